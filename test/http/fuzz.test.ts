@@ -5,7 +5,7 @@ import { fuzzHttp } from '../support/http-fuzz.ts'
 const seed = testSeed()
 
 describe(`requests made from the description (VERDIGRAPH_SEED=${seed})`, () => {
-  it('get answers that it describes, none of a fault of ours, and no secret there or in the log', async () => {
+  it('get responses that it describes, no internal error, and no secret in them or in the log', async () => {
     const report = await fuzzHttp(seed, 400)
     expect(report.findings).toEqual([])
     expect(report.asked).toBeGreaterThan(300)

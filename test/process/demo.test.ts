@@ -72,7 +72,7 @@ describe('npm start', () => {
     served = await serveDemo(dataDir)
   })
 
-  test('prints a permit, a denial and a search, and each answers as promised', async () => {
+  test('prints a permit, a denial and a search, and each has the printed answer', async () => {
     const lines = pasted(served.printed)
     expect(lines.map(({ promised }) => promised.slice(0, 17))).toEqual([
       '{"decision":true}',
@@ -82,7 +82,7 @@ describe('npm start', () => {
     for (const { curl, promised } of lines) expect(await shell(curl), curl).toBe(promised)
   })
 
-  test('prints what connects an agent: the token of a person, and a client that asks as that person', async () => {
+  test('prints how to connect an agent: the token of a person, and a client for that person', async () => {
     const lines = served.printed.split('\n').map((line) => line.trim())
     const [token] = lines.filter((line) => line.startsWith('TOKEN=')) as [string]
     const [inspector] = lines.filter((line) => line.startsWith('npx @modelcontextprotocol/inspector')) as [string]
@@ -111,7 +111,7 @@ describe('npm start', () => {
     ).toBe(true)
   })
 
-  describe('the demo world answers every cell of data/README.md', () => {
+  describe('the demo data match every cell of data/README.md', () => {
     const tables = readFileSync(join(top, 'data', 'README.md'), 'utf8').split('### Who may do what')[1] as string
     const rows = tables.split('\n').filter((line) => /^\| *[A-Za-z]/.test(line))
     const cells = (row: string): string[] =>
@@ -147,7 +147,7 @@ describe('npm start', () => {
       })
     })
 
-    test('the tables name everybody and every action of a person', () => {
+    test('the tables name every person and every action of a person', () => {
       expect(promises).toHaveLength(14 * 8)
     })
 
@@ -170,7 +170,7 @@ describe('npm start', () => {
     }
   })
 
-  test('a later start prints a key that works, and leaves alone what was changed meanwhile', async () => {
+  test('a later start prints a key that works, and keeps changes made in the meantime', async () => {
     const denial = pasted(served.printed)[1] as Pasted
     const address = /http:\/\/[^/]+/.exec(denial.curl)?.[0] as string
     const key = /X-SVC-ClientKey: ([^']+)/.exec(denial.curl)?.[1] as string

@@ -29,7 +29,7 @@ async function inspect(bearer: string, method: string, ...more: string[]) {
 }
 
 describe('the inspector', () => {
-  it('finds no fault in the schemas of the tools, calls one in each era, and is told who is missing', async () => {
+  it('finds no error in the schemas of the tools, calls one in each revision, and reports a missing argument', async () => {
     const given = {
       subject_type: 'Person',
       subject_id: 'ann',

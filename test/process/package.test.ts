@@ -53,7 +53,7 @@ describe('the packed library', () => {
     expect([...imported].sort()).toEqual(['chevrotain', 'lmdb', 'node:fs', 'node:os', 'node:path', 're2js'])
   })
 
-  test('tells its types to a strict compiler', async () => {
+  test('has types for a strict compiler', async () => {
     const uses = `${example}\nconst wrong: number = owns.exists({})\n`
     writeFileSync(join(folder, 'uses.mts'), uses)
     const options = '--noEmit --strict --skipLibCheck --target esnext --module nodenext --types'.split(' ')
@@ -63,7 +63,7 @@ describe('the packed library', () => {
     ])
   })
 
-  test('holds the command and what it needs', () => {
+  test('contains the command and its files', () => {
     expect(readdirSync(join(modules, 'verdigraph')).sort()).toEqual(
       ['LICENSE', 'README.md', 'data', 'dist', 'docs', 'grammar', 'package.json', 'src'].sort(),
     )

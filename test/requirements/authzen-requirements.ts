@@ -94,12 +94,12 @@ const points: readonly (readonly [id: string, sentence: string, file: string, na
   ['AZ-79', 'a change of the graph changes decisions immediately', searches, 'AZ-79 '],
   ['AZ-80', 'projects are isolated from each other', searches, 'AZ-80 '],
   ['AZ-81', 'a policy that fails never permits', searches, 'AZ-81 '],
-  ['AZ-82', 'all cases of the interop scenarios get the expected answers', suites, 'gets its answers with'],
+  ['AZ-82', 'all cases of the interop scenarios get the expected answers', suites, 'gets the expected answers with'],
   [
     'AZ-83',
     'all cases of the conformance suite get the expected answers; the disputed one follows the final text',
     suites,
-    'gets its answers with',
+    'gets the expected answers with',
   ],
 ]
 

@@ -49,7 +49,7 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-R1',
     sentence:
       'two commands of the README start the service, and the requests that it prints return the printed answers',
-    shownBy: [['process/demo.test.ts', 'prints a permit, a denial and a search, and each answers as promised']],
+    shownBy: [['process/demo.test.ts', 'prints a permit, a denial and a search, and each has the printed answer']],
   },
   {
     id: 'REQ-R2',
@@ -61,30 +61,44 @@ export const requirements: readonly Requirement[] = [
     sentence: 'a stop lets running requests finish and exits with 0',
     shownBy: [
       [server, 'lets a running request finish'],
-      ['process/cli/cli.test.ts', 'ends with 0 on SIGTERM'],
+      ['process/cli/cli.test.ts', 'prints a token on an empty folder, responds, and exits with 0 on SIGTERM'],
     ],
   },
   {
     id: 'REQ-R4',
     sentence: 'after a kill no acknowledged write is lost and no batch is visible in part',
-    shownBy: [['process/cli/kill.test.ts', 'loses no acknowledged batch and shows no half batch']],
+    shownBy: [
+      [
+        'process/cli/kill.test.ts',
+        'a server killed during a capture load loses no acknowledged batch and shows no partial batch',
+      ],
+    ],
   },
   {
     id: 'REQ-R11',
     sentence:
       'a full disk refuses writes without corrupting data; reads continue, and writes succeed again once there is space',
     shownBy: [
-      ['process/store/disk-full.test.ts', 'a batch is refused whole'],
-      ['process/store/disk-full.test.ts', 'refused whole as on a full disk'],
-      ['process/workers/full-disk.test.ts', 'goes on deciding, and stores again when there is room'],
+      [
+        'process/store/disk-full.test.ts',
+        'a batch is refused as a whole, existing data can be read, and writing continues when there is space',
+      ],
+      [
+        'process/store/disk-full.test.ts',
+        'a batch or a load is refused as a whole as on a full disk, and existing data can be read',
+      ],
+      [
+        'process/workers/full-disk.test.ts',
+        'returns 507 for what it cannot store, continues deciding, and stores again when there is space',
+      ],
     ],
   },
   {
     id: 'REQ-R12',
     sentence: 'corrupted data causes an error, never a different decision; `verify` finds it',
     shownBy: [
-      ['http/operations/damaged-value.test.ts', 'lets nothing be decided'],
-      ['process/cli/verify.test.ts', 'names the first key that is damaged'],
+      ['http/operations/damaged-value.test.ts', 'prevents decisions, and is logged once however often it is read'],
+      ['process/cli/verify.test.ts', 'names the first corrupted key, of a graph and of the configuration'],
     ],
   },
   {
@@ -92,11 +106,23 @@ export const requirements: readonly Requirement[] = [
     sentence: 'an import accepts the elements that a capture accepts, and resumes only the same file where it stopped',
     shownBy: [
       ['unit/transfer/parse-line.test.ts', 'an import line is accepted exactly if a capture accepts the item'],
-      ['process/transfer/export-import.test.ts', 'goes into the part where a capture would put it'],
-      ['process/transfer/import-resume.test.ts', 'nothing is skipped when it is imported again'],
-      ['process/transfer/import-resume.test.ts', 'is not gone on with, and is imported when that is asked'],
-      ['process/transfer/import-resume.test.ts', 'an import that wrote nothing leaves nothing behind'],
-      ['process/transfer/import-resume.test.ts', 'given up is not gone on with by a later one'],
+      [
+        'process/transfer/export-import.test.ts',
+        'a node is imported into the part where a capture would put it, and into no other',
+      ],
+      [
+        'process/transfer/import-resume.test.ts',
+        'after a complete import nothing of the file is skipped when it is imported again',
+      ],
+      [
+        'process/transfer/import-resume.test.ts',
+        'a file that differs before the interruption is not resumed, and is imported on request',
+      ],
+      ['process/transfer/import-resume.test.ts', 'an import that wrote nothing leaves no data'],
+      [
+        'process/transfer/import-resume.test.ts',
+        'the data of an abandoned import is not resumed by a later import of the same file',
+      ],
     ],
   },
   {
@@ -136,23 +162,35 @@ export const requirements: readonly Requirement[] = [
     sentence: 'a graph beyond the resources of the process is refused, and the open graphs keep working',
     shownBy: [
       ['process/store/many-stores.test.ts', 'a store beyond the address space is refused, until another one is closed'],
-      ['process/store/many-stores.test.ts', 'a store beyond the files that a process may open is refused'],
+      [
+        'process/store/many-stores.test.ts',
+        'a store beyond the file limit of the process is refused, and the others are read and written',
+      ],
     ],
   },
   {
     id: 'REQ-R5',
     sentence: 'a backup of a served folder restores a consistent snapshot of all environments of a project',
     shownBy: [
-      ['process/transfer/backup.test.ts', 'restores to one moment that existed'],
-      ['process/transfer/backup.test.ts', 'the restored one answers alike'],
+      [
+        'process/transfer/backup.test.ts',
+        'a backup under write load restores a consistent snapshot of all environments',
+      ],
+      [
+        'process/transfer/backup.test.ts',
+        'a served folder is backed up while it is served, and the restored one has the same responses',
+      ],
     ],
   },
   {
     id: 'REQ-R6',
     sentence: 'a backup that is damaged, truncated or has forged paths restores nothing',
     shownBy: [
-      ['process/transfer/backup.test.ts', 'cut off or changed anywhere is refused'],
-      ['process/transfer/backup.test.ts', 'writes nothing outside'],
+      [
+        'process/transfer/backup.test.ts',
+        'a backup that was truncated or changed anywhere is refused, and nothing is left of it',
+      ],
+      ['process/transfer/backup.test.ts', 'a foreign archive writes nothing outside, and is refused with a reason'],
     ],
   },
   {
@@ -160,9 +198,15 @@ export const requirements: readonly Requirement[] = [
     sentence:
       'an import restores exactly what was exported; a killed import resumes where it stopped and applies nothing twice',
     shownBy: [
-      ['process/transfer/export-import.test.ts', 'byte by byte'],
-      ['process/transfer/export-import.test.ts', 'killed again and again goes on where it was'],
-      ['process/transfer/export-import.test.ts', 'told with its number and its field'],
+      ['process/transfer/export-import.test.ts', 'an exported graph is imported, and exported again, byte by byte'],
+      [
+        'process/transfer/export-import.test.ts',
+        'an import that is killed again and again resumes each time, and its folder is not served until it is complete',
+      ],
+      [
+        'process/transfer/export-import.test.ts',
+        'an invalid line is reported with its number and its field, and its batch is not written',
+      ],
     ],
   },
   {
@@ -176,9 +220,9 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-R9',
     sentence: 'the next request to any worker sees what another worker acknowledged: no stale permit',
     shownBy: [
-      [sharedState, 'is seen by the next request to another'],
-      [sharedState, 'a key that was revoked'],
-      [sharedState, 'takes away a project'],
+      [sharedState, 'is seen by the next request to another: writes, revoked relationships and policies'],
+      [sharedState, 'refuses a revoked key at another at once'],
+      [sharedState, 'deletes a project: another returns 404 at once, and closes its files'],
       [sharedState, 'lose no update of one document'],
     ],
   },
@@ -187,21 +231,27 @@ export const requirements: readonly Requirement[] = [
     sentence:
       'a killed worker is replaced without losing an acknowledged write, and another worker takes over its tasks',
     shownBy: [
-      ['process/workers/restarts.test.ts', 'is replaced, and takes nothing acknowledged with it'],
-      ['process/workers/restarts.test.ts', 'end by themselves'],
-      ['process/store/leader-election.test.ts', 'when it is killed another takes it over'],
-      ['process/store/stale-readers.test.ts', 'does not grow for ever'],
+      [
+        'process/workers/restarts.test.ts',
+        'is replaced without losing an acknowledged write; the others continue, and provision, in the meantime',
+      ],
+      ['process/workers/restarts.test.ts', 'end by themselves, and the folder and the port are free then'],
+      ['process/store/leader-election.test.ts', 'one process has a task, and when it is killed another takes it over'],
+      [
+        'process/store/stale-readers.test.ts',
+        'a file does not grow without limit because a process was killed while it read',
+      ],
     ],
   },
   {
     id: 'REQ-G1',
     sentence: 'a second capture of a node replaces the given properties and keeps the others',
-    shownBy: [[capture, 'replaces what is given and keeps what is absent']],
+    shownBy: [[capture, 'replaces the given properties and keeps the others']],
   },
   {
     id: 'REQ-G2',
     sentence: 'a relationship with a missing end node refuses the whole batch and names each missing node',
-    shownBy: [[capture, 'writes nothing of a batch in which an end node is missing']],
+    shownBy: [[capture, 'writes nothing of a batch with a missing end node, and names each missing node']],
   },
   {
     id: 'REQ-G3',
@@ -216,50 +266,53 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'REQ-G4',
     sentence: 'integers and floats stay distinct',
-    shownBy: [[capture, 'keeps integers and floats apart']],
+    shownBy: [[capture, 'keeps integers and floats distinct']],
   },
   {
     id: 'REQ-G5',
     sentence: 'a decision after an answered capture sees it',
     shownBy: [
-      [capture, 'joins nodes, and the next decision sees it'],
+      [capture, 'connects nodes, and the next decision sees it'],
       ['unit/store/graph/environment.test.ts', 'opened directly after an acknowledged write sees it'],
     ],
   },
   {
     id: 'REQ-G6',
     sentence: 'a capture accepts 1 to 250 items',
-    shownBy: [[capture, 'refuses a batch of none and of more than 250']],
+    shownBy: [[capture, 'refuses an empty batch and more than 250 items']],
   },
   {
     id: 'REQ-G7',
     sentence: 'a captured relationship can join the node of an application to business data',
-    shownBy: [[capture, 'own node to business data']],
+    shownBy: [[capture, 'connects the node of the application to business data']],
   },
   {
     id: 'REQ-G8',
     sentence:
       'a deletion also deletes the element’s relationships and properties; deleting a missing element is not an error',
     shownBy: [
-      [deletions, 'takes their relationships along, and answers the ids they had'],
-      [deletions, 'is no error where there is nothing: the id is empty'],
-      [deletions, 'ends what they granted at once'],
+      [deletions, 'deletes their relationships too, and returns the former ids'],
+      [deletions, 'of a missing node is not an error: the id is empty'],
+      [deletions, 'ends what they granted at once; `properties` is ignored'],
     ],
   },
   {
     id: 'REQ-G9',
     sentence: 'an answered capture is on disk, and every worker sees it',
     shownBy: [
-      ['process/cli/kill.test.ts', 'loses no acknowledged batch and shows no half batch'],
-      [sharedState, 'is seen by the next request to another'],
+      [
+        'process/cli/kill.test.ts',
+        'a server killed during a capture load loses no acknowledged batch and shows no partial batch',
+      ],
+      [sharedState, 'is seen by the next request to another: writes, revoked relationships and policies'],
     ],
   },
   {
     id: 'REQ-G10',
     sentence: 'properties of nodes and relationships, and fields of their metadata, can be deleted individually',
     shownBy: [
-      [deletions, 'removes what is named, keeps the rest, and moves the node’s update time'],
-      [deletions, 'removes fields of either kind, keeps the value, and moves the times of property and node'],
+      [deletions, 'deletes the named ones, keeps the others, and updates the time of the node'],
+      [deletions, 'deletes standard and custom fields, keeps the value, and updates the times of property and node'],
       [deletions, 'or some of their properties'],
     ],
   },
@@ -267,7 +320,7 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-G11',
     sentence: 'elements and fields that only the service writes cannot be deleted',
     shownBy: [
-      [deletions, 'own nodes alone'],
+      [deletions, 'cannot delete the nodes of the service'],
       [deletions, 'refuses the fields that every element has'],
     ],
   },
@@ -276,7 +329,7 @@ export const requirements: readonly Requirement[] = [
     sentence:
       'a node with a location keeps its data there and a proxy without data in the global graph; both are deleted together',
     shownBy: [
-      [composite, 'has its data there, and a proxy without any in the global graph'],
+      [composite, 'has its data there, and a proxy without data in the global graph'],
       [composite, 'is deleted with its proxy, and with the relationships of both'],
       [proxies, 'have one proxy for each node, after any writes and a crash at any point'],
     ],
@@ -285,9 +338,12 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-G13',
     sentence: 'relationships join locations with `use_global_db`, and stay within one constituent without it',
     shownBy: [
-      [composite, 'joins nodes of any locations with `use_global_db`'],
+      [
+        composite,
+        'connects nodes of any locations with `use_global_db`, and is deleted or loses properties with it too',
+      ],
       [composite, 'between constituents is refused without `use_global_db`'],
-      [composite, 'writes nothing of a batch over several constituents in which an end is missing in one'],
+      [composite, 'writes nothing of a batch over several constituents if an end is missing in one'],
     ],
   },
   {
@@ -295,26 +351,32 @@ export const requirements: readonly Requirement[] = [
     sentence: 'an unknown location is refused by its logical name, and no response names a database',
     shownBy: [
       [composite, 'is refused by'],
-      [composite, 'nor does the composite database take nodes'],
+      [composite, 'nor can nodes be captured into the composite database'],
     ],
   },
   {
     id: 'REQ-G15',
     sentence: 'the next start, or the next write, repairs what a crash left inconsistent between two environments',
     shownBy: [
-      [compositeKill, 'a node captured by a process that lives on has its proxy'],
-      [compositeKill, 'a start makes the proxy of what was captured'],
+      [
+        compositeKill,
+        'a node captured by a running process has its proxy, although another process was killed before it could create it',
+      ],
+      [
+        compositeKill,
+        'a start creates the proxy of a captured node, and removes that of a deleted one, before the first request',
+      ],
     ],
   },
   {
     id: 'REQ-G16',
     sentence: 'a mapping can gain locations, but cannot lose one that holds data',
     shownBy: [
-      [composite, 'may bring further locations, which can be used as soon as it is stored'],
-      [composite, 'takes no location away that holds data'],
+      [composite, 'may add locations, which can be used as soon as it is stored'],
+      [composite, 'cannot remove a location with data, or change its database'],
     ],
   },
-  { id: 'REQ-D1', sentence: 'the default is deny', shownBy: [[access, 'denies what is unknown: node, type, action']] },
+  { id: 'REQ-D1', sentence: 'the default is deny', shownBy: [[access, 'denies unknown entities: node, type, action']] },
   {
     id: 'REQ-D2',
     sentence: 'a search contains x exactly when the evaluation of x is true',
@@ -326,12 +388,12 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'REQ-D3',
     sentence: 'an input parameter can change the decision of a policy',
-    shownBy: [[access, 'decides by the input parameter']],
+    shownBy: [[access, 'uses the input parameter']],
   },
   {
     id: 'REQ-D4',
     sentence: 'the error names a missing parameter',
-    shownBy: [[access, 'tells which input parameter is missing']],
+    shownBy: [[access, 'reports a missing input parameter']],
   },
   {
     id: 'REQ-D5',
@@ -341,13 +403,13 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'REQ-D6',
     sentence: 'a policy is used if it has one of the requested tags',
-    shownBy: [[access, 'uses only policies with one of the tags asked for']],
+    shownBy: [[access, 'uses only policies with one of the requested tags']],
   },
   {
     id: 'REQ-D7',
     sentence: 'the agent key is read from its header, else from Authorization',
     shownBy: [
-      [access, 'takes the key from its header, else from Authorization'],
+      [access, 'accepts the key in its header, else in Authorization with or without Bearer'],
       [access, 'refuses a key whose agent lacks the permission'],
     ],
   },
@@ -362,58 +424,68 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'REQ-D9',
     sentence: 'a policy that fails at run time does not grant',
-    shownBy: [[access, 'denies where the policy faults, and tells the log']],
+    shownBy: [[access, 'denies if the policy fails, and logs it']],
   },
   {
     id: 'REQ-D10',
     sentence: 'an empty search is an empty list',
-    shownBy: [[access, 'answers an empty list where nothing matches']],
+    shownBy: [[access, 'returns an empty list if nothing matches']],
   },
   {
     id: 'REQ-D11',
     sentence: 'a filter evaluates tokens and parameters in three-valued logic, and a failed filter returns its advice',
     shownBy: [
       ['unit/policy/policy-filter.test.ts', 'an absent claim stays unknown under NOT'],
-      ['http/decisions/user-tokens.test.ts', 'are asked by filters, whose advice comes back'],
+      ['http/decisions/user-tokens.test.ts', 'are tested by filters, whose advice is returned'],
     ],
   },
   {
     id: 'REQ-D12',
     sentence: 'a location parameter runs the condition at that location; no response names the physical database',
     shownBy: [
-      ['http/decisions/locations.test.ts', 'is run where the caller says, on every call'],
-      ['http/decisions/locations.test.ts', 'no answer and no line of the log names a physical database'],
+      ['http/decisions/locations.test.ts', 'runs at the location of the request, on every call'],
+      ['http/decisions/locations.test.ts', 'no response and no line of the log names a physical database'],
     ],
   },
   {
     id: 'REQ-D20',
     sentence: 'with a token, a 2.0 policy grants only to its subject, and a 3.0 policy refuses another subject',
     shownBy: [
-      ['http/decisions/user-tokens.test.ts', 'is the only one whom a 2.0 policy grants anything'],
-      ['http/decisions/user-tokens.test.ts', 'is the only one who may be asked about where a 3.0 policy decides'],
+      ['http/decisions/user-tokens.test.ts', 'is the only one to whom a 2.0 policy grants anything'],
+      ['http/decisions/user-tokens.test.ts', 'is the only accepted subject if a 3.0 policy applies'],
     ],
   },
   {
     id: 'REQ-D14',
     sentence: 'a token narrows resource and action searches, not subject searches',
-    shownBy: [['http/decisions/user-tokens.test.ts', 'narrows searches for resources and actions']],
+    shownBy: [
+      ['http/decisions/user-tokens.test.ts', 'narrows searches for resources and actions, but not for subjects'],
+    ],
   },
   {
     id: 'REQ-D15',
     sentence: 'active policies are listed by subject type',
-    shownBy: [['http/authzen/searches.test.ts', 'are listed by subject type, as documents with their tags']],
+    shownBy: [
+      [
+        'http/authzen/searches.test.ts',
+        'are listed by subject type, as documents with their tags, with the permission to read them',
+      ],
+    ],
   },
   {
     id: 'REQ-D16',
     sentence: 'an explanation has the decision of the evaluation and gives the reasons',
-    shownBy: [['http/decisions/explain.test.ts', 'shows the way of a permit, and says of every other policy why']],
+    shownBy: [
+      [
+        'http/decisions/explain.test.ts',
+        'shows the matched path of a permit, and for every other policy why it did not grant',
+      ],
+    ],
   },
   {
     id: 'REQ-D17',
     sentence: 'the decision log records each answer with masked parameters and the request identifier',
-    shownBy: [
-      ['http/decisions/decision-log.test.ts', 'holds who asked what, and what was answered, with masked parameters'],
-    ],
+    shownBy: [['http/decisions/decision-log.test.ts', 'contains the request and the response, with masked parameters']],
   },
   {
     id: 'REQ-D18',
@@ -502,22 +574,22 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-F11',
     sentence: 'all kinds support create, read by id and by name, list, update and delete in the same way',
     shownBy: [
-      [crud, 'every kind has its sample'],
+      [crud, 'every kind has a sample'],
       [crud, 'read by name: with project_id or location'],
       [crud, 'list: of its scope, with search and full_fetch'],
-      [crud, 'refuses each wrong member by its path'],
+      [crud, 'create: refuses each wrong member with its path'],
     ],
   },
   {
     id: 'REQ-F12',
     sentence: 'an update keeps null and absent fields and removes empty ones',
-    shownBy: [[crud, 'keeps what is null or absent, removes what is empty']],
+    shownBy: [[crud, 'keeps null and absent fields, and removes empty ones']],
   },
   {
     id: 'REQ-F13',
     sentence: 'older revisions can be read by number',
     shownBy: [
-      [crud, 'leaves the older revision to be read'],
+      [crud, 'keeps the older revision readable'],
       [config, 'every revision can be read by its number, under its own ETag, until the document is deleted'],
     ],
   },
@@ -529,12 +601,14 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'REQ-F15',
     sentence: 'a viewer can read but not change the configuration',
-    shownBy: [[crud, 'a viewer reads and changes nothing: 403']],
+    shownBy: [[crud, 'a viewer can read, but change nothing: 403']],
   },
   {
     id: 'REQ-F16',
     sentence: 'provisioning by name is idempotent',
-    shownBy: [['http/configuration/repeated-provisioning.test.ts', 'changes nothing the second time']],
+    shownBy: [
+      ['http/configuration/repeated-provisioning.test.ts', 'a script that provisions a project by name is idempotent'],
+    ],
   },
   {
     id: 'REQ-F17',
@@ -550,8 +624,14 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-F18',
     sentence: 'the master key can be rotated, and an interrupted rotation loses nothing',
     shownBy: [
-      ['process/cli/rotate-master-key.test.ts', 'seals every secret anew'],
-      ['process/cli/rotate-master-key.test.ts', 'cut off before the new key took its place'],
+      [
+        'process/cli/rotate-master-key.test.ts',
+        'encrypts every secret again, including older revisions, and keeps values that only look encrypted',
+      ],
+      [
+        'process/cli/rotate-master-key.test.ts',
+        'that was interrupted before the new key was in place leaves a usable folder, and can be completed',
+      ],
     ],
   },
   {
@@ -566,33 +646,33 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-F10',
     sentence: 'settings are read from flags, the environment and a file, in this order; an unknown setting is refused',
     shownBy: [
-      ['process/cli/cli.test.ts', 'come from a file, which the environment and flags win over'],
-      ['process/cli/cli.test.ts', 'are refused before anything is made of them: a mistyped master key makes no other'],
-      ['process/cli/cli.test.ts', 'in a file must be known, and the file must be there'],
+      ['process/cli/cli.test.ts', 'are read from a file; the environment and flags take precedence'],
+      ['process/cli/cli.test.ts', 'are refused before anything is created: a mistyped master key creates no other'],
+      ['process/cli/cli.test.ts', 'in a file must be known, and the file must exist'],
     ],
   },
   {
     id: 'REQ-D19',
     sentence: 'a 3.0 policy that needs a property of a resolver does not grant, and the log gives the reason',
     shownBy: [
-      [externalReads, 'is told as a fault of a 3.0 policy'],
-      [externalReads, 'ends when the property gets a value'],
+      [externalReads, 'is reported as an error of a 3.0 policy, and not of a 2.0 policy'],
+      [externalReads, 'is no longer reported when the property gets a value, and is again when it loses it'],
     ],
   },
   {
     id: 'REQ-D21',
     sentence: 'a property of a resolver is never treated as absent, and searches and checks agree on it',
     shownBy: [
-      [externalReads, 'is unknown where it is compared'],
-      [externalReads, 'is never taken for absent'],
-      [externalReads, 'changes nothing for other properties'],
+      [externalReads, 'is unknown in a comparison, also under NOT'],
+      [externalReads, 'is never treated as absent'],
+      [externalReads, 'does not affect other properties'],
     ],
   },
   {
     id: 'REQ-D23',
     sentence: 'the log reports a failing policy once a minute per revision and error, with a count',
     shownBy: [
-      ['http/decisions/fault-log.test.ts', 'one line in a minute for each policy, revision and fault'],
+      ['http/decisions/fault-log.test.ts', 'is one line per minute for each policy, revision and error, with a count'],
       ['unit/ops/log-throttle.test.ts', 'logs a message at once, then once per interval, with its count'],
     ],
   },
@@ -602,42 +682,42 @@ export const requirements: readonly Requirement[] = [
     shownBy: [
       ['unit/policy/input-parameters.test.ts', 'is refused at any depth, and the error names its path: %#'],
       [server, 'is measured at any depth'],
-      [
-        'http/context-query/execute.test.ts',
-        'refuses a string that is a payload, wherever it stands among the parameters',
-      ],
+      ['http/context-query/execute.test.ts', 'refuses a string that is too long, at any depth of the parameters'],
     ],
   },
   {
     id: 'REQ-C1',
     sentence: 'a record contains the requested paths and aggregates of one row',
     shownBy: [
-      ['http/context-query/execute.test.ts', 'gives a person the rows of its own token, path by path'],
-      ['http/context-query/execute.test.ts', 'gives aggregates under their names, and filters by them'],
+      ['http/context-query/execute.test.ts', 'returns the rows for the person of the token, path by path'],
+      ['http/context-query/execute.test.ts', 'returns aggregates under their names, and filters by them'],
     ],
   },
   {
     id: 'REQ-C2',
     sentence: 'pages are row offsets in a stable order within documented limits; the last page is short',
     shownBy: [
-      ['http/context-query/execute.test.ts', 'gives pages whose rows joined are the whole, in an order that stays'],
-      ['http/context-query/execute.test.ts', 'says which page cannot be asked for'],
+      ['http/context-query/execute.test.ts', 'returns pages that together are the whole, in a stable order'],
+      ['http/context-query/execute.test.ts', 'reports an invalid page, and returns nothing after the last row'],
     ],
   },
   {
     id: 'REQ-C3',
     sentence: 'each call uses the current policy: 403 beyond it, 404 if query or policy is not ACTIVE',
     shownBy: [
-      ['http/context-query/execute.test.ts', 'looks at the policy as it is now'],
-      ['http/context-query/execute.test.ts', 'finds a query by its name too, and none that is not there'],
+      [
+        'http/context-query/execute.test.ts',
+        'uses the current policy: 403 for what it no longer allows, 404 if it is not ACTIVE',
+      ],
+      ['http/context-query/execute.test.ts', 'finds a query by its name too, and no missing one'],
     ],
   },
   {
     id: 'REQ-C4',
     sentence: 'a person needs a token and an application does not; parameters that the service sets are refused',
     shownBy: [
-      ['http/context-query/execute.test.ts', 'asks for a token where the subject is a person, and for every parameter'],
-      ['http/context-query/execute.test.ts', 'needs no token for an application, and fills in which one asks'],
+      ['http/context-query/execute.test.ts', 'requires a token if the subject is a person, and every parameter'],
+      ['http/context-query/execute.test.ts', 'needs no token for an application, and sets its parameter'],
     ],
   },
   {
@@ -645,8 +725,8 @@ export const requirements: readonly Requirement[] = [
     sentence:
       'a filter that rejects all rows returns 200 without rows, and filters agree with the reference interpreter',
     shownBy: [
-      ['http/context-query/execute.test.ts', 'gives a person the rows of its own token, path by path'],
-      ['http/context-query/filters.test.ts', 'takes parameters, members of them, and lists of them'],
+      ['http/context-query/execute.test.ts', 'returns the rows for the person of the token, path by path'],
+      ['http/context-query/filters.test.ts', 'accepts parameters, their members, and lists of them'],
       ['http/context-query/filters.test.ts', 'never reads a value as text of the query'],
       ['oracle/context-filters.test.ts', 'a filtered query returns exactly the rows of the reference'],
     ],
@@ -655,21 +735,21 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-C26',
     sentence: 'a query can filter only by properties that its policy allows to be read, and by whole ids',
     shownBy: [
-      ['http/context-query/filters.test.ts', 'is refused where it stands, and taken where the policy has it'],
-      ['http/context-query/filters.test.ts', 'is refused when its policy is narrowed, like a path that it asks for'],
+      ['http/context-query/filters.test.ts', '%j is refused in the query, and accepted in the policy'],
+      ['http/context-query/filters.test.ts', 'is refused when its policy is restricted, like a requested path'],
     ],
   },
   {
     id: 'REQ-C6',
     sentence: 'a token filter that is not true returns 403 with the advice of its policy',
     shownBy: [
-      ['http/context-query/execute.test.ts', 'answers 403 with the advice of the policy where the token filter fails'],
+      ['http/context-query/execute.test.ts', 'returns 403 with the advice of the policy if the token filter fails'],
     ],
   },
   {
     id: 'REQ-C7',
     sentence: 'an execution ends with 408 at its time limit, which `batch_read` extends',
-    shownBy: [['http/context-query/execute.test.ts', 'ends it with 408']],
+    shownBy: [['http/context-query/execute.test.ts', 'ends it with 408, and is higher for a query with `batch_read`']],
   },
   {
     id: 'REQ-C8',
@@ -687,9 +767,9 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-C20',
     sentence: 'a property with `external_value` is read from its resolver after the snapshot of the graph is closed',
     shownBy: [
-      [external, 'wherever in the record it stands'],
-      [external, 'a capture goes on meanwhile'],
-      [external, 'with the newest configuration'],
+      [external, 'is requested if it is read, anywhere in the record'],
+      [external, 'is requested after the graph was read: captures continue in the meantime'],
+      [external, 'is requested with the newest configuration, by its name or its id'],
     ],
   },
   {
@@ -699,7 +779,7 @@ export const requirements: readonly Requirement[] = [
       [templates, 'choose another host, path, query or line'],
       [templates, 'however the URL is written'],
       [templates, 'end its string or add a member'],
-      [external, 'one that would lead elsewhere'],
+      [external, 'is not requested if a placeholder has no value, or one that would change the address'],
       [external, 'with a filled payload, and headers of the resolver'],
     ],
   },
@@ -707,19 +787,19 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-C22',
     sentence: 'if a resolver fails, the row stays, its value is null, and a warning without secrets gives the reason',
     shownBy: [
-      [external, 'ends as null with its reason'],
-      [external, 'an address that is not for the service'],
-      [external, 'a name that stands for this machine is not called'],
-      [external, 'told in the log now and then'],
+      [external, 'gives null with a reason'],
+      [external, 'an address that is not allowed is refused when it is stored'],
+      [external, 'a name that resolves to this machine is not called'],
+      [external, 'an outage is logged at a limited rate, not for every row'],
     ],
   },
   {
     id: 'REQ-C23',
     sentence: 'resolver calls are limited in number, concurrency and time, and cached only as configured',
     shownBy: [
-      [external, 'so many calls at once, and so many for one execution'],
-      [external, 'holds for its resolvers'],
-      [external, 'kept for equal requests as long as the setting says'],
+      [external, 'is requested with a limited concurrency, and a limited number per execution'],
+      [external, 'applies to its resolvers: missing responses are null'],
+      [external, 'responses are cached for equal requests as long as configured'],
     ],
   },
   {
@@ -727,9 +807,9 @@ export const requirements: readonly Requirement[] = [
     sentence:
       'a property written through a parameter’s resolver is resolved before the transaction, with its source, or nothing is written',
     shownBy: [
-      [external, 'supplied once, before the transaction, and tells its source'],
-      [external, 'not asked for where no row matches'],
-      [external, 'leaves nothing written where it cannot be supplied'],
+      [external, 'is resolved once, before the transaction, and has its source'],
+      [external, 'is not requested if no row matches'],
+      [external, 'writes nothing if it cannot be resolved, and gives the reason'],
     ],
   },
   {
@@ -738,7 +818,10 @@ export const requirements: readonly Requirement[] = [
       'with a user token a 2.0 policy grants only to its subject, and a 3.0 policy answers 403 for another subject',
     shownBy: [
       [userTokens, 'is for the subject of the token, and no other'],
-      ['http/decisions/user-tokens.test.ts', 'an equal id of another type is another subject'],
+      [
+        'http/decisions/user-tokens.test.ts',
+        'has the type of its configuration: an equal id of another type is another subject',
+      ],
     ],
   },
   {
@@ -756,9 +839,9 @@ export const requirements: readonly Requirement[] = [
     sentence: 'sub_claim names the claim of the subject, and perform_upsert creates its node at first use',
     shownBy: [
       [tokens, 'takes its subject from another claim if configured'],
-      [userTokens, 'makes the node of a subject at its first use, an identity with its mapped claims'],
-      [userTokens, 'mends what differs and leaves what it does not know'],
-      [userTokens, 'writes nothing where nothing is new'],
+      [userTokens, 'creates the node of a subject at its first use, an identity with its mapped claims'],
+      [userTokens, 'updates different claims and keeps unknown properties'],
+      [userTokens, 'writes nothing if nothing has changed'],
     ],
   },
   {
@@ -770,9 +853,9 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-A4',
     sentence: 'whoami returns the node type of the configuration and the subject of the token, and requires a token',
     shownBy: [
-      [userTokens, 'answers the node type of the configuration and the subject of the token, and nothing else'],
-      [userTokens, 'is empty on both sides where the configuration names no node type'],
-      [userTokens, 'needs a user token, the right one, and an agent that may ask'],
+      [userTokens, 'returns the node type of the configuration and the subject of the token, and nothing else'],
+      [userTokens, 'has empty values if the configuration names no node type'],
+      [userTokens, 'requires a user token, of an accepted issuer, and an agent with the permission to decide'],
     ],
   },
   {
@@ -793,7 +876,7 @@ export const requirements: readonly Requirement[] = [
       [tokens, 'caches the response as long as configured'],
       [tokens, 'caches the response no longer than the token is valid'],
       [tokens, 'sends a request each time without a cache_ttl'],
-      [userTokens, 'answers for an opaque token until it is revoked'],
+      [userTokens, 'returns the subject of an opaque token until it is revoked'],
     ],
   },
   {
@@ -828,55 +911,55 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-W1',
     sentence: 'a knowledge query updates bound elements and creates named elements, once per matched row',
     shownBy: [
-      [writes, 'updates the nodes of a variable in every row'],
-      [writes, 'makes nodes and relationships, which are read by their names'],
-      [writes, 'merges by type and external id'],
-      [writes, 'runs for an application without a token'],
+      [writes, 'updates the nodes of a variable in every row, visible in the records of the call'],
+      [writes, 'creates nodes and relationships, which are read by their names in the same call'],
+      [writes, 'merges by type and external id: a named element may already exist'],
+      [writes, 'runs for an application without a token, with its own id'],
     ],
   },
   {
     id: 'REQ-W2',
     sentence: 'written elements can be read by name in the same call, within what the policy allows to be read',
     shownBy: [
-      [writes, 'which are read by their names in the same call'],
-      [writes, 'tells nothing of a node that it met under a name of its own'],
+      [writes, 'creates nodes and relationships, which are read by their names in the same call'],
+      [writes, 'returns nothing of an existing node beyond what it wrote and the policy allows to be read'],
     ],
   },
   {
     id: 'REQ-W3',
     sentence: 'property metadata is given in arrays; values are literals, parameters and claims',
     shownBy: [
-      [writes, 'writes property metadata from arrays of entries'],
-      [writes, 'where a value is missing, or none that a property holds'],
-      [writes, 'where an external id or a label cannot be one'],
+      [writes, 'writes property metadata from arrays of entries, and replaces it with the value'],
+      [writes, 'if a value is missing, or cannot be stored in a property'],
+      [writes, 'if an external id or a label is invalid'],
     ],
   },
   {
     id: 'REQ-W4',
     sentence: 'elements and properties are deleted for each row; deleting a missing one is not an error',
     shownBy: [
-      [writes, 'deletes properties, relationships and nodes'],
-      [writes, 'leaves alone what an optional match did not find'],
+      [writes, 'deletes properties, relationships and nodes, and returns a record for each row'],
+      [writes, 'ignores what an optional match did not find, and deletes it without an error'],
     ],
   },
   {
     id: 'REQ-W5',
     sentence: 'a write whose pattern matches no row writes nothing and returns 200 with empty data',
-    shownBy: [[writes, 'writes nothing where the pattern matches no row']],
+    shownBy: [[writes, 'writes nothing if the pattern matches no row, and returns 200 without data']],
   },
   {
     id: 'REQ-W6',
     sentence: 'relationship types and the labels of their end nodes must match the policy, checked on the actual write',
     shownBy: [
-      [writes, 'where the labels of one row’s nodes are not those of the policy'],
-      [writes, 'where a row has no node for the end of a relationship'],
+      [writes, 'if the labels of a row’s nodes do not match the policy (403)'],
+      [writes, 'if a row has no node for the end of a relationship'],
     ],
   },
   {
     id: 'REQ-W7',
     sentence: 'reserved and protected names cannot be written or deleted',
     shownBy: [
-      [writes, 'where a variable turns out to be a node or a relationship of the service'],
+      [writes, 'if a variable is bound to a node or a relationship of the service'],
       [
         'unit/context-query/knowledge-query.test.ts',
         'reserved names are written by no query, whatever its policy allows',
@@ -886,15 +969,21 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'REQ-W8',
     sentence: 'a writing query returns one page with all matched rows, or fails',
-    shownBy: [[writes, 'where more rows match than the page holds']],
+    shownBy: [[writes, 'if more rows match than the page holds, or another page is requested']],
   },
   {
     id: 'REQ-W9',
     sentence: 'read and write are one transaction: concurrent calls lose no update',
     shownBy: [
-      ['process/workers/context-write-races.test.ts', 'let one of fifty claim the free seat, whoever else writes'],
-      ['process/workers/context-write-races.test.ts', 'lose no update'],
-      ['process/workers/context-write-races.test.ts', 'in all processes'],
+      [
+        'process/workers/context-write-races.test.ts',
+        'let one of fifty claim the free seat, with other concurrent writers, in all processes',
+      ],
+      ['process/workers/context-write-races.test.ts', 'lose no update over all processes'],
+      [
+        'process/workers/context-write-races.test.ts',
+        'let one of fifty claim the free seat, with other concurrent writers, in all processes',
+      ],
       ['unit/context-query/run-writes.test.ts', 'is read again within the transaction, and written at the first try'],
       ['unit/context-query/run-writes.test.ts', 'stops at its time limit, with nothing written'],
       ['unit/context-query/run-writes.test.ts', 'keeps nothing of a call that fails within the transaction'],
@@ -910,7 +999,7 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-E1',
     sentence: 'a body of the wrong shape is refused with the path of each error',
     shownBy: [
-      [access, 'refuses wrong shapes with the place of each'],
+      [access, 'refuses wrong shapes with the path of each error'],
       [server, 'reports the position of malformed JSON'],
     ],
   },
@@ -941,36 +1030,38 @@ export const requirements: readonly Requirement[] = [
     shownBy: [
       ['unit/http/openapi/document.test.ts', 'contains every route, each with a unique name'],
       ['unit/http/openapi/document.test.ts', 'is checked against every response of these tests'],
-      ['http/fuzz.test.ts', 'get answers that it describes'],
+      ['http/fuzz.test.ts', 'get responses that it describes, no internal error, and no secret in them or in the log'],
     ],
   },
   {
     id: 'REQ-O2',
     sentence: 'no secret appears in a response after its creation, or in the log',
     shownBy: [
-      ['http/fuzz.test.ts', 'no secret there or in the log'],
+      ['http/fuzz.test.ts', 'get responses that it describes, no internal error, and no secret in them or in the log'],
       ['unit/ops/log.test.ts', 'does not contain a member with the name of a secret'],
     ],
   },
   {
     id: 'REQ-O3',
     sentence: 'a renewed certificate is used without a restart',
-    shownBy: [['http/operations/operations.test.ts', 'is shown, renewed without a restart']],
+    shownBy: [
+      ['http/operations/operations.test.ts', 'is used, renewed without a restart, and kept if the new one is broken'],
+    ],
   },
   {
     id: 'REQ-O4',
     sentence: 'CORS allows only configured origins, and the rate limit of an agent applies',
     shownBy: [
-      ['http/operations/operations.test.ts', 'may ask when they are of a configured one'],
-      ['http/operations/operations.test.ts', 'an agent asks as often as its limit lets it'],
+      ['http/operations/operations.test.ts', 'allows a configured origin'],
+      ['http/operations/operations.test.ts', 'an agent is limited to its rate, and gets Retry-After'],
     ],
   },
   {
     id: 'REQ-O5',
     sentence: 'corrupted data produces no decision, and the log reports each place at a limited rate',
     shownBy: [
-      ['http/operations/damaged-value.test.ts', 'lets nothing be decided, and is told once however often it is met'],
-      ['http/operations/damaged-value.test.ts', 'is told again while it is still met'],
+      ['http/operations/damaged-value.test.ts', 'prevents decisions, and is logged once however often it is read'],
+      ['http/operations/damaged-value.test.ts', 'is logged again while it is still read, with a count'],
     ],
   },
   {
@@ -985,9 +1076,12 @@ export const requirements: readonly Requirement[] = [
     sentence:
       'MCP revisions 2025-11-25 (with sessions) and 2026-07-28 (stateless) work with the official clients of both lines',
     shownBy: [
-      [mcpClients, 'of the first line make the full tour in a session, and end it'],
-      [mcpClients, 'of the second line make the full tour'],
-      ['process/mcp-inspector.test.ts', 'finds no fault in the schemas of the tools'],
+      [mcpClients, 'of the first line use all methods in a session, and end it'],
+      [mcpClients, 'of the second line use all methods'],
+      [
+        'process/mcp-inspector.test.ts',
+        'finds no error in the schemas of the tools, calls one in each revision, and reports a missing argument',
+      ],
     ],
   },
   {
@@ -996,15 +1090,15 @@ export const requirements: readonly Requirement[] = [
       'in the stateless revision header and body must agree; a difference is reported with the code of the specification',
     shownBy: [
       [mcpWire, 'refuses a request'],
-      [mcpWire, 'names the revisions that it has to one that asks for another'],
+      [mcpWire, 'names its revisions to a request for another'],
     ],
   },
   {
     id: 'REQ-M3',
     sentence: 'initialize negotiates the revision, and requests after it need a session',
     shownBy: [
-      [mcpWire, 'echoes the revisions that it serves, and answers any other with its newest'],
-      [mcpWire, 'asks for a session: 400 without one, 404 with one that is none'],
+      [mcpWire, 'echoes the supported revisions, and replies with its newest to any other'],
+      [mcpWire, 'requires a session: 400 without one, 404 with an invalid one'],
     ],
   },
   {
@@ -1012,10 +1106,10 @@ export const requirements: readonly Requirement[] = [
     sentence:
       'a session belongs to one project, issuer and subject, expires, ends with DELETE, and holds no state on the server',
     shownBy: [
-      [mcpSecurity, 'of another subject, of another project or with a changed letter is none'],
+      [mcpSecurity, 'of another subject or project, or with a changed character, is invalid'],
       [mcpSecurity, 'expires'],
-      [sharedState, 'is an MCP session to all of them'],
-      [mcpSecurity, 'costs nothing while it is open'],
+      [sharedState, 'makes an MCP session valid for all of them, with notifications on its stream, and ended for all'],
+      [mcpSecurity, 'holds no state on the server: of 10,000 each is valid, and only an ended one has ended'],
       [mcpWire, 'ends with DELETE once'],
     ],
   },
@@ -1024,9 +1118,9 @@ export const requirements: readonly Requirement[] = [
     sentence:
       'tools run as the subject of the token with the permissions of the bound agent, and fail with a helpful message',
     shownBy: [
-      [mcpWire, 'run under the token: each sees their own, and a write is one'],
-      [mcpWire, 'tell'],
-      [mcpSecurity, 'asks with the permissions of its agent, as they are at the moment'],
+      [mcpWire, 'run under the token: each person sees their own data, and a write is one'],
+      [mcpWire, 'report a number that is not an integer as HTTP does'],
+      [mcpSecurity, 'uses the current permissions of its agent'],
     ],
   },
   {
@@ -1034,9 +1128,9 @@ export const requirements: readonly Requirement[] = [
     sentence:
       'only the token configuration of the MCP server verifies tokens; the challenge names the metadata document',
     shownBy: [
-      [mcpSecurity, 'that is missing is asked for, without an error code'],
-      [mcpSecurity, 'is taken by the configuration that the server names alone'],
-      [mcpWire, 'name the endpoint, the issuer and the scopes, for pages of every origin'],
+      [mcpSecurity, 'that is missing gets a challenge without an error code'],
+      [mcpSecurity, 'is verified only by the configuration of the server'],
+      [mcpWire, 'names the endpoint, the issuer and the scopes, for pages of every origin'],
       ['http/mcp/discovery.test.ts', 'of the first line finds the issuer, and gets a token for this address'],
       ['http/mcp/discovery.test.ts', 'of the second line does'],
     ],
@@ -1045,27 +1139,27 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-M9',
     sentence: 'a token with insufficient scope gets 403 with the required scopes; any other advice is returned as text',
     shownBy: [
-      [mcpSecurity, 'is answered with 403 and the scopes to ask for where it is the scope, else with a text'],
-      ['http/mcp/discovery.test.ts', 'gets one with more scopes where a policy asks for more, and repeats its call'],
+      [mcpSecurity, 'gets 403 with the required scopes if it is the scope, else a text'],
+      ['http/mcp/discovery.test.ts', 'gets one with more scopes if a policy requires more, and repeats its call'],
     ],
   },
   {
     id: 'REQ-M7',
     sentence: 'foreign origins are refused, and a project without an enabled MCP server returns 404',
     shownBy: [
-      [mcpSecurity, 'of a foreign origin may not ask, one of this machine may'],
-      [mcpSecurity, 'that is not enabled is not there, and neither is one of another project'],
+      [mcpSecurity, 'of a foreign origin is refused, one of this machine is accepted'],
+      [mcpSecurity, 'that is not enabled does not exist, and neither does one of another project'],
     ],
   },
   {
     id: 'REQ-M8',
     sentence: 'subscribed MCP clients are notified of changes of the knowledge queries of their own project',
     shownBy: [
-      [mcpListen, 'of the first line hear in a session that a query was made, and read the new list'],
-      [mcpListen, 'of the second line hear it'],
-      [mcpListen, 'is acknowledged first, with what can be told of it, and every message has its id'],
-      [mcpListen, 'hears of its own project alone'],
-      [sharedState, 'is an MCP session to all of them, whose stream tells of it'],
+      [mcpListen, 'of the first line are notified in a session of a new query, and read the new list'],
+      [mcpListen, 'of the second line are notified'],
+      [mcpListen, 'is acknowledged first, with its accepted parts, and every message has its id'],
+      [mcpListen, 'receives only changes of its own project'],
+      [sharedState, 'makes an MCP session valid for all of them, with notifications on its stream, and ended for all'],
     ],
   },
   {
@@ -1073,14 +1167,14 @@ export const requirements: readonly Requirement[] = [
     sentence:
       'a subscription ends when its authorization ends, is limited in number and size, and does not delay a stop',
     shownBy: [
-      [mcpListen, 'ends in good order with its token'],
+      [mcpListen, 'ends cleanly with its token'],
       [mcpListen, 'ends with the session'],
-      [mcpListen, 'is ended by no other method than DELETE, and HEAD is answered as GET would be'],
-      [mcpListen, 'ends when the server is disabled, and when it takes other tokens'],
-      [mcpListen, 'is one of so many of a person: more are refused until one is left'],
-      [mcpListen, 'that nobody reads makes room for another'],
-      [mcpListen, 'keeps no more for a slow reader than what they have asked for'],
-      [mcpListen, 'ends in good order when the service stops, and holds it up by nothing'],
+      [mcpListen, 'is ended by no other method than DELETE, and HEAD has the response of GET'],
+      [mcpListen, 'ends when the server is disabled, and when it uses another token configuration'],
+      [mcpListen, 'counts towards the limit per person: more are refused until one ends'],
+      [mcpListen, 'that is not read is closed in favour of another'],
+      [mcpListen, 'buffers no more for a slow reader than the requested messages'],
+      [mcpListen, 'ends cleanly when the service stops, and does not delay it'],
     ],
   },
 ]

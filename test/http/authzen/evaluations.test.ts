@@ -25,19 +25,19 @@ function send(path: string, raw: string, headers: Record<string, string> = {}, m
 describe.each(calls)('AZ transport of %s', (path, body) => {
   const raw = JSON.stringify(body)
 
-  it('AZ-01 AZ-02 answers JSON with 200, whatever the charset says', async () => {
+  it('AZ-01 AZ-02 returns JSON with 200, with any charset parameter of utf-8', async () => {
     const plain = await send(path, raw)
     expect([plain.status, plain.headers.get('content-type')]).toEqual([200, 'application/json'])
     const charset = await send(path, raw, { 'content-type': 'application/json; charset=utf-8' })
     expect([charset.status, charset.text]).toEqual([200, plain.text])
   })
 
-  it('AZ-03 refuses another media type, and none', async () => {
+  it('AZ-03 refuses another media type, and a missing one', async () => {
     expect((await send(path, raw, { 'content-type': 'text/plain' })).status).toBe(400)
     expect((await send(path, raw, { 'content-type': '' })).status).toBe(400)
   })
 
-  it('AZ-04 takes no other method', async () => {
+  it('AZ-04 accepts no other method', async () => {
     for (const method of ['GET', 'PUT', 'DELETE']) {
       const refused = await send(path, raw, {}, method)
       expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'OPTIONS, POST'])
@@ -45,14 +45,14 @@ describe.each(calls)('AZ transport of %s', (path, body) => {
     }
   })
 
-  it('AZ-05 refuses a body that is empty, cut off or no object', async () => {
+  it('AZ-05 refuses a body that is empty, truncated or not an object', async () => {
     for (const bad of ['', raw.slice(0, -2), `[${raw}]`, '"text"', 'null']) {
       const refused = await send(path, bad)
       expect([bad, refused.status, refused.body.decision]).toEqual([bad, 400, undefined])
     }
   })
 
-  it('AZ-06 AZ-07 AZ-08 echoes the request identifier, on refusals too, and needs none', async () => {
+  it('AZ-06 AZ-07 AZ-08 returns the request identifier, also on errors, and does not require one', async () => {
     const identified = { 'x-request-id': 'abc' }
     const refusals = [
       await send(path, '{}', identified),
@@ -77,7 +77,7 @@ describe.each(calls)('AZ transport of %s', (path, body) => {
     expect([lacking.status, lacking.body.message]).toEqual([401, 'insufficient API access level for appAgent'])
   })
 
-  it('AZ-10 AZ-11 AZ-12 answers the same with unknown members, in another order, and again', async () => {
+  it('AZ-10 AZ-11 AZ-12 has the same response with unknown members, in another order, and again', async () => {
     const { text } = await send(path, raw)
     const given = body as Record<string, Record<string, unknown>>
     const noisy = Object.entries({ context: {}, options: {}, ...given }).map(([name, value]) => [
@@ -98,7 +98,7 @@ describe('AZ evaluation', () => {
     expect([denied.status, denied.text]).toEqual([200, '{"decision":false}'])
   })
 
-  it('AZ-14 AZ-15 does not mind a context or properties that no policy reads', async () => {
+  it('AZ-14 AZ-15 ignores a context and properties that no policy reads', async () => {
     for (const context of [{}, { time: '2026-01-01', nested: { a: [1] } }]) {
       expect((await evaluate({ ...Q, context })).body).toEqual(yes)
     }
@@ -107,7 +107,7 @@ describe('AZ evaluation', () => {
     expect((await evaluate(body)).body).toEqual(yes)
   })
 
-  it('AZ-16 AZ-17 refuses what lacks a required member', async () => {
+  it('AZ-16 AZ-17 refuses a request without a required member', async () => {
     const without = (path: string) => {
       const copy = structuredClone(Q) as Record<string, Record<string, unknown>>
       const [entity, member] = path.split('.') as [string, string?]
@@ -144,7 +144,7 @@ describe('AZ evaluation', () => {
     }
   })
 
-  it('AZ-19 AZ-20 AZ-21 denies what is unknown, in its exact case', async () => {
+  it('AZ-19 AZ-20 AZ-21 denies unknown entities, case-sensitively', async () => {
     for (const unknown of [
       { subject: { type: 'user', id: 'nobody' } },
       { resource: record('nothing') },
@@ -159,7 +159,7 @@ describe('AZ evaluation', () => {
     }
   })
 
-  it('AZ-22 AZ-24 lets a policy read the properties of the request, and let them win', async () => {
+  it('AZ-22 AZ-24 lets a policy read the properties of the request, and prefer them', async () => {
     const archived = (id: string) => ({ ...record(id), properties: { status: 'archived' } })
     expect((await evaluate({ ...Q, action: write, resource: archived('record-2') })).body).toEqual(no)
     const admin = { ...bob, properties: { role: 'admin' } }
@@ -168,7 +168,7 @@ describe('AZ evaluation', () => {
     expect((await evaluate({ ...Q, action: write, resource: archived('record-1') })).body).toEqual(no)
   })
 
-  it('AZ-23 lets a policy read the properties of the action, in any order of asking', async () => {
+  it('AZ-23 lets a policy read the properties of the action, in any order of requests', async () => {
     const soft = (value: boolean) => ({ ...Q, action: { name: 'delete', properties: { soft: value } } })
     for (const order of [
       [true, false],
@@ -181,7 +181,7 @@ describe('AZ evaluation', () => {
 })
 
 describe('AZ evaluations', () => {
-  it('AZ-25 AZ-26 answers in order, without a decision of the whole', async () => {
+  it('AZ-25 AZ-26 answers in order, without a top-level decision', async () => {
     const { body } = await evaluateAll({
       evaluations: [
         { subject: bob, action: write, resource: record('record-1') },
@@ -213,7 +213,7 @@ describe('AZ evaluations', () => {
     ])
   })
 
-  it('AZ-30 is not broken by a default that nobody uses', async () => {
+  it('AZ-30 is not affected by an unused invalid default', async () => {
     const items = [{ resource: record('record-1') }, { resource: record('record-2') }]
     const body = { subject: alice, action: read, resource: {}, context: {}, evaluations: items }
     expect(decisionsOf(await evaluateAll(body))).toEqual([true, true])
@@ -230,7 +230,7 @@ describe('AZ evaluations', () => {
     ])
   })
 
-  it('AZ-32 AZ-33 keeps the fault of an item in the item', async () => {
+  it('AZ-32 AZ-33 reports the error of an item in the item', async () => {
     const { status, body } = await evaluateAll({
       subject: alice,
       action: read,
@@ -271,14 +271,14 @@ describe('AZ evaluations', () => {
   const withSemantic = (semantic: unknown, ...subjects: string[]) =>
     evaluateAll({ ...reads(...subjects), options: { evaluations_semantic: semantic } })
 
-  it('AZ-36 answers all items unless told otherwise', async () => {
+  it('AZ-36 answers all items by default', async () => {
     const all = [true, false, true]
     expect(decisionsOf(await evaluateAll(reads('alice', 'bob', 'alice')))).toEqual(all)
     expect(decisionsOf(await evaluateAll({ ...reads('alice', 'bob', 'alice'), options: {} }))).toEqual(all)
     expect(decisionsOf(await withSemantic('execute_all', 'alice', 'bob', 'alice'))).toEqual(all)
   })
 
-  it('AZ-37 AZ-38 stops with the first denial, or the first permit, and cuts there', async () => {
+  it('AZ-37 AZ-38 stops after the first denial, or the first permit', async () => {
     const deny = 'deny_on_first_deny'
     expect(decisionsOf(await withSemantic(deny, 'alice', 'bob', 'alice'))).toEqual([true, false])
     expect(decisionsOf(await withSemantic(deny, 'alice', 'alice'))).toEqual([true, true])
@@ -287,7 +287,7 @@ describe('AZ evaluations', () => {
     expect(decisionsOf(await withSemantic(permit, 'bob', 'bob'))).toEqual([false, false])
   })
 
-  it('AZ-39 counts a broken item as a denial', async () => {
+  it('AZ-39 counts an invalid item as a denial', async () => {
     const broken = (semantic: string, ...items: unknown[]) =>
       evaluateAll({ ...Q, options: { evaluations_semantic: semantic }, evaluations: items })
     expect(decisionsOf(await broken('deny_on_first_deny', {}, { subject: {} }, {}))).toEqual([true, false])
@@ -308,7 +308,7 @@ describe('AZ evaluations', () => {
     )
   })
 
-  it('AZ-42 refuses more items than it takes', async () => {
+  it('AZ-42 refuses more items than the maximum', async () => {
     const { status, body } = await evaluateAll({ ...Q, evaluations: Array.from({ length: 21 }, () => ({})) })
     expect([status, body.errors]).toEqual([400, ['evaluations: expected at most 20 items, found 21']])
     expect(body.evaluations).toBeUndefined()

@@ -132,7 +132,7 @@ function faultOf(one: SuiteTestCase, compare: string, answered: TestResponse): s
 
 describe.each(suites)('the AuthZEN suite %s', (file) => {
   const suite = read<AuthzenSuite>(file)
-  it.each(suite.policy_sets)('gets its answers with %s', async (set) => {
+  it.each(suite.policy_sets)('gets the expected answers with %s', async (set) => {
     const service = await startService({}, { sync: false, log: () => {} })
     try {
       await load(

@@ -29,7 +29,7 @@ const records = { type: 'record' }
 const record1 = record('record-1')
 
 describe('AZ search', () => {
-  it('AZ-43 AZ-44 AZ-45 finds subjects, whatever id or context comes along', async () => {
+  it('AZ-43 AZ-44 AZ-45 finds subjects, with any id or context', async () => {
     const found = await search('subject', { ...Q, subject: user })
     expect(idsOf(found)).toEqual(['alice', 'bob'])
     expect(found.text).toMatch(/^\{"results":\[\{"type":"user","id":"/)
@@ -37,7 +37,7 @@ describe('AZ search', () => {
     expect((await search('subject', { ...Q, subject: user, context: { a: 1 } })).text).toBe(found.text)
   })
 
-  it('AZ-46 AZ-51 AZ-56 refuses what lacks a required member', async () => {
+  it('AZ-46 AZ-51 AZ-56 refuses a request without a required member', async () => {
     const refused: [SearchKind, unknown][] = [
       ['subject', { ...Q, subject: {} }],
       ['subject', { ...Q, subject: undefined }],
@@ -65,7 +65,7 @@ describe('AZ search', () => {
       expect([kind, body, (await search(kind, body)).status]).toEqual([kind, body, 400])
   })
 
-  it('AZ-47 AZ-52 AZ-57 finds nothing for what is unknown', async () => {
+  it('AZ-47 AZ-52 AZ-57 finds nothing for unknown entities', async () => {
     for (const [kind, body] of [
       ['subject', { ...Q, subject: { type: 'robot' } }],
       ['subject', { ...Q, subject: user, resource: record('nothing') }],
@@ -82,7 +82,7 @@ describe('AZ search', () => {
     }
   })
 
-  it('AZ-49 AZ-50 AZ-53 finds by the properties of the request, and ignores a stray id', async () => {
+  it('AZ-49 AZ-50 AZ-53 uses the properties of the request, and ignores an id', async () => {
     const archived = { ...record('record-2'), properties: { status: 'archived' } }
     expect(idsOf(await search('subject', { subject: user, action: write, resource: archived }))).toEqual(['bob'])
     const readable = await search('resource', { ...Q, resource: records })
@@ -92,7 +92,7 @@ describe('AZ search', () => {
     expect(idsOf(await search('resource', { subject: admin, action: write, resource: records }))).toContain('record-2')
   })
 
-  it('AZ-54 AZ-55 AZ-58 AZ-59 finds actions, each once, and only what can be asked without action properties', async () => {
+  it('AZ-54 AZ-55 AZ-58 AZ-59 finds actions, each once, and only those that need no action properties', async () => {
     const found = await search('action', { subject: alice, resource: record1 })
     expect(found.body).toEqual({ results: [{ name: 'read' }, { name: 'write' }] })
     const stray = await search('action', { subject: alice, resource: record1, action: { name: 'delete' } })
@@ -207,7 +207,7 @@ describe('AZ paging', () => {
     search(kind, { ...bodies[kind], ...more, ...(page === undefined ? {} : { page }) }, paged)
 
   it.each(['subject', 'resource', 'action'] as const)(
-    'AZ-63 AZ-64 AZ-66 AZ-70 gives a set of %s in pages of one that join to the whole',
+    'AZ-63 AZ-64 AZ-66 AZ-70 returns a set of %s in pages of one that together are the whole set',
     async (kind) => {
       const found: unknown[] = []
       let token: string | undefined
@@ -228,7 +228,7 @@ describe('AZ paging', () => {
     },
   )
 
-  it('AZ-65 gives what fits in one answer, and tells of more than it gives at once', async () => {
+  it('AZ-65 returns everything that fits in one page, and announces more otherwise', async () => {
     const few = await search('resource', { ...Q, resource: records, page: { limit: 10 } })
     expect(few.body).toMatchObject({ page: { next_token: '', count: 2, total: 2 } })
     expect((await search('resource', { ...Q, resource: records })).body.page).toBeUndefined()
@@ -240,7 +240,7 @@ describe('AZ paging', () => {
     expect(wide.page.count).toBe(5)
   })
 
-  it('AZ-66 AZ-67 refuses a token for another question, another caller, another kind, or changed by a byte', async () => {
+  it('AZ-66 AZ-67 refuses a token for another query, another caller, another kind, or changed by a byte', async () => {
     const { body } = await ask('resource', { limit: 2 })
     const token = (body as unknown as PageBody).page.next_token
     const no = { page: { token } }
@@ -276,14 +276,14 @@ describe('AZ paging', () => {
     ])
   })
 
-  it('AZ-66 takes the members of the question in any order', async () => {
+  it('AZ-66 accepts the members of the query in any order', async () => {
     const { body } = await ask('resource', { limit: 2 }, { context: { input_params: { a: 1, b: 2 } } })
     const token = (body as unknown as PageBody).page.next_token
     const again = await ask('resource', { token }, { context: { input_params: { b: 2, a: 1 } } })
     expect(again.status).toBe(200)
   })
 
-  it('AZ-68 refuses limits that are none; 0 counts and gives nothing', async () => {
+  it('AZ-68 refuses invalid limits; 0 returns only the counts', async () => {
     for (const page of [
       { limit: -1 },
       { limit: 1.5 },
@@ -313,7 +313,7 @@ describe('AZ paging', () => {
     expect((await ask('resource', { token: first.page.next_token, limit: 0 })).status).toBe(400)
   })
 
-  it('AZ-69 goes on over data that changes, doubling nothing', async () => {
+  it('AZ-69 continues over changing data without duplicates', async () => {
     const { body } = await ask('resource', { limit: 3 })
     const { page, results } = body as unknown as PageBody
     await capture(paged, [node('record', 'r00'), node('record', 'r55')], [])
@@ -324,7 +324,7 @@ describe('AZ paging', () => {
 })
 
 describe('AZ metadata', () => {
-  it('AZ-71 AZ-72 AZ-74 AZ-75 names the decision point and its calls, without credentials', async () => {
+  it('AZ-71 AZ-72 AZ-74 AZ-75 names the decision point and its endpoints, without credentials', async () => {
     const own = await startService({ publicUrl: 'https://pdp.example.org' }, { sync: false, log: () => {} })
     try {
       const { status, headers, body } = await own.send('/.well-known/authzen-configuration')
@@ -350,7 +350,7 @@ describe('AZ metadata', () => {
     }
   })
 
-  it('AZ-73 stands between the host and the path of the decision point', async () => {
+  it('AZ-73 is between the host and the path of the decision point', async () => {
     const own = await startService({ publicUrl: 'https://example.org/tenants/one' }, { sync: false, log: () => {} })
     try {
       const { status, body } = await own.send('/.well-known/authzen-configuration/tenants/one')
@@ -361,7 +361,7 @@ describe('AZ metadata', () => {
     }
   })
 
-  it('AZ-72 names the host that the caller reached it by where no other is set, and no other text', async () => {
+  it('AZ-72 names the host of the request if no other is configured, and no other text', async () => {
     const { body } = await service.send('/.well-known/authzen-configuration')
     expect(body.policy_decision_point).toBe(service.url)
     const { hostname, port } = new URL(service.url)
@@ -392,8 +392,8 @@ async function fetchRaw(hostname: string, port: number, host: string): Promise<s
   return text
 }
 
-describe('AZ interface of our own', () => {
-  it('AZ-76 decides by input parameters, alike in every call', async () => {
+describe('AZ extensions', () => {
+  it('AZ-76 uses input parameters, equally in every endpoint', async () => {
     const weigh = { ...Q, action: { name: 'weigh' } }
     for (const [max, granted] of [
       [10, true],
@@ -414,7 +414,7 @@ describe('AZ interface of our own', () => {
     expect((await search('resource', { ...weigh, resource: records })).status).toBe(422)
   })
 
-  it('AZ-78 stops granting with the policy, at once', async () => {
+  it('AZ-78 stops granting when the policy is deactivated', async () => {
     const base = { name: 'short-lived', subject: 'user', resource: 'record', actions: ['blink'] }
     const id = await service.addPolicy({ ...base, cypher: 'MATCH (subject), (resource)' })
     const blink = { ...Q, action: { name: 'blink' } }
@@ -430,7 +430,7 @@ describe('AZ interface of our own', () => {
     expect(await decision()).toBe(false)
   })
 
-  it('AZ-79 follows the graph at once', async () => {
+  it('AZ-79 sees a change of the graph at once', async () => {
     const owns = relationship(['user', 'bob'], 'OWNS', ['record', 'record-1'])
     const asked = { subject: bob, action: write, resource: record1 }
     const decision = async () => (await service.ask('/access/v1/evaluation', asked)).body.decision
@@ -441,7 +441,7 @@ describe('AZ interface of our own', () => {
     expect(await decision()).toBe(false)
   })
 
-  it('AZ-80 keeps projects apart', async () => {
+  it('AZ-80 isolates projects', async () => {
     const create = async (kind: string, body: object) => {
       const made = await service.configure('POST', kind, body)
       expect(made.status).toBe(201)
@@ -480,7 +480,7 @@ describe('AZ interface of our own', () => {
     expect((await service.ask('/access/v1/evaluation', Q)).body).toEqual({ decision: true })
   })
 
-  it('AZ-81 never permits by a fault of a policy', async () => {
+  it('AZ-81 never permits because of a policy that fails', async () => {
     await service.addPolicy({
       name: 'faulty',
       subject: 'user',
@@ -499,8 +499,8 @@ describe('AZ interface of our own', () => {
   })
 })
 
-describe('the policies in force', () => {
-  it('are listed by subject type, as documents with their tags, for whoever may read them', async () => {
+describe('the active policies', () => {
+  it('are listed by subject type, as documents with their tags, with the permission to read them', async () => {
     const { key } = await service.addAgent('reader', ['ReadAuthZConfigs'])
     const list = (query: string, asking = key) =>
       service.send(`/access/v1/policies${query}`, { headers: { 'x-svc-clientkey': asking } })

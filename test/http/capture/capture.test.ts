@@ -40,7 +40,7 @@ function errorsOf({ status, body }: TestResponse): unknown[] {
 }
 
 describe('capturing nodes', () => {
-  it('answers one identifier per item, in order, and the same for the same node', async () => {
+  it('returns one identifier per item, in order, and the same for the same node', async () => {
     const first = await nodes(person('p1'), person('p2'))
     expect(first.status).toBe(200)
     const ids = (first.body.results as { id: string }[]).map(({ id }) => id)
@@ -50,7 +50,7 @@ describe('capturing nodes', () => {
     expect((again.body.results as { id: string }[]).map(({ id }) => id)).toEqual([ids[1], ids[0], ids[1]])
   })
 
-  it('accepts everything that a node may carry', async () => {
+  it('accepts all fields of a node', async () => {
     const { status } = await nodes({
       external_id: 'full',
       type: 'Person',
@@ -70,11 +70,11 @@ describe('capturing nodes', () => {
     expect(status).toBe(200)
   })
 
-  it('takes a trailing slash', async () => {
+  it('accepts a trailing slash', async () => {
     expect((await service.ask('/capture/v1/nodes/', { nodes: [person('slash')] })).status).toBe(200)
   })
 
-  it('keeps integers and floats apart', async () => {
+  it('keeps integers and floats distinct', async () => {
     await nodes(person('f'), car('int'), car('float'))
     const send = (text: string) =>
       service.send('/capture/v1/nodes', { headers: { 'x-svc-clientkey': service.key }, raw: text })
@@ -86,7 +86,7 @@ describe('capturing nodes', () => {
     expect(await decide('float', 'f', 'float')).toBe(true)
   })
 
-  it('replaces what is given and keeps what is absent', async () => {
+  it('replaces the given properties and keeps the others', async () => {
     await nodes(person('c'), { ...car('paint'), properties: [{ type: 'colour', value: 'red' }] })
     expect(await decide('colour', 'c', 'paint', { colour: 'red' })).toBe(true)
     await nodes({ ...car('paint'), properties: [{ type: 'wheels', value: 4 }] })
@@ -96,7 +96,7 @@ describe('capturing nodes', () => {
     expect(await decide('colour', 'c', 'paint', { colour: 'blue' })).toBe(true)
   })
 
-  it('refuses a batch of none and of more than 250', async () => {
+  it('refuses an empty batch and more than 250 items', async () => {
     expect(errorsOf(await nodes())).toEqual([400, 'nodes: expected at least 1 item'])
     const many = Array.from({ length: 251 }, (_, i) => person(`m${i}`))
     expect(errorsOf(await nodes(...many))).toEqual([400, 'nodes: expected at most 250 items'])
@@ -154,7 +154,7 @@ describe('capturing nodes', () => {
     expect(errorsOf(await nodes(node))).toEqual([400, message])
   })
 
-  it('refuses a number that nothing can hold', async () => {
+  it('refuses a number that no type can represent', async () => {
     const raw = (value: string) =>
       service.send('/capture/v1/nodes', {
         headers: { 'x-svc-clientkey': service.key },
@@ -171,7 +171,7 @@ describe('capturing nodes', () => {
     expect((await free('9223372036854775807')).status).toBe(200)
   })
 
-  it('refuses names that are the service’s own, telling every place', async () => {
+  it('refuses reserved names, with every path', async () => {
     const refused = await nodes(
       { external_id: 'a', type: '_Application' },
       { ...person('b'), labels: ['_Hidden'], properties: [{ type: 'create_time', value: 'now' }] },
@@ -188,7 +188,7 @@ describe('capturing nodes', () => {
 })
 
 describe('capturing relationships', () => {
-  it('joins nodes, and the next decision sees it', async () => {
+  it('connects nodes, and the next decision sees it', async () => {
     await nodes(person('r1'), car('k1'), car('k2'))
     expect(await decide('see', 'r1', 'k1')).toBe(false)
     const joined = await relationships({
@@ -204,7 +204,7 @@ describe('capturing relationships', () => {
     expect(again.body.results).toEqual(joined.body.results)
   })
 
-  it('writes nothing of a batch in which an end node is missing, and names each', async () => {
+  it('writes nothing of a batch with a missing end node, and names each missing node', async () => {
     await nodes(person('r2'), car('k3'))
     const refused = await relationships(
       { source: person('r2'), target: car('k3'), type: 'SEES' },
@@ -219,13 +219,13 @@ describe('capturing relationships', () => {
     expect(await decide('see', 'r2', 'k3')).toBe(false)
   })
 
-  it('joins the application’s own node to business data', async () => {
+  it('connects the node of the application to business data', async () => {
     await nodes(car('k4'))
     const source = { type: '_Application', external_id: service.applicationId }
     expect((await relationships({ source, target: car('k4'), type: 'SERVES' })).status).toBe(200)
   })
 
-  it('refuses what cannot be meant', async () => {
+  it('refuses meaningless input', async () => {
     const end = person('r2')
     expect(errorsOf(await relationships({ source: end, target: end, type: '_HAS' }))).toEqual([
       422,
@@ -262,7 +262,7 @@ describe('capturing relationships', () => {
   })
 })
 
-describe('who may capture', () => {
+describe('permission to capture', () => {
   it('only an agent with the permission', async () => {
     const { key } = await service.addAgent('decider', ['Authorization'])
     const body = { nodes: [person('x')] }
@@ -271,7 +271,7 @@ describe('who may capture', () => {
     expect((await service.send('/capture/v1/nodes', { body })).status).toBe(401)
   })
 
-  it('nobody, once the project is gone', async () => {
+  it('refuses a key of a deleted project', async () => {
     const other = await startService()
     try {
       expect((await other.ask('/capture/v1/nodes', { nodes: [person('x')] })).status).toBe(200)

@@ -68,7 +68,7 @@ function count(where: string | null): number {
 }
 
 describe('a node with a location', () => {
-  it('has its data there, and a proxy without any in the global graph', async () => {
+  it('has its data there, and a proxy without data in the global graph', async () => {
     const ann = { ...person('ann', 'eu'), labels: ['Employee'], properties: [{ type: 'age', value: 42 }] }
     const [status, id] = idsOf(await capture('nodes', { nodes: [ann] }))
     expect(status).toBe(200)
@@ -91,7 +91,7 @@ describe('a node with a location', () => {
     expect([count('eu'), count('global')]).toEqual(before.map((relationships) => relationships - 1))
   })
 
-  it('loses properties and metadata where it is, and nowhere else', async () => {
+  it('loses properties and metadata at its location, and nowhere else', async () => {
     const properties = [
       { type: 'age', value: 42, metadata: { source: 'hr' } },
       { type: 'size', value: 1 },
@@ -118,7 +118,7 @@ describe('a node with a location', () => {
     expect(held(null, 'Person', 'eve')).toEqual({ id: home, location: 'home', properties: {} })
   })
 
-  it('may be somewhere else too: the proxy stands for the first as long as it is there', async () => {
+  it('may exist at another location too: the proxy belongs to the first one as long as it exists', async () => {
     const [, eu, us] = idsOf(await capture('nodes', { nodes: [person('fay', 'eu'), person('fay', 'us'), car('f1')] }))
     expect(held('global', 'Person', 'fay')).toMatchObject({ id: eu, location: 'eu' })
     await join(sees(person('fay'), car('f1')))
@@ -132,7 +132,7 @@ describe('a node with a location', () => {
 })
 
 describe('a node without a location', () => {
-  it('is in the default constituent, with a proxy in the global graph, from before the composite database too', async () => {
+  it('is in the default constituent, with a proxy in the global graph, also from before the composite database', async () => {
     const [, id] = idsOf(await capture('nodes', { nodes: [person('gus')] }))
     expect([held(null, 'Person', 'gus'), held('global', 'Person', 'gus')]).toEqual([
       { id, location: null, properties: {} },
@@ -144,7 +144,7 @@ describe('a node without a location', () => {
 })
 
 describe('a relationship', () => {
-  it('stays in the constituent of its ends', async () => {
+  it('is stored in the constituent of its ends', async () => {
     await capture('nodes', { nodes: [person('h', 'eu'), car('h1', 'uk'), person('i'), car('i1', 'home')] })
     const before = [count('eu'), count(null), count('global')]
     const [status, ...ids] = idsOf(
@@ -156,7 +156,7 @@ describe('a relationship', () => {
     expect([count('eu'), count(null), count('global')]).toEqual([before[0]! + 1, before[1]! + 1, before[2]])
   })
 
-  it('joins nodes of any locations with `use_global_db`, and goes or loses properties with it too', async () => {
+  it('connects nodes of any locations with `use_global_db`, and is deleted or loses properties with it too', async () => {
     await capture('nodes', { nodes: [person('j', 'eu'), car('j1', 'us'), car('j2')] })
     const properties = [{ type: 'since', value: 2020 }]
     const joins = [{ ...sees(person('j', 'eu'), car('j1')), properties }, sees(person('j'), car('j2'))]
@@ -188,7 +188,7 @@ describe('a relationship', () => {
     ).toBe(200)
   })
 
-  it('writes nothing of a batch over several constituents in which an end is missing in one', async () => {
+  it('writes nothing of a batch over several constituents if an end is missing in one', async () => {
     await capture('nodes', { nodes: [person('l', 'eu'), car('l1', 'eu'), car('l2', 'us')] })
     const before = [count('eu'), count('us')]
     const refused = await capture('relationships', {
@@ -224,7 +224,7 @@ describe('a relationship', () => {
   })
 })
 
-describe('a location that nobody knows', () => {
+describe('an unknown location', () => {
   const text = 'location: unknown location mars'
   const located = [
     ['nodes', { nodes: [person('x'), person('x', 'mars')] }, `nodes[1].${text}`],
@@ -259,7 +259,7 @@ describe('a location that nobody knows', () => {
     expect(held(null, 'Person', 'x')).toBeNull()
   })
 
-  it('nor does the composite database take nodes', async () => {
+  it('nor can nodes be captured into the composite database', async () => {
     expect(errorsOf(await capture('nodes', { nodes: [person('x', 'all')] }))).toEqual([
       422,
       'nodes[0].location: all is the composite database, which stores no nodes',
@@ -275,13 +275,13 @@ describe('another mapping', () => {
       db_connection: { ...connection, ...more, alias_mapping },
     })
 
-  it('may bring further locations, which can be used as soon as it is stored', async () => {
+  it('may add locations, which can be used as soon as it is stored', async () => {
     expect((await put(`${mapping}&asia=asia-db`)).status).toBe(200)
     expect(idsOf(await capture('nodes', { nodes: [person('m', 'asia')] }))[0]).toBe(200)
     expect(held('global', 'Person', 'm')).toMatchObject({ location: 'asia' })
   })
 
-  it('takes no location away that holds data, and no database from one', async () => {
+  it('cannot remove a location with data, or change its database', async () => {
     const holds = (location: string) =>
       `db_connection.alias_mapping: the location \`${location}\` holds data and cannot change its database`
     expect(errorsOf(await put(mapping))).toEqual([422, holds('asia')])
@@ -300,7 +300,7 @@ describe('another mapping', () => {
     ])
   })
 
-  it('keeps its databases apart', async () => {
+  it('uses separate databases', async () => {
     expect(errorsOf(await put(mapping, { name: 'joined-db' }))).toEqual([
       422,
       'db_connection.composite_db_name: expected another database than `name`, which stores the data without a location',

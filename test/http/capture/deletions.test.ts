@@ -57,7 +57,7 @@ function kept(type: string, externalId: string, property: string) {
 }
 
 describe('deleting nodes', () => {
-  it('takes their relationships along, and answers the ids they had', async () => {
+  it('deletes their relationships too, and returns the former ids', async () => {
     const captured = await post('nodes', { nodes: [person('a1'), car('c1'), car('c2')] })
     const [, ann, car1] = idsOf(captured)
     await post('relationships', { relationships: [sees('a1', 'c1'), sees('a1', 'c2')] })
@@ -69,14 +69,14 @@ describe('deleting nodes', () => {
     expect([await decide('see', 'a1', 'c1'), await decide('see', 'a1', 'c2')]).toEqual([false, false])
   })
 
-  it('is no error where there is nothing: the id is empty', async () => {
+  it('of a missing node is not an error: the id is empty', async () => {
     const [, id] = idsOf(await post('nodes', { nodes: [car('once')] }))
     const both = { nodes: [car('never'), car('once'), car('once')] }
     expect(idsOf(await post('nodes/delete', both))).toEqual([200, '', id, ''])
     expect(idsOf(await post('nodes/delete', both))).toEqual([200, '', '', ''])
   })
 
-  it('leaves the service’s own nodes alone', async () => {
+  it('cannot delete the nodes of the service', async () => {
     const node = { type: '_Application', external_id: service.applicationId }
     expect(errorsOf(await post('nodes/delete', { nodes: [node] }))).toEqual([
       422,
@@ -101,7 +101,7 @@ describe('deleting nodes', () => {
 })
 
 describe('deleting properties of nodes', () => {
-  it('removes what is named, keeps the rest, and moves the node’s update time', async () => {
+  it('deletes the named ones, keeps the others, and updates the time of the node', async () => {
     const properties = [
       { type: 'colour', value: 'red' },
       { type: 'wheels', value: 4 },
@@ -124,7 +124,7 @@ describe('deleting properties of nodes', () => {
     expect(kept('Car', 'p1', 'wheels').updated).toBe('2026-03-01T10:01:00.000Z')
   })
 
-  it('answers an empty id for a node that is not there', async () => {
+  it('returns an empty id for a missing node', async () => {
     const nodes = [{ ...car('nowhere'), property_types: ['colour'] }]
     expect(idsOf(await post('nodes/properties/delete', { nodes }))).toEqual([200, ''])
   })
@@ -151,7 +151,7 @@ describe('deleting properties of nodes', () => {
     expect(errorsOf(await post('nodes/properties/delete', { nodes }))).toEqual([400, message])
   })
 
-  it('takes 250 names', async () => {
+  it('accepts 250 names', async () => {
     const nodes = [{ ...car('p1'), property_types: Array.from({ length: 250 }, (_, i) => `p${i}`) }]
     expect((await post('nodes/properties/delete', { nodes })).status).toBe(200)
   })
@@ -167,7 +167,7 @@ describe('deleting metadata', () => {
   const trim = (metadata_fields: string[], property_type = 'email') =>
     post('nodes/properties/metadata/delete', { nodes: [{ ...person('m1'), property_type, metadata_fields }] })
 
-  it('removes fields of either kind, keeps the value, and moves the times of property and node', async () => {
+  it('deletes standard and custom fields, keeps the value, and updates the times of property and node', async () => {
     const properties = [{ type: 'email', value: 'a@b.c', metadata }]
     const [, id] = idsOf(await post('nodes', { nodes: [{ ...person('m1'), properties }] }))
     clock.advance(1000)
@@ -187,14 +187,14 @@ describe('deleting metadata', () => {
     expect(kept('Person', 'm1', 'email').property?.metadata).toBeNull()
   })
 
-  it('is no error where there is no such property, or no node', async () => {
+  it('of a missing property or node is not an error', async () => {
     const [, id] = idsOf(await post('nodes', { nodes: [person('m1')] }))
     expect(idsOf(await trim(['source'], 'never'))).toEqual([200, id])
     const nodes = [{ ...person('nobody'), property_type: 'email', metadata_fields: ['source'] }]
     expect(idsOf(await post('nodes/properties/metadata/delete', { nodes }))).toEqual([200, ''])
   })
 
-  it('comes anew with each value', async () => {
+  it('does not affect the metadata of the next value', async () => {
     const capture = (property: object) => post('nodes', { nodes: [{ ...person('m2'), properties: [property] }] })
     await capture({ type: 'email', value: 'a@b.c', metadata })
     await capture({ type: 'email', value: 'd@e.f', metadata: { source: 'self' } })
@@ -220,7 +220,7 @@ describe('deleting metadata', () => {
 })
 
 describe('deleting relationships', () => {
-  it('ends what they granted at once; whatever `properties` holds is ignored', async () => {
+  it('ends what they granted at once; `properties` is ignored', async () => {
     await post('nodes', { nodes: [person('r1'), car('k1'), car('k2')] })
     const [, first] = idsOf(await post('relationships', { relationships: [sees('r1', 'k1'), sees('r1', 'k2')] }))
     const gone = { relationships: [{ ...sees('r1', 'k1'), properties: 'anything' }, sees('r1', 'nowhere')] }
@@ -241,7 +241,7 @@ describe('deleting relationships', () => {
     expect(idsOf(await post('relationships/properties/delete', never))).toEqual([200, ''])
   })
 
-  it('refuses what cannot be meant', async () => {
+  it('refuses meaningless input', async () => {
     const own = { ...sees('r1', 'k1'), type: '_HAS' }
     const issue = 'relationships[0].type: `_HAS` is reserved for the service'
     expect(errorsOf(await post('relationships/delete', { relationships: [own] }))).toEqual([422, issue])

@@ -118,11 +118,11 @@ function patched(kind: ConfigKind, sample: Sample, patch: DocumentFields): Docum
   return { ...(isNamed(kind) && { name: freshName() }), ...sample.body(world), ...patch }
 }
 
-test('every kind has its sample', () => {
+test('every kind has a sample', () => {
   expect(Object.keys(samples).sort()).toEqual(kinds.map(({ path }) => path).sort())
 })
 
-test('organizations: the current one can be read, and nothing else be done with it', async () => {
+test('organizations: the current one can be read, and no other operation exists', async () => {
   const read = await call('GET', 'organizations/current')
   expect([read.status, read.headers.get('etag')]).toEqual([200, null])
   expect(read.body).toMatchObject({ id: world.organization, name: 'organization', display_name: 'organization' })
@@ -162,7 +162,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
       })
     })
 
-    test('read of what is not there: 404', async () => {
+    test('read of a missing document: 404', async () => {
       const nobody = `gid:${'0'.repeat(26)}`
       expect((await call('GET', `${kind.path}/${nobody}`)).body).toEqual({ message: `no ${kind.label} \`${nobody}\`` })
       const byName = await call('GET', `${kind.path}/nobody-here?${scopeOf(kind)}`)
@@ -188,14 +188,14 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
       })
     })
 
-    test('list: refuses what it does not know', async () => {
+    test('list: refuses unknown parameters', async () => {
       const refused = async (query: string) => (await call('GET', `${kind.path}?${scopeOf(kind)}${query}`)).body.errors
       expect(await refused('&page=2')).toEqual(['query: unknown parameter `page`'])
       expect(await refused('&full_fetch=yes')).toEqual([expect.stringContaining('full_fetch: expected')])
       expect(await refused('&search=a&search=b')).toEqual(['search: given more than once'])
     })
 
-    test('create: refuses each wrong member by its path', async () => {
+    test('create: refuses each wrong member with its path', async () => {
       for (const [patch, issues] of sample.refused) {
         const refused = await call('POST', kind.path, patched(kind, sample, patch))
         expect([refused.status, refused.body]).toEqual([422, { message: 'Unprocessable Entity', errors: issues }])
@@ -211,7 +211,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
       expect(listed.body.data).toEqual([])
     })
 
-    test('a viewer reads and changes nothing: 403', async () => {
+    test('a viewer can read, but change nothing: 403', async () => {
       await withOne(kind, sample, async ({ path }) => {
         const viewer = { authorization: `Bearer ${viewerToken}` }
         expect((await call('GET', path, undefined, viewer)).status).toBe(200)
@@ -223,7 +223,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
       })
     })
 
-    test('delete: refuses a stale ETag, then it is gone for every call', async () => {
+    test('delete: refuses a stale ETag; afterwards the document is gone for every call', async () => {
       await withOne(kind, sample, async ({ id, path, created }) => {
         const etag = created.headers.get('etag')
         if (etag !== null) {
@@ -277,7 +277,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
       })
 
     if (isNamed(kind))
-      test('create: refuses a name that is taken, and one that is none', async () => {
+      test('create: refuses a name that is used, and an invalid one', async () => {
         await withOne(kind, sample, async ({ name }) => {
           const twin = await call('POST', kind.path, { ...sample.body(world), name })
           expect([twin.status, twin.body]).toEqual([409, { message: expect.stringContaining(`\`${name}\``) }])
@@ -301,7 +301,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
 
     if (operations.update)
       describe('update', () => {
-        test('keeps what is null or absent, removes what is empty', async () => {
+        test('keeps null and absent fields, and removes empty ones', async () => {
           await withOne(kind, sample, async ({ path, name }) => {
             const texts = { display_name: 'A name to show', description: 'What it is for' }
             const updated = await call('PUT', path, { ...always(), ...texts })
@@ -317,7 +317,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
         })
 
         if (sample.change !== undefined)
-          test('changes what is given, and keeps the secrets that are not', async () => {
+          test('changes the given fields, and keeps absent secrets', async () => {
             const { body, reads } = sample.change as NonNullable<Sample['change']>
             await withOne(kind, sample, async ({ path, created }) => {
               const updated = await call('PUT', path, { ...always(), ...body })
@@ -343,7 +343,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
           })
         })
 
-        test('that says what is there already leaves ETag and times', async () => {
+        test('without a change keeps ETag and times', async () => {
           await withOne(kind, sample, async ({ path }) => {
             const before = await call('GET', path)
             const members = Object.keys(kind.updateSchema?.shape ?? {})
@@ -354,7 +354,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
           })
         })
 
-        test('refuses what is fixed and what nobody knows', async () => {
+        test('refuses read-only and unknown fields', async () => {
           await withOne(kind, sample, async ({ path }) => {
             const members = Object.keys(kind.updateSchema?.shape ?? {})
             const fixed = Object.keys(kind.createSchema.shape).filter((member) => !members.includes(member))
@@ -371,7 +371,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
           })
         })
 
-        test('leaves the older revision to be read', async () => {
+        test('keeps the older revision readable', async () => {
           await withOne(kind, sample, async ({ path }) => {
             const first = await call('GET', path)
             await call('PUT', path, { ...always(), description: 'The second revision' })

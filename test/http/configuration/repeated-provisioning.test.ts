@@ -106,7 +106,7 @@ async function provision(): Promise<ProvisioningOutcome> {
   return { ids, etags, calls }
 }
 
-test('a script that provisions a project by name changes nothing the second time', async () => {
+test('a script that provisions a project by name is idempotent', async () => {
   const first = await provision()
   expect(first.calls).toEqual(steps.map(({ kind }) => `POST ${kind}`))
   const second = await provision()

@@ -89,14 +89,14 @@ async function expectPlainValues(id: string): Promise<void> {
 }
 
 describe('header values of a resolver', () => {
-  it('are sealed in every revision', async () => {
+  it('are encrypted in every revision', async () => {
     await furnish()
     const values = valuesOf(await stored())
     expect(values.map(({ length }) => length)).toEqual([3, 3])
     expect(values.flat().every(isSealedText)).toBe(true)
   })
 
-  it('that an earlier version stored in the clear are sealed by the next start, past revisions too', async () => {
+  it('that an earlier version stored in clear text are encrypted by the next start, past revisions too', async () => {
     const id = await furnish()
     await stored((document) => ({ ...document, fields: { ...document.fields, headers: plain } }))
     expect(valuesOf(await stored()).flat()).toContain('plain-one')

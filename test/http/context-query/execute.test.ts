@@ -58,7 +58,7 @@ const ownCars = {
 }
 
 describe('execute', () => {
-  it('gives a person the rows of its own token, path by path', async () => {
+  it('returns the rows for the person of the token, path by path', async () => {
     const id = await house.addQuery('paths', ownCars, {
       nodes: [
         'car.external_id',
@@ -91,14 +91,14 @@ describe('execute', () => {
     expect(others.body).toEqual({ data: [] })
   })
 
-  it('finds a query by its name too, and none that is not there', async () => {
+  it('finds a query by its name too, and no missing one', async () => {
     const token = await house.tokenOf('bob')
     expect((await house.execute('paths', { input_params: { car: 'c24' } }, token)).body.data).toHaveLength(1)
     const { status, body } = await house.execute('no-such-query', {}, token)
     expect([status, body.message]).toEqual([404, 'no active knowledge query `no-such-query`'])
   })
 
-  it('asks for a token where the subject is a person, and for every parameter', async () => {
+  it('requires a token if the subject is a person, and every parameter', async () => {
     const unknown = await house.execute('paths', { input_params: { car: 'c01' } })
     expect([unknown.status, unknown.body.message]).toEqual([401, 'end-user token is required'])
     const token = await house.tokenOf('ann')
@@ -108,7 +108,7 @@ describe('execute', () => {
     expect([forged.status, forged.body.errors]).toEqual([422, ['input_params.token: reserved, filled by the service']])
   })
 
-  it('refuses a string that is a payload, wherever it stands among the parameters', async () => {
+  it('refuses a string that is too long, at any depth of the parameters', async () => {
     const token = await house.tokenOf('ann')
     const asked = (more: unknown) => house.execute('paths', { input_params: { car: 'c01', more } }, token)
     const fits = 'x'.repeat(65_536)
@@ -125,7 +125,7 @@ describe('execute', () => {
     ])
   })
 
-  it('gives pages whose rows joined are the whole, in an order that stays', async () => {
+  it('returns pages that together are the whole, in a stable order', async () => {
     const id = await house.addQuery('pages', ownCars, { nodes: ['car.external_id'] })
     const token = await house.tokenOf('ann')
     const rows = async (page_token: number, page_size: number): Promise<string[]> => {
@@ -149,7 +149,7 @@ describe('execute', () => {
     expect(await rows(1, 1)).toEqual(whole.slice(1, 2))
   })
 
-  it('gives pages in the same order whoever ran the query when the graph was another', async () => {
+  it('returns pages in the same order, whoever ran the query on an earlier state of the graph', async () => {
     const policy = {
       subject: { type: 'Person' },
       condition: { cypher: 'MATCH (subject:Person)-[:FLIES]->(plane:Plane)' },
@@ -182,7 +182,7 @@ describe('execute', () => {
     expect(await rows()).toEqual(before)
   })
 
-  it('says which page cannot be asked for, and gives nothing behind the last row', async () => {
+  it('reports an invalid page, and returns nothing after the last row', async () => {
     const headers = { 'x-svc-clientkey': house.key, authorization: `Bearer ${await house.tokenOf('ann')}` }
     const answerTo = async (page: string) => {
       const raw = `{"id": "pages", ${page}}`
@@ -204,7 +204,7 @@ describe('execute', () => {
     ])
   })
 
-  it('looks at the policy as it is now: 403 for what it no longer allows, 404 where it is not in use', async () => {
+  it('uses the current policy: 403 for what it no longer allows, 404 if it is not ACTIVE', async () => {
     const id = await house.addQuery('shrinking', ownCars, { nodes: ['car.property.plate'] })
     const token = await house.tokenOf('ann')
     const { body } = await house.service.configure('GET', `knowledge-queries/${id}`)
@@ -229,7 +229,7 @@ describe('execute', () => {
     expect((await answerUnder('ACTIVE', ['car.*'])).status).toBe(200)
   })
 
-  it('needs no token for an application, and fills in which one asks', async () => {
+  it('needs no token for an application, and sets its parameter', async () => {
     const { applicationId } = house.service
     const holds = { source: { type: '_Application', external_id: applicationId }, type: 'HOLDS' }
     await house.capture('relationships', { relationships: [{ ...holds, target: { type: 'Car', external_id: 'c03' } }] })
@@ -247,7 +247,7 @@ describe('execute', () => {
     expect([status, body.errors]).toEqual([422, ['input_params._appId: reserved, filled by the service']])
   })
 
-  it('gives aggregates under their names, and filters by them', async () => {
+  it('returns aggregates under their names, and filters by them', async () => {
     const policy = {
       subject: { type: 'Person' },
       condition: {
@@ -264,7 +264,7 @@ describe('execute', () => {
     expect(body.data).toEqual([{ nodes: { 'subject.external_id': 'ann' }, aggregate_values: { cars: 20, mean: 9500 } }])
   })
 
-  it('answers 403 with the advice of the policy where the token filter fails', async () => {
+  it('returns 403 with the advice of the policy if the token filter fails', async () => {
     const strict = {
       ...ownCars,
       condition: {
@@ -288,8 +288,8 @@ describe('execute', () => {
   })
 })
 
-describe('what one answer may hold', () => {
-  it('is counted as often as rows name it, and refused before it is more than the process can hold', async () => {
+describe('the size of a response', () => {
+  it('counts a value as often as rows contain it, and is limited before the process runs out of memory', async () => {
     const small = await startContextService({ executeAnswerMax: 20_000 })
     try {
       const text = 'x'.repeat(1000)
@@ -335,8 +335,8 @@ describe('what one answer may hold', () => {
   })
 })
 
-describe('the time of an execution', () => {
-  it('ends it with 408, and is another one for a query that says `batch_read`', async () => {
+describe('the time limit of an execution', () => {
+  it('ends it with 408, and is higher for a query with `batch_read`', async () => {
     const short = await startContextService({ executeTimeMs: 1, batchReadTimeMs: 60_000 })
     try {
       const nodes = Array.from({ length: 60 }, (_, i) => ({ type: 'Car', external_id: `c${i}` }))

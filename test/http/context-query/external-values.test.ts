@@ -133,15 +133,15 @@ async function fails(read: Awaited<ReturnType<typeof carWith>>, reason: string):
   expect(JSON.stringify(log)).not.toContain(SECRET)
 }
 
-describe('a value that a resolver supplies', () => {
-  it.each(['GET', 'POST'])('is asked for with %s where neither headers nor a payload are given', async (method) => {
+describe('a property of a resolver', () => {
+  it.each(['GET', 'POST'])('is requested with %s without headers and payload', async (method) => {
     const read = await carWith({ method, headers: undefined })
     expect(priceOf(await read())).toBe(7)
     expect(seen).toMatchObject([{ method, body: '' }])
     expect(seen[0]?.headers['content-type']).toBeUndefined()
   })
 
-  it('counts as what an answer holds: the rows beyond that stay without, and the caller is told', async () => {
+  it('counts towards the size of a response: rows beyond it have no value, with a warning', async () => {
     answering = json({ price: 'x'.repeat(1900) })
     const read = await carWith({}, { cars: 80 })
     const { data, warnings } = await read()
@@ -157,7 +157,7 @@ describe('a value that a resolver supplies', () => {
     ])
   })
 
-  it('is asked for when it is read, wherever in the record it stands', async () => {
+  it('is requested if it is read, anywhere in the record', async () => {
     const read = await carWith({}, { query: { nodes: ['car.property.price', 'car.property.*', 'car'] } })
     const { data, warnings } = await read()
     expect(warnings).toBeUndefined()
@@ -179,7 +179,7 @@ describe('a value that a resolver supplies', () => {
     expect(seen).toHaveLength(2)
   })
 
-  it('may be an object or an array, with integers and floats kept apart', async () => {
+  it('may be an object or an array, with integers and floats distinct', async () => {
     answering = (response) =>
       response
         .writeHead(200, { 'content-type': 'application/vnd.prices+json; charset=UTF-8' })
@@ -189,13 +189,13 @@ describe('a value that a resolver supplies', () => {
     expect(answered.text).toContain('[{"a":1.0,"b":9007199254740993}]')
   })
 
-  it('is null without a warning where the answer has none', async () => {
+  it('is null without a warning if the response has no value', async () => {
     answering = json({ cost: 1 })
     expect(await (await carWith({}))()).toEqual({ data: [{ nodes: { 'car.property.price': null } }] })
   })
 
   it.each(['POST', 'PUT', 'PATCH'])(
-    'is asked for by %s with a filled payload, and headers of the resolver',
+    'is requested by %s with a filled payload, and headers of the resolver',
     async (method) => {
       const read = await carWith({
         method,
@@ -220,7 +220,7 @@ describe('a value that a resolver supplies', () => {
     },
   )
 
-  it('is not asked for where a placeholder has no value, or one that would lead elsewhere', async () => {
+  it('is not requested if a placeholder has no value, or one that would change the address', async () => {
     const read = await carWith({ url: `http://127.0.0.1:${port}/users/{$id}/{$user}` })
     const warned = async (params: object): Promise<string[] | undefined> => (await read(params)).warnings
     expect(await warned({})).toEqual([expect.stringMatching(/there is no scalar value for `\{\$user\}`$/)])
@@ -230,7 +230,7 @@ describe('a value that a resolver supplies', () => {
     expect(seen[0]?.url).toMatch(/^\/users\/gid[^/]*\/\.\.%2F\.\.%2Fadmin%3Fx%23y$/)
   })
 
-  it('is asked for after the graph was read: a capture goes on meanwhile', async () => {
+  it('is requested after the graph was read: captures continue in the meantime', async () => {
     const read = await carWith({})
     let captured = 0
     answering = (response, one) => {
@@ -245,7 +245,7 @@ describe('a value that a resolver supplies', () => {
     expect(captured).toBe(200)
   })
 
-  it('is asked for with the newest configuration, under its name or its id', async () => {
+  it('is requested with the newest configuration, by its name or its id', async () => {
     const read = await carWith({})
     const name = `price-${made}`
     expect(priceOf(await read())).toBe(7)
@@ -260,7 +260,7 @@ describe('a value that a resolver supplies', () => {
     await fails(read, 'the project has no resolver with this name')
   })
 
-  it('is asked with the header values that are stored, which no answer shows and an empty value keeps', async () => {
+  it('is requested with the stored header values, which no response shows and an empty value keeps', async () => {
     const read = await carWith({
       headers: { Authorization: `Bearer ${SECRET}`, 'X-Keys': ['one-secret', 'two-secret'] },
     })
@@ -310,7 +310,7 @@ describe('a value that a resolver supplies', () => {
     expect(await sent()).toEqual([undefined, undefined])
   })
 
-  it('comes by so many calls at once, and so many for one execution', async () => {
+  it('is requested with a limited concurrency, and a limited number per execution', async () => {
     const read = await carWith({ url: `http://127.0.0.1:${port}/{$external_id}` }, { cars: 24 })
     answering = (response, one) => {
       setTimeout(() => json({ price: one.url })(response, one), 10)
@@ -327,7 +327,7 @@ describe('a value that a resolver supplies', () => {
   })
 })
 
-describe('where the upstream fails, the row stays, its value is null and a warning says why', () => {
+describe('if the resolver fails, the row stays, its value is null and a warning gives the reason', () => {
   const cases: readonly (readonly [name: string, reason: string, Answering])[] = [
     [
       'a status',
@@ -389,14 +389,14 @@ describe('where the upstream fails, the row stays, its value is null and a warni
     ],
     ['a hang-up', 'it could not be reached, or its response was incomplete', (r) => r.destroy()],
   ]
-  it.each(cases)('%s ends as null with its reason', async (_, reason, how) => {
+  it.each(cases)('%s gives null with a reason', async (_, reason, how) => {
     const read = await carWith({})
     answering = how
     await fails(read, reason)
     expect(seen.map(({ url }) => url)).toEqual(['/price'])
   })
 
-  it('silence', async () => {
+  it('a timeout', async () => {
     const own = await startContextService(
       { upstreamAllow: '127.0.0.1', upstreamTimeMs: 300 },
       { log: (entry) => log.push(entry) },
@@ -414,7 +414,7 @@ describe('where the upstream fails, the row stays, its value is null and a warni
     }
   })
 
-  it('a body that goes on behind its declared length', async () => {
+  it('a body that continues after its declared length', async () => {
     const read = await carWith({})
     answering = (response) => {
       response.socket?.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n{"price":1}')
@@ -422,7 +422,7 @@ describe('where the upstream fails, the row stays, its value is null and a warni
     await fails(read, 'its response is not valid JSON, has a duplicate member or is nested too deeply')
   })
 
-  it('an address that is not for the service is refused when it is stored', async () => {
+  it('an address that is not allowed is refused when it is stored', async () => {
     for (const host of [
       '[::1]',
       '[::ffff:10.0.0.1]',
@@ -439,7 +439,7 @@ describe('where the upstream fails, the row stays, its value is null and a warni
     expect(seen).toEqual([])
   })
 
-  it('nobody at the address', async () => {
+  it('no server at the address', async () => {
     // An unassigned port: a port that was free a moment ago may be in use now.
     await fails(
       await carWith({ url: 'http://127.0.0.1:1/' }),
@@ -448,7 +448,7 @@ describe('where the upstream fails, the row stays, its value is null and a warni
     expect(log.some(({ message }) => message.includes('ECONNREFUSED'))).toBe(true)
   })
 
-  it('an outage is told in the log now and then, not with every row', async () => {
+  it('an outage is logged at a limited rate, not for every row', async () => {
     answering = (response) => response.writeHead(500).end(SECRET)
     const read = await carWith({ url: `http://127.0.0.1:${port}/{$external_id}` }, { cars: 5 })
     expect((await read()).warnings).toHaveLength(1)
@@ -458,8 +458,8 @@ describe('where the upstream fails, the row stays, its value is null and a warni
   })
 })
 
-describe('without an entry in the list of what may be called', () => {
-  it('a name that stands for this machine is not called', async () => {
+describe('without an entry in the allow list', () => {
+  it('a name that resolves to this machine is not called', async () => {
     // With a range in the list, the address of a name is known only after its lookup.
     const own = await startContextService({ upstreamAllow: '10.0.0.0/8' }, { log: (entry) => log.push(entry) })
     const before = house
@@ -478,8 +478,8 @@ describe('without an entry in the list of what may be called', () => {
   })
 })
 
-describe('the time of an execution', () => {
-  it('holds for its resolvers: what is not there by then is null', async () => {
+describe('the time limit of an execution', () => {
+  it('applies to its resolvers: missing responses are null', async () => {
     const own = await startContextService(
       { upstreamAllow: '127.0.0.1', upstreamTimeMs: 60_000, executeTimeMs: 1500, resolverParallel: 1 },
       { log: () => undefined },
@@ -507,7 +507,7 @@ describe('the time of an execution', () => {
     }
   })
 
-  it('and answers are kept for equal requests as long as the setting says', async () => {
+  it('responses are cached for equal requests as long as configured', async () => {
     const own = await startContextService({ upstreamAllow: '127.0.0.1', resolverCacheMs: 60_000 })
     const before = house
     house = own
@@ -532,7 +532,7 @@ describe('the time of an execution', () => {
   })
 })
 
-describe('a property that is written with a resolver of a parameter', () => {
+describe('a property that is written through a resolver of a parameter', () => {
   const noteOf = (name: string, values: object) =>
     house.capture('nodes', {
       nodes: [{ type: 'Note', external_id: name, properties: [{ type: 'any', value: 1 }], ...values }],
@@ -561,7 +561,7 @@ describe('a property that is written with a resolver of a parameter', () => {
   const run = (id: string, more: object = {}) =>
     house.execute(id, { input_params: { id: `n${made}`, resolver: `price-${made}`, go: true, ...more } })
 
-  it('is supplied once, before the transaction, and tells its source', async () => {
+  it('is resolved once, before the transaction, and has its source', async () => {
     const id = await writing(
       [
         { ...price, metadata: [{ type: 'by', value: 'desk' }] },
@@ -592,19 +592,19 @@ describe('a property that is written with a resolver of a parameter', () => {
     expect(seen.map(({ url }) => url)).toEqual([`/n${made}/Note/A%2F1/x`])
   })
 
-  it('keeps the source that the query gives', async () => {
+  it('keeps the source in the query', async () => {
     const id = await writing([{ ...price, metadata: [{ type: 'source', value: 'desk' }] }])
     const { body } = await run(id)
     expect(body.data).toMatchObject([{ nodes: { 'note.property.price.metadata.source': 'desk' } }])
   })
 
-  it('is not asked for where no row matches', async () => {
+  it('is not requested if no row matches', async () => {
     const id = await writing([price])
     expect((await run(id, { go: false })).body).toEqual({ data: [] })
     expect(seen).toEqual([])
   })
 
-  it('leaves nothing written where it cannot be supplied, and says why', async () => {
+  it('writes nothing if it cannot be resolved, and gives the reason', async () => {
     const id = await writing([price])
     const where = 'query.upsert_nodes[0]: property `price`: external data resolver'
     const refused = async (more: object = {}) => {
@@ -630,8 +630,8 @@ describe('a property that is written with a resolver of a parameter', () => {
   })
 })
 
-describe('a filter over a value that a resolver supplies', () => {
-  it('calls nobody: a comparison holds for no row, and what would take it for absent is refused', async () => {
+describe('a filter over a property of a resolver', () => {
+  it('sends no request: a comparison is true for no row, and a test for absence is refused', async () => {
     const filtered = async (filter: object) => {
       await carWith({}, { query: { filter } })
       return house.execute(`of-${made}`)

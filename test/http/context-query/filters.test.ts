@@ -122,7 +122,7 @@ describe('a filter', () => {
     expect(await found(filter)).toEqual(expected)
   })
 
-  it('takes parameters, members of them, and lists of them', async () => {
+  it('accepts parameters, their members, and lists of them', async () => {
     expect(await found(leaf('car.property.price', '>=', '$min'), { min: 20 })).toEqual(['c2', 'c3'])
     expect(await found(leaf('car.property.price', '>=', '$range.min'), { range: { min: 30 } })).toEqual(['c3'])
     expect(await found(leaf('car.property.colour', 'IN', '$colours'), { colours: ['green'] })).toEqual(['c2'])
@@ -155,7 +155,7 @@ describe('a filter', () => {
   })
 })
 
-describe('a filter of a query, by whose values a caller could find out what it may not read', () => {
+describe('a filter of a query, through which a caller could find unreadable values', () => {
   const stored = (allowed_reads: object, filter: object, inPolicy = false): Promise<unknown> => {
     const { cypher } = policy.condition
     const condition = inPolicy ? { cypher, filter: [filter] } : { cypher }
@@ -185,7 +185,7 @@ describe('a filter of a query, by whose values a caller could find out what it m
     [leaf('subject', 'IS NULL'), '.attribute', 'subject'],
     [leaf('subject.external_id', 'STARTS WITH', '$guess'), '.attribute', 'subject.external_id'],
   ]
-  it.each(hidden)('%j is refused where it stands, and taken where the policy has it', async (filter, at, path) => {
+  it.each(hidden)('%j is refused in the query, and accepted in the policy', async (filter, at, path) => {
     await expect(stored(narrow, filter)).rejects.toThrow(
       `"query.filter${at}: the policy does not allow reading \`${path}\`, so it cannot be filtered by"`,
     )
@@ -211,11 +211,11 @@ describe('a filter of a query, by whose values a caller could find out what it m
     [leaf('car.property.price', '<', '$guess'), { nodes: ['car.external_id', 'car'] }],
     [leaf('r.since', '<', '$guess'), { ...narrow, relationships: ['r'] }],
     [leaf('year', '<', '$guess'), { ...narrow, aggregate_values: ['year'] }],
-  ])('%j is taken with %j', async (filter, reads) => {
+  ])('%j is accepted with %j', async (filter, reads) => {
     await stored(reads, filter)
   })
 
-  it('is refused when its policy is narrowed, like a path that it asks for', async () => {
+  it('is refused when its policy is restricted, like a requested path', async () => {
     const wide = { nodes: ['car.external_id', 'car.property.price'] }
     const name = `o${++number}`
     const query = { nodes: ['car.external_id'], filter: leaf('car.property.price', '<', '$guess') }

@@ -101,7 +101,7 @@ async function carsOf({ query, run }: WriteSetup): Promise<Record<string, unknow
 }
 
 describe('a query that writes', () => {
-  it('updates the nodes of a variable in every row, and the records of the call show it', async () => {
+  it('updates the nodes of a variable in every row, visible in the records of the call', async () => {
     const here = await world()
     const id = await here.query(mine, {
       nodes: ['car.external_id', 'car.property.price'],
@@ -127,7 +127,7 @@ describe('a query that writes', () => {
     })
   })
 
-  it('makes nodes and relationships, which are read by their names in the same call', async () => {
+  it('creates nodes and relationships, which are read by their names in the same call', async () => {
     const here = await world()
     const id = await here.query(mine, {
       nodes: ['note.external_id', 'note.property.*', 'note', 'car.external_id'],
@@ -225,7 +225,7 @@ describe('a query that writes', () => {
     expect(Object.values(recordsOf((await here.run(bare, params)).body)[0]?.nodes ?? {})).toEqual(Array(5).fill(null))
   })
 
-  it('merges by type and external id: a name of its own may meet a node that was there (G1)', async () => {
+  it('merges by type and external id: a named element may already exist', async () => {
     const here = await world()
     const query = (properties: object[], nodes: string[]) =>
       here.query(mine, {
@@ -253,7 +253,7 @@ describe('a query that writes', () => {
     })
   })
 
-  it('tells nothing of a node that it met under a name of its own beyond what it wrote and the policy lets be read', async () => {
+  it('returns nothing of an existing node beyond what it wrote and the policy allows to be read', async () => {
     const here = await world()
     const policy = { ...mine, allowed_reads: { nodes: ['car.external_id', 'note.property.open'] } }
     const reading = (nodes: string[]) =>
@@ -290,7 +290,7 @@ describe('a query that writes', () => {
     })
   })
 
-  it('deletes properties, relationships and nodes, and answers a record for each row', async () => {
+  it('deletes properties, relationships and nodes, and returns a record for each row', async () => {
     const here = await world()
     const only = (more: object) => here.query(mine, { filter: onlyCar, ...more })
     const car = here.id('a')
@@ -315,7 +315,7 @@ describe('a query that writes', () => {
     expect(await carsOf(here)).toEqual({})
   })
 
-  it('leaves alone what an optional match did not find, and deletes it without an error', async () => {
+  it('ignores what an optional match did not find, and deletes it without an error', async () => {
     const here = await world()
     const id = await here.query(mine, {
       nodes: ['car.external_id', 'place'],
@@ -331,7 +331,7 @@ describe('a query that writes', () => {
     expect(recordsOf(again.body).map(({ nodes }) => nodes?.place)).toEqual([null, null])
   })
 
-  it('writes nothing where the pattern matches no row, and answers 200 without data', async () => {
+  it('writes nothing if the pattern matches no row, and returns 200 without data', async () => {
     const here = await world()
     const id = await here.query(mine, {
       filter: onlyCar,
@@ -385,7 +385,7 @@ describe('a call is refused, and nothing of it is written', () => {
   }
   const marked = { name: 'car', properties: [{ type: 'marked', value: true }] }
 
-  it('where the labels of one row’s nodes are not those of the policy (403)', async () => {
+  it('if the labels of a row’s nodes do not match the policy (403)', async () => {
     const here = await world()
     // Car a is a Vehicle, car b is not: the row of b is refused, although that of a is allowed.
     const id = await here.query(mine, {
@@ -404,7 +404,7 @@ describe('a call is refused, and nothing of it is written', () => {
     expect((await untouched(here, backwards, { car: here.id('a') }))[0]).toBe(403)
   })
 
-  it('where a row has no node for the end of a relationship', async () => {
+  it('if a row has no node for the end of a relationship', async () => {
     const here = await world()
     const policy = {
       ...mine,
@@ -423,7 +423,7 @@ describe('a call is refused, and nothing of it is written', () => {
     ])
   })
 
-  it('where a value is missing, or none that a property holds', async () => {
+  it('if a value is missing, or cannot be stored in a property', async () => {
     const here = await world()
     const value = (value: string) =>
       here.query(mine, { upsert_nodes: [{ name: 'car', properties: [{ type: 'price', value }] }] })
@@ -445,7 +445,7 @@ describe('a call is refused, and nothing of it is written', () => {
     expect((await untouched(here, await value('$_appId'), {}))[0]).toBe(422)
   })
 
-  it('where an external id or a label cannot be one', async () => {
+  it('if an external id or a label is invalid', async () => {
     const here = await world()
     const id = await here.query(mine, {
       filter: onlyCar,
@@ -469,7 +469,7 @@ describe('a call is refused, and nothing of it is written', () => {
     expect((await here.run(id, good)).status).toBe(200)
   })
 
-  it('where more rows match than the page holds, or another page is asked for', async () => {
+  it('if more rows match than the page holds, or another page is requested', async () => {
     const here = await world()
     const id = await here.query(mine, { upsert_nodes: [marked] })
     expect(await untouched(here, id, {}, { page_size: 1 })).toEqual([
@@ -483,7 +483,7 @@ describe('a call is refused, and nothing of it is written', () => {
     expect((await here.run(id, {}, { page_token: 1, page_size: 2 })).status).toBe(200)
   })
 
-  it('where a variable turns out to be a node or a relationship of the service', async () => {
+  it('if a variable is bound to a node or a relationship of the service', async () => {
     const here = await world()
     await house.capture('relationships', {
       relationships: [

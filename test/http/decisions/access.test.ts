@@ -94,12 +94,12 @@ const no = '200 {"decision":false}'
 const missingMin = `422 {"message":"Unprocessable Entity","errors":["missing or wrong input params, 'min'"]}`
 
 describe('an evaluation', () => {
-  it('grants along the pattern and denies beside it', async () => {
+  it('grants along the pattern and denies otherwise', async () => {
     expect(await decisionOf(ann, 'drive', car('c1'))).toBe(yes)
     expect(await decisionOf(bob, 'drive', car('c1'))).toBe(no)
   })
 
-  it('denies what is unknown: node, type, action', async () => {
+  it('denies unknown entities: node, type, action', async () => {
     expect(await decisionOf({ type: 'Person', id: 'zoe' }, 'drive', car('c1'))).toBe(no)
     expect(await decisionOf(ann, 'drive', car('c9'))).toBe(no)
     expect(await decisionOf({ type: 'Robot', id: 'ann' }, 'drive', car('c1'))).toBe(no)
@@ -107,31 +107,31 @@ describe('an evaluation', () => {
     expect(await decisionOf({ type: 'Person', id: 'ANN' }, 'drive', car('c1'))).toBe(no)
   })
 
-  it('decides by the input parameter', async () => {
+  it('uses the input parameter', async () => {
     expect(await decisionOf(ann, 'lend', car('c1'), { input_params: { min: 4 } })).toBe(yes)
     expect(await decisionOf(ann, 'lend', car('c1'), { input_params: { min: 4.5 } })).toBe(no)
     expect(await decisionOf(ann, 'lend', car('c1'), { input_params: { min: 3.5 } })).toBe(yes)
   })
 
-  it('tells which input parameter is missing', async () => {
+  it('reports a missing input parameter', async () => {
     expect(await decisionOf(ann, 'lend', car('c1'))).toBe(missingMin)
     expect(await decisionOf(bob, 'lend', car('c9'), { input_params: { max: 1 } })).toBe(missingMin)
   })
 
-  it('grants by a policy that has what it needs, though another lacks a parameter', async () => {
+  it('grants by a policy with all parameters, although another policy lacks one', async () => {
     expect(await decisionOf(bob, 'wash', car('c2'))).toBe(yes)
     expect(await decisionOf(ann, 'wash', car('c2'))).toBe(missingMin)
     expect(await decisionOf(ann, 'wash', car('c2'), { input_params: { min: 3 } })).toBe(yes)
   })
 
-  it('uses only policies with one of the tags asked for', async () => {
+  it('uses only policies with one of the requested tags', async () => {
     expect(await decisionOf(bob, 'polish', car('c2'))).toBe(yes)
     expect(await decisionOf(bob, 'polish', car('c2'), { policy_tags: ['red', 'blue'] })).toBe(yes)
     expect(await decisionOf(bob, 'polish', car('c2'), { policy_tags: ['red'] })).toBe(no)
     expect(await decisionOf(bob, 'wash', car('c2'), { policy_tags: ['blue'] })).toBe(no)
   })
 
-  it('denies where the policy faults, and tells the log', async () => {
+  it('denies if the policy fails, and logs it', async () => {
     expect(await decisionOf(ann, 'halve', car('c1'))).toBe(yes)
     faults.length = 0
     expect(await decisionOf(ann, 'halve', car('c2'))).toBe(no)
@@ -146,7 +146,7 @@ describe('an evaluation', () => {
     'resource_type',
     'resource_properties',
     'action_properties',
-  ])('binds what the platform knows, and refuses it from the caller: %s', async (name) => {
+  ])('binds the parameters of the platform, and refuses them from the caller: %s', async (name) => {
     expect(await decisionOf(ann, 'name', car('c1'))).toBe(yes)
     const refused = `422 {"message":"Unprocessable Entity","errors":["context.input_params.${name}: reserved, filled by the service"]}`
     expect(await decisionOf(bob, 'name', car('c1'), { input_params: { [name]: 'ann' } })).toBe(refused)
@@ -154,7 +154,7 @@ describe('an evaluation', () => {
     expect(await decisionOf(ann, 'name', car('c1'), { input_params: { [`my_${name}`]: 'ann' } })).toBe(yes)
   })
 
-  it('refuses input parameters that would speak for a token or an application', async () => {
+  it('refuses input parameters that would replace claims or the application', async () => {
     const { status, body } = await evaluate(ann, 'drive', car('c1'), {
       input_params: { token: { sub: 'x' }, svc_token: 1, _appId: 'y' },
     })
@@ -169,7 +169,7 @@ describe('an evaluation', () => {
     })
   })
 
-  it('refuses an input parameter that is a payload', async () => {
+  it('refuses an input parameter that is too long', async () => {
     const asked = (length: number) => decisionOf(ann, 'lend', car('c1'), { input_params: { min: 'x'.repeat(length) } })
     expect(await asked(65_537)).toBe(
       '422 {"message":"Unprocessable Entity","errors":["context.input_params.min: expected at most 65536 characters, found 65537"]}',
@@ -189,12 +189,12 @@ describe('an evaluation', () => {
     expect(await decisionOf(ann, 'claim', car('c1'))).toBe(no)
   })
 
-  it('ignores members that it does not know', async () => {
+  it('ignores unknown members', async () => {
     const body = { subject: { ...ann, x: 1 }, action: { name: 'drive' }, resource: car('c1'), page: 3, more: [] }
     expect((await service.ask('/access/v1/evaluation', body)).text).toBe('{"decision":true}')
   })
 
-  it('refuses wrong shapes with the place of each', async () => {
+  it('refuses wrong shapes with the path of each error', async () => {
     const { status, body } = await service.ask('/access/v1/evaluation', { subject: 'ann', action: { name: 1 } })
     expect(status).toBe(400)
     expect(body).toEqual({
@@ -208,7 +208,7 @@ describe('an evaluation', () => {
   })
 })
 
-it('a filter that decides before it comes to a wrong parameter denies, alone, in a batch and explained', async () => {
+it('a filter that is decided before a wrong parameter denies, alone, in a batch and explained', async () => {
   const matched = { operator: '=~', attribute: 'resource.external_id', value: '$min' }
   const both = { operator: 'AND', operands: [{ operator: 'IS NOT NULL', attribute: '$token.sub' }, matched] }
   await service.addPolicy({ name: 'early', actions: ['early'], cypher: 'MATCH (subject), (resource)', filter: both })
@@ -232,12 +232,12 @@ describe('a search', () => {
     expect(await subjectsFor(car('c1'), 'drive')).toEqual(['ann'])
   })
 
-  it('answers type before id, and nothing else', async () => {
+  it('returns type before id, and nothing else', async () => {
     const body = { subject: bob, action: { name: 'polish' }, resource: { type: 'Car' } }
     expect((await service.ask('/access/v1/search/resource', body)).text).toBe('{"results":[{"type":"Car","id":"c2"}]}')
   })
 
-  it('answers an empty list where nothing matches', async () => {
+  it('returns an empty list if nothing matches', async () => {
     expect(await resourcesFor(bob, 'drive')).toEqual([])
     expect(await resourcesFor({ type: 'Person', id: 'zoe' }, 'drive')).toEqual([])
     expect(await resourcesFor(ann, 'fly')).toEqual([])
@@ -255,7 +255,7 @@ describe('a search', () => {
     expect(await resourcesFor(ann, 'wash')).toBe(missingMin)
   })
 
-  it('treats a parameter that its place does not take as the evaluation does', async () => {
+  it('treats a parameter of the wrong type as the evaluation does', async () => {
     const wrong = { input_params: { min: '(' } }
     expect(await decisionOf(ann, 'match', car('c1'), wrong)).toBe(missingMin)
     expect(await resourcesFor(ann, 'match', wrong)).toBe(missingMin)
@@ -264,16 +264,16 @@ describe('a search', () => {
     expect(await resourcesFor(ann, 'match-or-c1', wrong)).toEqual(['c1'])
   })
 
-  it('leaves out only the candidate on which the policy faults', async () => {
+  it('omits only the candidate for which the policy fails', async () => {
     expect(await resourcesFor(ann, 'halve')).toEqual(['c1'])
   })
 
-  it('works with a condition that reads the external id of the sought side', async () => {
+  it('works with a condition that reads the external id of the searched entity', async () => {
     expect(await resourcesFor(ann, 'name')).toEqual(['c1'])
     expect(await subjectsFor(car('c1'), 'name')).toEqual(['ann'])
   })
 
-  it('gives actions in the order of their names, in pages or not', async () => {
+  it('returns actions in the order of their names, in pages or not', async () => {
     const asked = { subject: ann, resource: car('c1'), context: { input_params: { min: 4 } } }
     const whole = (await service.ask('/access/v1/search/action', asked)).body.results
     const names = (whole as { name: string }[]).map(({ name }) => name)
@@ -282,13 +282,13 @@ describe('a search', () => {
     expect(paged.body.results).toEqual(whole)
   })
 
-  it('ignores an id on the sought side', async () => {
+  it('ignores an id of the searched entity', async () => {
     const body = { subject: ann, action: { name: 'drive' }, resource: car('c1') }
     const { body: answer } = await service.ask('/access/v1/search/resource', body)
     expect(answer.results).toHaveLength(3)
   })
 
-  it('refuses wrong shapes with the place of each', async () => {
+  it('refuses wrong shapes with the path of each error', async () => {
     const { status, body } = await service.ask('/access/v1/search/subject', { subject: {}, action: {}, resource: ann })
     expect(status).toBe(400)
     expect(body.errors).toEqual([
@@ -319,17 +319,17 @@ describe('a search', () => {
   })
 })
 
-describe('who may ask', () => {
+describe('credentials', () => {
   const body = { subject: ann, action: { name: 'drive' }, resource: car('c1') }
   const send = (headers: Record<string, string>) => service.send('/access/v1/evaluation', { headers, body })
 
-  it('takes the key from its header, else from Authorization with or without Bearer', async () => {
+  it('accepts the key in its header, else in Authorization with or without Bearer', async () => {
     expect((await send({ 'x-svc-clientkey': service.key })).status).toBe(200)
     expect((await send({ authorization: `Bearer ${service.key}` })).status).toBe(200)
     expect((await send({ authorization: service.key })).status).toBe(200)
   })
 
-  it('refuses a token of a user that the project does not take', async () => {
+  it('refuses a token of a user that the project does not accept', async () => {
     const refused = await send({ 'x-svc-clientkey': service.key, authorization: 'Bearer of-a-user' })
     expect([refused.status, refused.text]).toEqual([401, '{"message":"Invalid token in Authorization header"}'])
     expect(refused.headers.get('www-authenticate')).toBe(
@@ -364,7 +364,7 @@ describe('who may ask', () => {
     expect((await service.configure('DELETE', `application-agent-credentials/${credentialId}`)).status).toBe(200)
     expect((await send({ 'x-svc-clientkey': key })).status).toBe(401)
   })
-  it('refuses a key that is deleted while the body comes', async () => {
+  it('refuses a key that is deleted while the body arrives', async () => {
     const { key, credentialId } = await service.addAgent('slow', ['Authorization'])
     const text = JSON.stringify(body)
     const raw = new ReadableStream<Uint8Array>({

@@ -60,7 +60,7 @@ function ask(requestId: string, endpoint: string, body: unknown, on = service) {
 }
 
 describe('the decision log', () => {
-  it('holds who asked what, and what was answered, with masked parameters', async () => {
+  it('contains the request and the response, with masked parameters', async () => {
     const context = { input_params: { min: 1.0, pin: '1234' }, policy_tags: ['x'] }
     await ask('a-1', 'evaluation', { subject: ann, action: { name: 'drive' }, resource: c1, context })
     const [line, ...others] = await linesFor('a-1', 1)
@@ -82,7 +82,7 @@ describe('the decision log', () => {
     })
   })
 
-  it('holds searches with the number found, refusals with their kind, batches with a line for each item', async () => {
+  it('contains searches with the number of results, refusals with their kind, batches with a line for each item', async () => {
     await ask('b-1', 'search/resource', {
       subject: ann,
       action: { name: 'drive' },
@@ -107,7 +107,7 @@ describe('the decision log', () => {
     expect(await linesFor('b-4', 1)).toMatchObject([{ kind: 'action search', found: 1 }])
   })
 
-  it('goes on in a new file when it was rotated, and loses nothing on the way', async () => {
+  it('continues in a new file after a rotation, without losing a line', async () => {
     const evaluation = { subject: ann, action: { name: 'drive' }, resource: c1, context: { input_params: { min: 1 } } }
     await ask('c-1', 'evaluation', evaluation)
     const old = join(folder, 'decisions.1')
@@ -120,7 +120,7 @@ describe('the decision log', () => {
     expect(kept.filter((id) => String(id).startsWith('c-')).sort()).toEqual(['c-1', 'c-2', 'c-3'])
   })
 
-  it('tells the metrics how many of its lines were lost', async () => {
+  it('reports the number of lost lines as a metric', async () => {
     const other = await prepare({
       decisionLog: join(folder, 'tight.ndjson'),
       logBufferBytes: 1,
@@ -140,7 +140,7 @@ describe('the decision log', () => {
     }
   })
 
-  it('is written out when the service stops; masks everything by default; takes calls whole or not at all', async () => {
+  it('is written out when the service stops; masks everything by default; samples whole calls', async () => {
     const sampled = join(folder, 'sampled.ndjson')
     const other = await prepare({ decisionLog: sampled, decisionLogPercent: 50 })
     try {

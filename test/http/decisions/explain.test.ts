@@ -94,7 +94,7 @@ async function explain(subject: string, action: string, resource: string, contex
 }
 
 describe('an explanation', () => {
-  it('shows the way of a permit, and says of every other policy why it did not grant', async () => {
+  it('shows the matched path of a permit, and for every other policy why it did not grant', async () => {
     const { answer, of } = await explain('ann', 'drive', 'c1')
     expect(answer.decision).toBe(true)
     expect(of('team')).toMatchObject({
@@ -128,7 +128,7 @@ describe('an explanation', () => {
     expect(steps.every(({ time_ms }) => time_ms >= 0)).toBe(true)
   })
 
-  it('tells a fault without the values that it met, of callers and of nodes, and so does the log', async () => {
+  it('reports an error without values of callers and nodes, and so does the log', async () => {
     await service.ask('/capture/v1/nodes', {
       nodes: [{ type: 'Car', external_id: 'c3', properties: [{ type: 'since', value: 'long ago' }] }],
     })
@@ -155,7 +155,7 @@ describe('an explanation', () => {
     expect(JSON.stringify([told, faults])).not.toMatch(/doom|4242|ago|1799/)
   })
 
-  it('has an end, however many slow policies there are', async () => {
+  it('has a limit, however many slow policies there are', async () => {
     const slow = await startService({ batchTimeMs: 1 }, { sync: false, log: () => {} })
     try {
       const cars = Array.from({ length: 200 }, (_, i) => ({ type: 'Car', external_id: `c${i}` }))
@@ -178,7 +178,7 @@ describe('an explanation', () => {
     }
   })
 
-  it('shows what was found of a forbidden pattern', async () => {
+  it('shows the match of a forbidden pattern', async () => {
     const { of } = await explain('bob', 'borrow', 'c1')
     expect(of('unbanned').nearest_miss).toMatchObject({
       reached: { rows: 1 },
@@ -189,23 +189,23 @@ describe('an explanation', () => {
     })
   })
 
-  it('names the predicate that failed, and how far the pattern had come', async () => {
+  it('names the predicate that failed, and the partial match before it', async () => {
     const { of } = await explain('ann', 'lend', 'c2', { input_params: { min: 4 } })
     expect(of('wheels').nearest_miss).toMatchObject({
       stopped: { says: 'the predicate is not true: resource.wheels >= $min' },
     })
   })
 
-  it('names ends that are not in the graph', async () => {
+  it('names missing entities', async () => {
     expect((await explain('zoe', 'drive', 'c9')).of('team').unknown).toEqual(['subject', 'resource'])
   })
 
-  it('tells which policy was skipped, and by what', async () => {
+  it('reports each skipped policy with the reason', async () => {
     const { of } = await explain('ann', 'drive', 'c1', { policy_tags: ['fleet'] })
     expect([of('team').outcome, of('owner')]).toMatchObject(['granted', { outcome: 'skipped', because: 'tags' }])
   })
 
-  it('takes what the evaluation takes, though a policy that was skipped could not', async () => {
+  it('accepts what the evaluation accepts, although a skipped policy could not', async () => {
     const cypher = 'MATCH (subject), (resource)'
     await service.addPolicy({ name: 'tow', actions: ['tow'], cypher, tags: ['fleet'] })
     await service.addPolicy({
@@ -223,7 +223,7 @@ describe('an explanation', () => {
     expect(await both(`${question}}`)).toEqual(Array(2).fill([422, undefined]))
   })
 
-  it('tells of a fault inside a policy, and of the parameter that one lacks', async () => {
+  it('reports an error inside a policy, and a missing parameter of one', async () => {
     const { of } = await explain('ann', 'halve', 'c2', { input_params: { min: 4 } })
     expect(of('faulty')).toMatchObject({ outcome: 'faulted', fault: { code: 'arithmetic' } })
     expect((await explain('ann', 'halve', 'c1')).of('wheels')).toMatchObject({
@@ -233,12 +233,12 @@ describe('an explanation', () => {
     })
   })
 
-  it('is refused where the evaluation is, in the same words', async () => {
+  it('is refused if the evaluation is, with the same message', async () => {
     const { status, answer } = await explain('ann', 'lend', 'c1')
     expect([status, answer.errors]).toEqual([422, ["missing or wrong input params, 'min'"]])
   })
 
-  it('names the leaves of a filter that failed, with their advice', async () => {
+  it('names the operands of a filter that failed, with their advice', async () => {
     const { answer, of } = await explain('ann', 'gate', 'c1', { input_params: { secret: 'no', level: 1 } })
     expect(answer.context).toEqual({
       reason: 'the filter of a matching policy does not admit the token or the parameters',
@@ -256,12 +256,12 @@ describe('an explanation', () => {
     })
   })
 
-  it('shows the parameters that were used, but for those that are masked', async () => {
+  it('shows the used parameters, except masked ones', async () => {
     const { answer } = await explain('ann', 'gate', 'c1', { input_params: { secret: 'sesame', level: 3, more: 1 } })
     expect([answer.decision, answer.parameters]).toEqual([true, { secret: '***', level: 3 }])
   })
 
-  it('needs the permission to read policies beside the one to ask', async () => {
+  it('needs the permission to read policies in addition to the one to decide', async () => {
     const body = {
       subject: { type: 'Person', id: 'ann' },
       action: { name: 'drive' },

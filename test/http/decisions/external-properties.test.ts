@@ -49,8 +49,8 @@ async function granted(cypher: string, version: '2.0-kbac' | '3.0-kbac'): Promis
 
 const versions = ['2.0-kbac', '3.0-kbac'] as const
 
-describe.each(versions)('a property that a resolver supplies, in a policy of %s', (version) => {
-  it('is unknown where it is compared, also under NOT', async () => {
+describe.each(versions)('a property of a resolver, in a policy of %s', (version) => {
+  it('is unknown in a comparison, also under NOT', async () => {
     expect(await granted(`${OWNS} WHERE resource.flag = true`, version)).toEqual(['known'])
     expect(await granted(`${OWNS} WHERE NOT resource.flag = false`, version)).toEqual(['known'])
     expect(await granted(`${OWNS} WHERE resource.flag <> false OR resource.wheels = 4`, version)).toHaveLength(3)
@@ -62,7 +62,7 @@ describe.each(versions)('a property that a resolver supplies, in a policy of %s'
     ).toEqual(['known'])
   })
 
-  it('is never taken for absent', async () => {
+  it('is never treated as absent', async () => {
     const absent = [
       `${OWNS} WHERE resource.flag IS NULL`,
       `${OWNS} WHERE NOT resource.flag IS NOT NULL`,
@@ -89,7 +89,7 @@ describe.each(versions)('a property that a resolver supplies, in a policy of %s'
     expect(await granted(`${OWNS} WHERE r.since IS NULL`, version)).toEqual([])
   })
 
-  it('changes nothing for other properties', async () => {
+  it('does not affect other properties', async () => {
     expect(await granted(`${OWNS} WHERE resource.wheels IS NOT NULL AND resource.none IS NULL`, version)).toHaveLength(
       3,
     )
@@ -97,16 +97,16 @@ describe.each(versions)('a property that a resolver supplies, in a policy of %s'
   })
 })
 
-describe('a denial that a supplied property may have turned round', () => {
+describe('a denial that a property of a resolver may have caused', () => {
   const reasons = () => faults.map(({ code, message }) => [code, message])
-  it('is told as a fault of a 3.0 policy, and not of a 2.0 policy', async () => {
+  it('is reported as an error of a 3.0 policy, and not of a 2.0 policy', async () => {
     await granted(`${OWNS} WHERE resource.flag = true`, '2.0-kbac')
     expect(reasons()).toEqual([])
     await granted(`${OWNS} WHERE resource.flag = true`, '3.0-kbac')
     expect(reasons()).toEqual([['external', 'external properties cannot be used in data-residency policies: `flag`']])
   })
 
-  it('ends when the property gets a value, and begins when it loses it', async () => {
+  it('is no longer reported when the property gets a value, and is again when it loses it', async () => {
     const flag = (given: object) =>
       service.ask('/capture/v1/nodes', {
         nodes: [{ type: 'Car', external_id: 'absent', properties: [{ type: 'flag', ...given }] }],

@@ -33,7 +33,7 @@ const told = () =>
     .filter(({ message }) => message === 'a policy failed and does not grant')
     .map(({ policyId, revision, code, times }) => ({ policyId, revision, code, ...(times !== undefined && { times }) }))
 
-it('is one line in a minute for each policy, revision and fault, with how often it happened', async () => {
+it('is one line per minute for each policy, revision and error, with a count', async () => {
   const faulty = 'MATCH (subject:Person), (resource:Car) WHERE 1 / resource.wheels > 1'
   const first = await service.addPolicy({ name: 'first', actions: ['drive', 'park'], cypher: faulty })
   const second = await service.addPolicy({ name: 'second', actions: ['park'], cypher: faulty })

@@ -106,7 +106,7 @@ describe('a condition that is routed by a parameter', () => {
     expect((await create('routed', routed())).status).toBe(201)
   })
 
-  it('is run where the caller says, on every call', async () => {
+  it('runs at the location of the request, on every call', async () => {
     expect(await decisionOf('ann', 'drive', 'e1', at('eu'))).toBe(true)
     expect(await decisionOf('ann', 'drive', 'e1', at('us'))).toBe(false)
     expect(await decisionOf('bob', 'drive', 'u1', at('us'))).toBe(true)
@@ -125,12 +125,12 @@ describe('a condition that is routed by a parameter', () => {
     expect((await service.ask('/access/v1/search/action', actions)).body.results).toEqual([{ name: 'drive' }])
   })
 
-  it('does not see what lies elsewhere', async () => {
+  it('does not see other locations', async () => {
     expect(await decisionOf('dot', 'drive', 'd1', at('eu'))).toBe(false)
     expect(await resources('dot', 'drive', at('us'))).toEqual([])
   })
 
-  it('AZ-77 refuses a location that the project does not have, naming it and the parameter', async () => {
+  it('AZ-77 refuses an unknown location, with its name and the parameter', async () => {
     const unknown = 'unknown location mars for parameter $region'
     expect(await decisionOf('ann', 'drive', 'e1', at('mars'))).toEqual(refusal(unknown))
     expect(await resources('ann', 'drive', at('mars'))).toEqual([422, [unknown]])
@@ -157,7 +157,7 @@ describe('a condition that is routed by a parameter', () => {
     ])
   })
 
-  it('refuses a location that is missing, or no string of 1 to 256 characters', async () => {
+  it('refuses a location that is missing, or not a string of 1 to 256 characters', async () => {
     const missing = "missing or wrong input params, 'region'"
     expect(await decisionOf('ann', 'drive', 'e1')).toEqual(refusal(missing))
     const wrong = `${missing}: location parameter $region must be a string of 1 to 256 characters`
@@ -171,7 +171,7 @@ describe('a condition that is routed by a parameter', () => {
 })
 
 describe('a condition that names its locations', () => {
-  it('is run there, and finds each node once where several have it', async () => {
+  it('runs there, and finds each node once if several have it', async () => {
     expect((await create('literal', routed('"us"'), { actions: ['park'] })).status).toBe(201)
     expect(await resources('bob', 'park')).toEqual(['u1'])
     expect(await resources('ann', 'park')).toEqual([])
@@ -196,14 +196,14 @@ describe('a condition that names its locations', () => {
     expect(pages).toEqual([car('e1'), car('e2')])
   })
 
-  it('asks the candidates of its locations one by one where it must', async () => {
+  it('checks the candidates of its locations one by one if necessary', async () => {
     const cypher = `${routed()} WHERE resource.external_id = $resource_external_id`
     expect((await create('each', cypher, { actions: ['each'] })).status).toBe(201)
     expect(await resources('ann', 'each', at('eu'))).toEqual(['e1', 'e2'])
     expect(await decisionOf('ann', 'each', 'e2', at('eu'))).toBe(true)
   })
 
-  it('is explained where it was run', async () => {
+  it('is explained at its location', async () => {
     const { key } = await service.addAgent('explains', ['Authorization', 'ReadAuthZConfigs'])
     const body = { subject: person('ann'), action: { name: 'drive' }, resource: car('e1'), ...at('eu') }
     const { text, body: answer } = await service.send('/access/v1/explain', {
@@ -232,8 +232,8 @@ describe('a condition that names its locations', () => {
   })
 })
 
-describe('a location that goes after a policy that names it was stored', () => {
-  it('is a fault of that policy, on every call, and of no other', async () => {
+describe('a location that is removed after a policy that names it was stored', () => {
+  it('is an error of that policy, on every call, and of no other', async () => {
     const withGone = { ...connection, alias_mapping: `${connection.alias_mapping}&gone=physical-gone` }
     const map = (db_connection: object) => service.configure('PUT', `projects/${service.projectId}`, { db_connection })
     expect((await map(withGone)).status).toBe(200)
@@ -292,7 +292,7 @@ describe('a policy is refused when it is stored', () => {
     ])
   })
 
-  it('for USE and CALL in 2.0, in these words', async () => {
+  it('for USE and CALL in 2.0, with this message', async () => {
     const use = await create('refused', routed(), { version: '2.0-kbac' })
     expect([use.status, use.errors]).toEqual([422, [expect.stringContaining('USE clause is not allowed')]])
     const body = `${owner} RETURN subject, resource`
@@ -304,6 +304,6 @@ describe('a policy is refused when it is stored', () => {
   })
 })
 
-it('no answer and no line of the log names a physical database', () => {
+it('no response and no line of the log names a physical database', () => {
   expect(seen.filter((line) => line.includes('physical'))).toEqual([])
 })

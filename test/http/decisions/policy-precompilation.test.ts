@@ -6,7 +6,7 @@ import { createApp } from '../../../src/app.ts'
 import type { LogEntry } from '../../../src/ops/log.ts'
 import { startService } from '../../support/service.ts'
 
-it('a service tells after its start which policies grant nothing any more, before any request', async () => {
+it('after its start a service reports the policies that grant nothing any more, before any request', async () => {
   const service = await startService()
   const { settings } = service.app
   const cypher = 'MATCH (subject:Person)-[:OWNS]->(resource:Car)'

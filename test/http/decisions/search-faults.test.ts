@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterAll(() => service?.stop())
 
 for (const action of ['divide', 'flag', 'drop']) {
-  it(`${action}: both searches say what the evaluations say`, async () => {
+  it(`${action}: both searches agree with the evaluations`, async () => {
     const people = ['ann', 'bob']
     const cars = ['red', 'blue']
     const permitted: string[] = []

@@ -54,21 +54,21 @@ const search = (action: string) =>
 const spent = `{"message":"Unprocessable Entity","errors":["the limit of ${STEPS} steps is reached"]}`
 
 describe('an evaluation', () => {
-  it('asks no further policy when the budget is spent, and tells the fault once', async () => {
+  it('evaluates no further policy when the budget is spent, and logs it once', async () => {
     faults.length = 0
     const { status, text } = await evaluate('never')
     expect([status, text]).toEqual([200, '{"decision":false}'])
     expect(faults).toMatchObject([{ requestKind: 'evaluation', code: 'budget' }])
   })
 
-  it('grants what was granted before the budget was spent, and nothing after', async () => {
+  it('grants what was granted before the budget was spent, and nothing afterwards', async () => {
     expect((await evaluate('free')).text).toBe('{"decision":true}')
     expect((await evaluate('last')).text).toBe('{"decision":false}')
   })
 })
 
 describe('a search', () => {
-  it('is refused when its policies together spend the budget', async () => {
+  it('is refused if its policies together exceed the budget', async () => {
     faults.length = 0
     const { status, text } = await search('never')
     expect([status, text]).toEqual([422, spent])

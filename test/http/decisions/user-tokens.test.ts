@@ -98,7 +98,7 @@ async function resources(who: string, action: string, bearer: string | null) {
 
 const differs = [403, 'bearer token subject differs from requested subject']
 
-it('compares long numbers of a claim and of a filter as they are written', async () => {
+it('compares long numbers of a claim and of a filter exactly', async () => {
   // The runtime's own parser reads both as the same number.
   const [mine, neighbour] = ['1234567890123456800', '1234567890123456768']
   const post = (path: string, raw: string) => service.send(path, { headers: { 'x-svc-clientkey': service.key }, raw })
@@ -131,14 +131,14 @@ it('compares long numbers of a claim and of a filter as they are written', async
 })
 
 describe('the subject of a token', () => {
-  it('is the only one whom a 2.0 policy grants anything', async () => {
+  it('is the only one to whom a 2.0 policy grants anything', async () => {
     const ann = await token('ann')
     expect(await decide('ann', 'old', 'c1', ann)).toBe(true)
     expect(await decide('bob', 'old', 'c1', ann)).toBe(false)
     expect(await decide('bob', 'old', 'c1')).toBe(true)
   })
 
-  it('is the only one who may be asked about where a 3.0 policy decides', async () => {
+  it('is the only accepted subject if a 3.0 policy applies', async () => {
     const ann = await token('ann')
     expect(await decide('ann', 'new', 'c1', ann)).toBe(true)
     expect(await decide('ann', 'new', 'c2', ann)).toBe(false)
@@ -147,7 +147,7 @@ describe('the subject of a token', () => {
     expect(await decide('bob', 'unknown', 'c1', ann)).toBe(false)
   })
 
-  it('is of the type that its configuration names: an equal id of another type is another subject', async () => {
+  it('has the type of its configuration: an equal id of another type is another subject', async () => {
     const dog = { type: 'Dog', external_id: 'ann' }
     await service.ask('/capture/v1/nodes', { nodes: [dog] })
     const bed = { source: dog, type: 'OWNS', target: { type: 'Car', external_id: 'c1' } }
@@ -177,7 +177,7 @@ describe('the subject of a token', () => {
     })
   })
 
-  it('narrows searches for resources and actions, and leaves that for subjects alone', async () => {
+  it('narrows searches for resources and actions, but not for subjects', async () => {
     const ann = await token('ann')
     expect(await resources('ann', 'old', ann)).toEqual(['c1'])
     expect(await resources('bob', 'old', ann)).toEqual([])
@@ -194,7 +194,7 @@ describe('the subject of a token', () => {
     expect([other.status, other.body.message]).toEqual(differs)
   })
 
-  it('differs in a batch in its item alone', async () => {
+  it('applies in a batch to each item separately', async () => {
     const items = ['ann', 'bob'].map((id) => ({ subject: { type: 'Person', id } }))
     const body = { action: { name: 'new' }, resource: { type: 'Car', id: 'c1' }, evaluations: items }
     expect((await ask('evaluations', body, await token('ann'))).body.evaluations).toEqual([
@@ -223,7 +223,7 @@ describe('the subject of a token', () => {
 })
 
 describe('the claims of a token', () => {
-  it('are read by conditions, under their own names and the mapped ones', async () => {
+  it('are available to conditions, under their own names and the mapped ones', async () => {
     const ann = await token('ann', { email: 'ann@example.org' })
     expect(await decide('ann', 'mail', 'c1', ann)).toBe(true)
     expect(await decide('ann', 'pinned', 'c1', ann)).toBe(true)
@@ -232,7 +232,7 @@ describe('the claims of a token', () => {
     expect(await decide('ann', 'pinned', 'c1', wrong)).toBe(false)
   })
 
-  it('that are absent grant nothing, under NOT neither', async () => {
+  it('that are absent grant nothing, not even under NOT', async () => {
     expect(await decide('ann', 'mail', 'c1', await token('ann'))).toBe(false)
     expect(await decide('ann', 'mail', 'c1')).toBe(false)
     expect(await decide('ann', 'pinned', 'c1')).toBe(false)
@@ -242,14 +242,14 @@ describe('the claims of a token', () => {
     expect(await decide('ann', 'negated', 'c1', await token('ann', { banned: true }))).toBe(false)
   })
 
-  it('of a delegation token are read beside them', async () => {
+  it('of a delegation token are available next to them', async () => {
     const ann = await token('ann')
     expect(await decide('ann', 'agent', 'c1', ann, await token('ann', { act: { sub: 'assistant' } }))).toBe(true)
     expect(await decide('ann', 'agent', 'c1', ann, await token('ann', { act: { sub: 'other' } }))).toBe(false)
     expect(await decide('ann', 'agent', 'c1', ann)).toBe(false)
   })
 
-  it('are asked by filters, whose advice comes back', async () => {
+  it('are tested by filters, whose advice is returned', async () => {
     const asked = {
       subject: { type: 'Person', id: 'ann' },
       action: { name: 'scoped' },
@@ -276,7 +276,7 @@ describe('the claims of a token', () => {
     })
   })
 
-  it('are not taken from a token that is not valid', async () => {
+  it('are not used from an invalid token', async () => {
     const stranger = await issuer.sign({ iss: 'https://elsewhere', aud: 'cars', sub: 'ann', exp: nowS() + 300 })
     expect(((await decide('ann', 'old', 'c1', stranger)) as unknown[])[0]).toBe(401)
     const expired = await token('ann', { exp: nowS() - 3600 })
@@ -284,7 +284,7 @@ describe('the claims of a token', () => {
   })
 })
 
-it('a page token of one user is none of another', async () => {
+it('a page token of one user is invalid for another', async () => {
   const body = { subject: { type: 'Person', id: 'bob' }, action: { name: 'old' }, resource: { type: 'Car' } }
   const first = await ask('search/resource', { ...body, page: { limit: 1 } }, await token('bob'))
   const { next_token } = first.body.page as { next_token: string }

@@ -76,7 +76,7 @@ describe('a client without a token', () => {
     expect(asked).toEqual([{ resource: house.url, scope: 'graph:read graph:write' }])
     await client.close()
   })
-  it('gets one with more scopes where a policy asks for more, and repeats its call', async () => {
+  it('gets one with more scopes if a policy requires more, and repeats its call', async () => {
     const document = {
       meta: { policy_version: '1.0-ciq' },
       subject: { type: 'Person' },

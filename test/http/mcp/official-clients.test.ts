@@ -148,7 +148,7 @@ async function everyPage<T>(
 }
 
 describe('the official clients', () => {
-  it('of the first line make the full tour in a session, and end it', async () => {
+  it('of the first line use all methods in a session, and end it', async () => {
     const client = new OldClient(who)
     const transport = new OldTransport(new URL(house.url), transportOptions())
     await client.connect(transport as never)
@@ -167,7 +167,7 @@ describe('the official clients', () => {
     ['in auto mode', { mode: 'auto' }, '2026-07-28'],
     ['pinned to the stateless revision', { mode: { pin: '2026-07-28' } }, '2026-07-28'],
   ]
-  it.each(modes)('of the second line make the full tour %s', async (_, versionNegotiation, revision) => {
+  it.each(modes)('of the second line use all methods %s', async (_, versionNegotiation, revision) => {
     const client = new Client(who, versionNegotiation === undefined ? {} : { versionNegotiation })
     const transport = new StreamableHTTPClientTransport(new URL(house.url), transportOptions())
     await client.connect(transport)

@@ -19,7 +19,7 @@ interface WireMessage {
 const told = ({ body }: TestResponse): WireMessage => body as WireMessage
 
 describe('the stateless revision', () => {
-  it('discovers both revisions, says who it is, and how long the answer holds', async () => {
+  it('discovers both revisions, the server info, and the lifetime of the response', async () => {
     const answered = await house.ask(ann, 'server/discover', {}, { headers: { 'mcp-session-id': 'stale' } })
     expect(answered.status).toBe(200)
     expect(answered.headers.get('mcp-session-id')).toBeNull()
@@ -33,7 +33,7 @@ describe('the stateless revision', () => {
     })
   })
 
-  it('gives cache hints with lists and reads, and none with calls', async () => {
+  it('returns cache hints with lists and reads, and none with calls', async () => {
     for (const method of ['tools/list', 'resources/list', 'resources/templates/list']) {
       expect(told(await house.ask(ann, method)).result).toMatchObject({ ttlMs: expect.any(Number) })
     }
@@ -63,12 +63,12 @@ describe('the stateless revision', () => {
     expect({ status: answered.status, code: told(answered).error?.code }).toEqual({ status, code })
   })
 
-  it('holds a name that is badly encoded for no name at all, also where the body has none', async () => {
+  it('treats a wrongly encoded name as no name, also if the body has none', async () => {
     const answered = await house.ask(ann, 'tools/call', { name: null }, { headers: { 'mcp-name': '=?base64?Y?=' } })
     expect([answered.status, told(answered).error?.code]).toEqual([400, -32020])
   })
 
-  it('takes a name with blanks around it, and one in base64', async () => {
+  it('accepts a name with surrounding blanks, and one in base64', async () => {
     for (const name of [' ciq_execute ', `=?base64?${btoa('ciq_execute')}?=`]) {
       const call = { name: 'ciq_execute', arguments: { id: 'my-cars' } }
       const answered = await house.ask(ann, 'tools/call', call, { headers: { 'mcp-name': name } })
@@ -76,7 +76,7 @@ describe('the stateless revision', () => {
     }
   })
 
-  it('names the revisions that it has to one that asks for another', async () => {
+  it('names its revisions to a request for another', async () => {
     for (const revision of ['2099-01-01', '1999-01-01']) {
       const more = { headers: { 'mcp-protocol-version': revision }, meta: { [v]: revision } }
       const answered = await house.ask(ann, 'tools/list', {}, more)
@@ -97,7 +97,7 @@ describe('the stateless revision', () => {
     },
   )
 
-  it('tells a missing resource, an unknown tool and a bad cursor with 200', async () => {
+  it('reports a missing resource, an unknown tool and a bad cursor with 200', async () => {
     const missing = await house.ask(ann, 'resources/read', { uri: 'svc://knowledge-queries/none' })
     expect(missing.status).toBe(200)
     expect(told(missing).error).toMatchObject({ code: -32602, data: { uri: 'svc://knowledge-queries/none' } })
@@ -117,7 +117,7 @@ describe('the session style', () => {
     params: { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } },
   })
 
-  it('echoes the revisions that it serves, and answers any other with its newest', async () => {
+  it('echoes the supported revisions, and replies with its newest to any other', async () => {
     const asked = {
       '2025-11-25': '2025-11-25',
       '2025-06-18': '2025-06-18',
@@ -132,14 +132,14 @@ describe('the session style', () => {
     }
   })
 
-  it('asks for a session: 400 without one, 404 with one that is none', async () => {
+  it('requires a session: 400 without one, 404 with an invalid one', async () => {
     const without = await house.tell(ann, null, { id: 1, method: 'tools/list' })
     expect([without.status, told(without).error?.code]).toEqual([400, -32600])
     const unknown = await house.tell(ann, 'a.b.c', { id: 1, method: 'tools/list' })
     expect([unknown.status, told(unknown).error?.code]).toEqual([404, -32001])
   })
 
-  it('answers ping, takes notifications, and refuses what it does not have', async () => {
+  it('responds to ping, accepts notifications, and refuses unknown methods', async () => {
     const session = await house.open(ann)
     expect(told(await house.tell(ann, session, { id: 7, method: 'ping' }))).toEqual({
       jsonrpc: '2.0',
@@ -155,7 +155,7 @@ describe('the session style', () => {
     expect([missing.status, told(missing).error?.code]).toEqual([200, -32002])
   })
 
-  it('takes any revision of its own with a later request, and names both to another', async () => {
+  it('accepts any of its revisions with a later request, and names both to another', async () => {
     const session = await house.open(ann)
     const ping = { id: 1, method: 'ping' }
     for (const revision of ['2025-11-25', '2025-06-18']) {
@@ -175,7 +175,7 @@ describe('the session style', () => {
     }
   })
 
-  it('gives who takes events alone the answer as one, and everybody else JSON', async () => {
+  it('responds with an event stream to clients that accept only events, and to all others with JSON', async () => {
     const session = await house.open(ann)
     const ask = (accept: string) => house.tell(ann, session, { id: 1, method: 'ping' }, { accept })
     for (const accept of [
@@ -203,7 +203,7 @@ describe('the session style', () => {
   })
 })
 
-describe('what is no message', () => {
+describe('an invalid message', () => {
   const bodies: [string, number][] = [
     ['{', -32700],
     ['', -32700],
@@ -251,7 +251,7 @@ describe('tools', () => {
     }
   })
 
-  it('answer what HTTP answers, by the same schemas', async () => {
+  it('return what HTTP returns, with the same schemas', async () => {
     const { tools } = told(await house.ask(ann, 'tools/list')).result as {
       tools: { name: string; inputSchema: unknown; outputSchema: unknown }[]
     }
@@ -275,7 +275,7 @@ describe('tools', () => {
     expect(inMcp('ciq_execute')?.inputSchema).toEqual(taken)
   })
 
-  it('run under the token: each sees their own, and a write is one', async () => {
+  it('run under the token: each person sees their own data, and a write is one', async () => {
     const cars = async (token: string) =>
       ((await call('ciq_execute', { id: 'my-cars' }, token)).structuredContent as { data: unknown[] }).data.length
     expect(await cars(ann)).toBe(2)
@@ -287,7 +287,7 @@ describe('tools', () => {
     })
   })
 
-  it('say when a page is full', async () => {
+  it('report that a page is full', async () => {
     const result = await call('ciq_execute', { id: 'my-cars', page_size: 1 })
     expect(result.content).toEqual([
       { type: 'text', text: expect.any(String) },
@@ -303,7 +303,7 @@ describe('tools', () => {
     expect(written.content).toEqual([{ type: 'text', text: expect.any(String) }])
   })
 
-  it('and resources show the ACTIVE queries of the own project, and no other is told from one that is not there', async () => {
+  it('and resources show the ACTIVE queries of the own project; others look like missing ones', async () => {
     const policy = await house.service.configure(
       'GET',
       `authorization-policies/own-cars?project_id=${house.service.projectId}`,
@@ -334,7 +334,7 @@ describe('tools', () => {
     expect(`${listed.text} ${collection.text}`).not.toContain('hidden')
   })
 
-  it('ask for the holder of the token alone: a query that asks for the application is not there', async () => {
+  it('run for the subject of the token only: a query for the application is not listed', async () => {
     const policy_id = await house.create('authorization-policies', {
       name: 'own-application',
       status: 'ACTIVE',
@@ -377,13 +377,13 @@ describe('tools', () => {
     ],
     ['a batch without items', 'authzen_evaluations', { evaluations: [] }, 'at least one evaluation'],
   ]
-  it.each(failures)('tell %s', async (_, name, given, expected) => {
+  it.each(failures)('report %s', async (_, name, given, expected) => {
     const result = await call(name, given)
     expect(result.isError).toBe(true)
     expect(textOf(result)).toContain(expected)
   })
 
-  it('tell a number that is no integer as HTTP does', async () => {
+  it('report a number that is not an integer as HTTP does', async () => {
     const session = await house.open(ann)
     const headers = { authorization: `Bearer ${ann}`, 'mcp-session-id': session }
     for (const size of ['2.0', '9007199254740993']) {
@@ -398,7 +398,7 @@ describe('tools', () => {
     }
   })
 
-  it('refuse a decision for somebody else than the subject of the token', async () => {
+  it('refuse a decision for another subject than that of the token', async () => {
     const flat = {
       subject_type: 'Person',
       subject_id: 'bob',
@@ -412,7 +412,7 @@ describe('tools', () => {
 })
 
 describe('the metadata of the resource', () => {
-  it('name the endpoint, the issuer and the scopes, for pages of every origin', async () => {
+  it('names the endpoint, the issuer and the scopes, for pages of every origin', async () => {
     const { projectId, url } = house.service
     const answered = await house.service.send(`/.well-known/oauth-protected-resource/mcp/v1/${projectId}`)
     expect(answered.headers.get('access-control-allow-origin')).toBe('*')
@@ -426,7 +426,7 @@ describe('the metadata of the resource', () => {
     expect((await house.service.send('/.well-known/oauth-protected-resource/mcp/v1/none')).status).toBe(404)
   })
 
-  it('name, for opaque tokens, where the endpoint is that knows them; without anybody who does there is no server', async () => {
+  it('names, for opaque tokens, the issuer whose endpoint accepts them; without one there is no server', async () => {
     const path = `/.well-known/oauth-protected-resource/mcp/v1/${house.service.projectId}`
     const token_introspect_id = await house.create('token-introspects', {
       name: 'opaque',

@@ -35,12 +35,12 @@ describe('a token', () => {
     return `resource_metadata="${url}/.well-known/oauth-protected-resource/mcp/v1/${projectId}", scope="graph:read graph:write"`
   }
 
-  it('that is missing is asked for, without an error code', async () => {
+  it('that is missing gets a challenge without an error code', async () => {
     const answered = await house.service.send(house.path, { body: { jsonrpc: '2.0', ...ping } })
     expect([answered.status, answered.headers.get('www-authenticate')]).toEqual([401, `Bearer ${challenge()}`])
   })
 
-  it('of another audience, of another issuer, expired, or none at all is refused on every method', async () => {
+  it('of another audience or issuer, expired, or missing is refused on every method', async () => {
     const tokens = [
       await house.tokenOf('ann', { audience: 'other' }),
       await house.tokenOf('ann', { issuer: 'https://elsewhere.example.org' }),
@@ -57,7 +57,7 @@ describe('a token', () => {
     }
   })
 
-  it('is taken by the configuration that the server names alone', async () => {
+  it('is verified only by the configuration of the server', async () => {
     const create = { name: 'others', ikg_node_type: 'Person', offline_validation: {} }
     const jwt_matcher = { issuer: 'https://people.example.org', audience: 'other' }
     const { body } = await house.service.configure('GET', `token-introspects/${house.introspectId}`)
@@ -70,7 +70,7 @@ describe('a token', () => {
     expect((await house.service.send('/contx-iq/v1/whoami', { headers })).status).toBe(200)
   })
 
-  it('of a delegation that does not fit is a 400 without a challenge', async () => {
+  it('of a delegation that does not match is a 400 without a challenge', async () => {
     const foreign = await house.ask(ann, 'server/discover', {}, { headers: { 'x-svc-token': bob } })
     expect([foreign.status, foreign.headers.get('www-authenticate'), foreign.body]).toEqual([
       400,
@@ -90,7 +90,7 @@ describe('a token', () => {
 })
 
 describe('a session', () => {
-  it('of another subject, of another project or with a changed letter is none', async () => {
+  it('of another subject or project, or with a changed character, is invalid', async () => {
     const session = await house.open(ann)
     expect((await house.tell(ann, session, ping)).status).toBe(200)
     expect((await house.tell(bob, session, ping)).status).toBe(404)
@@ -121,7 +121,7 @@ describe('a session', () => {
     expect((await house.tell(ann, session, ping)).status).toBe(404)
   })
 
-  it('costs nothing while it is open: of 10,000 each is its own, and an ended one is the only one that ended', async () => {
+  it('holds no state on the server: of 10,000 each is valid, and only an ended one has ended', async () => {
     const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'many', version: '1' } }
     const body = new TextEncoder().encode(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }))
     const given = new Map([
@@ -149,7 +149,7 @@ describe('a session', () => {
     expect((await house.tell(ann, second as string, ping)).status).toBe(200)
   })
 
-  it('that was ended is remembered within a bound: beyond it the oldest end with all that are as old', async () => {
+  it('that was ended is remembered within a limit: beyond it the oldest end, with all of the same age', async () => {
     const collections = new Map<string, Map<string, unknown>>()
     const of = (name: string) => collections.get(name) ?? new Map<string, unknown>()
     const reading = {
@@ -178,7 +178,7 @@ describe('a session', () => {
   })
 })
 
-describe('a project that is deleted', () => {
+describe('a deleted project', () => {
   it('leaves nothing of the sessions that were ended in it', async () => {
     const other = await startMcpService()
     const { service } = other
@@ -196,8 +196,8 @@ describe('a project that is deleted', () => {
   })
 })
 
-describe('a page', () => {
-  it('of a foreign origin may not ask, one of this machine may', async () => {
+describe('a web page', () => {
+  it('of a foreign origin is refused, one of this machine is accepted', async () => {
     const ask = (origin: string, host?: string) =>
       house.ask(ann, 'server/discover', {}, { headers: { origin, ...(host !== undefined && { host }) } })
     expect((await ask('https://evil.example')).status).toBe(403)
@@ -222,7 +222,7 @@ describe('the server of a project', () => {
   beforeEach(restore)
   afterAll(restore)
 
-  it('that is not enabled is not there, and neither is one of another project', async () => {
+  it('that is not enabled does not exist, and neither does one of another project', async () => {
     await change({ enabled: false })
     const answered = await house.ask(ann, 'server/discover')
     expect([answered.status, answered.body]).toEqual([404, { message: 'Not Found' }])
@@ -230,7 +230,7 @@ describe('the server of a project', () => {
     expect((await house.service.send('/mcp/v1/none', { headers, body: {} })).status).toBe(404)
   })
 
-  it('asks with the permissions of its agent, as they are at the moment', async () => {
+  it('uses the current permissions of its agent', async () => {
     const { agentId } = await house.service.addAgent('weak', ['Capture'])
     await change({ app_agent_id: agentId })
     expect(await failure()).toBe('the application agent of this MCP server lacks the permission Authorization')
@@ -244,7 +244,7 @@ describe('the server of a project', () => {
   })
 })
 
-describe('a token that a policy does not find good enough', () => {
+describe('a token that is insufficient for a policy', () => {
   const query = async (name: string, error: string) => {
     const policy_id = await house.create('authorization-policies', {
       name: `${name}-policy`,
@@ -269,7 +269,7 @@ describe('a token that a policy does not find good enough', () => {
     return house.ask(ann, 'tools/call', { name: 'ciq_execute', arguments: { id: name } })
   }
 
-  it('is answered with 403 and the scopes to ask for where it is the scope, else with a text', async () => {
+  it('gets 403 with the required scopes if it is the scope, else a text', async () => {
     const scope = await query('scoped', 'insufficient_scope')
     expect(scope.status).toBe(403)
     expect(scope.headers.get('www-authenticate')).toMatch(
@@ -282,7 +282,7 @@ describe('a token that a policy does not find good enough', () => {
 })
 
 describe('a body', () => {
-  it('that is too large is refused, and one that does not come is not waited for', async () => {
+  it('that is too large is refused, and one that does not arrive is aborted', async () => {
     const large = await house.ask(ann, 'tools/call', { name: 'ciq_execute', arguments: { id: 'x'.repeat(5000) } })
     expect(large.status).toBe(413)
     const { hostname, port } = new URL(house.url)
@@ -318,7 +318,7 @@ describe('a body', () => {
     ])
   })
 
-  it('that meets a fault of ours is told so and no more, in the words of the protocol; the log has the rest', async () => {
+  it('that causes an internal error gets a generic protocol error; the log has the details', async () => {
     const log: unknown[] = []
     const broken = await startMcpService({
       overrides: {
@@ -343,7 +343,7 @@ describe('a body', () => {
     await broken.stop()
   })
 
-  it('of any JSON gets an answer that is described, and never a 5xx', async () => {
+  it('of any JSON gets a described response, and never a 5xx', async () => {
     const session = await house.open(ann)
     const method = fc.constantFrom(
       'tools/call',

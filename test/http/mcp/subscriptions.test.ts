@@ -116,7 +116,7 @@ describe('the official clients', () => {
     return { listChangedHandlers, next: () => new Promise<string[]>((resolve) => waiting.push(resolve)) }
   }
 
-  it('of the first line hear in a session that a query was made, and read the new list', async () => {
+  it('of the first line are notified in a session of a new query, and read the new list', async () => {
     const { listChangedHandlers, next } = heard()
     const client = new OldClient(who, { listChanged: listChangedHandlers } as never)
     const transport = new OldTransport(new URL(house.url), options())
@@ -135,7 +135,7 @@ describe('the official clients', () => {
     ['by default, in a session', undefined],
     ['pinned to the stateless revision, by a subscription', { mode: { pin: '2026-07-28' } }],
   ] as const
-  it.each(modes)('of the second line hear it %s', async (_, versionNegotiation) => {
+  it.each(modes)('of the second line are notified %s', async (_, versionNegotiation) => {
     const { listChangedHandlers, next } = heard()
     const client = new Client(who, {
       listChanged: listChangedHandlers,
@@ -171,7 +171,7 @@ describe('the official clients', () => {
 })
 
 describe('a subscription', () => {
-  it('is acknowledged first, with what can be told of it, and every message has its id', async () => {
+  it('is acknowledged first, with its accepted parts, and every message has its id', async () => {
     const uri = 'svc://knowledge-queries/later'
     const events = await listen(
       { toolsListChanged: true, resourcesListChanged: true, resourceSubscriptions: [uri, 'https://elsewhere.example'] },
@@ -190,7 +190,7 @@ describe('a subscription', () => {
     expect([await events.next(), await events.next()]).toEqual([listChanged, updated(uri)])
   })
 
-  it('hears nothing but what it has asked for', async () => {
+  it('receives only what it requested', async () => {
     const collection = 'svc://knowledge-queries/'
     const events = await listen({ resourceSubscriptions: [collection, `${collection}my-car`] })
     await events.next()
@@ -202,12 +202,12 @@ describe('a subscription', () => {
     expect([await events.next(), await events.next()]).toEqual([updated(collection), updated(`${collection}my-car`)])
   })
 
-  it('that asks for nothing that ever changes is acknowledged, and over', async () => {
+  it('to something that never changes is acknowledged, and ends', async () => {
     const events = await listen({ toolsListChanged: true, promptsListChanged: true })
     expect([await events.next(), await events.next(), await events.next()]).toEqual([acknowledged({}), ended, null])
   })
 
-  it('without a filter that can be read is an error', async () => {
+  it('without a valid filter is an error', async () => {
     for (const wrong of [undefined, [], { resourcesListChanged: 1 }, { resourceSubscriptions: [1] }]) {
       const events = await listen(wrong)
       expect((await events.json()).error).toMatchObject({ code: -32602 })
@@ -218,7 +218,7 @@ describe('a subscription', () => {
     expect((await (await listen({ resourceSubscriptions: many })).json()).error).toMatchObject({ code: -32602 })
   })
 
-  it('hears of its own project alone', async () => {
+  it('receives only changes of its own project', async () => {
     const { service } = house
     const other = await house.addProject('other')
     const here = await listen({ resourcesListChanged: true })
@@ -241,7 +241,7 @@ describe('a subscription', () => {
     expect([await there.next(), await there.next()]).toEqual([ended, null])
   })
 
-  it('hears that the agent of the server may no longer run queries, and again that it may', async () => {
+  it('is notified that the agent of the server may no longer run queries, and that it may again', async () => {
     const events = await listen({ resourcesListChanged: true })
     await events.next()
     for (const api_permissions of [['Authorization'], ['Authorization', 'CIQ']]) {
@@ -252,7 +252,7 @@ describe('a subscription', () => {
 })
 
 describe('the stream of a session', () => {
-  it('tells that the list has changed, to one stream of it: another takes its place', async () => {
+  it('notifies one stream of the session that the list has changed: a new stream replaces it', async () => {
     const session = await house.open(token)
     const first = follow(await get(session))
     expect([first.status, first.type]).toEqual([200, 'text/event-stream'])
@@ -262,7 +262,7 @@ describe('the stream of a session', () => {
     expect(await second.next()).toEqual({ jsonrpc: '2.0', method: 'notifications/resources/list_changed' })
   })
 
-  it('is ended by no other method than DELETE, and HEAD is answered as GET would be', async () => {
+  it('is ended by no other method than DELETE, and HEAD has the response of GET', async () => {
     const session = await house.open(token)
     const events = follow(await get(session))
     const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream', 'mcp-session-id': session }
@@ -286,7 +286,7 @@ describe('the stream of a session', () => {
     expect(await events.next()).toEqual({ jsonrpc: '2.0', method: 'notifications/resources/list_changed' })
   })
 
-  it('is opened to its holder alone, and to whoever takes events', async () => {
+  it('is opened only for its holder, and for clients that accept events', async () => {
     const session = await house.open(token)
     const bob = await house.tokenOf('bob', { expires: '3 hours' })
     expect((await get(session, {}, bob)).status).toBe(404)
@@ -310,7 +310,7 @@ describe('the stream of a session', () => {
 })
 
 describe('a stream', () => {
-  it('ends in good order with its token', async () => {
+  it('ends cleanly with its token', async () => {
     const shortly = await house.tokenOf('ann', { expires: new Date(clock.now() + 60_000) })
     const events = await listen({ resourcesListChanged: true }, { as: shortly })
     await events.next()
@@ -318,7 +318,7 @@ describe('a stream', () => {
     expect([await events.next(), await events.next()]).toEqual([ended, null])
   })
 
-  it('ends when the server is disabled, and when it takes other tokens', async () => {
+  it('ends when the server is disabled, and when it uses another token configuration', async () => {
     const first = await listen({ resourcesListChanged: true })
     await first.next()
     await change('mcp-servers', house.serverId, { enabled: false })
@@ -334,7 +334,7 @@ describe('a stream', () => {
     await change('token-introspects', house.introspectId, { jwt_matcher, offline_validation })
   })
 
-  it('is one of so many of a person: more are refused until one is left', async () => {
+  it('counts towards the limit per person: more are refused until one ends', async () => {
     const all = await Promise.all(Array.from({ length: STREAMS_MAX }, () => listen({ resourcesListChanged: true })))
     for (const events of all) await events.next()
     const refused = await listen({ resourcesListChanged: true })
@@ -356,7 +356,7 @@ describe('a stream', () => {
     expect(again.status).toBe(200)
   })
 
-  it('keeps no more for a slow reader than what they have asked for', async () => {
+  it('buffers no more for a slow reader than the requested messages', async () => {
     const stream = new NotificationStream(['first '], () => undefined)
     for (let i = 0; i < 10_000; i++) for (const event of ['list ', 'one ', 'list ']) stream.push(event)
     expect(await stream.next()).toEqual({ value: 'first list one ', done: false })
@@ -367,7 +367,7 @@ describe('a stream', () => {
     expect(await stream.next()).toEqual({ value: undefined, done: true })
   })
 
-  it('that nobody reads makes room for another', async () => {
+  it('that is not read is closed in favour of another', async () => {
     const store = openStore(temporaryFolder())
     const documents = new ConfigRepository(store)
     const limits = { streamsMax: 2, projectStreamsMax: 2, keepAliveMs: 1 }
@@ -409,7 +409,7 @@ describe('a stream', () => {
     await store.close()
   })
 
-  it('ends when the issuer no longer stands by its token, and when that cannot be told, though nothing else happens', async () => {
+  it('ends when the issuer no longer accepts its token, and when that cannot be verified, without any other event', async () => {
     const store = openStore(temporaryFolder())
     const documents = new ConfigRepository(store)
     const limits = { streamsMax: 3, projectStreamsMax: 12, keepAliveMs: 1 }
@@ -447,7 +447,7 @@ describe('a stream', () => {
     await store.close()
   })
 
-  it('ends in good order when the service stops, and holds it up by nothing', async () => {
+  it('ends cleanly when the service stops, and does not delay it', async () => {
     const events = await listen({ resourcesListChanged: true })
     const held = follow(await get(await house.open(token)))
     await events.next()

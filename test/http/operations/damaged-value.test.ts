@@ -52,8 +52,8 @@ const told = {
   reason: expect.stringMatching(/^the knowledge graph of this project is damaged: \S+/),
 }
 
-describe('a damaged value', () => {
-  it('lets nothing be decided, and is told once however often it is met', async () => {
+describe('a corrupted value', () => {
+  it('prevents decisions, and is logged once however often it is read', async () => {
     const damaged = 'the knowledge graph of this project is damaged'
     const denied = { decision: false, context: { reason: `unavailable: ${damaged}` } }
     expect(await ask('/access/v1/evaluations', { evaluations: [question, question] })).toEqual([
@@ -66,7 +66,7 @@ describe('a damaged value', () => {
     expect(log).toEqual([told])
   })
 
-  it('is told again while it is still met, with how often it was', async () => {
+  it('is logged again while it is still read, with a count', async () => {
     nowMs += 60_000
     await ask('/access/v1/evaluation', question)
     const request = { method: 'POST', path: '/access/v1/evaluation', requestId: expect.any(String) }

@@ -14,7 +14,7 @@ const question = {
   resource: { type: 'Car', id: 'c1' },
 }
 
-describe('pages of other origins', () => {
+describe('CORS', () => {
   let service: TestService
   beforeAll(async () => {
     service = await startService({ corsOrigins: 'https://app.example.org,http://localhost:3000' })
@@ -31,7 +31,7 @@ describe('pages of other origins', () => {
       },
     })
 
-  it('may ask when they are of a configured one', async () => {
+  it('allows a configured origin', async () => {
     const { status, headers } = await preflight('https://app.example.org')
     expect(status).toBe(204)
     expect(headers.get('access-control-allow-origin')).toBe('https://app.example.org')
@@ -50,7 +50,7 @@ describe('pages of other origins', () => {
     expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([404, origin])
   })
 
-  it('are told nothing when they are of another, and caches know that it depends', async () => {
+  it('gives other origins no headers, and caches are told that the response varies', async () => {
     for (const origin of ['https://evil.example', 'null', 'https://app.example.org.evil.example']) {
       const { status, headers } = await preflight(origin)
       expect([status, headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([204, null, 'Origin'])
@@ -71,12 +71,12 @@ describe('without a setting', () => {
   })
   afterAll(() => service?.stop())
 
-  it('no page of another origin may ask', async () => {
+  it('no other origin is allowed', async () => {
     const { headers } = await service.send('/health', { headers: { origin: 'https://app.example.org' } })
     expect([headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([null, null])
   })
 
-  it('an agent asks as often as its limit lets it, and is told when to come again', async () => {
+  it('an agent is limited to its rate, and gets Retry-After', async () => {
     const { key } = await service.addAgent('busy', ['Authorization'])
     const ask = () => service.send('/access/v1/evaluation', { headers: { 'x-svc-clientkey': key }, body: question })
     expect([(await ask()).status, (await ask()).status, (await ask()).status]).toEqual([200, 200, 200])
@@ -99,7 +99,7 @@ describe('without a setting', () => {
     ])
   })
 
-  it('answered requests are told by their route, when the setting says so', async () => {
+  it('requests are logged by their route, if configured', async () => {
     log.length = 0
     const id = service.projectId
     await service.send(`/configs/v1/projects/${id}`, {
@@ -156,7 +156,7 @@ describe('metrics over HTTP', () => {
     }
   })
 
-  it('and the description are for whom the settings say', async () => {
+  it('and the description are public or not, as configured', async () => {
     expect((await service.send('/openapi.json')).status).toBe(401)
     const authorization = `Bearer ${service.token}`
     expect((await service.send('/openapi.json', { headers: { authorization } })).status).toBe(200)
@@ -216,7 +216,7 @@ describe.skipIf(openssl === null)('a certificate', () => {
     })
   }
 
-  it('is shown, renewed without a restart, and kept when the new one is broken', async () => {
+  it('is used, renewed without a restart, and kept if the new one is broken', async () => {
     use('one')
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
     try {
@@ -256,7 +256,7 @@ describe.skipIf(openssl === null)('a certificate', () => {
     expect(await shownAt(port)).toBe('two')
   })
 
-  it('that does not fit its key keeps the server from starting', async () => {
+  it('that does not match its key prevents the start', async () => {
     use('one', 'two')
     await expect(startService(settings())).rejects.toThrow(/is not the key of the certificate/)
   })

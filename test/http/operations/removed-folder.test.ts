@@ -14,7 +14,7 @@ afterAll(() => service.stop())
 const capture = (external_id: string) => service.ask('/capture/v1/nodes', { nodes: [{ type: 'Page', external_id }] })
 const project = () => `projects/${service.projectId}`
 
-it('acknowledges no write to a folder that was moved away, is not ready, and goes on where it comes back', async () => {
+it('acknowledges no write to a folder that was moved away, is not ready, and works again when it is back', async () => {
   const { dataDir } = service
   const answered = async (path: string) => {
     const { status, text } = await service.send(path)

@@ -65,8 +65,8 @@ const evaluation = {
 const gone = [503, '{"message":"the knowledge graph of this project is unavailable"}']
 const withKey = (key: string) => ({ 'x-svc-clientkey': key })
 
-describe('a project whose graph is damaged', () => {
-  it('answers 503, and its operator is told once', async () => {
+describe('a project with a corrupted graph', () => {
+  it('returns 503, which is logged once', async () => {
     const key = withKey(damaged.key)
     expect(await ask('POST', '/access/v1/evaluation', key, evaluation)).toEqual(gone)
     expect(await ask('POST', '/access/v1/search/resource', key, evaluation)).toEqual(gone)
@@ -82,12 +82,12 @@ describe('a project whose graph is damaged', () => {
     ])
   })
 
-  it('leaves its neighbours alone', async () => {
+  it('does not affect other projects', async () => {
     const denied = [200, '{"decision":false}']
     expect(await ask('POST', '/access/v1/evaluation', withKey(service.key), evaluation)).toEqual(denied)
   })
 
-  it('is back as soon as its file is', async () => {
+  it('works again as soon as its file is restored', async () => {
     copyFileSync(`${damaged.file}.copy`, damaged.file)
     const denied = [200, '{"decision":false}']
     expect(await ask('POST', '/access/v1/evaluation', withKey(damaged.key), evaluation)).toEqual(denied)
@@ -95,7 +95,7 @@ describe('a project whose graph is damaged', () => {
 })
 
 describe('a project whose graph another process is writing to', () => {
-  it('is opened as soon as that is done, and its neighbours are answered meanwhile', async () => {
+  it('is opened as soon as that is done, and other projects are served in the meantime', async () => {
     await app.close()
     app = await createApp(service.app.settings, { log: (entry) => log.push(entry) })
     const script = join(import.meta.dirname, '..', '..', 'process', 'store', 'opening-process.ts')

@@ -54,7 +54,7 @@ const evaluate = (token: string, subject: string, resource: string, action = 're
   })
 
 describe('whoami', () => {
-  it('answers the node type of the configuration and the subject of the token, and nothing else', async () => {
+  it('returns the node type of the configuration and the subject of the token, and nothing else', async () => {
     const token = await provider.accessTokenFor('ann', AUDIENCE)
     for (let i = 0; i < 2; i++) {
       const answered = await whoami({ authorization: `Bearer ${token}` })
@@ -62,7 +62,7 @@ describe('whoami', () => {
     }
   })
 
-  it('answers for an opaque token until it is revoked', async () => {
+  it('returns the subject of an opaque token until it is revoked', async () => {
     const token = await provider.opaqueToken('bea')
     expect((await whoami({ authorization: `Bearer ${token}` })).body).toEqual({ type: 'Person', id: 'bea' })
     await provider.revoke(token)
@@ -73,7 +73,7 @@ describe('whoami', () => {
     )
   })
 
-  it('is empty on both sides where the configuration names no node type', async () => {
+  it('has empty values if the configuration names no node type', async () => {
     const audience = 'https://untyped.example'
     await introspect({ name: 'untyped', jwt_matcher: { issuer: provider.issuer, audience }, ikg_node_type: null })
     const token = await provider.accessTokenFor('ann', audience)
@@ -81,7 +81,7 @@ describe('whoami', () => {
     expect([answered.status, answered.body]).toEqual([200, { type: '', id: '' }])
   })
 
-  it('needs a user token, the right one, and an agent that may ask', async () => {
+  it('requires a user token, of an accepted issuer, and an agent with the permission to decide', async () => {
     const missing = await whoami({})
     expect([missing.status, missing.body]).toEqual([401, { message: 'end-user token is required' }])
     expect(missing.headers.get('www-authenticate')).toBe('Bearer')
@@ -95,7 +95,7 @@ describe('whoami', () => {
     expect([unable.status, unable.body]).toEqual([401, { message: 'insufficient API access level for appAgent' }])
   })
 
-  it('says 503 and when to come again while the issuer cannot be asked', async () => {
+  it('returns 503 with Retry-After while the issuer cannot be reached', async () => {
     const gone = await startProvider()
     const audience = 'https://gone.example'
     await introspect({ name: 'gone', jwt_matcher: { issuer: gone.issuer, audience } })
@@ -131,7 +131,7 @@ describe('a decision', () => {
     expect((await evaluate(token, 'bea', 'home', 'see')).body).toEqual({ decision: false })
   })
 
-  it('is refused with a token that is', async () => {
+  it('is refused with an invalid token', async () => {
     const [header, claims, signature = ''] = (await provider.accessTokenFor('ann', AUDIENCE)).split('.')
     const forged = `${header}.${claims}.${[...signature].reverse().join('')}`
     expect((await evaluate(forged, 'ann', 'home')).status).toBe(401)
@@ -155,7 +155,7 @@ describe('perform_upsert', () => {
     return results.map((result) => result.id)
   }
 
-  it('makes the node of a subject at its first use, an identity with its mapped claims', async () => {
+  it('creates the node of a subject at its first use, an identity with its mapped claims', async () => {
     const token = await provider.accessTokenFor('cleo', audience)
     expect(await personsWith("MATCH (subject:Person {external_id: 'cleo'}), (resource:Person)")).toEqual([])
     expect((await whoami({ authorization: `Bearer ${token}` })).body).toEqual({ type: 'Person', id: 'cleo' })
@@ -166,7 +166,7 @@ describe('perform_upsert', () => {
     ).toEqual(['cleo'])
   })
 
-  it('mends what differs and leaves what it does not know', async () => {
+  it('updates different claims and keeps unknown properties', async () => {
     const properties = [
       { type: 'mail', value: 'old@example.com' },
       { type: 'team', value: 'red' },
@@ -180,7 +180,7 @@ describe('perform_upsert', () => {
     ).toEqual(['dan'])
   })
 
-  it('writes nothing where nothing is new', async () => {
+  it('writes nothing if nothing has changed', async () => {
     const updatedAt = (): unknown => {
       const graph = service.app.decisions.graphsOf(service.projectId)?.default
       const snapshot = graph?.snapshot()
@@ -197,7 +197,7 @@ describe('perform_upsert', () => {
     expect(updatedAt()).toBe(first)
   })
 
-  it('makes one node for many first requests at once, and none for a refused one', async () => {
+  it('creates one node for many concurrent first requests, and none for a refused one', async () => {
     const token = await provider.accessTokenFor('finn', audience)
     const delegation = await provider.accessTokenFor('somebody', audience)
     const refused = await whoami({ authorization: `Bearer ${token}`, 'x-svc-token': delegation })

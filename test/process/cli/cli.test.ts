@@ -74,7 +74,7 @@ describe('verdigraph token', () => {
     expect(claims.exp - claims.iat).toBe(600)
   })
 
-  it('makes nothing where there is no organization', async () => {
+  it('creates nothing without an organization', async () => {
     const { exitCode, stdout, stderr } = await runCommand(['token', '--data', data])
     expect([exitCode, stdout]).toEqual([1, ''])
     expect(stderr).toContain(`${data} has no organization`)
@@ -89,7 +89,7 @@ describe('verdigraph token', () => {
 })
 
 describe('verdigraph serve', () => {
-  it('prints a token on an empty folder, answers, and ends with 0 on SIGTERM', async () => {
+  it('prints a token on an empty folder, responds, and exits with 0 on SIGTERM', async () => {
     const server = await startServer(['--data', data])
     const token = /token +(\S+\.\S+\.\S+)\n/.exec(server.output())?.[1]
     const organization = /organization +(gid:\S+)\n/.exec(server.output())?.[1]
@@ -104,7 +104,7 @@ describe('verdigraph serve', () => {
     expect(await again.kill('SIGINT')).toBe(0)
   })
 
-  it('takes a token that another process made beside it', async () => {
+  it('accepts a token that another process created in the meantime', async () => {
     const server = await startServer(['--data', data])
     const { organization_id, token } = JSON.parse((await runCommand(['token', '--data', data, '--json'])).stdout)
     const listed = await fetch(`${server.url}/configs/v1/projects?organization_id=${organization_id}`, {
@@ -114,7 +114,7 @@ describe('verdigraph serve', () => {
     await server.kill('SIGTERM')
   })
 
-  it('loads the demo world, whose printed questions get their printed answers', async () => {
+  it('loads the demo data, whose printed requests get their printed answers', async () => {
     const server = await startServer(['--data', data, '--demo'])
     const output = await server.printed('"welcome"}]}\n')
     const printed = [...output.matchAll(/^ {2}(curl .*)\n {2}answers {2}(.*)$/gm)]
@@ -126,7 +126,7 @@ describe('verdigraph serve', () => {
     expect(await server.kill('SIGTERM')).toBe(0)
   })
 
-  it('is itself the process that was started, so that signals reach it', async () => {
+  it('is itself the started process, so that signals reach it', async () => {
     const link = join(folder, 'verdigraph')
     symlinkSync(join(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'verdigraph.sh'), link)
     const child = Bun.spawn([link, 'serve', '--data', data, '--port', '0'], {
@@ -147,10 +147,10 @@ describe('verdigraph serve', () => {
   })
 })
 
-describe('a folder that is served', () => {
+describe('a served folder', () => {
   const served = (pid: number | string) => `error: the folder ${data} is served by ${pid}\n`
 
-  it('is not served by a second process, nor initialised', async () => {
+  it('cannot be served by a second process, nor initialised', async () => {
     const server = await startServer(['--data', data])
     for (const command of [['serve', '--port', '0'], ['init']]) {
       const { exitCode, stdout, stderr } = await runCommand([...command, '--data', data])
@@ -172,7 +172,7 @@ describe('a folder that is served', () => {
     await next.kill('SIGTERM')
   })
 
-  it('is free after a start that failed', async () => {
+  it('is free after a failed start', async () => {
     initialised()
     await runCommand(['serve', '--data', data, '--host', '999.1.1.1'])
     const next = await startServer(['--data', data])
@@ -180,7 +180,7 @@ describe('a folder that is served', () => {
   })
 })
 
-describe('a folder that cannot be used', () => {
+describe('an unusable folder', () => {
   const refused = async (command: readonly string[]) => {
     const { exitCode, stdout, stderr } = await runCommand(command)
     expect([exitCode, stdout]).toEqual([1, ''])
@@ -197,7 +197,7 @@ describe('a folder that cannot be used', () => {
     )
   })
 
-  it('holds a configuration that is no folder', async () => {
+  it('contains a configuration that is not a folder', async () => {
     mkdirSync(data, { mode: 0o700 })
     writeFileSync(join(data, 'config'), '')
     expect(await refused(['serve', '--data', data])).toMatch(
@@ -216,7 +216,7 @@ describe('a folder that cannot be used', () => {
         (path) => Bun.spawnSync([...prefix, 'test', '-x', path]).exitCode === 0,
       ))
   if (!reaches) console.log('skipped: nobody else than root reaches this checkout')
-  it.skipIf(!reaches)('may not be written to', async () => {
+  it.skipIf(!reaches)('is not writable', async () => {
     chmodSync(folder, 0o555)
     const bin = join(top, 'src', 'cli', 'verdigraph.sh')
     for (const at of [data, folder]) {
@@ -235,7 +235,7 @@ describe('a folder that cannot be used', () => {
   })
 })
 
-describe('a configuration that is damaged', () => {
+describe('a corrupted configuration', () => {
   const file = () => join(data, 'config', 'data.mdb')
   const refused = async (fault: string) => {
     for (const command of [['serve', '--port', '0'], ['init'], ['token']]) {
@@ -247,21 +247,21 @@ describe('a configuration that is damaged', () => {
     }
   }
 
-  it('does not become a new organization when it is empty', async () => {
+  it('does not become a new organization if it is empty', async () => {
     initialised()
     truncateSync(file(), 0)
     await refused(`${file()} is empty`)
     expect(statSync(file()).size).toBe(0)
   })
 
-  it('is told in one line when it is cut off', async () => {
+  it('is reported in one line if it is truncated', async () => {
     initialised()
     const pages = statSync(file()).size / 4096
     truncateSync(file(), 3 * 4096)
     await refused(`${file()} is damaged: it has 3 of ${pages} pages`)
   })
 
-  it('is not replaced by a new one beside projects', async () => {
+  it('is not replaced by a new one next to projects', async () => {
     initialised()
     mkdirSync(join(data, 'projects', 'SOME'), { recursive: true })
     rmSync(join(data, 'config'), { recursive: true })
@@ -275,7 +275,7 @@ describe('a configuration that is damaged', () => {
 })
 
 describe('a master key', () => {
-  it.each(['serve', 'token'])('that is malformed or lost is told by %s', async (command) => {
+  it.each(['serve', 'token'])('that is malformed or lost is reported by %s', async (command) => {
     initialised()
     const path = join(data, 'master.key')
     writeFileSync(path, 'short\n')
@@ -293,7 +293,7 @@ describe('a master key', () => {
     expect(existsSync(path)).toBe(false)
   })
 
-  it('of the environment goes before the file, and another than that of the folder is told', async () => {
+  it('from the environment takes precedence over the file, and one that differs from that of the folder is reported', async () => {
     const one = { VERDIGRAPH_MASTER_KEY: '01'.repeat(32) }
     expect((await runCommand(['init', '--data', data], one)).exitCode).toBe(0)
     expect(existsSync(join(data, 'master.key'))).toBe(false)
@@ -305,7 +305,7 @@ describe('a master key', () => {
 })
 
 describe('verdigraph settings', () => {
-  it('prints every setting, its value and where it comes from, and masks what is secret', async () => {
+  it('prints every setting, its value and its source, and masks secrets', async () => {
     const file = join(folder, 'settings.json')
     writeFileSync(file, JSON.stringify({ data, drain_ms: 12 }))
     const given = ['settings', '--settings', file, '--host', '::1']
@@ -330,7 +330,7 @@ describe('verdigraph settings', () => {
     expect(json).toContainEqual({ name: 'port', value: 81, from: 'VERDIGRAPH_PORT' })
   })
 
-  it('names variables that look like settings and are none, after what would hold without them', async () => {
+  it('names variables that look like settings but are not, after the effective settings', async () => {
     const { exitCode, stdout, stderr } = await runCommand(['settings'], {
       VERDIGRAPH_METRIC_ACCESS: 'off',
       VERDIGRAPH_PORT: '',
@@ -342,7 +342,7 @@ describe('verdigraph settings', () => {
     expect(stdout).toMatch(/^metrics_access +account +default$/m)
   })
 
-  it('tells what is wrong, as the other commands do', async () => {
+  it('reports errors as the other commands do', async () => {
     const { exitCode, stderr } = await runCommand(['settings'], {
       VERDIGRAPH_CORS_ORIGINS: 'https://a.example/path',
       VERDIGRAPH_TLS_KEY: 'key.pem',
@@ -380,7 +380,7 @@ describe('settings', () => {
     expect([exitCode, stderr]).toEqual([1, `error: ${message}\n`])
   })
 
-  it('are refused before anything is made of them: a mistyped master key makes no other', async () => {
+  it('are refused before anything is created: a mistyped master key creates no other', async () => {
     const { exitCode, stderr } = await runCommand(['init', '--data', data], {
       VERDIGRAPH_MASTERKEY: '01'.repeat(32),
       VERDIGRAPH_PORT: 'eighty',
@@ -396,7 +396,7 @@ describe('settings', () => {
     expect(existsSync(data)).toBe(false)
   })
 
-  it('are not taken from what an orchestrator hands out under such names, nor from what is empty', async () => {
+  it('ignore similar variables of orchestrators, and empty ones', async () => {
     const environment = {
       VERDIGRAPH_SERVICE_HOST: '10.0.0.11',
       VERDIGRAPH_SERVICE_PORT: '8080',
@@ -418,7 +418,7 @@ describe('settings', () => {
     ])
   })
 
-  it('come from a file, which the environment and flags win over', async () => {
+  it('are read from a file; the environment and flags take precedence', async () => {
     const file = join(folder, 'settings.json')
     writeFileSync(file, JSON.stringify({ data, host: 'not-a-host.invalid', capture_items_max: 10 }))
     const server = await startServer(['--settings', file], { VERDIGRAPH_HOST: '127.0.0.1' })
@@ -427,7 +427,7 @@ describe('settings', () => {
     expect((await runCommand(['init', '--data', data])).exitCode).toBe(1)
   })
 
-  it('in a file must be known, and the file must be there', async () => {
+  it('in a file must be known, and the file must exist', async () => {
     const file = join(folder, 'settings.json')
     writeFileSync(file, '{"prot": 1}')
     const unknown = await runCommand(['init', '--settings', file])
@@ -445,7 +445,7 @@ describe('settings', () => {
   it.each([
     ['alone', []],
     ['with workers', ['--workers', '2']],
-  ])('say once which certificate cannot be used, and make nothing ready (%s)', async (_name, more) => {
+  ])('report an unusable certificate once, and the service is not ready (%s)', async (_name, more) => {
     const certificate = join(folder, 'cert.pem')
     writeFileSync(certificate, 'no certificate')
     const environment = { VERDIGRAPH_TLS_CERTIFICATE: certificate, VERDIGRAPH_TLS_KEY: certificate }
@@ -458,7 +458,7 @@ describe('settings', () => {
     expect(existsSync(data)).toBe(false)
   })
 
-  it('say which address cannot be listened on', async () => {
+  it('report an address that cannot be used', async () => {
     const server = await startServer(['--data', data])
     const { port } = new URL(server.url)
     const second = await runCommand(['serve', '--data', join(folder, 'other'), '--port', port])
@@ -473,7 +473,7 @@ describe('settings', () => {
     await server.kill('SIGTERM')
   })
 
-  it('say which host is none', async () => {
+  it('report an invalid host', async () => {
     initialised()
     const { exitCode, stderr } = await runCommand(['serve', '--data', data, '--host', '999.1.1.1', '--port', '0'])
     expect([exitCode, stderr]).toEqual([
@@ -483,8 +483,8 @@ describe('settings', () => {
   })
 })
 
-describe('a command line that is wrong', () => {
-  it('says so, and how to get help', async () => {
+describe('an invalid command line', () => {
+  it('prints the error, and how to get help', async () => {
     const { exitCode, stderr } = await runCommand(['srve'])
     expect(exitCode).toBe(1)
     expect(stderr).toContain("unknown command 'srve'")

@@ -24,7 +24,7 @@ it.each(cases)('with %j and a terminal %s: %s', (environment, terminal, wanted) 
 const missing = ['init', '--settings', '/there/is/none.json']
 const plain = 'error: /there/is/none.json: the settings file does not exist\n'
 
-it('are not written to a pipe, on a build machine neither, unless they are asked for', async () => {
+it('are not written to a pipe, nor on a build machine, unless requested', async () => {
   expect((await runCommand(missing, { CI: 'true' })).stderr).toBe(plain)
   expect((await runCommand(missing, { CI: 'true', FORCE_COLOR: '1', NO_COLOR: '1' })).stderr).toBe(plain)
   const coloured = (await runCommand(missing, { FORCE_COLOR: '1' })).stderr

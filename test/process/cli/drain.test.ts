@@ -17,7 +17,7 @@ afterEach(async () => {
 })
 
 describe.each([1, 2])('SIGTERM to a service of %i', (workers) => {
-  it('answers 32 kept connections, each time with `connection: close` at last', async () => {
+  it('responds on 32 keep-alive connections, each time with `connection: close` at last', async () => {
     const server = await startServer(['--data', join(folder, 'data'), '--workers', String(workers)])
     const { hostname, port } = new URL(server.url)
     const ask = () => ({ target: '/openapi.json', answer })

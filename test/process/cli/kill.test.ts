@@ -5,7 +5,7 @@ import { killAll } from '../../support/cli-process.ts'
 
 afterEach(killAll)
 
-it('a server killed in the middle of a capture load loses no acknowledged batch and shows no half batch', async () => {
+it('a server killed during a capture load loses no acknowledged batch and shows no partial batch', async () => {
   const seed = testSeed()
   console.log(`seed ${seed}`)
   const outcome = await killRounds(2, seed)

@@ -50,7 +50,7 @@ describe.each([1, 2])('a folder that is served by %i', (workers) => {
   })
 })
 
-it('a backup, an export, and the folders that are made of them are for their user alone', async () => {
+it('a backup, an export, and folders created from them are private to their user', async () => {
   expect((await run('init', '--data', data)).exitCode).toBe(0)
   expect(wideIn(data).wide).toEqual([])
   const [backup, lines] = [join(folder, 'backup.tar'), join(folder, 'lines.ndjson')]
@@ -65,7 +65,7 @@ it('a backup, an export, and the folders that are made of them are for their use
   for (const made of [data, restored, imported]) expect([modeOf(made), wideIn(made).wide]).toEqual(['700', []])
 })
 
-it('a store that another program embeds is made so too, and leaves that program its umask', async () => {
+it('a store that another program embeds is private too, and keeps the umask of that program', async () => {
   const source = join(import.meta.dirname, '..', '..', '..', 'src', 'store', 'graph', 'open-store.ts')
   const path = join(folder, "it's a store")
   const script = `
@@ -80,8 +80,8 @@ it('a store that another program embeds is made so too, and leaves that program 
   expect([modeOf(path), modeOf(join(path, 'data.mdb')), modeOf(join(path, 'lock.mdb'))]).toEqual(['700', '600', '600'])
 })
 
-describe('a folder that was made wider', () => {
-  it('is told of with the command that mends it, in the log and on the error stream', async () => {
+describe('a folder with wider permissions', () => {
+  it('is reported with the command that fixes it, in the log and on the error stream', async () => {
     data = join(folder, "it's data")
     await run('init', '--data', data)
     mkdirSync(join(data, 'wide'), { mode: 0o755 })

@@ -47,7 +47,7 @@ async function furnish(): Promise<string> {
 }
 
 describe('verdigraph rotate-master-key', () => {
-  it('seals every secret anew, those of older revisions too, and keeps what only looks sealed', async () => {
+  it('encrypts every secret again, including older revisions, and keeps values that only look encrypted', async () => {
     const sink = await furnish()
     const before = readFileSync(keyFile(), 'utf8')
     // The administrator's key, and the connection string of two revisions; the description is somebody's words.
@@ -77,7 +77,7 @@ describe('verdigraph rotate-master-key', () => {
     await expect(token()).rejects.toThrow('was encrypted with another master key')
   })
 
-  it('changes nothing of a folder without secrets, and of one of another key', async () => {
+  it('changes nothing in a folder without secrets, or with another key', async () => {
     await makeFolder()
     const before = readFileSync(keyFile(), 'utf8')
     writeFileSync(keyFile(), `${'03'.repeat(32)}\n`)
@@ -89,7 +89,7 @@ describe('verdigraph rotate-master-key', () => {
     expect(existsSync(none)).toBe(false)
   })
 
-  it('of the environment takes the next key from there, and leaves no file', async () => {
+  it('from the environment reads the next key from there, and leaves no file', async () => {
     const [one, two] = ['01'.repeat(32), '02'.repeat(32)]
     const run = (command: string[], environment: Record<string, string>) =>
       runCommand([...command, '--data', data, '--json'], environment)
@@ -108,7 +108,7 @@ describe('verdigraph rotate-master-key', () => {
     expect(existsSync(keyFile()) || existsSync(nextFile())).toBe(false)
   })
 
-  it('that was cut off before anything was sealed is begun again with the same key', async () => {
+  it('that was interrupted before anything was encrypted starts again with the same key', async () => {
     await makeFolder()
     writeFileSync(nextFile(), `${'05'.repeat(32)}\n`)
     await token()
@@ -117,7 +117,7 @@ describe('verdigraph rotate-master-key', () => {
     await token()
   })
 
-  it('that was cut off before the new key took its place leaves a folder that is served, and is finished', async () => {
+  it('that was interrupted before the new key was in place leaves a usable folder, and can be completed', async () => {
     await makeFolder()
     const old = join(folder, 'old')
     copyFileSync(keyFile(), old)
@@ -133,7 +133,7 @@ describe('verdigraph rotate-master-key', () => {
   })
 
   const seed = testSeed()
-  it(`that is killed at any moment leaves secrets that open (seed ${seed})`, async () => {
+  it(`that is killed at any point leaves secrets that can be decrypted (seed ${seed})`, async () => {
     const chance = new Random(seed)
     await makeFolder()
     for (let round = 0; round < 4; round++) {

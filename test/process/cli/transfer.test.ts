@@ -31,7 +31,7 @@ async function shell(line: string): Promise<string> {
   return child.stderr.text()
 }
 
-test('a command that cannot begin says why, with its own help, and makes nothing', async () => {
+test('a command that cannot start gives the reason, with its own help, and creates nothing', async () => {
   const parent = temporaryFolder()
   const none = join(parent, 'none')
   const [migrating, restoring] = await Promise.all([
@@ -54,14 +54,14 @@ test('a command that cannot begin says why, with its own help, and makes nothing
   expect(readdirSync(parent).sort()).toEqual(['backup', 'file'])
 })
 
-test('an export whose reader ends says so', async () => {
+test('an export reports that its reader has ended', async () => {
   const data = await filledFolder()
   expect(await shell(`${bin} export --data ${data} --out - | head -1`)).toContain(
     'the reader of the standard output closed it',
   )
 })
 
-test('where files may not become long, a restore does not call the backup damaged, and an import ends with a word', async () => {
+test('with a file size limit a restore does not call the backup corrupted, and an import ends with an error', async () => {
   const data = await filledFolder()
   const parent = temporaryFolder()
   const out = join(parent, 'backup')

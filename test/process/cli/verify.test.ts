@@ -49,7 +49,7 @@ function change(folder: string, text: string): () => void {
 }
 
 describe('verify', () => {
-  it('says of a sound folder that it is sound', async () => {
+  it('reports a valid folder as valid', async () => {
     const { exitCode, stdout } = await runCommand(['verify', '--data', data, '--json'])
     expect([exitCode, JSON.parse(stdout)]).toEqual([
       0,
@@ -63,7 +63,7 @@ describe('verify', () => {
     ])
   })
 
-  it('names the first key that is damaged, of a graph and of the configuration', async () => {
+  it('names the first corrupted key, of a graph and of the configuration', async () => {
     const mend = [change(project, 'mark-42'), change('config', '"one"')]
     const { exitCode, stdout } = await runCommand(['verify', '--data', data])
     for (const undo of mend) undo()
@@ -73,7 +73,7 @@ describe('verify', () => {
   })
 
   // The superuser can read everything, so this runs as another user.
-  it.skipIf(!canBeStranger)('says of what it may not read that it has not read it', async () => {
+  it.skipIf(!canBeStranger)('reports what it has no permission to read', async () => {
     const own = temporaryFolder()
     chmodSync(own, 0o755)
     for (const path of ['config', dirname(project)]) mkdirSync(join(own, path), { recursive: true })
@@ -92,7 +92,7 @@ describe('verify', () => {
   })
 
   // Writers would not see its read transaction and would reuse the pages that it reads.
-  it.skipIf(!canBeStranger)('reads nothing where it may not say that it reads', async () => {
+  it.skipIf(!canBeStranger)('reads nothing if it cannot register its read transaction', async () => {
     const own = temporaryFolder()
     chmodSync(own, 0o755)
     cpSync(join(data, 'config'), join(own, 'config'), { recursive: true })
@@ -107,7 +107,7 @@ describe('verify', () => {
     expect(await told()).toEqual([0, expect.stringContaining('sound')])
   })
 
-  it('says that it could not run where there is no store', async () => {
+  it('reports that there is no store', async () => {
     const { exitCode, stderr } = await runCommand(['verify', '--data', join(data, 'none')])
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining('contains no store')])
   })

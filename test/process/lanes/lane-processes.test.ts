@@ -63,7 +63,7 @@ describe('the lanes of a served folder', () => {
     await ended(lane)
   })
 
-  it('a lane that computes ends with a server that is killed, and the folder is served again', async () => {
+  it('a lane that computes ends with a killed server, and the folder can be served again', async () => {
     const { data, admin } = await start()
     expect(await organization(admin)).toBe(200)
     const lane = laneOf(server?.pid ?? 0) ?? 0
@@ -75,7 +75,7 @@ describe('the lanes of a served folder', () => {
     expect(await organization(admin)).toBe(200)
   })
 
-  it('requests in flight are answered before a server that is stopped ends', async () => {
+  it('requests in flight are completed before a stopped server ends', async () => {
     const { admin } = await start()
     expect(await organization(admin)).toBe(200)
     const answers = Array.from({ length: 20 }, () => organization(admin))

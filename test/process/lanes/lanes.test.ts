@@ -59,7 +59,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
 }
 
 describe('requests in lanes', () => {
-  it('a decision asked after a capture sees it, at once', async () => {
+  it('a decision after a capture sees it, at once', async () => {
     for (let i = 1; i <= 20; i++) {
       const relationships = [
         { source: { type: 'Person', external_id: 'ann' }, target: { type: 'Car', external_id: `c${i}` }, type: 'OWNS' },
@@ -73,7 +73,7 @@ describe('requests in lanes', () => {
     }
   })
 
-  it('a policy that is stored is used by the next decision', async () => {
+  it('a stored policy is used by the next decision', async () => {
     const target = question('wash', 'c0')
     expect((await service.ask('/access/v1/evaluation', target)).body).toEqual({ decision: false })
     await service.addPolicy({
@@ -85,7 +85,7 @@ describe('requests in lanes', () => {
   })
 
   // The sum of x % 7 over 1 to 400,000 is 1,200,003.
-  it('a long question is answered by a lane', async () => {
+  it('a long decision runs in a lane', async () => {
     const before = await metric('verdigraph_lane_requests_total')
     for (const [least, decision] of [
       [1_199_990, true],
@@ -98,7 +98,7 @@ describe('requests in lanes', () => {
     expect(await metric('verdigraph_lane_requests_total')).toBe(before + 2)
   })
 
-  it('a long body has the answer of a short one, and one that is refused has the same refusal', async () => {
+  it('a long body has the response of a short one, and a refused one has the same error', async () => {
     const spaces = ' '.repeat(100_000)
     const headers = { 'x-svc-clientkey': service.key }
     const good = await service.send('/access/v1/evaluation', {
@@ -112,13 +112,13 @@ describe('requests in lanes', () => {
     expect(bad.body.message).toBe('Bad Request')
   })
 
-  it('decisions, captures and faults in lanes are among the metrics of the process', async () => {
+  it('decisions, captures and errors in lanes are part of the metrics of the process', async () => {
     const permits = await metric('verdigraph_decisions_total\\{decision="permit"\\}')
     await service.ask('/access/v1/evaluation', question('count', 'c0', { context: { input_params: { least: 0 } } }))
     expect(await metric('verdigraph_decisions_total\\{decision="permit"\\}')).toBe(permits + 1)
   })
 
-  it('an agent that uses much of the serving loop is answered in lanes; an agent that uses little is not', async () => {
+  it('requests of an agent that uses much of the event loop run in lanes; those of others do not', async () => {
     const { key } = await service.addAgent('greedy', ['Authorization'])
     const names = Array.from({ length: 2500 }, (_, i) => `"k${i}":${i}`).join()
     const body = { ...question('drive', 'c0'), context: { input_params: {} } }
@@ -143,7 +143,7 @@ describe('requests in lanes', () => {
     expect(await metric('verdigraph_lane_requests_total')).toBe(during)
   })
 
-  it('the answer keeps the request identifier and the headers of the service', async () => {
+  it('the response keeps the request identifier and the headers of the service', async () => {
     const answered = await service.send('/capture/v1/nodes', {
       headers: { 'x-svc-clientkey': service.key, 'x-request-id': 'given-by-the-client' },
       body: { nodes: [{ type: 'Car', external_id: 'c0' }] },
@@ -153,7 +153,7 @@ describe('requests in lanes', () => {
     expect(answered.headers.get('cache-control')).toBe('no-store')
   })
 
-  it('an answer above a megabyte comes whole', async () => {
+  it('a response above a megabyte is complete', async () => {
     const text = 'x'.repeat(20_000)
     const nodes = Array.from({ length: 100 }, (_, i) => ({
       type: 'Text',
@@ -194,7 +194,7 @@ describe('requests in lanes', () => {
 })
 
 describe('a lane that ends', () => {
-  it('is killed when its request exceeds the limit; the next request is answered', async () => {
+  it('is killed when its request exceeds the limit; the next request succeeds', async () => {
     const { key } = await service.addAgent('schema', ['ReadDataSchema'])
     expect((await service.send('/data-schema/v1', { headers: { 'x-svc-clientkey': key } })).status).toBe(200)
     const killed = await metric('verdigraph_lanes_killed_total')
@@ -219,7 +219,7 @@ describe('a lane that ends', () => {
     expect((await service.ask('/access/v1/evaluation', long)).body).toEqual({ decision: true })
   })
 
-  it('while it reads: the request is repeated in another one and answered', async () => {
+  it('during a read: the request is repeated in another one and succeeds', async () => {
     const long = question('count', 'c0', { context: { input_params: { least: 0 } } })
     for (let round = 0; round < 3; round++) {
       await until(async () => (await metric('verdigraph_lanes_ready')) > 0)
@@ -231,7 +231,7 @@ describe('a lane that ends', () => {
     }
   })
 
-  it('while it deletes: the answer says that the outcome is not known', async () => {
+  it('during a deletion: the response says that the outcome is unknown', async () => {
     await service.ask('/capture/v1/nodes', { nodes: [{ type: 'Car', external_id: 'gone' }] })
     await until(async () => (await metric('verdigraph_lanes_ready')) > 0)
     for (const pid of laneProcesses()) process.kill(pid, 'SIGSTOP')
@@ -244,7 +244,7 @@ describe('a lane that ends', () => {
     expect(headers.get('retry-after')).toBe('1')
   })
 
-  it('requests of a project above its queue are refused with Retry-After; another project is answered', async () => {
+  it('requests of a project above its queue are refused with Retry-After; another project is served', async () => {
     const long = question('count', 'c0', { context: { input_params: { least: 0 } } })
     await service.ask('/access/v1/evaluation', long)
     const stopped = laneProcesses()
@@ -265,7 +265,7 @@ describe('a lane that ends', () => {
 
 const never: Promise<never> = new Promise(() => {})
 
-describe('a client that does not read its long answer', () => {
+describe('a client that does not read its long response', () => {
   it('does not keep a lane that is to be replaced', async () => {
     const settings = { lanes: 1, laneMemoryMax: 1 }
     const others = new Set(laneProcesses())

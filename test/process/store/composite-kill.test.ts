@@ -56,7 +56,7 @@ async function joins(handle = service.app.handle): Promise<number> {
   return answered.status
 }
 
-it('a node captured by a process that lives on has its proxy, though another died before it could make it', async () => {
+it('a node captured by a running process has its proxy, although another process was killed before it could create it', async () => {
   await writeAndDie('upsert')
   expect(await joins()).toBe(422)
   expect((await service.ask('/capture/v1/nodes', zoe)).status).toBe(200)
@@ -67,7 +67,7 @@ it('a node captured by a process that lives on has its proxy, though another die
   expect(await joins()).toBe(422)
 })
 
-it('a start makes the proxy of what was captured, and removes that of what was deleted, before the first request', async () => {
+it('a start creates the proxy of a captured node, and removes that of a deleted one, before the first request', async () => {
   await service.app.close()
   for (const [action, status] of [
     ['upsert', 200],

@@ -50,13 +50,13 @@ function limited(kilobytes: number, script: string): string {
   return String(child.signalCode ?? child.stdout)
 }
 
-describe('where files may not become long', () => {
+describe('with a file size limit', () => {
   const folder = join(temporaryFolder(), 'graph')
   const open = `
     const { openEnvironment } = await import('SRC/store/graph/environment.ts')
     const open = () => openEnvironment('${folder}', { clock: { now: Date.now } })`
 
-  test('no store is begun, and the process goes on', () => {
+  test('no store is created, and the process continues', () => {
     const told = limited(40, `${open}; try { open() } catch (fault) { console.log(fault.message) }`)
     expect(told).toBe(
       `not enough disk space for a store in ${folder}: the file size limit is reached (\`ulimit -f\`)\n`,
@@ -64,7 +64,7 @@ describe('where files may not become long', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  test('a batch or a load is refused whole as on a full disk, and what is there can be read', async () => {
+  test('a batch or a load is refused as a whole as on a full disk, and existing data can be read', async () => {
     const told = limited(
       2000,
       `${open}
@@ -92,7 +92,7 @@ describe('where files may not become long', () => {
   })
 })
 
-test('a quota that was used up is told by its code, and what is no want of room is not taken for one', () => {
+test('an exceeded quota is reported by its code, and other errors are not reported as a full disk', () => {
   const folder = temporaryFolder()
   const file = join(folder, 'data.mdb')
   writeFileSync(file, '')
@@ -103,7 +103,7 @@ test('a quota that was used up is told by its code, and what is no want of room 
 })
 
 describe.skipIf(!isMounted)('on a full disk', () => {
-  test('a batch is refused whole, what is there can be read, and writing goes on when there is room', async () => {
+  test('a batch is refused as a whole, existing data can be read, and writing continues when there is space', async () => {
     writeFileSync(ballast, Buffer.alloc(2 << 20))
     const environment = openEnvironment(join(disk, 'graph'), { clock: systemClock })
     const write = (name: string) =>
@@ -139,7 +139,7 @@ describe.skipIf(!isMounted)('on a full disk', () => {
     expect(unhandled).toEqual([])
   })
 
-  test('so is a change of the configuration', async () => {
+  test('and so is a change of the configuration', async () => {
     const documents = openCollections(join(disk, 'config'), {})
     const put = (key: string) =>
       documents.transact((changes) => changes.put('things', key, { key, text: 'x'.repeat(20_000) }))
@@ -164,7 +164,7 @@ describe.skipIf(!isMounted)('on a full disk', () => {
     expect(unhandled).toEqual([])
   })
 
-  test('no store is begun where there is no room for its first pages, and a lock needs none', async () => {
+  test('no store is created without space for its first pages, and a lock needs none', async () => {
     const room = Bun.spawnSync(['df', '--output=avail', '-B1', disk]).stdout.toString().split('\n')[1]
     const file = join(disk, 'all of it')
     writeFileSync(file, Buffer.alloc(Number(room) - 300_000))
@@ -183,7 +183,7 @@ describe.skipIf(!isMounted)('on a full disk', () => {
     await openEnvironment(join(disk, 'other'), { clock: systemClock }).close()
   })
 
-  test('a number that processes share has its room when it is made, and is refused without it', () => {
+  test('a shared counter reserves its space when it is created, and is refused without it', () => {
     writeFileSync(ballast, '')
     expect(() => appendFileSync(ballast, Buffer.alloc(8 << 20))).toThrow('no space left')
     // In a separate process, which the system would kill.

@@ -29,7 +29,7 @@ describe('a worker', () => {
     next.release()
   })
 
-  it('keeps the folder from being taken while it is there, though its parent is gone', async () => {
+  it('keeps the folder locked while it runs, even if its parent is gone', async () => {
     const folder = temporaryFolder()
     const held = lockFolder(folder)
     const worker = joinFolderBeside(folder, held.workerToken)
@@ -60,7 +60,7 @@ function joinFolderBeside(folder: string, proof: string) {
   }
 }
 
-it('a folder is held once in one process too', () => {
+it('a folder is locked once within one process too', () => {
   const folder = temporaryFolder()
   const held = lockFolder(folder)
   expect(() => lockFolder(folder)).toThrow(`the folder ${folder} is served by process ${process.pid}`)

@@ -139,7 +139,7 @@ class CacheScenario {
   }
 }
 
-describe('snapshots of any age, amid writes of this process and of another,', () => {
+describe('snapshots of any age, with concurrent writes of this process and of another,', () => {
   const end: CacheEvent = { what: 'all is read', newestFirst: true }
 
   test.each([
@@ -147,7 +147,7 @@ describe('snapshots of any age, amid writes of this process and of another,', ()
     ['room for a handful', 1, 40],
     ['room for some', 40_000, 40],
     ['room for all', 64 * 2 ** 20, 80],
-  ])('tell what plain maps hold, with %s in memory', async (_, hotBytes, numRuns) => {
+  ])('return what plain maps contain, with %s in memory', async (_, hotBytes, numRuns) => {
     await fc.assert(
       fc.asyncProperty(fc.array(happening, { maxLength: 25 }), async (happenings) => {
         const scene = new CacheScenario(hotBytes)
@@ -179,7 +179,7 @@ function owns(environment: LmdbEnvironment): number {
 }
 
 describe('a grant', () => {
-  test('that is taken back is gone for the next snapshot, and so is one taken back elsewhere: 5,000 times', async () => {
+  test('that is revoked is gone for the next snapshot, and so is one revoked by another process: 5,000 times', async () => {
     const folder = temporaryFolder()
     const environment = openEnvironment(folder, options)
     // Another environment on the same folder counts its commits as another process does.
@@ -201,7 +201,7 @@ describe('a grant', () => {
     await elsewhere.close()
   })
 
-  test('is not brought back into memory by a snapshot from before, nor shown to it when it is new', async () => {
+  test('is not cached again by an older snapshot, nor shown to it if it is new', async () => {
     const environment = openEnvironment(temporaryFolder(), options)
     await environment.write((batch) => {
       batch.upsertNode(person)
@@ -233,7 +233,7 @@ describe('a grant', () => {
     await environment.close()
   })
 
-  test('of a batch under way is not kept, though every reading sees it from within', async () => {
+  test('of a batch in progress is not cached, although every read inside the batch sees it', async () => {
     const environment = openEnvironment(temporaryFolder(), options)
     await environment.write((batch) => {
       batch.upsertNode(person)
@@ -276,7 +276,7 @@ describe('a grant', () => {
 })
 
 describe('a property', () => {
-  test.each(['here', 'elsewhere'])('that is added or written anew %s is read by the next snapshot', async (where) => {
+  test.each(['here', 'elsewhere'])('that is added or changed %s is read by the next snapshot', async (where) => {
     const folder = temporaryFolder()
     const environment = openEnvironment(folder, options)
     const elsewhere = openEnvironment(folder, options)
@@ -312,8 +312,8 @@ describe('a property', () => {
   })
 })
 
-describe('what is in memory', () => {
-  test('outlives the writes of this process that do not touch it, and no write from elsewhere', async () => {
+describe('the cache', () => {
+  test('keeps entries across unrelated writes of this process, but across no write of another one', async () => {
     const folder = temporaryFolder()
     const environment = openEnvironment(folder, options)
     const elsewhere = openEnvironment(folder, options)

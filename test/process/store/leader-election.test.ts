@@ -51,7 +51,7 @@ it('one process has a task, and when it is killed another takes it over', async 
   }
 })
 
-it('a task that is free is had at once, each task by itself, and left when nobody here does more of it', () => {
+it('a free task is won at once, each task separately, and released when the process is done', () => {
   const folder = temporaryFolder()
   const done: string[] = []
   const one = new LeaderElection(folder)

@@ -27,7 +27,7 @@ test('a store beyond the address space is refused, until another one is closed',
   await third.close()
 })
 
-test('a store beyond the files that a process may open is refused, and the others are read and written', async () => {
+test('a store beyond the file limit of the process is refused, and the others are read and written', async () => {
   const folder = temporaryFolder()
   const script = `
     import { openStore } from './src/store/graph/open-store.ts'

@@ -51,7 +51,7 @@ async function startProcess(folder: string, role: string) {
   return { child, line }
 }
 
-test('takes no commit back of those who write meanwhile', async () => {
+test('loses no commit of concurrent writers', async () => {
   const folder = fastFolder()
   const writers = [await startProcess(folder, 'write 0'), await startProcess(folder, 'write 1')]
   // Without the lock about one in a hundred openings did, and corrupted pages.
@@ -77,7 +77,7 @@ test('takes no commit back of those who write meanwhile', async () => {
   await file.close()
 }, 60_000)
 
-test('a file is found sound that another process commits to while it is checked', async () => {
+test('a file is valid although another process commits to it during the check', async () => {
   const folder = fastFolder()
   const writer = await startProcess(folder, 'write 0')
   for (let i = 0; i < 100; i++) {
@@ -88,7 +88,7 @@ test('a file is found sound that another process commits to while it is checked'
   expect(JSON.parse(await writer.line())).toMatchObject({ missed: [] })
 }, 60_000)
 
-test('a write waits for an opening, also of one that is killed in it', async () => {
+test('a write waits for an opening, also for one that is killed', async () => {
   const folder = fastFolder()
   const file = new LmdbFile(folder, { sync: false })
   const numbers = file.openNumbered('numbers')
@@ -104,7 +104,7 @@ test('a write waits for an opening, also of one that is killed in it', async () 
   await file.close()
 })
 
-test('those that wait to write lose patience together, not one after the other, and the next one writes', async () => {
+test('waiting writes time out together, not one after the other, and the next one succeeds', async () => {
   const folder = fastFolder()
   const file = new LmdbFile(folder, { sync: false })
   const opener = await startProcess(folder, 'open and stay')
@@ -122,7 +122,7 @@ test('those that wait to write lose patience together, not one after the other, 
   await file.close()
 })
 
-test('an opening waits for a write under way', async () => {
+test('an opening waits for a write in progress', async () => {
   const folder = fastFolder()
   // It is ready with a write in progress, and commits it a moment later.
   await startProcess(folder, 'write slowly')
@@ -131,7 +131,7 @@ test('an opening waits for a write under way', async () => {
   await file.close()
 })
 
-test('an opening that has to wait for long lets others write in between', async () => {
+test('an opening that must wait for long lets others write in between', async () => {
   const folder = fastFolder()
   const writer = await startProcess(folder, 'write 0')
   const holder = await startProcess(folder, 'write until told')
@@ -150,7 +150,7 @@ test('an opening that has to wait for long lets others write in between', async 
   }
 })
 
-test('a command waits longer for those who write than a process that serves', async () => {
+test('a command waits longer for writers than a server process', async () => {
   const folder = fastFolder()
   const holder = await startProcess(folder, 'write until told')
   const [command, serving] = [
@@ -163,7 +163,7 @@ test('a command waits longer for those who write than a process that serves', as
   expect(await command.line()).toBe('opened')
 })
 
-test('many that open one new folder at once leave each other what they write', async () => {
+test("processes that open one new folder concurrently keep each other's writes", async () => {
   const folder = fastFolder()
   const all = await Promise.all([0, 1, 2, 3].map((at) => startProcess(folder, `write ${at}`)))
   await Bun.sleep(20)
@@ -171,7 +171,7 @@ test('many that open one new folder at once leave each other what they write', a
   for (const { line } of all) expect(JSON.parse(await line())).toMatchObject({ missed: [] })
 })
 
-test('those that open what the other one writes to do not wait for each other', async () => {
+test("processes that open each other's folders do not block each other", async () => {
   const folders = [fastFolder(), fastFolder()] as const
   const both = await Promise.all([
     startProcess(folders[0], `write and open ${folders[1]}`),
@@ -184,7 +184,7 @@ test('those that open what the other one writes to do not wait for each other', 
   for (const { child } of both) expect(await child.exited).toBe(0)
 }, 30_000)
 
-test('a write to a file that is closed is refused, also when it was waiting', async () => {
+test('a write to a closed file is refused, also if it was waiting', async () => {
   const folder = fastFolder()
   const file = new LmdbFile(folder, { sync: false })
   const opener = await startProcess(folder, 'open and stay')

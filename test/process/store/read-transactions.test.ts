@@ -37,7 +37,7 @@ async function opened(): Promise<{ folder: string; environment: LmdbEnvironment 
   return { folder, environment }
 }
 
-describe('a snapshot behind another one of the same turn', () => {
+describe('a snapshot after another one of the same event-loop turn', () => {
   test('sees what another process has committed in between', async () => {
     const { folder, environment } = await opened()
     for (const name of ['two', 'three']) {
@@ -48,7 +48,7 @@ describe('a snapshot behind another one of the same turn', () => {
     await environment.close()
   })
 
-  test('leads forwards, whichever of two that are open together is closed first', async () => {
+  test('never goes back, whichever of two open ones is closed first', async () => {
     const { folder, environment } = await opened()
     holds(environment, 'one')
     for (const [name, oldFirst] of [
@@ -67,7 +67,7 @@ describe('a snapshot behind another one of the same turn', () => {
     await environment.close()
   })
 
-  test('of an environment that is closed is refused', async () => {
+  test('of a closed environment is refused', async () => {
     const { environment } = await opened()
     holds(environment, 'one')
     const closed = environment.close()

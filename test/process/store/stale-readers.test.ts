@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 const BATCHES = 60
 const NODES = 50
 
-it('a file does not grow for ever because a process was killed while it read', async () => {
+it('a file does not grow without limit because a process was killed while it read', async () => {
   const folder = temporaryFolder()
   const environment = openEnvironment(folder, { clock: systemClock, sync: false })
   const size = (): number => statSync(join(folder, 'data.mdb')).size

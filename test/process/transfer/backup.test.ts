@@ -69,13 +69,13 @@ async function documentsIn(data: string, collection = 'configuration'): Promise<
   return keys
 }
 
-test('a backup under write load restores to one moment that existed, in all environments', async () => {
+test('a backup under write load restores a consistent snapshot of all environments', async () => {
   const outcome = await backupRounds(3, 0)
   expect(outcome.faults).toEqual([])
   expect(outcome.to).toBeGreaterThan(outcome.from)
 })
 
-test('a served folder is backed up beside its server, and the restored one answers alike', async () => {
+test('a served folder is backed up while it is served, and the restored one has the same responses', async () => {
   const folder = temporaryFolder()
   const data = join(folder, 'data')
   const server = await startServer(['--data', data, '--demo'])
@@ -114,7 +114,7 @@ test('a served folder is backed up beside its server, and the restored one answe
   expect(await again.kill('SIGTERM')).toBe(0)
 })
 
-test('one project is backed up with the configuration that serves it, and no other', async () => {
+test('one project is backed up with its configuration, and no other', async () => {
   const { data, projects } = await dataFolder()
   const out = join(data, '..', 'one.backup')
   const { manifest } = await backupOf(data, out, projects[1])
@@ -141,7 +141,7 @@ test('a backup never overwrites a file, and leaves nothing behind when it fails'
   expect(readdirSync(parent).sort()).toEqual(['data', 'there'])
 })
 
-test('what a killed backup left goes with the next one, and what another one is at stays', async () => {
+test('the rest of a killed backup is removed by the next one, and that of a running one is kept', async () => {
   const { data } = await dataFolder()
   const parent = join(data, '..')
   const out = join(parent, 'b')
@@ -186,7 +186,7 @@ test('a restored graph takes a large batch as its first write', async () => {
   expect(imported.exitCode, imported.stderr).toBe(0)
 })
 
-test('a folder that holds something is not restored into; an empty one is', async () => {
+test('a folder with content cannot be restored into; an empty one can', async () => {
   const { data } = await dataFolder()
   const out = join(data, '..', 'b')
   await backupOf(data, out)
@@ -210,27 +210,30 @@ test.each([
   ['that has left the old one aside', '.before', true],
   ['that was writing the new one', '.migrated', true],
   ['that was cut off between the two', '.before', false],
-])('a folder with a migration %s is neither backed up nor exported nor called sound', async (_, ending, isThere) => {
-  for (const part of ['config', 'default']) {
-    const { data, projects } = await dataFolder()
-    const name = part === 'config' ? part : `projects/${projects[0].slice(4)}/${part}`
-    cpSync(join(data, name), join(data, `${name}${ending}`), { recursive: true })
-    if (!isThere) rmSync(join(data, name), { recursive: true })
-    const out = join(data, '..', 'out')
-    const refusal = `the migration of ${join(data, name)} was interrupted; run \`verdigraph migrate\` to finish it`
-    await expect(backupOf(data, out)).rejects.toThrow(refusal)
-    await expect(exportFolder({ dataDir: data, out, progress: quiet.progress })).rejects.toThrow(refusal)
-    expect(readdirSync(dirname(out))).toEqual(['data'])
-    if (part !== 'config') continue
-    const { exitCode, stdout } = await runCommand(['verify', '--data', data])
-    expect([exitCode, stdout]).toEqual([
-      2,
-      expect.stringContaining(`not read ${name}${ending}: the migration of ${name} was`),
-    ])
-  }
-})
+])(
+  'a folder with a migration %s is neither backed up nor exported nor reported as valid',
+  async (_, ending, isThere) => {
+    for (const part of ['config', 'default']) {
+      const { data, projects } = await dataFolder()
+      const name = part === 'config' ? part : `projects/${projects[0].slice(4)}/${part}`
+      cpSync(join(data, name), join(data, `${name}${ending}`), { recursive: true })
+      if (!isThere) rmSync(join(data, name), { recursive: true })
+      const out = join(data, '..', 'out')
+      const refusal = `the migration of ${join(data, name)} was interrupted; run \`verdigraph migrate\` to finish it`
+      await expect(backupOf(data, out)).rejects.toThrow(refusal)
+      await expect(exportFolder({ dataDir: data, out, progress: quiet.progress })).rejects.toThrow(refusal)
+      expect(readdirSync(dirname(out))).toEqual(['data'])
+      if (part !== 'config') continue
+      const { exitCode, stdout } = await runCommand(['verify', '--data', data])
+      expect([exitCode, stdout]).toEqual([
+        2,
+        expect.stringContaining(`not read ${name}${ending}: the migration of ${name} was`),
+      ])
+    }
+  },
+)
 
-test('a backup that was cut off or changed anywhere is refused, and nothing is left of it', async () => {
+test('a backup that was truncated or changed anywhere is refused, and nothing is left of it', async () => {
   const { data } = await dataFolder()
   const parent = join(data, '..')
   const whole = join(parent, 'whole')
@@ -283,7 +286,7 @@ function manifestOf(members: readonly object[], more: object = {}): object {
   return { format: 'verdigraph-backup', version: 1, made_by: 'x', made_at: 'x', projects: [], members, ...more }
 }
 
-test('an archive made by a stranger writes nothing outside, and is told why it is refused', async () => {
+test('a foreign archive writes nothing outside, and is refused with a reason', async () => {
   const parent = temporaryFolder()
   const from = join(parent, 'strange')
   const good = { name: 'config/data.mdb', content: 'x' }
@@ -322,7 +325,7 @@ test('an archive made by a stranger writes nothing outside, and is told why it i
   await expect(restoreTo(parent, join(parent, 'target'))).rejects.toThrow('is a folder')
 })
 
-test('any tar program can look into a backup', async () => {
+test('any tar program can read a backup', async () => {
   const { data } = await dataFolder()
   const out = join(data, '..', 'b')
   const { manifest } = await backupOf(data, out)
@@ -330,7 +333,7 @@ test('any tar program can look into a backup', async () => {
   expect(JSON.parse(await text(Readable.fromWeb(child.stdout as never)))).toEqual(manifest)
 })
 
-test('on a disk that gets full a backup and an export say so, call nothing damaged and leave nothing', async () => {
+test('on a full disk a backup and an export report that, call nothing corrupted and leave nothing', async () => {
   const disk = join(temporaryFolder(), 'disk')
   mkdirSync(disk)
   if (Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]).exitCode !== 0) {

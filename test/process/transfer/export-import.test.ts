@@ -83,7 +83,7 @@ const values: Record<string, PropertyValue> = {
   span: construct('duration', 'P1Y2M3DT4H5.5S') as PropertyValue,
 }
 
-test('what was exported is imported, and exported again, byte by byte', async () => {
+test('an exported graph is imported, and exported again, byte by byte', async () => {
   const { data, project } = await emptyProject()
   const clock = new ManualClock(1_700_000_000_123)
   const catalog = openCatalog(data, { clock, sync: false })
@@ -140,7 +140,7 @@ test('what was exported is imported, and exported again, byte by byte', async ()
   expect(await exported(target)).toBe(first)
 })
 
-test('the parts of a composite graph come back, and the next start provisions them again', async () => {
+test('the parts of a composite graph are restored, and the next start provisions them again', async () => {
   const { data, project } = await emptyProject()
   const documents = openCollections(join(data, 'config'), { sync: false })
   const document = documents.get('configuration', project) as { fields: object }
@@ -168,7 +168,7 @@ test('the parts of a composite graph come back, and the next start provisions th
   expect(await exported(data)).toContain('"PENDING"')
 })
 
-test('a node goes into the part where a capture would put it, and into no other', async () => {
+test('a node is imported into the part where a capture would put it, and into no other', async () => {
   const { data, project } = await emptyProject()
   const documents = openCollections(join(data, 'config'), { sync: false })
   const document = documents.get('configuration', project) as { fields: object }
@@ -242,7 +242,7 @@ test('a node goes into the part where a capture would put it, and into no other'
   )
 })
 
-test('lines without ids and times are new facts, merged with what is there', async () => {
+test('lines without ids and times are new data, merged with the existing graph', async () => {
   const { data, project } = await emptyProject()
   const lines = [
     { node: { type: 'Person', external_id: 'ann', properties: [{ type: 'age', value: 3 }] } },
@@ -262,7 +262,7 @@ function person(external_id: string): object {
   return { type: 'Person', external_id }
 }
 
-test('a line that is wrong is told with its number and its field, and its batch is not written', async () => {
+test('an invalid line is reported with its number and its field, and its batch is not written', async () => {
   const { data, project } = await emptyProject()
   const before = await exported(data)
   const good = JSON.stringify({ node: { type: 'Person', external_id: 'ann' } })
@@ -320,7 +320,7 @@ test('a line that is wrong is told with its number and its field, and its batch 
   expect(after.replaceAll(/\{"node".*\n|"nodes":1/g, '')).toBe(before.replace('"nodes":0', ''))
 })
 
-test('bytes that are no text are refused, and nothing is put in their place', async () => {
+test('bytes that are not UTF-8 are refused, and never replaced', async () => {
   const { data, project } = await emptyProject()
   const line = (bytes: number[]): Buffer =>
     Buffer.concat([Buffer.from('{"node":{"type":"Person","external_id":"x'), Buffer.from(bytes), Buffer.from('"}}\n')])
@@ -334,7 +334,7 @@ test('bytes that are no text are refused, and nothing is put in their place', as
   expect(await exported(data)).toContain('"x\ufffd"')
 })
 
-test('whatever captures may have made is imported: lengths count characters, and bodies may have added up', async () => {
+test('everything that captures can create is imported: lengths count characters, and several bodies may add up', async () => {
   const { data, project } = await emptyProject()
   const zebras = '\ud83e\udd93'.repeat(256)
   const value = 'x'.repeat(3 * 2 ** 20)
@@ -351,7 +351,7 @@ test('whatever captures may have made is imported: lengths count characters, and
   ).rejects.toThrow('node.external_id: expected 1 to 256 characters, found 257')
 })
 
-test('a trial finds the nodes that the graph has already', async () => {
+test('a dry run finds the nodes that the graph already has', async () => {
   const { data, project } = await emptyProject()
   const node = JSON.stringify({ node: { type: 'Person', external_id: 'ann' } })
   const relationship = JSON.stringify({
@@ -363,7 +363,7 @@ test('a trial finds the nodes that the graph has already', async () => {
   expect(await exported(data)).toBe(before)
 })
 
-test('an import that is killed again and again goes on where it was, and its folder is not served until it is whole', async () => {
+test('an import that is killed again and again resumes each time, and its folder is not served until it is complete', async () => {
   const { data, project } = await emptyProject()
   const nodes = 2000
   const lines = Array.from({ length: nodes }, (_, i) =>
@@ -410,7 +410,7 @@ test('an import that is killed again and again goes on where it was, and its fol
   expect(text).not.toContain('"update_time"')
 })
 
-test('an export that was cut off is not taken for a whole one', async () => {
+test('a truncated export is not accepted as complete', async () => {
   const { data } = await emptyProject()
   const whole = await exported(data)
   const target = join(temporaryFolder(), 'copy')
@@ -425,7 +425,7 @@ test('an export that was cut off is not taken for a whole one', async () => {
   expect(await exported(target)).toBe(whole)
 })
 
-test('an import that was cut off stays so when another file is imported', async () => {
+test('an interrupted import stays so when another file is imported', async () => {
   const { data, project } = await emptyProject()
   const cut = join(temporaryFolder(), 'cut')
   const line = (external_id: string): string => `${JSON.stringify({ node: { type: 'Person', external_id } })}\n`
@@ -441,7 +441,7 @@ test('an import that was cut off stays so when another file is imported', async 
   expect(await exported(data)).toContain('"nodes":2')
 })
 
-test('what the system refuses is told in a line', async () => {
+test('an error of the system is reported in one line', async () => {
   const { data } = await emptyProject()
   for (const args of [
     ['import', '--in', data],
@@ -453,7 +453,7 @@ test('what the system refuses is told in a line', async () => {
   }
 })
 
-test('a configuration never mixes with another one', async () => {
+test('a configuration is never merged with another one', async () => {
   const one = await emptyProject()
   const other = await emptyProject()
   const text = await exported(one.data)
@@ -464,7 +464,7 @@ test('a configuration never mixes with another one', async () => {
   )
 })
 
-test('older revisions come along, with their project alone when it is exported alone', async () => {
+test('older revisions are exported too, with their project alone if it is exported alone', async () => {
   const from = await startService()
   const draft = { status: 'DRAFT', policy: '{}' }
   const named = { project_id: from.projectId, name: 'drive', description: 'first' }
@@ -505,7 +505,7 @@ test('older revisions come along, with their project alone when it is exported a
   await expect(importInto(data, text.replaceAll('"first"', '"1st"'))).rejects.toThrow('has another configuration')
 })
 
-test('the commands move the demo world to another folder, which then answers alike', async () => {
+test('the commands move the demo data to another folder, which then has the same responses', async () => {
   const folder = temporaryFolder()
   const data = join(folder, 'data')
   const server = await startServer(['--data', data, '--demo'])

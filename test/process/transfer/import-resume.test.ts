@@ -48,7 +48,7 @@ async function countOf(data: string, project: string): Promise<number> {
   return count
 }
 
-test('of a file that was imported whole, nothing is skipped when it is imported again', async () => {
+test('after a complete import nothing of the file is skipped when it is imported again', async () => {
   const { data, project } = await emptyProject()
   const from = join(temporaryFolder(), 'lines')
   writeFileSync(from, `${person('ann')}${person('bob')}`)
@@ -64,7 +64,7 @@ test('of a file that was imported whole, nothing is skipped when it is imported 
   expect(await countOf(data, project)).toBe(2)
 })
 
-test('an import goes on behind a line that was mended, and with a file that grew', async () => {
+test('an import resumes after a corrected line, and with a file that grew', async () => {
   const { data, project } = await emptyProject()
   const from = join(temporaryFolder(), 'lines')
   const options = { projectId: project, resume: true }
@@ -82,7 +82,7 @@ test('an import goes on behind a line that was mended, and with a file that grew
   expect(await countOf(data, project)).toBe(3004)
 })
 
-test('a file that is another one before the place of the cut is not gone on with, and is imported when that is asked', async () => {
+test('a file that differs before the interruption is not resumed, and is imported on request', async () => {
   const { data, project } = await emptyProject()
   const from = join(temporaryFolder(), 'lines')
   writeFileSync(from, [...people(), 'nonsense\n'].join(''))
@@ -102,7 +102,7 @@ test('a file that is another one before the place of the cut is not gone on with
   expect(await countOf(data, project)).toBe(3001)
 })
 
-test('a stream that was cut off is gone on with by the same stream alone', async () => {
+test('an interrupted stream is resumed only by the same stream', async () => {
   const { data, project } = await emptyProject()
   const graph = `${JSON.stringify({ graph: { project, part: 'default' } })}\n`
   const stream = async (lines: readonly string[]): Promise<void> => {
@@ -128,7 +128,7 @@ test('a stream that was cut off is gone on with by the same stream alone', async
   expect(await countOf(data, project)).toBe(3001)
 })
 
-test('the graphs of one file are each gone on with', async () => {
+test('the graphs of one file are resumed separately', async () => {
   const one = await emptyProject()
   const other = mintGid(5)
   // Four lines each.
@@ -152,7 +152,7 @@ test('the graphs of one file are each gone on with', async () => {
   expect(await countOf(one.data, other)).toBe(30)
 })
 
-test('what an import left that was given up is not gone on with by a later one of the same file', async () => {
+test('the data of an abandoned import is not resumed by a later import of the same file', async () => {
   const one = await emptyProject()
   const other = mintGid(5)
   const from = join(temporaryFolder(), 'lines')
@@ -183,7 +183,7 @@ test('what an import left that was given up is not gone on with by a later one o
   expect(await countOf(one.data, other)).toBe(10)
 })
 
-test('an import that wrote nothing leaves nothing behind', async () => {
+test('an import that wrote nothing leaves no data', async () => {
   const { data, project } = await emptyProject()
   const out = join(temporaryFolder(), 'export')
   await exportFolder({ dataDir: data, out, progress })

@@ -122,7 +122,7 @@ async function countsUp(askers: readonly WorkerClient[], seat: string): Promise<
   expect(data[0]?.nodes['seat.property.count']).toBe(own * workers)
 }
 
-describe('calls that write at once, in one process', () => {
+describe('concurrent writing calls, in one process', () => {
   let house: ContextService
   let asker: WorkerClient
   beforeAll(async () => {
@@ -141,11 +141,11 @@ describe('calls that write at once, in one process', () => {
   })
   afterAll(() => house.stop())
 
-  it('let one of fifty claim the free seat, whoever else writes', () => claimsOnce([asker], 'seat'))
+  it('let one of fifty claim the free seat, with other concurrent writers', () => claimsOnce([asker], 'seat'))
 
   it('lose no update', () => countsUp([asker], 'counter'))
 
-  it('write into one transaction what does not meet, and each sees its own', async () => {
+  it('share a transaction if they do not conflict, and each sees its own writes', async () => {
     await asker.capture({ nodes: Array.from({ length: 40 }, (_, i) => ({ type: 'Seat', external_id: `own-${i}` })) })
     const replies = await Promise.all(
       Array.from({ length: 40 }, (_, i) => asker.run('claim', { seat: `own-${i}`, who: `one-${i}` })),
@@ -156,7 +156,7 @@ describe('calls that write at once, in one process', () => {
   })
 })
 
-describe('calls that write at once, in two processes', () => {
+describe('concurrent writing calls, in two processes', () => {
   let folder: string
   let crew: WorkerFixture
   let askers: readonly WorkerClient[]
@@ -204,7 +204,8 @@ describe('calls that write at once, in two processes', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('let one of fifty claim the free seat, whoever else writes, in all processes', () => claimsOnce(askers, 'seat'))
+  it('let one of fifty claim the free seat, with other concurrent writers, in all processes', () =>
+    claimsOnce(askers, 'seat'))
 
   it('lose no update over all processes', () => countsUp(askers, 'counter'))
 })

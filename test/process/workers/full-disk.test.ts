@@ -22,7 +22,7 @@ afterAll(async () => {
 })
 
 describe.skipIf(!isMounted)('a service whose disk is full', () => {
-  it('answers 507 to what it cannot store, goes on deciding, and stores again when there is room', async () => {
+  it('returns 507 for what it cannot store, continues deciding, and stores again when there is space', async () => {
     const crew = await startWorkers(join(disk, 'data'), 2)
     const lanes = await connectionsTo(crew.server.url, 2, 4)
     const lines = lanes.flat()

@@ -58,8 +58,8 @@ const isAlive = (pid: number): boolean => {
 }
 
 // Parents of processes are read from /proc.
-describe.skipIf(!existsSync('/proc/self/stat'))('a worker that is killed', () => {
-  it('is replaced, and takes nothing acknowledged with it; meanwhile the others go on, and provision', async () => {
+describe.skipIf(!existsSync('/proc/self/stat'))('a killed worker', () => {
+  it('is replaced without losing an acknowledged write; the others continue, and provision, in the meantime', async () => {
     const crew = await startWorkers(data, 2)
     const [[one], [other]] = (await connectionsTo(crew.server.url, 2, 1)) as [[HttpConnection], [HttpConnection]]
     const project = await makeProject(crew, one, 'alive')
@@ -156,7 +156,7 @@ describe.skipIf(!existsSync('/proc/self/stat'))('workers whose parent is killed 
 })
 
 describe('starting workers', () => {
-  it('is refused where somebody has the port, also one who would share it', async () => {
+  it('is refused if the port is in use, also by a process that would share it', async () => {
     for (const reusePort of [false, true]) {
       const foreign = Bun.serve({ hostname: '127.0.0.1', port: 0, reusePort, fetch: () => new Response() })
       const { exitCode, stdout, stderr } = await runCommand([
@@ -169,12 +169,12 @@ describe('starting workers', () => {
     }
   })
 
-  it('is for the supervising process alone', async () => {
+  it('is possible only for the supervisor', async () => {
     const { exitCode, stderr } = await runCommand(['worker'])
     expect([exitCode, stderr]).toEqual([1, 'error: a worker is started by `verdigraph serve --workers` alone\n'])
   })
 
-  it('loads the demo world once, every worker answers what was printed, and nobody else gets the folder', async () => {
+  it('loads the demo data once, every worker gives the printed answers, and no other process gets the folder', async () => {
     const server = await startServer(['--data', data, '--workers', '2', '--demo'])
     const output = await server.printed('"welcome"}]}\n')
     const key = /key +(vgk_\S+)/.exec(output)?.[1] as string

@@ -51,13 +51,13 @@ const configure = (
   more: Record<string, string> = {},
 ) => line.request(method, `/configs/v1/${path}`, { ...crew.admin, ...more }, body)
 
-describe('what one worker has acknowledged', () => {
+describe('an acknowledged change of one worker', () => {
   it('is seen by the next request to another: writes, revoked relationships and policies', async () => {
     const outcome = await askCrew(crew, { workers: 2, pairs: 100, revokes: 100, policies: 30, seed: SEED })
     expect(outcome).toMatchObject({ pairs: 100, revokes: 100, policies: 30, stalePermits: 0, staleDenials: 0 })
   })
 
-  it('is an MCP session to all of them, whose stream tells of it, and to none when one was told to end it', async () => {
+  it('makes an MCP session valid for all of them, with notifications on its stream, and ended for all', async () => {
     const { privateKey, jwk, alg, kid } = await makeKey('people')
     const create = async (kind: string, body: object) =>
       bodyOf(await configure(one, 'POST', kind, { project_id: project.id, ...body }), 201).id
@@ -103,7 +103,7 @@ describe('what one worker has acknowledged', () => {
     expect(await told.next()).toBe(null)
   })
 
-  it('is refused by another at once when it is a key that was revoked', async () => {
+  it('refuses a revoked key at another at once', async () => {
     for (let round = 0; round < 5; round++) {
       const made = bodyOf(
         await configure(one, 'POST', 'application-agent-credentials', { application_agent_id: project.agent }),
@@ -116,7 +116,7 @@ describe('what one worker has acknowledged', () => {
     }
   })
 
-  it('takes away a project: another answers 404 at once, and lets go of its files', async () => {
+  it('deletes a project: another returns 404 at once, and closes its files', async () => {
     for (const [maker, remover] of [
       [one, other],
       [other, one],
@@ -132,11 +132,11 @@ describe('what one worker has acknowledged', () => {
   })
 })
 
-describe('changes at two workers at once', () => {
+describe('concurrent changes at two workers', () => {
   const both = <T>(change: (line: HttpConnection, at: number) => Promise<T>): Promise<T[]> =>
     Promise.all([one, other].map((line, at) => change(line, at)))
 
-  it('make one document of a name, and the other caller is told', async () => {
+  it('create one document of a name, and the other caller gets an error', async () => {
     for (let round = 0; round < 10; round++) {
       const body = policyBody(project, `same-${round}`, 'MATCH (subject:Person), (resource:Page)')
       const answers = await both((line) => configure(line, 'POST', 'authorization-policies', body))
@@ -144,7 +144,7 @@ describe('changes at two workers at once', () => {
     }
   })
 
-  it('update by an ETag that only one of them still meets', async () => {
+  it('update by an ETag that only one of them still matches', async () => {
     const path = `applications/${project.application}`
     for (let round = 0; round < 10; round++) {
       const etag = (await configure(one, 'GET', path)).headers.etag as string
