@@ -28,35 +28,35 @@ export const PARAMETERS: ReadonlyMap<string, ReferenceValue> = new Map<string, R
   ],
 ])
 
-export function randomCondition(chance: Random): GeneratedCondition {
-  const subjectType = chance.pick(NODE_TYPES.slice(0, 2))
-  const resourceType = chance.weighted([
+export function randomCondition(random: Random): GeneratedCondition {
+  const subjectType = random.pick(NODE_TYPES.slice(0, 2))
+  const resourceType = random.weighted([
     [3, NODE_TYPES[0]],
     [3, NODE_TYPES[1]],
     [1, NODE_TYPES[2]],
   ])
-  const writer = new ConditionWriter(chance, { subject: subjectType, resource: resourceType }, ['subject', 'resource'])
+  const writer = new ConditionWriter(random, { subject: subjectType, resource: resourceType }, ['subject', 'resource'])
   return { text: writer.write().join('\n'), parameters: PARAMETERS, subjectType, resourceType }
 }
 
 class ConditionWriter extends ClauseWriter {
   write(): string[] {
-    const { chance } = this
-    if (chance.odds(0.35)) return this.plain()
-    const clauses = chance.weighted<() => string[]>([
-      [10, () => [...(chance.odds(0.12) ? this.aggregateFirst() : []), this.match('MATCH', this.ends())]],
+    const { random } = this
+    if (random.odds(0.35)) return this.plain()
+    const clauses = random.weighted<() => string[]>([
+      [10, () => [...(random.odds(0.12) ? this.aggregateFirst() : []), this.match('MATCH', this.ends())]],
       [1.5, () => this.endsByCall()],
       [1.5, () => this.resourceByCall()],
       [1, () => this.endsByName()],
     ])()
-    const more = chance.weighted([
+    const more = random.weighted([
       [4, 0],
       [4, 1],
       [1, 2],
     ] as const)
     for (let count = 0; count < more; count++) clauses.push(...this.another())
     // Both names are bound here; a WITH with DISTINCT, paging or a threshold may follow.
-    if (chance.odds(0.25)) clauses.push(this.barrier())
+    if (random.odds(0.25)) clauses.push(this.barrier())
     return clauses
   }
 
@@ -65,91 +65,91 @@ class ConditionWriter extends ClauseWriter {
    * middle node has at most one condition.
    */
   private plain(): string[] {
-    const { chance, paths, scope } = this
+    const { random, paths, scope } = this
     const [from, to] = this.direction()
     const middle = this.names.fresh('v')
-    const clauses = chance.weighted<() => string[]>([
+    const clauses = random.weighted<() => string[]>([
       [3, () => [paths.path(from, to, scope)]],
       [3, () => [`${paths.path(from, middle, scope)}, ${paths.path(middle, to, scope)}`]],
       [3, () => [paths.path(from, middle, scope), paths.path(middle, to, scope)]],
       [1, () => [paths.path(middle, to, scope), paths.path(from, middle, scope)]],
     ])()
     const between = scope.nodes.filter((name) => !this.kept.includes(name))
-    const where = chance.weighted<() => string>([
+    const where = random.weighted<() => string>([
       [6, () => ''],
-      [4, () => ` WHERE ${predicate(chance, scope, chance.between(0, 1))}`],
+      [4, () => ` WHERE ${predicate(random, scope, random.between(0, 1))}`],
       [
         between.length > 1 ? 3 : 0,
-        () => ` WHERE ${between[0]}.num ${chance.pick(['=', '<', '>='])} ${between.at(-1)}.num`,
+        () => ` WHERE ${between[0]}.num ${random.pick(['=', '<', '>='])} ${between.at(-1)}.num`,
       ],
     ])()
     return clauses.map((patterns, i) => `MATCH ${patterns}${i === clauses.length - 1 ? where : ''}`)
   }
 
   private direction(): readonly [from: string, to: string] {
-    return this.chance.odds(0.7) ? ['subject', 'resource'] : ['resource', 'subject']
+    return this.random.odds(0.7) ? ['subject', 'resource'] : ['resource', 'subject']
   }
 
   /** Patterns that bind subject and resource, connected or separate. */
   private ends(): string[] {
-    const { chance, paths, scope } = this
-    if (chance.odds(0.1)) return [paths.node('subject', scope), paths.node('resource', scope)]
-    if (chance.odds(0.08)) return [paths.path('subject', null, scope), paths.path('resource', null, scope)]
+    const { random, paths, scope } = this
+    if (random.odds(0.1)) return [paths.node('subject', scope), paths.node('resource', scope)]
+    if (random.odds(0.08)) return [paths.path('subject', null, scope), paths.path('resource', null, scope)]
     const [from, to] = this.direction()
     const patterns = [paths.path(from, to, scope)]
-    if (chance.odds(0.35)) {
-      const end = chance.odds(0.4) ? chance.pick(scope.nodes) : null
-      patterns.push(paths.path(chance.pick(scope.nodes), end, scope))
+    if (random.odds(0.35)) {
+      const end = random.odds(0.4) ? random.pick(scope.nodes) : null
+      patterns.push(paths.path(random.pick(scope.nodes), end, scope))
     }
     return patterns
   }
 
   /** The union of two paths to the same permission, which a condition can only express inside CALL. */
   private endsByCall(): string[] {
-    const { chance, scope } = this
-    const branches = Array.from({ length: chance.odds(0.75) ? 2 : 1 }, () => {
-      const inner = new ClauseWriter(chance, this.types, this.kept)
+    const { random, scope } = this
+    const branches = Array.from({ length: random.odds(0.75) ? 2 : 1 }, () => {
+      const inner = new ClauseWriter(random, this.types, this.kept)
       const [from, to] = this.direction()
       const match = inner.match(this.word(), [inner.paths.path(from, to, inner.scope)])
-      const columns = chance.odds(0.7) ? ['subject', 'resource'] : ['resource', 'subject']
+      const columns = random.odds(0.7) ? ['subject', 'resource'] : ['resource', 'subject']
       // Columns of a union are in the order of its first part.
-      const paged = chance.odds(0.15) ? paging(chance, columns) : ''
-      return `${match} RETURN ${chance.odds(0.2) ? 'DISTINCT ' : ''}subject, resource${paged}`
+      const paged = random.odds(0.15) ? paging(random, columns) : ''
+      return `${match} RETURN ${random.odds(0.2) ? 'DISTINCT ' : ''}subject, resource${paged}`
     })
     scope.nodes.push('subject', 'resource')
-    return [`CALL { ${branches.join(chance.odds(0.7) ? ' UNION ' : ' UNION ALL ')} }`]
+    return [`CALL { ${branches.join(random.odds(0.7) ? ' UNION ' : ' UNION ALL ')} }`]
   }
 
   /** Inside a subquery an end may come from an optional match; where it is null nothing is granted. */
   private word(): 'MATCH' | 'OPTIONAL MATCH' {
-    return this.chance.odds(0.15) ? 'OPTIONAL MATCH' : 'MATCH'
+    return this.random.odds(0.15) ? 'OPTIONAL MATCH' : 'MATCH'
   }
 
   private resourceByCall(): string[] {
-    const { chance, scope, paths } = this
+    const { random, scope, paths } = this
     const subject = this.match('MATCH', [
-      chance.odds(0.5) ? paths.node('subject', scope) : paths.path('subject', null, scope),
+      random.odds(0.5) ? paths.node('subject', scope) : paths.path('subject', null, scope),
     ])
-    const branches = Array.from({ length: chance.odds(0.6) ? 2 : 1 }, () => {
-      const inner = new ClauseWriter(chance, this.types, this.kept)
+    const branches = Array.from({ length: random.odds(0.6) ? 2 : 1 }, () => {
+      const inner = new ClauseWriter(random, this.types, this.kept)
       inner.scope.nodes.push('subject')
       const match = inner.match(this.word(), [inner.paths.path('subject', 'resource', inner.scope)])
-      const paged = chance.odds(0.15) ? paging(chance, ['resource']) : ''
-      return `${match} RETURN ${chance.odds(0.2) ? 'DISTINCT ' : ''}resource${paged}`
+      const paged = random.odds(0.15) ? paging(random, ['resource']) : ''
+      return `${match} RETURN ${random.odds(0.2) ? 'DISTINCT ' : ''}resource${paged}`
     })
     scope.nodes.push('resource')
-    const joint = chance.odds(0.7) ? ' UNION ' : ' UNION ALL '
-    if (chance.odds(0.5)) return [subject, `CALL (subject) { ${branches.join(joint)} }`]
+    const joint = random.odds(0.7) ? ' UNION ' : ' UNION ALL '
+    if (random.odds(0.5)) return [subject, `CALL (subject) { ${branches.join(joint)} }`]
     return [subject, `CALL { ${branches.map((branch) => `WITH subject ${branch}`).join(joint)} }`]
   }
 
   /** The ends are matched under other names and renamed by WITH. */
   private endsByName(): string[] {
-    const { chance, scope, paths } = this
+    const { random, scope, paths } = this
     const [a, b] = [this.names.fresh('v'), this.names.fresh('v')]
     const pattern = paths.path(a, b, scope)
     const match = this.match('MATCH', [pattern])
-    const [subject, resource] = chance.pick([
+    const [subject, resource] = random.pick([
       [a, b],
       [a, b],
       [b, a],
@@ -157,7 +157,7 @@ class ConditionWriter extends ClauseWriter {
     ] as const)
     for (const kind of Object.keys(scope) as (keyof typeof scope)[]) scope[kind] = []
     scope.nodes.push('subject', 'resource')
-    const where = chance.odds(0.3) ? ` WHERE ${predicate(chance, scope)}` : ''
-    return [match, `WITH ${chance.odds(0.2) ? 'DISTINCT ' : ''}${subject} AS subject, ${resource} AS resource${where}`]
+    const where = random.odds(0.3) ? ` WHERE ${predicate(random, scope)}` : ''
+    return [match, `WITH ${random.odds(0.2) ? 'DISTINCT ' : ''}${subject} AS subject, ${resource} AS resource${where}`]
   }
 }

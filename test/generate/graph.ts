@@ -14,25 +14,25 @@ const ODDMENTS: readonly ReferenceValue[] = [1n, 1.0, '1', true, false, ['a', 'b
 
 /** The type of each property, so that a condition can use it without a type error; any property may be missing. */
 export const NODE_PROPERTIES = {
-  num: (chance: Random): ReferenceValue => chance.pick(NUMBERS),
-  name: (chance: Random): ReferenceValue => chance.pick(STRINGS),
-  flag: (chance: Random): ReferenceValue => chance.odds(0.5),
-  tags: (chance: Random): ReferenceValue =>
-    Array.from({ length: chance.between(0, 3) }, () => chance.pick(['a', 'b', 'c'])),
+  num: (random: Random): ReferenceValue => random.pick(NUMBERS),
+  name: (random: Random): ReferenceValue => random.pick(STRINGS),
+  flag: (random: Random): ReferenceValue => random.odds(0.5),
+  tags: (random: Random): ReferenceValue =>
+    Array.from({ length: random.between(0, 3) }, () => random.pick(['a', 'b', 'c'])),
   /** Any type: only for equality, IN and comparison. */
-  odd: (chance: Random): ReferenceValue => chance.pick(ODDMENTS),
+  odd: (random: Random): ReferenceValue => random.pick(ODDMENTS),
 } as const
 export const RELATIONSHIP_PROPERTIES = { since: NODE_PROPERTIES.num, role: NODE_PROPERTIES.name } as const
 
-export function randomGraph(chance: Random): ReferenceGraph {
-  const types = NODE_TYPES.slice(0, chance.between(2, 3))
+export function randomGraph(random: Random): ReferenceGraph {
+  const types = NODE_TYPES.slice(0, random.between(2, 3))
   // Only type and external id together identify a node: sometimes two types share ids.
-  const shared = chance.odds(0.2)
+  const shared = random.odds(0.2)
   // A label may also be the type of other nodes.
-  const labels = [...EXTRA_LABELS, ...(chance.odds(0.3) ? NODE_TYPES : [])]
+  const labels = [...EXTRA_LABELS, ...(random.odds(0.3) ? NODE_TYPES : [])]
   const nodes: GraphNode[] = Array.from(
     {
-      length: chance.weighted([
+      length: random.weighted([
         [3, 5],
         [3, 6],
         [3, 8],
@@ -40,23 +40,23 @@ export function randomGraph(chance: Random): ReferenceGraph {
       ] as const),
     },
     (_, index) => {
-      const type = shared ? (types[index % 2] as string) : chance.pick(types)
+      const type = shared ? (types[index % 2] as string) : random.pick(types)
       return {
         kind: 'node',
         externalId: `n${shared ? Math.floor(index / 2) : index}`,
         type,
-        labels: labels.filter((label) => label !== type && chance.odds(0.2)),
-        isIdentity: chance.odds(0.8),
-        properties: someOf(NODE_PROPERTIES, chance),
+        labels: labels.filter((label) => label !== type && random.odds(0.2)),
+        isIdentity: random.odds(0.8),
+        properties: someOf(NODE_PROPERTIES, random),
       }
     },
   )
-  const kinds = RELATIONSHIP_TYPES.slice(0, chance.between(2, 3))
-  const ends = chance.odds(0.4) ? hierarchy(nodes, chance) : anywhere(nodes, chance)
+  const kinds = RELATIONSHIP_TYPES.slice(0, random.between(2, 3))
+  const ends = random.odds(0.4) ? hierarchy(nodes, random) : anywhere(nodes, random)
   const relationships = new Map<string, GraphRelationship>()
   for (const [source, target] of ends) {
-    const type = chance.pick(kinds)
-    const properties = someOf(RELATIONSHIP_PROPERTIES, chance)
+    const type = random.pick(kinds)
+    const properties = someOf(RELATIONSHIP_PROPERTIES, random)
     // Captured relationships are merged by (source, type, target).
     relationships.set([source.type, source.externalId, type, target.type, target.externalId].join(' '), {
       kind: 'relationship',
@@ -72,28 +72,28 @@ export function randomGraph(chance: Random): ReferenceGraph {
 type Ends = readonly (readonly [GraphNode, GraphNode])[]
 
 /** Dense: parallel relationships, loops and cycles. */
-function anywhere(nodes: readonly GraphNode[], chance: Random): Ends {
-  const count = chance.between(nodes.length, Math.max(nodes.length, 18))
-  return Array.from({ length: count }, () => [chance.pick(nodes), chance.pick(nodes)])
+function anywhere(nodes: readonly GraphNode[], random: Random): Ends {
+  const count = random.between(nodes.length, Math.max(nodes.length, 18))
+  return Array.from({ length: count }, () => [random.pick(nodes), random.pick(nodes)])
 }
 
 /** Deep: each node is connected to an earlier one, mostly the previous one, plus a few cross relationships. */
-function hierarchy(nodes: readonly GraphNode[], chance: Random): Ends {
+function hierarchy(nodes: readonly GraphNode[], random: Random): Ends {
   const tree = nodes.slice(1).map((node, index): [GraphNode, GraphNode] => {
-    const parent = chance.odds(0.6) ? (nodes[index] as GraphNode) : chance.pick(nodes.slice(0, index + 1))
+    const parent = random.odds(0.6) ? (nodes[index] as GraphNode) : random.pick(nodes.slice(0, index + 1))
     return [parent, node]
   })
-  const across = Array.from({ length: chance.between(0, 3) }, (): [GraphNode, GraphNode] => [
-    chance.pick(nodes),
-    chance.pick(nodes),
+  const across = Array.from({ length: random.between(0, 3) }, (): [GraphNode, GraphNode] => [
+    random.pick(nodes),
+    random.pick(nodes),
   ])
   return [...tree, ...across]
 }
 
 function someOf(
-  makers: Readonly<Record<string, (chance: Random) => ReferenceValue>>,
-  chance: Random,
+  makers: Readonly<Record<string, (random: Random) => ReferenceValue>>,
+  random: Random,
 ): Map<string, ReferenceValue> {
-  const present = Object.entries(makers).filter(() => chance.odds(0.75))
-  return new Map(present.map(([name, make]) => [name, make(chance)]))
+  const present = Object.entries(makers).filter(() => random.odds(0.75))
+  return new Map(present.map(([name, make]) => [name, make(random)]))
 }

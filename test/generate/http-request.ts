@@ -40,19 +40,19 @@ export class SeenIdentifiers {
     this.sessions.push(session)
   }
 
-  session(chance: Random): string {
-    return chance.odds(0.8) ? (this.sessions.at(-1) as string) : chance.pick(this.sessions)
+  session(random: Random): string {
+    return random.odds(0.8) ? (this.sessions.at(-1) as string) : random.pick(this.sessions)
   }
 
   addEtag(etag: string): void {
     this.etags.push(etag)
   }
 
-  id(kind: string, chance: Random): string {
+  id(kind: string, random: Random): string {
     const ids = this.ids.get(kind) ?? []
-    if (ids.length === 0 || chance.odds(0.05)) return 'gid:0ABCDEFGHJKMNPQRSTVWXYZ0123'
+    if (ids.length === 0 || random.odds(0.05)) return 'gid:0ABCDEFGHJKMNPQRSTVWXYZ0123'
     // The newest most likely still exists.
-    return chance.odds(0.5) ? (ids.at(-1) as string) : chance.pick(ids)
+    return random.odds(0.5) ? (ids.at(-1) as string) : random.pick(ids)
   }
 
   /** A protected one, else the newest. */
@@ -61,8 +61,8 @@ export class SeenIdentifiers {
     return ids.find((id) => this.kept.has(id)) ?? (ids.at(-1) as string)
   }
 
-  etag(chance: Random): string {
-    return chance.pick(this.etags)
+  etag(random: Random): string {
+    return random.pick(this.etags)
   }
 
   /** A secret that must not appear anywhere again. */
@@ -122,15 +122,15 @@ const mcpMessages = [
   { method: 'resources/list' },
 ]
 
-function policyText(chance: Random): string {
+function policyText(random: Random): string {
   const document = {
-    meta: { policy_version: chance.pick(['2.0-kbac', '3.0-kbac', '1.0-ciq']) },
+    meta: { policy_version: random.pick(['2.0-kbac', '3.0-kbac', '1.0-ciq']) },
     subject: { type: 'Person' },
-    actions: ['drive', 'lend'].slice(0, chance.between(1, 2)),
+    actions: ['drive', 'lend'].slice(0, random.between(1, 2)),
     resource: { type: 'Car' },
-    condition: { cypher: chance.pick(conditions) },
+    condition: { cypher: random.pick(conditions) },
   }
-  return JSON.stringify(chance.odds(0.2) ? spoilt(document, chance) : document)
+  return JSON.stringify(random.odds(0.2) ? spoilt(document, random) : document)
 }
 
 export class RequestMaker {
@@ -147,7 +147,7 @@ export class RequestMaker {
       Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
     )
     this.words = {
-      string: (member, chance) => this.word(member, chance),
+      string: (member, random) => this.word(member, random),
       resolve: (reference) => description.components.schemas[reference.split('/').at(-1) ?? ''] ?? {},
     }
   }
@@ -157,32 +157,32 @@ export class RequestMaker {
   }
 
   /** Null: this request is skipped, because it would delete what the rest of the run needs. */
-  make(chance: Random): MadeRequest | null {
-    const { method, path, operation } = chance.pick(this.operations)
+  make(random: Random): MadeRequest | null {
+    const { method, path, operation } = random.pick(this.operations)
     const kind = path.includes('/mcp/') ? 'mcp-projects' : (/^\/configs\/v1\/([^/]+)/.exec(path)?.[1] ?? '')
-    const id = this.idFor(kind, chance)
+    const id = this.idFor(kind, random)
     const isForGood = kind !== 'mcp-projects' && this.known.kept.has(id)
     if (path.includes('{') && method !== 'GET' && isForGood) return null
     const filled = path.replace(/\{\w+\}/g, encodeURIComponent(id))
-    const url = `${filled}${this.query(operation, chance)}`
-    const asked = chance.odds(0.03) ? chance.pick(['HEAD', 'OPTIONS', 'PATCH', 'PUT', 'DELETE']) : method
+    const url = `${filled}${this.query(operation, random)}`
+    const asked = random.odds(0.03) ? random.pick(['HEAD', 'OPTIONS', 'PATCH', 'PUT', 'DELETE']) : method
     if (asked !== method && isForGood) return null
-    const headers = { ...this.caller(operation, chance), ...this.more(operation, chance) }
+    const headers = { ...this.caller(operation, random), ...this.more(operation, random) }
     const content = operation.requestBody?.content['application/json']
     const takesBody = content !== undefined && asked !== 'HEAD' && asked !== 'OPTIONS'
     if (!takesBody) return { operationId: operation.operationId, method: asked, url, headers, body: null }
     const { schema, example } = content
-    const known = this.sample(kind, method, chance) ?? example
-    const valid = known !== undefined && chance.odds(0.5) ? known : valueBy(schema as Schema, this.words, chance)
+    const known = this.sample(kind, method, random) ?? example
+    const valid = known !== undefined && random.odds(0.5) ? known : valueBy(schema as Schema, this.words, random)
     const named =
       operation.operationId === 'execute'
-        ? this.withKnownQuery(valid, chance)
-        : operation.operationId === 'callMcp' && chance.odds(0.5)
-          ? { jsonrpc: '2.0', id: 1, ...chance.pick(mcpMessages) }
+        ? this.withKnownQuery(valid, random)
+        : operation.operationId === 'callMcp' && random.odds(0.5)
+          ? { jsonrpc: '2.0', id: 1, ...random.pick(mcpMessages) }
           : valid
-    const value = chance.odds(0.35) ? spoilt(named, chance) : named
-    const type = chance.odds(0.02)
-      ? chance.pick(['text/plain', 'application/json;charset=latin1', ''])
+    const value = random.odds(0.35) ? spoilt(named, random) : named
+    const type = random.odds(0.02)
+      ? random.pick(['text/plain', 'application/json;charset=latin1', ''])
       : 'application/json'
     return {
       operationId: operation.operationId,
@@ -191,19 +191,19 @@ export class RequestMaker {
       headers: {
         ...headers,
         'content-type': type,
-        ...(chance.odds(0.01) ? { 'content-encoding': chance.pick(['gzip', 'identity', 'br, gzip', '']) } : {}),
+        ...(random.odds(0.01) ? { 'content-encoding': random.pick(['gzip', 'identity', 'br, gzip', '']) } : {}),
       },
-      body: bodyText(JSON.stringify(value), chance),
+      body: bodyText(JSON.stringify(value), random),
     }
   }
 
-  private withKnownQuery(body: unknown, chance: Random): unknown {
-    const id = chance.odds(0.6) ? this.known.home('knowledge-queries') : this.known.id('knowledge-queries', chance)
+  private withKnownQuery(body: unknown, random: Random): unknown {
+    const id = random.odds(0.6) ? this.known.home('knowledge-queries') : this.known.id('knowledge-queries', random)
     return { ...(body as object), id }
   }
 
   /** A meaningful body of this kind with fresh secrets; undefined if there is none. */
-  private sample(kind: string, method: string, chance: Random): unknown {
+  private sample(kind: string, method: string, random: Random): unknown {
     const sample = samples[kind]
     if (sample === undefined) return undefined
     const world: SampleContext = {
@@ -217,91 +217,91 @@ export class RequestMaker {
     }
     const body =
       method === 'POST'
-        ? { ...sample.body(world), ...(namelessKinds.has(kind) ? {} : { name: this.word('name', chance) }) }
+        ? { ...sample.body(world), ...(namelessKinds.has(kind) ? {} : { name: this.word('name', random) }) }
         : { ...sample.always?.(world), ...sample.change?.body }
     let text = JSON.stringify(body)
     // An issuer and audience pair belongs to one configuration, so a single issuer would allow only one of them at a
     // time.
-    text = text.replaceAll('https://accounts.example', `https://accounts-${chance.between(1, 50)}.example`)
+    text = text.replaceAll('https://accounts.example', `https://accounts-${random.between(1, 50)}.example`)
     for (const secret of sample.secrets ?? []) text = text.replaceAll(secret, this.known.canary())
     return JSON.parse(text)
   }
 
-  private idFor(kind: string, chance: Random): string {
-    if (chance.odds(0.9)) return this.known.id(kind, chance)
-    return chance.pick(['n-1', 'gid:x', '%', '..', 'ü𝔘', ' ', 'a/b', '__proto__', 'x'.repeat(2000)])
+  private idFor(kind: string, random: Random): string {
+    if (random.odds(0.9)) return this.known.id(kind, random)
+    return random.pick(['n-1', 'gid:x', '%', '..', 'ü𝔘', ' ', 'a/b', '__proto__', 'x'.repeat(2000)])
   }
 
-  private query(operation: OperationObject, chance: Random): string {
+  private query(operation: OperationObject, random: Random): string {
     const pairs = operation.parameters
-      .filter((parameter) => parameter.in === 'query' && (parameter.required || chance.odds(0.6)))
+      .filter((parameter) => parameter.in === 'query' && (parameter.required || random.odds(0.6)))
       .map(
         ({ name, schema }) =>
-          `${name}=${encodeURIComponent(String(valueBy(schema as Schema, this.words, chance, name)))}`,
+          `${name}=${encodeURIComponent(String(valueBy(schema as Schema, this.words, random, name)))}`,
       )
-    if (chance.odds(0.05))
-      pairs.push(chance.pick(['x=1', 'search=%zz', 'project_id=a&project_id=b', '=', '&&', 'a[]=1']))
+    if (random.odds(0.05))
+      pairs.push(random.pick(['x=1', 'search=%zz', 'project_id=a&project_id=b', '=', '&&', 'a[]=1']))
     return pairs.length === 0 ? '' : `?${pairs.join('&')}`
   }
 
-  private caller(operation: OperationObject, chance: Random): Record<string, string> {
+  private caller(operation: OperationObject, random: Random): Record<string, string> {
     const scheme = Object.keys(operation.security[0] ?? {})[0]
-    if (chance.odds(0.04)) return chance.pick([{}, { authorization: 'Bearer nonsense' }, { 'x-svc-clientkey': 'vgk_' }])
-    if (scheme === 'serviceAccount') return { authorization: `Bearer ${chance.pick(this.callers.tokens)}` }
-    if (scheme === 'userToken') return { authorization: `Bearer ${chance.pick(this.callers.userTokens)}` }
+    if (random.odds(0.04)) return random.pick([{}, { authorization: 'Bearer nonsense' }, { 'x-svc-clientkey': 'vgk_' }])
+    if (scheme === 'serviceAccount') return { authorization: `Bearer ${random.pick(this.callers.tokens)}` }
+    if (scheme === 'userToken') return { authorization: `Bearer ${random.pick(this.callers.userTokens)}` }
     if (scheme !== 'agentKey') return {}
-    const key = chance.pick(this.callers.agentKeys)
-    if (chance.odds(0.2)) return { authorization: `Bearer ${key}` }
+    const key = random.pick(this.callers.agentKeys)
+    if (random.odds(0.2)) return { authorization: `Bearer ${key}` }
     return {
       'x-svc-clientkey': key,
-      ...(chance.odds(0.4) && { authorization: `Bearer ${chance.pick(this.callers.userTokens)}` }),
-      ...(chance.odds(0.1) && { 'x-svc-token': chance.pick(this.callers.userTokens) }),
+      ...(random.odds(0.4) && { authorization: `Bearer ${random.pick(this.callers.userTokens)}` }),
+      ...(random.odds(0.1) && { 'x-svc-token': random.pick(this.callers.userTokens) }),
     }
   }
 
-  private more(operation: OperationObject, chance: Random): Record<string, string> {
+  private more(operation: OperationObject, random: Random): Record<string, string> {
     const takes = (header: string) => operation.parameters.some(({ name }) => name === header)
     return {
-      ...(takes('MCP-Protocol-Version') && chance.odds(0.8)
-        ? { 'mcp-protocol-version': chance.pick(['2025-11-25', '2025-11-25', '2026-07-28', '1999-01-01']) }
+      ...(takes('MCP-Protocol-Version') && random.odds(0.8)
+        ? { 'mcp-protocol-version': random.pick(['2025-11-25', '2025-11-25', '2026-07-28', '1999-01-01']) }
         : {}),
-      ...(takes('Mcp-Session-Id') && chance.odds(0.7) ? { 'mcp-session-id': this.known.session(chance) } : {}),
-      ...(takes('If-Match') && chance.odds(0.3) ? { 'if-match': this.known.etag(chance) } : {}),
-      ...(chance.odds(0.1) ? { 'x-request-id': chance.pick(['my-id', 'x'.repeat(300), 'a "b" <c>']) } : {}),
+      ...(takes('Mcp-Session-Id') && random.odds(0.7) ? { 'mcp-session-id': this.known.session(random) } : {}),
+      ...(takes('If-Match') && random.odds(0.3) ? { 'if-match': this.known.etag(random) } : {}),
+      ...(random.odds(0.1) ? { 'x-request-id': random.pick(['my-id', 'x'.repeat(300), 'a "b" <c>']) } : {}),
     }
   }
 
-  private word(member: string, chance: Random): string | null {
+  private word(member: string, random: Random): string | null {
     const kind = references[member]
-    if (kind !== undefined && chance.odds(0.9)) return this.known.id(kind, chance)
+    if (kind !== undefined && random.odds(0.9)) return this.known.id(kind, random)
     if (secretMember.test(member)) return this.known.canary()
     switch (member) {
       case 'method':
-        return chance.pick(['initialize', 'ping', 'tools/list', 'tools/call', 'resources/read', 'server/discover', 'x'])
+        return random.pick(['initialize', 'ping', 'tools/list', 'tools/call', 'resources/read', 'server/discover', 'x'])
       case 'name':
         this.names += 1
-        return chance.odds(0.3) ? chance.pick(['n-1', 'n-2']) : `n-${this.names}`
+        return random.odds(0.3) ? random.pick(['n-1', 'n-2']) : `n-${this.names}`
       case 'type':
       case 'ikg_node_type':
       case 'node_classification':
-        return chance.pick([...nodeTypes, 'OWNS'])
+        return random.pick([...nodeTypes, 'OWNS'])
       case 'labels':
-        return chance.pick(nodeTypes)
+        return random.pick(nodeTypes)
       case 'external_id':
       case 'id':
-        return chance.pick(['a', 'b', 'c', 'd'])
+        return random.pick(['a', 'b', 'c', 'd'])
       case 'action':
-        return chance.pick(['drive', 'lend'])
+        return random.pick(['drive', 'lend'])
       case 'region':
-        return chance.pick(['local', 'eu-west'])
+        return random.pick(['local', 'eu-west'])
       case 'replica_region':
         return 'elsewhere'
       case 'policy':
-        return policyText(chance)
+        return policyText(random)
       case 'query':
-        return chance.pick(['{}', '{"nodes":["subject"]}', 'x'])
+        return random.pick(['{}', '{"nodes":["subject"]}', 'x'])
       case 'url':
-        return chance.pick(['lmdb:', 'https://api.example.com/{$a}', 'http://127.0.0.1:1/'])
+        return random.pick(['lmdb:', 'https://api.example.com/{$a}', 'http://127.0.0.1:1/'])
       case 'issuer':
         return 'https://issuer.example.com'
       default:
@@ -310,9 +310,9 @@ export class RequestMaker {
   }
 }
 
-function bodyText(text: string, chance: Random): string | Uint8Array {
-  if (chance.odds(0.95)) return text
-  return chance.pick<() => string | Uint8Array>([
+function bodyText(text: string, random: Random): string | Uint8Array {
+  if (random.odds(0.95)) return text
+  return random.pick<() => string | Uint8Array>([
     () => '',
     () => text.slice(0, -1),
     () => `${text}x`,

@@ -15,17 +15,17 @@ const REFERENCE_EFFORT: Effort = { steps: 6, unbounded: 1 }
 
 export class PathWriter {
   private readonly effort: Effort
-  private readonly chance: Random
+  private readonly random: Random
   private readonly names: NamesInScope
   /** The intended type of a name. */
   private readonly types: Readonly<Record<string, string>>
   constructor(
-    chance: Random,
+    random: Random,
     names: NamesInScope,
     types: Readonly<Record<string, string>>,
     effort = { ...REFERENCE_EFFORT },
   ) {
-    this.chance = chance
+    this.random = random
     this.names = names
     this.types = types
     this.effort = effort
@@ -33,8 +33,8 @@ export class PathWriter {
 
   /** A chain from one name to another (null: to any node), sometimes with a path name. */
   path(from: string, to: string | null, scope: GeneratedScope): string {
-    const { chance, effort } = this
-    const wanted = chance.weighted([
+    const { random, effort } = this
+    const wanted = random.weighted([
       [6, 1],
       [4, 2],
       [1, 3],
@@ -45,69 +45,69 @@ export class PathWriter {
     for (let step = 1; step <= length; step++) {
       text += this.step(scope) + (step === length && to ? this.node(to, scope) : this.anyNode(scope))
     }
-    if (!chance.odds(0.08)) return text
+    if (!random.odds(0.08)) return text
     const name = this.names.fresh('p')
     scope.paths.push(name)
     return `${name} = ${text}`
   }
 
   private anyNode(scope: GeneratedScope): string {
-    const { chance } = this
-    if (chance.odds(0.35)) return this.node(null, scope)
-    if (chance.odds(0.15) && scope.nodes.length > 0) return this.node(chance.pick(scope.nodes), scope)
+    const { random } = this
+    if (random.odds(0.35)) return this.node(null, scope)
+    if (random.odds(0.15) && scope.nodes.length > 0) return this.node(random.pick(scope.nodes), scope)
     return this.node(this.names.fresh('v'), scope)
   }
 
   node(name: string | null, scope: GeneratedScope): string {
-    const { chance } = this
+    const { random } = this
     const known = [...scope.nodes]
     if (name && !someNodes(scope).includes(name)) scope.nodes.push(name)
     // Sometimes the label is that of another type than the requested one, which then grants nothing.
     const own = name ? this.types[name] : undefined
-    const type = (): string => (own && chance.odds(0.9) ? own : chance.pick(NODE_TYPES))
-    const labels = chance.weighted<() => string>([
+    const type = (): string => (own && random.odds(0.9) ? own : random.pick(NODE_TYPES))
+    const labels = random.weighted<() => string>([
       [10, () => ''],
       [5, () => `:${type()}`],
-      [0.5, () => `:${chance.pick(EXTRA_LABELS)}`],
-      [0.3, () => `:${type()}:${chance.pick([...EXTRA_LABELS, ...NODE_TYPES])}`],
-      [0.3, () => `:${type()}|${chance.pick(EXTRA_LABELS)}`],
-      [0.3, () => `:!${chance.pick(EXTRA_LABELS)}`],
-      [0.2, () => `:(${type()}|${chance.pick(EXTRA_LABELS)})&!${chance.pick([...NODE_TYPES, ...EXTRA_LABELS])}`],
+      [0.5, () => `:${random.pick(EXTRA_LABELS)}`],
+      [0.3, () => `:${type()}:${random.pick([...EXTRA_LABELS, ...NODE_TYPES])}`],
+      [0.3, () => `:${type()}|${random.pick(EXTRA_LABELS)}`],
+      [0.3, () => `:!${random.pick(EXTRA_LABELS)}`],
+      [0.2, () => `:(${type()}|${random.pick(EXTRA_LABELS)})&!${random.pick([...NODE_TYPES, ...EXTRA_LABELS])}`],
       [0.1, () => ':%'],
       [0.1, () => ':Ghost'],
     ])()
-    const map = chance.odds(0.18) ? ` ${this.map(known)}` : ''
-    const where = name && chance.odds(0.03) ? ` WHERE ${name}.num ${chance.pick(['>', '=', '<>'])} 1` : ''
+    const map = random.odds(0.18) ? ` ${this.map(known)}` : ''
+    const where = name && random.odds(0.03) ? ` WHERE ${name}.num ${random.pick(['>', '=', '<>'])} 1` : ''
     return `(${name ?? ''}${labels}${map}${where})`
   }
 
   /** Keys and properties for which an index may be used, with values of every kind; also from other variables. */
   private map(known: readonly string[]): string {
-    const { chance } = this
-    const entry = chance.weighted<() => string>([
-      [3, () => `external_id: ${chance.pick(["'n0'", "'n1'", "'n2'", "'n3'", '$id', "'ghost'"])}`],
-      [2, () => `name: ${chance.pick(["'a'", "'b'", '$text', '$claims.act.sub', "''"])}`],
-      [2, () => `num: ${chance.pick(['1', '1.0', '0', '-1', '1.5', '$number', '$float', '2 - 1'])}`],
-      [1, () => `flag: ${chance.pick(['true', 'false'])}`],
-      [1, () => `odd: ${chance.pick(['1', '1.0', "'1'", 'true', "['a', 'b']", '$unset', 'null', "'a'"])}`],
-      [0.5, () => `type: '${chance.pick(NODE_TYPES)}'`],
-      [0.5, () => `tags: ${chance.pick(["['a']", '[]', "['a', 'b']"])}`],
-      [0.3, () => `external_id: ${chance.pick(['1', '$unset', '$texts', "'n' + '1'"])}`],
+    const { random } = this
+    const entry = random.weighted<() => string>([
+      [3, () => `external_id: ${random.pick(["'n0'", "'n1'", "'n2'", "'n3'", '$id', "'ghost'"])}`],
+      [2, () => `name: ${random.pick(["'a'", "'b'", '$text', '$claims.act.sub', "''"])}`],
+      [2, () => `num: ${random.pick(['1', '1.0', '0', '-1', '1.5', '$number', '$float', '2 - 1'])}`],
+      [1, () => `flag: ${random.pick(['true', 'false'])}`],
+      [1, () => `odd: ${random.pick(['1', '1.0', "'1'", 'true', "['a', 'b']", '$unset', 'null', "'a'"])}`],
+      [0.5, () => `type: '${random.pick(NODE_TYPES)}'`],
+      [0.5, () => `tags: ${random.pick(["['a']", '[]', "['a', 'b']"])}`],
+      [0.3, () => `external_id: ${random.pick(['1', '$unset', '$texts', "'n' + '1'"])}`],
       [0.3, () => 'missing: 1'],
-      [known.length > 0 ? 1 : 0, () => `${sideways(chance)}: ${chance.pick(known)}.${sideways(chance)}`],
+      [known.length > 0 ? 1 : 0, () => `${sideways(random)}: ${random.pick(known)}.${sideways(random)}`],
     ])()
-    return chance.odds(0.15) ? `{${entry}, is_identity: ${chance.odds(0.5)}}` : `{${entry}}`
+    return random.odds(0.15) ? `{${entry}, is_identity: ${random.odds(0.5)}}` : `{${entry}}`
   }
 
   step(scope: GeneratedScope): string {
-    const { chance } = this
-    const types = chance.weighted<string>([
-      [4, `:${chance.pick(RELATIONSHIP_TYPES)}`],
-      [4, `:${chance.pick(RELATIONSHIP_TYPES)}|${chance.pick(RELATIONSHIP_TYPES)}`],
+    const { random } = this
+    const types = random.weighted<string>([
+      [4, `:${random.pick(RELATIONSHIP_TYPES)}`],
+      [4, `:${random.pick(RELATIONSHIP_TYPES)}|${random.pick(RELATIONSHIP_TYPES)}`],
       [3, ''],
       [0.2, ':Z'],
     ])
-    const range = chance.weighted<() => string>([
+    const range = random.weighted<() => string>([
       [7, () => ''],
       [1, () => '*2'],
       [1, () => '*..2'],
@@ -119,7 +119,7 @@ export class PathWriter {
     ])()
     const quantifier =
       range === ''
-        ? chance.weighted([
+        ? random.weighted([
             [20, ''],
             [0.5, '{1,2}'],
             [0.5, '{2}'],
@@ -127,23 +127,23 @@ export class PathWriter {
           ] as const)
         : ''
     const isTrail = range !== '' || quantifier !== ''
-    const map = chance.weighted<string>([
+    const map = random.weighted<string>([
       [20, ''],
       [1, ' {since: 1}'],
       [0.5, " {role: 'a'}"],
       [0.3, ' {since: $number}'],
     ])
     let name = ''
-    if (chance.odds(0.2)) {
+    if (random.odds(0.2)) {
       name = this.names.fresh('r')
       ;(isTrail ? scope.trails : scope.relationships).push(name)
     }
     // A variable-length step accepts only alternatives of types.
-    const stranger = !isTrail && types === '' && chance.odds(0.05) ? `:!${chance.pick(RELATIONSHIP_TYPES)}` : ''
-    const where = name && !isTrail && chance.odds(0.1) ? ` WHERE ${name}.since ${chance.pick(['>', '='])} 1` : ''
+    const stranger = !isTrail && types === '' && random.odds(0.05) ? `:!${random.pick(RELATIONSHIP_TYPES)}` : ''
+    const where = name && !isTrail && random.odds(0.1) ? ` WHERE ${name}.since ${random.pick(['>', '='])} 1` : ''
     const inside = `${name}${types}${stranger}${range}${map}${where}`
-    const body = inside ? `[${inside}]` : chance.pick(['[]', ''])
-    const arrow = chance.weighted([
+    const body = inside ? `[${inside}]` : random.pick(['[]', ''])
+    const arrow = random.weighted([
       [4, [`-${body}-`, '>']],
       [3, [`<-${body}-`, '']],
       [3, [`-${body}-`, '']],
@@ -154,8 +154,8 @@ export class PathWriter {
   private unbounded(): string {
     if (this.effort.unbounded === 0) return '*1..2'
     this.effort.unbounded -= 1
-    return this.chance.pick(['*', '*0..', '*1..', '*2..'])
+    return this.random.pick(['*', '*0..', '*1..', '*2..'])
   }
 }
 
-const sideways = (chance: Random): string => chance.pick(['num', 'name', 'odd', 'flag'])
+const sideways = (random: Random): string => random.pick(['num', 'name', 'odd', 'flag'])

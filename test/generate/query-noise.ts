@@ -74,16 +74,16 @@ const PIECES = [...keywords.keys(), ...SIGNS]
 const tokensOf = (text: string): string[] => text.match(/\s+|\w+|'[^']*'|->|<-|--|\.\.|[^\w\s]/gu) ?? [text]
 
 export class Noise {
-  private readonly chance: Random
+  private readonly random: Random
   private readonly corpus: readonly string[]
-  constructor(chance: Random, corpus: readonly string[]) {
-    this.chance = chance
+  constructor(random: Random, corpus: readonly string[]) {
+    this.random = random
     this.corpus = corpus
   }
 
   text(): string {
-    const { chance } = this
-    return chance.weighted<() => string>([
+    const { random } = this
+    return random.weighted<() => string>([
       [2, () => this.bytes()],
       [3, () => this.soup()],
       [6, () => this.mutated(this.query())],
@@ -95,35 +95,35 @@ export class Noise {
   }
 
   private query(): string {
-    const { chance } = this
-    if (chance.odds(0.75)) return chance.pick(this.corpus)
-    return chance.odds(0.5) ? randomCondition(chance).text : randomRows(chance).text
+    const { random } = this
+    if (random.odds(0.75)) return random.pick(this.corpus)
+    return random.odds(0.5) ? randomCondition(random).text : randomRows(random).text
   }
 
   private bytes(): string {
-    const { chance } = this
-    const length = chance.between(0, 60)
-    const highest = chance.pick([0x7f, 0xff, 0xffff])
-    const units = Array.from({ length }, () => chance.between(0, highest))
-    if (highest === 0xff && chance.odds(0.5)) return new TextDecoder().decode(Uint8Array.from(units))
+    const { random } = this
+    const length = random.between(0, 60)
+    const highest = random.pick([0x7f, 0xff, 0xffff])
+    const units = Array.from({ length }, () => random.between(0, highest))
+    if (highest === 0xff && random.odds(0.5)) return new TextDecoder().decode(Uint8Array.from(units))
     return String.fromCharCode(...units)
   }
 
   private soup(): string {
-    const { chance } = this
-    const joint = chance.pick([' ', ' ', ' ', ''])
-    return Array.from({ length: chance.between(1, 25) }, () => chance.pick(PIECES)).join(joint)
+    const { random } = this
+    const joint = random.pick([' ', ' ', ' ', ''])
+    return Array.from({ length: random.between(1, 25) }, () => random.pick(PIECES)).join(joint)
   }
 
   private mutated(query: string): string {
-    const { chance } = this
+    const { random } = this
     let text = query
-    for (let edits = chance.between(1, 4); edits > 0; edits--) {
-      const at = chance.between(0, text.length)
-      const removed = chance.pick([0, 0, 1, 2, 5, 15])
-      const other = chance.pick(this.corpus)
-      const from = chance.between(0, other.length)
-      const inserted = chance.pick(['', '', chance.pick(PIECES), other.slice(from, from + chance.between(1, 30))])
+    for (let edits = random.between(1, 4); edits > 0; edits--) {
+      const at = random.between(0, text.length)
+      const removed = random.pick([0, 0, 1, 2, 5, 15])
+      const other = random.pick(this.corpus)
+      const from = random.between(0, other.length)
+      const inserted = random.pick(['', '', random.pick(PIECES), other.slice(from, from + random.between(1, 30))])
       text = text.slice(0, at) + inserted + text.slice(at + removed)
     }
     return text
@@ -131,17 +131,17 @@ export class Noise {
 
   /** Edits whole words, so that more of the text stays parseable. */
   private retokened(query: string): string {
-    const { chance } = this
+    const { random } = this
     const tokens = tokensOf(query)
-    for (let edits = chance.between(1, 3); edits > 0 && tokens.length > 0; edits--) {
-      const at = chance.between(0, tokens.length - 1)
-      const other = tokensOf(chance.pick(this.corpus))
-      const edit = chance.weighted<() => void>([
+    for (let edits = random.between(1, 3); edits > 0 && tokens.length > 0; edits--) {
+      const at = random.between(0, tokens.length - 1)
+      const other = tokensOf(random.pick(this.corpus))
+      const edit = random.weighted<() => void>([
         [2, () => tokens.splice(at, 1)],
-        [3, () => tokens.splice(at, 1, chance.pick(tokens))],
-        [2, () => tokens.splice(at, 1, chance.pick(other))],
-        [1, () => tokens.splice(at, 0, chance.pick(tokens))],
-        [1, () => tokens.splice(at, 1, chance.pick(PIECES))],
+        [3, () => tokens.splice(at, 1, random.pick(tokens))],
+        [2, () => tokens.splice(at, 1, random.pick(other))],
+        [1, () => tokens.splice(at, 0, random.pick(tokens))],
+        [1, () => tokens.splice(at, 1, random.pick(PIECES))],
       ])
       edit()
     }
@@ -150,8 +150,8 @@ export class Noise {
 
   /** Nests one construct in itself. */
   private deep(): string {
-    const { chance } = this
-    const [before, after] = chance.pick([
+    const { random } = this
+    const [before, after] = random.pick([
       ['(', ')'],
       ['[', ']'],
       ['{a: ', '}'],
@@ -172,9 +172,9 @@ export class Noise {
       ['', '[0]'],
       ['', ' IS NULL'],
     ] as const)
-    const times = chance.pick([10, 60, 190, 300, 1500, 5000])
-    const inner = before.repeat(times) + chance.pick(['1', 'true', 'n', '']) + after.repeat(times)
-    return chance.pick([
+    const times = random.pick([10, 60, 190, 300, 1500, 5000])
+    const inner = before.repeat(times) + random.pick(['1', 'true', 'n', '']) + after.repeat(times)
+    return random.pick([
       `RETURN ${inner} AS x`,
       `MATCH (n) WHERE ${inner} RETURN n`,
       `MATCH (subject), (resource) WHERE ${inner}`,
@@ -183,9 +183,9 @@ export class Noise {
 
   /** Repeats one construct next to itself. */
   private long(): string {
-    const { chance } = this
-    const times = chance.pick([50, 200, 1000])
-    const [before, piece, joint, after] = chance.pick([
+    const { random } = this
+    const times = random.pick([50, 200, 1000])
+    const [before, piece, joint, after] = random.pick([
       ['MATCH ', '(a)-->(b)', ', ', ' RETURN 1'],
       ['MATCH (a)', '-->()', '', ' RETURN a'],
       ['RETURN ', '1 AS x', ', ', ''],

@@ -26,8 +26,8 @@ interface GeneratedColumn {
   readonly sortable: boolean
 }
 
-export function randomRows(chance: Random): GeneratedRows {
-  const writer = new RowsWriter(chance, {}, [])
+export function randomRows(random: Random): GeneratedRows {
+  const writer = new RowsWriter(random, {}, [])
   return { ...writer.write(), parameters: PARAMETERS }
 }
 
@@ -35,68 +35,68 @@ class RowsWriter extends ClauseWriter {
   private columns = 0
 
   write(): Omit<GeneratedRows, 'parameters'> {
-    const { chance } = this
-    if (chance.odds(0.08)) return this.union()
+    const { random } = this
+    if (random.odds(0.08)) return this.union()
     const clauses = this.clauses()
-    if (chance.odds(0.3)) return this.aggregated(clauses)
-    if (chance.odds(0.04)) return this.collectedInOrder(clauses)
+    if (random.odds(0.3)) return this.aggregated(clauses)
+    if (random.odds(0.04)) return this.collectedInOrder(clauses)
     const columns = this.someColumns(() => this.column())
-    return this.returned(clauses, columns, chance.odds(0.25))
+    return this.returned(clauses, columns, random.odds(0.25))
   }
 
   private clauses(): string[] {
-    const { chance } = this
-    const clauses = [...(chance.odds(0.08) ? this.aggregateFirst() : []), this.first()]
-    const more = chance.weighted([
+    const { random } = this
+    const clauses = [...(random.odds(0.08) ? this.aggregateFirst() : []), this.first()]
+    const more = random.weighted([
       [4, 0],
       [4, 1],
       [2, 2],
     ] as const)
     for (let count = 0; count < more; count++) clauses.push(...this.another())
-    if (chance.odds(0.12)) clauses.push(this.barrier())
+    if (random.odds(0.12)) clauses.push(this.barrier())
     return clauses
   }
 
   private first(): string {
-    const { chance, names, paths, scope } = this
+    const { random, names, paths, scope } = this
     const name = names.fresh('v')
-    if (chance.odds(0.15)) return this.match('MATCH', [paths.node(name, scope)])
-    if (chance.odds(0.06)) return this.shortest()
-    if (chance.odds(0.12)) return this.throughOthers()
-    const patterns = [paths.path(name, chance.odds(0.4) ? names.fresh('v') : null, scope)]
-    if (chance.odds(0.15)) patterns.push(paths.path(chance.pick(scope.nodes), null, scope))
+    if (random.odds(0.15)) return this.match('MATCH', [paths.node(name, scope)])
+    if (random.odds(0.06)) return this.shortest()
+    if (random.odds(0.12)) return this.throughOthers()
+    const patterns = [paths.path(name, random.odds(0.4) ? names.fresh('v') : null, scope)]
+    if (random.odds(0.15)) patterns.push(paths.path(random.pick(scope.nodes), null, scope))
     return this.match('MATCH', patterns)
   }
 
   /** Between known nodes, or from one, over nodes that are not used again: only the number of paths remains. */
   private throughOthers(): string {
-    const { chance, names, paths, scope } = this
+    const { random, names, paths, scope } = this
     const [a, b, middle] = [names.fresh('v'), names.fresh('v'), names.fresh('v')]
-    const known = chance.odds(0.5) ? [a, b] : [a]
+    const known = random.odds(0.5) ? [a, b] : [a]
     const start = this.match(
       'MATCH',
       known.map((name) => paths.node(name, scope)),
     )
     const [first, second] = [paths.path(a, middle, scope), paths.path(middle, b, scope)]
-    const where = chance.odds(0.4) ? ` WHERE ${predicate(chance, scope, 0)}` : ''
-    const joint = chance.pick([', ', ' MATCH '])
+    const where = random.odds(0.4) ? ` WHERE ${predicate(random, scope, 0)}` : ''
+    const joint = random.pick([', ', ' MATCH '])
     restrict(scope, [a, b])
     return `${start} MATCH ${first}${joint}${second}${where}`
   }
 
   private shortest(): string {
-    const { chance, names, scope } = this
+    const { random, names, scope } = this
     const [a, b, p] = [names.fresh('v'), names.fresh('v'), names.fresh('p')]
     // The WITH between the two matches keeps only these.
     restrict(scope, [])
     scope.nodes.push(a, b)
     scope.paths.push(p)
-    const word = chance.odds(0.5) ? 'shortestPath' : 'allShortestPaths'
-    const step = chance.pick(['-[*]-', '-[:A|B*..4]->', '<-[*0..]-', '-[:A*]-', '-[*..3 {since: 1}]->'])
+    const word = random.odds(0.5) ? 'shortestPath' : 'allShortestPaths'
+    const step = random.pick(['-[*]-', '-[:A|B*..4]->', '<-[*0..]-', '-[:A*]-', '-[*..3 {since: 1}]->'])
     // From a node undirected to itself there is no shortest path, which is an error.
     const isFault = step.endsWith('-') && step.startsWith('-') && !step.includes('*0')
-    const round = !isFault && chance.odds(0.3) ? `${a} = ${b}` : `${a} <> ${b}`
-    const ends = `MATCH (${a}), (${b}) WHERE ${round} AND ${predicate(chance, { ...scope, paths: [] })} WITH ${a}, ${b}`
+    const round = !isFault && random.odds(0.3) ? `${a} = ${b}` : `${a} <> ${b}`
+    const ends = `MATCH (${a}), (${b}) WHERE ${round} AND ${predicate(random, { ...scope, paths: [] })} WITH ${a}, ${b}`
     // Any of several shortest paths may be returned: only the length is compared.
     if (word === 'shortestPath') scope.paths = []
     const length = names.fresh('x')
@@ -113,7 +113,7 @@ class RowsWriter extends ClauseWriter {
   }
 
   private someColumns(make: () => GeneratedColumn): GeneratedColumn[] {
-    const count = this.chance.weighted([
+    const count = this.random.weighted([
       [3, 1],
       [4, 2],
       [2, 3],
@@ -123,52 +123,52 @@ class RowsWriter extends ClauseWriter {
   }
 
   private column(): GeneratedColumn {
-    const { chance, scope } = this
-    if (chance.odds(0.45)) return this.scalar()
+    const { random, scope } = this
+    if (random.odds(0.45)) return this.scalar()
     const known = someNodes(scope)
-    const node = chance.pick(known)
+    const node = random.pick(known)
     const [unordered, ordered] = [(text: string) => this.bag(text), (text: string) => this.exact(text, false)]
-    return chance.weighted<() => GeneratedColumn>([
+    return random.weighted<() => GeneratedColumn>([
       [3, () => ordered(node)],
       [1, () => unordered(`labels(${node})`)],
       [1, () => unordered(`keys(${node})`)],
       [1, () => ordered(`properties(${node})`)],
-      [1, () => ordered(`${node} {.num, .name, key: ${number(chance, node, scope)}, other: null}`)],
+      [1, () => ordered(`${node} {.num, .name, key: ${number(random, node, scope)}, other: null}`)],
       [0.5, () => ordered(`${node} {.*, flag: 1}`)],
       [1, () => ordered(`{a: ${node}.num, b: [${node}.name, ${node}]}`)],
-      [1, () => unordered(valueList(chance, node, known, chance.pick(['num', 'name', 'odd'])))],
-      [1, () => ordered(`[${node}.name, ${chance.pick(known)}.tags]`)],
+      [1, () => unordered(valueList(random, node, known, random.pick(['num', 'name', 'odd'])))],
+      [1, () => ordered(`[${node}.name, ${random.pick(known)}.tags]`)],
       [scope.relationships.length > 0 ? 3 : 0, () => this.ofRelationship()],
-      [scope.trails.length > 0 ? 3 : 0, () => ordered(chance.pick(scope.trails))],
+      [scope.trails.length > 0 ? 3 : 0, () => ordered(random.pick(scope.trails))],
       [scope.paths.length > 0 ? 4 : 0, () => this.ofPath()],
-      [scope.lists.length > 0 ? 1 : 0, () => unordered(chance.pick(scope.lists))],
+      [scope.lists.length > 0 ? 1 : 0, () => unordered(random.pick(scope.lists))],
     ])()
   }
 
   private ofRelationship(): GeneratedColumn {
-    const { chance } = this
-    const name = chance.pick(this.scope.relationships)
+    const { random } = this
+    const name = random.pick(this.scope.relationships)
     const scalars = [`type(${name})`, `${name}.since`, `${name}.property.role`]
-    if (chance.odds(0.5)) return this.exact(chance.pick(scalars), true)
-    return this.exact(chance.pick([name, `startNode(${name})`, `endNode(${name})`, `properties(${name})`]), false)
+    if (random.odds(0.5)) return this.exact(random.pick(scalars), true)
+    return this.exact(random.pick([name, `startNode(${name})`, `endNode(${name})`, `properties(${name})`]), false)
   }
 
   private ofPath(): GeneratedColumn {
-    const { chance } = this
-    const name = chance.pick(this.scope.paths)
-    if (chance.odds(0.3)) return this.exact(`length(${name})`, true)
+    const { random } = this
+    const name = random.pick(this.scope.paths)
+    if (random.odds(0.3)) return this.exact(`length(${name})`, true)
     return this.exact(
-      chance.pick([name, `nodes(${name})`, `relationships(${name})`, `[i IN nodes(${name}) | i.num]`]),
+      random.pick([name, `nodes(${name})`, `relationships(${name})`, `[i IN nodes(${name}) | i.num]`]),
       false,
     )
   }
 
   private scalar(): GeneratedColumn {
-    const { chance, scope } = this
+    const { random, scope } = this
     const known = someNodes(scope)
-    const node = chance.pick(known)
-    const text = chance.weighted<() => string>([
-      [3, () => number(chance, node, scope)],
+    const node = random.pick(known)
+    const text = random.weighted<() => string>([
+      [3, () => number(random, node, scope)],
       [2, () => `${node}.name`],
       [2, () => `${node}.external_id`],
       [2, () => `${node}.odd`],
@@ -185,12 +185,12 @@ class RowsWriter extends ClauseWriter {
       [1, () => `reduce(s = '', i IN ${node}.tags | s + i)`],
       [1, () => `[i IN ${node}.tags WHERE i <> 'a' | i + '!']`],
       [1, () => `range(0, size(${node}.tags))`],
-      [1, () => counted(chance, node, known)],
-      [1, () => orderedList(chance, node, known)],
+      [1, () => counted(random, node, known)],
+      [1, () => orderedList(random, node, known)],
       [1, () => `CASE ${node}.flag WHEN true THEN 'yes' WHEN false THEN ${node}.num ELSE ${node}.name END`],
       // As an operand a pattern is allowed where it is not allowed alone.
-      [3, () => `(${predicate(chance, scope, 1)}) OR false`],
-      [1, () => `NOT (${predicate(chance, scope, 1)})`],
+      [3, () => `(${predicate(random, scope, 1)}) OR false`],
+      [1, () => `NOT (${predicate(random, scope, 1)})`],
       [0.5, () => '$texts'],
     ])()
     return this.exact(text, true)
@@ -205,13 +205,13 @@ class RowsWriter extends ClauseWriter {
   }
 
   private aggregate(): GeneratedColumn {
-    const { chance, scope } = this
-    const node = chance.pick(someNodes(scope))
-    const distinct = chance.odds(0.3) ? 'DISTINCT ' : ''
-    if (chance.odds(0.25))
-      return this.bag(`collect(${distinct}${chance.pick([node, `${node}.name`, `${node}.num`, `[${node}.odd]`])})`)
-    const number_ = number(chance, node, scope)
-    const text = chance.weighted<string>([
+    const { random, scope } = this
+    const node = random.pick(someNodes(scope))
+    const distinct = random.odds(0.3) ? 'DISTINCT ' : ''
+    if (random.odds(0.25))
+      return this.bag(`collect(${distinct}${random.pick([node, `${node}.name`, `${node}.num`, `[${node}.odd]`])})`)
+    const number_ = number(random, node, scope)
+    const text = random.weighted<string>([
       [3, 'count(*)'],
       [2, `count(${distinct}${node})`],
       [2, `sum(${distinct}${number_})`],
@@ -220,11 +220,11 @@ class RowsWriter extends ClauseWriter {
       [1, `max(${node}.odd)`],
       [1, `min(${number_})`],
       [1, `max(${node}.name)`],
-      [1, `percentileDisc(${number_}, ${chance.pick(['0.0', '0.5', '1.0', '0.3'])})`],
-      [1, `percentileCont(${number_}, ${chance.pick(['0.0', '0.5', '1.0'])})`],
+      [1, `percentileDisc(${number_}, ${random.pick(['0.0', '0.5', '1.0', '0.3'])})`],
+      [1, `percentileCont(${number_}, ${random.pick(['0.0', '0.5', '1.0'])})`],
       [1, `count(${distinct}${node}.tags)`],
       [0.5, `size(collect(${distinct}${node}.num)) + count(*)`],
-      [0.5, `count(CASE WHEN ${predicate(chance, scope, 0)} THEN 1 END)`],
+      [0.5, `count(CASE WHEN ${predicate(random, scope, 0)} THEN 1 END)`],
     ])
     return this.exact(text, true)
   }
@@ -236,32 +236,32 @@ class RowsWriter extends ClauseWriter {
     columns: readonly GeneratedColumn[],
     distinct: boolean,
   ): Omit<GeneratedRows, 'parameters'> {
-    const { chance } = this
+    const { random } = this
     const items = columns.map(({ expression, name }) => `${expression} AS ${name}`)
     // Two unordered lists that differ only in order would be two rows.
     const isDistinct = distinct && columns.every(({ name }) => !name.startsWith(BAG))
     const text = [...clauses, `RETURN ${isDistinct ? 'DISTINCT ' : ''}${items.join(', ')}`].join('\n')
     const sortable = columns.filter((column) => column.sortable).map(({ name }) => name)
-    if (sortable.length === 0 || chance.odds(0.5)) return { text, orderedBy: [], ordered: false }
+    if (sortable.length === 0 || random.odds(0.5)) return { text, orderedBy: [], ordered: false }
     const ordered = sortable.length === columns.length
-    const orderedBy = ordered || chance.odds(0.5) ? sortable : [chance.pick(sortable)]
-    const keys = orderedBy.map((name) => name + chance.pick(['', '', ' DESC', ' ASCENDING'])).join(', ')
-    const skip = chance.odds(0.4) ? ` SKIP ${chance.pick(['0', '1', '2', '$number'])}` : ''
-    const limit = chance.odds(0.6) ? ` LIMIT ${chance.pick(['0', '1', '2', '5', '100', '$number'])}` : ''
+    const orderedBy = ordered || random.odds(0.5) ? sortable : [random.pick(sortable)]
+    const keys = orderedBy.map((name) => name + random.pick(['', '', ' DESC', ' ASCENDING'])).join(', ')
+    const skip = random.odds(0.4) ? ` SKIP ${random.pick(['0', '1', '2', '$number'])}` : ''
+    const limit = random.odds(0.6) ? ` LIMIT ${random.pick(['0', '1', '2', '5', '100', '$number'])}` : ''
     return { text: `${text} ORDER BY ${keys}${ordered ? skip + limit : ''}`, orderedBy, ordered }
   }
 
   private aggregated(clauses: readonly string[]): Omit<GeneratedRows, 'parameters'> {
-    const { chance } = this
-    const keys = chance.odds(0.3) ? [] : this.someColumns(() => this.groupingKey())
+    const { random } = this
+    const keys = random.odds(0.3) ? [] : this.someColumns(() => this.groupingKey())
     const columns = [...keys, ...this.someColumns(() => this.aggregate())]
-    return this.returned(clauses, chance.odds(0.3) ? columns.reverse() : columns, chance.odds(0.1))
+    return this.returned(clauses, random.odds(0.3) ? columns.reverse() : columns, random.odds(0.1))
   }
 
   /** Sorted values are collected in that order. */
   private collectedInOrder(clauses: readonly string[]): Omit<GeneratedRows, 'parameters'> {
     const [node] = this.scope.nodes
-    const distinct = this.chance.odds(0.5) ? 'DISTINCT ' : ''
+    const distinct = this.random.odds(0.5) ? 'DISTINCT ' : ''
     const sorted = `WITH ${distinct}${node} ORDER BY ${node}.num, ${node}.external_id DESC, ${node}.type`
     const text = [...clauses, sorted, `RETURN collect(${node}.external_id) AS ${this.name()}`].join('\n')
     return { text, orderedBy: [], ordered: false }
@@ -270,25 +270,25 @@ class RowsWriter extends ClauseWriter {
   /** An unordered list would be grouped by the order of its items. */
   private groupingKey(): GeneratedColumn {
     for (;;) {
-      const column = this.chance.odds(0.7) ? this.scalar() : this.column()
+      const column = this.random.odds(0.7) ? this.scalar() : this.column()
       if (!column.name.startsWith(BAG)) return column
     }
   }
 
   /** Independent parts with columns of the same names. */
   private union(): Omit<GeneratedRows, 'parameters'> {
-    const { chance } = this
-    const count = chance.between(1, 2)
+    const { random } = this
+    const count = random.between(1, 2)
     const parts = Array.from({ length: 2 }, () => {
-      const part = new RowsWriter(chance, {}, [])
+      const part = new RowsWriter(random, {}, [])
       const clauses = part.clauses()
       const columns = Array.from({ length: count }, () =>
-        chance.odds(0.8) ? part.scalar() : part.exact(chance.pick(someNodes(part.scope)), false),
+        random.odds(0.8) ? part.scalar() : part.exact(random.pick(someNodes(part.scope)), false),
       )
       return [...clauses, `RETURN ${columns.map(({ expression }, i) => `${expression} AS c${i}`).join(', ')}`].join(
         '\n',
       )
     })
-    return { text: parts.join(chance.odds(0.5) ? '\nUNION\n' : '\nUNION ALL\n'), orderedBy: [], ordered: false }
+    return { text: parts.join(random.odds(0.5) ? '\nUNION\n' : '\nUNION ALL\n'), orderedBy: [], ordered: false }
   }
 }

@@ -59,16 +59,16 @@ export interface WritingCase {
   readonly parameters: Record<string, unknown>
 }
 
-export function randomWritingCase(chance: Random): WritingCase {
-  const condition = chance.pick(CONDITIONS)
-  const policy = randomPolicy(chance, condition)
+export function randomWritingCase(random: Random): WritingCase {
+  const condition = random.pick(CONDITIONS)
+  const policy = randomPolicy(random, condition)
   return {
-    graph: randomGraph(chance),
+    graph: randomGraph(random),
     policy,
-    query: randomQuery(chance, condition, policy),
+    query: randomQuery(random, condition, policy),
     parameters: {
-      value: chance.odds(0.05) ? null : chance.pick([1, 'one', true, [1, 2]]),
-      id: `n${chance.between(0, 5)}`,
+      value: random.odds(0.05) ? null : random.pick([1, 'one', true, [1, 2]]),
+      id: `n${random.between(0, 5)}`,
     },
   }
 }
@@ -86,105 +86,105 @@ export function documentOf({ cypher, ...policy }: WritingPolicy): object {
   }
 }
 
-function some<T>(chance: Random, items: readonly T[], odds: number): T[] {
-  return items.filter(() => chance.odds(odds))
+function some<T>(random: Random, items: readonly T[], odds: number): T[] {
+  return items.filter(() => random.odds(odds))
 }
 
-function several<T>(chance: Random, max: number, make: () => T): T[] {
-  return Array.from({ length: chance.between(0, max) }, make)
+function several<T>(random: Random, max: number, make: () => T): T[] {
+  return Array.from({ length: random.between(0, max) }, make)
 }
 
-function randomGraph(chance: Random): ReferenceGraph {
-  const nodes: GraphNode[] = Array.from({ length: chance.between(2, 6) }, (_, i) => ({
+function randomGraph(random: Random): ReferenceGraph {
+  const nodes: GraphNode[] = Array.from({ length: random.between(2, 6) }, (_, i) => ({
     kind: 'node',
     externalId: `n${i}`,
     type:
       i === 0
         ? SUBJECT
-        : chance.weighted([
+        : random.weighted([
             [4, 'TA'],
             [3, 'TB'],
             [2, 'TC'],
             [0.3, OWN_TYPE],
           ]),
-    labels: some(chance, LABELS, 0.3),
-    isIdentity: chance.odds(0.2),
-    properties: new Map(some(chance, PROPERTIES, 0.5).map((name) => [name, BigInt(chance.between(1, 2))])),
+    labels: some(random, LABELS, 0.3),
+    isIdentity: random.odds(0.2),
+    properties: new Map(some(random, PROPERTIES, 0.5).map((name) => [name, BigInt(random.between(1, 2))])),
   }))
   const relationships = new Map<string, GraphRelationship>()
-  for (let i = chance.between(4, 9); i > 0; i--) {
+  for (let i = random.between(4, 9); i > 0; i--) {
     const [source, target, type] = [
-      chance.pick(nodes),
-      chance.pick(nodes),
-      chance.odds(0.07) ? OWN_RELATIONSHIP : chance.pick(['R', 'R', 'S']),
+      random.pick(nodes),
+      random.pick(nodes),
+      random.odds(0.07) ? OWN_RELATIONSHIP : random.pick(['R', 'R', 'S']),
     ]
     relationships.set(`${source.externalId} ${type} ${target.externalId}`, {
       kind: 'relationship',
       source,
       target,
       type,
-      properties: new Map(some(chance, PROPERTIES, 0.4).map((name) => [name, BigInt(chance.between(1, 2))])),
+      properties: new Map(some(random, PROPERTIES, 0.4).map((name) => [name, BigInt(random.between(1, 2))])),
     })
   }
   return { nodes, relationships: [...relationships.values()] }
 }
 
-function randomPolicy(chance: Random, { cypher, nodes, relationships }: GeneratedWriteCondition): WritingPolicy {
+function randomPolicy(random: Random, { cypher, nodes, relationships }: GeneratedWriteCondition): WritingPolicy {
   const nodePaths = nodes.flatMap((name) => [name, `${name}.*`, `${name}.property.p`])
   const relationshipPaths = relationships.flatMap((name) => [name, `${name}.*`, `${name}.p`])
   return {
     cypher,
-    existingNodes: some(chance, nodes, 0.6),
-    nodeTypes: [...some(chance, TYPES, 0.4), ...some(chance, [OWN_TYPE], 0.1)],
-    existingRelationships: some(chance, relationships, 0.6),
-    rules: several(chance, 5, () => ({
-      type: chance.odds(0.05) ? OWN_RELATIONSHIP : chance.pick(RELATIONSHIPS),
-      source_node_label: chance.pick([...TYPES, ...LABELS]),
-      target_node_label: chance.pick([...TYPES, ...LABELS]),
+    existingNodes: some(random, nodes, 0.6),
+    nodeTypes: [...some(random, TYPES, 0.4), ...some(random, [OWN_TYPE], 0.1)],
+    existingRelationships: some(random, relationships, 0.6),
+    rules: several(random, 5, () => ({
+      type: random.odds(0.05) ? OWN_RELATIONSHIP : random.pick(RELATIONSHIPS),
+      source_node_label: random.pick([...TYPES, ...LABELS]),
+      target_node_label: random.pick([...TYPES, ...LABELS]),
     })),
-    deleteNodes: some(chance, nodePaths, 0.3),
-    deleteRelationships: some(chance, relationshipPaths, 0.3),
+    deleteNodes: some(random, nodePaths, 0.3),
+    deleteRelationships: some(random, relationshipPaths, 0.3),
   }
 }
 
 function randomQuery(
-  chance: Random,
+  random: Random,
   condition: GeneratedWriteCondition,
   policy: WritingPolicy,
 ): Record<string, unknown> {
   /** Mostly allowed ones. */
   const choose = <T>(allowed: readonly T[], all: readonly T[]): T | null => {
-    const from = allowed.length > 0 && chance.odds(0.97) ? allowed : chance.odds(0.96) ? [] : all
-    return from.length === 0 ? null : chance.pick(from)
+    const from = allowed.length > 0 && random.odds(0.97) ? allowed : random.odds(0.96) ? [] : all
+    return from.length === 0 ? null : random.pick(from)
   }
   const properties = () =>
-    some(chance, PROPERTIES, 0.5).map((type) => ({ type, value: chance.pick(['$value', 1, 'x']) }))
+    some(random, PROPERTIES, 0.5).map((type) => ({ type, value: random.pick(['$value', 1, 'x']) }))
   const made = ['m1', 'm2'].flatMap((name) => {
-    const type = chance.odds(0.5) ? choose(policy.nodeTypes, TYPES) : null
+    const type = random.odds(0.5) ? choose(policy.nodeTypes, TYPES) : null
     if (type === null) return []
-    const labels = chance.odds(0.5) ? { labels: some(chance, LABELS, 0.5) } : {}
-    return [{ name, type, external_id: chance.pick(['$id', 'n1', 'fresh']), ...labels, properties: properties() }]
+    const labels = random.odds(0.5) ? { labels: some(random, LABELS, 0.5) } : {}
+    return [{ name, type, external_id: random.pick(['$id', 'n1', 'fresh']), ...labels, properties: properties() }]
   })
-  const updated = some(chance, condition.nodes, 0.5).flatMap((name) => {
+  const updated = some(random, condition.nodes, 0.5).flatMap((name) => {
     const chosen = choose(
       policy.existingNodes.filter((one) => one === name),
       [name],
     )
-    const labels = chance.odds(0.3) ? { labels: some(chance, LABELS, 0.5) } : {}
+    const labels = random.odds(0.3) ? { labels: some(random, LABELS, 0.5) } : {}
     return chosen === null ? [] : [{ name: chosen, ...labels, properties: properties() }]
   })
   const ends = [...condition.nodes, ...made.map(({ name }) => name)]
   const joined = ['j1', 'j2'].flatMap((name) => {
-    const type = chance.odds(0.5)
+    const type = random.odds(0.5)
       ? choose(
           policy.rules.map((rule) => rule.type),
           RELATIONSHIPS,
         )
       : null
     if (type === null) return []
-    return [{ name, type, source: chance.pick(ends), target: chance.pick(ends), properties: properties() }]
+    return [{ name, type, source: random.pick(ends), target: random.pick(ends), properties: properties() }]
   })
-  const rejoined = some(chance, condition.relationships, 0.5).flatMap((name) => {
+  const rejoined = some(random, condition.relationships, 0.5).flatMap((name) => {
     const chosen = choose(
       policy.existingRelationships.filter((one) => one === name),
       [name],
@@ -192,12 +192,12 @@ function randomQuery(
     return chosen === null ? [] : [{ name: chosen, properties: properties() }]
   })
   const gone = (allowed: readonly string[], names: readonly string[]): string[] =>
-    several(chance, 2, () => (chance.odds(0.12) ? names : [choose(allowed, names) ?? []].flat())).flat()
+    several(random, 2, () => (random.odds(0.12) ? names : [choose(allowed, names) ?? []].flat())).flat()
   return {
     upsert_nodes: once([...updated, ...made]),
     upsert_relationships: once([...rejoined, ...joined]),
-    delete_nodes: chance.odds(0.5) ? gone(policy.deleteNodes, condition.nodes) : [],
-    delete_relationships: chance.odds(0.5) ? gone(policy.deleteRelationships, condition.relationships) : [],
+    delete_nodes: random.odds(0.5) ? gone(policy.deleteNodes, condition.nodes) : [],
+    delete_relationships: random.odds(0.5) ? gone(policy.deleteRelationships, condition.relationships) : [],
   }
 }
 

@@ -26,9 +26,9 @@ export interface ConditionCase extends GeneratedCondition {
 export const SHORT_CHUNKS = { entriesPerChunk: 2 }
 
 /** A condition for the graph. Most random conditions grant nothing, so up to a few are drawn until one grants. */
-export function randomCase(chance: Random, graph: ReferenceGraph, drawsMax = 4): ConditionCase {
-  let drawn: ConditionCase = { graph, ...randomCondition(chance) }
-  for (let draw = 1; draw < drawsMax && !grants(drawn); draw++) drawn = { graph, ...randomCondition(chance) }
+export function randomCase(random: Random, graph: ReferenceGraph, drawsMax = 4): ConditionCase {
+  let drawn: ConditionCase = { graph, ...randomCondition(random) }
+  for (let draw = 1; draw < drawsMax && !grants(drawn); draw++) drawn = { graph, ...randomCondition(random) }
   return drawn
 }
 

@@ -23,9 +23,9 @@ export interface RowsCase extends GeneratedRows {
 type FoundRows = { readonly columns: readonly string[]; readonly rows: readonly (readonly string[])[] } | 'a fault'
 
 /** Most random queries have no rows on a small graph, so up to a few are drawn until one has rows. */
-export function randomRowsCase(chance: Random, graph: ReferenceGraph, drawsMax = 3): RowsCase {
-  let drawn: RowsCase = { graph, ...randomRows(chance) }
-  for (let draw = 1; draw < drawsMax && !hasRows(drawn); draw++) drawn = { graph, ...randomRows(chance) }
+export function randomRowsCase(random: Random, graph: ReferenceGraph, drawsMax = 3): RowsCase {
+  let drawn: RowsCase = { graph, ...randomRows(random) }
+  for (let draw = 1; draw < drawsMax && !hasRows(drawn); draw++) drawn = { graph, ...randomRows(random) }
   return drawn
 }
 

@@ -31,23 +31,23 @@ interface WrittenFilter {
 }
 
 class FilterWriter {
-  private readonly chance: Random
+  private readonly random: Random
   private readonly nodes: readonly string[]
 
-  constructor(chance: Random, nodes: readonly string[]) {
-    this.chance = chance
+  constructor(random: Random, nodes: readonly string[]) {
+    this.random = random
     this.nodes = nodes
   }
 
   filter(depth = 0): WrittenFilter {
-    const { chance } = this
-    if (depth > 2 || chance.odds(0.5)) return this.leaf()
-    if (chance.odds(0.25)) {
+    const { random } = this
+    if (depth > 2 || random.odds(0.5)) return this.leaf()
+    if (random.odds(0.25)) {
       const inner = this.filter(depth + 1)
       return { filter: { operator: 'NOT', operands: [inner.filter] }, text: `NOT (${inner.text})` }
     }
-    const operator = chance.pick(['AND', 'OR'] as const)
-    const operands = Array.from({ length: chance.between(1, 3) }, () => this.filter(depth + 1))
+    const operator = random.pick(['AND', 'OR'] as const)
+    const operands = Array.from({ length: random.between(1, 3) }, () => this.filter(depth + 1))
     return {
       filter: { operator, operands: operands.map(({ filter }) => filter) },
       text: operands.map(({ text }) => `(${text})`).join(` ${operator} `),
@@ -55,28 +55,28 @@ class FilterWriter {
   }
 
   private leaf(): WrittenFilter {
-    const { chance } = this
+    const { random } = this
     const [attribute, left] = this.attribute()
-    if (chance.odds(0.15)) {
-      const operator = chance.pick(['IS NULL', 'IS NOT NULL'] as const)
+    if (random.odds(0.15)) {
+      const operator = random.pick(['IS NULL', 'IS NOT NULL'] as const)
       return { filter: { operator, attribute }, text: `${left} ${operator}` }
     }
-    if (chance.odds(0.25)) {
-      const [value, right] = chance.pick<[unknown, string]>([
+    if (random.odds(0.25)) {
+      const [value, right] = random.pick<[unknown, string]>([
         [['n1', 'n2', 1], "['n1', 'n2', 1]"],
         ['$texts', '$texts'],
         [['a', '$text'], "['a', $text]"],
       ])
       return { filter: { operator: 'IN', attribute, value }, text: `${left} IN ${right}` }
     }
-    const operator = chance.pick(['=', '<>', '<', '<=', '>', '>=', 'STARTS WITH', 'ENDS WITH', 'CONTAINS'] as const)
+    const operator = random.pick(['=', '<>', '<', '<=', '>', '>=', 'STARTS WITH', 'ENDS WITH', 'CONTAINS'] as const)
     const [value, right] = this.value()
     return { filter: { operator, attribute, value }, text: `${left} ${operator} ${right}` }
   }
 
   private attribute(): [attribute: string, text: string] {
-    const node = this.chance.pick(this.nodes)
-    return this.chance.weighted<[string, string]>([
+    const node = this.random.pick(this.nodes)
+    return this.random.weighted<[string, string]>([
       [4, [`${node}.external_id`, `${node}.external_id`]],
       [1, [`${node}.type`, `${node}.type`]],
       [3, [`${node}.property.num`, `${node}.num`]],
@@ -89,7 +89,7 @@ class FilterWriter {
 
   private value(): [value: unknown, text: string] {
     const [other, text] = this.attribute()
-    return this.chance.pick<[unknown, string]>([
+    return this.random.pick<[unknown, string]>([
       [1, '1'],
       [1.5, '1.5'],
       ['n2', "'n2'"],
@@ -169,17 +169,17 @@ test('a filtered query returns exactly the rows of the reference', async () => {
   let agreed = 0
   let fruitful = 0
   for (let round = 0; round < GRAPHS; round++) {
-    const chance = new Random(seed + round)
-    const graph = randomGraph(chance)
+    const random = new Random(seed + round)
+    const graph = randomGraph(random)
     const stored = await storeGraph(graph, SHORT_CHUNKS)
     try {
       for (let turn = 0; turn < POLICIES; turn++) {
-        const { text, subjectType } = randomCondition(chance)
+        const { text, subjectType } = randomCondition(random)
         const source = compileConditionRows({ text, dialect: '1.0-ciq', subjectType })
         // The context dialect has no CALL subqueries.
         if (!source.ok) continue
         const nodes = [...source.value.variables].filter(([, kind]) => kind === 'node').map(([name]) => name)
-        const writer = new FilterWriter(chance, nodes)
+        const writer = new FilterWriter(random, nodes)
         try {
           const ask = (written: WrittenFilter) =>
             byReference(graph, `${text}\nWITH * WHERE ${written.text}`, subjectType, nodes)

@@ -227,8 +227,8 @@ test(`${CASES} random queries write only what their random policies allow`, asyn
   const environment = openEnvironment(temporaryFolder(), { clock, sync: false })
   try {
     for (let i = 0; i < CASES; i++) {
-      const chance = new Random(seed + i)
-      const one = randomWritingCase(chance)
+      const random = new Random(seed + i)
+      const one = randomWritingCase(random)
       await environment.write((batch) => {
         for (const key of kept) batch.deleteNode(key)
         writeGraph(one.graph, batch)

@@ -91,27 +91,27 @@ const parameters = {
 const unfit = ['(', 7, [], true, { a: 1 }]
 
 /** Sometimes a parameter is missing or has the wrong type. */
-function randomParameters(chance: Random): Record<string, unknown> {
-  const sent = Object.entries(parameters).filter(() => chance.odds(0.96))
-  return Object.fromEntries(sent.map(([name, value]) => [name, chance.odds(0.1) ? chance.pick(unfit) : value]))
+function randomParameters(random: Random): Record<string, unknown> {
+  const sent = Object.entries(parameters).filter(() => random.odds(0.96))
+  return Object.fromEntries(sent.map(([name, value]) => [name, random.odds(0.1) ? random.pick(unfit) : value]))
 }
 
-function randomPolicies(chance: Random, graph: ReferenceGraph): CompiledPolicy[] {
+function randomPolicies(random: Random, graph: ReferenceGraph): CompiledPolicy[] {
   const policies: CompiledPolicy[] = []
   for (let draws = 0; policies.length < 4 && draws < 40; draws++) {
-    const { text, subjectType, resourceType } = randomCase(chance, graph)
+    const { text, subjectType, resourceType } = randomCase(random, graph)
     const document = {
-      meta: { policy_version: chance.pick(['2.0-kbac', '3.0-kbac']) },
+      meta: { policy_version: random.pick(['2.0-kbac', '3.0-kbac']) },
       subject: { type: subjectType },
-      actions: ACTIONS.filter((_, i) => i === policies.length % 3 || chance.odds(0.3)),
+      actions: ACTIONS.filter((_, i) => i === policies.length % 3 || random.odds(0.3)),
       resource: { type: resourceType },
-      condition: { cypher: text, ...(chance.odds(0.4) ? { filter: randomFilter(chance) } : {}) },
+      condition: { cypher: text, ...(random.odds(0.4) ? { filter: randomFilter(random) } : {}) },
     }
     const compiled = compileDecisionPolicy(JSON.stringify(document))
     // The generator writes more than a policy may contain.
     if (!compiled.ok) continue
     const id = `policy-${policies.length}`
-    policies.push({ ...compiled.value, id, name: id, revision: 1, tags: chance.odds(0.5) ? ['t1'] : [] })
+    policies.push({ ...compiled.value, id, name: id, revision: 1, tags: random.odds(0.5) ? ['t1'] : [] })
   }
   return policies
 }
@@ -119,13 +119,13 @@ function randomPolicies(chance: Random, graph: ReferenceGraph): CompiledPolicy[]
 export async function agreement(worlds: number, seed: number): Promise<ConsistencyResult> {
   const tally = { worlds: 0, policies: 0, pairs: 0, permits: 0, refused: 0, differences: [] as string[] }
   for (let world = 0; world < worlds && tally.differences.length === 0; world++) {
-    const chance = new Random(seed + world)
-    const graph = randomGraph(chance)
+    const random = new Random(seed + world)
+    const graph = randomGraph(random)
     const stored = await storeGraph(graph, SHORT_CHUNKS)
     try {
-      const policies = randomPolicies(chance, graph)
+      const policies = randomPolicies(random, graph)
       const graphs = { default: stored.environment, global: null, at: () => null }
-      const asking = new ConsistencyCase(graph, partsOver(graphs, policies), chance)
+      const asking = new ConsistencyCase(graph, partsOver(graphs, policies), random)
       asking.compare(tally)
       tally.worlds += 1
       tally.policies += policies.length
@@ -145,18 +145,18 @@ type DecisionOutcome = 'permit' | 'deny' | 'refused'
 class ConsistencyCase {
   private readonly graph: ReferenceGraph
   private readonly parts: DecisionDeps
-  private readonly chance: Random
+  private readonly random: Random
 
-  constructor(graph: ReferenceGraph, parts: DecisionDeps, chance: Random) {
+  constructor(graph: ReferenceGraph, parts: DecisionDeps, random: Random) {
     this.graph = graph
     this.parts = parts
-    this.chance = chance
+    this.random = random
   }
 
   compare(tally: { pairs: number; permits: number; refused: number; differences: string[] }): void {
     const context = {
-      input_params: randomParameters(this.chance),
-      ...(this.chance.odds(0.2) ? { policy_tags: ['t1'] } : {}),
+      input_params: randomParameters(this.random),
+      ...(this.random.odds(0.2) ? { policy_tags: ['t1'] } : {}),
     }
     for (const subjectType of NODE_TYPES) {
       for (const resourceType of NODE_TYPES) {
@@ -285,7 +285,7 @@ class ConsistencyCase {
     }
     if (!whole.ok) return
     const joined: string[] = []
-    let page: object = { limit: this.chance.between(1, 3) }
+    let page: object = { limit: this.random.between(1, 3) }
     for (;;) {
       const part = ask(page)
       if (!part.ok) {

@@ -58,16 +58,16 @@ export async function campaign(plan: Campaign, progress?: (findings: Findings) =
 }
 
 async function runRound(plan: Campaign, seed: number, findings: Findings): Promise<void> {
-  const chance = new Random(seed)
-  const graph = randomGraph(chance)
+  const random = new Random(seed)
+  const graph = randomGraph(random)
   const stored = await storeGraph(graph, SHORT_CHUNKS)
   try {
     for (let turn = 0; turn < plan.conditionsPerRound; turn++) {
-      const case_ = randomCase(chance, graph)
+      const case_ = randomCase(random, graph)
       await judge(case_, settled, asWorld, findings.conditions, stored, seed, findings)
     }
     for (let turn = 0; turn < plan.rowsPerRound; turn++) {
-      const case_ = randomRowsCase(chance, graph)
+      const case_ = randomRowsCase(random, graph)
       await judge(case_, settledRows, asRowsWorld, findings.rows, stored, seed, findings)
     }
   } finally {

@@ -17,7 +17,7 @@ export interface Revokes {
 const PEOPLE = 200
 
 export async function revokeAndAsk(revokes: number, seed: number): Promise<Revokes> {
-  const chance = new Random(seed)
+  const random = new Random(seed)
   const stored = await storeGraph({ nodes: [], relationships: [] })
   const store = stored.environment
   const person = (i: number) => ({ type: 'Person', externalId: `p${i}` })
@@ -63,7 +63,7 @@ export async function revokeAndAsk(revokes: number, seed: number): Promise<Revok
       ]
     }
     for (let round = 0; round < revokes; round++) {
-      const i = chance.between(0, PEOPLE - 1)
+      const i = random.between(0, PEOPLE - 1)
       await store.write((batch) => batch.deleteRelationship(owns(i)))
       stalePermits += answers(i).filter((permitted) => permitted).length
       await store.write((batch) => batch.upsertRelationship(owns(i)))

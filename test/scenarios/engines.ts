@@ -26,7 +26,7 @@ export interface ScenarioEngine {
   readonly name: string
   /** False if the engine does not compile conditions and so cannot refuse them. */
   readonly refuses: boolean
-  open(world: Scenario): Promise<OpenScenario>
+  open(scenario: Scenario): Promise<OpenScenario>
 }
 
 /** A question as one line; equal questions give equal lines. */
@@ -34,8 +34,8 @@ export const describeQuestion = (question: ScenarioQuestion): string =>
   `${question.subjectType} ${question.action} ${question.resourceType} ${printValue(question.parameters)}`
 
 /** The policies that apply to a question. */
-export const policiesFor = (world: Scenario, question: ScenarioQuestion) =>
-  world.policies.filter(
+export const policiesFor = (scenario: Scenario, question: ScenarioQuestion) =>
+  scenario.policies.filter(
     (policy) =>
       policy.subject === question.subjectType &&
       policy.resource === question.resourceType &&

@@ -3,7 +3,7 @@
 import { captureBodies, exactJson } from '../support/convert-graph.ts'
 import { startService, type TestService } from '../support/service.ts'
 import type { OpenScenario, ScenarioEngine, ScenarioQuestion } from './engines.ts'
-import type { RefusedPolicy, Scenario, WorldPolicy } from './read-scenario.ts'
+import type { RefusedPolicy, Scenario, ScenarioPolicy } from './read-scenario.ts'
 
 /**
  * A missing or unusable parameter is the caller's error, so it is not a grant
@@ -14,11 +14,11 @@ const UNPROCESSABLE = 422
 export const httpEngine: ScenarioEngine = {
   name: 'the service over HTTP',
   refuses: true,
-  open: async (world) => {
+  open: async (scenario) => {
     const service = await startService({}, { sync: false, log: () => {} })
     try {
-      await capture(service, world)
-      for (const policy of world.policies) await configure(service, policy)
+      await capture(service, scenario)
+      for (const policy of scenario.policies) await configure(service, policy)
     } catch (fault) {
       await service.stop()
       throw fault
@@ -27,13 +27,13 @@ export const httpEngine: ScenarioEngine = {
   },
 }
 
-async function capture(service: TestService, world: Scenario): Promise<void> {
-  const { nodes, relationships } = captureBodies(world.graph)
+async function capture(service: TestService, scenario: Scenario): Promise<void> {
+  const { nodes, relationships } = captureBodies(scenario.graph)
   for (const raw of nodes) await post(service, '/capture/v1/nodes', raw)
   for (const raw of relationships) await post(service, '/capture/v1/relationships', raw)
 }
 
-async function configure(service: TestService, { name, cypher, version, subject, actions, resource }: WorldPolicy) {
+async function configure(service: TestService, { name, cypher, version, subject, actions, resource }: ScenarioPolicy) {
   if (version !== '2.0-kbac' && version !== '3.0-kbac') throw new Error(`${version} is no version of a decision policy`)
   await service.addPolicy({ name, cypher, version, subject, actions, resource })
 }

@@ -40,16 +40,16 @@ describe('a scenario file', () => {
   const policy = "  - {subject: Person, action: drive, resource: Car, cypher: 'MATCH (subject)-[:OWNS]->(resource)'}\n"
 
   it('keeps integers and floats of its parameters distinct', () => {
-    const world = readScenario(
+    const scenario = readScenario(
       'w',
       `${graph}policies:\n${policy}resources:\n  - [Person:ann, drive, {a: 4, b: 4.0, c: [1.5, x]}, [c1]]\n`,
     )
-    expect([...(world.resources[0]?.parameters ?? [])]).toEqual([
+    expect([...(scenario.resources[0]?.parameters ?? [])]).toEqual([
       ['a', 4n],
       ['b', 4],
       ['c', [1.5, 'x']],
     ])
-    expect(world.resources[0]?.soughtType).toBe('Car')
+    expect(scenario.resources[0]?.soughtType).toBe('Car')
   })
 
   it.each([

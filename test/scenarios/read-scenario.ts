@@ -10,7 +10,7 @@ export interface EntityRef {
   readonly id: string
 }
 
-export interface WorldPolicy {
+export interface ScenarioPolicy {
   readonly name: string
   readonly version: string
   readonly subject: string
@@ -48,7 +48,7 @@ export interface RefusedPolicy {
 export interface Scenario {
   readonly name: string
   readonly graph: ReferenceGraph
-  readonly policies: readonly WorldPolicy[]
+  readonly policies: readonly ScenarioPolicy[]
   readonly decisions: readonly ExpectedDecision[]
   readonly resources: readonly ExpectedSearch[]
   readonly subjects: readonly ExpectedSearch[]
@@ -56,14 +56,14 @@ export interface Scenario {
 }
 
 /** A scenario that cannot be read: names the scenario, the place in it and the error. */
-export class WorldFault extends Error {
+export class ScenarioError extends Error {
   override readonly name = 'WorldFault'
 }
 
 export function readScenario(name: string, text: string): Scenario {
   const document = parseDocument(text, { intAsBigInt: true })
-  if (document.errors[0]) throw new WorldFault(`${name}: ${document.errors[0].message}`)
-  return new WorldReader(name).world(document.toJS({ mapAsMap: true }))
+  if (document.errors[0]) throw new ScenarioError(`${name}: ${document.errors[0].message}`)
+  return new WorldReader(name).scenario(document.toJS({ mapAsMap: true }))
 }
 
 /** Nothing in a scenario is skipped: an invalid list entry is an error. */
@@ -73,7 +73,7 @@ class WorldReader {
     this.name = name
   }
 
-  world(root: unknown): Scenario {
+  scenario(root: unknown): Scenario {
     const map = this.fields(root, 'world', ['graph', 'policies', 'decisions', 'resources', 'subjects', 'refused'])
     const graph = this.graph(this.text(map.get('graph'), 'graph'))
     const policies = this.list(map.get('policies'), 'policies').map((each, i) =>
@@ -81,7 +81,7 @@ class WorldReader {
     )
     const known = (ref: EntityRef): GraphNode | undefined =>
       graph.nodes.find((node) => node.type === ref.type && node.externalId === ref.id)
-    const world = {
+    const scenario = {
       name: this.name,
       graph,
       policies,
@@ -92,23 +92,23 @@ class WorldReader {
       subjects: this.list(map.get('subjects'), 'subjects').map((each, i) => this.subjectSearch(each, `subjects[${i}]`)),
       refused: this.list(map.get('refused'), 'refused').map((each, i) => this.refusedPolicy(each, `refused[${i}]`)),
     }
-    for (const granted of world.decisions.filter((each) => each.granted)) {
+    for (const granted of scenario.decisions.filter((each) => each.granted)) {
       for (const ref of [granted.subject, granted.resource]) {
         if (!known(ref)) this.fail('decisions', `${ref.type}:${ref.id} is granted but not in the graph`)
       }
     }
-    return world
+    return scenario
   }
 
   private graph(text: string): ReferenceGraph {
     try {
       return readGraph(text)
     } catch (fault) {
-      throw new WorldFault(`${this.name}: ${(fault as Error).message}`)
+      throw new ScenarioError(`${this.name}: ${(fault as Error).message}`)
     }
   }
 
-  private policy(value: unknown, where: string, fallbackName: string): WorldPolicy {
+  private policy(value: unknown, where: string, fallbackName: string): ScenarioPolicy {
     const map = this.fields(value, where, ['name', 'version', 'subject', 'action', 'actions', 'resource', 'cypher'])
     if (map.has('action') === map.has('actions')) this.fail(where, 'either `action` or `actions` is expected')
     const actions = map.has('action') ? [map.get('action')] : this.list(map.get('actions'), `${where}.actions`)
@@ -139,7 +139,7 @@ class WorldReader {
     }
   }
 
-  private resourceSearch(value: unknown, policies: readonly WorldPolicy[], where: string): ExpectedSearch {
+  private resourceSearch(value: unknown, policies: readonly ScenarioPolicy[], where: string): ExpectedSearch {
     const cells = this.list(value, where)
     const [subject, action, parameters, ids, more] =
       cells.length === 5 ? cells : this.row(value, where, 4, 'subject, action, params, [ids]')
@@ -245,6 +245,6 @@ class WorldReader {
   }
 
   private fail(where: string, message: string): never {
-    throw new WorldFault(`${this.name}: ${where}: ${message}`)
+    throw new ScenarioError(`${this.name}: ${where}: ${message}`)
   }
 }

@@ -4,10 +4,10 @@ import { describeQuestion, policiesFor, type ScenarioEngine, type ScenarioQuesti
 import type { Scenario } from './read-scenario.ts'
 
 /** `subjectId|resourceId` of every pair that some policy grants. */
-export function grantedPairs(world: Scenario, question: ScenarioQuestion): Set<string> {
-  const granted = policiesFor(world, question).map((policy) =>
+export function grantedPairs(scenario: Scenario, question: ScenarioQuestion): Set<string> {
+  const granted = policiesFor(scenario, question).map((policy) =>
     decide(
-      world.graph,
+      scenario.graph,
       { cypher: policy.cypher, subjectType: policy.subject, resourceType: policy.resource },
       question.parameters,
     ),
@@ -18,12 +18,12 @@ export function grantedPairs(world: Scenario, question: ScenarioQuestion): Set<s
 export const referenceEngine: ScenarioEngine = {
   name: 'the reference interpreter',
   refuses: false,
-  open: async (world) => {
+  open: async (scenario) => {
     // The relation does not depend on the given entity, so it is computed once per question.
     const relations = new Map<string, Set<string>>()
     const relationOf = (question: ScenarioQuestion): Set<string> => {
       const key = describeQuestion(question)
-      const known = relations.get(key) ?? grantedPairs(world, question)
+      const known = relations.get(key) ?? grantedPairs(scenario, question)
       relations.set(key, known)
       return known
     }

@@ -9,7 +9,7 @@ import { readScenario, type Scenario } from './read-scenario.ts'
 import { grantedPairs, referenceEngine } from './reference-engine.ts'
 
 const folder = new URL('./', import.meta.url)
-const worlds = readdirSync(folder)
+const scenarios = readdirSync(folder)
   .filter((file) => file.endsWith('.scenario.yaml'))
   .sort()
   .map((file) => readScenario(file.replace('.scenario.yaml', ''), readFileSync(new URL(file, folder), 'utf8')))
@@ -17,7 +17,7 @@ const worlds = readdirSync(folder)
 const engines: readonly ScenarioEngine[] = [referenceEngine, storeEngine('off'), storeEngine('on'), httpEngine]
 
 /** Every question of the scenario, once. */
-function questionsOf(world: Scenario): ScenarioQuestion[] {
+function questionsOf(scenario: Scenario): ScenarioQuestion[] {
   const asked = new Map<string, ScenarioQuestion>()
   const add = (
     subjectType: string,
@@ -28,26 +28,26 @@ function questionsOf(world: Scenario): ScenarioQuestion[] {
     const question = { subjectType, action, resourceType, parameters }
     asked.set(describeQuestion(question), question)
   }
-  for (const each of world.decisions) add(each.subject.type, each.action, each.resource.type, each.parameters)
-  for (const each of world.resources) add(each.given.type, each.action, each.soughtType, each.parameters)
-  for (const each of world.subjects) add(each.soughtType, each.action, each.given.type, each.parameters)
+  for (const each of scenario.decisions) add(each.subject.type, each.action, each.resource.type, each.parameters)
+  for (const each of scenario.resources) add(each.given.type, each.action, each.soughtType, each.parameters)
+  for (const each of scenario.subjects) add(each.soughtType, each.action, each.given.type, each.parameters)
   return [...asked.values()]
 }
 
-const idsOf = (world: Scenario, type: string): string[] =>
-  world.graph.nodes.filter((node) => node.type === type).map((node) => node.externalId)
+const idsOf = (scenario: Scenario, type: string): string[] =>
+  scenario.graph.nodes.filter((node) => node.type === type).map((node) => node.externalId)
 
 describe.each(engines)('$name', (engine) => {
-  describe.each(worlds)('in the scenario $name', (world) => {
+  describe.each(scenarios)('in the scenario $name', (scenario) => {
     let open: OpenScenario
     beforeAll(async () => {
-      open = await engine.open(world)
+      open = await engine.open(scenario)
     })
     afterAll(() => open?.close())
 
     test('has the expected decisions', async () => {
       const wrong: string[] = []
-      for (const { subject, action, resource, parameters, granted } of world.decisions) {
+      for (const { subject, action, resource, parameters, granted } of scenario.decisions) {
         if (!open.carries(parameters)) continue
         const question = { subjectType: subject.type, action, resourceType: resource.type, parameters }
         if ((await open.evaluate(question, subject.id, resource.id)) !== granted) {
@@ -60,13 +60,13 @@ describe.each(engines)('$name', (engine) => {
     test('has the expected search results', async () => {
       const found: string[] = []
       const stated: string[] = []
-      for (const { given, action, soughtType, parameters, ids } of world.resources) {
+      for (const { given, action, soughtType, parameters, ids } of scenario.resources) {
         if (!open.carries(parameters)) continue
         const question = { subjectType: given.type, action, resourceType: soughtType, parameters }
         stated.push(`${given.id} ${describeQuestion(question)}: ${ids}`)
         found.push(`${given.id} ${describeQuestion(question)}: ${(await open.resources(question, given.id)).sort()}`)
       }
-      for (const { given, action, soughtType, parameters, ids } of world.subjects) {
+      for (const { given, action, soughtType, parameters, ids } of scenario.subjects) {
         if (!open.carries(parameters)) continue
         const question = { subjectType: soughtType, action, resourceType: given.type, parameters }
         stated.push(`${describeQuestion(question)} ${given.id}: ${ids}`)
@@ -77,10 +77,10 @@ describe.each(engines)('$name', (engine) => {
 
     test('searches, evaluates and agrees with the reference for every pair', async () => {
       const wrong: string[] = []
-      for (const question of questionsOf(world).filter((each) => open.carries(each.parameters))) {
-        const granted = grantedPairs(world, question)
-        const subjects = idsOf(world, question.subjectType)
-        const resources = idsOf(world, question.resourceType)
+      for (const question of questionsOf(scenario).filter((each) => open.carries(each.parameters))) {
+        const granted = grantedPairs(scenario, question)
+        const subjects = idsOf(scenario, question.subjectType)
+        const resources = idsOf(scenario, question.resourceType)
         for (const subject of subjects) {
           const expected = resources.filter((resource) => granted.has(`${subject}|${resource}`)).sort()
           const found = (await open.resources(question, subject)).sort()
@@ -102,11 +102,11 @@ describe.each(engines)('$name', (engine) => {
       expect(wrong).toEqual([])
     })
 
-    if (!engine.refuses || world.refused.length === 0) return
+    if (!engine.refuses || scenario.refused.length === 0) return
 
     test('refuses what must not compile, with the expected message', async () => {
       const wrong: string[] = []
-      for (const policy of world.refused) {
+      for (const policy of scenario.refused) {
         const refusal = await open.refusal(policy)
         if (refusal === null || !refusal.includes(policy.messageContains)) {
           wrong.push(`${policy.cypher}: ${refusal ?? 'taken'}, should contain \`${policy.messageContains}\``)

@@ -45,7 +45,7 @@ interface SentBatch {
 export async function servedRounds(rounds: number, seed: number): Promise<ServedOutcome> {
   const folder = mkdtempSync(join(tmpdir(), 'verdigraph-served-'))
   const data = join(folder, 'data')
-  const chance = new Random(seed)
+  const random = new Random(seed)
   const faults: string[] = []
   let [acknowledged, unanswered, whole, workersKilled, parentsKilled, decisions] = [0, 0, 0, 0, 0, 0]
   try {
@@ -54,8 +54,8 @@ export async function servedRounds(rounds: number, seed: number): Promise<Served
     const { id, key } = await setUp(server, token, organization_id)
     for (let round = 0; round < rounds; round++) {
       const batches: SentBatch[] = []
-      const isParent = chance.between(0, 2) === 0
-      const answersMin = chance.between(6, 60)
+      const isParent = random.between(0, 2) === 0
+      const answersMin = random.between(6, 60)
       let answers = 0
       let stopped = false
       const enough = Promise.withResolvers<void>()
@@ -91,7 +91,7 @@ export async function servedRounds(rounds: number, seed: number): Promise<Served
         }
       })
       await enough.promise
-      await Bun.sleep(chance.between(0, 10))
+      await Bun.sleep(random.between(0, 10))
       if (isParent) {
         parentsKilled += 1
         await server.kill('SIGKILL')
@@ -100,16 +100,16 @@ export async function servedRounds(rounds: number, seed: number): Promise<Served
         server = await startServer(['--data', data, '--workers', '2'])
       } else {
         workersKilled += 1
-        const victim = chance.pick(childrenOf(server.pid))
+        const victim = random.pick(childrenOf(server.pid))
         process.kill(victim, 'SIGKILL')
         // The other worker continues, and the new one starts.
         while (childrenOf(server.pid).includes(victim) || childrenOf(server.pid).length < 2) await Bun.sleep(10)
-        await Bun.sleep(chance.between(0, 200))
+        await Bun.sleep(random.between(0, 200))
         // A replacement repairs what the previous worker left unfinished before it listens.
         for (const line of (await connectionsTo(server.url, 2, 1)).flat()) line.close()
         stopped = true
         await Promise.all(writers)
-        if (chance.between(0, 1) === 0) {
+        if (random.between(0, 1) === 0) {
           const code = await server.kill('SIGTERM')
           if (code !== 0) faults.push(`round ${round}: stopping ended with ${code}`)
           server = await startServer(['--data', data, '--workers', '2'])
@@ -127,7 +127,7 @@ export async function servedRounds(rounds: number, seed: number): Promise<Served
         if (batch.stage !== 'nothing' && found.nodes === 0) faults.push(`${told}: lost`)
         if (batch.stage === 'relationships' && found.relationships === 0) faults.push(`${told}: lost`)
         if (batch.pending && (batch.stage === 'nothing' ? found.nodes : found.relationships) > 0) whole += 1
-        const asked = chance.between(0, BATCH - 1)
+        const asked = random.between(0, BATCH - 1)
         for (const [car, expected] of [
           [asked, found.relationships > 0],
           [(asked + 1) % BATCH, false],

@@ -25,13 +25,13 @@ export interface CompositeOutcome {
 export async function compositeRounds(rounds: number, seed: number): Promise<CompositeOutcome> {
   const folder = mkdtempSync(join(tmpdir(), 'verdigraph-composite-'))
   const project = mintGid(Date.now())
-  const chance = new Random(seed)
+  const random = new Random(seed)
   const states = new Map<string, string>()
   const faults: string[] = []
   let repaired = 0
   try {
     for (let round = 0; round < rounds; round++) {
-      const load = { lines: chance.between(6, 150), moreMs: chance.between(0, 10) }
+      const load = { lines: random.between(6, 150), moreMs: random.between(0, 10) }
       for (const line of await writeUntilKilled(folder, project, round, load)) {
         const [state = '', place = '', externalId = ''] = line.split(' ')
         states.set(`${place} ${externalId}`, state)

@@ -43,10 +43,10 @@ async function exported(service: ContextService): Promise<NaiveGraph> {
 }
 
 async function world(number: number, upTo: number): Promise<void> {
-  const chance = new Random(seed + number)
+  const random = new Random(seed + number)
   const service = await startContextService({ logLevel: 'silent' })
   try {
-    const { nodes, relationships } = randomGraph(chance, service.service.applicationId)
+    const { nodes, relationships } = randomGraph(random, service.service.applicationId)
     for (const [path, body] of [
       ['nodes', { nodes }],
       ['relationships', { relationships }],
@@ -58,13 +58,13 @@ async function world(number: number, upTo: number): Promise<void> {
     for (const sub of ['p0', 'p1', 'p2']) tokens.set(sub, await service.tokenOf(sub, CLAIMS))
     let graph = await exported(service)
     for (let i = 0; i < upTo; i++) {
-      const subjectType = chance.weighted([
+      const subjectType = random.weighted([
         [5, 'Person'],
         [1, '_Application'],
         [1, 'Car'],
       ] as const)
-      const sub = subjectType === '_Application' ? null : chance.pick([...tokens.keys()])
-      const one = fruitful(() => randomCase(chance, subjectType), graph, sub)
+      const sub = subjectType === '_Application' ? null : random.pick([...tokens.keys()])
+      const one = fruitful(() => randomCase(random, subjectType), graph, sub)
       const token = sub
       const text = `seed ${seed} world ${number} case ${i}\n${JSON.stringify(policyDocument(one))}\n${JSON.stringify(queryDocument(one))}`
       try {
@@ -74,7 +74,7 @@ async function world(number: number, upTo: number): Promise<void> {
           sub: token,
           graph,
           text,
-          chance,
+          random,
         })
       } catch (fault) {
         if (!(fault instanceof NaiveTooManyRowsError) && !(fault instanceof UnmodelledError))
@@ -120,14 +120,14 @@ interface Turn {
   readonly sub: string | null
   readonly graph: NaiveGraph
   readonly text: string
-  readonly chance: Random
+  readonly random: Random
 }
 
 /** The graph afterwards. */
 async function tried(
   service: ContextService,
   one: NaiveContextCase,
-  { name, token, sub, graph, text, chance }: Turn,
+  { name, token, sub, graph, text, random }: Turn,
 ): Promise<NaiveGraph> {
   const after = graph.copy()
   const expected = naiveAnswer(one, after, parametersOf(sub))
@@ -137,7 +137,7 @@ async function tried(
   })
   if (id === null) return graph
   const writes = writesOf(one) > 0
-  const narrowed = chance.odds(0.08) ? narrowedPolicy(one, chance) : null
+  const narrowed = random.odds(0.08) ? narrowedPolicy(one, random) : null
   if (narrowed !== null) {
     await refused(service, id, narrowed, one, token, text)
     return compareGraph(service, graph, text)
@@ -162,8 +162,8 @@ async function tried(
     )
   }
   count(writes ? (data.length === 0 ? 'wrote nothing' : 'wrote') : data.length === 0 ? 'no rows' : 'rows')
-  if (writes) return data.length === 0 && !chance.odds(0.2) ? graph : compareGraph(service, after, text)
-  if (data.length > 1) await pages(ask, data, chance, text)
+  if (writes) return data.length === 0 && !random.odds(0.2) ? graph : compareGraph(service, after, text)
+  if (data.length > 1) await pages(ask, data, random, text)
   return graph
 }
 
@@ -193,7 +193,7 @@ async function refused(
   if (stored.status !== 422) differ.push(`${text}\nnarrowed to ${policy}, and stored with ${stored.status}`)
 }
 
-function narrowedPolicy(one: NaiveContextCase, chance: Random): NaiveContextCase | null {
+function narrowedPolicy(one: NaiveContextCase, random: Random): NaiveContextCase | null {
   const others = <T>(items: readonly T[], kept: (item: T) => boolean) => items.filter(kept)
   const ways: (() => NaiveContextCase)[] = []
   for (const member of ['nodes', 'relationships'] as const) {
@@ -229,16 +229,16 @@ function narrowedPolicy(one: NaiveContextCase, chance: Random): NaiveContextCase
       ways.push(() => ({ ...one, allowedDeletes: { ...one.allowedDeletes, [member]: left } }))
     }
   }
-  return ways.length === 0 ? null : chance.pick(ways)()
+  return ways.length === 0 ? null : random.pick(ways)()
 }
 
 async function pages(
   ask: (more: object) => ReturnType<ContextService['execute']>,
   whole: readonly unknown[],
-  chance: Random,
+  random: Random,
   text: string,
 ): Promise<void> {
-  const size = Math.max(2, Math.ceil(whole.length / chance.between(1, 6)))
+  const size = Math.max(2, Math.ceil(whole.length / random.between(1, 6)))
   const joined: unknown[] = []
   for (let token = 0; ; token += size) {
     const { body } = await ask({ page_token: token, page_size: size })

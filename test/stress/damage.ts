@@ -37,7 +37,7 @@ export async function damageRounds(
 ): Promise<DamageOutcome> {
   const folder = mkdtempSync(join(tmpdir(), 'verdigraph-damage-'))
   const whole = join(folder, 'whole')
-  const chance = new Random(seed)
+  const random = new Random(seed)
   const outcome = { same: 0, told: 0, failed: 0, crashed: 0, verified: 0, opening: 0 }
   const wrong: string[] = []
   try {
@@ -45,8 +45,8 @@ export async function damageRounds(
     const bytes = readFileSync(join(whole, 'data.mdb'))
     const right = (await answersOf(whole, options.step)).answers
     for (let flip = 0; flip < flips; flip++) {
-      const at = options.structure ? structuralPlace(bytes, chance) : chance.between(0, bytes.length - 1)
-      const mask = chance.between(1, 255)
+      const at = options.structure ? structuralPlace(bytes, random) : random.between(0, bytes.length - 1)
+      const mask = random.between(1, 255)
       const copy = join(folder, `${flip}`)
       mkdirSync(copy)
       copyFileSync(join(whole, 'data.mdb'), join(copy, 'data.mdb'))
@@ -81,17 +81,17 @@ export async function damageRounds(
 }
 
 /** In the header of a tree page, in its directory, or in the header of an entry: the structure of the page. */
-function structuralPlace(bytes: Buffer, chance: Random): number {
+function structuralPlace(bytes: Buffer, random: Random): number {
   for (;;) {
-    const page = chance.between(0, bytes.length / PAGE - 1) * PAGE
+    const page = random.between(0, bytes.length / PAGE - 1) * PAGE
     const flags = bytes.readUInt16LE(page + 18)
     if (flags !== 1 && flags !== 2) continue
     const count = bytes.readUInt16LE(page + 20) >> 1
-    const entry = page + 24 + bytes.readUInt16LE(page + 24 + 2 * chance.between(0, count - 1))
-    const where = chance.between(0, 9)
-    if (where < 3) return page + chance.between(0, 23)
-    if (where < 6) return page + 24 + chance.between(0, 2 * count - 1)
-    return entry + chance.between(0, flags === 1 ? 23 : 7)
+    const entry = page + 24 + bytes.readUInt16LE(page + 24 + 2 * random.between(0, count - 1))
+    const where = random.between(0, 9)
+    if (where < 3) return page + random.between(0, 23)
+    if (where < 6) return page + 24 + random.between(0, 2 * count - 1)
+    return entry + random.between(0, flags === 1 ? 23 : 7)
   }
 }
 

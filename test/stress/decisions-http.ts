@@ -58,16 +58,16 @@ const uncounted = (): void => undefined
 const people = await makePeople('User')
 let projects = 0
 
-async function worldDiffers(crew: WorkerFixture, worldSeed: number): Promise<string | null> {
-  const chance = new Random(worldSeed)
-  const world = randomDecisionGraph(chance)
-  const policies = Array.from({ length: POLICIES }, (_, i) => randomDecisionPolicy(chance, `p${i}`))
-  const project = await filled(crew, world, policies)
+async function worldDiffers(fixture: WorkerFixture, worldSeed: number): Promise<string | null> {
+  const random = new Random(worldSeed)
+  const world = randomDecisionGraph(random)
+  const policies = Array.from({ length: POLICIES }, (_, i) => randomDecisionPolicy(random, `p${i}`))
+  const project = await filled(fixture, world, policies)
   const scene = { graphs: graphsOf(world), policies }
   for (let round = 0; round < ROUNDS; round++) {
-    const sent = randomSent(chance)
-    const post = await postAs(crew, project, sent)
-    const left = END_TYPES.flatMap((types) => randomQuestions(chance, types))
+    const sent = randomSent(random)
+    const post = await postAs(fixture, project, sent)
+    const left = END_TYPES.flatMap((types) => randomQuestions(random, types))
     let found: DecisionCase | null = null
     const lane = async (): Promise<void> => {
       for (let question = left.shift(); question !== undefined && found === null; question = left.shift()) {
@@ -76,23 +76,23 @@ async function worldDiffers(crew: WorkerFixture, worldSeed: number): Promise<str
       }
     }
     await Promise.all(Array.from({ length: LANES }, lane))
-    if (found !== null) return reported(crew, found, `seed ${worldSeed} round ${round}`)
+    if (found !== null) return reported(fixture, found, `seed ${worldSeed} round ${round}`)
   }
   return null
 }
 
 /** A new project with graph and policies. */
 async function filled(
-  crew: WorkerFixture,
+  fixture: WorkerFixture,
   world: DecisionGraph,
   policies: readonly DecisionPolicy[],
 ): Promise<WorkerProject> {
-  const line = await HttpConnection.to(crew.server.url)
+  const line = await HttpConnection.to(fixture.server.url)
   try {
     projects += 1
-    const project = await makeProject(crew, line, `p${projects}`, { db_connection: CONNECTION })
+    const project = await makeProject(fixture, line, `p${projects}`, { db_connection: CONNECTION })
     const create = async (kind: string, body: object) =>
-      taken(await line.request('POST', `/configs/v1/${kind}`, crew.admin, { project_id: project.id, ...body }), 201)
+      taken(await line.request('POST', `/configs/v1/${kind}`, fixture.admin, { project_id: project.id, ...body }), 201)
     await create('token-introspects', people.introspect)
     for (const [path, body] of capturesOf(world)) await captured(line, project, path, body)
     for (const policy of policies) {
@@ -105,11 +105,11 @@ async function filled(
   }
 }
 
-async function postAs(crew: WorkerFixture, { key }: WorkerProject, { claims }: RequestContents): Promise<Post> {
+async function postAs(fixture: WorkerFixture, { key }: WorkerProject, { claims }: RequestContents): Promise<Post> {
   const headers: Record<string, string> = { 'x-svc-clientkey': key, 'content-type': 'application/json' }
   if (claims !== null) headers.authorization = `Bearer ${await people.tokenOf(String(claims.sub), claims)}`
   return async (path, body): Promise<ServiceResponse> => {
-    const response = await read(`${crew.server.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    const response = await read(`${fixture.server.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
     const text = await response.text()
     return { status: response.status, text, body: JSON.parse(text) }
   }
@@ -126,9 +126,9 @@ async function read(url: string, request: RequestInit): Promise<Response> {
   }
 }
 
-async function reported(crew: WorkerFixture, found: DecisionCase, where: string): Promise<string> {
+async function reported(fixture: WorkerFixture, found: DecisionCase, where: string): Promise<string> {
   const differs = async ({ world, policies, sent, question }: DecisionCase): Promise<string | null> => {
-    const post = await postAs(crew, await filled(crew, world, policies), sent)
+    const post = await postAs(fixture, await filled(fixture, world, policies), sent)
     return difference(post, { graphs: graphsOf(world), policies }, sent, question, uncounted)
   }
   const isShown = async (one: DecisionCase): Promise<boolean> => (await differs(one)) !== null
@@ -215,7 +215,7 @@ try {
     differing = await worldDiffers(crews[(seed + world) % crews.length] as WorkerFixture, seed + world)
     count('worlds')
   }
-  for (const crew of crews.splice(0)) await crew.close()
+  for (const fixture of crews.splice(0)) await fixture.close()
 } finally {
   await killAll()
   rmSync(folder, { recursive: true, force: true })

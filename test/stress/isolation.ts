@@ -61,7 +61,7 @@ class IsolationRun {
   private readonly prepared: Awaited<ReturnType<typeof prepareWorld>>
   private readonly steady: SteadyDriver
   private server: Server | null = null
-  private world: IsolationFixture | null = null
+  private fixture: IsolationFixture | null = null
   private flags: readonly string[] = []
 
   static async start(folder: string, hungPort: number): Promise<IsolationRun> {
@@ -76,27 +76,27 @@ class IsolationRun {
   }
 
   private async served(flags: readonly string[]): Promise<IsolationFixture> {
-    if (this.world !== null && this.flags.join() === flags.join()) return this.world
+    if (this.fixture !== null && this.flags.join() === flags.join()) return this.fixture
     await this.stopServer()
-    const { server, world } = await serveWorld(this.prepared, {}, flags)
+    const { server, fixture } = await serveWorld(this.prepared, {}, flags)
     this.server = server
-    this.world = world
+    this.fixture = fixture
     this.flags = flags
-    await this.steady.open(world)
+    await this.steady.open(fixture)
     // The first lane starts on demand; its start counts as waiting time, not as time of a request.
-    const headers = { authorization: `Bearer ${world.admin}` }
-    await fetch(`${world.url}/configs/v1/organizations/current`, { headers })
+    const headers = { authorization: `Bearer ${fixture.admin}` }
+    await fetch(`${fixture.url}/configs/v1/organizations/current`, { headers })
     // Compilation and first reads happen before the first measurement.
     await this.steady.start()
     await Bun.sleep(1000)
     await this.steady.stop(WAIT_MS)
-    return world
+    return fixture
   }
 
   private async stopServer(): Promise<void> {
     const { server } = this
     this.server = null
-    this.world = null
+    this.fixture = null
     await server?.kill('SIGKILL')
   }
 
@@ -108,10 +108,10 @@ class IsolationRun {
   }
 
   async scene(name: HostileLoadName): Promise<IsolationRow> {
-    const world = await this.served(sceneOf(name).flags ?? [])
+    const fixture = await this.served(sceneOf(name).flags ?? [])
     const folder = join(this.folder, 'scene')
     mkdirSync(folder, { recursive: true })
-    const prepared = await prepareScene({ world, scene: name, seconds, folder })
+    const prepared = await prepareScene({ fixture, scene: name, seconds, folder })
     try {
       await this.steady.start()
       const running = prepared.run(seconds)

@@ -29,7 +29,7 @@ export function itemsOf(group: string): string[] {
 }
 
 /** A batch that a group in this state can apply; `name` is part of the written values. */
-export function stepFrom(state: GroupState, group: string, name: string, chance: Random): GroupStep {
+export function stepFrom(state: GroupState, group: string, name: string, random: Random): GroupStep {
   const keys = itemsOf(group).map((external_id) => ({ type: ITEM, external_id }))
   const relationships = (more: object) => keys.map((target) => ({ source: HOLDER, type: 'HOLDS', target, ...more }))
   const { node, held } = state
@@ -78,7 +78,7 @@ export function stepFrom(state: GroupState, group: string, name: string, chance:
       after: { node, held: { since: null } },
     })
   }
-  return chance.pick(steps)
+  return random.pick(steps)
 }
 
 /** A state as found in the store. */

@@ -76,7 +76,7 @@ type AcknowledgedStates = ReadonlyMap<string, AcknowledgedState>
 export async function killRounds(rounds: number, seed: number): Promise<KillOutcome> {
   const folder = mkdtempSync(join(tmpdir(), 'verdigraph-kill-'))
   const data = join(folder, 'data')
-  const chance = new Random(seed)
+  const random = new Random(seed)
   const groups = new Map<string, AcknowledgedState>()
   const byPath: Record<string, number> = {}
   const faults: string[] = []
@@ -89,9 +89,9 @@ export async function killRounds(rounds: number, seed: number): Promise<KillOutc
     let server = await startServer(['--data', data], PATIENT)
     const project = await setUp(server, token, organization_id)
     for (let round = 0; round < rounds; round++) {
-      const answers = chance.between(LOAD.answersMin, LOAD.answersMax)
-      const moreMs = chance.between(0, LOAD.moreMsMax)
-      await loadUntilKilled(server, project, { round, answers, moreMs, groups, chance, byPath })
+      const answers = random.between(LOAD.answersMin, LOAD.answersMax)
+      const moreMs = random.between(0, LOAD.moreMsMax)
+      await loadUntilKilled(server, project, { round, answers, moreMs, groups, random, byPath })
       const start = performance.now()
       server = await startServer(['--data', data], PATIENT)
       starts.push(performance.now() - start)
@@ -140,24 +140,24 @@ interface CaptureLoad {
   readonly answers: number
   readonly moreMs: number
   readonly groups: Map<string, AcknowledgedState>
-  readonly chance: Random
+  readonly random: Random
   readonly byPath: Record<string, number>
 }
 
 /** Each writer has its own groups and sends one batch after another until the server is gone. */
 async function loadUntilKilled(server: Server, project: KilledProject, load: CaptureLoad): Promise<void> {
-  const { round, moreMs, groups, chance, byPath } = load
+  const { round, moreMs, groups, random, byPath } = load
   const answered = Promise.withResolvers<void>()
   let missing = load.answers
   const writers = Array.from({ length: WRITERS }, async (_, writer) => {
     for (let n = 0; ; n++) {
-      const group = `w${writer}-g${chance.between(0, GROUPS_PER_WRITER - 1)}`
+      const group = `w${writer}-g${random.between(0, GROUPS_PER_WRITER - 1)}`
       let promised = groups.get(group)
       if (promised === undefined) {
         promised = { state: NOTHING, pending: null }
         groups.set(group, promised)
       }
-      const step = stepFrom(promised.state, group, `r${round}-w${writer}-n${n}`, chance)
+      const step = stepFrom(promised.state, group, `r${round}-w${writer}-n${n}`, random)
       promised.pending = step
       const response = await post(server, `/capture/v1/${step.path}`, project, step.body).catch(() => null)
       if (response === null) return

@@ -30,16 +30,16 @@ console.log(`seed ${seed}`)
 const kills = { done: 0, lanesSeen: 0 }
 let isOver = false
 
-async function killLanes(crew: WorkerFixture, sent: Requests, chance: Random): Promise<void> {
+async function killLanes(fixture: WorkerFixture, sent: Requests, random: Random): Promise<void> {
   while (!isOver) {
-    const next = sent.done + chance.between(KILL_REQUESTS.min, KILL_REQUESTS.max)
+    const next = sent.done + random.between(KILL_REQUESTS.min, KILL_REQUESTS.max)
     while (!isOver && sent.done < next) await Bun.sleep(5)
-    await Bun.sleep(chance.between(0, KILL_MS_MAX))
-    const lanes = lanesOf(crew.server.pid)
+    await Bun.sleep(random.between(0, KILL_MS_MAX))
+    const lanes = lanesOf(fixture.server.pid)
     kills.lanesSeen = Math.max(kills.lanesSeen, lanes.length)
     if (isOver || lanes.length === 0 || hasFlag('--no-kills')) continue
     try {
-      process.kill(chance.pick(lanes).pid, 'SIGKILL')
+      process.kill(random.pick(lanes).pid, 'SIGKILL')
       kills.done += 1
     } catch (fault) {
       // It has ended since it was found.
@@ -55,10 +55,10 @@ let requests: Requests | null = null
 const startMs = performance.now()
 try {
   const environment = { VERDIGRAPH_LOG_LEVEL: 'error', VERDIGRAPH_DECISION_TIME_MS: '10000' }
-  const crew = await startWorkers(data, numberAfter('--workers', 1), environment)
-  const sent = new Requests(crew, requestsMax)
+  const fixture = await startWorkers(data, numberAfter('--workers', 1), environment)
+  const sent = new Requests(fixture, requestsMax)
   requests = sent
-  const killing = killLanes(crew, sent, new Random(seed))
+  const killing = killLanes(fixture, sent, new Random(seed))
   const streams = [
     ...Array.from({ length: STREAMS.decisions }, (_, i) => new DecisionStream(sent, new Random(seed + 1 + i), i)),
     ...Array.from({ length: STREAMS.contexts }, (_, i) => new ContextStream(sent, new Random(seed + 101 + i), i, data)),
@@ -79,7 +79,7 @@ try {
   console.log(`${sent.done} requests in ${Math.round((performance.now() - startMs) / 1000)} s`)
   const stopMs = performance.now()
   try {
-    await crew.close()
+    await fixture.close()
   } catch (fault) {
     faults.push(String(fault))
   }

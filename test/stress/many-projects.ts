@@ -14,7 +14,7 @@ import { numberAfter } from './flags.ts'
 const projects = numberAfter('--projects', 5000)
 const seed = numberAfter('--seed', stressSeed())
 console.log(`seed ${seed}`)
-const chance = new Random(seed)
+const random = new Random(seed)
 const folder = mkdtempSync(join(tmpdir(), 'verdigraph-many-'))
 let closed = 0
 const catalog = openCatalog(folder, { clock: systemClock, sync: false, graphsMax: numberAfter('--open', 0) })
@@ -41,7 +41,7 @@ const held = ids.slice(0, 20).map((id) => ({ id, snapshot: catalog.graph(id, 'de
 const stores = ids.slice(20, 40).map((id) => ({ id, store: catalog.graph(id, 'default')! }))
 const times: number[] = []
 for (let question = 0; question < projects; question += 10) {
-  const group = Array.from({ length: 10 }, () => chance.pick(ids))
+  const group = Array.from({ length: 10 }, () => random.pick(ids))
   const found = await Promise.all(
     group.map(async (id) => {
       const start = performance.now()

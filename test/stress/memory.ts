@@ -28,7 +28,7 @@ const settleSeconds = numberAfter('--settle', 60)
 
 interface MemoryLoad {
   readonly about: string
-  run(world: IsolationFixture, isOver: () => boolean): Promise<string>
+  run(fixture: IsolationFixture, isOver: () => boolean): Promise<string>
 }
 
 /** How the requests ended, by status. */
@@ -44,20 +44,20 @@ class Statuses {
   }
 }
 
-function post(world: IsolationFixture, path: string, body: string): Promise<Response> {
-  const headers = { 'x-svc-clientkey': world.hostile.key, 'content-type': 'application/json' }
-  return fetch(`${world.url}${path}`, { method: 'POST', headers, body, signal: AbortSignal.timeout(30_000) })
+function post(fixture: IsolationFixture, path: string, body: string): Promise<Response> {
+  const headers = { 'x-svc-clientkey': fixture.hostile.key, 'content-type': 'application/json' }
+  return fetch(`${fixture.url}${path}`, { method: 'POST', headers, body, signal: AbortSignal.timeout(30_000) })
 }
 
 /** Repeats the same request from so many concurrent callers. */
-function floods(callers: number, path: string, make: (world: IsolationFixture) => string): MemoryLoad['run'] {
-  return async (world, isOver) => {
+function floods(callers: number, path: string, make: (fixture: IsolationFixture) => string): MemoryLoad['run'] {
+  return async (fixture, isOver) => {
     const statuses = new Statuses()
-    const body = make(world)
+    const body = make(fixture)
     const call = async (): Promise<void> => {
       while (!isOver()) {
         try {
-          const response = await post(world, path, body)
+          const response = await post(fixture, path, body)
           // Responses of tens of megabytes are read and dropped.
           if (response.body !== null) for await (const _ of response.body) if (isOver()) break
           statuses.add(response.status)
@@ -82,15 +82,15 @@ const repeated = (item: string): string => {
 
 const execution =
   (name: keyof typeof DEAR_QUERIES, input_params: object, more: object = {}) =>
-  (world: IsolationFixture) =>
-    JSON.stringify({ id: world.hostile.queries[name], input_params, ...more })
+  (fixture: IsolationFixture) =>
+    JSON.stringify({ id: fixture.hostile.queries[name], input_params, ...more })
 
 /** Connections that each send all but the end of a body, and then nothing. */
-async function unfinishedBodies(world: IsolationFixture, isOver: () => boolean): Promise<string> {
-  const { hostname, port } = new URL(world.url)
+async function unfinishedBodies(fixture: IsolationFixture, isOver: () => boolean): Promise<string> {
+  const { hostname, port } = new URL(fixture.url)
   const piece = Buffer.alloc(64 * 1024, 'a')
   const bytes = Math.floor(BODY_BYTES * 0.975)
-  const head = `POST /access/v1/evaluation HTTP/1.1\r\nhost: one\r\nx-svc-clientkey: ${world.hostile.key}\r\ncontent-type: application/json\r\ncontent-length: ${BODY_BYTES}\r\n\r\n{"a":"`
+  const head = `POST /access/v1/evaluation HTTP/1.1\r\nhost: one\r\nx-svc-clientkey: ${fixture.hostile.key}\r\ncontent-type: application/json\r\ncontent-length: ${BODY_BYTES}\r\n\r\n{"a":"`
   const statuses = new Statuses()
   const one = (): Promise<void> =>
     new Promise((resolve) => {
@@ -178,13 +178,13 @@ const mebibytes = ([own, helpers]: readonly [number, number]): string => {
 const total = ([own, helpers]: readonly [number, number]): number => own + helpers
 
 /** Small requests of the same kinds: starts helper processes and compiles what is needed. */
-async function warmUp(world: IsolationFixture): Promise<void> {
+async function warmUp(fixture: IsolationFixture): Promise<void> {
   const endMs = performance.now() + 3000
   do {
-    await (await post(world, '/access/v1/evaluation', question('[1]'))).arrayBuffer()
+    await (await post(fixture, '/access/v1/evaluation', question('[1]'))).arrayBuffer()
     for (const name of ['all', 'collect', 'distinct', 'count'] as const) {
-      const body = JSON.stringify({ id: world.hostile.queries[name], input_params: { text: 'x' }, page_size: 10 })
-      await (await post(world, '/contx-iq/v1/execute', body)).arrayBuffer()
+      const body = JSON.stringify({ id: fixture.hostile.queries[name], input_params: { text: 'x' }, page_size: 10 })
+      await (await post(fixture, '/contx-iq/v1/execute', body)).arrayBuffer()
     }
   } while (performance.now() < endMs)
 }
@@ -198,8 +198,8 @@ try {
   console.log(`${'scene'.padEnd(10)} ${'before'.padStart(10)} ${'at most'.padStart(12)} ${'after'.padStart(10)}  ratio`)
   for (const [name, { run }] of Object.entries(scenes)) {
     if (chosen.length > 0 && !chosen.includes(name)) continue
-    const { server, world } = await serveWorld(prepared)
-    await warmUp(world)
+    const { server, fixture } = await serveWorld(prepared)
+    await warmUp(fixture)
     await Bun.sleep(2000)
     const before = held(server.pid)
     let most = before
@@ -210,7 +210,7 @@ try {
     const sampler = setInterval(sample, SAMPLE_MS)
     const endMs = performance.now() + seconds * 1000
     // Requests in progress at the end have at most 30 seconds.
-    const ended = await run(world, () => performance.now() > endMs)
+    const ended = await run(fixture, () => performance.now() > endMs)
     const startMs = performance.now()
     let after = held(server.pid)
     while (total(after) > total(before) * FACTOR && performance.now() < startMs + settleSeconds * 1000) {

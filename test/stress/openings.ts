@@ -28,7 +28,7 @@ const WRITERS = 4
 const STOP_MAX_MS = 800
 
 interface OpenedServer {
-  readonly crew: WorkerFixture
+  readonly fixture: WorkerFixture
   readonly data: string
   readonly plain: WorkerProject
   readonly composite: WorkerProject
@@ -55,16 +55,16 @@ class OpeningsRun {
     faults: [],
   }
   private readonly served: OpenedServer
-  private readonly chance: Random
+  private readonly random: Random
   private readonly untilMs: number
   private readonly writers: Writers
 
-  constructor(served: OpenedServer, seconds: number, chance: Random) {
+  constructor(served: OpenedServer, seconds: number, random: Random) {
     this.served = served
-    this.chance = chance
+    this.random = random
     this.untilMs = performance.now() + seconds * 1000
     this.writers = new Writers({
-      url: served.crew.server.url,
+      url: served.fixture.server.url,
       plain: served.plain,
       composite: served.composite,
       isOver: () => this.isOver,
@@ -76,11 +76,11 @@ class OpeningsRun {
     await Promise.all([this.writers.write(WRITERS), this.open(), this.command(), this.disturb()])
     const { acknowledged, cut } = this.writers
     Object.assign(this.outcome, { acknowledged, cut })
-    const { crew, data } = this.served
+    const { fixture, data } = this.served
     // A replacement repairs what the previous worker left unfinished before it listens.
-    for (const line of (await connectionsTo(crew.server.url, WORKERS, 1)).flat()) line.close()
+    for (const line of (await connectionsTo(fixture.server.url, WORKERS, 1)).flat()) line.close()
     await this.succeeds('verify', '--data', data)
-    await crew.close()
+    await fixture.close()
     await this.succeeds('verify', '--data', data)
     await this.writers.readAll(data)
   }
@@ -103,7 +103,7 @@ class OpeningsRun {
       join(data, 'config'),
     ]
     while (!this.isOver) {
-      const folder = this.chance.pick(folders)
+      const folder = this.random.pick(folders)
       try {
         const file = await openWhenUnwritten(folder, () => new LmdbFile(folder, { readOnly: true }))
         await file.close()
@@ -119,7 +119,7 @@ class OpeningsRun {
     const { data } = this.served
     const out = join(dirname(data), 'out')
     while (!this.isOver) {
-      const name = this.chance.pick(['verify', 'backup', 'export'])
+      const name = this.random.pick(['verify', 'backup', 'export'])
       await this.succeeds(name, '--data', data, ...(name === 'verify' ? [] : ['--out', out]))
       rmSync(out, { force: true })
       this.outcome.commands += 1
@@ -132,19 +132,19 @@ class OpeningsRun {
   }
 
   private async disturb(): Promise<void> {
-    const { pid } = this.served.crew.server
+    const { pid } = this.served.fixture.server
     while (!this.isOver) {
-      await Bun.sleep(this.chance.between(50, 500))
+      await Bun.sleep(this.random.between(50, 500))
       const workers = childrenOf(pid)
-      const victim = this.chance.pick(workers)
+      const victim = this.random.pick(workers)
       // A worker that crashes often is restarted later and later: the others write in the meantime.
-      if (workers.length === WORKERS && this.chance.odds(0.4)) {
+      if (workers.length === WORKERS && this.random.odds(0.4)) {
         send('SIGKILL', victim)
         this.outcome.killed += 1
         continue
       }
       send('SIGSTOP', victim)
-      await Bun.sleep(this.chance.between(1, STOP_MAX_MS))
+      await Bun.sleep(this.random.between(1, STOP_MAX_MS))
       send('SIGCONT', victim)
       this.outcome.stopped += 1
     }
@@ -171,12 +171,12 @@ export async function openBesideWriters(seconds: number, seed: number): Promise<
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, interrupted)
   try {
     const data = join(folder, 'data')
-    const crew = await startWorkers(data, WORKERS)
-    const line = await HttpConnection.to(crew.server.url)
-    const plain = await makeProject(crew, line, 'plain')
-    const composite = await makeProject(crew, line, 'composite', { db_connection: CONNECTION })
+    const fixture = await startWorkers(data, WORKERS)
+    const line = await HttpConnection.to(fixture.server.url)
+    const plain = await makeProject(fixture, line, 'plain')
+    const composite = await makeProject(fixture, line, 'composite', { db_connection: CONNECTION })
     line.close()
-    const run = new OpeningsRun({ crew, data, plain, composite }, seconds, new Random(seed))
+    const run = new OpeningsRun({ fixture, data, plain, composite }, seconds, new Random(seed))
     await run.all().catch((failure: unknown) => run.outcome.faults.push(String(failure)))
     return run.outcome
   } finally {

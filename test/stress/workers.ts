@@ -43,11 +43,11 @@ export interface WorkersTask {
 export async function askAcrossWorkers(task: WorkersTask): Promise<WorkersOutcome> {
   const folder = mkdtempSync(join(tmpdir(), 'verdigraph-workers-'))
   try {
-    const crew = await startWorkers(join(folder, 'data'), task.workers)
+    const fixture = await startWorkers(join(folder, 'data'), task.workers)
     try {
-      return await askCrew(crew, task)
+      return await checkWorkers(fixture, task)
     } finally {
-      await crew.close()
+      await fixture.close()
     }
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -55,15 +55,18 @@ export async function askAcrossWorkers(task: WorkersTask): Promise<WorkersOutcom
 }
 
 /** Of a served folder with workers. */
-export async function askCrew(crew: WorkerFixture, { workers, pairs, revokes, policies, seed }: WorkersTask) {
-  const lanes = await connectionsTo(crew.server.url, workers, LANES)
+export async function checkWorkers(fixture: WorkerFixture, { workers, pairs, revokes, policies, seed }: WorkersTask) {
+  const lanes = await connectionsTo(fixture.server.url, workers, LANES)
   const [first] = lanes[0] as HttpConnection[]
-  const project = await makeProject(crew, first as HttpConnection, `crew-${seed}`)
+  const project = await makeProject(fixture, first as HttpConnection, `crew-${seed}`)
   const create = async (body: object) =>
-    bodyOf(await (first as HttpConnection).request('POST', '/configs/v1/authorization-policies', crew.admin, body), 201)
+    bodyOf(
+      await (first as HttpConnection).request('POST', '/configs/v1/authorization-policies', fixture.admin, body),
+      201,
+    )
   await create(policyBody(project, 'wrote', 'MATCH (subject:Person)-[:WROTE]->(resource:Page)'))
   await create(policyBody(project, 'open', "MATCH (subject:Person), (resource:Page) WHERE resource.state = 'open'"))
-  const chance = new Random(seed)
+  const random = new Random(seed)
   const outcome: WorkersOutcome = {
     pairs: 0,
     revokes: 0,
@@ -78,8 +81,8 @@ export async function askCrew(crew: WorkerFixture, { workers, pairs, revokes, po
   }
   /** Connections to two different workers. */
   const two = (lane: number): [HttpConnection, HttpConnection] => {
-    const writer = chance.between(0, workers - 1)
-    const reader = (writer + chance.between(1, workers - 1)) % workers
+    const writer = random.between(0, workers - 1)
+    const reader = (writer + random.between(1, workers - 1)) % workers
     return [
       (lanes[writer] as HttpConnection[])[lane] as HttpConnection,
       (lanes[reader] as HttpConnection[])[lane] as HttpConnection,
@@ -112,7 +115,7 @@ export async function askCrew(crew: WorkerFixture, { workers, pairs, revokes, po
     const isOpen = !(states.get(lane) ?? false)
     states.set(lane, isOpen)
     // Every hundredth write adds a name that is new to all processes.
-    const news = chance.odds(0.01) ? [{ type: `news_${chance.between(0, 999_999_999)}`, value: 1 }] : []
+    const news = random.odds(0.01) ? [{ type: `news_${random.between(0, 999_999_999)}`, value: 1 }] : []
     const properties = [{ type: 'state', value: isOpen ? 'open' : 'shut' }, ...news]
     await captured(writer, project, 'nodes', {
       nodes: [{ type: 'Page', external_id: `page-${lane}`, properties }],
@@ -138,15 +141,15 @@ export async function askCrew(crew: WorkerFixture, { workers, pairs, revokes, po
 
   outcome.seconds.policies = await everyLane(policies, async (lane) => {
     const [maker, witness] = two(lane)
-    const name = `p${lane}-${outcome.policies}-${chance.between(0, 999_999_999)}`
+    const name = `p${lane}-${outcome.policies}-${random.between(0, 999_999_999)}`
     const path = '/configs/v1/authorization-policies'
     const body = policyBody(project, name, 'MATCH (subject:Person), (resource:Page)')
-    const { id } = bodyOf(await maker.request('POST', path, crew.admin, body), 201)
+    const { id } = bodyOf(await maker.request('POST', path, fixture.admin, body), 201)
     compare(true, await mayPerson(witness, project, `person-${lane}`, name, `page-${lane}`))
     const [remover, asked] = two(lane)
-    const ended = chance.odds(0.5)
-      ? await remover.request('PUT', `${path}/${id}`, crew.admin, { policy: body.policy, status: 'INACTIVE' })
-      : await remover.request('DELETE', `${path}/${id}`, crew.admin)
+    const ended = random.odds(0.5)
+      ? await remover.request('PUT', `${path}/${id}`, fixture.admin, { policy: body.policy, status: 'INACTIVE' })
+      : await remover.request('DELETE', `${path}/${id}`, fixture.admin)
     bodyOf(ended, 200)
     compare(false, await mayPerson(asked, project, `person-${lane}`, name, `page-${lane}`))
     outcome.policies += 1

@@ -42,9 +42,9 @@ export async function fuzzHttp(seed: number, requests: number, onRound?: (asked:
     const description = buildOpenApiDocument(app.routes, '3.1.1', 'fuzz')
     const maker = new RequestMaker(description, known, callers)
     const run = new FuzzRun(url, new DescribedResponses(description), known)
-    const chance = new Random(seed)
+    const random = new Random(seed)
     for (let asked = 0; run.asked < requests && run.findings.length < FINDINGS_MAX; asked += AT_ONCE) {
-      const made = Array.from({ length: AT_ONCE }, () => maker.make(chance)).filter((one) => one !== null)
+      const made = Array.from({ length: AT_ONCE }, () => maker.make(random)).filter((one) => one !== null)
       await Promise.all(made.map((request) => run.ask(request)))
       onRound?.(asked)
     }

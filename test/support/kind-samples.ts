@@ -16,13 +16,13 @@ export interface SampleContext {
 
 export interface Sample {
   /** Without `name`, which the conformance test adds if the kind has names. */
-  body(world: SampleContext): DocumentFields
+  body(context: SampleContext): DocumentFields
   /** The members read back in addition to the envelope. */
-  reads(world: SampleContext): DocumentFields
+  reads(context: SampleContext): DocumentFields
   /** Bodies of an update that change something, and the members that then read back. */
   readonly change?: { readonly body: DocumentFields; readonly reads: DocumentFields }
   /** Members that an update must always contain. */
-  always?(world: SampleContext): DocumentFields
+  always?(context: SampleContext): DocumentFields
   /** The patch of the body, and the complete list of issues. A member that is undefined is removed. */
   readonly refused: readonly (readonly [patch: DocumentFields, issues: readonly string[]])[]
   /** Texts that no response after the create may contain. */

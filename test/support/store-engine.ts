@@ -15,7 +15,7 @@ import { systemClock } from '../../src/kernel/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/graph/environment.ts'
 import type { ReferenceGraph } from '../oracle/cypher/values.ts'
 import { policiesFor, type ScenarioEngine, type ScenarioQuestion } from '../scenarios/engines.ts'
-import type { Scenario, WorldPolicy } from '../scenarios/read-scenario.ts'
+import type { Scenario, ScenarioPolicy } from '../scenarios/read-scenario.ts'
 import { engineParameters, writeGraph } from './convert-graph.ts'
 
 export type Rules = 'on' | 'off'
@@ -108,17 +108,17 @@ function checkAndWhy(condition: PolicyCondition, asking: QueryContext, subjectId
 export const storeEngine = (rules: Rules): ScenarioEngine => ({
   name: `the engine with rules ${rules}`,
   refuses: true,
-  open: async (world: Scenario) => {
+  open: async (scenario: Scenario) => {
     const conditions = new Map(
-      world.policies.map((policy) => {
+      scenario.policies.map((policy) => {
         const condition = compiled(policy, rules)
-        if (typeof condition === 'string') throw new Error(`${world.name}, ${policy.cypher}: ${condition}`)
+        if (typeof condition === 'string') throw new Error(`${scenario.name}, ${policy.cypher}: ${condition}`)
         return [policy, condition]
       }),
     )
-    const { environment, close } = await storeGraph(world.graph)
+    const { environment, close } = await storeGraph(scenario.graph)
     const asked = <T>(
-      policy: WorldPolicy,
+      policy: ScenarioPolicy,
       question: ScenarioQuestion,
       each: (condition: PolicyCondition, asking: QueryContext) => T,
       faulted: T,
@@ -130,13 +130,13 @@ export const storeEngine = (rules: Rules): ScenarioEngine => ({
       question: ScenarioQuestion,
       each: (condition: PolicyCondition, asking: QueryContext) => string[],
     ): string[] => {
-      const found = policiesFor(world, question).flatMap((policy) => asked(policy, question, each, []))
+      const found = policiesFor(scenario, question).flatMap((policy) => asked(policy, question, each, []))
       return [...new Set(found)]
     }
     return {
       carries: () => true,
       evaluate: async (question, subjectId, resourceId) =>
-        policiesFor(world, question).some((policy) =>
+        policiesFor(scenario, question).some((policy) =>
           asked(policy, question, (condition, asking) => checkAndWhy(condition, asking, subjectId, resourceId), false),
         ),
       resources: async (question, subjectId) =>

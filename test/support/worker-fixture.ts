@@ -45,17 +45,17 @@ export function bodyOf(reply: HttpReply, status: number): Record<string, string>
  * of the project.
  */
 export async function makeProject(
-  crew: WorkerFixture,
+  fixture: WorkerFixture,
   line: HttpConnection,
   name: string,
   members: object = {},
 ): Promise<WorkerProject> {
   const create = async (kind: string, body: object) =>
-    bodyOf(await line.request('POST', `/configs/v1/${kind}`, crew.admin, body), 201)
-  const { organization: organization_id } = crew
+    bodyOf(await line.request('POST', `/configs/v1/${kind}`, fixture.admin, body), 201)
+  const { organization: organization_id } = fixture
   const id = (await create('projects', { organization_id, name, region: 'local', ...members })).id as string
   for (;;) {
-    const read = bodyOf(await line.request('GET', `/configs/v1/projects/${id}`, crew.admin), 200)
+    const read = bodyOf(await line.request('GET', `/configs/v1/projects/${id}`, fixture.admin), 200)
     if (read.ikg_status === 'ACTIVE') break
     if (read.ikg_status === 'FAILED') throw new Error('the project was not provisioned')
   }

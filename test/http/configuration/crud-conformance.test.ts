@@ -13,7 +13,7 @@ const kinds = forNames.app.config.kinds
 await forNames.stop()
 
 let service: TestService
-let world: SampleContext
+let context: SampleContext
 let viewerToken: string
 
 beforeAll(async () => {
@@ -22,7 +22,7 @@ beforeAll(async () => {
   const account = await made('service-accounts', { organization_id: organization, name: 'viewer', role: 'all_viewer' })
   const credential = await call('POST', 'service-account-credentials', { service_account_id: account })
   viewerToken = (credential.body.service_account_config as { token: string }).token
-  world = {
+  context = {
     organization,
     account,
     project: service.projectId,
@@ -84,7 +84,7 @@ let names = 0
 const freshName = () => `sample-${++names}`
 const isNamed = (kind: ConfigKind) => Object.hasOwn(kind.createSchema.shape, 'name')
 const scopeOf = (kind: ConfigKind) =>
-  kind.inOrganization === true ? `organization_id=${world.organization}` : `project_id=${world.project}`
+  kind.inOrganization === true ? `organization_id=${context.organization}` : `project_id=${context.project}`
 
 interface CreatedDocument {
   readonly id: string
@@ -96,7 +96,7 @@ interface CreatedDocument {
 /** One document of the kind, deleted after the test. */
 async function withOne(kind: ConfigKind, sample: Sample, use: (one: CreatedDocument) => Promise<void>): Promise<void> {
   const name = freshName()
-  const body = { ...(isNamed(kind) && { name }), ...sample.body(world) }
+  const body = { ...(isNamed(kind) && { name }), ...sample.body(context) }
   const created = await call('POST', kind.path, body)
   expect([created.status, created.text]).toEqual([201, expect.any(String)])
   const id = created.body.id as string
@@ -115,7 +115,7 @@ async function provisioned(id: string): Promise<void> {
 
 /** Undefined members are removed before serialisation. */
 function patched(kind: ConfigKind, sample: Sample, patch: DocumentFields): DocumentFields {
-  return { ...(isNamed(kind) && { name: freshName() }), ...sample.body(world), ...patch }
+  return { ...(isNamed(kind) && { name: freshName() }), ...sample.body(context), ...patch }
 }
 
 test('every kind has a sample', () => {
@@ -125,7 +125,7 @@ test('every kind has a sample', () => {
 test('organizations: the current one can be read, and no other operation exists', async () => {
   const read = await call('GET', 'organizations/current')
   expect([read.status, read.headers.get('etag')]).toEqual([200, null])
-  expect(read.body).toMatchObject({ id: world.organization, name: 'organization', display_name: 'organization' })
+  expect(read.body).toMatchObject({ id: context.organization, name: 'organization', display_name: 'organization' })
   expect((await service.configure('PUT', 'organizations/current', {})).status).toBe(405)
   expect((await service.configure('GET', 'organizations')).status).toBe(404)
 })
@@ -135,7 +135,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
   (_, kind) => {
     const sample = samples[kind.path] as Sample
     const { operations } = kind
-    const always = () => sample.always?.(world) ?? {}
+    const always = () => sample.always?.(context) ?? {}
 
     test('create: 201, authorship and ETag', async () => {
       await withOne(kind, sample, async ({ id, created }) => {
@@ -155,7 +155,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
         expect(read.headers.get('etag')).toBe(created.headers.get('etag'))
         expect(read.body).toMatchObject({
           id,
-          ...sample.reads(world),
+          ...sample.reads(context),
           ...(isNamed(kind) && { name, display_name: name }),
         })
         for (const secret of sample.secrets ?? []) expect(read.text).not.toContain(secret)
@@ -279,10 +279,10 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
     if (isNamed(kind))
       test('create: refuses a name that is used, and an invalid one', async () => {
         await withOne(kind, sample, async ({ name }) => {
-          const twin = await call('POST', kind.path, { ...sample.body(world), name })
+          const twin = await call('POST', kind.path, { ...sample.body(context), name })
           expect([twin.status, twin.body]).toEqual([409, { message: expect.stringContaining(`\`${name}\``) }])
           for (const bad of ['Upper', '1st', 'a', 'a_b', 'end-', 'x'.repeat(64)]) {
-            const refused = await call('POST', kind.path, { ...sample.body(world), name: bad })
+            const refused = await call('POST', kind.path, { ...sample.body(context), name: bad })
             expect([refused.status, refused.body.errors]).toEqual([422, [expect.stringMatching(/^name: expected /)]])
           }
         })
@@ -291,7 +291,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
     if (kind.onePerProject === true)
       test('create: refuses a second one in the project', async () => {
         await withOne(kind, sample, async ({ name }) => {
-          const second = await call('POST', kind.path, { ...sample.body(world), name: freshName() })
+          const second = await call('POST', kind.path, { ...sample.body(context), name: freshName() })
           const message = expect.stringMatching(
             new RegExp(`^the project has an? ${kind.label} already, named \`${name}\`$`),
           )
@@ -310,7 +310,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
               ['id', 'create_time', 'created_by', 'update_time', 'updated_by'],
             ])
             await call('PUT', path, { ...always(), display_name: null })
-            expect((await call('GET', path)).body).toMatchObject({ ...sample.reads(world), ...texts })
+            expect((await call('GET', path)).body).toMatchObject({ ...sample.reads(context), ...texts })
             await call('PUT', path, { ...always(), display_name: '', description: '' })
             expect((await call('GET', path)).body).toMatchObject({ display_name: name, description: '' })
           })
@@ -347,7 +347,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
           await withOne(kind, sample, async ({ path }) => {
             const before = await call('GET', path)
             const members = Object.keys(kind.updateSchema?.shape ?? {})
-            const same = Object.entries(sample.body(world)).filter(([member]) => members.includes(member))
+            const same = Object.entries(sample.body(context)).filter(([member]) => members.includes(member))
             const again = await call('PUT', path, Object.fromEntries(same))
             expect([again.status, again.headers.get('etag')]).toEqual([200, before.headers.get('etag')])
             expect((await call('GET', path)).body).toEqual(before.body)

@@ -23,7 +23,7 @@ interface WriteSetup {
 
 type Records = { nodes?: Record<string, unknown>; relationships?: Record<string, unknown> }[]
 
-async function world(): Promise<WriteSetup> {
+async function writeSetup(): Promise<WriteSetup> {
   const tag = `w${++count}`
   const id = (name: string): string => `${tag}-${name}`
   const node = (type: string, name: string, more: object = {}) => ({ type, external_id: id(name), ...more })
@@ -56,7 +56,7 @@ async function world(): Promise<WriteSetup> {
     id,
     query: (policy, query) => house.addQuery(`${tag}-${++queries}`, policy, query),
     run: (id, params = {}, more = {}) =>
-      house.execute(id, { input_params: { world: `${tag}-`, ...params }, ...more }, ann),
+      house.execute(id, { input_params: { writeSetup: `${tag}-`, ...params }, ...more }, ann),
   }
 }
 
@@ -102,8 +102,8 @@ async function carsOf({ query, run }: WriteSetup): Promise<Record<string, unknow
 
 describe('a query that writes', () => {
   it('updates the nodes of a variable in every row, visible in the records of the call', async () => {
-    const here = await world()
-    const id = await here.query(mine, {
+    const graph = await writeSetup()
+    const id = await graph.query(mine, {
       nodes: ['car.external_id', 'car.property.price'],
       upsert_nodes: [
         {
@@ -115,21 +115,21 @@ describe('a query that writes', () => {
         },
       ],
     })
-    const { status, body } = await here.run(id, { price: 99 })
+    const { status, body } = await graph.run(id, { price: 99 })
     expect(status).toBe(200)
     expect(recordsOf(body).map(({ nodes }) => [nodes?.['car.external_id'], nodes?.['car.property.price']])).toEqual([
-      [here.id('a'), 99],
-      [here.id('b'), 99],
+      [graph.id('a'), 99],
+      [graph.id('b'), 99],
     ])
-    expect(await carsOf(here)).toEqual({
-      [here.id('a')]: { price: 99, plate: 'A', seen: true },
-      [here.id('b')]: { price: 99, seen: true },
+    expect(await carsOf(graph)).toEqual({
+      [graph.id('a')]: { price: 99, plate: 'A', seen: true },
+      [graph.id('b')]: { price: 99, seen: true },
     })
   })
 
   it('creates nodes and relationships, which are read by their names in the same call', async () => {
-    const here = await world()
-    const id = await here.query(mine, {
+    const graph = await writeSetup()
+    const id = await graph.query(mine, {
       nodes: ['note.external_id', 'note.property.*', 'note', 'car.external_id'],
       relationships: ['about', 'about.weight', 'r.since'],
       filter: onlyCar,
@@ -152,12 +152,12 @@ describe('a query that writes', () => {
         { name: 'r', properties: [{ type: 'since', value: 2026 }] },
       ],
     })
-    const params = { car: here.id('a'), note: { id: here.id('n'), kind: 'Urgent', text: 'clean it' } }
-    const { status, body } = await here.run(id, params)
+    const params = { car: graph.id('a'), note: { id: graph.id('n'), kind: 'Urgent', text: 'clean it' } }
+    const { status, body } = await graph.run(id, params)
     expect([status, body.errors]).toEqual([200, undefined])
     const [record] = recordsOf(body)
     expect(record?.nodes).toMatchObject({
-      'note.external_id': here.id('n'),
+      'note.external_id': graph.id('n'),
       'note.property.*': [
         { type: 'text', value: 'clean it' },
         { type: 'by', value: 'ann@example.org' },
@@ -165,7 +165,7 @@ describe('a query that writes', () => {
         { type: 'size', value: 2.5 },
       ],
       note: { Labels: expect.arrayContaining(['Note', 'Memo', 'Urgent']), Props: { type: 'Note', text: 'clean it' } },
-      'car.external_id': here.id('a'),
+      'car.external_id': graph.id('a'),
     })
     expect(record?.relationships).toMatchObject({
       about: { Type: 'ABOUT', Props: { weight: 3 } },
@@ -173,16 +173,16 @@ describe('a query that writes', () => {
       'r.since': 2026,
     })
     // The values read within the call are those stored after it.
-    const later = await here.query(reads('MATCH (subject:Person)-[:OWNS]->(car:Car)<-[about:ABOUT]-(note:Note)'), {
+    const later = await graph.query(reads('MATCH (subject:Person)-[:OWNS]->(car:Car)<-[about:ABOUT]-(note:Note)'), {
       nodes: ['note'],
       filter: onlyCar,
     })
-    const [again] = recordsOf((await here.run(later, params)).body)
+    const [again] = recordsOf((await graph.run(later, params)).body)
     expect(again?.nodes?.note).toEqual(record?.nodes?.note)
   })
 
   it('writes property metadata from arrays of entries, and replaces it with the value', async () => {
-    const here = await world()
+    const graph = await writeSetup()
     const policy = {
       ...mine,
       allowed_reads: {
@@ -196,7 +196,7 @@ describe('a query that writes', () => {
       filter: onlyCar,
       upsert_nodes: [{ name: 'car', properties: [{ type: 'price', value: 1, metadata }] }],
     })
-    const id = await here.query(
+    const id = await graph.query(
       policy,
       entries([
         { type: 'source', value: '$source' },
@@ -206,8 +206,8 @@ describe('a query that writes', () => {
         { type: 'custom_metadata', value: '$custom' },
       ]),
     )
-    const params = { car: here.id('a'), source: 'audit', custom: { more: { deep: [1.5, 2] } } }
-    const { body, text } = await here.run(id, params)
+    const params = { car: graph.id('a'), source: 'audit', custom: { more: { deep: [1.5, 2] } } }
+    const { body, text } = await graph.run(id, params)
     expect(text).toContain('{"deep":[1.5,2]}')
     expect(Object.values(recordsOf(body)[0]?.nodes ?? {})).toEqual([
       'audit',
@@ -216,19 +216,19 @@ describe('a query that writes', () => {
       'ann',
       { deep: [1.5, 2] },
     ])
-    const wrong = await here.run(id, { ...params, source: 7 })
+    const wrong = await graph.run(id, { ...params, source: 7 })
     expect([wrong.status, wrong.body.errors]).toEqual([
       422,
       ["missing or wrong input params, 'source': expected a string"],
     ])
-    const bare = await here.query(policy, entries([]))
-    expect(Object.values(recordsOf((await here.run(bare, params)).body)[0]?.nodes ?? {})).toEqual(Array(5).fill(null))
+    const bare = await graph.query(policy, entries([]))
+    expect(Object.values(recordsOf((await graph.run(bare, params)).body)[0]?.nodes ?? {})).toEqual(Array(5).fill(null))
   })
 
   it('merges by type and external id: a named element may already exist', async () => {
-    const here = await world()
+    const graph = await writeSetup()
     const query = (properties: object[], nodes: string[]) =>
-      here.query(mine, {
+      graph.query(mine, {
         nodes,
         filter: onlyCar,
         upsert_nodes: [{ name: 'note', type: 'Note', external_id: '$id', properties }],
@@ -241,10 +241,10 @@ describe('a query that writes', () => {
       ['note.property.text'],
     )
     const second = await query([{ type: 'text', value: 'second' }], ['note.property.*'])
-    const params = { car: here.id('a'), id: here.id('n') }
-    await here.run(first, params)
-    await here.run(first, params)
-    const { body } = await here.run(second, params)
+    const params = { car: graph.id('a'), id: graph.id('n') }
+    await graph.run(first, params)
+    await graph.run(first, params)
+    const { body } = await graph.run(second, params)
     expect(recordsOf(body)[0]?.nodes).toEqual({
       'note.property.*': [
         { type: 'text', value: 'second' },
@@ -254,10 +254,10 @@ describe('a query that writes', () => {
   })
 
   it('returns nothing of an existing node beyond what it wrote and the policy allows to be read', async () => {
-    const here = await world()
+    const graph = await writeSetup()
     const policy = { ...mine, allowed_reads: { nodes: ['car.external_id', 'note.property.open'] } }
     const reading = (nodes: string[]) =>
-      here.query(policy, {
+      graph.query(policy, {
         nodes,
         filter: onlyCar,
         upsert_nodes: [{ name: 'note', type: 'Note', external_id: '$id', properties: [{ type: 'text', value: 'x' }] }],
@@ -266,7 +266,7 @@ describe('a query that writes', () => {
       nodes: [
         {
           type: 'Note',
-          external_id: here.id('secret'),
+          external_id: graph.id('secret'),
           properties: [
             { type: 'pin', value: 1234 },
             { type: 'open', value: 'yes' },
@@ -276,79 +276,79 @@ describe('a query that writes', () => {
     })
     for (const path of ['note', 'note.*', 'note.property.*', 'note.property.pin', 'note.create_time']) {
       const id = await reading([path])
-      const met = await here.run(id, { car: here.id('a'), id: here.id('secret') })
+      const met = await graph.run(id, { car: graph.id('a'), id: graph.id('secret') })
       expect([path, met.status, met.text.includes('1234')]).toEqual([path, 403, false])
-      const made = await here.run(id, { car: here.id('a'), id: here.id(`new-${path.replaceAll('*', 'all')}`) })
+      const made = await graph.run(id, { car: graph.id('a'), id: graph.id(`new-${path.replaceAll('*', 'all')}`) })
       expect([path, made.status]).toEqual([path, 200])
     }
     const id = await reading(['note.external_id', 'note.property.text', 'note.property.open'])
-    const { body } = await here.run(id, { car: here.id('a'), id: here.id('secret') })
+    const { body } = await graph.run(id, { car: graph.id('a'), id: graph.id('secret') })
     expect(recordsOf(body)[0]?.nodes).toEqual({
-      'note.external_id': here.id('secret'),
+      'note.external_id': graph.id('secret'),
       'note.property.text': 'x',
       'note.property.open': 'yes',
     })
   })
 
   it('deletes properties, relationships and nodes, and returns a record for each row', async () => {
-    const here = await world()
-    const only = (more: object) => here.query(mine, { filter: onlyCar, ...more })
-    const car = here.id('a')
-    const named = await here.run(await only({ delete_nodes: ['car.property.price'] }), { car })
+    const graph = await writeSetup()
+    const only = (more: object) => graph.query(mine, { filter: onlyCar, ...more })
+    const car = graph.id('a')
+    const named = await graph.run(await only({ delete_nodes: ['car.property.price'] }), { car })
     expect(named.body).toEqual({ data: [{ nodes: {} }] })
-    expect((await carsOf(here))[car]).toEqual({ plate: 'A' })
-    const all = await here.run(await only({ delete_nodes: ['car.*'], nodes: ['car.property.*'] }), { car })
+    expect((await carsOf(graph))[car]).toEqual({ plate: 'A' })
+    const all = await graph.run(await only({ delete_nodes: ['car.*'], nodes: ['car.property.*'] }), { car })
     expect(all.body).toEqual({ data: [{ nodes: { 'car.property.*': [] } }] })
-    const since = await here.run(await only({ delete_relationships: ['r.since'], relationships: ['r.since'] }), { car })
+    const since = await graph.run(await only({ delete_relationships: ['r.since'], relationships: ['r.since'] }), { car })
     expect(since.body).toEqual({ data: [{ relationships: { 'r.since': null } }] })
-    const gone = await here.run(await only({ delete_nodes: ['car'], nodes: ['car', 'place'], relationships: ['r'] }), {
+    const gone = await graph.run(await only({ delete_nodes: ['car'], nodes: ['car', 'place'], relationships: ['r'] }), {
       car,
     })
     expect(gone.status).toBe(200)
     expect(recordsOf(gone.body)).toEqual([
       { nodes: { car: null, place: expect.objectContaining({ Labels: ['Place'] }) }, relationships: { r: null } },
     ])
-    expect(Object.keys(await carsOf(here))).toEqual([here.id('b')])
-    const none = await here.run(await only({ delete_nodes: ['car'] }), { car })
+    expect(Object.keys(await carsOf(graph))).toEqual([graph.id('b')])
+    const none = await graph.run(await only({ delete_nodes: ['car'] }), { car })
     expect([none.status, none.body]).toEqual([200, { data: [] }])
-    await here.run(await only({ delete_relationships: ['r'] }), { car: here.id('b') })
-    expect(await carsOf(here)).toEqual({})
+    await graph.run(await only({ delete_relationships: ['r'] }), { car: graph.id('b') })
+    expect(await carsOf(graph)).toEqual({})
   })
 
   it('ignores what an optional match did not find, and deletes it without an error', async () => {
-    const here = await world()
-    const id = await here.query(mine, {
+    const graph = await writeSetup()
+    const id = await graph.query(mine, {
       nodes: ['car.external_id', 'place'],
       upsert_nodes: [{ name: 'place', properties: [{ type: 'used', value: true }] }],
       delete_relationships: ['p'],
     })
-    const { body } = await here.run(id)
+    const { body } = await graph.run(id)
     expect(recordsOf(body).map(({ nodes }) => nodes?.place)).toEqual([
       expect.objectContaining({ Props: expect.objectContaining({ used: true }) }),
       null,
     ])
-    const again = await here.run(id)
+    const again = await graph.run(id)
     expect(recordsOf(again.body).map(({ nodes }) => nodes?.place)).toEqual([null, null])
   })
 
   it('writes nothing if the pattern matches no row, and returns 200 without data', async () => {
-    const here = await world()
-    const id = await here.query(mine, {
+    const graph = await writeSetup()
+    const id = await graph.query(mine, {
       filter: onlyCar,
-      upsert_nodes: [{ name: 'note', type: 'Note', external_id: here.id('never') }],
+      upsert_nodes: [{ name: 'note', type: 'Note', external_id: graph.id('never') }],
     })
-    const { status, body } = await here.run(id, { car: 'none' })
+    const { status, body } = await graph.run(id, { car: 'none' })
     expect([status, body]).toEqual([200, { data: [] }])
-    const found = await here.query(reads('MATCH (subject:Person), (note:Note {external_id: $id})'), {
+    const found = await graph.query(reads('MATCH (subject:Person), (note:Note {external_id: $id})'), {
       nodes: ['note.external_id'],
     })
-    expect((await here.run(found, { id: here.id('never') })).body).toEqual({ data: [] })
+    expect((await graph.run(found, { id: graph.id('never') })).body).toEqual({ data: [] })
   })
 
   it('runs for an application without a token, with its own id', async () => {
-    const here = await world()
+    const graph = await writeSetup()
     const { applicationId } = house.service
-    const id = await here.query(
+    const id = await graph.query(
       {
         subject: { type: '_Application' },
         condition: { cypher: 'MATCH (subject:_Application {external_id: $_appId})' },
@@ -364,7 +364,7 @@ describe('a query that writes', () => {
         nodes: ['run.property.by'],
         relationships: ['did'],
         upsert_nodes: [
-          { name: 'run', type: 'Run', external_id: here.id('run'), properties: [{ type: 'by', value: '$_appId' }] },
+          { name: 'run', type: 'Run', external_id: graph.id('run'), properties: [{ type: 'by', value: '$_appId' }] },
         ],
         upsert_relationships: [{ name: 'did', source: 'subject', target: 'run', type: 'DID' }],
       },
@@ -377,35 +377,35 @@ describe('a query that writes', () => {
 })
 
 describe('a call is refused, and nothing of it is written', () => {
-  const untouched = async (here: WriteSetup, id: string, params: object, more: object = {}) => {
-    const before = await carsOf(here)
-    const { status, body } = await here.run(id, params, more)
-    expect(await carsOf(here)).toEqual(before)
+  const untouched = async (graph: WriteSetup, id: string, params: object, more: object = {}) => {
+    const before = await carsOf(graph)
+    const { status, body } = await graph.run(id, params, more)
+    expect(await carsOf(graph)).toEqual(before)
     return [status, body.errors ?? body.message]
   }
   const marked = { name: 'car', properties: [{ type: 'marked', value: true }] }
 
   it('if the labels of a row’s nodes do not match the policy (403)', async () => {
-    const here = await world()
+    const graph = await writeSetup()
     // Car a is a Vehicle, car b is not: the row of b is refused, although that of a is allowed.
-    const id = await here.query(mine, {
-      upsert_nodes: [marked, { name: 'note', type: 'Note', external_id: here.id('n') }],
+    const id = await graph.query(mine, {
+      upsert_nodes: [marked, { name: 'note', type: 'Note', external_id: graph.id('n') }],
       upsert_relationships: [{ name: 'about', source: 'note', target: 'car', type: 'ABOUT' }],
     })
-    expect(await untouched(here, id, {})).toEqual([
+    expect(await untouched(graph, id, {})).toEqual([
       403,
       'query.upsert_relationships[0]: the policy does not allow a `ABOUT` between `note` and `car` in every row',
     ])
-    const backwards = await here.query(mine, {
+    const backwards = await graph.query(mine, {
       filter: onlyCar,
-      upsert_nodes: [marked, { name: 'note', type: 'Note', external_id: here.id('n') }],
+      upsert_nodes: [marked, { name: 'note', type: 'Note', external_id: graph.id('n') }],
       upsert_relationships: [{ name: 'about', source: 'car', target: 'note', type: 'ABOUT' }],
     })
-    expect((await untouched(here, backwards, { car: here.id('a') }))[0]).toBe(403)
+    expect((await untouched(graph, backwards, { car: graph.id('a') }))[0]).toBe(403)
   })
 
   it('if a row has no node for the end of a relationship', async () => {
-    const here = await world()
+    const graph = await writeSetup()
     const policy = {
       ...mine,
       allowed_upserts: {
@@ -413,45 +413,45 @@ describe('a call is refused, and nothing of it is written', () => {
         relationships: { relationship_types: [{ type: 'AT', source_node_label: 'Car', target_node_label: 'Place' }] },
       },
     }
-    const id = await here.query(policy, {
+    const id = await graph.query(policy, {
       upsert_nodes: [marked],
       upsert_relationships: [{ name: 'at', source: 'car', target: 'place', type: 'AT' }],
     })
-    expect(await untouched(here, id, {})).toEqual([
+    expect(await untouched(graph, id, {})).toEqual([
       422,
       ['query.upsert_relationships[0].target: `place` is not a node in one of the rows'],
     ])
   })
 
   it('if a value is missing, or cannot be stored in a property', async () => {
-    const here = await world()
+    const graph = await writeSetup()
     const value = (value: string) =>
-      here.query(mine, { upsert_nodes: [{ name: 'car', properties: [{ type: 'price', value }] }] })
+      graph.query(mine, { upsert_nodes: [{ name: 'car', properties: [{ type: 'price', value }] }] })
     const byParameter = await value('$price')
     const expected = 'expected a string, a finite number, a boolean or an array of one of these'
-    expect(await untouched(here, byParameter, {})).toEqual([422, ["missing or wrong input params, 'price'"]])
+    expect(await untouched(graph, byParameter, {})).toEqual([422, ["missing or wrong input params, 'price'"]])
     for (const price of [null, { a: 1 }, [1, 'x'], [[1]], [null]]) {
       const refused = [422, [`missing or wrong input params, 'price': ${expected}`]]
-      expect(await untouched(here, byParameter, { price })).toEqual(refused)
+      expect(await untouched(graph, byParameter, { price })).toEqual(refused)
     }
-    expect(await untouched(here, await value('$price.of.it'), { price: { of: 1 } })).toEqual([
+    expect(await untouched(graph, await value('$price.of.it'), { price: { of: 1 } })).toEqual([
       422,
       [`missing or wrong input params, 'price.of.it': ${expected}`],
     ])
-    expect(await untouched(here, await value('$token.nickname'), {})).toEqual([
+    expect(await untouched(graph, await value('$token.nickname'), {})).toEqual([
       422,
       [`query.upsert_nodes[0].properties[0].value: \`$token.nickname\`: ${expected}`],
     ])
-    expect((await untouched(here, await value('$_appId'), {}))[0]).toBe(422)
+    expect((await untouched(graph, await value('$_appId'), {}))[0]).toBe(422)
   })
 
   it('if an external id or a label is invalid', async () => {
-    const here = await world()
-    const id = await here.query(mine, {
+    const graph = await writeSetup()
+    const id = await graph.query(mine, {
       filter: onlyCar,
       upsert_nodes: [marked, { name: 'note', type: 'Note', external_id: '$id', labels: ['$label'] }],
     })
-    const good = { car: here.id('a'), id: here.id('x'), label: 'Fine' }
+    const good = { car: graph.id('a'), id: graph.id('x'), label: 'Fine' }
     for (const wrong of [
       { id: '' },
       { id: 7 },
@@ -459,37 +459,37 @@ describe('a call is refused, and nothing of it is written', () => {
       { label: '_AppAgent' },
       { label: 'no label' },
     ]) {
-      const [status, errors] = await untouched(here, id, { ...good, ...wrong })
+      const [status, errors] = await untouched(graph, id, { ...good, ...wrong })
       expect([wrong, status, errors]).toEqual([
         wrong,
         422,
         [expect.stringContaining(`missing or wrong input params, '${Object.keys(wrong)[0]}'`)],
       ])
     }
-    expect((await here.run(id, good)).status).toBe(200)
+    expect((await graph.run(id, good)).status).toBe(200)
   })
 
   it('if more rows match than the page holds, or another page is requested', async () => {
-    const here = await world()
-    const id = await here.query(mine, { upsert_nodes: [marked] })
-    expect(await untouched(here, id, {}, { page_size: 1 })).toEqual([
+    const graph = await writeSetup()
+    const id = await graph.query(mine, { upsert_nodes: [marked] })
+    expect(await untouched(graph, id, {}, { page_size: 1 })).toEqual([
       422,
       ['page_size: the query writes and matches more than 1 rows; nothing was written'],
     ])
-    expect(await untouched(here, id, {}, { page_token: 2, page_size: 2 })).toEqual([
+    expect(await untouched(graph, id, {}, { page_token: 2, page_size: 2 })).toEqual([
       422,
       ['page_token: a query that writes has one page'],
     ])
-    expect((await here.run(id, {}, { page_token: 1, page_size: 2 })).status).toBe(200)
+    expect((await graph.run(id, {}, { page_token: 1, page_size: 2 })).status).toBe(200)
   })
 
   it('if a variable is bound to a node or a relationship of the service', async () => {
-    const here = await world()
+    const graph = await writeSetup()
     await house.capture('relationships', {
       relationships: [
         {
           source: { type: '_Application', external_id: house.service.applicationId },
-          target: { type: 'Car', external_id: here.id('b') },
+          target: { type: 'Car', external_id: graph.id('b') },
           type: 'HOLDS',
         },
       ],
@@ -503,16 +503,16 @@ describe('a call is refused, and nothing of it is written', () => {
       allowed_deletes: { nodes: ['any', 'any.*'], relationships: ['h'] },
     }
     const held = { filter: { operator: '=', attribute: 'any.type', value: '_Application' } }
-    const upsert = await here.query(policy, { ...held, upsert_nodes: [marked, { ...marked, name: 'any' }] })
-    expect(await untouched(here, upsert, {})).toEqual([
+    const upsert = await graph.query(policy, { ...held, upsert_nodes: [marked, { ...marked, name: 'any' }] })
+    expect(await untouched(graph, upsert, {})).toEqual([
       403,
       'query.upsert_nodes[1]: `any` is a node of the service in one of the rows',
     ])
     for (const path of ['any', 'any.*']) {
-      const id = await here.query(policy, { ...held, upsert_nodes: [marked], delete_nodes: [path] })
-      expect((await untouched(here, id, {}))[0]).toBe(403)
+      const id = await graph.query(policy, { ...held, upsert_nodes: [marked], delete_nodes: [path] })
+      expect((await untouched(graph, id, {}))[0]).toBe(403)
     }
-    const agents = await here.query(
+    const agents = await graph.query(
       {
         subject: { type: '_Application' },
         condition: { cypher: 'MATCH (subject:_Application)-[of]-(agent:_AppAgent)' },

@@ -20,29 +20,29 @@ export const INPUT = {
   order: { by: 'p2', level: 2 },
 }
 
-export function randomCase(chance: Random, subjectType: string): NaiveContextCase {
-  const writer = new CaseWriter(chance, subjectType)
+export function randomCase(random: Random, subjectType: string): NaiveContextCase {
+  const writer = new CaseWriter(random, subjectType)
   return writer.case()
 }
 
 class CaseWriter {
-  private readonly chance: Random
+  private readonly random: Random
   private readonly subjectType: string
   private readonly pattern: RandomCondition
   private labelled = false
 
-  constructor(chance: Random, subjectType: string) {
-    this.chance = chance
+  constructor(random: Random, subjectType: string) {
+    this.random = random
     this.subjectType = subjectType
-    this.pattern = new RandomCondition(chance, subjectType)
+    this.pattern = new RandomCondition(random, subjectType)
   }
 
   case(): NaiveContextCase {
-    const { chance } = this
+    const { random } = this
     const clauses = this.pattern.clauses()
     const policyFilters = Array.from(
       {
-        length: chance.weighted([
+        length: random.weighted([
           [5, 0],
           [4, 1],
           [1, 2],
@@ -57,11 +57,11 @@ class CaseWriter {
       subjectType: this.subjectType,
       clauses,
       policyFilters,
-      queryFilter: chance.odds(0.3) ? this.filterWithin(allowedReads) : null,
+      queryFilter: random.odds(0.3) ? this.filterWithin(allowedReads) : null,
       allowedReads,
       nodes,
       relationships,
-      aggregates: allowedReads.aggregate_values.filter(() => chance.odds(0.8)),
+      aggregates: allowedReads.aggregate_values.filter(() => random.odds(0.8)),
       joinRules: [] as JoinRule[],
       nodeTypes: [] as string[],
       existingNodes: [] as string[],
@@ -72,59 +72,59 @@ class CaseWriter {
       deleteNodes: [] as string[],
       deleteRelationships: [] as string[],
     }
-    return chance.odds(0.45) ? this.withWrites(base) : base
+    return random.odds(0.45) ? this.withWrites(base) : base
   }
 
   // -- reads
 
   private allowedReads(): NaiveContextCase['allowedReads'] {
-    const { chance } = this
+    const { random } = this
     const nodes: string[] = []
     const relationships: string[] = []
     const aggregate_values: string[] = []
     for (const [name, kind] of this.pattern.scope) {
-      if (chance.odds(0.1)) continue
+      if (random.odds(0.1)) continue
       if (kind === 'node' || kind === 'nodes') {
-        const property = chance.pick(PROPERTIES)
+        const property = random.pick(PROPERTIES)
         nodes.push(
-          ...chance.pick([
+          ...random.pick([
             [`${name}.external_id`],
             [`${name}.*`],
             [name, `${name}.external_id`],
             [`${name}.property.*`, `${name}.type`],
-            [`${name}.property.${property}`, `${name}.property.${property}.metadata.${chance.pick(METADATA)}`],
+            [`${name}.property.${property}`, `${name}.property.${property}.metadata.${random.pick(METADATA)}`],
             [`${name}.*`, `${name}.property.num.metadata.source`, `${name}.trust_score.*`],
           ]),
         )
       }
       if (kind === 'relationship' || kind === 'relationships') {
-        relationships.push(...chance.pick([[name], [`${name}.*`], [`${name}.since`], [`${name}.property.*`]]))
+        relationships.push(...random.pick([[name], [`${name}.*`], [`${name}.since`], [`${name}.property.*`]]))
       }
-      if (kind === 'value' || kind === 'nodes' || chance.odds(0.05)) aggregate_values.push(name)
+      if (kind === 'value' || kind === 'nodes' || random.odds(0.05)) aggregate_values.push(name)
     }
     return { nodes, relationships, aggregate_values }
   }
 
   /** Paths within the allowed ones. */
   private asked(allowed: readonly string[]): string[] {
-    const { chance } = this
+    const { random } = this
     const paths = allowed
-      .filter(() => chance.odds(0.85))
+      .filter(() => random.odds(0.85))
       .flatMap((path) => {
-        if (!path.endsWith('.*') || chance.odds(0.4)) return [path]
+        if (!path.endsWith('.*') || random.odds(0.4)) return [path]
         const stem = path.slice(0, -2)
-        if (path.endsWith('.property.*')) return [`${stem}.${chance.pick(PROPERTIES)}`]
+        if (path.endsWith('.property.*')) return [`${stem}.${random.pick(PROPERTIES)}`]
         if (path.endsWith('.trust_score.*')) return [`${stem}._final_score`]
         const kind = this.pattern.scope.get(stem)
         if (kind === 'relationship' || kind === 'relationships')
-          return [chance.pick([stem, `${stem}.since`, `${stem}.property.num`])]
+          return [random.pick([stem, `${stem}.since`, `${stem}.property.num`])]
         return [
-          chance.pick([
+          random.pick([
             stem,
             `${stem}.external_id`,
             `${stem}.is_identity`,
             `${stem}.property.*`,
-            `${stem}.property.${chance.pick(PROPERTIES)}`,
+            `${stem}.property.${random.pick(PROPERTIES)}`,
           ]),
         ]
       })
@@ -151,7 +151,7 @@ class CaseWriter {
                 { kind: 'own', of, name: 'type' },
               ]
             : []
-        return [...own, { kind: 'property', of, name: kind === 'node' ? this.chance.pick(PROPERTIES) : 'since' }]
+        return [...own, { kind: 'property', of, name: kind === 'node' ? this.random.pick(PROPERTIES) : 'since' }]
       }
       if (first === 'external_id' || first === 'type') return [{ kind: 'own', of, name: first }]
       return [{ kind: 'property', of, name: second ?? first }]
@@ -166,7 +166,7 @@ class CaseWriter {
   // -- writes
 
   private withWrites(base: NaiveContextCase): NaiveContextCase {
-    const { chance } = this
+    const { random } = this
     const ofKind = (...kinds: ConditionVariableKind[]) =>
       [...this.pattern.scope].filter(([, kind]) => kinds.includes(kind)).map(([name]) => name)
     const nodes = ofKind('node', 'nodes')
@@ -174,11 +174,11 @@ class CaseWriter {
     const nodeWrites: NaiveNodeWrite[] = []
     const relationshipWrites: NaiveRelationshipWrite[] = []
     const asked = { nodes: [...base.nodes], relationships: [...base.relationships] }
-    const existingNodes = nodes.filter(() => chance.odds(0.3))
+    const existingNodes = nodes.filter(() => random.odds(0.3))
     for (const name of existingNodes)
       nodeWrites.push({ name, key: null, labels: this.labels(0.15), properties: this.properties(name) })
     for (
-      let i = chance.weighted([
+      let i = random.weighted([
         [3, 0],
         [4, 1],
         [1, 2],
@@ -189,12 +189,12 @@ class CaseWriter {
       const name = `made${i}`
       nodeWrites.push({
         name,
-        key: { type: chance.pick(['Note', 'Car']), externalId: this.newId() },
+        key: { type: random.pick(['Note', 'Car']), externalId: this.newId() },
         labels: this.labels(0.25),
         properties: this.properties(name),
       })
       asked.nodes.push(
-        ...chance.pick<string[]>([
+        ...random.pick<string[]>([
           [],
           [`${name}.external_id`],
           [`${name}.external_id`, `${name}.property.num`],
@@ -203,14 +203,14 @@ class CaseWriter {
           [`${name}.property.w${name}`],
         ]),
       )
-      if (chance.odds(0.3)) base.allowedReads.nodes.push(`${name}.*`)
+      if (random.odds(0.3)) base.allowedReads.nodes.push(`${name}.*`)
     }
-    const existingRelationships = relationships.filter(() => chance.odds(0.3))
+    const existingRelationships = relationships.filter(() => random.odds(0.3))
     for (const name of existingRelationships)
       relationshipWrites.push({ name, key: null, properties: this.properties(name) })
     const ends = [...ofKind('node'), ...nodeWrites.map(({ name }) => name).filter((name) => name.startsWith('made'))]
     for (
-      let i = chance.weighted([
+      let i = random.weighted([
         [4, 0],
         [4, 1],
         [1, 2],
@@ -221,25 +221,25 @@ class CaseWriter {
       const name = `joined${i}`
       relationshipWrites.push({
         name,
-        key: { type: chance.pick(['OWNS', 'ABOUT', 'SEES']), source: chance.pick(ends), target: chance.pick(ends) },
+        key: { type: random.pick(['OWNS', 'ABOUT', 'SEES']), source: random.pick(ends), target: random.pick(ends) },
         properties: this.properties(name),
       })
-      asked.relationships.push(...chance.pick<string[]>([[], [name], [`${name}.since`], [`${name}.property.w${name}`]]))
-      if (chance.odds(0.3)) base.allowedReads.relationships.push(name)
+      asked.relationships.push(...random.pick<string[]>([[], [name], [`${name}.since`], [`${name}.property.w${name}`]]))
+      if (random.odds(0.3)) base.allowedReads.relationships.push(name)
     }
     const allowedDeletes = {
       nodes: nodes
-        .filter(() => chance.odds(0.12))
-        .flatMap((name) => chance.pick([[name], [`${name}.*`], [`${name}.property.num`], [`${name}.*`, name]])),
+        .filter(() => random.odds(0.12))
+        .flatMap((name) => random.pick([[name], [`${name}.*`], [`${name}.property.num`], [`${name}.*`, name]])),
       relationships: relationships
-        .filter(() => chance.odds(0.2))
-        .flatMap((name) => chance.pick([[name], [`${name}.*`], [`${name}.since`]])),
+        .filter(() => random.odds(0.2))
+        .flatMap((name) => random.pick([[name], [`${name}.*`], [`${name}.since`]])),
     }
     const joins = ['OWNS', 'ABOUT', 'SEES'].flatMap((type) =>
-      Array.from({ length: chance.between(3, 12) }, () => ({
+      Array.from({ length: random.between(3, 12) }, () => ({
         type,
-        source_node_label: chance.pick([...TYPES, 'Vip']),
-        target_node_label: chance.pick([...TYPES, 'Fast']),
+        source_node_label: random.pick([...TYPES, 'Vip']),
+        target_node_label: random.pick([...TYPES, 'Fast']),
       })),
     )
     return {
@@ -252,46 +252,46 @@ class CaseWriter {
       nodeTypes: ['Note', 'Car'],
       joinRules: joins,
       allowedDeletes,
-      deleteNodes: allowedDeletes.nodes.filter(() => chance.odds(0.8)),
-      deleteRelationships: allowedDeletes.relationships.filter(() => chance.odds(0.8)),
+      deleteNodes: allowedDeletes.nodes.filter(() => random.odds(0.8)),
+      deleteRelationships: allowedDeletes.relationships.filter(() => random.odds(0.8)),
     }
   }
 
   private newId(): Term {
-    return this.chance.weighted<Term>([
-      [2, { kind: 'literal', value: `fresh${this.chance.between(0, 30)}` }],
+    return this.random.weighted<Term>([
+      [2, { kind: 'literal', value: `fresh${this.random.between(0, 30)}` }],
       [2, { kind: 'parameter', path: ['fresh'] }],
       [1, { kind: 'parameter', path: ['token', 'sub'] }],
-      [2, { kind: 'literal', value: `c${this.chance.between(0, 4)}` }],
+      [2, { kind: 'literal', value: `c${this.random.between(0, 4)}` }],
     ])
   }
 
   /** For one of the writes: if two set the labels of one node, the result would depend on the order of rows. */
   private labels(odds: number): string[] | null {
-    const { chance } = this
-    if (this.labelled || !chance.odds(odds)) return null
+    const { random } = this
+    if (this.labelled || !random.odds(odds)) return null
     this.labelled = true
-    return EXTRA_LABELS.filter(() => chance.odds(0.6))
+    return EXTRA_LABELS.filter(() => random.odds(0.6))
   }
 
   /** Names shared by two writes would make the result depend on the order of rows. */
   private properties(of: string): NaivePropertyWrite[] {
-    const { chance } = this
+    const { random } = this
     const value = (): Term =>
-      chance.pick<Term>([
-        { kind: 'literal', value: chance.pick(['x', 7, true, 2.5]) },
+      random.pick<Term>([
+        { kind: 'literal', value: random.pick(['x', 7, true, 2.5]) },
         { kind: 'literal', value: ['x', 'y'] },
         { kind: 'parameter', path: ['number'] },
         { kind: 'parameter', path: ['order', 'by'] },
         { kind: 'parameter', path: ['token', 'sub'] },
       ])
-    return chance.odds(0.25)
+    return random.odds(0.25)
       ? []
       : [
           {
             name: `w${of}`,
             term: value(),
-            metadata: chance.odds(0.3)
+            metadata: random.odds(0.3)
               ? [
                   { name: 'source', term: { kind: 'literal', value: 'desk' } },
                   { name: 'by', term: { kind: 'parameter', path: ['name'] } },

@@ -210,38 +210,38 @@ const LITERALS = [0, 1, 2, 1.5, 'a', 'ab', 'u0', 'u1', 'd0', 'd2', 'User', 'admi
 const REFERENCES = ['$num', '$str', '$obj.a.b', '$token.sub', '$token.role', '$token.level', '$subject_external_id',
   '$resource_properties.n', '$when']
 
-export function randomDecisionFilter(chance: Random, depth: number, more: readonly string[]): DecisionFilter {
+export function randomDecisionFilter(random: Random, depth: number, more: readonly string[]): DecisionFilter {
   const advised = (odds: number) =>
-    chance.odds(odds) ? { advice: { error: `e${chance.between(0, 1e9)}`, error_description: 'd' } } : {}
-  if (depth > 0 && chance.odds(0.55)) {
-    const operator = chance.pick(['AND', 'OR', 'NOT'])
-    const length = operator === 'NOT' ? 1 : chance.between(2, 3)
-    const operands = Array.from({ length }, () => randomDecisionFilter(chance, depth - 1, more))
-    return { operator, operands, ...advised(0.3), ...(chance.odds(0.1) ? { app: 'x' } : {}) }
+    random.odds(odds) ? { advice: { error: `e${random.between(0, 1e9)}`, error_description: 'd' } } : {}
+  if (depth > 0 && random.odds(0.55)) {
+    const operator = random.pick(['AND', 'OR', 'NOT'])
+    const length = operator === 'NOT' ? 1 : random.between(2, 3)
+    const operands = Array.from({ length }, () => randomDecisionFilter(random, depth - 1, more))
+    return { operator, operands, ...advised(0.3), ...(random.odds(0.1) ? { app: 'x' } : {}) }
   }
-  const attribute = chance.pick([...ATTRIBUTES, ...more])
-  const operator = chance.pick(OPERATORS)
+  const attribute = random.pick([...ATTRIBUTES, ...more])
+  const operator = random.pick(OPERATORS)
   if (operator.startsWith('IS')) return { operator, attribute, ...advised(0.4) }
-  return { operator, attribute, value: randomValue(chance, operator), ...advised(0.4) }
+  return { operator, attribute, value: randomValue(random, operator), ...advised(0.4) }
 }
 
-function randomValue(chance: Random, operator: string): unknown {
+function randomValue(random: Random, operator: string): unknown {
   if (operator === 'IN') {
-    if (chance.odds(0.4)) return chance.pick(['$list', '$token.roles', '$str'])
-    const length = chance.between(0, 3)
-    return Array.from({ length }, () => (chance.odds(0.2) ? chance.pick(REFERENCES) : chance.pick(LITERALS)))
+    if (random.odds(0.4)) return random.pick(['$list', '$token.roles', '$str'])
+    const length = random.between(0, 3)
+    return Array.from({ length }, () => (random.odds(0.2) ? random.pick(REFERENCES) : random.pick(LITERALS)))
   }
   if (operator === '=~' || operator.endsWith('WITH')) {
-    if (chance.odds(0.3)) return chance.pick(['$str', '$token.role', '$num', '$pat'])
-    return chance.pick(
+    if (random.odds(0.3)) return random.pick(['$str', '$token.role', '$num', '$pat'])
+    return random.pick(
       operator === '=~' ? ['a.*', '.*', 'u[01]', '', 'd.', '(a|b)+'] : ['a', '', 'u', 'd', 'b', 'dmin'],
     )
   }
-  if (operator === 'CONTAINS') return chance.pick<unknown>(chance.odds(0.3) ? REFERENCES : LITERALS)
-  return chance.weighted<() => unknown>([
-    [20, () => ({ type: 'datetime', value: chance.odds(0.5) ? '$when' : '2026-01-01T00:00:00Z' })],
-    [20, () => chance.pick(REFERENCES)],
+  if (operator === 'CONTAINS') return random.pick<unknown>(random.odds(0.3) ? REFERENCES : LITERALS)
+  return random.weighted<() => unknown>([
+    [20, () => ({ type: 'datetime', value: random.odds(0.5) ? '$when' : '2026-01-01T00:00:00Z' })],
+    [20, () => random.pick(REFERENCES)],
     [5, () => [1, 'a']],
-    [55, () => chance.pick<unknown>(LITERALS)],
+    [55, () => random.pick<unknown>(LITERALS)],
   ])()
 }

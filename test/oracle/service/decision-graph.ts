@@ -51,16 +51,16 @@ const LINKS = [
   ['Doc', 'LINK', 'Doc', 0.15],
 ] as const
 
-export function randomDecisionGraph(chance: Random): DecisionGraph {
+export function randomDecisionGraph(random: Random): DecisionGraph {
   const nodes: PlacedNode[] = []
   for (const place of ['home', 'eu', 'us'] as const) {
     for (const [type, count] of Object.entries(COUNTS)) {
       for (let i = 0; i < count; i++) {
-        if (!chance.odds(place === 'home' ? 0.9 : 0.6)) continue
-        const labels = chance.odds(0.2) ? ['Admin'] : []
+        if (!random.odds(place === 'home' ? 0.9 : 0.6)) continue
+        const labels = random.odds(0.2) ? ['Admin'] : []
         const properties = {
-          ...(chance.odds(0.7) ? { n: chance.pick([0, 1, 2, 3, 'x', 2.5]) } : {}),
-          ...(chance.odds(0.7) ? { s: chance.pick(['a', 'b', 'ab', 'OWNS', 1]) } : {}),
+          ...(random.odds(0.7) ? { n: random.pick([0, 1, 2, 3, 'x', 2.5]) } : {}),
+          ...(random.odds(0.7) ? { s: random.pick(['a', 'b', 'ab', 'OWNS', 1]) } : {}),
         }
         nodes.push({ place, type, id: `${type.charAt(0).toLowerCase()}${i}`, labels, properties })
       }
@@ -74,7 +74,7 @@ export function randomDecisionGraph(chance: Random): DecisionGraph {
     for (const [from, type, to, odds] of LINKS) {
       for (const source of ofType(from)) {
         for (const target of ofType(to)) {
-          if (chance.odds(odds)) relationships.push({ place, source: endOf(source), type, target: endOf(target) })
+          if (random.odds(odds)) relationships.push({ place, source: endOf(source), type, target: endOf(target) })
         }
       }
     }

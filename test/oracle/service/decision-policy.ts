@@ -47,30 +47,30 @@ const OF_PLATFORM = [
   'token',
 ]
 
-export function randomDecisionPolicy(chance: Random, name: string): DecisionPolicy {
-  const version = chance.pick(['2.0-kbac', '3.0-kbac', '3.0-kbac'] as const)
-  const condition = chance.pick(CONDITIONS)
+export function randomDecisionPolicy(random: Random, name: string): DecisionPolicy {
+  const version = random.pick(['2.0-kbac', '3.0-kbac', '3.0-kbac'] as const)
+  const condition = random.pick(CONDITIONS)
   const { types } = condition
-  const location = () => (chance.odds(0.5) ? chance.pick(['$loc', '$region']) : chance.pick(LOCATIONS))
-  const form = version === '2.0-kbac' || chance.odds(0.45) ? 'plain' : chance.pick(['placed', 'placed', 'called'])
+  const location = () => (random.odds(0.5) ? random.pick(['$loc', '$region']) : random.pick(LOCATIONS))
+  const form = version === '2.0-kbac' || random.odds(0.45) ? 'plain' : random.pick(['placed', 'placed', 'called'])
   const isCalled = form === 'called' && !/OPTIONAL|WITH/.test(condition.text)
-  const another = chance.pick(CONDITIONS)
+  const another = random.pick(CONDITIONS)
   const more = version === '2.0-kbac' ? ['$subject_id'] : []
   return {
     name,
     version,
     types,
-    status: chance.odds(0.1) ? chance.pick(['INACTIVE', 'DRAFT'] as const) : 'ACTIVE',
-    actions: [chance.pick(['read', 'edit', 'own']), ...(chance.odds(0.4) ? ['view'] : [])],
-    tags: ['t1', 't2', 't3'].filter(() => chance.odds(0.3)),
+    status: random.odds(0.1) ? random.pick(['INACTIVE', 'DRAFT'] as const) : 'ACTIVE',
+    actions: [random.pick(['read', 'edit', 'own']), ...(random.odds(0.4) ? ['view'] : [])],
+    tags: ['t1', 't2', 't3'].filter(() => random.odds(0.3)),
     called: isCalled,
     branches: isCalled
       ? [condition, ...(another.types === types ? [another] : [])].map((one) => ({
           condition: one,
-          location: chance.odds(0.2) ? null : location(),
+          location: random.odds(0.2) ? null : location(),
         }))
       : [{ condition, location: form === 'plain' ? null : location() }],
-    filter: chance.odds(0.45) ? randomDecisionFilter(chance, 2, more) : null,
+    filter: random.odds(0.45) ? randomDecisionFilter(random, 2, more) : null,
   }
 }
 

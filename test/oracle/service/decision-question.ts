@@ -53,7 +53,7 @@ export interface BatchQuestion {
 
 export type NaiveQuestion = EvaluationQuestion | SearchQuestion | BatchQuestion
 
-export function randomQuestions(chance: Random, types: EndTypes): readonly NaiveQuestion[] {
+export function randomQuestions(random: Random, types: EndTypes): readonly NaiveQuestion[] {
   const [subjects, resources] = [subjectsOf(types), resourcesOf(types)]
   const pairs = ACTIONS.flatMap((action) =>
     subjects.flatMap((subject) => resources.map((resource) => ({ types, subject, action, resource }))),
@@ -62,44 +62,44 @@ export function randomQuestions(chance: Random, types: EndTypes): readonly Naive
     kind: 'search',
     wanted,
     pair,
-    stray: wanted === 'resource' && chance.odds(0.2),
-    limit: chance.pick([0, 1, 1, 2, 3, 100]),
-    isLimitRepeated: chance.odds(0.5),
+    stray: wanted === 'resource' && random.odds(0.2),
+    limit: random.pick([0, 1, 1, 2, 3, 100]),
+    isLimitRepeated: random.odds(0.5),
   })
   const first = { subject: subjects[0] as string, resource: resources[0] as string, action: ACTIONS[0] as string }
   return [
-    ...pairs.map((pair) => ({ kind: 'evaluation', pair, isExplained: chance.odds(0.25) }) as const),
+    ...pairs.map((pair) => ({ kind: 'evaluation', pair, isExplained: random.odds(0.25) }) as const),
     ...pairs.filter(({ resource }) => resource === first.resource).map((pair) => search('resource', pair)),
     ...pairs.filter(({ subject }) => subject === first.subject).map((pair) => search('subject', pair)),
-    ...pairs.filter(({ action }) => action === first.action && chance.odds(0.5)).map((pair) => search('action', pair)),
-    ...Array.from({ length: 4 }, () => randomBatch(chance, pairs)),
+    ...pairs.filter(({ action }) => action === first.action && random.odds(0.5)).map((pair) => search('action', pair)),
+    ...Array.from({ length: 4 }, () => randomBatch(random, pairs)),
   ]
 }
 
-function randomBatch(chance: Random, pairs: readonly EntityPair[]): BatchQuestion {
-  const length = chance.between(1, 6)
-  const brokenAt = chance.odds(0.3) ? chance.between(0, length - 1) : -1
-  const pair = chance.pick(pairs)
+function randomBatch(random: Random, pairs: readonly EntityPair[]): BatchQuestion {
+  const length = random.between(1, 6)
+  const brokenAt = random.odds(0.3) ? random.between(0, length - 1) : -1
+  const pair = random.pick(pairs)
   const members = [
-    ...(chance.odds(0.6) ? ['subject' as const] : []),
-    ...(chance.odds(0.6) ? ['action' as const] : []),
-    ...(chance.odds(0.4) ? ['resource' as const] : []),
+    ...(random.odds(0.6) ? ['subject' as const] : []),
+    ...(random.odds(0.6) ? ['action' as const] : []),
+    ...(random.odds(0.4) ? ['resource' as const] : []),
   ]
-  const isResourceEmpty = chance.odds(0.1)
+  const isResourceEmpty = random.odds(0.1)
   const items = Array.from({ length }, (_, i) => {
-    const one = chance.pick(pairs)
+    const one = random.pick(pairs)
     // Otherwise hardly any item would equal the default.
-    const like = Object.fromEntries(members.filter(() => chance.odds(0.4)).map((member) => [member, pair[member]]))
+    const like = Object.fromEntries(members.filter(() => random.odds(0.4)).map((member) => [member, pair[member]]))
     const own: EntityPair = { ...one, ...like }
     const fits = (member: RequestMember) => members.includes(member) && !(member === 'resource' && isResourceEmpty)
     const broken = {
-      member: chance.pick(['subject', 'action', 'resource'] as const),
-      value: chance.pick([{}, null, 'x', { type: 1 }, { id: 'u0' }, { name: 5 }]),
+      member: random.pick(['subject', 'action', 'resource'] as const),
+      value: random.pick([{}, null, 'x', { type: 1 }, { id: 'u0' }, { name: 5 }]),
     }
     return {
       pair: own,
-      left: members.filter((member) => fits(member) && own[member] === pair[member] && chance.odds(0.7)),
-      hasContext: chance.odds(0.2),
+      left: members.filter((member) => fits(member) && own[member] === pair[member] && random.odds(0.7)),
+      hasContext: random.odds(0.2),
       broken: i === brokenAt ? broken : null,
     }
   })
@@ -107,8 +107,8 @@ function randomBatch(chance: Random, pairs: readonly EntityPair[]): BatchQuestio
     kind: 'batch',
     defaults: { pair, members, isResourceEmpty },
     items,
-    semantic: chance.pick([null, 'execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const),
-    hasOptions: chance.odds(0.3),
+    semantic: random.pick([null, 'execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const),
+    hasOptions: random.odds(0.3),
   }
 }
 
@@ -163,14 +163,14 @@ function membersOf({ types, subject, action, resource }: EntityPair, sent: Reque
 
 const UNFIT_LOCATIONS = ['mars', 'constructor', '__proto__', '', 5, null]
 
-export function randomSent(chance: Random): RequestContents {
+export function randomSent(random: Random): RequestContents {
   const input: Record<string, unknown> = {}
   const often = (name: string, value: unknown): void => {
-    if (chance.odds(0.93)) input[name] = value
+    if (random.odds(0.93)) input[name] = value
   }
-  often('num', chance.pick([0, 1, 2, 1.5, '1', null, true]))
-  often('str', chance.pick(['a', 'b', 'ab', 'OWNS', 3, null]))
-  often('list', chance.pick<unknown>([['d0', 'd1'], [], ['u0', 1, null], 'x', null]))
+  often('num', random.pick([0, 1, 2, 1.5, '1', null, true]))
+  often('str', random.pick(['a', 'b', 'ab', 'OWNS', 3, null]))
+  often('list', random.pick<unknown>([['d0', 'd1'], [], ['u0', 1, null], 'x', null]))
   const objects: unknown[] = [
     { a: { b: 1 } },
     { a: { b: 'ab' } },
@@ -179,31 +179,31 @@ export function randomSent(chance: Random): RequestContents {
     { missing: { x: 'a' } },
     { constructor: 1 },
   ]
-  often('obj', chance.pick(objects))
+  often('obj', random.pick(objects))
   const moments = ['2026-01-01T00:00:00Z', '2025-12-31T23:00:00-01:00', '2027-05-05T05:05:05.5Z', 'soon', 7]
-  often('when', chance.pick(moments))
-  often('pat', chance.pick(['a*', '.*', '(', 'u.', 4]))
-  const isUnfit = chance.odds(0.03)
-  often('loc', chance.pick<unknown>(isUnfit ? UNFIT_LOCATIONS : ['eu', 'us', 'home', 'whole', 'eu2']))
-  often('region', chance.pick(['eu', 'us', 'home', 'eu2']))
-  if (chance.odds(0.3)) input.subject_id = chance.pick(['u0', 'zz'])
+  often('when', random.pick(moments))
+  often('pat', random.pick(['a*', '.*', '(', 'u.', 4]))
+  const isUnfit = random.odds(0.03)
+  often('loc', random.pick<unknown>(isUnfit ? UNFIT_LOCATIONS : ['eu', 'us', 'home', 'whole', 'eu2']))
+  often('region', random.pick(['eu', 'us', 'home', 'eu2']))
+  if (random.odds(0.3)) input.subject_id = random.pick(['u0', 'zz'])
   const properties = () =>
-    chance.odds(0.5)
+    random.odds(0.5)
       ? {
-          k: chance.pick([1, 'a', true]),
-          n: chance.pick([0, 1, 2, 'x']),
-          soft: chance.pick([true, false, 'yes', null]),
+          k: random.pick([1, 'a', true]),
+          n: random.pick([0, 1, 2, 'x']),
+          soft: random.pick([true, false, 'yes', null]),
         }
       : null
   const [subject, resource, action] = [properties(), properties(), properties()]
-  const tags = chance.odds(0.3) ? chance.pick([['t1'], ['t1', 't2'], ['t3', 'nope'], [], ['t1', 't1']]) : null
+  const tags = random.odds(0.3) ? random.pick([['t1'], ['t1', 't2'], ['t3', 'nope'], [], ['t1', 't1']]) : null
   const claims = {
-    sub: chance.pick(['u0', 'u1', 'u2']),
-    role: chance.pick(['a', 'b', 'admin']),
-    roles: chance.pick([['a', 'admin'], [], ['a', 1]]),
-    level: chance.pick([1, 2, '2']),
-    flag: chance.odds(0.5),
+    sub: random.pick(['u0', 'u1', 'u2']),
+    role: random.pick(['a', 'b', 'admin']),
+    roles: random.pick([['a', 'admin'], [], ['a', 1]]),
+    level: random.pick([1, 2, '2']),
+    flag: random.odds(0.5),
   }
-  const kept = Object.entries(claims).filter(([name]) => name === 'sub' || chance.odds(0.8))
-  return { input, tags, subject, resource, action, claims: chance.odds(0.25) ? Object.fromEntries(kept) : null }
+  const kept = Object.entries(claims).filter(([name]) => name === 'sub' || random.odds(0.8))
+  return { input, tags, subject, resource, action, claims: random.odds(0.25) ? Object.fromEntries(kept) : null }
 }

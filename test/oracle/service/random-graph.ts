@@ -16,18 +16,18 @@ export interface RandomGraph {
   readonly relationships: readonly object[]
 }
 
-export function randomGraph(chance: Random, applicationId: string): RandomGraph {
+export function randomGraph(random: Random, applicationId: string): RandomGraph {
   const keys = Object.entries(COUNTS).flatMap(([type, count]) =>
     Array.from({ length: count }, (_, i) => ({ type, external_id: `${type[0]?.toLowerCase()}${i}` })),
   )
   const nodes = keys.map((key) => ({
     ...key,
-    ...(chance.odds(0.4) ? { labels: EXTRA_LABELS.filter(() => chance.odds(0.6)) } : {}),
-    ...(key.type === 'Person' && chance.odds(0.7) ? { is_identity: true } : {}),
-    properties: PROPERTIES.filter(() => chance.odds(0.65)).map((type) => ({
+    ...(random.odds(0.4) ? { labels: EXTRA_LABELS.filter(() => random.odds(0.6)) } : {}),
+    ...(key.type === 'Person' && random.odds(0.7) ? { is_identity: true } : {}),
+    properties: PROPERTIES.filter(() => random.odds(0.65)).map((type) => ({
       type,
-      value: randomValue(chance, type),
-      ...(chance.odds(0.4) ? { metadata: metadata(chance) } : {}),
+      value: randomValue(random, type),
+      ...(random.odds(0.4) ? { metadata: metadata(random) } : {}),
     })),
   }))
   const ofType = (type: string) => keys.filter((key) => key.type === type)
@@ -39,40 +39,40 @@ export function randomGraph(chance: Random, applicationId: string): RandomGraph 
   }
   const found = new Map<string, object>()
   for (let i = 0; i < 22; i++) {
-    const type = chance.pick(RELATIONSHIP_TYPES)
-    const [source, target] = ends[type] ?? [chance.pick(TYPES), chance.pick(TYPES)]
-    const one = { source: chance.pick(ofType(source)), target: chance.pick(ofType(target)), type }
+    const type = random.pick(RELATIONSHIP_TYPES)
+    const [source, target] = ends[type] ?? [random.pick(TYPES), random.pick(TYPES)]
+    const one = { source: random.pick(ofType(source)), target: random.pick(ofType(target)), type }
     const properties = ['since', 'num']
-      .filter(() => chance.odds(0.5))
-      .map((name) => ({ type: name, value: chance.between(0, 3) }))
+      .filter(() => random.odds(0.5))
+      .map((name) => ({ type: name, value: random.between(0, 3) }))
     found.set(JSON.stringify(one), { ...one, properties })
   }
   const application = { type: '_Application', external_id: applicationId }
   const seen = keys
-    .filter(() => chance.odds(0.25))
+    .filter(() => random.odds(0.25))
     .map((target) => ({ source: application, target, type: 'SEES', properties: [] }))
   return { nodes, relationships: [...found.values(), ...seen] }
 }
 
-function randomValue(chance: Random, name: string): unknown {
+function randomValue(random: Random, name: string): unknown {
   switch (name) {
     case 'num':
-      return chance.pick([-1, 0, 1, 2, 3, 1.5])
+      return random.pick([-1, 0, 1, 2, 3, 1.5])
     case 'name':
-      return chance.pick(NAMES)
+      return random.pick(NAMES)
     case 'flag':
-      return chance.odds(0.5)
+      return random.odds(0.5)
     case 'tags':
-      return ['a', 'n1', 'b'].filter(() => chance.odds(0.6))
+      return ['a', 'n1', 'b'].filter(() => random.odds(0.6))
     default:
-      return chance.pick<unknown>([1, 'n1', true, ['n1'], [1, 2], 0.5])
+      return random.pick<unknown>([1, 'n1', true, ['n1'], [1, 2], 0.5])
   }
 }
 
-function metadata(chance: Random): object {
+function metadata(random: Random): object {
   return {
-    ...(chance.odds(0.6) ? { source: chance.pick(['desk', 'web']) } : {}),
-    ...(chance.odds(0.5) ? { assurance_level: chance.between(1, 3) } : {}),
-    ...(chance.odds(0.4) ? { custom_metadata: { by: chance.pick<unknown>(['n1', 2]) } } : {}),
+    ...(random.odds(0.6) ? { source: random.pick(['desk', 'web']) } : {}),
+    ...(random.odds(0.5) ? { assurance_level: random.between(1, 3) } : {}),
+    ...(random.odds(0.4) ? { custom_metadata: { by: random.pick<unknown>(['n1', 2]) } } : {}),
   }
 }

@@ -134,7 +134,7 @@ describe('verdigraph rotate-master-key', () => {
 
   const seed = testSeed()
   it(`that is killed at any point leaves secrets that can be decrypted (seed ${seed})`, async () => {
-    const chance = new Random(seed)
+    const random = new Random(seed)
     await makeFolder()
     for (let round = 0; round < 4; round++) {
       const child = Bun.spawn([process.execPath, 'src/main.ts', 'rotate-master-key', '--data', data], {
@@ -144,7 +144,7 @@ describe('verdigraph rotate-master-key', () => {
         stdout: 'ignore',
         stderr: 'ignore',
       })
-      await Bun.sleep(chance.between(150, 700))
+      await Bun.sleep(random.between(150, 700))
       child.kill('SIGKILL')
       await child.exited
       await token()

@@ -158,17 +158,17 @@ describe('concurrent writing calls, in one process', () => {
 
 describe('concurrent writing calls, in two processes', () => {
   let folder: string
-  let crew: WorkerFixture
+  let fixture: WorkerFixture
   let askers: readonly WorkerClient[]
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'verdigraph-writes-'))
-    crew = await startWorkers(join(folder, 'data'), 2)
-    const lines = (await connectionsTo(crew.server.url, 2, 3)).flat()
+    fixture = await startWorkers(join(folder, 'data'), 2)
+    const lines = (await connectionsTo(fixture.server.url, 2, 3)).flat()
     const [line] = lines as [HttpConnection]
-    const project = await makeProject(crew, line, 'races')
+    const project = await makeProject(fixture, line, 'races')
     const create = async (kind: string, body: object): Promise<Record<string, string>> =>
-      bodyOf(await line.request('POST', `/configs/v1/${kind}`, crew.admin, body), 201)
+      bodyOf(await line.request('POST', `/configs/v1/${kind}`, fixture.admin, body), 201)
     const agent = await create('application-agents', {
       application_id: project.application,
       name: 'racer',
@@ -199,7 +199,7 @@ describe('concurrent writing calls, in two processes', () => {
     }))
   })
   afterAll(async () => {
-    await crew?.close()
+    await fixture?.close()
     await killAll()
     rmSync(folder, { recursive: true, force: true })
   })

@@ -23,14 +23,14 @@ afterAll(async () => {
 
 describe.skipIf(!isMounted)('a service whose disk is full', () => {
   it('returns 507 for what it cannot store, continues deciding, and stores again when there is space', async () => {
-    const crew = await startWorkers(join(disk, 'data'), 2)
-    const lanes = await connectionsTo(crew.server.url, 2, 4)
+    const fixture = await startWorkers(join(disk, 'data'), 2)
+    const lanes = await connectionsTo(fixture.server.url, 2, 4)
     const lines = lanes.flat()
     const line = lines[0]!
-    const project = await makeProject(crew, line, 'full')
+    const project = await makeProject(fixture, line, 'full')
     const policies = '/configs/v1/authorization-policies'
     const policy = policyBody(project, 'wrote', 'MATCH (subject:Person)-[:WROTE]->(resource:Page)')
-    expect((await line.request('POST', policies, crew.admin, policy)).status).toBe(201)
+    expect((await line.request('POST', policies, fixture.admin, policy)).status).toBe(201)
     const [ann, page] = [
       { type: 'Person', external_id: 'ann' },
       { type: 'Page', external_id: 'page' },
@@ -64,15 +64,15 @@ describe.skipIf(!isMounted)('a service whose disk is full', () => {
       'long',
       `MATCH (subject:Person), (resource:Page) WHERE resource.a <> "${'y'.repeat(9000)}"`,
     )
-    const reply = await line.request('POST', policies, crew.admin, long)
+    const reply = await line.request('POST', policies, fixture.admin, long)
     expect([reply.status, reply.body]).toEqual(noRoom)
     expect(await mayPerson(line, project, 'ann', 'wrote', 'page')).toBe(true)
     expect(await mayPerson(line, project, 'bob', 'wrote', 'page')).toBe(false)
 
     rmSync(ballast)
     expect((await fill(line, 'after')).status).toBe(200)
-    expect((await line.request('POST', policies, crew.admin, long)).status).toBe(201)
+    expect((await line.request('POST', policies, fixture.admin, long)).status).toBe(201)
     for (const lane of lines) lane.close()
-    await crew.close()
+    await fixture.close()
   })
 })

@@ -60,11 +60,11 @@ const isAlive = (pid: number): boolean => {
 // Parents of processes are read from /proc.
 describe.skipIf(!existsSync('/proc/self/stat'))('a killed worker', () => {
   it('is replaced without losing an acknowledged write; the others continue, and provision, in the meantime', async () => {
-    const crew = await startWorkers(data, 2)
-    const [[one], [other]] = (await connectionsTo(crew.server.url, 2, 1)) as [[HttpConnection], [HttpConnection]]
-    const project = await makeProject(crew, one, 'alive')
+    const fixture = await startWorkers(data, 2)
+    const [[one], [other]] = (await connectionsTo(fixture.server.url, 2, 1)) as [[HttpConnection], [HttpConnection]]
+    const project = await makeProject(fixture, one, 'alive')
     const policy = policyBody(project, 'know', 'MATCH (subject:Person), (resource:Page)')
-    expect((await one.request('POST', '/configs/v1/authorization-policies', crew.admin, policy)).status).toBe(201)
+    expect((await one.request('POST', '/configs/v1/authorization-policies', fixture.admin, policy)).status).toBe(201)
     await captured(one, project, 'nodes', { nodes: [{ type: 'Person', external_id: 'ann' }] })
 
     const acknowledged: string[] = []
@@ -82,7 +82,7 @@ describe.skipIf(!existsSync('/proc/self/stat'))('a killed worker', () => {
     const living = write(other, 2)
     await until(() => acknowledged.length > 20)
     // The first one: it was elected for the tasks of a single process.
-    const [first] = childrenOf(crew.server.pid) as [number]
+    const [first] = childrenOf(fixture.server.pid) as [number]
     process.kill(first, 'SIGKILL')
     expect(await dying).toBe('lost')
     const before = served
@@ -91,13 +91,13 @@ describe.skipIf(!existsSync('/proc/self/stat'))('a killed worker', () => {
     await living
 
     // The other one provisions projects now.
-    const second = await makeProject(crew, other, 'heir')
+    const second = await makeProject(fixture, other, 'heir')
     expect(second.id).not.toBe(project.id)
-    const [[reborn]] = (await connectionsTo(crew.server.url, 2, 1)) as [[HttpConnection], [HttpConnection]]
+    const [[reborn]] = (await connectionsTo(fixture.server.url, 2, 1)) as [[HttpConnection], [HttpConnection]]
     for (const line of [other, reborn]) {
       for (const page of acknowledged) expect(await mayPerson(line, project, 'ann', 'know', page)).toBe(true)
     }
-    await crew.close()
+    await fixture.close()
   })
 })
 
@@ -119,7 +119,7 @@ describe.skipIf(!existsSync('/proc/self/stat'))('workers whose parent is killed'
 const seed = testSeed()
 describe.skipIf(!existsSync('/proc/self/stat'))('workers whose parent is killed while they start', () => {
   it(`end before they serve, and leave the folder free (seed ${seed})`, async () => {
-    const chance = new Random(seed)
+    const random = new Random(seed)
     await runCommand(['init', '--data', data])
     let orphans = 0
     for (let round = 0; round < 6; round++) {
@@ -139,7 +139,7 @@ describe.skipIf(!existsSync('/proc/self/stat'))('workers whose parent is killed 
         return workers.length > 0
       })
       // From before the worker's first line to after its opening of the store.
-      await Bun.sleep(chance.between(0, 500))
+      await Bun.sleep(random.between(0, 500))
       workers = childrenOf(parent.pid)
       parent.kill('SIGKILL')
       await parent.exited

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { askCrew } from '../../stress/workers.ts'
+import { checkWorkers } from '../../stress/workers.ts'
 import { killAll } from '../../support/cli-process.ts'
 import { eventsOf } from '../../support/event-stream.ts'
 import { makeKey } from '../../support/token-issuer.ts'
@@ -23,22 +23,22 @@ const SEED = 20261120
 const may = ['Authorization', 'Capture']
 
 let folder: string
-let crew: WorkerFixture
+let fixture: WorkerFixture
 let one: HttpConnection
 let other: HttpConnection
 let project: WorkerProject
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'verdigraph-workers-'))
-  crew = await startWorkers(join(folder, 'data'), 2)
-  const [[first], [second]] = (await connectionsTo(crew.server.url, 2, 1)) as [[HttpConnection], [HttpConnection]]
+  fixture = await startWorkers(join(folder, 'data'), 2)
+  const [[first], [second]] = (await connectionsTo(fixture.server.url, 2, 1)) as [[HttpConnection], [HttpConnection]]
   one = first
   other = second
-  project = await makeProject(crew, one, 'together')
+  project = await makeProject(fixture, one, 'together')
 })
 
 afterAll(async () => {
-  await crew?.close()
+  await fixture?.close()
   await killAll()
   rmSync(folder, { recursive: true, force: true })
 })
@@ -49,11 +49,11 @@ const configure = (
   path: string,
   body?: object,
   more: Record<string, string> = {},
-) => line.request(method, `/configs/v1/${path}`, { ...crew.admin, ...more }, body)
+) => line.request(method, `/configs/v1/${path}`, { ...fixture.admin, ...more }, body)
 
 describe('an acknowledged change of one worker', () => {
   it('is seen by the next request to another: writes, revoked relationships and policies', async () => {
-    const outcome = await askCrew(crew, { workers: 2, pairs: 100, revokes: 100, policies: 30, seed: SEED })
+    const outcome = await checkWorkers(fixture, { workers: 2, pairs: 100, revokes: 100, policies: 30, seed: SEED })
     expect(outcome).toMatchObject({ pairs: 100, revokes: 100, policies: 30, stalePermits: 0, staleDenials: 0 })
   })
 
@@ -90,7 +90,7 @@ describe('an acknowledged change of one worker', () => {
     })
     const policy_id = await create('authorization-policies', { name: 'pages', status: 'ACTIVE', policy })
     const told = eventsOf(
-      await fetch(`${crew.server.url}${path}`, { headers: { ...named, accept: 'text/event-stream' } }),
+      await fetch(`${fixture.server.url}${path}`, { headers: { ...named, accept: 'text/event-stream' } }),
     )
     for (const [name, line] of Object.entries({ one, other })) {
       const query = JSON.stringify({ nodes: ['page.external_id'] })
@@ -121,7 +121,7 @@ describe('an acknowledged change of one worker', () => {
       [one, other],
       [other, one],
     ] as const) {
-      const gone = await makeProject(crew, maker, 'gone')
+      const gone = await makeProject(fixture, maker, 'gone')
       for (const line of [one, other]) expect((await ask(line, gone, 'nobody', 'read', 'nothing')).status).toBe(200)
       bodyOf(await configure(remover, 'DELETE', `projects/${gone.id}`), 200)
       for (const line of [maker, remover]) {

@@ -31,7 +31,7 @@ interface PendingQuery {
 
 export class ContextStream {
   private readonly requests: Requests
-  private readonly chance: Random
+  private readonly random: Random
   private readonly name: string
   private readonly data: string
   private project = ''
@@ -42,15 +42,15 @@ export class ContextStream {
   private dear = ''
   private named = 0
 
-  constructor(requests: Requests, chance: Random, number: number, data: string) {
+  constructor(requests: Requests, random: Random, number: number, data: string) {
     this.requests = requests
-    this.chance = chance
+    this.random = random
     this.name = `context-${number}`
     this.data = data
   }
 
   async run(): Promise<void> {
-    const { requests, chance } = this
+    const { requests, random } = this
     const { id, key, application } = await requests.project(this.name)
     this.project = id
     this.key = key
@@ -61,13 +61,13 @@ export class ContextStream {
       name: 'people',
       claims_mapping: { email: { selector: 'email' } },
     } as { name: string; project_id: string })
-    const { nodes, relationships } = randomGraph(chance, application)
+    const { nodes, relationships } = randomGraph(random, application)
     await requests.capture(key, 'nodes', { nodes })
     await requests.capture(key, 'relationships', { relationships })
     await this.addDearQuery()
     this.graph = await this.exported()
     while (!requests.isOver) {
-      const step = chance.weighted([
+      const step = random.weighted([
         [5, () => this.query()],
         [2, () => this.capture()],
         [1, () => this.writeDear()],
@@ -130,24 +130,24 @@ export class ContextStream {
   }
 
   private async query(): Promise<void> {
-    const { chance, queries } = this
-    const isNew = queries.length === 0 || chance.odds(0.3)
-    const asked = isNew ? await this.store() : chance.pick(queries)
+    const { random, queries } = this
+    const isNew = queries.length === 0 || random.odds(0.3)
+    const asked = isNew ? await this.store() : random.pick(queries)
     await this.ask(asked)
   }
 
   /** Most conditions find nothing in a small graph: draws several and takes the first that does. */
   private async store(): Promise<PendingQuery> {
-    const { chance } = this
+    const { random } = this
     let draft: Pick<PendingQuery, 'one' | 'sub'>
     for (let draws = 1; ; draws++) {
-      const subjectType = chance.weighted([
+      const subjectType = random.weighted([
         [5, 'Person'],
         [1, '_Application'],
         [1, 'Car'],
       ] as const)
-      const sub = subjectType === '_Application' ? null : chance.pick(['p0', 'p1', 'p2'])
-      draft = { one: randomCase(chance, subjectType), sub }
+      const sub = subjectType === '_Application' ? null : random.pick(['p0', 'p1', 'p2'])
+      draft = { one: randomCase(random, subjectType), sub }
       const answer = this.expected(draft)?.answer
       if (draws === DRAWS || (Array.isArray(answer) && answer.length > 0)) break
     }
@@ -244,13 +244,13 @@ export class ContextStream {
   }
 
   private async writeDear(): Promise<void> {
-    const { chance, requests } = this
-    const items = Array.from({ length: chance.between(1, 2000) }, (_, i) => i)
-    const few = Array.from({ length: 300 }, () => chance.between(0, 3))
+    const { random, requests } = this
+    const items = Array.from({ length: random.between(1, 2000) }, (_, i) => i)
+    const few = Array.from({ length: 300 }, () => random.between(0, 3))
     const right = items.length * few.reduce((sum, one) => sum + one, 0)
-    const isRight = chance.odds(0.7)
-    const note = chance.pick(['n0', 'n1', 'k0', 'k1', 'zz'])
-    const value = chance.between(0, 3)
+    const isRight = random.odds(0.7)
+    const note = random.pick(['n0', 'n1', 'k0', 'k1', 'zz'])
+    const value = random.between(0, 3)
     const input = { items, few, sum: isRight ? right : right - 1, note, value }
     const headers = await this.headers(null)
     for (let tries = 1; ; tries++) {
@@ -278,7 +278,7 @@ export class ContextStream {
   // -- captures
 
   private async capture(): Promise<void> {
-    const { chance, requests } = this
+    const { random, requests } = this
     const { path, body, apply } = this.batch()
     const headers = { 'x-svc-clientkey': this.key }
     for (let tries = 1; ; tries++) {
@@ -289,7 +289,7 @@ export class ContextStream {
         const { status, text } = await requests.send(`/capture/v1/${path}`, { headers, body })
         if (status !== 200) throw new StreamError(`${this.name}: ${path} ${JSON.stringify(body)}: ${status} ${text}`)
         requests.count('captured')
-        if (chance.odds(0.3)) await this.compare([after], `after ${path} ${JSON.stringify(body)}`)
+        if (random.odds(0.3)) await this.compare([after], `after ${path} ${JSON.stringify(body)}`)
         else this.graph = after
         return
       } catch (fault) {
@@ -302,12 +302,12 @@ export class ContextStream {
 
   /** Several nodes at a time, so that a partly stored batch is visible. */
   private batch(): { path: string; body: object; apply: (graph: NaiveGraph) => void } {
-    const { chance } = this
-    const ids = Array.from({ length: NOTES }, (_, i) => `k${i}`).filter(() => chance.odds(0.6))
+    const { random } = this
+    const ids = Array.from({ length: NOTES }, (_, i) => `k${i}`).filter(() => random.odds(0.6))
     const notes = ids.length === 0 ? ['k0'] : ids
     const there = notes.filter((id) => (this.graph as NaiveGraph).nodes.has(`Note/${id}`))
     const key = (external_id: string) => ({ type: 'Note', external_id })
-    if (there.length > 0 && chance.odds(0.3)) {
+    if (there.length > 0 && random.odds(0.3)) {
       return {
         path: 'nodes/delete',
         body: { nodes: there.map(key) },
@@ -320,7 +320,7 @@ export class ContextStream {
       }
     }
     const car = { type: 'Car', external_id: 'c0' }
-    if (there.length > 0 && (this.graph as NaiveGraph).nodes.has('Car/c0') && chance.odds(0.4)) {
+    if (there.length > 0 && (this.graph as NaiveGraph).nodes.has('Car/c0') && random.odds(0.4)) {
       return {
         path: 'relationships',
         body: { relationships: there.map((id) => ({ source: key(id), type: 'ABOUT', target: car })) },
@@ -333,8 +333,8 @@ export class ContextStream {
         },
       }
     }
-    const value = chance.between(0, 3)
-    const name = chance.pick(['n0', 'n1', 'p1'])
+    const value = random.between(0, 3)
+    const name = random.pick(['n0', 'n1', 'p1'])
     const properties = [
       { type: 'num', value },
       { type: 'name', value: name },

@@ -35,7 +35,7 @@ interface StoredPolicy extends DecisionPolicy {
 
 export class DecisionStream {
   private readonly requests: Requests
-  private readonly chance: Random
+  private readonly random: Random
   private readonly name: string
   private project = ''
   private key = ''
@@ -43,15 +43,15 @@ export class DecisionStream {
   private policies: StoredPolicy[] = []
   private named = 0
 
-  constructor(requests: Requests, chance: Random, number: number) {
+  constructor(requests: Requests, random: Random, number: number) {
     this.requests = requests
-    this.chance = chance
+    this.random = random
     this.name = `decisions-${number}`
-    this.world = randomDecisionGraph(chance)
+    this.world = randomDecisionGraph(random)
   }
 
   async run(): Promise<void> {
-    const { requests, chance } = this
+    const { requests, random } = this
     const { id, key } = await requests.project(this.name, { db_connection: CONNECTION })
     this.project = id
     this.key = key
@@ -61,11 +61,11 @@ export class DecisionStream {
     for (let i = 0; i < POLICIES; i++) await this.addPolicy()
     await this.addDearPolicy()
     while (!requests.isOver) {
-      const sent = randomSent(chance)
+      const sent = randomSent(random)
       const { claims } = sent
       const token = claims === null ? null : await people.tokenOf(String(claims.sub), claims)
-      const questions = END_TYPES.flatMap((types) => randomQuestions(chance, types))
-      for (let i = 0; i < QUESTIONS && !requests.isOver; i++) await this.ask(chance.pick(questions), sent, token)
+      const questions = END_TYPES.flatMap((types) => randomQuestions(random, types))
+      for (let i = 0; i < QUESTIONS && !requests.isOver; i++) await this.ask(random.pick(questions), sent, token)
       await this.askDear()
       await this.change()
     }
@@ -115,17 +115,17 @@ export class DecisionStream {
   }
 
   private async askDear(): Promise<void> {
-    const { chance, requests } = this
-    const items = Array.from({ length: chance.between(1, DEAR_ITEMS) }, (_, i) => i)
-    const few = Array.from({ length: 300 }, () => chance.between(0, 3))
+    const { random, requests } = this
+    const items = Array.from({ length: random.between(1, DEAR_ITEMS) }, (_, i) => i)
+    const few = Array.from({ length: 300 }, () => random.between(0, 3))
     const right = items.length * few.reduce((sum, one) => sum + one, 0)
-    const isRight = chance.odds(0.5)
+    const isRight = random.odds(0.5)
     const context = { input_params: { items, few, sum: isRight ? right : right + 1 } }
     const subjects = ['u0', 'u1', 'u2', 'u3', 'zz']
     const home = graphsOf(this.world).home
     const pairs = Array.from(
-      { length: chance.between(1, 3) },
-      () => [chance.pick(subjects), `g${chance.between(0, 3)}`] as const,
+      { length: random.between(1, 3) },
+      () => [random.pick(subjects), `g${random.between(0, 3)}`] as const,
     )
     const expected = pairs.map(([subject, resource]) => {
       return isRight && home.nodes.has(`User/${subject}`) && home.nodes.has(`Group/${resource}`)
@@ -154,7 +154,7 @@ export class DecisionStream {
   // -- changes
 
   private change(): Promise<void> {
-    return this.chance.weighted([
+    return this.random.weighted([
       [4, () => this.toggleRelationship()],
       [3, () => this.setProperty()],
       [2, () => this.changePolicy()],
@@ -162,10 +162,10 @@ export class DecisionStream {
   }
 
   private async toggleRelationship(): Promise<void> {
-    const { chance, world } = this
-    const place = chance.pick(['home', 'eu', 'us'] as const)
+    const { random, world } = this
+    const place = random.pick(['home', 'eu', 'us'] as const)
     const at = (type: string) => world.nodes.filter((node) => node.place === place && node.type === type)
-    const [from, type, to] = chance.pick([
+    const [from, type, to] = random.pick([
       ['User', 'OWNS', 'Doc'],
       ['User', 'IN', 'Group'],
       ['Group', 'MAY', 'Doc'],
@@ -174,7 +174,7 @@ export class DecisionStream {
     const [sources, targets] = [at(from), at(to)]
     if (sources.length === 0 || targets.length === 0) return
     const end = ({ type, id }: PlacedNode) => ({ type, id })
-    const one = { place, source: end(chance.pick(sources)), type, target: end(chance.pick(targets)) }
+    const one = { place, source: end(random.pick(sources)), type, target: end(random.pick(targets)) }
     const same = (other: object) => JSON.stringify(other) === JSON.stringify(one)
     const { relationships } = world
     const isThere = relationships.some(same)
@@ -189,11 +189,11 @@ export class DecisionStream {
   }
 
   private async setProperty(): Promise<void> {
-    const { chance, world } = this
-    const node = chance.pick(world.nodes)
-    const [type, value] = chance.pick([
-      ['n', chance.pick([0, 1, 2, 3, 'x', 2.5])],
-      ['s', chance.pick(['a', 'b', 'ab', 'OWNS', 1])],
+    const { random, world } = this
+    const node = random.pick(world.nodes)
+    const [type, value] = random.pick([
+      ['n', random.pick([0, 1, 2, 3, 'x', 2.5])],
+      ['s', random.pick(['a', 'b', 'ab', 'OWNS', 1])],
     ] as const)
     const located = node.place === 'home' ? {} : { location: node.place }
     const nodes = [{ type: node.type, external_id: node.id, ...located, properties: [{ type, value }] }]
@@ -204,7 +204,7 @@ export class DecisionStream {
 
   private async addPolicy(): Promise<void> {
     this.named += 1
-    const policy = randomDecisionPolicy(this.chance, `p${this.named}`)
+    const policy = randomDecisionPolicy(this.random, `p${this.named}`)
     const { name, status, tags } = policy
     const document = JSON.stringify(decisionDocument(policy))
     const body = { project_id: this.project, name, status, tags, policy: document }
@@ -214,13 +214,13 @@ export class DecisionStream {
   }
 
   private async changePolicy(): Promise<void> {
-    const { chance, requests } = this
-    if (this.policies.length < POLICIES || chance.odds(0.3)) return this.addPolicy()
-    const one = chance.pick(this.policies)
+    const { random, requests } = this
+    if (this.policies.length < POLICIES || random.odds(0.3)) return this.addPolicy()
+    const one = random.pick(this.policies)
     const others = this.policies.filter((other) => other !== one)
     const path = `/configs/v1/authorization-policies/${one.id}`
-    const { admin: headers } = requests.crew
-    if (chance.odds(0.5)) {
+    const { admin: headers } = requests.fixture
+    if (random.odds(0.5)) {
       let tries = 0
       const { status, text } = await requests.again(() => {
         tries += 1

@@ -59,8 +59,8 @@ export class SteadyDriver {
     this.seed = seed
   }
 
-  open(world: IsolationFixture): Promise<unknown> {
-    return this.driver.ask({ do: 'open', world, seed: this.seed } satisfies SteadyCommand, 10_000)
+  open(fixture: IsolationFixture): Promise<unknown> {
+    return this.driver.ask({ do: 'open', fixture, seed: this.seed } satisfies SteadyCommand, 10_000)
   }
 
   start(): Promise<unknown> {

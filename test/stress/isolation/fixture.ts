@@ -133,9 +133,9 @@ export async function serveWorld(
   prepared: Prepared,
   more: Readonly<Record<string, string>> = {},
   flags: readonly string[] = [],
-): Promise<{ server: Server; world: IsolationFixture }> {
+): Promise<{ server: Server; fixture: IsolationFixture }> {
   const server = await startServer(['--data', prepared.data, ...flags], environmentOf(more))
-  return { server, world: { ...prepared, url: server.url, pid: server.pid } }
+  return { server, fixture: { ...prepared, url: server.url, pid: server.pid } }
 }
 
 export async function command(args: readonly string[]): Promise<string> {

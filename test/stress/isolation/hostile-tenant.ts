@@ -9,7 +9,7 @@ import { sceneOf } from './loads.ts'
 export const GRACE_MS = 15_000
 
 export interface HostileCommand {
-  readonly world: IsolationFixture
+  readonly fixture: IsolationFixture
   readonly scene: HostileLoadName
   readonly seconds: number
   readonly folder: string
@@ -42,7 +42,7 @@ export interface Request {
 }
 
 export class Hostile {
-  readonly world: IsolationFixture
+  readonly fixture: IsolationFixture
   /** For files of the load. */
   readonly folder: string
   readonly outcomes: RequestOutcome[] = []
@@ -51,8 +51,8 @@ export class Hostile {
   /** Several loads at once: no request is alone. */
   isCrowded = false
 
-  constructor({ world, folder }: HostileCommand) {
-    this.world = world
+  constructor({ fixture, folder }: HostileCommand) {
+    this.fixture = fixture
     this.folder = folder
   }
 
@@ -67,9 +67,9 @@ export class Hostile {
     const limitMs = limit === undefined || this.isCrowded ? null : LIMITS[limit]
     let outcome: RequestOutcome
     try {
-      const response = await fetch(`${this.world.url}${path}`, {
+      const response = await fetch(`${this.fixture.url}${path}`, {
         method,
-        headers: { 'x-svc-clientkey': this.world.hostile.key, 'content-type': 'application/json', ...headers },
+        headers: { 'x-svc-clientkey': this.fixture.hostile.key, 'content-type': 'application/json', ...headers },
         ...(body === undefined ? {} : { body }),
         signal: AbortSignal.timeout(leftMs),
       })
@@ -104,7 +104,7 @@ export class Hostile {
   }
 
   configure(what: string, method: string, path: string, body?: object): Promise<RequestOutcome> {
-    const headers = { authorization: `Bearer ${this.world.admin}`, 'content-type': 'application/json' }
+    const headers = { authorization: `Bearer ${this.fixture.admin}`, 'content-type': 'application/json' }
     return this.send(what, {
       method,
       path: `/configs/v1/${path}`,
@@ -115,7 +115,7 @@ export class Hostile {
 
   /** A plain connection; null if it is refused. */
   connection(): Promise<Socket | null> {
-    const { hostname, port } = new URL(this.world.url)
+    const { hostname, port } = new URL(this.fixture.url)
     return new Promise((resolve) => {
       const socket = connect({ host: hostname, port: Number(port) })
       socket.on('connect', () => resolve(socket))

@@ -23,8 +23,8 @@ const repeat = <T>(count: number, make: (i: number) => T): T[] => Array.from({ l
 
 /** Random letters a and b, so that the pattern has hundreds of partial matches at each of them. */
 function randomText(length: number, seed: number): string {
-  const chance = new Random(seed)
-  return repeat(length, () => (chance.odds(0.5) ? 'a' : 'b')).join('')
+  const random = new Random(seed)
+  return repeat(length, () => (random.odds(0.5) ? 'a' : 'b')).join('')
 }
 
 const PATTERN = '.*b.{300}c'
@@ -75,7 +75,7 @@ const explanation = (body: object): Request => ({ ...evaluation(body), path: '/a
 
 function execution(hostile: Hostile, name: string, input_params: object = {}, more: object = {}): Request {
   const limit: LimitName = name === 'batch-read' ? 'batchRead' : 'execute'
-  const body = JSON.stringify({ id: hostile.world.hostile.queries[name], input_params, ...more })
+  const body = JSON.stringify({ id: hostile.fixture.hostile.queries[name], input_params, ...more })
   return { path: '/contx-iq/v1/execute', body, limit }
 }
 
@@ -155,7 +155,7 @@ const stores = (isRefused: boolean): HostileLoad => ({
   isShort: !isRefused,
   prepare(hostile) {
     let stored = 0
-    const { project } = hostile.world.hostile
+    const { project } = hostile.fixture.hostile
     return async () => {
       while (!hostile.isOver) {
         stored += 1
@@ -182,7 +182,7 @@ const deletes: HostileLoad = {
   bar: 50,
   isShort: true,
   prepare(hostile) {
-    const { hubs } = hostile.world.sizes
+    const { hubs } = hostile.fixture.sizes
     return async () => {
       for (let hub = 0; hub < hubs && !hostile.isOver; hub++) {
         const nodes = [{ type: 'Hub', external_id: `hub-${hub}` }]
@@ -253,13 +253,13 @@ const slow = (start: (hostile: Hostile) => string): HostileLoad => ({
 })
 
 const slowBody = (hostile: Hostile): string =>
-  `POST /access/v1/evaluation HTTP/1.1\r\nhost: slow\r\nx-svc-clientkey: ${hostile.world.hostile.key}\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n{"a":"`
+  `POST /access/v1/evaluation HTTP/1.1\r\nhost: slow\r\nx-svc-clientkey: ${hostile.fixture.hostile.key}\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n{"a":"`
 
 const pipelined: HostileLoad = {
   bar: 30,
   prepare(hostile) {
     const { path, body = '' } = trails
-    const one = `POST ${path} HTTP/1.1\r\nhost: one\r\nx-svc-clientkey: ${hostile.world.hostile.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    const one = `POST ${path} HTTP/1.1\r\nhost: one\r\nx-svc-clientkey: ${hostile.fixture.hostile.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
     return async () => {
       while (!hostile.isOver) {
         const socket = await hostile.connection()
@@ -289,7 +289,7 @@ const pipelined: HostileLoad = {
 // -- MCP
 
 function message(hostile: Hostile, name: string, args: object): Request {
-  const { project, token } = hostile.world.hostile
+  const { project, token } = hostile.fixture.hostile
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': {},
@@ -329,7 +329,7 @@ const runs = (args: (hostile: Hostile) => readonly string[]): HostileLoad => ({
       const startMs = performance.now()
       const program = process.env.VERDIGRAPH_TESTED ?? join(import.meta.dirname, '../../../src/cli/verdigraph.sh')
       const given = args(hostile)
-      const child = spawn(program, [...given, '--data', hostile.world.data], { stdio: 'ignore' })
+      const child = spawn(program, [...given, '--data', hostile.fixture.data], { stdio: 'ignore' })
       const timer = setTimeout(() => child.kill('SIGKILL'), Math.max(1, hostile.endMs + 14_000 - startMs))
       const code = await new Promise<number | null>((resolve) => {
         child.on('exit', resolve)
@@ -362,7 +362,7 @@ const killsWorker: HostileLoad = {
   prepare: (hostile) => async () => {
     while (!hostile.isOver) {
       await Bun.sleep(1500)
-      const { pid } = hostile.world
+      const { pid } = hostile.fixture
       const lanes = new Set(lanesOf(pid).map((lane) => lane.pid))
       const [worker] = descendantsOf(pid).filter((child) => !lanes.has(child.pid) && /worker/.test(child.command))
       if (worker === undefined) {
@@ -416,7 +416,7 @@ const hostileLoads = {
   'scan of 200,000': asks('scan'),
   'answer of 60 MB': asks('all', { text: 'x'.repeat(6000) }, { page_size: 10_000 }, true),
   'page at 190,000': alone(30, 'page', (hostile) => {
-    const page_token = Math.floor(hostile.world.sizes.big * 0.95)
+    const page_token = Math.floor(hostile.fixture.sizes.big * 0.95)
     return execution(hostile, 'page', {}, { page_token, page_size: 100 })
   }),
   'count of 200,000': asks('count'),
@@ -446,7 +446,7 @@ const hostileLoads = {
   'MCP, dear query': mcp(
     'ciq_execute',
     1,
-    (hostile) => message(hostile, 'ciq_execute', { id: hostile.world.hostile.queries.mine, input_params: {} }),
+    (hostile) => message(hostile, 'ciq_execute', { id: hostile.fixture.hostile.queries.mine, input_params: {} }),
     true,
   ),
   'wrong keys': {
@@ -454,7 +454,7 @@ const hostileLoads = {
     isShort: true,
     prepare: (hostile) => () => {
       const { path, body } = evaluation(question('read'))
-      const headers = { 'x-svc-clientkey': `${hostile.world.hostile.key.slice(0, -4)}AAAA` }
+      const headers = { 'x-svc-clientkey': `${hostile.fixture.hostile.key.slice(0, -4)}AAAA` }
       return hostile.loop('wrong key', 32, () => ({ path, headers, ...(body !== undefined && { body }) }))
     },
   },
@@ -465,7 +465,7 @@ const hostileLoads = {
   'hung issuer': {
     bar: 50,
     prepare(hostile) {
-      const headers = { authorization: `Bearer ${hostile.world.hostile.hungToken}` }
+      const headers = { authorization: `Bearer ${hostile.fixture.hostile.hungToken}` }
       return () => hostile.loop('decision', 8, () => ({ ...several(evaluation(question('read'))), headers }))
     },
   },

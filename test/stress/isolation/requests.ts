@@ -23,14 +23,14 @@ const TRIES_MAX = 200
 const TRY_AGAIN_MS = 25
 
 export class Requests {
-  readonly crew: WorkerFixture
+  readonly fixture: WorkerFixture
   readonly counts = new Map<string, number>()
   done = 0
   private readonly max: number
   private isEnded = false
 
-  constructor(crew: WorkerFixture, max: number) {
-    this.crew = crew
+  constructor(fixture: WorkerFixture, max: number) {
+    this.fixture = fixture
     this.max = max
   }
 
@@ -56,7 +56,7 @@ export class Requests {
     let response: Response
     try {
       // On a separate connection: a reused idle one may close at the same moment.
-      response = await fetch(`${this.crew.server.url}${path}`, {
+      response = await fetch(`${this.fixture.server.url}${path}`, {
         method,
         headers: { 'content-type': 'application/json', ...headers },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -97,7 +97,7 @@ export class Requests {
 
   /** The created document; one with that name from a refused try counts as created. */
   async create(kind: string, document: { readonly name: string; readonly project_id?: string }): Promise<string> {
-    const { admin: headers } = this.crew
+    const { admin: headers } = this.fixture
     let isRepeated = false
     const made = await this.again(async () => {
       try {
@@ -119,7 +119,7 @@ export class Requests {
 
   /** A project with an application and an agent with all permissions. */
   async project(name: string, more: object = {}): Promise<{ id: string; application: string; key: string }> {
-    const { organization: organization_id, admin: headers } = this.crew
+    const { organization: organization_id, admin: headers } = this.fixture
     const id = await this.create('projects', { organization_id, name, region: 'local', ...more } as { name: string })
     for (let state: unknown = ''; state !== 'ACTIVE'; ) {
       const read = await this.again(() => this.send(`/configs/v1/projects/${id}`, { method: 'GET', headers }))

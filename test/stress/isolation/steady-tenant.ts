@@ -13,7 +13,7 @@ const CONNECTIONS_MAX = 4000
 const HEALTH_EVERY = 20
 
 export type SteadyCommand =
-  | { readonly do: 'open'; readonly world: IsolationFixture; readonly seed: number }
+  | { readonly do: 'open'; readonly fixture: IsolationFixture; readonly seed: number }
   | { readonly do: 'start' }
   /** `waitMs`: how long to wait for missing responses. */
   | { readonly do: 'stop'; readonly waitMs: number }
@@ -49,8 +49,8 @@ class SteadyConnection {
 }
 
 class Steady {
-  private readonly world: IsolationFixture
-  private readonly chance: Random
+  private readonly fixture: IsolationFixture
+  private readonly random: Random
   private readonly host: string
   private readonly port: number
   private readonly free: SteadyConnection[] = []
@@ -64,10 +64,10 @@ class Steady {
   private wrong = 0
   private driverLate = 0
 
-  constructor(world: IsolationFixture, seed: number) {
-    this.world = world
-    this.chance = new Random(seed)
-    const { hostname, port } = new URL(world.url)
+  constructor(fixture: IsolationFixture, seed: number) {
+    this.fixture = fixture
+    this.random = new Random(seed)
+    const { hostname, port } = new URL(fixture.url)
     this.host = hostname
     this.port = Number(port)
   }
@@ -119,15 +119,15 @@ class Steady {
   }
 
   private decision(atMs: number): void {
-    const person = this.chance.between(0, STEADY_PEOPLE - 1)
-    const isGranted = this.chance.odds(0.5)
+    const person = this.random.between(0, STEADY_PEOPLE - 1)
+    const isGranted = this.random.odds(0.5)
     const page = isGranted ? person : (person + 1) % STEADY_PEOPLE
     const body = JSON.stringify({
       subject: { type: 'Person', id: `person-${person}` },
       action: { name: 'edit' },
       resource: { type: 'Page', id: `page-${page}` },
     })
-    const head = `POST /access/v1/evaluation HTTP/1.1\r\nhost: steady\r\nx-svc-clientkey: ${this.world.steady.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`
+    const head = `POST /access/v1/evaluation HTTP/1.1\r\nhost: steady\r\nx-svc-clientkey: ${this.fixture.steady.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`
     this.send(atMs, `{"decision":${isGranted}}`, head + body)
   }
 
@@ -214,7 +214,7 @@ if (import.meta.main) {
   let steady: Steady | null = null
   process.on('message', async (command: SteadyCommand) => {
     if (command.do === 'open') {
-      steady = new Steady(command.world, command.seed)
+      steady = new Steady(command.fixture, command.seed)
       await steady.open()
       process.send?.({ opened: true })
     } else if (command.do === 'start') {

@@ -20,8 +20,8 @@ beforeAll(async () => {
 afterAll(() => stored.close())
 
 test(`${INPUTS} texts are parsed and bound, or refused, without an exception (VERDIGRAPH_SEED=${seed})`, () => {
-  const chance = new Random(seed)
-  const noise = new Noise(chance, corpus())
+  const random = new Random(seed)
+  const noise = new Noise(random, corpus())
   const fuzz = new Fuzz(stored.environment, STAGE_MS_MAX)
   for (let round = 0; round < INPUTS; round++) {
     const complaint = fuzz.complaint(noise.text())

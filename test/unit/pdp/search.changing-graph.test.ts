@@ -36,13 +36,13 @@ describe('the pages of a search in a changing graph', () => {
   })
   afterAll(() => stored?.close())
 
-  const chance = new Random(seed)
-  const doc = (number = chance.between(0, DOCS - 1)) => ({ type: 'Doc', externalId: `d${number}` })
-  const person = (number = chance.between(0, PEOPLE - 1)) => ({ type: 'Person', externalId: `p${number}` })
-  const team = () => ({ type: 'Team', externalId: `t${chance.between(0, 3)}` })
-  const level = () => [{ name: 'level', value: chance.between(0, 5) }]
+  const random = new Random(seed)
+  const doc = (number = random.between(0, DOCS - 1)) => ({ type: 'Doc', externalId: `d${number}` })
+  const person = (number = random.between(0, PEOPLE - 1)) => ({ type: 'Person', externalId: `p${number}` })
+  const team = () => ({ type: 'Team', externalId: `t${random.between(0, 3)}` })
+  const level = () => [{ name: 'level', value: random.between(0, 5) }]
   const relationship = () =>
-    chance.pick([
+    random.pick([
       { source: person(), type: 'OWNS', target: doc() },
       { source: person(), type: 'OWNS', target: doc() },
       { source: person(), type: 'IN', target: team() },
@@ -51,8 +51,8 @@ describe('the pages of a search in a changing graph', () => {
   const change = (times: number) =>
     stored.environment.write((batch) => {
       for (let i = 0; i < times; i++) {
-        if (chance.odds(0.1)) batch.upsertNode({ ...doc(), properties: level() })
-        else if (chance.odds(0.5)) batch.upsertRelationship({ ...relationship(), properties: level() })
+        if (random.odds(0.1)) batch.upsertNode({ ...doc(), properties: level() })
+        else if (random.odds(0.5)) batch.upsertRelationship({ ...relationship(), properties: level() })
         else batch.deleteRelationship(relationship())
       }
     })
@@ -91,7 +91,7 @@ describe('the pages of a search in a changing graph', () => {
     let pages = 0
     // Random graphs may give few pages: then more rounds are run.
     for (let round = 0; round < 12 || (pages <= 10 && round < 200); round++) {
-      const end = chance.pick(['resource', 'subject'] as const)
+      const end = random.pick(['resource', 'subject'] as const)
       const [subject, resource] = [person().externalId, doc().externalId]
       const granted = (): Set<string> => {
         const all = end === 'resource' ? DOCS : PEOPLE
@@ -109,10 +109,10 @@ describe('the pages of a search in a changing graph', () => {
       }
       let always = granted()
       const found: string[] = []
-      for (let page: object = { limit: chance.between(1, 3) }; ; pages++) {
+      for (let page: object = { limit: random.between(1, 3) }; ; pages++) {
         const now = granted()
         always = always.intersection(now)
-        const parts = chance.pick(processes)
+        const parts = random.pick(processes)
         const asked = { action: { name: action }, page }
         const answer =
           end === 'resource'
@@ -133,7 +133,7 @@ describe('the pages of a search in a changing graph', () => {
         const token = answer.value.page?.next_token ?? ''
         if (token === '') break
         page = { token }
-        if (chance.odds(0.6)) await change(chance.between(1, 6))
+        if (random.odds(0.6)) await change(random.between(1, 6))
       }
       expect(new Set(found).size).toBe(found.length)
       expect([...always].filter((id) => !found.includes(id))).toEqual([])

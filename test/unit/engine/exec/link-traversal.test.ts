@@ -19,7 +19,7 @@ const FOLDERS = 300
 /** The first teams and folders are super nodes. */
 const HUBS = 2
 
-const below = (chance: Random, count: number): number => chance.between(0, count - 1)
+const below = (random: Random, count: number): number => random.between(0, count - 1)
 
 const seed = testSeed()
 console.log(`VERDIGRAPH_SEED=${seed}`)
@@ -28,7 +28,7 @@ const folder = mkdtempSync(join(tmpdir(), 'verdigraph-chain-'))
 let environment: LmdbEnvironment
 
 beforeAll(async () => {
-  const chance = new Random(seed)
+  const random = new Random(seed)
   environment = openEnvironment(folder, { clock: systemClock, sync: false, entriesPerChunk: 64 })
   await environment.write((batch) => {
     const nodes = (type: string, count: number): number[] =>
@@ -39,17 +39,17 @@ beforeAll(async () => {
     const people = nodes('Person', PEOPLE)
     const teams = nodes('Team', TEAMS)
     const folders = nodes('Folder', FOLDERS)
-    const some = (ids: readonly number[]): number => ids[below(chance, ids.length)]!
+    const some = (ids: readonly number[]): number => ids[below(random, ids.length)]!
     const relate = (source: number, type: string, target: number) => batch.createRelationship(source, type, target, [])
     for (const person of people) {
-      if (below(chance, 4) > 0) relate(person, 'MEMBER', teams[below(chance, HUBS)]!)
+      if (below(random, 4) > 0) relate(person, 'MEMBER', teams[below(random, HUBS)]!)
       relate(person, 'MEMBER', some(teams))
-      if (below(chance, 3) === 0) relate(person, 'SHARES', some(folders))
+      if (below(random, 3) === 0) relate(person, 'SHARES', some(folders))
       relate(person, 'KNOWS', some(people))
     }
     for (const [at, team] of teams.entries()) {
-      for (let count = at < HUBS ? FOLDERS : below(chance, 4); count > 0; count--) relate(team, 'VIEWS', some(folders))
-      if (at > 0) relate(team, 'PARENT', teams[below(chance, at)]!)
+      for (let count = at < HUBS ? FOLDERS : below(random, 4); count > 0; count--) relate(team, 'VIEWS', some(folders))
+      if (at > 0) relate(team, 'PARENT', teams[below(random, at)]!)
     }
     for (const [at, held] of folders.entries()) {
       for (let count = at < HUBS ? PEOPLE : 1; count > 0; count--) relate(held, 'ABOUT', some(people))
@@ -100,22 +100,22 @@ describe('the results are those of a step-by-step traversal', () => {
       const on = compiled(text, resourceType, 'on')
       const off = compiled(text, resourceType, 'off')
       expect(on.explain('check')).toContain('BidirectionalExpandInto')
-      const chance = new Random(seed)
+      const random = new Random(seed)
       let granted = 0
       within((asking) => {
         for (let at = 0; at < 25; at++) {
-          const subject = `Person-${below(chance, PEOPLE)}`
+          const subject = `Person-${below(random, PEOPLE)}`
           const found = off.resources(asking, subject)
           expect(on.resources(asking, subject), `resources of ${subject}`).toEqual(found)
           // The ends of super nodes: a right one, and some that may be wrong.
-          const others = [0, 1, below(chance, 40), below(chance, 40)].map((other) => `${resourceType}-${other}`)
+          const others = [0, 1, below(random, 40), below(random, 40)].map((other) => `${resourceType}-${other}`)
           for (const resource of [...others, ...found.slice(0, 2)]) {
             const right = found.includes(resource)
             granted += right ? 1 : 0
             expect(on.check(asking, subject, resource), `${subject} ${resource}`).toBe(right)
           }
         }
-        const resource = `${resourceType}-${below(chance, 40)}`
+        const resource = `${resourceType}-${below(random, 40)}`
         expect(on.subjects(asking, resource), `subjects of ${resource}`).toEqual(off.subjects(asking, resource))
       })
       grantedInAll += granted
@@ -127,7 +127,7 @@ describe('the results are those of a step-by-step traversal', () => {
 
 describe('a set of ids', () => {
   test('has the content of a plain set, however often it is filled and cleared', () => {
-    const chance = new Random(seed)
+    const random = new Random(seed)
     const budget = unlimitedBudget()
     const set = new NodeSet()
     const list = new OrderedNodeSet()
@@ -137,9 +137,9 @@ describe('a set of ids', () => {
       list.clear()
       // Consecutive ids, ids that share low bits, and random ones.
       const step = [1, 64, 4096, 65_537][round % 4]!
-      const size = [3, 40, 700, 3_000][below(chance, 4)]!
+      const size = [3, 40, 700, 3_000][below(random, 4)]!
       for (let at = 0; at < size; at++) {
-        const id = 1 + ((below(chance, size) * step) % 0xfffffff0)
+        const id = 1 + ((below(random, size) * step) % 0xfffffff0)
         const isNew = !plain.has(id)
         plain.add(id)
         expect(set.add(id, budget)).toBe(isNew)
@@ -148,7 +148,7 @@ describe('a set of ids', () => {
       expect(set.size).toBe(plain.size)
       expect([...list.ids.subarray(0, list.length)]).toEqual([...plain])
       for (let at = 0; at < 200; at++) {
-        const id = 1 + below(chance, size * step)
+        const id = 1 + below(random, size * step)
         expect(set.has(id)).toBe(plain.has(id))
         expect(list.has(id)).toBe(plain.has(id))
       }

@@ -208,15 +208,15 @@ test('a meta page that restores an earlier commit is refused', async () => {
 test('existing and missing nodes are distinguished after each of many commits, from checked pages and new ones', async () => {
   const seed = testSeed()
   console.log(`seed ${seed}`)
-  const chance = new Random(seed)
+  const random = new Random(seed)
   const environment = openEnvironment(temporaryFolder(), { clock: systemClock, sync: false, cacheBytes: 0 })
   const there = new Set<string>()
-  const key = (): string => `node-${chance.between(0, 1500)}`
+  const key = (): string => `node-${random.between(0, 1500)}`
   for (let commit = 0; commit < 150; commit++) {
     await environment.write((batch) => {
-      for (let change = chance.between(1, 40); change > 0; change--) {
+      for (let change = random.between(1, 40); change > 0; change--) {
         const externalId = key()
-        if (chance.between(0, 3) === 0) {
+        if (random.between(0, 3) === 0) {
           batch.deleteNode({ type: 'A', externalId })
           there.delete(externalId)
         } else {
