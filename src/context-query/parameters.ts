@@ -9,7 +9,8 @@ import type { BoundParameters } from '../policy/value-reference.ts'
 /** Subject type for which the calling agent's application is the subject. */
 export const APPLICATION_TYPE = '_Application'
 
-const platformParameters: ReadonlySet<string> = new Set(['token', 'svc_token', '_appId'])
+/** Parameters that only the service binds. */
+export const serviceParameters: ReadonlySet<string> = new Set(['token', 'svc_token', '_appId'])
 
 /**
  * Binds the parameters of one execution. Error: `invalid` for input parameters that are not allowed or that the engine
@@ -21,7 +22,7 @@ export function bindParameters(
   params: InputParams = {},
   stringMax: number,
 ): Result<BoundParameters, ServiceError> {
-  const invalidParams = inputIssues(params, { at: 'input_params', reserved: platformParameters, stringMax })
+  const invalidParams = inputIssues(params, { at: 'input_params', reserved: serviceParameters, stringMax })
   if (invalidParams.length > 0) return err({ kind: 'invalid', issues: invalidParams })
   const bound = new Map<string, Value>()
   const issues = bindInputParams(bound, params)

@@ -10,6 +10,7 @@ import { label } from '../policy/decision-document.ts'
 import { missingParameterText } from '../policy/input-parameters.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import { expectedReference, readReference, type ValueReference, valueAt } from '../policy/value-reference.ts'
+import { serviceParameters } from './parameters.ts'
 
 /** Where a value comes from. */
 export type ValueSource =
@@ -61,13 +62,11 @@ export function sourceValue(source: ValueSource, parameters: BoundParameters): V
   }
 }
 
-const platformParameters: ReadonlySet<string> = new Set(['token', 'svc_token', '_appId'])
-
 /** Returns the issue for an invalid value, with its origin. */
 export function valueIssue(source: ValueSource, place: string, expected: string): string {
   if (source.kind !== 'reference') return `${place}: ${expected}`
   const { root, text } = source.reference
-  const isSent = !platformParameters.has(root)
+  const isSent = !serviceParameters.has(root)
   return isSent ? `${missingParameterText(text.slice(1))}: ${expected}` : `${place}: \`${text}\`: ${expected}`
 }
 

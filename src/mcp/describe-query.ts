@@ -3,12 +3,10 @@
 
 import type { ConfigReader } from '../config/kind.ts'
 import { queriesKind } from '../context-query/knowledge-query.ts'
+import { serviceParameters } from '../context-query/parameters.ts'
 import type { CompiledQuery } from '../context-query/query-index.ts'
 import type { ContextFilter } from '../policy/context-filter.ts'
 import type { RpcObject } from './json-rpc.ts'
-
-/** Parameters that the service sets. */
-const reservedParameters = new Set(['token', 'svc_token', '_appId'])
 
 /** Returns the description of a query as a JSON object. */
 export function describeQuery(documents: ConfigReader, query: CompiledQuery): RpcObject {
@@ -45,7 +43,7 @@ export function describeQuery(documents: ConfigReader, query: CompiledQuery): Rp
 /** Names of all parameters, sorted and unique. */
 function parameterNames({ conditionRows, policy, writes }: CompiledQuery): string[] {
   const all = [...conditionRows.parameters, ...(policy.tokenFilter?.parameters ?? []), ...(writes?.parameters ?? [])]
-  return [...new Set(all)].filter((name) => !reservedParameters.has(name)).sort()
+  return [...new Set(all)].filter((name) => !serviceParameters.has(name)).sort()
 }
 
 function describeParameter(name: string, { policy, document }: CompiledQuery): RpcObject {

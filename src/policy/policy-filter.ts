@@ -86,8 +86,8 @@ export class PolicyFilter {
   }
 
   /**
-   * Returns whether the filter is true. Throws a ExecutionError `missing-parameter` if an input parameter has the wrong type
-   * for its place.
+   * Returns whether the filter is true. Throws an ExecutionError `missing-parameter` if an input parameter has the
+   * wrong type for its place.
    */
   admits(budget: Budget, parameters: BoundParameters): boolean {
     return truthOf(budget, this.root, parameters) === true
