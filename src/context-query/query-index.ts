@@ -120,14 +120,14 @@ type QueryLookup = Pick<QueryIndex, 'find' | 'policyViolation' | 'all'>
  * Restricts queries to those that an end user may run: a caller with a user token and no application key cannot run
  * queries whose subject is the application.
  */
-export function endUserQueries(library: QueryLookup): QueryLookup {
+export function endUserQueries(index: QueryLookup): QueryLookup {
   const isForUsers = ({ policy }: CompiledQuery): boolean => policy.document.subject.type !== APPLICATION_TYPE
   return {
     find(projectId, key) {
-      const found = library.find(projectId, key)
+      const found = index.find(projectId, key)
       return found !== null && isForUsers(found) ? found : null
     },
-    policyViolation: (projectId, key) => library.policyViolation(projectId, key),
-    all: (projectId) => library.all(projectId).filter(isForUsers),
+    policyViolation: (projectId, key) => index.policyViolation(projectId, key),
+    all: (projectId) => index.all(projectId).filter(isForUsers),
   }
 }
