@@ -18,8 +18,19 @@ import {
 import type { OperatorName, Plan, PlanOf } from './operators.ts'
 import { showExpression } from './show-expression.ts'
 
+/** Plans in a type: the type itself, items of a list, or members of the items of a list. Never, if there are none. */
+type PlansIn<T> = T extends Plan
+  ? T
+  : T extends readonly (infer Item)[]
+    ? Item extends Plan
+      ? Item
+      : Item extends object
+        ? { [Member in keyof Item]-?: Extract<Item[Member], Plan> }[keyof Item]
+        : never
+    : never
+
 /** The members of a plan record that hold other plans. */
-type InputMembers<P> = { [Member in keyof P]-?: P[Member] extends Plan | readonly Plan[] ? Member : never }[keyof P]
+type InputMembers<P> = { [Member in keyof P]-?: [PlansIn<P[Member]>] extends [never] ? never : Member }[keyof P]
 
 type Same<A, B> = [A, B] extends [B, A] ? true : false
 
