@@ -10,11 +10,17 @@ import { slotsFilledBy, slotsProvidedBy } from './plan-tree.ts'
 type ChainStep = PlanOf<'ExpandAll' | 'ExpandInto' | 'PruningVarExpand'>
 type ChainableWalk = ChainStep | PlanOf<'Filter'>
 
+/** A predicate with the indexes of the slots that it reads: a long chain needs them for each of its nodes. */
+interface PredicateReads {
+  readonly predicate: BoundExpression
+  readonly reads: readonly number[]
+}
+
 /** Steps and predicates that are connected by slots that they fill, and by no other slots. */
 interface ConnectedPart {
   readonly filled: ReadonlySet<number>
   readonly steps: readonly ChainStep[]
-  readonly predicates: readonly BoundExpression[]
+  readonly predicates: readonly PredicateReads[]
 }
 
 /** Puts a chain on top of a plan. */
@@ -86,8 +92,14 @@ function partsOf(walks: readonly ChainableWalk[]): readonly ConnectedPart[] {
   for (const walk of walks) for (const slot of slotsFilledBy(walk)) filled.add(slot.index)
   const partOf = new Map<number, MutablePart>()
   for (const walk of walks) {
-    if (walk.op !== 'Filter') partContaining(slotsTouchedBy(walk), filled, partOf)?.steps.push(walk)
-    else for (const one of walk.predicates) partContaining(readsOfPredicate(one), filled, partOf)?.predicates.push(one)
+    if (walk.op !== 'Filter') {
+      partContaining(slotsTouchedBy(walk), filled, partOf)?.steps.push(walk)
+      continue
+    }
+    for (const predicate of walk.predicates) {
+      const reads = readsOfPredicate(predicate)
+      partContaining(reads, filled, partOf)?.predicates.push({ predicate, reads })
+    }
   }
   return [...new Set(partOf.values())]
 }
@@ -95,7 +107,7 @@ function partsOf(walks: readonly ChainableWalk[]): readonly ConnectedPart[] {
 interface MutablePart extends ConnectedPart {
   readonly filled: Set<number>
   readonly steps: ChainStep[]
-  readonly predicates: BoundExpression[]
+  readonly predicates: PredicateReads[]
 }
 
 /** The part of these slots. Parts that share one of the slots are merged. Null if the walks fill none of the slots. */
@@ -165,7 +177,7 @@ function pruningChain(part: ConnectedPart, demand: Demand): ChainFactory | null 
   if (!demand.reads.has(to.index)) return null
   if ([...part.filled].some((slot) => slot !== to.index && demand.reads.has(slot))) return null
   const { links, intermediates } = path
-  const predicates = part.predicates.filter((predicate) => readsOfPredicate(predicate).includes(to.index))
+  const predicates = predicatesReading(to, part)
   return (input) => {
     const expand: Plan = { op: 'PruningExpand', input, from, to, links, intermediates }
     return predicates.length > 0 ? { op: 'Filter', input: expand, predicates } : expand
@@ -186,7 +198,7 @@ interface ChainPath {
 /** The steps of a part as one path from a known node. Null if they are no path, or if more than its nodes matters. */
 function pathFrom(from: Slot, part: ConnectedPart): ChainPath | null {
   if (!part.steps.every((step) => isPlainStep(step, part))) return null
-  if (!part.predicates.every((predicate) => readsOneNode(predicate, part))) return null
+  if (!part.predicates.every(({ reads }) => readsOneNode(reads, part))) return null
   const left = [...part.steps]
   const links: ChainLink[] = []
   const nodes: { slot: Slot; predicates: readonly BoundExpression[] }[] = []
@@ -204,12 +216,12 @@ function pathFrom(from: Slot, part: ConnectedPart): ChainPath | null {
     // A node that the path visits twice is a condition, not only a node on the way.
     if (at.graph !== from.graph || visited.has(at.index)) return null
     visited.add(at.index)
-    const { index } = at
-    nodes.push({
-      slot: at,
-      predicates: part.predicates.filter((predicate) => readsOfPredicate(predicate).includes(index)),
-    })
+    nodes.push({ slot: at, predicates: predicatesReading(at, part) })
   }
+}
+
+function predicatesReading({ index }: Slot, part: ConnectedPart): BoundExpression[] {
+  return part.predicates.flatMap(({ predicate, reads }) => (reads.includes(index) ? [predicate] : []))
 }
 
 /** Nothing reads the relationship, and no other relationship of the pattern must differ from it. */
@@ -220,8 +232,8 @@ function isPlainStep(step: ChainStep, part: ConnectedPart): boolean {
   return step.distinctFrom.length === 0
 }
 
-function readsOneNode(predicate: BoundExpression, part: ConnectedPart): boolean {
-  const inside = readsOfPredicate(predicate).filter((slot) => part.filled.has(slot))
+function readsOneNode(reads: readonly number[], part: ConnectedPart): boolean {
+  const inside = reads.filter((slot) => part.filled.has(slot))
   return inside.length === 1 && part.steps.some((step) => step.from.index === inside[0] || step.to.index === inside[0])
 }
 
