@@ -1,4 +1,4 @@
-// What executions may cost. Operators, expressions, functions and policy filters charge their work to the budget that they
+// Limits of executions. Operators, expressions, functions and policy filters charge their work to the budget that they
 // are passed, before they do it. Work that takes longer than a millisecond is done in slices and each slice is charged, so
 // that the clock is read in between.
 import { LaneRequiredError } from '../kernel/lane-required.ts'

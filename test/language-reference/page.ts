@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { keywords } from '../../grammar/tokens.ts'
 import { dialects } from '../../src/engine/bind/dialect.ts'
 import { aggregateNames } from '../../src/engine/value/aggregate-signatures.ts'
-import { findFunction, functionNames } from '../../src/engine/value/function-table.ts'
 import { type CypherFunction, functionAliases } from '../../src/engine/value/functions/function.ts'
+import { findFunction, functionNames } from '../../src/engine/value/functions/function-table.ts'
 import { readBaseline } from '../tck/baseline.ts'
 import { aggregateExamples, functionExamples } from './examples.ts'
 import { clauses, expressions, type LanguageForm, limits, operators, patterns, refused, sampleGraph } from './forms.ts'
@@ -163,7 +163,7 @@ const link = (file: string): string =>
 /** Tests of functions come first. A fixed list, so that a new test elsewhere does not change the page. */
 const functionTests: readonly string[] = [
   'unit/engine/value/functions/graph.test.ts',
-  'unit/engine/value/function-table.test.ts',
+  'unit/engine/value/functions/function-table.test.ts',
   'unit/engine/value/temporal/temporal.test.ts',
   'unit/engine/value/temporal/calendar.test.ts',
   'unit/engine/value/temporal/construct.errors.test.ts',

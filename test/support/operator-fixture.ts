@@ -58,7 +58,7 @@ export interface RunOptions {
   readonly resumeAfter?: NodeId
 }
 
-/** What an operator returned, and the context it ran in. */
+/** The rows of an operator, and the context of their execution. */
 export interface OperatorResult {
   readonly rows: readonly (readonly unknown[])[]
   readonly run: ExecutionContext

@@ -2,7 +2,7 @@
 import type { Expression, FunctionCall, Span } from '../../../grammar/ast.ts'
 import { suggestion } from '../../../grammar/suggest.ts'
 import { aggregateNames, findAggregate } from '../value/aggregate-signatures.ts'
-import { findFunction, functionNames } from '../value/function-table.ts'
+import { findFunction, functionNames } from '../value/functions/function-table.ts'
 import { ANY, staticType } from '../value/static-type.ts'
 import { allProperties, elementIn } from './bind-access.ts'
 import type { ExpressionBinder } from './expression-binder.ts'

@@ -1,6 +1,6 @@
 // Binds map literals and map projections.
 import type { Expression, MapLiteral, MapProjection } from '../../../grammar/ast.ts'
-import { MAP_PROJECTION } from '../value/function-table.ts'
+import { MAP_PROJECTION } from '../value/functions/function-table.ts'
 import { staticType } from '../value/static-type.ts'
 import { bindVariable } from './bind-access.ts'
 import type { BoundExpression } from './bound.ts'

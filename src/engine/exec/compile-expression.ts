@@ -44,7 +44,7 @@ import { compileListComprehension, compileQuantifier, compileReduce } from './li
 
 type ExpressionOfKind<K extends BoundExpression['kind']> = Extract<BoundExpression, { kind: K }>
 
-/** What the compiler of expressions needs. Compiled closures are valid until the symbol epoch of a snapshot changes. */
+/** Collaborators of the expression compiler. Compiled closures are valid until the symbol epoch of a snapshot changes. */
 export interface ExpressionCompilerDeps {
   readonly snapshots: readonly Snapshot[]
   /** Compiles the inner match of EXISTS or a pattern predicate. */

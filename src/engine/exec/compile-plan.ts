@@ -46,11 +46,11 @@ import { UnionOperator } from './union.ts'
 import { UnwindOperator } from './unwind.ts'
 import { VarLengthExpandOperator } from './var-length-expand.ts'
 
-/** What the compiler of a plan needs. */
+/** Collaborators of the plan compiler. */
 export interface PlanCompilerDeps {
   /** By graph index. */
   readonly snapshots: readonly Snapshot[]
-  /** Plans a query inside an expression; with `firstOnly` the expression only asks whether the query has a row. */
+  /** Plans a query inside an expression. `firstOnly`: the expression reads at most one row of the query. */
   planInner(expression: SubqueryExpression, firstOnly: boolean): Plan
   /** Entries up to which OrderedExpand collects lists instead of merging them; for tests. */
   readonly collectedMax?: number | undefined

@@ -1,7 +1,7 @@
 // Compiles function calls, including the propagation of nulls.
 import { assert } from '../../kernel/assert.ts'
-import { findFunction, MAP_PROJECTION, mapProjection } from '../value/function-table.ts'
 import type { CypherFunction } from '../value/functions/function.ts'
+import { findFunction, MAP_PROJECTION, mapProjection } from '../value/functions/function-table.ts'
 import type { CompiledExpression } from './execution-context.ts'
 
 /** Compiles a call of a function in the function table. */

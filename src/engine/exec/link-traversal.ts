@@ -19,7 +19,7 @@ export interface IntermediateNode {
 }
 
 /**
- * Whether the node satisfies the predicates of its position; null: there are none. The caller has tested the ends of the
+ * Whether the node satisfies the predicates of its position; always true for null. The caller has tested the ends of the
  * chain.
  */
 function satisfiesPredicates(run: ExecutionContext, intermediate: IntermediateNode | null, node: NodeId): boolean {

@@ -69,7 +69,7 @@ export class ShortestPathOperator extends UnaryOperator {
     if (from === 0 || to === 0) return null
     if (from === to) {
       if (this.hops.min === 0) return [[]].values()
-      // A path must not return over the same relationship, and first arrivals alone cannot tell this case apart.
+      // A path must not return over the same relationship, and first arrivals alone do not show whether it does.
       if (this.isUndirected)
         throw new ExecutionError('argument', 'an undirected shortest path cannot start and end at the same node')
     }

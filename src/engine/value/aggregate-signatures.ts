@@ -1,5 +1,6 @@
 // Names and argument counts of the aggregate functions. `exec/aggregate-functions.ts` computes them.
 
+/** The canonical names of the aggregate functions. */
 export type AggregateName =
   | 'count'
   | 'collect'
@@ -12,6 +13,7 @@ export type AggregateName =
   | 'percentileCont'
   | 'percentileDisc'
 
+/** The name and the number of arguments of an aggregate function. */
 export interface AggregateSignature {
   /** The spelling in bound aggregates. */
   readonly name: AggregateName

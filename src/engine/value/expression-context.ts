@@ -1,8 +1,9 @@
-// What a Cypher function can read besides its arguments: the graphs, the budget and the time of the statement.
+// Read access of Cypher functions besides their arguments: the graphs, the budget and the time of the statement.
 import { systemClock } from '../../kernel/clock.ts'
 import type { Budget } from '../budget.ts'
 import type { Snapshot } from '../store.ts'
 
+/** The part of an execution that functions can read. */
 export interface ExpressionContext {
   /** By graph index. */
   readonly graphs: readonly Snapshot[]
@@ -14,6 +15,7 @@ export interface ExpressionContext {
 export class StatementClock {
   private read: number | null = null
 
+  /** Forgets the time of the statement before. */
   start(): void {
     this.read = null
   }

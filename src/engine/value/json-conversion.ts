@@ -9,9 +9,10 @@ import { NodeValue, PathValue, RelationshipValue, type Value } from './value.ts'
 const DEPTH_MAX = 200
 
 /**
- * Converts data to a Cypher value. A number that is a safe integer becomes an INTEGER, any other a FLOAT; `kernel/json` has
- * already told 1.0 from 1 and kept long integers exact. `undefined` becomes null, and a member `undefined` is left out.
- * Throws ExecutionError `argument` for an integer beyond 64 bits, a function, a symbol and nesting of more than 200 levels.
+ * Converts data to a Cypher value. A number that is a safe integer becomes an INTEGER, any other a FLOAT; in the output of
+ * `kernel/json`, 1.0 differs from 1 and long integers are exact. `undefined` becomes null, and a member `undefined` is left
+ * out. Throws ExecutionError `argument` for an integer beyond 64 bits, a function, a symbol and nesting of more than 200
+ * levels.
  */
 export function fromJson(data: unknown): Value {
   return fromData(data, 0)

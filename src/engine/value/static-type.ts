@@ -31,7 +31,7 @@ export function staticType(kind: StaticKind, item: StaticType | null = null): St
 /** The type of an expression about which nothing is known. */
 export const ANY = staticType('any')
 
-/** False only if a value of kind `actual` can be of none of the expected kinds. Null is accepted everywhere. */
+/** Whether a value of kind `actual` may be of one of the expected kinds. Null is accepted everywhere. */
 export function mayBeOneOf(expected: readonly StaticKind[], actual: StaticKind): boolean {
   if (actual === 'any' || actual === 'null') return true
   const isNumber = actual === 'integer' || actual === 'float' || actual === 'number'

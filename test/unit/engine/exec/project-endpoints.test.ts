@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
-interface Known {
+interface KnownEndpoints {
   readonly from?: number
   readonly to?: number
 }
@@ -26,7 +26,7 @@ interface Known {
 function endpoints(
   traversal: TraversalSpec,
   relationship: number,
-  { from, to }: Known = {},
+  { from, to }: KnownEndpoints = {},
   used: unknown = null,
 ): readonly (readonly unknown[])[] {
   const input = new FixedRows([FROM, TO, RELATIONSHIP, USED], [[from ?? null, to ?? null, relationship, used]])

@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
-interface Known {
+interface KnownTrailEndpoints {
   readonly from?: number
   readonly to?: number
 }
@@ -27,7 +27,7 @@ interface Known {
 function endpoints(
   traversal: TraversalSpec,
   trail: readonly number[] | null,
-  { from, to }: Known = {},
+  { from, to }: KnownTrailEndpoints = {},
   length: { min: number; max: number | null } = { min: 0, max: null },
 ): readonly (readonly unknown[])[] {
   const input = new FixedRows([FROM, TO, TRAIL], [[from ?? null, to ?? null, trail]])

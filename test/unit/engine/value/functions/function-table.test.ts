@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { ExecutionError } from '../../../../src/engine/errors.ts'
-import { findFunction, functionNames } from '../../../../src/engine/value/function-table.ts'
-import type { Value } from '../../../../src/engine/value/value.ts'
-import { Float } from '../../../../src/kernel/float.ts'
-import { show } from '../../../generate/any-value.ts'
-import { evaluate, refusalsOf } from '../../../support/evaluate-expression.ts'
+import { ExecutionError } from '../../../../../src/engine/errors.ts'
+import { findFunction, functionNames } from '../../../../../src/engine/value/functions/function-table.ts'
+import type { Value } from '../../../../../src/engine/value/value.ts'
+import { Float } from '../../../../../src/kernel/float.ts'
+import { show } from '../../../../generate/any-value.ts'
+import { evaluate, refusalsOf } from '../../../../support/evaluate-expression.ts'
 
 const f = (value: number): Float => new Float(value)
 

@@ -1,16 +1,16 @@
 // The functions that a query can call: one table, keyed by lower-case name. A function reads its arguments and the
 // snapshots of the execution, nothing else.
-import { getProperties } from './element-properties.ts'
-import { elementFunctions } from './functions/element.ts'
-import { type CypherFunction, defineFunction, functionAliases } from './functions/function.ts'
-import { graphFunctions } from './functions/graph.ts'
-import { listFunctions } from './functions/list.ts'
-import { mathFunctions } from './functions/math.ts'
-import { scalarFunctions } from './functions/scalar.ts'
-import { stringFunctions } from './functions/string.ts'
-import { temporalFunctions } from './functions/temporal.ts'
-import type { Value } from './value.ts'
-import { boundedMap } from './value-size.ts'
+import { getProperties } from '../element-properties.ts'
+import type { Value } from '../value.ts'
+import { boundedMap } from '../value-size.ts'
+import { elementFunctions } from './element.ts'
+import { type CypherFunction, defineFunction, functionAliases } from './function.ts'
+import { graphFunctions } from './graph.ts'
+import { listFunctions } from './list.ts'
+import { mathFunctions } from './math.ts'
+import { scalarFunctions } from './scalar.ts'
+import { stringFunctions } from './string.ts'
+import { temporalFunctions } from './temporal.ts'
 
 const functions: readonly CypherFunction[] = [
   ...scalarFunctions,
