@@ -1,9 +1,10 @@
 // One link of a chain between two nodes, traversed frontier by frontier. A frontier is a set of distinct nodes: the
 // consumers ask which nodes are connected, not in how many ways.
+import { reverseDirection } from '../plan/operators.ts'
 import { createChunk, type NodeId } from '../store.ts'
 import type { CompiledTest } from './boolean-logic.ts'
 import type { ExecutionContext } from './execution-context.ts'
-import { FilteredNeighbourCursor, type HopLimits, oppositeDirection, type TraversalSpec } from './neighbour-cursor.ts'
+import { FilteredNeighbourCursor, type HopLimits, type TraversalSpec } from './neighbour-cursor.ts'
 import { OrderedNodeSet } from './node-set.ts'
 
 /** One hop, or `min` (0 or 1) to `max` hops. */
@@ -59,7 +60,7 @@ export class LinkTraversal {
   ) {
     this.forwardCursor = new FilteredNeighbourCursor(traversal, hops.hopPredicate)
     this.backwardCursor = new FilteredNeighbourCursor(
-      { ...traversal, direction: oppositeDirection(traversal.direction) },
+      { ...traversal, direction: reverseDirection(traversal.direction) },
       hops.hopPredicate,
     )
     this.sourceNode = sourceNode

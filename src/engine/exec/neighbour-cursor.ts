@@ -21,11 +21,6 @@ export function directionsToRead(direction: WalkDirection): readonly Direction[]
   return direction === 'out' ? OUT_ONLY : direction === 'in' ? IN_ONLY : OUT_AND_IN
 }
 
-/** Returns the direction in which a step is traversed from its other end. */
-export function oppositeDirection(direction: WalkDirection): WalkDirection {
-  return direction === 'out' ? 'in' : direction === 'in' ? 'out' : 'both'
-}
-
 /**
  * Which relationships a step may traverse. `types` null: any type. Types that the graph does not know are left out, so an
  * empty list matches nothing.
