@@ -141,12 +141,12 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/store/process/'],
-    mayImport: ['src/store/process/', 'src/store/data-folder.ts', 'src/kernel/', 'node:', 'bun:sqlite', 'bun:ffi'],
+    mayImport: ['src/store/process/', 'src/kernel/', 'node:', 'bun:sqlite', 'bun:ffi'],
     sentence: 'store/process coordinates processes on one data folder: locks and counters, no graph',
   },
   {
     files: ['src/store/pages/'],
-    mayImport: ['src/store/pages/', 'src/store/data-folder.ts', 'src/kernel/', 'node:'],
+    mayImport: ['src/store/pages/', 'src/kernel/', 'node:'],
     sentence: 'store/pages reads the pages of an LMDB file without LMDB',
   },
   {
@@ -156,7 +156,6 @@ export const layerRules: readonly LayerRule[] = [
       'src/store/format/',
       'src/store/process/',
       'src/store/pages/',
-      'src/store/data-folder.ts',
       'src/engine/store.ts',
       'src/engine/value/',
       'src/kernel/',
@@ -184,7 +183,6 @@ export const layerRules: readonly LayerRule[] = [
       'src/store/lmdb/',
       'src/store/pages/',
       'src/store/format/',
-      'src/store/data-folder.ts',
       'src/engine/store.ts',
       'src/engine/value/',
       'src/kernel/',
@@ -194,13 +192,7 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/store/documents/'],
-    mayImport: [
-      'src/store/documents/',
-      'src/store/lmdb/',
-      'src/store/format/',
-      'src/store/data-folder.ts',
-      'src/kernel/',
-    ],
+    mayImport: ['src/store/documents/', 'src/store/lmdb/', 'src/store/format/', 'src/kernel/'],
     sentence: 'store/documents imports format and lmdb, and nothing of graphs',
   },
   {
@@ -224,7 +216,6 @@ export const layerRules: readonly LayerRule[] = [
       'src/store/graph/',
       'src/store/integrity/',
       'src/store/lmdb/',
-      'src/store/data-folder.ts',
       'src/engine/store.ts',
       'src/engine/value/',
       'src/kernel/',

@@ -55,12 +55,12 @@ export class BulkBatch extends LmdbWriteBatch {
   private same = NO_WORDS
   private checkpoint: string | null | undefined = undefined
 
-  constructor(start: WriteBatchOptions, known: BulkKeyCache, writer: ByteWriter) {
+  constructor(start: WriteBatchOptions, keyCache: BulkKeyCache, writer: ByteWriter) {
     // All elements of the batch get the same time.
     const now = start.clock.now()
     const { databases, entriesPerChunk, version } = start
-    super({ ...start, clock: { now: () => now } }, new BulkKeyEdits(databases.upsertKeys, known), writer)
-    known.beginBatch(this.baseVersion, version, this.header.nodes === 0)
+    super({ ...start, clock: { now: () => now } }, new BulkKeyEdits(databases.upsertKeys, keyCache), writer)
+    keyCache.beginBatch(this.baseVersion, version, this.header.nodes === 0)
     this.entriesPerChunk = entriesPerChunk
     this.firstNewNode = this.header.nextNode
     this.firstRelationship = this.header.nextRelationship
