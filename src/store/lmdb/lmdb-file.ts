@@ -113,7 +113,7 @@ export class LmdbFile {
       throw await this.asWriteError(failure)
     } finally {
       // Before the writer is notified: a decision made after that must not use an older read transaction.
-      this.commitCounter?.bump()
+      this.commitCounter?.increment()
       this.openLock.endWrite()
     }
   }

@@ -33,7 +33,7 @@ export interface LmdbFileOptions {
    * A counter that is incremented after each commit of any process, before the writer is notified. All processes that write to
    * the file must use the same counter. Without it no read transaction is reused.
    */
-  readonly commitCounter?: Pick<SharedCounter, 'load' | 'bump'>
+  readonly commitCounter?: Pick<SharedCounter, 'load' | 'increment'>
   /** How long to wait for writers of other processes when the file is opened, in milliseconds. Default: 10 s. */
   readonly lockTimeoutMs?: number
   /** Initial size of the memory map in bytes. For tests. */

@@ -11,7 +11,7 @@ export interface SharedCounter {
   load(): number
   store(value: number): void
   /** Increments the counter atomically. */
-  bump(): void
+  increment(): void
 }
 
 /** Opens the counter in the file at `path`, which it creates with value 0. */
@@ -31,7 +31,7 @@ export function openSharedCounter(path: string): SharedCounter {
     store: (value) => {
       Atomics.store(words, 0, value)
     },
-    bump: () => {
+    increment: () => {
       Atomics.add(words, 0, 1)
     },
   }

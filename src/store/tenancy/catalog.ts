@@ -154,7 +154,7 @@ export class Catalog {
         }
         return all
       },
-      constituentsNow: () => {
+      openConstituents: () => {
         const all: LmdbEnvironment[] = []
         for (const folder of this.constituentsOf(projectId)) {
           const alreadyOpen = this.open.find(projectId, folder)

@@ -19,7 +19,7 @@ export interface CompositeGraphs {
   /** All environments that may hold nodes. Opened if necessary, without blocking the process. */
   constituents(): Promise<readonly LmdbEnvironment[]>
   /** As `constituents`, without waiting. Null if one of them is not open, because another process has created it since. */
-  constituentsNow(): readonly LmdbEnvironment[] | null
+  openConstituents(): readonly LmdbEnvironment[] | null
 }
 
 /** A constituent as a graph store. Its writes update the proxies in the global environment. */
@@ -128,7 +128,7 @@ async function updateProxies(graphs: CompositeGraphs, keys: readonly NodeKey[]):
   if (keys.length === 0) return
   const global = await graphs.global()
   const attempt = (batch: LmdbWriteBatch): boolean => {
-    const constituents = graphs.constituentsNow()
+    const constituents = graphs.openConstituents()
     if (constituents === null) return false
     const snapshots = constituents.map((constituent) => constituent.snapshot())
     try {

@@ -1,6 +1,6 @@
 // Collects the nodes that a batch of a constituent changes, and stores an intent for those whose proxies may change.
 import type { NodeKey } from '../../engine/store.ts'
-import type { IntentEdits } from '../graph/flags-and-intents.ts'
+import type { IntentEdits } from '../graph/intents.ts'
 
 /** The nodes that one batch has written or deleted. */
 export class TouchedNodes {

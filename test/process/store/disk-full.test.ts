@@ -188,7 +188,7 @@ describe.skipIf(!isMounted)('on a full disk', () => {
     expect(() => appendFileSync(ballast, Buffer.alloc(8 << 20))).toThrow('no space left')
     // In a separate process, which the system would kill.
     const source = join(import.meta.dirname, '..', '..', '..', 'src', 'store', 'process', 'shared-counter.ts')
-    const script = `const { openSharedCounter } = await import('${source}'); openSharedCounter('${disk}/number').bump()`
+    const script = `const { openSharedCounter } = await import('${source}'); openSharedCounter('${disk}/number').increment()`
     const child = Bun.spawnSync([process.execPath, '-e', script])
     rmSync(ballast)
     expect([child.signalCode ?? null, child.stderr.toString()]).toEqual([null, expect.stringContaining('ENOSPC')])

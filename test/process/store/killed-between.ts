@@ -18,7 +18,7 @@ const deadly = new SelfKillingEnvironment(global, options)
 const constituent = new ConstituentStore(environment, {
   global: async () => deadly,
   constituents: async () => [environment],
-  constituentsNow: () => [environment],
+  openConstituents: () => [environment],
 })
 const key = { type: 'Person', externalId: 'zoe' }
 await constituent.write((batch) => {

@@ -178,7 +178,7 @@ describe('a graph with concurrent writers', () => {
 test('a composite project gets proxies of created nodes, and loses those of deleted nodes', async () => {
   const open = () => openEnvironment(temporaryFolder(), { clock: new ManualClock(1_750_000_000_000), sync: false })
   const [own, global] = [open(), open()]
-  const parts = { global: async () => global, constituents: async () => [own], constituentsNow: () => [own] }
+  const parts = { global: async () => global, constituents: async () => [own], openConstituents: () => [own] }
   const graph = new ConstituentStore(own, parts)
   try {
     await flagConstituents(parts)

@@ -32,7 +32,7 @@ class CompositeFixture implements CompositeGraphs {
 
   constructor(folder: string) {
     this.open = [0, 1, 2, 3].map((i) => openEnvironment(`${folder}/${i}`, { clock, sync: false }))
-    this.stores = this.constituentsNow().map((own) => new ConstituentStore(own, this))
+    this.stores = this.openConstituents().map((own) => new ConstituentStore(own, this))
   }
 
   get joint(): LmdbEnvironment {
@@ -45,10 +45,10 @@ class CompositeFixture implements CompositeGraphs {
   }
 
   async constituents(): Promise<readonly LmdbEnvironment[]> {
-    return this.constituentsNow()
+    return this.openConstituents()
   }
 
-  constituentsNow(): readonly LmdbEnvironment[] {
+  openConstituents(): readonly LmdbEnvironment[] {
     return this.open.slice(0, 3)
   }
 
@@ -59,7 +59,7 @@ class CompositeFixture implements CompositeGraphs {
   faults(): string[] {
     return [
       ...this.open.flatMap((environment) => checkGraph(environment)),
-      ...checkProxies(this.joint, this.constituentsNow()),
+      ...checkProxies(this.joint, this.openConstituents()),
     ]
   }
 
@@ -200,7 +200,7 @@ describe('the constituents of a composite project', () => {
       await main!.write((batch) => batch.upsertNode({ type: 'T', externalId: 'a', properties }))
     }
     expect(updated()).toBe(before)
-    expect(project.constituentsNow()[0]!.intents().size).toBe(0)
+    expect(project.openConstituents()[0]!.intents().size).toBe(0)
     await project.close()
   })
 
@@ -208,7 +208,7 @@ describe('the constituents of a composite project', () => {
     const folder = temporaryFolder()
     const project = new CompositeFixture(folder)
     const count = 3000
-    await project.constituentsNow()[1]!.write((batch) => {
+    await project.openConstituents()[1]!.write((batch) => {
       for (let i = 0; i < count; i++) batch.upsertNode({ type: 'T', externalId: `${i}`, location: 'eu' })
       batch.createNode(['Keyless'], [])
     })

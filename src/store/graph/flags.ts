@@ -1,5 +1,4 @@
-// Data that a batch stores next to the graph: flags, which describe the environment, and intents, which record work in another
-// environment that a crash may interrupt.
+// Flags of an environment, stored next to the graph.
 import type { ByteWriter } from '../format/bytes.ts'
 import type { SymbolKey } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
@@ -34,38 +33,6 @@ export class FlagEdits {
       else {
         operations.begin(writer)
         writer.u32(1)
-        operations.put(this.meta, key, writer)
-      }
-    }
-  }
-}
-
-/** The intents that a batch writes or removes. */
-export class IntentEdits {
-  private readonly meta: Database<SymbolKey>
-  /** By number; null: removed. */
-  private readonly intents = new Map<number, string | null>()
-
-  constructor(meta: Database<SymbolKey>) {
-    this.meta = meta
-  }
-
-  /** Stores an intent. The number is drawn at random. */
-  put(number: number, text: string): void {
-    this.intents.set(number, text)
-  }
-
-  remove(number: number): void {
-    this.intents.set(number, null)
-  }
-
-  encode(writer: ByteWriter, operations: PendingWrites): void {
-    for (const [number, text] of this.intents) {
-      const key = { kind: META_KIND.intent, symbol: number }
-      if (text === null) operations.remove(this.meta, key)
-      else {
-        operations.begin(writer)
-        writer.text(text)
         operations.put(this.meta, key, writer)
       }
     }
