@@ -86,13 +86,13 @@ export class LmdbEnvironment implements GraphStore {
 
   /** Returns a snapshot of the latest commit. Close it in the same turn of the event loop. Throws DataCorruptionError. */
   snapshot(): LmdbSnapshot {
-    const kept = this.cache.isWriting ? null : this.file.readTransactions.acquireRecent()
-    if (kept !== null && kept.graphVersion !== null) {
+    const recent = this.cache.isWriting ? null : this.file.readTransactions.acquireRecent()
+    if (recent !== null && recent.graphVersion !== null) {
       return new LmdbSnapshot(
         this,
-        kept,
-        this.cache.epochOf(kept.graphVersion.writer, kept.graphVersion.commit),
-        kept.graphVersion,
+        recent,
+        this.cache.epochOf(recent.graphVersion.writer, recent.graphVersion.commit),
+        recent.graphVersion,
       )
     }
     const commits = this.file.readTransactions.commitCount()
@@ -131,7 +131,7 @@ export class LmdbEnvironment implements GraphStore {
     }
   }
 
-  /** Calls `look` with the databases and one read transaction. For checkers. */
+  /** Calls `read` with the databases and one read transaction. For checkers. */
   inspect<T>(read: (databases: Databases, readOptions: ReadOptions) => T): T {
     const transaction = this.file.readTransactions.acquire()
     try {

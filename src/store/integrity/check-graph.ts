@@ -24,8 +24,8 @@ const FINDINGS_MAX = 100
 
 /** A graph environment, as far as it is checked here. */
 export interface InspectableGraph {
-  /** Calls `look` with the databases and one read transaction, and returns its result. */
-  inspect<T>(look: (databases: Databases, readOptions: ReadOptions) => T): T
+  /** Calls `read` with the databases and one read transaction, and returns its result. */
+  inspect<T>(read: (databases: Databases, readOptions: ReadOptions) => T): T
 }
 
 /** Returns every inconsistency as a sentence; empty if the graph is sound. */

@@ -53,7 +53,7 @@ async function verifyGraph(folder: string, at: (what: string) => void): Promise<
     const damage = findPageDamage(folder)
     if (damage !== null) return [damage]
     at('values')
-    return checkGraph({ inspect: (look) => look(databases, transaction) })
+    return checkGraph({ inspect: (read) => read(databases, transaction) })
   } finally {
     await file.close()
   }
