@@ -1,4 +1,10 @@
-// The library's door: decide in process, with no HTTP and no schema library on the way.
+// The public API of the library: a graph in this process, without HTTP and without a schema library.
+//
+//     const store = openStore('./graph')
+//     const graph = new Graph(store)
+//     await graph.write((batch) => batch.upsertNode({ type: 'Person', externalId: 'ann' }))
+//     graph.query('MATCH (p:Person) RETURN p.external_id AS id').rows // [['ann']]
+//     await store.close()
 export { CompileError, ExecutionError } from './engine/errors.ts'
 export { type EntityKey, Graph, type PreparedCondition, type QueryParameters } from './engine/graph.ts'
 export type { QueryResult, ResultValue } from './engine/rows-query.ts'

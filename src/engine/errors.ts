@@ -1,7 +1,16 @@
 // The errors of the engine. They point into the query text where there is one, and know nothing of HTTP.
 import type { Diagnostic } from '../../grammar/diagnostic.ts'
 
-/** The query text cannot be executed. Thrown before any data is read. `diagnostics` has at least one entry. */
+/**
+ * The query text cannot be executed. Thrown before any data is read. `diagnostics` has at least one entry.
+ *
+ * @example
+ * try {
+ *   graph.prepare('MATCH (subject')
+ * } catch (error) {
+ *   if (error instanceof CompileError) console.log(error.diagnostics[0]?.span)
+ * }
+ */
 export class CompileError extends Error {
   override readonly name = 'CompileError'
   readonly diagnostics: readonly Diagnostic[]
@@ -28,7 +37,16 @@ export type ExecutionErrorCode =
   /** A limit on time, steps or memory is reached; `subject` is the name of the limit. */
   | 'budget'
 
-/** Execution failed. Operators and expressions throw it; the callers of the engine catch it. */
+/**
+ * Execution failed. Operators and expressions throw it; the callers of the engine catch it.
+ *
+ * @example
+ * try {
+ *   graph.query('RETURN $missing AS value')
+ * } catch (error) {
+ *   if (error instanceof ExecutionError) console.log(error.code, error.subject) // missing-parameter missing
+ * }
+ */
 export class ExecutionError extends Error {
   override readonly name = 'ExecutionError'
   readonly code: ExecutionErrorCode

@@ -11,10 +11,20 @@ import type { GraphStore, WriteBatch } from './store.ts'
 import { fromJson } from './value/json-conversion.ts'
 import type { Value } from './value/value.ts'
 
-/** Type and external id of a node, such as `['Person', 'ann']`. */
+/**
+ * Type and external id of a node.
+ *
+ * @example
+ * const ann: EntityKey = ['Person', 'ann']
+ */
 export type EntityKey = readonly [type: string, externalId: string]
 
-/** Values for the parameters of a query, by name without `$`. Values are JSON values. */
+/**
+ * Values for the parameters of a query, by name without `$`. Values are JSON values.
+ *
+ * @example
+ * const parameters: QueryParameters = { minimum: 4, colours: ['red', 'blue'] }
+ */
 export type QueryParameters = Readonly<Record<string, unknown>>
 
 const defaultLimits: BudgetLimits = { stepsMax: 100_000_000, timeMs: 10_000 }
@@ -62,7 +72,12 @@ export class Graph {
     return new PreparedCondition(compiled.value.bound, (run) => this.read(run))
   }
 
-  /** The rows of a query that ends with RETURN. Throws CompileError, and ExecutionError if the run fails. */
+  /**
+   * The rows of a query that ends with RETURN. Throws CompileError, and ExecutionError if the run fails.
+   *
+   * @example
+   * graph.query('MATCH (p:Person)-[:OWNS]->(c) RETURN p.external_id AS owner, count(c) AS cars').rows
+   */
   query(text: string, parameters: QueryParameters = {}): QueryResult {
     const query = compileRowsQuery(text)
     if (!query.ok) throw new CompileError(query.error)
@@ -85,7 +100,13 @@ export class Graph {
 type Run<T> = (contextFor: (parameters: QueryParameters) => QueryContext) => T
 type ReadOnce = <T>(run: Run<T>) => T
 
-/** A compiled condition. It is planned once for each combination of fixed variables, their types and the target. */
+/**
+ * A compiled condition. It is planned once for each combination of fixed variables, their types and the target.
+ *
+ * @example
+ * const owns = graph.prepare('MATCH (subject:Person)-[:OWNS]->(resource:Car)')
+ * if (owns.exists({ subject: ['Person', 'ann'], resource: ['Car', 'c-1'] })) console.log('permit')
+ */
 export class PreparedCondition {
   private readonly query: BoundQuery
   private readonly read: ReadOnce

@@ -34,6 +34,9 @@ export interface PathResult {
 /**
  * A value of a result. Elements are read, so it stays valid after the snapshot is closed. Integers are numbers or bigints,
  * floats are Float.
+ *
+ * @example
+ * const isFloat = (value: ResultValue): boolean => value instanceof Float
  */
 export type ResultValue =
   | null

@@ -14,7 +14,13 @@ import { RowCursor } from './row-cursor.ts'
 
 export type { NodeResult, PathResult, RelationshipResult, ResultValue } from './result-value.ts'
 
-/** The rows of a query. Each row has one value for each column, in the order of the columns. */
+/**
+ * The rows of a query. Each row has one value for each column, in the order of the columns.
+ *
+ * @example
+ * const { columns, rows }: QueryResult = graph.query('RETURN 1 AS one, [2] AS list')
+ * // columns: ['one', 'list'], rows: [[1, [2]]]
+ */
 export interface QueryResult {
   readonly columns: readonly string[]
   readonly rows: readonly (readonly ResultValue[])[]

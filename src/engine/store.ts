@@ -62,6 +62,14 @@ export function externalPropertyName(name: string): string {
 /**
  * A consistent, read-only view of one environment. Open, use and close it within one turn of the event loop, without an
  * `await`. All methods are synchronous. All methods throw DataCorruptionError if what they read is damaged.
+ *
+ * @example
+ * const snapshot = store.snapshot()
+ * try {
+ *   console.log(snapshot.nodeCount(null))
+ * } finally {
+ *   snapshot.close()
+ * }
  */
 export interface Snapshot {
   /** The same object for all snapshots of one environment. Compiled plans are cached under it. */
@@ -204,7 +212,12 @@ export interface PropertyInput {
   readonly metadata?: PropertyMetadata
 }
 
-/** A node to upsert. Missing fields keep their values. */
+/**
+ * A node to upsert. Missing fields keep their values.
+ *
+ * @example
+ * const car: NodeInput = { type: 'Car', externalId: 'c-1', properties: [{ name: 'wheels', value: 4 }] }
+ */
 export interface NodeInput extends NodeKey {
   /** Replaces the labels other than the type. */
   readonly labels?: readonly string[]
@@ -226,7 +239,16 @@ export interface RelationshipKey {
   readonly type: string
 }
 
-/** A relationship to upsert. */
+/**
+ * A relationship to upsert.
+ *
+ * @example
+ * const owns: RelationshipInput = {
+ *   source: { type: 'Person', externalId: 'ann' },
+ *   type: 'OWNS',
+ *   target: { type: 'Car', externalId: 'c-1' },
+ * }
+ */
 export interface RelationshipInput extends RelationshipKey {
   /** Replaces the given properties; others keep their values. */
   readonly properties?: readonly PropertyInput[]
@@ -249,6 +271,12 @@ export interface UpsertResult {
  *
  * Each deletion returns the global id of the element, or null if it does not exist. Deleting something that an element does
  * not have changes nothing, not even its update time.
+ *
+ * @example
+ * await store.write((batch) => {
+ *   batch.upsertNode({ type: 'Person', externalId: 'ann' })
+ *   batch.deleteNode({ type: 'Car', externalId: 'c-2' })
+ * })
  */
 export interface WriteBatch {
   /** Creates the node, or updates the existing one. */
@@ -289,7 +317,13 @@ export interface BatchView extends Snapshot {
   hasRelationship(relationship: RelationshipId): boolean
 }
 
-/** One graph: what the engine reads and features write. */
+/**
+ * One graph: what the engine reads and features write.
+ *
+ * @example
+ * const store: GraphStore = openStore('./graph')
+ * const graph = new Graph(store)
+ */
 export interface GraphStore {
   /** A snapshot of the latest commit. */
   snapshot(): Snapshot

@@ -1,0 +1,97 @@
+// The public API of the library: its exports, their types, and the examples of their docstrings. `expectTypeOf` is checked
+// by tsc, which is part of `npm run check`.
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest'
+import * as library from '../../src/index.ts'
+import {
+  CompileError,
+  type EntityKey,
+  ExecutionError,
+  Float,
+  Graph,
+  type GraphStore,
+  type NodeInput,
+  openStore,
+  type PreparedCondition,
+  type QueryParameters,
+  type QueryResult,
+  type RelationshipInput,
+  type ResultValue,
+  type Snapshot,
+  type WriteBatch,
+} from '../../src/index.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const ann: NodeInput = { type: 'Person', externalId: 'ann' }
+const car: NodeInput = { type: 'Car', externalId: 'c-1', properties: [{ name: 'wheels', value: 4 }] }
+const owns: RelationshipInput = { source: ann, type: 'OWNS', target: car }
+
+let store: ReturnType<typeof openStore>
+let graph: Graph
+beforeEach(async () => {
+  store = openStore(join(temporaryFolder(), 'graph'))
+  graph = new Graph(store)
+  await graph.write((batch) => {
+    for (const node of [ann, car]) batch.upsertNode(node)
+    batch.upsertRelationship(owns)
+  })
+})
+afterEach(() => store.close())
+
+describe('the public API', () => {
+  it('exports these values and no others', () => {
+    expect(Object.keys(library).sort()).toEqual(['CompileError', 'ExecutionError', 'Float', 'Graph', 'openStore'])
+  })
+
+  it('types the store, its snapshot and its batches', () => {
+    expectTypeOf(store).toExtend<GraphStore>()
+    expectTypeOf<GraphStore['snapshot']>().toEqualTypeOf<() => Snapshot>()
+    expectTypeOf<Parameters<GraphStore['write']>[0]>().parameters.toEqualTypeOf<[WriteBatch]>()
+    expectTypeOf(graph.write((batch) => batch.upsertNode(ann).id)).toEqualTypeOf<Promise<number>>()
+    const snapshot = store.snapshot()
+    expect(snapshot.nodeCount(null)).toBe(2)
+    snapshot.close()
+  })
+
+  it('types conditions: fixed variables are keys, a search returns keys', () => {
+    const condition: PreparedCondition = graph.prepare('MATCH (subject:Person)-[:OWNS]->(resource:Car)')
+    expectTypeOf<EntityKey>().toEqualTypeOf<readonly [type: string, externalId: string]>()
+    expectTypeOf(condition.find).returns.toEqualTypeOf<EntityKey[]>()
+    expectTypeOf(condition.exists).returns.toEqualTypeOf<boolean>()
+    expectTypeOf(condition.exists).parameter(0).toEqualTypeOf<Readonly<Record<string, EntityKey>>>()
+    expectTypeOf(condition.exists).parameter(1).toEqualTypeOf<QueryParameters | undefined>()
+    expect(condition.exists({ subject: ['Person', 'ann'], resource: ['Car', 'c-1'] })).toBe(true)
+    expect(condition.find('resource', { subject: ['Person', 'ann'] })).toEqual([['Car', 'c-1']])
+    expectTypeOf<{ subject: string }>().not.toExtend<Parameters<PreparedCondition['exists']>[0]>()
+  })
+
+  it('types the rows of a query', () => {
+    const result: QueryResult = graph.query('RETURN 1 AS one, 1.0 AS float, [2] AS list')
+    expectTypeOf(result.rows).toEqualTypeOf<readonly (readonly ResultValue[])[]>()
+    expectTypeOf<Float>().toExtend<ResultValue>()
+    expect(result).toEqual({ columns: ['one', 'float', 'list'], rows: [[1, new Float(1), [2]]] })
+    const count = graph.query('MATCH (p:Person)-[:OWNS]->(c) RETURN p.external_id AS owner, count(c) AS cars')
+    expect(count.rows).toEqual([['ann', 1]])
+  })
+
+  it('throws CompileError with a span, and ExecutionError with a code', () => {
+    const compile = catchError(() => graph.prepare('MATCH (subject'))
+    expect(compile).toBeInstanceOf(CompileError)
+    expectTypeOf<CompileError['diagnostics'][number]['span']>().toEqualTypeOf<{
+      readonly start: number
+      readonly end: number
+    }>()
+    const execution = catchError(() => graph.query('RETURN $missing AS value'))
+    expect(execution).toBeInstanceOf(ExecutionError)
+    expect(execution).toMatchObject({ code: 'missing-parameter', subject: 'missing' })
+  })
+})
+
+function catchError(run: () => unknown): unknown {
+  try {
+    run()
+  } catch (error) {
+    return error
+  }
+  return expect.fail('nothing was thrown')
+}
