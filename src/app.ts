@@ -32,14 +32,19 @@ import type { Settings } from './settings.ts'
 /** A running service. */
 export interface App extends Handlers {
   readonly settings: Settings
+  /** The organization of the data folder. */
   readonly organizationId: string
   /** The admin service account. */
   readonly serviceAccountId: string
   /** True if this start found an empty data folder and created the organization. */
   readonly bootstrapped: boolean
+  /** All routes, as served. */
   readonly routes: readonly Route[]
+  /** The decision feature. */
   readonly decisions: DecisionDeps
+  /** The capture feature. */
   readonly capture: CaptureDeps
+  /** The configuration feature. */
   readonly config: ConfigService
   /** Issues a token of the admin service account. `lifetimeS`: seconds. */
   issueAdminToken(lifetimeS: number): Promise<string>

@@ -19,7 +19,7 @@ export interface Handlers {
   readonly handleInProcess: RequestHandler
 }
 
-/** What handlers need in addition to the routes. */
+/** Collaborators of the handlers in addition to the routes. */
 export interface HandlerDeps {
   readonly userTokens: UserTokenAuthenticator
   /** Null: no limit. */

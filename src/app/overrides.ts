@@ -1,4 +1,4 @@
-// What the command line and tests pass to an app in addition to the settings.
+// Options that the command line and tests pass to an app in addition to the settings.
 import type { Clock } from '../kernel/clock.ts'
 import type { LogEntry } from '../ops/log.ts'
 import type { DecisionEvent, PolicyError } from '../pdp/decision-deps.ts'

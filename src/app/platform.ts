@@ -27,7 +27,7 @@ const INLINE_TIME_MS = 1
 /** Lifetime of a token that is issued at the start only to check the master key, seconds. */
 const TEST_TOKEN_LIFETIME_S = 120
 
-/** What all features of a process share. */
+/** The parts that all features of a process share. */
 export interface Platform {
   readonly settings: Settings
   readonly clock: Clock

@@ -35,8 +35,8 @@ export class BodyBudget {
   }
 
   /**
-   * Reserves `bytes` more for a caller that already has `own` bytes for the same body. A single body in memory is admitted
-   * whatever its length. Returns null, or the error: `too-many-bytes` for the limit of the caller, `unavailable` for the total.
+   * Reserves `bytes` more for a caller that already has `own` bytes for the same body. A single body in memory is always
+   * admitted. Returns null, or the error: `too-many-bytes` for the limit of the caller, `unavailable` for the total.
    */
   reserve(caller: string, own: number, bytes: number): ServiceError | null {
     const { totalBytesMax, callerBytesMax } = this.options

@@ -18,12 +18,13 @@ import { createRouter, noParameters, type RouteMatch } from './router.ts'
 
 /** Collaborators of the dispatcher. */
 export interface DispatcherDeps {
+  /** All routes. */
   readonly routes: readonly Route[]
   /** Maximum number of values in one JSON body. */
   readonly jsonValuesMax: number
   /** Identifies the caller. Synchronous if the credentials are cached. */
   authenticate(auth: Auth, request: HttpRequest): MaybePromise<Authentication>
-  /** Called with an unexpected error, or with one that the operator must know of, for the log. */
+  /** Called with an unexpected error, or with one that the operator must repair, for the log. */
   onInternalError(failure: { requestId: string; method: string; path: string; error: unknown }): void
   /** Null: no limit. */
   readonly rateLimiter: RateLimiter | null
@@ -39,11 +40,15 @@ export interface DispatcherDeps {
 
 /** An entry of the access log. */
 export interface AccessLogEntry {
+  /** The value of `X-Request-ID` in the response. */
   readonly requestId: string
+  /** The method of the request. */
   readonly method: string
   /** The path template of the route, because a path may contain personal data. Null: unknown path. */
   readonly route: string | null
+  /** HTTP status code. */
   readonly status: number
+  /** From the arrival of the request to its response, milliseconds. */
   readonly durationMs: number
 }
 

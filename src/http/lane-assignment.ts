@@ -16,7 +16,7 @@ export interface LaneDispatch {
   readonly pool: LaneRunner
   /** Time limits, milliseconds. */
   readonly limits: Readonly<Record<LaneLimit, number>>
-  /** False: a request moves to a lane only after the event loop found it too large, even if its route says `always`. */
+  /** False: a request moves to a lane only after the event loop found it too large, even if its route has `always`. */
   readonly assignBeforeRun: boolean
 }
 

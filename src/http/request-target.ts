@@ -1,5 +1,5 @@
-// Checks that the path of a request is what the client sent: the runtime resolves dot segments and backslashes in `url`, so a
-// proxy that guards paths could see another path than the service (docs/decisions/0027-http-requests.md).
+// Refuses paths with dot segments or backslashes. The runtime resolves them in `url`, so a proxy that guards paths could see
+// another path than the service (docs/decisions/0027-http-requests.md).
 
 /**
  * Paths with up to this many segments are also matched by patterns, whose parameters hold the original segments. No route is

@@ -30,6 +30,7 @@ export type Auth =
 
 /** The port of the HTTP server: a server adapter passes requests of this shape and writes responses of `HttpResponse`. */
 export interface HttpRequest {
+  /** Method in upper case. */
   readonly method: string
   /** Percent-decoded path without the query. */
   readonly path: string
@@ -40,6 +41,7 @@ export interface HttpRequest {
    * (request smuggling). Null or absent: none.
    */
   readonly targetError?: string | null
+  /** The value of a header, or null. `name`: in lower case. */
   header(name: string): string | null
   /** All headers, with names in lower case. */
   headers(): Iterable<readonly [string, string]>
@@ -56,13 +58,15 @@ export interface HttpRequest {
 
 /** A response for the HTTP server to write. */
 export interface HttpResponse {
+  /** HTTP status code. */
   readonly status: number
+  /** All headers, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   /** Text of the body; empty: no body. */
   readonly body: string
   /** Set: replaces `body`. The unchanged body of a lane's response. */
   readonly bytes?: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
-  /** Set: replaces `body`. Text chunks, pulled when there is room; `return` is called when the client disconnects. */
+  /** Set: replaces `body`. Text chunks, pulled as the client reads; `return` is called when the client disconnects. */
   readonly stream?: AsyncIterator<string, void>
 }
 
@@ -81,15 +85,19 @@ export class DefaultHeaders {
   }
 }
 
-/** What a handler can read of its request. */
+/** A request as its handler sees it. */
 export interface RequestContext {
+  /** The authenticated caller; null: the route is public, or the handler authenticates. */
   readonly caller: Caller | null
+  /** The request id, for logs. */
   readonly requestId: string
   /** Values of the `{parameters}` of the path. */
   readonly pathParameters: Readonly<Record<string, string>>
+  /** The query parameters. */
   readonly query: URLSearchParams
   /** HEAD request: the handler must not start a stream. */
   readonly headOnly: boolean
+  /** The value of a header, or null. `name`: in lower case. */
   header(name: string): string | null
   /** The body, for routes with their own body reader; see `HttpRequest.body`. Pass `caller` if the route has no `auth`. */
   body(caller?: string): Promise<Uint8Array> | Uint8Array
@@ -99,7 +107,9 @@ export interface RequestContext {
 
 /** The response of a handler. */
 export interface RouteResponse {
+  /** HTTP status code. */
   readonly status: number
+  /** Headers in addition to the default ones. */
   readonly headers?: Readonly<Record<string, string>>
   /** Body, serialized by kernel/json, which keeps floats and big integers. Undefined: no body. */
   readonly body?: unknown
@@ -111,7 +121,9 @@ export interface RouteResponse {
 
 /** A tag of the OpenAPI document, which groups routes. */
 export interface Tag {
+  /** Unique name. */
   readonly name: string
+  /** One name always has the same description. */
   readonly description: string
 }
 
@@ -122,6 +134,7 @@ export type LaneLimit = 'decision' | 'batch' | 'query' | 'write'
 export interface LaneUse {
   /** True: every request of the route runs in a lane, because it writes, or because its cost is not known in advance. */
   readonly always?: true
+  /** The time limit in a lane. */
   readonly limit: LaneLimit
   /** The request writes. `once`: it must not be repeated; `idempotent`: it may be. */
   readonly writes?: 'once' | 'idempotent'
@@ -129,16 +142,19 @@ export interface LaneUse {
 
 /** A route: what it matches, who may call it, what it accepts and returns. */
 export interface Route {
+  /** The method. A GET route also serves HEAD. */
   readonly method: Method
   /** Path template, such as `/configs/v1/applications/{id}`. A trailing slash in a request is ignored. */
   readonly path: string
   /** Unique OpenAPI operation id, such as `createApplication`; generated clients name their functions after it. */
   readonly operationId: string
+  /** The group of the route in the OpenAPI document. */
   readonly tag: Tag
   /** One line, without a period. */
   readonly summary: string
-  /** What a caller must know in addition to summary and schemas. */
+  /** Details in addition to summary and schemas. */
   readonly description?: string
+  /** The required credentials. */
   readonly auth: Auth
   /** Description of each `{parameter}` of the path. */
   readonly pathParameters?: Readonly<Record<string, string>>
@@ -176,6 +192,7 @@ export interface Route {
   readonly responseHeaders?: Readonly<Record<string, string>>
   /** Its 403 responses may contain a step-up challenge (RFC 9470). */
   readonly stepUp?: true
+  /** Handles a request. `body`: the parsed body, undefined if the route has none. Throws only unexpected errors. */
   handle(
     context: RequestContext,
     body: unknown,

@@ -52,10 +52,15 @@ const STOP_TIMEOUT_MS = 5000
 
 /** Counts of a pool, for metrics. */
 export interface LanePoolState {
+  /** Lanes that accept requests. */
   readonly ready: number
+  /** Requests in lanes. */
   readonly running: number
+  /** Requests in the queue. */
   readonly waiting: number
+  /** Lanes killed since the start, because a request exceeded its limit. */
   readonly killed: number
+  /** Responses of lanes since the start. */
   readonly answered: number
 }
 

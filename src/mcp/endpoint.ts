@@ -20,7 +20,9 @@ import { type SubscriptionLimits, Subscriptions } from './subscriptions.ts'
 
 /** Collaborators and limits of the endpoint. */
 export interface McpEndpointDeps extends McpDeps {
+  /** Issues and verifies session ids. */
   readonly sessions: SessionIds
+  /** Checks the header `Origin`. */
   readonly isOriginAllowed: OriginCheck
   /**
    * Verifies a user token by the token introspection that the server names. `delegation`: the token of `X-SVC-Token`; null:
@@ -44,7 +46,7 @@ export interface McpEndpointDeps extends McpDeps {
   }): void
 }
 
-/** What the endpoint reads of an HTTP request. `mcp` does not depend on `http`. */
+/** An HTTP request as the endpoint reads it. `mcp` does not depend on `http`. */
 export interface McpRequest {
   /** The project in the path. */
   readonly projectId: string

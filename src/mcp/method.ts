@@ -11,7 +11,7 @@ import type { RpcError, RpcObject } from './json-rpc.ts'
 import type { ServerInfo } from './server-info.ts'
 import type { McpServer } from './servers.ts'
 
-/** What methods need of the service. */
+/** The features and settings that methods use. */
 export interface McpDeps {
   readonly documents: ConfigSource
   readonly decisions: DecisionDeps
@@ -33,7 +33,7 @@ export interface McpCaller {
   isStillAuthenticated(): Promise<boolean>
 }
 
-/** A stream of events. The next chunk is requested when the reader has room. */
+/** A stream of events. The next chunk is requested when the reader is ready. */
 export type EventStream = AsyncIterator<string, void>
 
 /** Members of a result that are serialized already, without the enclosing braces. */

@@ -33,7 +33,7 @@ export class NotificationStream implements AsyncIterator<string, void> {
     this.flush()
   }
 
-  /** Resolves to the pending events when there are any. Called when the reader has room. */
+  /** Resolves to the pending events when there are any. Called when the reader is ready. */
   next(): Promise<StreamResult> {
     return new Promise((resolve) => {
       this.wake = resolve

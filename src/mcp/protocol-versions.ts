@@ -10,7 +10,7 @@ export const SESSION_VERSION = '2025-11-25'
 /** Versions that a request may name, newest first. */
 export const supportedVersions = [STATELESS_VERSION, SESSION_VERSION] as const
 
-/** Versions that a session may have. What this server sends is the same in all of them. */
+/** Versions that a session may have. This server sends the same messages in all of them. */
 export const sessionVersions: ReadonlySet<string> = new Set([SESSION_VERSION, '2025-06-18', '2025-03-26'])
 
 /** The header with the protocol version. */
@@ -20,7 +20,7 @@ export const PROTOCOL_VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
 
 /**
  * True if `_meta` names a version without sessions, or if the header does and the method is not `initialize`.
- * `initialize` without such a `_meta` is the handshake of a session, whatever the header.
+ * `initialize` without such a `_meta` is always the handshake of a session.
  */
 export function isStatelessRequest(header: string | null, method: string | null, params: RpcObject): boolean {
   const { _meta } = params

@@ -32,5 +32,5 @@ export const instructions = [
   'To read or change data, first read the resource svc://knowledge-queries/ : it lists the knowledge queries with their',
   'descriptions and parameters; then call ciq_execute with the id or name of one and its input_params.',
   'To find out what is allowed, call authzen_evaluate (one evaluation), authzen_evaluations (many), or one of the searches.',
-  'A denial is a result (`decision: false`), not an error; the text of an error says what to change.',
+  'A denial is a result (`decision: false`), not an error; the text of an error names what to change.',
 ].join(' ')

@@ -44,7 +44,7 @@ export interface ExportRequest {
   readonly progress: (done: number, total: number, what: string) => void
 }
 
-/** What was exported. */
+/** The counts of an export. */
 export interface ExportResult extends ExportTotals {
   /** Number of secrets in the configuration. They stay encrypted with the master key, which is not exported. */
   readonly sealed: number

@@ -28,7 +28,7 @@ export interface ImportRequest {
   readonly batchWeight?: number
 }
 
-/** What was imported. */
+/** The counts of an import. */
 export interface ImportResult extends ExportTotals {
   /** Elements that an earlier run imported. */
   readonly skipped: number
@@ -45,7 +45,7 @@ interface ImportRun {
   readonly scratchFolder: string | null
 }
 
-/** What a run has done, whether it succeeded or failed. */
+/** The effects of a run, also of one that failed. */
 interface ImportOutcome {
   isExport: boolean
   hasWritten: boolean

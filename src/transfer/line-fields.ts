@@ -19,6 +19,7 @@ export class LineError extends Error {
   }
 }
 
+/** The members of a JSON object. */
 export type Members = Readonly<Record<string, unknown>>
 
 /** Returns the object in the only member of a line. Throws LineError if there are others. */

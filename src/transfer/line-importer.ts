@@ -16,7 +16,7 @@ import { parseLine } from './parse-line.ts'
 /** Where lines are imported to. */
 export interface ImportTarget {
   readonly dataDir: string
-  /** Set: all graphs go into this project, whatever project a line names. */
+  /** Set: all graphs go into this project, and the project in a line is ignored. */
   readonly projectId: string | undefined
   readonly documents: DocumentImporter
   readonly graphs: GraphImporter

@@ -37,7 +37,7 @@ export async function restore({ from, dataDir, progress }: RestoreRequest): Prom
       progress(done, total)
     })
     if (!manifest.members.some(({ name }) => name.startsWith('config/')))
-      throw new OperationalError(`${from} is not a whole backup: it contains no configuration`)
+      throw new OperationalError(`${from} is not a complete backup: it contains no configuration`)
     for (const member of manifest.members) await checkMember(from, staging, member)
     for (const folder of foldersBelow(staging)) syncPath(folder)
     // Checked again, because unpacking takes time. The system renames over an empty folder and refuses any other.
@@ -91,7 +91,7 @@ async function checkMember(from: string, staging: string, { name, kind, layout }
   const found = await readFolderLayout(folder)
   if (found.kind !== known.kind || found.version !== layout)
     throw new OperationalError(
-      `${from} is not a complete backup: \`${name}\` does not contain ${known.contents} as the manifest says`,
+      `${from} is not a complete backup: \`${name}\` does not contain ${known.contents} as in the manifest`,
     )
   rmSync(join(folder, LMDB_LOCK_FILE), { force: true })
 }

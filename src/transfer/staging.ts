@@ -1,5 +1,5 @@
 // Staging folders: output is written to a folder next to its destination and renamed at the end. The writer holds a lock in
-// the folder, so the next run can tell folders of running processes from those left by killed ones, and removes the latter.
+// the folder, so the next run can distinguish folders of running processes from those of killed ones, and removes the latter.
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { STAGING_LOCK_FILE } from '../kernel/data-folder.ts'

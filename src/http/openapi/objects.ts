@@ -58,7 +58,7 @@ export interface ResponseObject {
 /** Media type → schema and example of a body. */
 export type MediaTypeMap = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>
 
-/** The response of an operation with a status, with references resolved; undefined: there is none. */
+/** The response of an operation with a status, with references resolved; undefined if it has none. */
 export function resolveResponse(
   { components }: OpenApiDocument,
   operation: OperationObject,

@@ -7,7 +7,7 @@ const tag: Tag = { name: 'Operations', description: 'Health checks and metrics.'
 const state = z.object({ status: z.string() })
 const health = z.object({ status: z.string(), worker: z.int().min(1).optional() })
 
-/** What the routes report. */
+/** Sources of the state that the routes report. */
 export interface OperationsDeps {
   /** The number of this process among the workers that share the port; null: it is the only one. */
   readonly worker: number | null
