@@ -65,11 +65,11 @@ export async function supervise(settings: Settings, demo: boolean): Promise<void
   // Log rotation signals the supervisor only, so the signal is forwarded.
   process.on('SIGHUP', () => supervisor.signal('SIGHUP'))
 
-  const fault = await supervisor.start()
-  if (fault !== null) {
+  const failure = await supervisor.start()
+  if (failure !== null) {
     await supervisor.stop()
     folder.release()
-    throw new CliError([fault])
+    throw new CliError([failure])
   }
   console.log(colours.green(`listening on ${reserved.url}`))
   console.log(`${settings.workers} workers share the port and the folder`)
@@ -91,7 +91,7 @@ class Supervisor {
   private readonly workers = new Map<number, WorkerProcess>()
   private readonly restartDelays = new Map<number, number>()
   private readonly restarts = new Set<ReturnType<typeof setTimeout>>()
-  private onStarted: ((fault: string | null) => void) | null = null
+  private onStarted: ((failure: string | null) => void) | null = null
 
   constructor(settings: Settings, proof: string, releasePort: () => void) {
     this.settings = settings
@@ -123,44 +123,44 @@ class Supervisor {
     void child.exited.then(() => this.onExit(number, child))
   }
 
-  private send(number: number, order: SupervisorCommand): void {
+  private send(number: number, command: SupervisorCommand): void {
     try {
-      this.workers.get(number)?.child.send(order)
+      this.workers.get(number)?.child.send(command)
     } catch {
       // The worker has just exited; `onExit` handles that.
     }
   }
 
   private onMessage(number: number, event: WorkerEvent): void {
-    const member = this.workers.get(number)
-    if (member === undefined || this.isStopping) return
+    const worker = this.workers.get(number)
+    if (worker === undefined || this.isStopping) return
     if (event === 'open') {
       // Released only now, so that no other process takes the port while the workers open their databases.
       this.releasePort()
       this.send(number, { order: 'listen' })
       return
     }
-    member.isListening = true
+    worker.isListening = true
     if (this.workers.size < this.settings.workers) return
     if ([...this.workers.values()].every(({ isListening }) => isListening)) this.reportStart(null)
   }
 
-  private reportStart(fault: string | null): void {
-    this.onStarted?.(fault)
+  private reportStart(failure: string | null): void {
+    this.onStarted?.(failure)
     this.onStarted = null
   }
 
   private onExit(number: number, child: Bun.Subprocess): void {
-    const member = this.workers.get(number)
+    const worker = this.workers.get(number)
     this.workers.delete(number)
-    if (this.isStopping || member === undefined) return
+    if (this.isStopping || worker === undefined) return
     const how = child.signalCode === null ? `exit code ${child.exitCode}` : `signal ${child.signalCode}`
     if (this.onStarted !== null) {
       this.reportStart(`worker ${number} exited with ${how} before it accepted connections`)
       return
     }
-    const uptime = systemClock.now() - member.startedMs
-    const previousMs = uptime < STABLE_UPTIME_MS ? (this.restartDelays.get(number) ?? 0) : 0
+    const uptimeMs = systemClock.now() - worker.startedMs
+    const previousMs = uptimeMs < STABLE_UPTIME_MS ? (this.restartDelays.get(number) ?? 0) : 0
     const delayMs = previousMs === 0 ? RESTART_DELAY_MIN_MS : Math.min(previousMs * 2, RESTART_DELAY_MAX_MS)
     this.restartDelays.set(number, delayMs)
     for (const other of this.workers.keys()) this.send(other, { order: 'check readers' })

@@ -18,11 +18,16 @@ export class Outbox {
   /** Effects run one at a time, in commit order. */
   private tail: Promise<unknown> = Promise.resolve()
 
-  constructor(documents: ConfigWriter, kinds: readonly ConfigKind[], report: (line: string) => void, place: number) {
+  constructor(
+    documents: ConfigWriter,
+    kinds: readonly ConfigKind[],
+    report: (line: string) => void,
+    processNumber: number,
+  ) {
     this.documents = documents
     this.kinds = new Map(kinds.map((kind) => [kind.path, kind]))
     this.report = report
-    this.processNumber = place
+    this.processNumber = processNumber
   }
 
   /**

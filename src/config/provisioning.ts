@@ -52,9 +52,9 @@ export class Provisioning {
   private readonly running = new Map<string, Promise<void>>()
   private leading = false
 
-  constructor(parts: ProvisioningDeps) {
-    this.deps = parts
-    parts.documents.subscribe((changes) => {
+  constructor(deps: ProvisioningDeps) {
+    this.deps = deps
+    deps.documents.subscribe((changes) => {
       if (!this.leading) return
       for (const { before, after } of changes) {
         // A new mapping may add constituents, and a FAILED project is tried again.

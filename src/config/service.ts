@@ -60,12 +60,12 @@ export class ConfigService {
   private readonly clock: Clock
   private readonly outbox: Outbox
 
-  constructor(parts: ConfigServiceDeps) {
-    this.kinds = parts.kinds
-    this.documents = parts.documents
-    this.sealer = parts.sealer
-    this.clock = parts.clock
-    this.outbox = new Outbox(parts.documents, parts.kinds, parts.report, parts.processNumber ?? 0)
+  constructor(deps: ConfigServiceDeps) {
+    this.kinds = deps.kinds
+    this.documents = deps.documents
+    this.sealer = deps.sealer
+    this.clock = deps.clock
+    this.outbox = new Outbox(deps.documents, deps.kinds, deps.report, deps.processNumber ?? 0)
   }
 
   /**

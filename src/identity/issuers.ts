@@ -61,7 +61,7 @@ interface IssuerState {
   failed: boolean
   running: Promise<void> | null
   /** Refreshes that are left at `countedAtMs`. */
-  renewals: number
+  refreshesLeft: number
   countedAtMs: number
   /** When each missing key id was last looked up. */
   readonly missing: LRUCache<string, number>
@@ -78,15 +78,15 @@ export class Issuers {
   private readonly deps: IssuerClientDeps
   private readonly issuers = new LRUCache<string, IssuerState>({ max: ISSUERS_MAX })
 
-  constructor(parts: IssuerClientDeps) {
-    this.deps = parts
+  constructor(deps: IssuerClientDeps) {
+    this.deps = deps
   }
 
   /** Returns the current keys of an issuer. Errors: `unavailable`. */
   async keys(issuer: string): Promise<Result<IssuerKeys, IssuerUnavailable>> {
     const before = this.stateOf(issuer).metadata
-    const published = await this.metadata(issuer)
-    return published === null ? err('unavailable') : ok({ set: published.keys, isNew: published !== before })
+    const metadata = await this.metadata(issuer)
+    return metadata === null ? err('unavailable') : ok({ set: metadata.keys, isNew: metadata !== before })
   }
 
   /**
@@ -95,23 +95,23 @@ export class Issuers {
    * Errors: `unavailable` if the refresh failed.
    */
   async refreshedKeys(issuer: string, seen: KeySet, kid: string | null): Promise<Result<KeySet, IssuerUnavailable>> {
-    const known = this.stateOf(issuer)
-    if (known.metadata?.keys === seen) await this.renewFor(issuer, known, kid)
-    if (known.metadata === null || (known.metadata.keys === seen && known.failed)) return err('unavailable')
-    return ok(known.metadata.keys)
+    const state = this.stateOf(issuer)
+    if (state.metadata?.keys === seen) await this.refreshForMissingKey(issuer, state, kid)
+    if (state.metadata === null || (state.metadata.keys === seen && state.failed)) return err('unavailable')
+    return ok(state.metadata.keys)
   }
 
   /** Returns the user-info endpoint of the issuer; null if it has none. Errors: `unavailable`. */
   async userinfoEndpoint(issuer: string): Promise<Result<string | null, IssuerUnavailable>> {
-    const published = await this.metadata(issuer)
-    return published === null ? err('unavailable') : ok(published.userinfoEndpoint)
+    const metadata = await this.metadata(issuer)
+    return metadata === null ? err('unavailable') : ok(metadata.userinfoEndpoint)
   }
 
   private async metadata(issuer: string): Promise<IssuerMetadata | null> {
-    const known = this.stateOf(issuer)
-    const isYoung = (spanMs: number): boolean => isWithin(this.deps.clock.now(), known.fetchedAtMs, spanMs)
-    if (known.metadata === null || !isYoung(METADATA_FRESH_MS)) await this.renew(issuer, known)
-    return isYoung(METADATA_STALE_MS) ? known.metadata : null
+    const state = this.stateOf(issuer)
+    const isYounger = (spanMs: number): boolean => isWithin(this.deps.clock.now(), state.fetchedAtMs, spanMs)
+    if (state.metadata === null || !isYounger(METADATA_FRESH_MS)) await this.refreshIfDue(issuer, state)
+    return isYounger(METADATA_STALE_MS) ? state.metadata : null
   }
 
   private stateOf(issuer: string): IssuerState {
@@ -123,7 +123,7 @@ export class Issuers {
         triedAtMs: Number.NEGATIVE_INFINITY,
         failed: false,
         running: null,
-        renewals: KEY_REFRESHES_MAX,
+        refreshesLeft: KEY_REFRESHES_MAX,
         countedAtMs: this.deps.clock.now(),
         missing: new LRUCache({ max: MISSING_KEYS_MAX }),
       }
@@ -133,43 +133,43 @@ export class Issuers {
   }
 
   /** Refreshes because of an unknown key id, within the limits. */
-  private renewFor(issuer: string, known: IssuerState, kid: string | null): Promise<void> {
-    if (known.running !== null) return known.running
+  private refreshForMissingKey(issuer: string, state: IssuerState, kid: string | null): Promise<void> {
+    if (state.running !== null) return state.running
     const now = this.deps.clock.now()
-    if (known.failed && isWithin(now, known.triedAtMs, ISSUER_RETRY_MS)) return Promise.resolve()
-    if (kid !== null && isWithin(now, known.missing.get(kid) ?? Number.NEGATIVE_INFINITY, MISSING_KEY_MS))
+    if (state.failed && isWithin(now, state.triedAtMs, ISSUER_RETRY_MS)) return Promise.resolve()
+    if (kid !== null && isWithin(now, state.missing.get(kid) ?? Number.NEGATIVE_INFINITY, MISSING_KEY_MS))
       return Promise.resolve()
-    const gained = Math.floor((now - known.countedAtMs) / KEY_REFRESH_MS)
+    const gained = Math.floor((now - state.countedAtMs) / KEY_REFRESH_MS)
     // If the clock was set back, count from the new time.
-    if (gained < 0) known.countedAtMs = now
+    if (gained < 0) state.countedAtMs = now
     else {
-      known.renewals = Math.min(KEY_REFRESHES_MAX, known.renewals + gained)
-      known.countedAtMs += gained * KEY_REFRESH_MS
+      state.refreshesLeft = Math.min(KEY_REFRESHES_MAX, state.refreshesLeft + gained)
+      state.countedAtMs += gained * KEY_REFRESH_MS
     }
-    if (known.renewals === 0) return Promise.resolve()
-    known.renewals -= 1
-    if (kid !== null) known.missing.set(kid, now)
-    return this.call(issuer, known)
+    if (state.refreshesLeft === 0) return Promise.resolve()
+    state.refreshesLeft -= 1
+    if (kid !== null) state.missing.set(kid, now)
+    return this.fetchAndStore(issuer, state)
   }
 
   /** Refreshes stale metadata: one call at a time, with a pause between calls. */
-  private renew(issuer: string, known: IssuerState): Promise<void> {
-    if (known.running !== null) return known.running
-    if (isWithin(this.deps.clock.now(), known.triedAtMs, ISSUER_RETRY_MS)) return Promise.resolve()
-    return this.call(issuer, known)
+  private refreshIfDue(issuer: string, state: IssuerState): Promise<void> {
+    if (state.running !== null) return state.running
+    if (isWithin(this.deps.clock.now(), state.triedAtMs, ISSUER_RETRY_MS)) return Promise.resolve()
+    return this.fetchAndStore(issuer, state)
   }
 
-  private call(issuer: string, known: IssuerState): Promise<void> {
-    known.running = this.fetch(issuer).then((fetched) => {
-      known.running = null
-      known.triedAtMs = this.deps.clock.now()
-      known.failed = !fetched.ok
+  private fetchAndStore(issuer: string, state: IssuerState): Promise<void> {
+    state.running = this.fetch(issuer).then((fetched) => {
+      state.running = null
+      state.triedAtMs = this.deps.clock.now()
+      state.failed = !fetched.ok
       if (fetched.ok) {
-        known.metadata = fetched.value
-        known.fetchedAtMs = known.triedAtMs
+        state.metadata = fetched.value
+        state.fetchedAtMs = state.triedAtMs
       } else this.deps.report(`the keys of the issuer ${issuer} could not be read: ${fetched.error}`)
     })
-    return known.running
+    return state.running
   }
 
   private async fetch(issuer: string): Promise<Result<IssuerMetadata, string>> {

@@ -42,11 +42,11 @@ export function rotateSecrets(document: unknown, box: SecretBox): RotatedDocumen
     }
   }
 
-  function rotateValue(value: unknown, place: SecretPosition): unknown {
-    if (typeof value === 'string') return rotateText(value, place)
+  function rotateValue(value: unknown, position: SecretPosition): unknown {
+    if (typeof value === 'string') return rotateText(value, position)
     if (typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) {
-      return value.map((item, i) => rotateValue(item, { ...place, path: [...place.path, String(i)] }))
+      return value.map((item, i) => rotateValue(item, { ...position, path: [...position.path, String(i)] }))
     }
     const { kind, id, fields } = value as Record<string, unknown>
     if (typeof kind === 'string' && typeof id === 'string' && typeof fields === 'object') {
@@ -54,7 +54,7 @@ export function rotateSecrets(document: unknown, box: SecretBox): RotatedDocumen
     }
     const members = Object.entries(value).map(([name, member]) => [
       name,
-      rotateValue(member, { ...place, path: [...place.path, name] }),
+      rotateValue(member, { ...position, path: [...position.path, name] }),
     ])
     return Object.fromEntries(members)
   }

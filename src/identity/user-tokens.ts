@@ -96,8 +96,8 @@ export class UserTokenAuthenticator {
   })
   private readonly running = new Map<string, Promise<CachedVerification>>()
 
-  constructor(parts: UserTokenAuthenticatorDeps) {
-    this.deps = parts
+  constructor(deps: UserTokenAuthenticatorDeps) {
+    this.deps = deps
   }
 
   /**
@@ -149,9 +149,9 @@ export class UserTokenAuthenticator {
     const key = keyOf(scope, token)
     const pending = this.getCached(key) ?? this.running.get(key)
     if (pending !== undefined) return pending
-    const started = this.verifyUncached(scope, token).then((examined) => {
-      if (examined.untilMs > 0) this.cache.set(key, examined)
-      return examined
+    const started = this.verifyUncached(scope, token).then((entry) => {
+      if (entry.untilMs > 0) this.cache.set(key, entry)
+      return entry
     })
     this.running.set(key, started)
     const finished = (): void => void this.running.delete(key)

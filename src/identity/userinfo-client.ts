@@ -15,8 +15,8 @@ export class UserInfoClient {
   /** When the outage of an endpoint was last logged. */
   private readonly reportedAtMs = new LRUCache<string, number>({ max: REPORTED_ENDPOINTS_MAX })
 
-  constructor(parts: IssuerClientDeps) {
-    this.deps = parts
+  constructor(deps: IssuerClientDeps) {
+    this.deps = deps
   }
 
   /** Returns the claims of the response. Errors: `refused` if the issuer rejects the token, `unavailable`. */

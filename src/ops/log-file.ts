@@ -4,7 +4,7 @@ import { closeSync, fstatSync, openSync, readSync, write } from 'node:fs'
 import { OperationalError } from '../kernel/errors.ts'
 
 /** Lines of this period are written together. */
-const GATHER_MS = 20
+const WRITE_DELAY_MS = 20
 
 const NEWLINE = 0x0a
 
@@ -23,10 +23,10 @@ export class LogFile {
   private descriptor: number
   private buffered: string[] = []
   private bufferedBytes = 0
-  private lost = 0
-  private losing = false
+  private lostLines = 0
+  private isLosing = false
   /** The file ends with an incomplete line of any process, after a full disk or a crash. */
-  private isCut: boolean
+  private endsIncomplete: boolean
   private timer: ReturnType<typeof setTimeout> | null = null
   private writing: Promise<void> | null = null
 
@@ -35,12 +35,12 @@ export class LogFile {
     this.path = path
     this.options = options
     this.descriptor = openForAppending(path)
-    this.isCut = this.endsWithinLine()
+    this.endsIncomplete = this.endsWithinLine()
   }
 
   /** Lines that were lost since the start. */
   get dropped(): number {
-    return this.lost
+    return this.lostLines
   }
 
   /** Buffers one line (without line feed), or counts it as lost if the buffer is full. */
@@ -48,12 +48,12 @@ export class LogFile {
     // Characters instead of bytes: equal for nearly every line, and counting bytes costs more.
     const bytes = line.length + 1
     if (this.bufferedBytes + bytes > this.options.bufferBytesMax) {
-      this.lose(1, 'the buffer is full')
+      this.recordLoss(1, 'the buffer is full')
       return
     }
     this.buffered.push(line)
     this.bufferedBytes += bytes
-    if (this.timer === null && this.writing === null) this.gather()
+    if (this.timer === null && this.writing === null) this.scheduleWrite()
   }
 
   /** Continues in a new file of the same name, after a rotation renamed the old one. */
@@ -67,7 +67,7 @@ export class LogFile {
     }
     const old = this.descriptor
     this.descriptor = fresh
-    this.isCut = this.endsWithinLine()
+    this.endsIncomplete = this.endsWithinLine()
     const close = (): void => closeSync(old)
     if (this.writing === null) close()
     else this.writing.then(close)
@@ -82,14 +82,14 @@ export class LogFile {
     closeSync(this.descriptor)
   }
 
-  private gather(): void {
+  private scheduleWrite(): void {
     this.timer = setTimeout(() => {
       this.timer = null
       this.writing = this.drain().then(() => {
         this.writing = null
-        if (this.buffered.length > 0) this.gather()
+        if (this.buffered.length > 0) this.scheduleWrite()
       })
-    }, GATHER_MS)
+    }, WRITE_DELAY_MS)
     this.timer.unref()
   }
 
@@ -99,16 +99,17 @@ export class LogFile {
     const bytes = this.bufferedBytes
     this.buffered = []
     // A line after an incomplete line would be lost with it.
-    const start = this.isCut || (this.losing && this.endsWithinLine()) ? '\n' : ''
+    const start = this.endsIncomplete || (this.isLosing && this.endsWithinLine()) ? '\n' : ''
     const text = Buffer.from(`${start}${lines.join('\n')}\n`, 'utf8')
-    const { failure, written } = await appended(descriptor, text)
+    const { failure, written } = await append(descriptor, text)
     // Not if the file was reopened since.
-    if (descriptor === this.descriptor) this.isCut = written === 0 ? start !== '' : text[written - 1] !== NEWLINE
+    if (descriptor === this.descriptor)
+      this.endsIncomplete = written === 0 ? start !== '' : text[written - 1] !== NEWLINE
     this.bufferedBytes -= bytes
-    if (failure !== null) this.lose(lines.length - linesIn(text.subarray(start.length, written)), failure)
-    else if (this.losing) {
-      this.losing = false
-      this.options.report(`writing to ${this.path} works again; ${this.lost} lines were lost since the start`)
+    if (failure !== null) this.recordLoss(lines.length - countLines(text.subarray(start.length, written)), failure)
+    else if (this.isLosing) {
+      this.isLosing = false
+      this.options.report(`writing to ${this.path} works again; ${this.lostLines} lines were lost since the start`)
     }
   }
 
@@ -130,15 +131,15 @@ export class LogFile {
     }
   }
 
-  private lose(lines: number, why: string): void {
-    this.lost += lines
-    if (this.losing) return
-    this.losing = true
+  private recordLoss(lines: number, why: string): void {
+    this.lostLines += lines
+    if (this.isLosing) return
+    this.isLosing = true
     this.options.report(`lines for ${this.path} are being lost: ${why}`)
   }
 }
 
-function linesIn(bytes: Uint8Array): number {
+function countLines(bytes: Uint8Array): number {
   let count = 0
   for (const byte of bytes) if (byte === NEWLINE) count += 1
   return count
@@ -153,7 +154,7 @@ function openForAppending(path: string): number {
 }
 
 /** Writes all bytes. Resolves with the number of written bytes, and the error if not all were written. */
-function appended(descriptor: number, bytes: Uint8Array): Promise<{ failure: string | null; written: number }> {
+function append(descriptor: number, bytes: Uint8Array): Promise<{ failure: string | null; written: number }> {
   return new Promise((resolve) => {
     const from = (offset: number): void =>
       write(descriptor, bytes, offset, bytes.length - offset, null, (failure, written) => {
