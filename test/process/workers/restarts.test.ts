@@ -171,7 +171,7 @@ describe('starting workers', () => {
 
   it('is possible only for the supervisor', async () => {
     const { exitCode, stderr } = await runCommand(['worker'])
-    expect([exitCode, stderr]).toEqual([1, 'error: a worker is started by `verdigraph serve --workers` alone\n'])
+    expect([exitCode, stderr]).toEqual([1, 'error: a worker is started by `verdigraph serve --workers` only\n'])
   })
 
   it('loads the demo data once, every worker gives the printed answers, and no other process gets the folder', async () => {
