@@ -1,5 +1,6 @@
-// The reference pages that are made from the program: errors, metrics, settings and the command line.
-import { mkdtempSync, rmSync } from 'node:fs'
+// The reference pages that are made from the program: Cypher, errors, metrics, settings and the command
+// line.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { settingsFileVariable } from '../../src/cli/environment-variables.ts'
@@ -17,9 +18,11 @@ import {
   settingSections,
   settingSpecs,
 } from '../../src/settings.ts'
+import { repositoryRoot } from './pages.ts'
 
 /** Page by path. */
 export const generatedPages: Readonly<Record<string, () => Promise<string>>> = {
+  'docs/reference/cypher.md': async () => cypherPage(),
   'docs/reference/errors.md': async () => errorsPage(),
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/cli.md': async () => cliPage(),
@@ -116,6 +119,15 @@ const errorKinds: {
     sample: { kind: 'unavailable', message: 'the knowledge graph of this project is unavailable', retryAfterS: 1 },
     when: 'The service cannot answer now: damaged data, no free lane, an issuer that cannot be reached, an opening graph. Repeat after `Retry-After`.',
   },
+}
+
+/** The language page of the grammar, as a page of `docs/`: with other links and without the marks of generated parts. */
+function cypherPage(): string {
+  return readFileSync(join(repositoryRoot, 'grammar', 'README.md'), 'utf8')
+    .replace(/<!-- sample -->\n\n```\n/, '```text\n')
+    .replace(/<!-- \/?\w+ -->\n*/g, '')
+    .replaceAll('](../', '](../../')
+    .replaceAll('](diagrams.html)', '](../../grammar/diagrams.html)')
 }
 
 function errorsPage(): string {
