@@ -56,7 +56,7 @@ export interface UnwindClause extends Spanned {
   readonly variable: Name
 }
 
-/** What `WITH` and `RETURN` have in common. */
+/** The common part of `WITH` and `RETURN`. */
 export interface Projection {
   readonly distinct: boolean
   /** True for `*`, which comes first and may be followed by items. */

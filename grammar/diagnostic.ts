@@ -11,9 +11,9 @@ export interface Diagnostic {
   /** Lower case, no full stop; text of the author in back-ticks. */
   readonly message: string
   readonly span: Span
-  /** What was found at the position. */
+  /** The text at the position. */
   readonly found?: string
-  /** What the grammar accepts there. */
+  /** The accepted alternatives. */
   readonly expected?: string
 }
 

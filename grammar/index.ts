@@ -15,8 +15,7 @@ export type ParseResult =
 export const maxTextLength = 512_000
 
 /**
- * Parses one statement. Returns at most one diagnostic: parsing stops at the first error. Never throws, whatever the
- * text is.
+ * Parses one statement. Returns at most one diagnostic: parsing stops at the first error. Never throws, for any text.
  * The codes `TextTooLong` and `NestingTooDeep` report a text beyond `maxTextLength`, `maxNesting` or `maxTreeDepth`.
  */
 export function parse(text: string): ParseResult {

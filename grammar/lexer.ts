@@ -54,7 +54,8 @@ function unknownSign(text: string, offset: number): Diagnostic {
   const sign = String.fromCodePoint(text.codePointAt(offset) ?? 0)
   const found = `\`${sign}\``
   const message = sign === '$' ? 'a parameter is written `$name`' : `unexpected character ${found}`
-  const expected = sign === '$' ? 'a parameter such as `$name`' : 'a sign of the language; others stand in strings'
+  const expected =
+    sign === '$' ? 'a parameter such as `$name`' : 'a character of the language; any other belongs in a string'
   const code = sign > '\x7f' ? 'InvalidUnicodeCharacter' : 'UnexpectedSyntax'
   return { code, message, span: { start: offset, end: offset + sign.length }, found, expected }
 }

@@ -98,6 +98,7 @@ export function isReserved(word: string): boolean {
 
 const numberCategory = createToken({ name: 'Number', pattern: Lexer.NA, label: 'a number' })
 // Both number tokens include the letters that follow, so that `12x` is one invalid number and not a number and a name.
+/** A float, before its range check. */
 export const Float = createToken({
   name: 'Float',
   pattern: /(?:\d+\.\d+|\.\d+)(?:[eE][+-]?\d+)?\w*|\d+[eE][+-]?\d+\w*/,

@@ -8,7 +8,7 @@ import { kw } from '../tokens.ts'
 /** Returns the token at a distance: 1 is the next one; an end-of-file token beyond the last. */
 export type Peek = (distance: number) => IToken
 
-/** Returns whether a path of at least one relationship begins at `from`, where an opening parenthesis stands. */
+/** Returns whether a path of at least one relationship begins at `from`, the distance of an opening parenthesis. */
 export function startsPath(peek: Peek, from: number): boolean {
   const afterNode = pastNode(peek, from)
   if (afterNode === 0) return false

@@ -16,7 +16,7 @@ export interface CaptureDeps {
 }
 
 /** The ids of the items, or the error of the request. */
-export type CaptureResult = Promise<Result<BatchResult, ServiceError>>
+export type CaptureOutcome = Promise<Result<BatchResult, ServiceError>>
 
 /** One item of a request. */
 export interface CaptureItem {
@@ -31,7 +31,7 @@ export interface CaptureItem {
  * Writes the items and returns one id per item, in their order. Error: `invalid` if nodes are missing; then nothing was
  * written. Rejects if a graph cannot be written.
  */
-export async function applyItems(items: readonly CaptureItem[]): CaptureResult {
+export async function applyItems(items: readonly CaptureItem[]): CaptureOutcome {
   const groups = new Map<GraphStore, number[]>()
   items.forEach(({ graph }, index) => {
     const group = groups.get(graph)
@@ -82,7 +82,7 @@ export function hasNode(graph: GraphStore, { type, externalId }: NodeKey): boole
   }
 }
 
-/** Thrown inside the transaction, so that nothing of the batch is written. */
+/** Thrown inside the transaction, so that the whole batch is rolled back. */
 class MissingNodesError extends Error {
   override readonly name = 'MissingNodesError'
   readonly issues: readonly string[]

@@ -5,7 +5,7 @@ import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound } from '../kernel/errors.ts'
 import { err } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
-import { applyItems, type CaptureDeps, type CaptureItem, type CaptureResult } from './apply-items.ts'
+import { applyItems, type CaptureDeps, type CaptureItem, type CaptureOutcome } from './apply-items.ts'
 import { propertyInput } from './property.ts'
 import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
 import type {
@@ -18,7 +18,7 @@ import type {
 import { targetGraphOfNode } from './target-graph.ts'
 
 /** Creates or updates nodes. Errors: `not-found` (no graph), `invalid`. */
-export function captureNodes(deps: CaptureDeps, caller: AgentCaller, body: NodesBody<CapturedNode>): CaptureResult {
+export function captureNodes(deps: CaptureDeps, caller: AgentCaller, body: NodesBody<CapturedNode>): CaptureOutcome {
   return onNodes(deps, caller, body, nodeIssues, (node) => {
     const input = nodeInput(node)
     return (batch) => batch.upsertNode(input).gid
@@ -26,7 +26,7 @@ export function captureNodes(deps: CaptureDeps, caller: AgentCaller, body: Nodes
 }
 
 /** Deletes nodes with their relationships. Errors: `not-found` (no graph), `invalid`. */
-export function deleteNodes(deps: CaptureDeps, caller: AgentCaller, body: NodesBody<NodeKeyInput>): CaptureResult {
+export function deleteNodes(deps: CaptureDeps, caller: AgentCaller, body: NodesBody<NodeKeyInput>): CaptureOutcome {
   return onNodes(deps, caller, body, noIssues, (node) => {
     const key = keyOf(node)
     return (batch) => batch.deleteNode(key)
@@ -38,7 +38,7 @@ export function deleteNodeProperties(
   deps: CaptureDeps,
   caller: AgentCaller,
   body: NodesBody<NodePropertiesDeletion>,
-): CaptureResult {
+): CaptureOutcome {
   const issuesOfNode = (path: string, node: NodePropertiesDeletion): string[] =>
     node.property_types.flatMap((name, i) => protectedNameIssues(`${path}.property_types[${i}]`, name))
   return onNodes(deps, caller, body, issuesOfNode, (node) => {
@@ -52,7 +52,7 @@ export function deletePropertyMetadata(
   deps: CaptureDeps,
   caller: AgentCaller,
   body: NodesBody<PropertyMetadataDeletion>,
-): CaptureResult {
+): CaptureOutcome {
   const issuesOfNode = (path: string, node: PropertyMetadataDeletion): string[] =>
     protectedNameIssues(`${path}.property_type`, node.property_type)
   return onNodes(deps, caller, body, issuesOfNode, (node) => {
@@ -71,7 +71,7 @@ async function onNodes<T extends NodeKeyInput>(
   body: NodesBody<T>,
   issuesOf: (path: string, node: T) => string[],
   applyOf: (node: T) => ApplyItem,
-): CaptureResult {
+): CaptureOutcome {
   const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
   const issues: string[] = []

@@ -6,7 +6,7 @@ import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound } from '../kernel/errors.ts'
 import { err } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
-import { applyItems, type CaptureDeps, type CaptureItem, type CaptureResult, hasNode } from './apply-items.ts'
+import { applyItems, type CaptureDeps, type CaptureItem, type CaptureOutcome, hasNode } from './apply-items.ts'
 import { propertyInput } from './property.ts'
 import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
 import type {
@@ -23,7 +23,7 @@ export function captureRelationships(
   deps: CaptureDeps,
   caller: AgentCaller,
   body: RelationshipsBody<CapturedRelationship>,
-): CaptureResult {
+): CaptureOutcome {
   const issuesOf = (path: string, { properties }: CapturedRelationship): string[] =>
     properties?.flatMap(({ type }, i) => protectedNameIssues(`${path}.properties[${i}].type`, type)) ?? []
   return onRelationships(deps, caller, body, issuesOf, (relationship, { graphs, graph, path }) => {
@@ -57,7 +57,7 @@ export function deleteRelationships(
   deps: CaptureDeps,
   caller: AgentCaller,
   body: RelationshipsBody<RelationshipKeyInput>,
-): CaptureResult {
+): CaptureOutcome {
   return onRelationships(deps, caller, body, noIssues, (relationship) => {
     const key = keyOf(relationship)
     return { apply: (batch) => batch.deleteRelationship(key) }
@@ -69,7 +69,7 @@ export function deleteRelationshipProperties(
   deps: CaptureDeps,
   caller: AgentCaller,
   body: RelationshipsBody<RelationshipPropertiesDeletion>,
-): CaptureResult {
+): CaptureOutcome {
   const issuesOf = (path: string, { property_types }: RelationshipPropertiesDeletion): string[] =>
     property_types.flatMap((name, i) => protectedNameIssues(`${path}.property_types[${i}]`, name))
   return onRelationships(deps, caller, body, issuesOf, (relationship) => {
@@ -91,7 +91,7 @@ async function onRelationships<T extends RelationshipKeyInput>(
   body: RelationshipsBody<T>,
   issuesOf: (path: string, relationship: T) => string[],
   actionOf: (relationship: T, context: RelationshipContext) => Omit<CaptureItem, 'graph'>,
-): CaptureResult {
+): CaptureOutcome {
   const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
   const useGlobal = body.use_global_db === true

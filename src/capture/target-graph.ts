@@ -6,7 +6,7 @@ import { ok, type Result } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { NodeKeyInput } from './schema.ts'
 
-/** A graph, or the issues that explain why there is none. */
+/** A graph, or the issues that prevent it. */
 export type TargetGraph = Result<GraphStore, readonly string[]>
 
 function rejected(...issues: readonly string[]): TargetGraph {

@@ -1,6 +1,6 @@
 // Applies the writes of a query to the rows that it matched: first all nodes, then all relationships, then all
-// deletions, so that deleted elements stay deleted whatever another row writes. Each element is checked as it really is
-// in its row; one that the policy does not allow to be written fails the whole call. See
+// deletions, so that a write for one row cannot restore what another row deletes. Each element is checked as it really
+// is in its row; one that the policy does not allow to be written fails the whole call. See
 // docs/decisions/0011-context-query-writes.md.
 import type { BatchView, NodeId, NodeKey, RelationshipId, RelationshipKey, WriteBatch } from '../engine/store.ts'
 import { NodeValue, PathValue, RelationshipValue, type Value } from '../engine/value/value.ts'
@@ -10,7 +10,7 @@ import type { CompiledQuery } from './compile-query.ts'
 import type { MaterializedRow } from './materialize-rows.ts'
 import type { BoundNodeWrite, BoundRelationshipWrite, BoundWrites, Deletion } from './write-plan.ts'
 
-/** Thrown inside the transaction, so that nothing of the call is written. */
+/** Thrown inside the transaction, so that the whole call is rolled back. */
 export class WriteRejectedError extends Error {
   override readonly name = 'WriteRejectedError'
   readonly error: ServiceError

@@ -20,7 +20,7 @@ export interface DeferredProperty {
   assign(value: unknown): string | null
 }
 
-/** What reading a record needs, and where it records deferred properties. */
+/** The inputs of reading a record, and the list of its deferred properties. */
 export interface RecordContext {
   readonly snapshot: Snapshot
   readonly deferred: DeferredProperty[]

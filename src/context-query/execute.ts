@@ -1,5 +1,6 @@
 // Executes a knowledge query for a user or an application: evaluates the token filter, then reads one page of rows or
-// writes to all rows. Policy and filters are evaluated anew for each page (docs/decisions/0010-context-query-reads.md).
+// writes to all rows. Policy and filters are evaluated again for each page
+// (docs/decisions/0010-context-query-reads.md).
 import { Budget, type BudgetLimits } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import type { GraphStore } from '../engine/store.ts'
@@ -23,12 +24,14 @@ import type { BoundWrites, WritePlan } from './write-plan.ts'
 
 /** Collaborators and limits of query execution. */
 export interface ContextQueryDeps {
+  /** The knowledge queries of a project, by id or name. */
   readonly queries: {
     find(projectId: string, key: string): CompiledQuery | null
     policyViolation(projectId: string, key: string): string | null
   }
   /** Returns the graphs of a project; null while it is not provisioned, or after its deletion. */
   graphsOf(projectId: string): ProjectGraphs | null
+  /** Limits of one execution. */
   readonly limits: BudgetLimits
   /** Time limit of queries with `batch_read`, in milliseconds. */
   readonly batchReadTimeMs: number
@@ -38,6 +41,7 @@ export interface ContextQueryDeps {
   readonly writesMax: number
   /** Maximum characters of the values in one response. */
   readonly answerMax: number
+  /** Resolves external values. */
   readonly resolvers: ExternalDataResolvers
   /** Durations of queries on the serving loop. */
   readonly inlineHistory: InlineHistory

@@ -7,7 +7,7 @@ import type { Value } from '../engine/value/value.ts'
 import { estimateBytes } from '../engine/value/value-size.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 
-/** What a record is read from. */
+/** The source of a record. */
 export interface RecordRow {
   /** Returns the value of a variable; null if it has none. */
   value(name: string): Value

@@ -3,7 +3,7 @@
 import type { Budget } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 
-/** Characters charged for any value, whatever its content. */
+/** Characters charged for each value in addition to its text. */
 const CELL = 8
 
 /** Counts the characters of the values in one response. */

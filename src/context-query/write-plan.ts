@@ -51,7 +51,7 @@ interface RelationshipWritePlan {
   readonly properties: readonly PropertyWritePlan[]
 }
 
-/** What to delete of the element that a variable is bound to. */
+/** A deletion of the element that a variable is bound to, or of its properties. */
 export interface Deletion {
   readonly variable: string
   readonly at: string

@@ -123,8 +123,8 @@ function isLabel(value: Value): boolean {
 // -- metadata
 
 /**
- * Converts one metadata entry. A name that is not a metadata field is custom metadata. The error says what was
- * expected.
+ * Converts one metadata entry. A name that is not a metadata field is custom metadata. The error names the expected
+ * type.
  */
 export function metadataEntry(type: string, value: Value): Result<PropertyMetadata, string> {
   switch (type) {

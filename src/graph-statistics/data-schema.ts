@@ -1,6 +1,6 @@
 // Collects the data schema of a graph: node and relationship types with their properties and counts, in JSON Graph
-// Format. The graph is walked in short slices, each on a snapshot of its own, so that decisions continue meanwhile.
-// Counts of a graph that is written to at the same time are therefore not those of one version.
+// Format. The graph is walked in short slices, each on a snapshot of its own, with decisions between the slices. Counts
+// of a graph that is written to at the same time are therefore not those of one version.
 import {
   type Chunk,
   createChunk,

@@ -39,7 +39,7 @@ export const denial: Decision = { decision: false }
 const granted = ok(permit)
 const denied = ok(denial)
 
-/** A decision, or why there is none. */
+/** A decision, or the error that prevents it. */
 export type DecisionResult = Result<Decision, ServiceError> | MissingParameters
 
 /** For whom and with which collaborators requests are evaluated. */
@@ -138,7 +138,7 @@ export function reportPolicyError(
   session.report(() => deps.onPolicyError(policyFault))
 }
 
-/** The advice says what the caller can do. */
+/** Advice tells the caller how to satisfy the filter. */
 function filterDenial(budget: Budget, filters: readonly PolicyFilter[], parameters: BoundParameters): Decision {
   const advice = filters.flatMap((filter) => filter.explainRejection(budget, parameters).advice)
   const reason = 'the filter of a matching policy does not admit the token or the parameters'

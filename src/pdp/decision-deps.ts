@@ -19,7 +19,7 @@ export interface Entity {
 }
 
 /**
- * What is to be decided: the body of an evaluation, or the request that a search makes of its body. Unknown members of a
+ * A request to decide: the body of an evaluation, or the request that a search makes of its body. Unknown members of a
  * body stay in it and are ignored.
  */
 export interface EvaluationRequest {
@@ -71,6 +71,7 @@ export interface DecisionEvent {
 
 /** Collaborators and limits of the decision point. */
 export interface DecisionDeps {
+  /** The decision policies of a project. */
   readonly policies: {
     find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[]
     actions(projectId: string, subjectType: string, resourceType: string): readonly string[]
@@ -95,7 +96,9 @@ export interface DecisionDeps {
   readonly batchTimeMs: number
   /** Maximum results of one page. */
   readonly searchPageMax: number
+  /** Creates and reads page tokens. */
   readonly pageTokens: PageTokens
+  /** Caches results for further pages. */
   readonly searchCache: SearchCache
   /** Called for each error inside a policy. */
   onPolicyError(error: PolicyError): void

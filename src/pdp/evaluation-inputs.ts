@@ -1,5 +1,5 @@
-// What decisions and searches have in common before they read a graph: the policies of a request, its bound parameters,
-// and the checks of token subject and locations.
+// Common steps of decisions and searches before they read a graph: selecting the policies, binding the parameters, and
+// checking token subject and locations.
 
 import { platformParameters } from '../engine/conditions.ts'
 import type { ExecutionError } from '../engine/errors.ts'

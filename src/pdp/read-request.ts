@@ -11,8 +11,8 @@ import type { ActionSearchRequest, ResourceSearchRequest, SubjectSearchRequest }
 type RequestMembers = Record<string, unknown>
 
 /**
- * What a request must have. The `id` of a search target is ignored (AuthZEN 8), and so is the action of an action
- * search.
+ * The required members of a request. The `id` of a search target is ignored (AuthZEN 8), and so is the action of an
+ * action search.
  */
 interface RequestShape {
   readonly subjectId: boolean

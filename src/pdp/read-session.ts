@@ -8,7 +8,7 @@ import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 
 const noParameters: BoundParameters = new Map()
 
-/** The context in which conditions run. Parameters and budget are set anew for each request. */
+/** The context in which conditions run. Parameters and budget are replaced for each request. */
 export class ReadSession implements QueryContext {
   readonly graphs: ProjectGraphs
   readonly limits: BudgetLimits

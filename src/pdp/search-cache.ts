@@ -9,7 +9,7 @@ const CACHED_BYTES_MAX = 64 * 1024 * 1024
 /** Bytes charged for each list in addition to its nodes; measured as 700 and rounded up. */
 const BYTES_PER_LIST = 1024
 
-/** What one policy granted in a search. */
+/** The nodes that one policy granted in a search. */
 export interface CachedSearchResult {
   /** Ascending. */
   readonly nodes: Uint32Array

@@ -26,8 +26,8 @@ const resolvers = new CompiledOnce<StoredDocument, Result<CompiledResolver, stri
 export type OpenSecret = (document: StoredDocument, path: readonly string[]) => string | readonly string[] | null
 
 /**
- * Returns the resolver with this name or id; null if the project has none. The error says why it cannot be used. `open`
- * opens its header values.
+ * Returns the resolver with this name or id; null if the project has none. The error is the reason why it cannot be
+ * used. `open` opens its header values.
  */
 export function findResolver(
   documents: Pick<ConfigReader, 'get' | 'getByName'>,

@@ -1,4 +1,4 @@
-// Compiled policies by stored fields: what was compiled for the check when a policy is stored is what decides afterwards.
+// Compiled policies by stored fields: decisions use the compilation that checked the policy when it was stored.
 import type { DocumentFields } from '../config/kind.ts'
 import { CompiledOnce } from '../kernel/compiled-once.ts'
 import type { Result } from '../kernel/result.ts'

@@ -10,7 +10,7 @@ import { JSON_DEPTH_MAX } from '../kernel/json.ts'
 /** The `input_params` of a request, as parsed JSON. */
 export type InputParams = Readonly<Record<string, unknown>>
 
-/** What every input parameter must satisfy. */
+/** The rules that every input parameter must satisfy. */
 export interface InputRules {
   /** Path of the parameters in the request, for messages: `context.input_params`. */
   readonly at: string
