@@ -42,6 +42,7 @@ export const settingSections = [
   'External calls',
   'Logs and metrics',
 ] as const
+/** A section of the settings reference. */
 export type SettingSection = (typeof settingSections)[number]
 
 /** A lane and a worker are each a process of their own. */

@@ -276,7 +276,7 @@ export function measure(): Report {
   }
 }
 
-/** The declarations behind every name that `entry` exports, through files that only pass names on. */
+/** The declarations of all names that `entry` exports, also through files that only re-export them. */
 function libraryExports(
   byPath: ReadonlyMap<string, SourceFacts>,
   entry: string,

@@ -10,14 +10,13 @@ export const idioms: readonly Idiom[] = [
   // Subjects that hide who acts.
   { name: 'whoever', pattern: /\bwho(?:so)?ever\b/i },
   { name: 'nobody', pattern: /\b(?:nobody|somebody|anybody)\b/i },
-  { name: 'whatever', pattern: /\bwhatever\b/i },
   { name: 'what … (subject)', pattern: /(?:^|[.:;]\s)What (?!(?:if|follows|does|do|did)\b)[^?]*$/ },
   { name: 'is what', pattern: /\b(?:is|are|was|were) what\b/i },
   { name: 'that which', pattern: /\b(?:that|those) which\b|\bhe who\b|\bone who\b/i },
   // Negation in place of a term.
   { name: 'is none', pattern: /(?<!\bif there )\b(?:is|are|was|were) none\b(?! of)/i },
   { name: 'is no … (noun)', pattern: /\b(?:is|are) no (?:fault|secret|failure|proof|promise|word|member|part)\b/i },
-  { name: 'nothing of', pattern: /\b(?:nothing|none) of (?:it|them|the|what)\b/i },
+  { name: 'nothing of', pattern: /\bnothing of (?:it|them|the|what)\b/i },
   { name: 'is not to', pattern: /\b(?:is|are) (?:not )?to be (?:had|told|found|seen|said)\b/i },
   // Verbs of speech and of the senses for code.
   { name: 'told', pattern: /\btold\b/i },
@@ -50,7 +49,7 @@ export const idioms: readonly Idiom[] = [
   {
     name: 'behind',
     pattern:
-      /(?<!\bleaves? )(?<!\bleft )\bbehind\b(?! (?:a |the |an )?(?:reverse |load |TLS |HTTP |nginx|proxy|balancer))/i,
+      /(?<!\b(?:leav|left|further)\w*\b.{0,40})\bbehind\b(?! (?:a |the |an )?(?:reverse |load |TLS |HTTP |nginx|proxy|balancer))/i,
   },
   { name: 'in the place of', pattern: /\bin (?:the|its|their) place\b(?! where)/i },
   { name: 'at one moment', pattern: /\bof one moment\b|\bat one moment\b|\bby then\b|\bno moment\b/i },
@@ -63,7 +62,7 @@ export const idioms: readonly Idiom[] = [
   { name: 'made good', pattern: /\bmade good\b|\bmakes? good\b/i },
   { name: 'in step', pattern: /\bin step\b/i },
   { name: 'goes on', pattern: /\bgo(?:es|ing)? on\b|\bwent on\b/i },
-  { name: 'stands', pattern: /\bstand(?:s|ing)?\b(?! (?:for|alone))|\bstood\b/i },
+  { name: 'stands', pattern: /\bstand(?:s|ing)?\b(?! (?:for|in for|still|alone))|\bstood\b/i },
   { name: 'holds still', pattern: /\bstand still\b|\bhold(?:s)? still\b|\bkeeps? still\b/i },
   { name: 'is over', pattern: /\b(?:is|are|was) over\b(?! (?:the|batch|all)\b)/i },
   { name: 'comes of', pattern: /\bcomes? of\b|\bcame of\b/i },
@@ -77,5 +76,5 @@ export const outsideCitations: readonly RegExp[] = [
   /\bfacts? \d+\.\d+/i,
   /(?:[(;]\s*|^\s*)interface(?:\.md)?,\s+[a-z]/i,
   /\b(?:decisions|execute|search|capture|batch|config|mcp|tokens?),? rules? \d+/i,
-  /\b(?:rulings|facts|interface|house|models|libraries|renovation|style)\.md\b/i,
+  /(?<![-\w])(?:rulings|facts|interface|house|models|libraries|renovation|style)\.md\b/i,
 ]

@@ -6,7 +6,7 @@ export interface LayerRule {
   readonly files: readonly string[]
   /** Prefixes (ending in `/`) and whole paths of the repository, and package names (`node:` for all of Node's modules). */
   readonly mayImport: readonly string[]
-  /** What is printed with a violation. */
+  /** Printed with a violation. */
   readonly sentence: string
   /** Words that must not occur in the code of this layer, outside comments. */
   readonly forbiddenWords?: readonly { readonly word: RegExp; readonly why: string }[]
@@ -226,7 +226,7 @@ export const layerRules: readonly LayerRule[] = [
   {
     files: ['src/store/'],
     mayImport: [],
-    sentence: 'files directly in store import nothing of it',
+    sentence: 'files directly in store import no other file of it',
   },
   {
     files: ['src/upstream/'],
@@ -353,7 +353,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/kernel/',
       'node:crypto',
     ],
-    sentence: 'the two MCP revisions are independent: each imports what they share, and nothing of the other',
+    sentence: 'the two MCP revisions are independent: each imports what they share, and no file of the other',
   },
   {
     files: ['src/mcp/stateless/'],
@@ -368,7 +368,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/mcp/tools.ts',
       'src/kernel/',
     ],
-    sentence: 'the two MCP revisions are independent: each imports what they share, and nothing of the other',
+    sentence: 'the two MCP revisions are independent: each imports what they share, and no file of the other',
   },
   {
     files: ['src/mcp/'],
@@ -416,7 +416,7 @@ export const testOnlyFiles: readonly string[] = [
   'src/store/integrity/check-graph.ts',
 ]
 
-/** Only the wiring may import these files, whatever another rule allows. */
+/** Only the wiring may import these files, even if another rule allows it. */
 export const wiring: readonly string[] = [
   'src/app.ts',
   'src/app/',

@@ -91,7 +91,7 @@ export function readFacts(source: SourceText): SourceFacts {
       }
       if (/Declaration$/.test(declaration.type) && !/^(Import|Export)/.test(declaration.type)) {
         for (const one of declared(declaration, statement.start)) {
-          // The docstring of an overloaded function stands at its first signature.
+          // The docstring of an overloaded function precedes its first signature.
           const known = local.get(one.name)
           local.set(one.name, known ?? one)
           if (isExport) exports.set(one.name, known?.documented ? known : (exports.get(one.name) ?? one))

@@ -20,7 +20,7 @@ export interface Callers {
   readonly userTokens: readonly string[]
 }
 
-/** What earlier responses returned: identifiers by their kind in the path, and ETags. */
+/** Values of earlier responses: identifiers by their kind in the path, and ETags. */
 export class SeenIdentifiers {
   /** Never updated or deleted: without these all other requests would be refused. */
   readonly kept = new Set<string>()

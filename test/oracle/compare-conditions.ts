@@ -149,7 +149,7 @@ function outcomeOf(case_: ConditionCase, stored: StoredGraph): ComparisonOutcome
   }
   const known = new Set(expected)
   const other = answersInSteps(case_, stored).find((line) => !known.has(line))
-  if (other !== undefined) return { kind: 'differ', why: `the engine says in steps \`${other}\`` }
+  if (other !== undefined) return { kind: 'differ', why: `the engine returns in steps \`${other}\`` }
   return { kind: 'agree', size: pairs.size }
 }
 

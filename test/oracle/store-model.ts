@@ -349,8 +349,7 @@ export function factsOfSnapshot(snapshot: Snapshot, names: NamePool): string[] {
       for (const other of nodes) {
         const chunk = createChunk()
         snapshot.relationshipsBetween(id, type(name), other, chunk)
-        if (chunk.ids.subarray(0, chunk.length).some((target) => target !== other))
-          say('between', id, 'is beside', other)
+        if (chunk.ids.subarray(0, chunk.length).some((target) => target !== other)) say('between', id, 'reaches', other)
         say('between', id, name, other, [...chunk.relationships.subarray(0, chunk.length)])
       }
     }

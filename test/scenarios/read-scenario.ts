@@ -200,7 +200,7 @@ class WorldReader {
   }
 
   private parameters(value: unknown, where: string): ScenarioParameters {
-    if (!(value instanceof Map)) return this.fail(where, 'the parameters are a map; {} where there are none')
+    if (!(value instanceof Map)) return this.fail(where, 'the parameters are a map; {} if empty')
     return this.value(value, where) as ScenarioParameters
   }
 

@@ -121,7 +121,7 @@ async function read(url: string, request: RequestInit): Promise<Response> {
     return await fetch(url, request)
   } catch (fault) {
     if ((fault as { code?: string }).code !== 'ECONNRESET') throw fault
-    count('asked anew')
+    count('repeated')
     return fetch(url, { ...request, keepalive: false })
   }
 }
@@ -137,7 +137,7 @@ async function reported(fixture: WorkerFixture, found: DecisionCase, where: stri
   const { world, policies, sent, question } = smallest ?? found
   return [
     `${where}${smallest === null ? ': not seen again' : ''}`,
-    (await differs({ world, policies, sent, question })) ?? 'agrees when it is asked again',
+    (await differs({ world, policies, sent, question })) ?? 'agrees when it is repeated',
     ...capturesOf(world).map(([path, body]) => `${path} ${JSON.stringify(body)}`),
     ...policies.map((one) => `${one.name} ${one.status} [${one.tags}] ${JSON.stringify(decisionDocument(one))}`),
     `claims ${JSON.stringify(sent.claims)}`,

@@ -33,7 +33,7 @@ function wholeNumber(name: string, text: string): number {
 const began = performance.now()
 const told = (findings: Findings): string => {
   const seconds = Math.round((performance.now() - began) / 1000)
-  return `${compared(findings)} compared in ${seconds} s; go on with --seed ${findings.nextSeed}; ${JSON.stringify({
+  return `${compared(findings)} compared in ${seconds} s; continue with --seed ${findings.nextSeed}; ${JSON.stringify({
     conditions: findings.conditions,
     rows: findings.rows,
   })}`

@@ -167,7 +167,7 @@ try {
   await service.configure('DELETE', `token-introspects/${offline}`)
   expect('without its configuration the access token does not', await whoami(given.access_token), refused)
   await introspect(aud, { online_validation: {} })
-  expect('the issuer stands by the access token', await whoami(given.access_token), ann)
+  expect('the issuer accepts the access token', await whoami(given.access_token), ann)
   await tell('/oidc/revoke', new URLSearchParams({ token: given.access_token }), { authorization })
   expect('and no more once it is revoked', await whoami(given.access_token), refused)
   await service.stop()

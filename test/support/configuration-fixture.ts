@@ -27,7 +27,7 @@ import { openStore } from './open-collections.ts'
 
 export const START_MS = Date.parse('2026-01-15T12:00:00.000Z')
 
-/** Stands in for the project databases: records which exist and which system nodes they contain. */
+/** A substitute for the project databases: records which exist and which system nodes they contain. */
 export class RecordingProvisioner implements Provisioner, SystemGraph {
   readonly nodes = new Map<string, Set<string>>()
   readonly layouts = new Map<string, GraphLayout>()

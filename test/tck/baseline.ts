@@ -26,7 +26,7 @@ export function writeBaseline(score: Score): void {
   writeFileSync(path, `${JSON.stringify(baseline, null, 2)}\n`)
 }
 
-/** What is worse than the baseline, and what is better and must be recorded; empty if both are equal. */
+/** Differences from the baseline: what is worse, and what is better and must be recorded; empty if there are none. */
 export function againstBaseline(score: Score, baseline: Baseline): string[] {
   const told: string[] = []
   const failing = new Set(score.failures.map(({ item }) => item.id))
@@ -34,13 +34,13 @@ export function againstBaseline(score: Score, baseline: Baseline): string[] {
     if (baseline.failing[item.id] === undefined) told.push(`${item.id} fails: ${why}`)
   }
   for (const id of Object.keys(baseline.failing)) {
-    if (!failing.has(id)) told.push(`${id} is written down as failing, and passes or is gone: write the baseline anew`)
+    if (!failing.has(id)) told.push(`${id} is recorded as failing, and passes or is gone: write the baseline again`)
   }
   for (const category of new Set([...Object.keys(baseline.passed), ...score.categories.keys()])) {
     const was = baseline.passed[category] ?? 0
     const is = score.categories.get(category)?.passed ?? 0
     if (is < was) told.push(`${category}: ${was} passed once, ${is} do now`)
-    if (is > was) told.push(`${category}: ${is} pass, ${was} are written down: write the baseline anew`)
+    if (is > was) told.push(`${category}: ${is} pass, ${was} are recorded: write the baseline again`)
   }
   return told
 }

@@ -299,7 +299,9 @@ describe('a query that writes', () => {
     expect((await carsOf(graph))[car]).toEqual({ plate: 'A' })
     const all = await graph.run(await only({ delete_nodes: ['car.*'], nodes: ['car.property.*'] }), { car })
     expect(all.body).toEqual({ data: [{ nodes: { 'car.property.*': [] } }] })
-    const since = await graph.run(await only({ delete_relationships: ['r.since'], relationships: ['r.since'] }), { car })
+    const since = await graph.run(await only({ delete_relationships: ['r.since'], relationships: ['r.since'] }), {
+      car,
+    })
     expect(since.body).toEqual({ data: [{ relationships: { 'r.since': null } }] })
     const gone = await graph.run(await only({ delete_nodes: ['car'], nodes: ['car', 'place'], relationships: ['r'] }), {
       car,
@@ -376,7 +378,7 @@ describe('a query that writes', () => {
   })
 })
 
-describe('a call is refused, and nothing of it is written', () => {
+describe('a call is refused, and writes nothing', () => {
   const untouched = async (graph: WriteSetup, id: string, params: object, more: object = {}) => {
     const before = await carsOf(graph)
     const { status, body } = await graph.run(id, params, more)

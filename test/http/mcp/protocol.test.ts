@@ -367,7 +367,7 @@ describe('tools', () => {
   const failures: [string, string, object, string][] = [
     ['an unknown query, with the existing ones', 'ciq_execute', { id: 'x' }, 'the project has '],
     ['a parameter that is missing', 'ciq_execute', { id: 'my-car' }, "missing or wrong input params, 'car'"],
-    ['an argument that nobody knows', 'ciq_execute', { id: 'my-car', params: {} }, 'unknown argument `params`'],
+    ['an unknown argument', 'ciq_execute', { id: 'my-car', params: {} }, 'unknown argument `params`'],
     ['an argument of another type', 'ciq_execute', { id: 7 }, 'id: expected string, found number'],
     [
       'both forms at once',

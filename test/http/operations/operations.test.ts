@@ -50,7 +50,7 @@ describe('CORS', () => {
     expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([404, origin])
   })
 
-  it('gives other origins no headers, and caches are told that the response varies', async () => {
+  it('gives other origins no headers, and sets Vary for caches', async () => {
     for (const origin of ['https://evil.example', 'null', 'https://app.example.org.evil.example']) {
       const { status, headers } = await preflight(origin)
       expect([status, headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([204, null, 'Origin'])

@@ -33,7 +33,7 @@ import {
 
 export type Bindings = ReadonlyMap<string, ReferenceValue>
 
-/** What an expression needs in addition to its environment. */
+/** The context of an expression in addition to its environment. */
 export interface ReferenceContext {
   readonly parameters: ReadonlyMap<string, ReferenceValue>
   readonly identities: Identities
@@ -219,12 +219,12 @@ export function evaluate(
     case 'case':
       return chosen(expression, value)
     case 'count-star':
-      if (!group) throw new NotInReference('an aggregate where none may stand')
+      if (!group) throw new NotInReference('an aggregate is not allowed here')
       return BigInt(group.length)
     case 'function':
       if (AGGREGATES.has(expression.name.text.toLowerCase())) {
         const [argument, second] = expression.args
-        if (!group || !argument) throw new NotInReference('an aggregate where none may stand')
+        if (!group || !argument) throw new NotInReference('an aggregate is not allowed here')
         const values = group.map((row) => evaluate(argument, row, around))
         const parameter = second && group[0] ? evaluate(second, group[0], around) : null
         return aggregate(expression.name.text, values, parameter, expression.distinct, around.identities)

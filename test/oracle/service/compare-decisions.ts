@@ -133,7 +133,7 @@ class DecisionComparison {
       if (fault !== null) return `${policy.name}: ${fault}`
     }
     const missing = [...expected.outcomes.keys()].find((name) => !policies.some((policy) => policy.name === name))
-    return missing === undefined ? null : `${missing} is not told of`
+    return missing === undefined ? null : `${missing} is not reported`
   }
 
   private matchFault({ types, subject, resource }: EntityPair, matched: Explained['matched']): string | null {

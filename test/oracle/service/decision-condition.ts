@@ -123,7 +123,7 @@ export const CONDITIONS: readonly DecisionCondition[] = [
     const fit = numbers.filter((n): n is number => typeof n === 'number' && n !== 0)
     const holds = fit.some((n) => Math.trunc(6 / n) > 1)
     // The order of the rows is unspecified.
-    if (holds && fit.length < numbers.length) throw new UnmodelledError('a row that holds beside one that is a fault')
+    if (holds && fit.length < numbers.length) throw new UnmodelledError('one row is true and another fails')
     if (fit.length < numbers.length) throw new NaiveConditionError('no division')
     return holds
   }),

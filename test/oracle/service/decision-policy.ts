@@ -95,7 +95,7 @@ export function locationParameters({ branches }: DecisionPolicy): string[] {
   return branches.flatMap(({ location }) => (location?.startsWith('$') ? [location.slice(1)] : []))
 }
 
-/** What a request must send for it. */
+/** The parameters that a request must send for it. */
 export function neededParameters(policy: DecisionPolicy): string[] {
   const { branches, filter } = policy
   return [
@@ -126,6 +126,6 @@ export function conditionHolds(
     }
   }
   if (fault === null) return holds
-  if (holds) throw new UnmodelledError('a branch that holds beside one that is a fault')
+  if (holds) throw new UnmodelledError('one branch is true and another fails')
   throw fault
 }

@@ -11,7 +11,7 @@ export interface EntityPair {
   readonly resource: string
 }
 
-/** What all requests of one round send. */
+/** The contents of all requests of one round. */
 export interface RequestContents {
   readonly input: Readonly<Record<string, unknown>>
   readonly tags: readonly string[] | null

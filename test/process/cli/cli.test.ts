@@ -215,7 +215,7 @@ describe('an unusable folder', () => {
       [join(top, 'node_modules', '.bin', 'bun'), tmpdir()].every(
         (path) => Bun.spawnSync([...prefix, 'test', '-x', path]).exitCode === 0,
       ))
-  if (!reaches) console.log('skipped: nobody else than root reaches this checkout')
+  if (!reaches) console.log('skipped: only root can read this checkout')
   it.skipIf(!reaches)('is not writable', async () => {
     chmodSync(folder, 0o555)
     const bin = join(top, 'src', 'cli', 'verdigraph.sh')

@@ -50,7 +50,7 @@ describe('verdigraph rotate-master-key', () => {
   it('encrypts every secret again, including older revisions, and keeps values that only look encrypted', async () => {
     const sink = await furnish()
     const before = readFileSync(keyFile(), 'utf8')
-    // The administrator's key, and the connection string of two revisions; the description is somebody's words.
+    // The administrator's key, and the connection string of two revisions; the description is free text.
     expect(await rotate(settings())).toEqual({
       resealed: 3,
       unopened: [`event-sinks/${sink}/description`, `event-sinks/${sink}/description`],

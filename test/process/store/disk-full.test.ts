@@ -57,15 +57,15 @@ describe('with a file size limit', () => {
     const open = () => openEnvironment('${folder}', { clock: { now: Date.now } })`
 
   test('no store is created, and the process continues', () => {
-    const told = limited(40, `${open}; try { open() } catch (fault) { console.log(fault.message) }`)
-    expect(told).toBe(
+    const output = limited(40, `${open}; try { open() } catch (fault) { console.log(fault.message) }`)
+    expect(output).toBe(
       `not enough disk space for a store in ${folder}: the file size limit is reached (\`ulimit -f\`)\n`,
     )
     expect(readdirSync(folder)).toEqual([])
   })
 
   test('a batch or a load is refused as a whole as on a full disk, and existing data can be read', async () => {
-    const told = limited(
+    const output = limited(
       2000,
       `${open}
       const environment = open()
@@ -82,7 +82,7 @@ describe('with a file size limit', () => {
       await environment.close()`,
     )
     const full = 'insufficient-storage'
-    expect(told).toBe(`stored ${full} ${full} ${full} 300\n`)
+    expect(output).toBe(`stored ${full} ${full} ${full} 300\n`)
     const environment = openEnvironment(folder, { clock: systemClock })
     expect(checkGraph(environment)).toEqual([])
     await environment.write((batch) => batch.upsertNode({ type: 'Item', externalId: 'after' }))
@@ -97,8 +97,8 @@ test('an exceeded quota is reported by its code, and other errors are not report
   const file = join(folder, 'data.mdb')
   writeFileSync(file, '')
   const { EDQUOT, EIO } = constants.errno
-  const told = [EDQUOT, 'EDQUOT', EIO].map((code) => diskFullReason({ code }, folder, file))
-  expect(told).toEqual([expect.stringContaining('quota'), told[0], null])
+  const output = [EDQUOT, 'EDQUOT', EIO].map((code) => diskFullReason({ code }, folder, file))
+  expect(output).toEqual([expect.stringContaining('quota'), output[0], null])
   expect(readdirSync(folder)).toEqual(['data.mdb'])
 })
 

@@ -143,10 +143,10 @@ describe('snapshots of any age, with concurrent writes of this process and of an
   const end: CacheEvent = { what: 'all is read', newestFirst: true }
 
   test.each([
-    ['no room at all', 0, 5],
-    ['room for a handful', 1, 40],
-    ['room for some', 40_000, 40],
-    ['room for all', 64 * 2 ** 20, 80],
+    ['no cache', 0, 5],
+    ['a cache for a handful', 1, 40],
+    ['a cache for some', 40_000, 40],
+    ['a cache for all', 64 * 2 ** 20, 80],
   ])('return what plain maps contain, with %s in memory', async (_, hotBytes, numRuns) => {
     await fc.assert(
       fc.asyncProperty(fc.array(happening, { maxLength: 25 }), async (happenings) => {

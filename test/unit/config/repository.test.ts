@@ -117,7 +117,7 @@ test('listeners get each document once per change, after the swap and before the
 })
 
 /**
- * Two repositories on one store, as in two processes: they know of each other only through the store and the counter.
+ * Two repositories on one store, as in two processes: they see each other only through the store and the counter.
  */
 function two() {
   const dir = temporaryFolder()

@@ -48,7 +48,7 @@ describe('the password of a broker', () => {
     ['another broker', { brokers: ['evil:9092'] }, 'brokers'],
     ['a broker more', { brokers: ['a:9092', 'b:9092', 'evil:9092'] }, 'brokers'],
     ['no TLS', { disable_tls: true }, 'disable_tls'],
-    ['TLS with anybody', { tls_skip_verify: true }, 'tls_skip_verify'],
+    ['TLS without verification', { tls_skip_verify: true }, 'tls_skip_verify'],
   ])('is required again for %s', async (_name, change, member) => {
     const id = await sink()
     expect(await refusal('event-sinks', id, kafka({ ...open, ...change }))).toEqual([

@@ -85,7 +85,7 @@ test('a knowledge query that keeps within its policy is stored', async () => {
 
 describe('a knowledge query is refused', () => {
   test.each<[string, object | string, string[]]>([
-    ['JSON that is none', '{"nodes"}', ['query: malformed JSON at line 1, column 9: expected `:`, found `}`']],
+    ['invalid JSON', '{"nodes"}', ['query: malformed JSON at line 1, column 9: expected `:`, found `}`']],
     ['no object', '[]', ['query: expected object, found array']],
     ['an unknown member', { order: 'n' }, ['query: unknown member `order`']],
     [
@@ -113,7 +113,7 @@ describe('a knowledge query is refused', () => {
       ],
     ],
     [
-      'an aggregate that is none of the pattern, though the query writes under its name',
+      'an aggregate that the pattern does not have, although the query writes under its name',
       { aggregate_values: ['total'], upsert_nodes: [{ name: 'total', type: 'Note', external_id: 'n' }] },
       ['query.aggregate_values[0]: the policy does not bind `total`'],
     ],
@@ -210,7 +210,7 @@ describe('a knowledge query is refused', () => {
       ],
     ],
     [
-      'relationships in the place of nodes, and one name for both',
+      'relationships instead of nodes, and one name for both',
       {
         upsert_nodes: [{ name: 'note', type: 'Note', external_id: 'n' }],
         upsert_relationships: [
@@ -224,7 +224,7 @@ describe('a knowledge query is refused', () => {
       ],
     ],
     [
-      'properties that nobody may write',
+      'properties that cannot be written',
       {
         upsert_nodes: [
           { name: 'car', properties: [{ type: 'create_time', value: 1 }, { type: '$x', value: 1 }, { type: 'y' }] },

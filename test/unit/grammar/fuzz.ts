@@ -118,7 +118,7 @@ function checkIssues(text: string, issues: readonly Diagnostic[]): void {
     const { start, end } = issue.span
     if (!(start >= 0 && start <= end && end <= text.length))
       throw new Error(`${issue.code} stands at ${start} to ${end}`)
-    if (issue.code === '' || issue.message === '') throw new Error('an issue that says nothing')
+    if (issue.code === '' || issue.message === '') throw new Error('a diagnostic without a message')
   }
   if (!renderDiagnostic(text, issues[0]!).includes(issues[0]!.message))
     throw new Error('an issue is rendered without its message')

@@ -6,7 +6,7 @@ import { print } from '../../support/print-cypher.ts'
 import { readSuite, suitePresent } from '../../tck/suite-queries.ts'
 import { bare } from './trees.ts'
 
-const missing = suitePresent ? '' : ' (skipped: no suite beside the checkout)'
+const missing = suitePresent ? '' : ' (skipped: no suite next to the checkout)'
 const suite = readSuite()
 
 /** Details that the text alone determines; all others belong to the binder. */

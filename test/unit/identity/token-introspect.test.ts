@@ -181,7 +181,7 @@ describe('refused with the path of the error is', () => {
       ['claims_mapping.external_id: is a protected name'],
     ],
     [
-      'another claim in the place of the subject',
+      'another claim instead of the subject',
       { claims_mapping: { sub: { selector: 'mail' } } },
       ['claims_mapping.sub: is the name of a claim about the token itself'],
     ],
@@ -201,11 +201,7 @@ describe('refused with the path of the error is', () => {
       { jwt_matcher: { issuer: 'https://i.example', audience: 'a', azp: 'b' } },
       ['jwt_matcher: unknown member `azp`'],
     ],
-    [
-      'a subject claim that is none',
-      { sub_claim: 5 },
-      ['sub_claim: expected a claim name, or an object with `selector`'],
-    ],
+    ['an invalid subject claim', { sub_claim: 5 }, ['sub_claim: expected a claim name, or an object with `selector`']],
   ]
   for (const [name, more, issues] of cases) {
     it(name, async () => {

@@ -209,7 +209,7 @@ describe('a token is refused without a request', () => {
       refused('the token type is not accepted'),
     ],
     [
-      'that tells of a logout',
+      'that announces a logout',
       (d) => d.token({ events: { 'http://schemas.openid.net/event/backchannel-logout': {} } }),
       refused('the token type is not accepted'),
     ],
@@ -225,7 +225,7 @@ describe('a token is refused without a request', () => {
     ['with parts that are no JSON', () => 'a.b.c', noOpaque],
     ['of nothing', () => '', refused('the token is malformed')],
     ['beyond 16 KiB', (d) => d.token({ padding: 'x'.repeat(16_384) }), refused('the token is malformed')],
-    ['that says its subject twice', saidTwice, noOpaque],
+    ['with a duplicate subject', saidTwice, noOpaque],
   ]
   for (const [name, make, answer] of forms) {
     it(name, async () => {
@@ -443,7 +443,7 @@ describe('an unreachable issuer', () => {
       ({ instead }) => instead.set(discovery, (_, response) => response.end('<html>')),
       'expected a JSON object',
     ],
-    ['answers keys that are none', ({ instead }) => instead.set('/jwks', json({ keys: 'many' })), 'expected a set'],
+    ['returns invalid keys', ({ instead }) => instead.set('/jwks', json({ keys: 'many' })), 'expected a set'],
     [
       'answers too many keys',
       ({ instead }) => instead.set('/jwks', json({ keys: Array.from({ length: 101 }, () => ({})) })),

@@ -85,7 +85,7 @@ describe('a log file', () => {
     writeFileSync(ballast, Buffer.alloc(48 * 1024))
     const told: string[] = []
     const file = new LogFile(path, { bufferBytesMax: 1 << 20, report: (message) => told.push(message) })
-    for (let i = 0; i < 1000; i++) file.write(`line ${i} of a disk that has no room for all of them`)
+    for (let i = 0; i < 1000; i++) file.write(`line ${i} on a disk without space for all of them`)
     while (told.length < 1) await Bun.sleep(5)
     expect(told[0]).toContain('are being lost: ENOSPC')
     rmSync(ballast)

@@ -103,7 +103,7 @@ describe('a context policy', () => {
       ],
     ],
     [
-      'a filter with what looks like a parameter and is none',
+      'a filter with an invalid parameter name',
       {
         condition: {
           filter: [
@@ -152,7 +152,7 @@ describe('a context policy', () => {
       ],
     ],
     [
-      'an operator that nobody knows',
+      'an unknown operator',
       { condition: { filter: [{ operator: 'NOT', attribute: 'n', value: 1 }] } },
       undefined,
       [

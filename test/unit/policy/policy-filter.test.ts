@@ -255,7 +255,7 @@ describe('advice', () => {
 describe('a filter is refused', () => {
   it.each<[string, unknown, string]>([
     ['no object', [1], 'filter: expected object, found array'],
-    ['an operator that is none', leaf('LIKE', '$a', 1), 'filter.operator: expected one of AND, OR, NOT, ='],
+    ['an unknown operator', leaf('LIKE', '$a', 1), 'filter.operator: expected one of AND, OR, NOT, ='],
     ['no operator', { attribute: '$a', value: 1 }, 'filter.operator: expected one of'],
     [
       'AND of one',
@@ -279,17 +279,17 @@ describe('a filter is refused', () => {
       'filter.value: a decision filter is evaluated without the graph',
     ],
     ['a whole token', leaf('=', '$token', 'x'), 'filter.attribute: expected `$token.<claim>`'],
-    ['a path that is none', leaf('=', '$a..b', 'x'), 'filter.attribute: expected a path'],
+    ['an invalid path', leaf('=', '$a..b', 'x'), 'filter.attribute: expected a path'],
     ['too long an integer', leaf('=', '$a', 2n ** 63n), `filter.value: the integer ${2n ** 63n} does not fit 64 bits`],
     ['no value', leaf('=', '$a'), 'filter.value: expected a value, found nothing'],
     ['null', leaf('=', '$a', null), 'filter.value: null is never equal to a value: use `IS NULL` or `IS NOT NULL`'],
-    ['a value where there is none', leaf('IS NULL', '$a', 1), 'filter.value: `IS NULL` does not accept a value'],
+    ['a value that must be absent', leaf('IS NULL', '$a', 1), 'filter.value: `IS NULL` does not accept a value'],
     ['IN a string', leaf('IN', '$a', 'x'), 'filter.value: `IN` expects an array'],
     ['a number as a pattern', leaf('=~', '$a', 5), 'filter.value: `=~` expects a string'],
-    ['a pattern that is none', leaf('=~', '$a', '('), 'filter.value: '],
+    ['an invalid pattern', leaf('=~', '$a', '('), 'filter.value: '],
     ['a look-ahead, which takes more than linear time', leaf('=~', '$a', '(?=x)'), 'filter.value: '],
     [
-      'a datetime that is none',
+      'an invalid datetime',
       leaf('>', '$a', { type: 'datetime', value: 'x' }),
       'filter.value.value: expected an RFC 3339 timestamp',
     ],

@@ -101,7 +101,7 @@ function itemOf(item: unknown): object {
   return parsed.value as object
 }
 
-interface CaptureResult {
+interface CaptureAcceptance {
   type: string
   labels?: string[]
   properties?: { type: string }[]
@@ -111,7 +111,7 @@ interface CaptureResult {
 function faultsOf(schema: z.ZodType, body: unknown, item: object): string[] {
   const parsed = schema.safeParse(body)
   if (!parsed.success) return parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
-  const { type, labels = [], properties = [] } = item as CaptureResult
+  const { type, labels = [], properties = [] } = item as CaptureAcceptance
   return [
     ...[type, ...labels].flatMap((name) => reservedNameIssues('', name)),
     ...properties.flatMap((one) => protectedNameIssues('', one.type)),

@@ -253,7 +253,7 @@ test('a missing node is known to be missing while commits are being written to d
     const snapshot = environment.snapshot()
     expect(snapshot.findNode(snapshot.symbol('label', 'A'), `absent ${asked++}`)).toBe(0)
     snapshot.close()
-    // Not after every commit: what is known of a state is not checked again.
+    // Not after every commit: a state that was checked is not checked again.
     await Bun.sleep(asked % 23)
   }
   await writes

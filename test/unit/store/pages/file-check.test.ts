@@ -90,7 +90,7 @@ describe('a file', () => {
       /^is not a database/,
     ],
     ['has another version', () => patch((b) => b.writeUInt32LE(1, 28)), /^is not a database, or damaged$/],
-    ['has a page size that is none', () => patch((b) => b.writeUInt32LE(1000, 48)), /^is not a database, or damaged$/],
+    ['has an invalid page size', () => patch((b) => b.writeUInt32LE(1000, 48)), /^is not a database, or damaged$/],
     [
       'refers to more pages than can exist',
       () => patch((b) => [0, PAGE].map((page) => b.writeBigUInt64LE(2n ** 50n, page + 144))),
