@@ -110,14 +110,14 @@ class SumAccumulator implements Accumulator {
     else this.large += BigInt(value)
   }
   result(): Value {
-    const whole = this.large + BigInt(this.small)
-    return this.anyFloat ? new Float(Number(whole) + this.floats) : normalizeInteger(whole)
+    const integers = this.large + BigInt(this.small)
+    return this.anyFloat ? new Float(Number(integers) + this.floats) : normalizeInteger(integers)
   }
 }
 
 /** Always a float; null without values. */
 class AverageAccumulator implements Accumulator {
-  private whole = 0n
+  private integers = 0n
   private floats = 0
   private count = 0
   add(value: Value): void {
@@ -125,10 +125,10 @@ class AverageAccumulator implements Accumulator {
     if (!isNumber(value)) throw notANumberError('avg', value)
     this.count += 1
     if (value instanceof Float) this.floats += value.value
-    else this.whole += BigInt(value)
+    else this.integers += BigInt(value)
   }
   result(): Value {
-    return this.count === 0 ? null : new Float((Number(this.whole) + this.floats) / this.count)
+    return this.count === 0 ? null : new Float((Number(this.integers) + this.floats) / this.count)
   }
 }
 
@@ -226,10 +226,10 @@ function nearestRankPercentile(sorted: SortedNumbers, fraction: number): Value {
 }
 
 function interpolatedPercentile(sorted: SortedNumbers, fraction: number): Value {
-  const place = fraction * (sorted.length - 1)
-  const below = toDouble(sorted[Math.floor(place)]!)
-  const above = toDouble(sorted[Math.ceil(place)]!)
-  return new Float(below + (above - below) * (place - Math.floor(place)))
+  const position = fraction * (sorted.length - 1)
+  const below = toDouble(sorted[Math.floor(position)]!)
+  const above = toDouble(sorted[Math.ceil(position)]!)
+  return new Float(below + (above - below) * (position - Math.floor(position)))
 }
 
 function notANumberError(name: string, value: Value): ExecutionError {

@@ -56,10 +56,10 @@ function elementId(value: Value, { from, to }: CastSlots): number {
   return value.id
 }
 
-function wrongKindError(value: Value, from: Slot, wanted: string): ExecutionError {
+function wrongKindError(value: Value, from: Slot, expected: string): ExecutionError {
   return new ExecutionError(
     'type',
-    `\`${from.name}\` is ${kindName(value)}, not ${wanted}`,
+    `\`${from.name}\` is ${kindName(value)}, not ${expected}`,
     null,
     'InvalidArgumentType',
   )

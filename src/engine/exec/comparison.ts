@@ -93,11 +93,11 @@ export function compileElementComparison(
   const one = left.slot.index
   const other = right.slot.index
   const sameGraph = left.slot.graph === right.slot.graph
-  const wanted = operator === '='
+  const expected = operator === '='
   return (run) => {
     const a = run.frame[one] as number
     const b = run.frame[other] as number
-    return a === 0 || b === 0 ? null : (sameGraph && a === b) === wanted
+    return a === 0 || b === 0 ? null : (sameGraph && a === b) === expected
   }
 }
 

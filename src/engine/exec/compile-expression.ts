@@ -147,9 +147,9 @@ export function compileExpression(expression: BoundExpression, deps: ExpressionC
     case 'function':
       return compileFunctionCall(expression.name, expression.args.map(compile))
     case 'list-comprehension': {
-      const { where: kept, projection: given } = expression
-      const where = kept && chargeBySize(kept, compileTest(kept, deps))
-      const projection = given && chargeBySize(given, compile(given))
+      const { where: whereExpression, projection: projectionExpression } = expression
+      const where = whereExpression && chargeBySize(whereExpression, compileTest(whereExpression, deps))
+      const projection = projectionExpression && chargeBySize(projectionExpression, compile(projectionExpression))
       return compileListComprehension(expression.variable.index, compile(expression.list), where, projection)
     }
     case 'reduce': {

@@ -9,7 +9,7 @@ export function compileFunctionCall(name: string, args: readonly CompiledExpress
   const entry = name === MAP_PROJECTION ? mapProjection : findFunction(name)
   assert(entry, `the binder rejects unknown functions: ${name}`)
   if (entry.name === 'coalesce') return compileCoalesce(args)
-  return chargedCall(entry, entry.nulls === 'given' ? callWithNulls(entry, args) : callUnlessNull(entry, args))
+  return chargedCall(entry, entry.nulls === 'receive' ? callWithNulls(entry, args) : callUnlessNull(entry, args))
 }
 
 /** Charges the steps of the call; the function charges work that grows with its arguments. */

@@ -119,21 +119,21 @@ export class LinkTraversal {
       : this.anyConnected(run, far, near, this.backwardCursor, false)
   }
 
-  /** Expands every node of `starts` and searches for its neighbours in `wanted`. */
+  /** Expands every node of `starts` and searches for its neighbours in `targets`. */
   private anyConnected(
     run: ExecutionContext,
     starts: OrderedNodeSet,
-    wanted: OrderedNodeSet,
+    targets: OrderedNodeSet,
     cursor: FilteredNeighbourCursor,
     forward: boolean,
   ): boolean {
     const startNode = forward ? this.sourceNode : this.targetNode
-    const wantedNode = forward ? this.targetNode : this.sourceNode
+    const endNode = forward ? this.targetNode : this.sourceNode
     for (let i = 0; i < starts.length; i++) {
       const start = starts.ids[i]!
       if (!satisfiesPredicates(run, startNode, start)) continue
-      if (this.isLookup && wanted.length === 1) {
-        if (this.isLinkedToAny(run, start, wanted, wantedNode, forward)) return true
+      if (this.isLookup && targets.length === 1) {
+        if (this.isLinkedToAny(run, start, targets, endNode, forward)) return true
         continue
       }
       cursor.start(start)
@@ -141,13 +141,13 @@ export class LinkTraversal {
       if (
         this.isLookup &&
         cursor.hasMoreChunks &&
-        this.fanOut(run, start, forward) > wanted.length * ENTRIES_PER_LOOKUP
+        this.fanOut(run, start, forward) > targets.length * ENTRIES_PER_LOOKUP
       ) {
-        if (this.isLinkedToAny(run, start, wanted, wantedNode, forward)) return true
+        if (this.isLinkedToAny(run, start, targets, endNode, forward)) return true
         continue
       }
       for (; next !== 0; next = cursor.next(run))
-        if (wanted.has(next) && satisfiesPredicates(run, wantedNode, next)) return true
+        if (targets.has(next) && satisfiesPredicates(run, endNode, next)) return true
     }
     return false
   }
@@ -155,12 +155,12 @@ export class LinkTraversal {
   private isLinkedToAny(
     run: ExecutionContext,
     start: NodeId,
-    wanted: OrderedNodeSet,
+    targets: OrderedNodeSet,
     intermediate: IntermediateNode | null,
     forward: boolean,
   ): boolean {
-    for (let i = 0; i < wanted.length; i++) {
-      const node = wanted.ids[i]!
+    for (let i = 0; i < targets.length; i++) {
+      const node = targets.ids[i]!
       if (this.areLinked(run, start, node, forward) && satisfiesPredicates(run, intermediate, node)) return true
     }
     return false

@@ -61,9 +61,9 @@ export function readSlice(budget: Budget, target: Value, from: Value | undefined
 }
 
 /** A negative offset counts from the end, as in `Array.prototype.slice`. */
-function sliceOffset(place: number | undefined, length: number, absent: number): number {
-  if (place === undefined) return absent
-  return place < 0 ? Math.max(0, length + place) : Math.min(place, length)
+function sliceOffset(offset: number | undefined, length: number, absent: number): number {
+  if (offset === undefined) return absent
+  return offset < 0 ? Math.max(0, length + offset) : Math.min(offset, length)
 }
 
 function sliceBound(value: Value | undefined): number | undefined {

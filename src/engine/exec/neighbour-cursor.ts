@@ -74,12 +74,12 @@ export class NeighbourCursor {
     const chunk = this.chunk
     for (;;) {
       while (this.position < chunk.length) {
-        const at = this.position++
-        const neighbour = chunk.ids[at]!
+        const index = this.position++
+        const neighbour = chunk.ids[index]!
         // A self-loop is in both lists of its node but is one relationship: it is returned as an outgoing one.
         if (this.directionAt === 1 && neighbour === this.node) continue
         this.neighbour = neighbour
-        this.relationship = chunk.relationships[at]!
+        this.relationship = chunk.relationships[index]!
         return true
       }
       if (!this.fetch(run)) return false

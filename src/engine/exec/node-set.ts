@@ -18,12 +18,12 @@ export class NodeSet {
   has(node: NodeId): boolean {
     const { slots } = this
     const mask = slots.length - 1
-    let at = Math.imul(node, 0x9e3779b1) >>> this.shift
+    let index = Math.imul(node, 0x9e3779b1) >>> this.shift
     for (;;) {
-      const held = slots[at]!
-      if (held === node) return true
-      if (held === 0) return false
-      at = (at + 1) & mask
+      const occupant = slots[index]!
+      if (occupant === node) return true
+      if (occupant === 0) return false
+      index = (index + 1) & mask
     }
   }
 
@@ -31,14 +31,14 @@ export class NodeSet {
   add(node: NodeId, budget: Budget): boolean {
     const { slots } = this
     const mask = slots.length - 1
-    let at = Math.imul(node, 0x9e3779b1) >>> this.shift
+    let index = Math.imul(node, 0x9e3779b1) >>> this.shift
     for (;;) {
-      const held = slots[at]!
-      if (held === node) return false
-      if (held === 0) break
-      at = (at + 1) & mask
+      const occupant = slots[index]!
+      if (occupant === node) return false
+      if (occupant === 0) break
+      index = (index + 1) & mask
     }
-    slots[at] = node
+    slots[index] = node
     this.size += 1
     if (this.size * 2 > slots.length) this.grow(budget)
     return true
@@ -63,9 +63,9 @@ export class NodeSet {
       if (i % SLICE_ITEMS === 0 && i > 0) budget.chargeSteps(SLICE_ITEMS / 4)
       const node = old[i]!
       if (node === 0) continue
-      let at = Math.imul(node, 0x9e3779b1) >>> shift
-      while (slots[at] !== 0) at = (at + 1) & mask
-      slots[at] = node
+      let index = Math.imul(node, 0x9e3779b1) >>> shift
+      while (slots[index] !== 0) index = (index + 1) & mask
+      slots[index] = node
     }
     this.slots = slots
     this.shift = shift

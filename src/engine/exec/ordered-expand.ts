@@ -138,7 +138,7 @@ class MergedNeighbours {
       head.node = head.chunk.ids[0]!
       this.heap.push(head)
     }
-    for (let at = (this.heap.length >>> 1) - 1; at >= 0; at--) this.siftDown(at)
+    for (let index = (this.heap.length >>> 1) - 1; index >= 0; index--) this.siftDown(index)
   }
 
   next(run: ExecutionContext): NodeId {
@@ -174,15 +174,15 @@ class MergedNeighbours {
     const { heap } = this
     const moved = heap[from]
     if (moved === undefined) return
-    let at = from
+    let index = from
     for (;;) {
-      let below = 2 * at + 1
+      let below = 2 * index + 1
       if (below >= heap.length) break
       if (below + 1 < heap.length && heap[below + 1]!.node < heap[below]!.node) below += 1
       if (heap[below]!.node >= moved.node) break
-      heap[at] = heap[below]!
-      at = below
+      heap[index] = heap[below]!
+      index = below
     }
-    heap[at] = moved
+    heap[index] = moved
   }
 }

@@ -94,18 +94,18 @@ export class ProjectVarLengthEndpointsOperator extends UnaryOperator {
   /** Returns the end node; 0 if the relationships form no trail from `start`. */
   private follow(run: ExecutionContext, trail: readonly number[], start: NodeId): NodeId {
     const snapshot = run.graphs[this.traversal.graph]!
-    let at = start
+    let node = start
     for (const id of trail) {
       run.budget.chargeSteps(1)
-      at = this.otherEnd(snapshot, id, at)
+      node = this.otherEnd(snapshot, id, node)
     }
-    return at
+    return node
   }
 
-  private otherEnd(snapshot: Snapshot, id: number, at: NodeId): NodeId {
+  private otherEnd(snapshot: Snapshot, id: number, node: NodeId): NodeId {
     const { direction } = this.traversal
-    if (direction !== 'in' && snapshot.relationshipSource(id) === at) return snapshot.relationshipTarget(id)
-    if (direction !== 'out' && snapshot.relationshipTarget(id) === at) return snapshot.relationshipSource(id)
+    if (direction !== 'in' && snapshot.relationshipSource(id) === node) return snapshot.relationshipTarget(id)
+    if (direction !== 'out' && snapshot.relationshipTarget(id) === node) return snapshot.relationshipSource(id)
     return 0
   }
 }

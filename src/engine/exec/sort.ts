@@ -64,8 +64,8 @@ export class SortOperator extends UnaryOperator {
   next(run: ExecutionContext): boolean {
     if (this.rows === null) {
       this.position = this.skip ? evaluateRowCount(this.skip, run, 'SKIP') : 0
-      const wanted = this.limit ? this.position + evaluateRowCount(this.limit, run, 'LIMIT') : Number.POSITIVE_INFINITY
-      this.rows = this.read(run, wanted)
+      const count = this.limit ? this.position + evaluateRowCount(this.limit, run, 'LIMIT') : Number.POSITIVE_INFINITY
+      this.rows = this.read(run, count)
     }
     const row = this.rows[this.position++]
     if (!row) return false
@@ -75,11 +75,11 @@ export class SortOperator extends UnaryOperator {
     return true
   }
 
-  private read(run: ExecutionContext, wanted: number): SortedRow[] {
+  private read(run: ExecutionContext, count: number): SortedRow[] {
     let rows: SortedRow[] = []
     let rowsMax = 0
     const order = (a: SortedRow, b: SortedRow): number => this.compare(run.budget, a, b)
-    for (let ordinal = 0; wanted > 0 && this.input.next(run); ordinal++) {
+    for (let ordinal = 0; count > 0 && this.input.next(run); ordinal++) {
       run.budget.chargeSteps(1)
       const keys = this.sortKeys.map((key) => key.evaluate(run))
       const cells = this.slots.map((slot) => run.frame[slot])
@@ -93,24 +93,24 @@ export class SortOperator extends UnaryOperator {
         rowsMax = rows.length
         run.budget.retainRow()
       }
-      if (rows.length > ROWS_PER_CUT_MIN && rows.length > 2 * wanted) rows = this.firstRows(run, rows, wanted, order)
+      if (rows.length > ROWS_PER_CUT_MIN && rows.length > 2 * count) rows = this.firstRows(run, rows, count, order)
     }
-    return this.firstRows(run, rows, wanted, order)
+    return this.firstRows(run, rows, count, order)
   }
 
-  /** Sorts the rows and drops those after the first `wanted`, with their memory. */
+  /** Sorts the rows and drops those after the first `count`, with their memory. */
   private firstRows(
     run: ExecutionContext,
     rows: SortedRow[],
-    wanted: number,
+    count: number,
     order: (a: SortedRow, b: SortedRow) => number,
   ): SortedRow[] {
     sortWithCharges(run.budget, rows, order)
-    if (rows.length <= wanted) return rows
+    if (rows.length <= count) return rows
     let bytes = 0
-    for (let i = wanted; i < rows.length; i++) bytes += rows[i]!.bytes
+    for (let i = count; i < rows.length; i++) bytes += rows[i]!.bytes
     run.budget.retainBytes(-bytes)
-    return copySlice(run.budget, rows, 0, wanted)
+    return copySlice(run.budget, rows, 0, count)
   }
 
   private compare(budget: Budget, a: SortedRow, b: SortedRow): number {

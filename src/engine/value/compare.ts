@@ -208,9 +208,9 @@ function orderLists(budget: Budget, a: readonly Value[], b: readonly Value[]): n
 function orderMaps(budget: Budget, a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>): number {
   if (a.size !== b.size) return a.size - b.size
   const keys = sortedKeys(budget, a)
-  const others = sortedKeys(budget, b)
+  const otherKeys = sortedKeys(budget, b)
   for (let i = 0; i < keys.length; i++) {
-    const difference = compareStrings(budget, keys[i]!, others[i]!)
+    const difference = compareStrings(budget, keys[i]!, otherKeys[i]!)
     if (difference !== 0) return difference
   }
   for (const key of keys) {

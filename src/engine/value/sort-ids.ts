@@ -16,12 +16,12 @@ export function sortIds(budget: Budget, ids: Uint32Array<ArrayBuffer>): Uint32Ar
   let from = ids
   let to = new Uint32Array(ids.length)
   for (let shift = 0; shift < 32; shift += DIGIT_BITS) {
-    const places = digitOffsets(budget, from, shift)
-    if (places === null) continue
+    const offsets = digitOffsets(budget, from, shift)
+    if (offsets === null) continue
     for (let i = 0; i < from.length; i++) {
       if (i % SLICE_ITEMS === 0) budget.chargeCopies(SLICE_ITEMS)
       const id = from[i]!
-      to[places[(id >>> shift) & (DIGIT_VALUES - 1)]!++] = id
+      to[offsets[(id >>> shift) & (DIGIT_VALUES - 1)]!++] = id
     }
     const spare = from
     from = to
@@ -39,12 +39,12 @@ function digitOffsets(budget: Budget, ids: Uint32Array, shift: number): Uint32Ar
     const digit = (ids[i]! >>> shift) & (DIGIT_VALUES - 1)
     counts[digit] = counts[digit]! + 1
   }
-  let place = 0
+  let offset = 0
   for (let digit = 0; digit < DIGIT_VALUES; digit++) {
     const count = counts[digit]!
     if (count === ids.length) return null
-    counts[digit] = place
-    place += count
+    counts[digit] = offset
+    offset += count
   }
   return counts
 }

@@ -28,11 +28,11 @@ export function codePointCount(budget: Budget, text: string): number {
     return text.length - countPairs(text, 0, text.length)
   }
   let pairs = 0
-  for (let at = 0; at < text.length; ) {
-    const end = sliceEnd(text, at)
-    budget.chargeText(end - at)
-    pairs += countPairs(text, at, end)
-    at = end
+  for (let offset = 0; offset < text.length; ) {
+    const end = sliceEnd(text, offset)
+    budget.chargeText(end - offset)
+    pairs += countPairs(text, offset, end)
+    offset = end
   }
   return text.length - pairs
 }
@@ -47,17 +47,21 @@ function countPairs(text: string, from: number, to: number): number {
 
 /** Returns the offset, in UTF-16 units, after `count` code points from offset `from`; at most the length of the text. */
 export function offsetAfter(budget: Budget, text: string, count: number, from = 0): number {
-  let at = from
-  for (let left = count; left > 0 && at < text.length; ) {
+  let offset = from
+  for (let left = count; left > 0 && offset < text.length; ) {
     const characters = Math.min(left, SLICE_CHARACTERS)
     budget.chargeText(characters)
-    for (let i = 0; i < characters && at < text.length; i++) {
-      at +=
-        isHighSurrogate(text.charCodeAt(at)) && at + 1 < text.length && isLowSurrogate(text.charCodeAt(at + 1)) ? 2 : 1
+    for (let i = 0; i < characters && offset < text.length; i++) {
+      offset +=
+        isHighSurrogate(text.charCodeAt(offset)) &&
+        offset + 1 < text.length &&
+        isLowSurrogate(text.charCodeAt(offset + 1))
+          ? 2
+          : 1
     }
     left -= characters
   }
-  return at
+  return offset
 }
 
 /** Returns the code points from `from` to `to`, exclusive. */
@@ -111,12 +115,12 @@ function mapSlices(budget: Budget, text: string, byWords: boolean, map: (slice: 
     return map(text)
   }
   const parts: string[] = []
-  for (let at = 0; at < text.length; ) {
-    let end = sliceEnd(text, at)
+  for (let offset = 0; offset < text.length; ) {
+    let end = sliceEnd(text, offset)
     if (byWords) while (end < text.length && !isWhiteSpace(text.charCodeAt(end))) end += 1
-    budget.chargeText((end - at) * CASE_MAPPING_COST)
-    parts.push(map(text.slice(at, end)))
-    at = end
+    budget.chargeText((end - offset) * CASE_MAPPING_COST)
+    parts.push(map(text.slice(offset, end)))
+    offset = end
   }
   return parts.join('')
 }
@@ -159,12 +163,12 @@ export function trimCharacters(
 /** Returns the set of code points of a text. */
 export function charactersOf(budget: Budget, text: string): Set<string> {
   const characters = new Set<string>()
-  for (let at = 0; at < text.length; ) {
-    const end = sliceEnd(text, at)
+  for (let offset = 0; offset < text.length; ) {
+    const end = sliceEnd(text, offset)
     // About 30 ns per character.
-    budget.chargeText((end - at) * 16)
-    for (const character of text.slice(at, end)) characters.add(character)
-    at = end
+    budget.chargeText((end - offset) * 16)
+    for (const character of text.slice(offset, end)) characters.add(character)
+    offset = end
   }
   return characters
 }
@@ -208,11 +212,11 @@ export class SubstringSearch {
       budget.chargeText(text.length * costPerCharacter(pattern))
       return text.indexOf(pattern)
     }
-    for (let at = from; at + pattern.length <= text.length; at += NATIVE_SLICE) {
-      const end = Math.min(text.length, at + NATIVE_SLICE + pattern.length - 1)
-      const found = text.slice(at, end).indexOf(pattern)
-      budget.chargeText((found < 0 ? end - at : found + pattern.length) * costPerCharacter(pattern))
-      if (found >= 0) return at + found
+    for (let offset = from; offset + pattern.length <= text.length; offset += NATIVE_SLICE) {
+      const end = Math.min(text.length, offset + NATIVE_SLICE + pattern.length - 1)
+      const found = text.slice(offset, end).indexOf(pattern)
+      budget.chargeText((found < 0 ? end - offset : found + pattern.length) * costPerCharacter(pattern))
+      if (found >= 0) return offset + found
     }
     return -1
   }
@@ -263,22 +267,24 @@ export function includesText(budget: Budget, text: string, part: string): boolea
  */
 export function forEachPiece(budget: Budget, text: string, separator: string, visit: (piece: string) => void): void {
   if (separator === '') {
-    for (let at = 0; at < text.length; ) {
+    for (let offset = 0; offset < text.length; ) {
       budget.chargeSteps(1)
       const isPair =
-        isHighSurrogate(text.charCodeAt(at)) && at + 1 < text.length && isLowSurrogate(text.charCodeAt(at + 1))
-      const end = at + (isPair ? 2 : 1)
-      visit(text.slice(at, end))
-      at = end
+        isHighSurrogate(text.charCodeAt(offset)) &&
+        offset + 1 < text.length &&
+        isLowSurrogate(text.charCodeAt(offset + 1))
+      const end = offset + (isPair ? 2 : 1)
+      visit(text.slice(offset, end))
+      offset = end
     }
     return
   }
   const finder = new SubstringSearch(budget, text, separator)
-  let at = 0
-  for (let found = finder.next(0); found >= 0; found = finder.next(at)) {
+  let offset = 0
+  for (let found = finder.next(0); found >= 0; found = finder.next(offset)) {
     budget.chargeSteps(1)
-    visit(text.slice(at, found))
-    at = found + separator.length
+    visit(text.slice(offset, found))
+    offset = found + separator.length
   }
-  visit(text.slice(at))
+  visit(text.slice(offset))
 }

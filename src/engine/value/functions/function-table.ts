@@ -60,5 +60,5 @@ export const mapProjection = defineFunction(
     }
     return boundedMap(run.budget, projected)
   },
-  { nulls: 'given' },
+  { nulls: 'receive' },
 )

@@ -13,8 +13,8 @@ export interface CypherFunction {
   readonly argsMax: number
   /** Whether the same arguments give the same value within one execution. */
   readonly pure: boolean
-  /** `propagate`: the result is null if an argument is null, without a call. `given`: the function receives the null. */
-  readonly nulls: 'propagate' | 'given'
+  /** `propagate`: the result is null if an argument is null, without a call. `receive`: the function receives the null. */
+  readonly nulls: 'propagate' | 'receive'
   /** Accepted kinds by position; checked at compile time if the kind is known. A missing position accepts any kind. */
   readonly parameterKinds: readonly (readonly StaticKind[])[]
   readonly resultType: StaticType

@@ -21,9 +21,11 @@ export const scalarFunctions: readonly CypherFunction[] = [
   ...defineConversion('toBoolean', 'boolean', 'a boolean, an integer or a string', toBoolean),
   ...defineConversion('toString', 'string', 'a string, a number, a boolean or a temporal value', toCypherString),
   // Compiled by `exec/function-call.ts`, so that the arguments after the first non-null one are not evaluated.
-  defineFunction('coalesce', [1, Number.POSITIVE_INFINITY], [], 'any', (_, a, b, c) => a ?? b ?? c, { nulls: 'given' }),
+  defineFunction('coalesce', [1, Number.POSITIVE_INFINITY], [], 'any', (_, a, b, c) => a ?? b ?? c, {
+    nulls: 'receive',
+  }),
   defineFunction('nullIf', 2, [], 'any', (run, a, b) => (equals(run.budget, a, b) === true ? null : a), {
-    nulls: 'given',
+    nulls: 'receive',
   }),
   /** Milliseconds since the Unix epoch. */
   defineFunction('timestamp', 0, [], 'integer', (run) => run.clock.ms),

@@ -195,7 +195,7 @@ describe('the function table', () => {
   it('propagates null through every function that does not handle it itself', () => {
     for (const name of functionNames()) {
       const entry = findFunction(name)!
-      if (entry.nulls === 'given' || entry.argsMin === 0) continue
+      if (entry.nulls === 'receive' || entry.argsMin === 0) continue
       expect(evaluate(`${name}(${Array(entry.argsMin).fill('null').join(', ')})`), name).toBe(null)
     }
   })
