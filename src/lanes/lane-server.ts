@@ -72,19 +72,19 @@ export async function startLaneServer(options: LaneServerOptions): Promise<LaneS
     socket.on('error', () => undefined)
     socket.on('close', () => sockets.delete(socket))
     let head: ForwardedRequestHead | null = null
-    let pieces: Uint8Array[] = []
+    let chunks: Uint8Array[] = []
     readFrames(socket, {
       head(frameHead) {
         head = frameHead as ForwardedRequestHead
       },
       chunk(bytes) {
-        pieces.push(bytes)
+        chunks.push(bytes)
       },
       end() {
         const received = head
-        const body = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)
+        const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)
         head = null
-        pieces = []
+        chunks = []
         if (received === null || body === undefined) return
         // The serving process sees a failure as a closed connection.
         const run: Promise<void> = answer(socket, received, body)
