@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { open } from 'lmdb'
 import { describe, expect, test } from 'vitest'
 import { createChunk } from '../../../../src/engine/store.ts'
-import { systemClock } from '../../../../src/kernel/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { openStore } from '../../../../src/store/graph/open-store.ts'
 import { checkGraph } from '../../../../src/store/integrity/check-graph.ts'
@@ -225,45 +224,6 @@ describe('an environment', () => {
     expect(() => environment.snapshot()).toThrow('the store is closed')
     const again = openEnvironment(folder, options)
     expect(countNodes(again)).toBe(20)
-    await again.close()
-  })
-
-  test('written by another process shows its nodes and its new names, and survives its kill', async () => {
-    const folder = temporaryFolder()
-    const environment = openEnvironment(folder, { clock: systemClock })
-    await environment.write((batch) => batch.upsertNode({ type: 'Ours', externalId: 'a' }))
-    const script = join(import.meta.dirname, '..', '..', '..', 'process', 'store', 'writing-process.ts')
-    expect(existsSync(script)).toBe(true)
-    const child = Bun.spawn([process.execPath, script, folder], { stdout: 'pipe', stderr: 'inherit' })
-    const reader = child.stdout.getReader()
-    const decoder = new TextDecoder()
-    let text = ''
-    let acknowledged = 0
-    while (acknowledged < 30) {
-      const { value, done } = await reader.read()
-      if (done) break
-      text += decoder.decode(value, { stream: true })
-      acknowledged = text.split('\n').length - 1
-      // An acknowledged write of the other process is visible at once, its names resolved.
-      const snapshot = environment.snapshot()
-      const label = snapshot.symbol('label', `Theirs ${acknowledged - 1}`)
-      expect(snapshot.findNode(label, `${acknowledged - 1}`)).toBeGreaterThan(0)
-      snapshot.close()
-      // Names of both processes are numbered in one sequence.
-      await environment.write((batch) => batch.upsertNode({ type: `Ours ${acknowledged}`, externalId: 'b' }))
-    }
-    child.kill('SIGKILL')
-    await child.exited
-    expect(acknowledged).toBeGreaterThanOrEqual(30)
-    expect(checkGraph(environment)).toEqual([])
-    await environment.close()
-    const again = openEnvironment(folder, { clock: systemClock })
-    const snapshot = again.snapshot()
-    for (let number = 0; number < acknowledged; number++) {
-      expect(snapshot.findNode(snapshot.symbol('label', `Theirs ${number}`), `${number}`)).toBeGreaterThan(0)
-    }
-    snapshot.close()
-    expect(checkGraph(again)).toEqual([])
     await again.close()
   })
 })

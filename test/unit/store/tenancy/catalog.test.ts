@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest'
 import type { GraphStore } from '../../../../src/engine/store.ts'
 import { mintGid } from '../../../../src/kernel/ids.ts'
 import { openCatalog } from '../../../../src/store/tenancy/catalog.ts'
-import { constituentFolderName } from '../../../../src/store/tenancy/project-folders.ts'
 import type { GraphLayout } from '../../../../src/store/tenancy/project-graphs.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
@@ -111,37 +110,6 @@ describe('a catalog', () => {
     await addNode(catalog.graph(project, 'default'))
     expect([catalog.check(project, 'default'), catalog.check(project, { database: 'eu' })]).toEqual([[], null])
     await catalog.close()
-  })
-
-  test('opens a project that another process has created since, while that one writes to it', async () => {
-    const folder = temporaryFolder()
-    const project = mintGid(1)
-    const first = openCatalog(folder, options)
-    await first.create(project, compositeOf('eu'))
-    const catalog = openCatalog(folder, options)
-    await catalog.openAll(project)
-    await first.create(project, compositeOf('eu', 'us'))
-    await addNode(first.graph(project, { database: 'us' }))
-    await first.close()
-    const made = join(folder, 'projects', project.slice('gid:'.length), constituentFolderName({ database: 'us' }))
-    const script = join(import.meta.dirname, '..', '..', '..', 'process', 'store', 'opening-process.ts')
-    const other = Bun.spawn([process.execPath, script, made, 'write until told'], { stdin: 'pipe', stdout: 'pipe' })
-    try {
-      await other.stdout.getReader().read()
-      let isWritten = false
-      const written = addNode(catalog.graph(project, 'default')).finally(() => {
-        isWritten = true
-      })
-      await Bun.sleep(100)
-      expect([isWritten, countNodes(catalog.graph(project, 'default'))]).toEqual([false, 1])
-      other.stdin.write('end\n')
-      await written
-      expect(catalog.check(project, 'global')).toEqual([])
-    } finally {
-      other.kill('SIGKILL')
-      await other.exited
-      await catalog.close()
-    }
   })
 
   test('finishes a removal that a crash interrupted', async () => {

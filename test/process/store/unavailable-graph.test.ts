@@ -98,7 +98,7 @@ describe('a project whose graph another process is writing to', () => {
   it('is opened as soon as that is done, and other projects are served in the meantime', async () => {
     await app.close()
     app = await createApp(service.app.settings, { log: (entry) => log.push(entry) })
-    const script = join(import.meta.dirname, '..', '..', 'process', 'store', 'opening-process.ts')
+    const script = join(import.meta.dirname, 'opening-process.ts')
     const child = Bun.spawn([process.execPath, script, dirname(damaged.file), 'write until told'], {
       stdin: 'pipe',
       stdout: 'pipe',
