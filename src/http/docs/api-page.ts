@@ -16,6 +16,7 @@ interface OperationEntry {
   readonly operation: OperationObject
 }
 
+/** The rendered interface reference. */
 export interface ApiPage {
   readonly content: Html
   /** Links to the operations, by tag. */

@@ -2,12 +2,12 @@
 import type { OpenApiDocument, OperationObject, ParameterObject } from '../openapi/objects.ts'
 import type { JsonSchema } from '../openapi/schemas.ts'
 
-/** What the reader sets once in the shell: `export VERDIGRAPH=http://localhost:8080`. */
+/** The reader sets this variable once in the shell: `export VERDIGRAPH=http://localhost:8080`. */
 const SERVER = '$VERDIGRAPH'
 
 /**
  * Returns a command for a POSIX shell. Credentials come from the environment: `KEY` (agent key), `TOKEN` (service account or
- * user). Path parameters stand in capitals (`$ID`), query parameters only if they are required.
+ * user). Path parameters are written in capitals (`$ID`). Query parameters appear only if they are required.
  */
 export function curlCommand(
   method: string,

@@ -1,5 +1,5 @@
 // Reads the Markdown pages and pictures of the folder `docs/` of this package. The build of the binary replaces this module
-// by one that holds their texts, because a single file has no folder beside it (src/cli/build.ts).
+// by one that contains their texts, because a single file has no folder to read (src/cli/build.ts).
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -9,6 +9,7 @@ const styleHash = createHash('sha256').update(style).digest('base64')
 /** Lets a page load its own style sheet and pictures of this server, and send its search form there; nothing else. */
 export const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`
 
+/** Everything on a page except its content. */
 export interface PageFrame {
   readonly title: string
   readonly version: string

@@ -1,5 +1,6 @@
-// HTML that cannot be injected into: what is put into a template is escaped unless a template made it.
+// HTML templates that escape every value except the results of other templates.
 
+/** Text that is HTML already and is not escaped again. */
 export class Html {
   readonly text: string
   constructor(text: string) {
@@ -9,6 +10,7 @@ export class Html {
 
 type HtmlPart = string | number | Html | null | false | readonly HtmlPart[]
 
+/** The template tag: escapes strings and numbers, joins lists, omits null and false. */
 export function html(strings: TemplateStringsArray, ...pieces: readonly HtmlPart[]): Html {
   return new Html(strings.reduce((text, part, i) => text + (i === 0 ? '' : textOf(pieces[i - 1] ?? null)) + part, ''))
 }
@@ -20,7 +22,7 @@ function textOf(piece: HtmlPart): string {
   return String(piece).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-/** The Markdown that descriptions are written in: paragraphs, lists of `- `, and `code`. */
+/** Renders the Markdown of descriptions: paragraphs, lists of `- `, and `code`. */
 export function prose(text: string): Html {
   const blocks = text.split(/\n\n+/).map((block) => {
     if (!block.startsWith('- ')) return html`<p>${inline(block)}</p>`
@@ -33,6 +35,7 @@ export function prose(text: string): Html {
   return html`${blocks}`
 }
 
+/** Renders `code` within a line; everything else is escaped. */
 export function inline(text: string): Html {
   const parts = text.split(/`([^`]+)`/).map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))
   return html`${parts}`

@@ -2,6 +2,7 @@
 import { Marked, type Token, type Tokens } from 'marked'
 import { Html, html } from './markup.ts'
 
+/** A rendered Markdown page. */
 export interface DocumentationPage {
   /** Address below `/docs/`: `how-to/backup`; empty for the first page. */
   readonly path: string
@@ -18,6 +19,7 @@ export interface DocumentationSection {
   readonly text: string
 }
 
+/** A section of the navigation. */
 export interface NavigationGroup {
   readonly title: string
   readonly pages: readonly { readonly path: string; readonly title: string }[]
@@ -58,7 +60,7 @@ export class Documentation {
   }
 }
 
-/** Pages of a folder stand in the order in which the first page links them; the rest follow by path. */
+/** Orders the pages of a folder as the first page links them; the rest follow by path. */
 function navigationOf(pages: readonly DocumentationPage[], index: string): NavigationGroup[] {
   const position = ({ path }: DocumentationPage): number => {
     const at = index.indexOf(`(${path}.md`)

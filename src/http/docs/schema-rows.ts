@@ -1,12 +1,13 @@
-// A JSON schema as nested rows to read: name, type, limits, and what it means.
+// Renders a JSON schema as nested rows: name, type, limits and description of each member.
 
 import type { OpenApiDocument } from '../openapi/objects.ts'
 import type { JsonSchema } from '../openapi/schemas.ts'
 import { type Html, html, inline } from './markup.ts'
 
-/** Deeper than any of ours; a schema that holds itself stops here. */
+/** Deeper than any schema of the interface; a schema that contains itself stops here. */
 const DEPTH_MAX = 8
 
+/** Returns the rows of a schema, or null if it is nested too deeply or has nothing to show at `depth`. */
 export function schemaRows(schema: JsonSchema, description: OpenApiDocument, depth = 0): Html | null {
   const resolved = resolve(schema, description)
   if (depth > DEPTH_MAX) return null

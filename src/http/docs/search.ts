@@ -3,6 +3,7 @@ import MiniSearch from 'minisearch'
 import type { OpenApiDocument } from '../openapi/objects.ts'
 import type { Documentation } from './pages.ts'
 
+/** A section or an operation that matches a search. */
 export interface SearchHit {
   /** `/docs/how-to/backup#restore`. */
   readonly address: string

@@ -1,5 +1,6 @@
-// How the page of the interface description looks: one column beside a list of operations, in light and in dark.
+// The style sheet of the documentation: navigation and one column of text, in a light and a dark colour scheme.
 
+/** CSS text. The content security policy contains its hash. */
 export const style = `
 :root { color-scheme: light dark; --ink: #1d2a24; --soft: #5d6b64; --line: #dde5e0; --back: #fdfefd; --side: #f3f7f4;
   --leaf: #1d7a4f; --sky: #2363a8; --sun: #95620c; --clay: #b03a2e; --code: #eef3f0; }
