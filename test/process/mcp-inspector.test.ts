@@ -8,16 +8,16 @@ const cli = join(
   '../../node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js',
 )
 
-let house: McpService
+let setup: McpService
 let token: string
 beforeAll(async () => {
-  house = await startMcpService()
-  token = await house.tokenOf('ann')
+  setup = await startMcpService()
+  token = await setup.tokenOf('ann')
 })
-afterAll(() => house.stop())
+afterAll(() => setup.stop())
 
 async function inspect(bearer: string, method: string, ...more: string[]) {
-  const fixed = ['--cli', house.url, '--transport', 'http', '--format', 'json', '-q', '--stored-auth-only']
+  const fixed = ['--cli', setup.url, '--transport', 'http', '--format', 'json', '-q', '--stored-auth-only']
   const header = ['--header', `Authorization: Bearer ${bearer}`]
   const child = Bun.spawn([process.execPath, cli, ...fixed, ...header, '--method', method, ...more], {
     stdin: 'ignore',

@@ -12,9 +12,9 @@ const suite = join(import.meta.dirname, '../../node_modules/@modelcontextprotoco
 const at = process.argv.indexOf('--revision')
 const revisions = at < 0 ? ['2025-11-25', '2026-07-28'] : [process.argv[at + 1] as string]
 
-const house = await startMcpService()
-const token = await house.tokenOf('ann', { expires: '1 hour' })
-const { hostname, port } = new URL(house.url)
+const setup = await startMcpService()
+const token = await setup.tokenOf('ann', { expires: '1 hour' })
+const { hostname, port } = new URL(setup.url)
 
 /** Forwards everything unchanged, including host and origin: only the token is added. */
 const proxy = createServer((asked, answer) => {
@@ -27,7 +27,7 @@ const proxy = createServer((asked, answer) => {
   asked.pipe(passed)
 })
 await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', () => resolve()))
-const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${house.path}`
+const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${setup.path}`
 
 let failed = false
 for (const revision of revisions) {
@@ -59,7 +59,7 @@ for (const revision of revisions) {
 }
 proxy.close()
 proxy.closeAllConnections()
-await house.stop()
+await setup.stop()
 process.exit(failed ? 1 : 0)
 
 function checksIn(folder: string): { readonly id: string; readonly status: string }[] {

@@ -134,7 +134,7 @@ export async function openConfiguration(
     if (found === undefined) throw new Error(`no kind ${path}`)
     return found
   }
-  const house: ConfigurationFixture = {
+  const setup: ConfigurationFixture = {
     dir,
     clock,
     documents,
@@ -158,7 +158,7 @@ export async function openConfiguration(
     },
   }
   provisioning.startLeading()
-  return house
+  return setup
 }
 
 /** An ACTIVE project with an application, an agent and a key. */
@@ -171,23 +171,23 @@ export interface ProjectFixture extends ConfigurationFixture {
 }
 
 export async function openProject(): Promise<ProjectFixture> {
-  const house = await openConfiguration()
-  const project = (await house.create('projects', projectBody(house))).id
-  const application = (await house.create('applications', { project_id: project, name: 'shop' })).id
+  const setup = await openConfiguration()
+  const project = (await setup.create('projects', projectBody(setup))).id
+  const application = (await setup.create('applications', { project_id: project, name: 'shop' })).id
   const agent = (
-    await house.create('application-agents', {
+    await setup.create('application-agents', {
       application_id: application,
       name: 'shop-agent',
       api_permissions: ['Authorization', 'Capture'],
     })
   ).id
-  const credential = await house.create('application-agent-credentials', { application_agent_id: agent })
-  await house.provisioning.whenIdle()
-  return { ...house, project, application, agent, credential: credential.id, key: credential.api_key as string }
+  const credential = await setup.create('application-agent-credentials', { application_agent_id: agent })
+  await setup.provisioning.whenIdle()
+  return { ...setup, project, application, agent, credential: credential.id, key: credential.api_key as string }
 }
 
-export function projectBody(house: ConfigurationFixture, more: DocumentFields = {}): DocumentFields {
-  return { organization_id: house.admin.organizationId, name: 'fleet', region: 'eu-west', ...more }
+export function projectBody(setup: ConfigurationFixture, more: DocumentFields = {}): DocumentFields {
+  return { organization_id: setup.admin.organizationId, name: 'fleet', region: 'eu-west', ...more }
 }
 
 export function valueIn<T>(result: Result<T, ServiceError>): T {

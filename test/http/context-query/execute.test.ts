@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
 
-let house: ContextService
+let setup: ContextService
 const logged: string[] = []
 beforeAll(async () => {
-  house = await startContextService({}, { log: ({ message }) => logged.push(message) })
+  setup = await startContextService({}, { log: ({ message }) => logged.push(message) })
   const people = ['ann', 'bob'].map((external_id) => ({
     type: 'Person',
     external_id,
@@ -23,7 +23,7 @@ beforeAll(async () => {
       { type: 'plate', value: `P-${i}` },
     ],
   }))
-  await house.capture('nodes', { nodes: [...people, ...cars, { type: 'Place', external_id: 'p1' }] })
+  await setup.capture('nodes', { nodes: [...people, ...cars, { type: 'Place', external_id: 'p1' }] })
   const owns = cars.map(({ external_id }, i) => ({
     source: { type: 'Person', external_id: i < 20 ? 'ann' : 'bob' },
     target: { type: 'Car', external_id },
@@ -35,9 +35,9 @@ beforeAll(async () => {
     target: { type: 'Place', external_id: 'p1' },
     type: 'PARKED',
   }
-  await house.capture('relationships', { relationships: [...owns, parked] })
+  await setup.capture('relationships', { relationships: [...owns, parked] })
 })
-afterAll(() => house.stop())
+afterAll(() => setup.stop())
 
 const ownCars = {
   subject: { type: 'Person' },
@@ -59,7 +59,7 @@ const ownCars = {
 
 describe('execute', () => {
   it('returns the rows for the person of the token, path by path', async () => {
-    const id = await house.addQuery('paths', ownCars, {
+    const id = await setup.addQuery('paths', ownCars, {
       nodes: [
         'car.external_id',
         'car.property.price',
@@ -71,8 +71,8 @@ describe('execute', () => {
       relationships: ['r', 'r.since'],
       filter: { operator: '=', attribute: 'car.external_id', value: '$car' },
     })
-    const token = await house.tokenOf('ann')
-    const { status, body } = await house.execute(id, { input_params: { car: 'c01' } }, token)
+    const token = await setup.tokenOf('ann')
+    const { status, body } = await setup.execute(id, { input_params: { car: 'c01' } }, token)
     expect(status).toBe(200)
     const [record] = body.data as { nodes: Record<string, unknown>; relationships: Record<string, unknown> }[]
     expect(record?.nodes).toMatchObject({
@@ -87,30 +87,30 @@ describe('execute', () => {
       car: { Labels: ['Car'], Props: { external_id: 'c01', type: 'Car', price: 1000, plate: 'P-1' } },
     })
     expect(record?.relationships).toMatchObject({ 'r.since': 2001, r: { Type: 'OWNS', Props: { since: 2001 } } })
-    const others = await house.execute(id, { input_params: { car: 'c24' } }, token)
+    const others = await setup.execute(id, { input_params: { car: 'c24' } }, token)
     expect(others.body).toEqual({ data: [] })
   })
 
   it('finds a query by its name too, and no missing one', async () => {
-    const token = await house.tokenOf('bob')
-    expect((await house.execute('paths', { input_params: { car: 'c24' } }, token)).body.data).toHaveLength(1)
-    const { status, body } = await house.execute('no-such-query', {}, token)
+    const token = await setup.tokenOf('bob')
+    expect((await setup.execute('paths', { input_params: { car: 'c24' } }, token)).body.data).toHaveLength(1)
+    const { status, body } = await setup.execute('no-such-query', {}, token)
     expect([status, body.message]).toEqual([404, 'no active knowledge query `no-such-query`'])
   })
 
   it('requires a token if the subject is a person, and every parameter', async () => {
-    const unknown = await house.execute('paths', { input_params: { car: 'c01' } })
+    const unknown = await setup.execute('paths', { input_params: { car: 'c01' } })
     expect([unknown.status, unknown.body.message]).toEqual([401, 'end-user token is required'])
-    const token = await house.tokenOf('ann')
-    const lacking = await house.execute('paths', {}, token)
+    const token = await setup.tokenOf('ann')
+    const lacking = await setup.execute('paths', {}, token)
     expect([lacking.status, lacking.body.errors]).toEqual([422, ["missing or wrong input params, 'car'"]])
-    const forged = await house.execute('paths', { input_params: { car: 'c24', token: { sub: 'bob' } } }, token)
+    const forged = await setup.execute('paths', { input_params: { car: 'c24', token: { sub: 'bob' } } }, token)
     expect([forged.status, forged.body.errors]).toEqual([422, ['input_params.token: reserved, filled by the service']])
   })
 
   it('refuses a string that is too long, at any depth of the parameters', async () => {
-    const token = await house.tokenOf('ann')
-    const asked = (more: unknown) => house.execute('paths', { input_params: { car: 'c01', more } }, token)
+    const token = await setup.tokenOf('ann')
+    const asked = (more: unknown) => setup.execute('paths', { input_params: { car: 'c01', more } }, token)
     const fits = 'x'.repeat(65_536)
     expect((await asked([0, { b: fits, [fits]: null }])).status).toBe(200)
     const deep = await asked([0, 0, 0, { b: `${fits}x` }])
@@ -126,10 +126,10 @@ describe('execute', () => {
   })
 
   it('returns pages that together are the whole, in a stable order', async () => {
-    const id = await house.addQuery('pages', ownCars, { nodes: ['car.external_id'] })
-    const token = await house.tokenOf('ann')
+    const id = await setup.addQuery('pages', ownCars, { nodes: ['car.external_id'] })
+    const token = await setup.tokenOf('ann')
     const rows = async (page_token: number, page_size: number): Promise<string[]> => {
-      const { body } = await house.execute(id, { page_token, page_size }, token)
+      const { body } = await setup.execute(id, { page_token, page_size }, token)
       return (body.data as { nodes: Record<string, string> }[]).map(({ nodes }) => nodes['car.external_id'] as string)
     }
     const whole = await rows(0, 100)
@@ -156,38 +156,38 @@ describe('execute', () => {
       allowed_reads: { nodes: ['subject.external_id', 'plane.external_id'] },
     }
     const query = { nodes: ['subject.external_id', 'plane.external_id'] }
-    const token = await house.tokenOf('ann')
+    const token = await setup.tokenOf('ann')
     const plane = (external_id: string) => ({ type: 'Plane', external_id })
     const flies = (person: string, to: string) => ({
       source: { type: 'Person', external_id: person },
       target: plane(to),
       type: 'FLIES',
     })
-    await house.capture('nodes', { nodes: [plane('x0')] })
-    await house.capture('relationships', { relationships: [flies('bob', 'x0')] })
-    const id = await house.addQuery('flown', policy, query)
-    const rows = async () => (await house.execute(id, {}, token)).body.data
+    await setup.capture('nodes', { nodes: [plane('x0')] })
+    await setup.capture('relationships', { relationships: [flies('bob', 'x0')] })
+    const id = await setup.addQuery('flown', policy, query)
+    const rows = async () => (await setup.execute(id, {}, token)).body.data
     expect(await rows()).toHaveLength(1)
 
     const planes = Array.from({ length: 20 }, (_, i) => `x${i + 1}`)
-    await house.capture('nodes', { nodes: planes.map(plane) })
+    await setup.capture('nodes', { nodes: planes.map(plane) })
     const relationships = planes.flatMap((to) => [flies('bob', to), flies('ann', to)])
-    await house.capture('relationships', { relationships })
+    await setup.capture('relationships', { relationships })
     const before = await rows()
     expect(before).toHaveLength(41)
     // Another revision is compiled and planned again, as by another process.
-    const { policy_id } = (await house.service.configure('GET', `knowledge-queries/${id}`)).body
+    const { policy_id } = (await setup.service.configure('GET', `knowledge-queries/${id}`)).body
     const revised = { policy_id, query: JSON.stringify(query), status: 'ACTIVE', display_name: 'flown again' }
-    expect((await house.service.configure('PUT', `knowledge-queries/${id}`, revised)).status).toBe(200)
+    expect((await setup.service.configure('PUT', `knowledge-queries/${id}`, revised)).status).toBe(200)
     expect(await rows()).toEqual(before)
   })
 
   it('reports an invalid page, and returns nothing after the last row', async () => {
-    const headers = { 'x-svc-clientkey': house.key, authorization: `Bearer ${await house.tokenOf('ann')}` }
+    const headers = { 'x-svc-clientkey': setup.key, authorization: `Bearer ${await setup.tokenOf('ann')}` }
     const answerTo = async (page: string) => {
       const raw = `{"id": "pages", ${page}}`
       const sent = { headers: { ...headers, 'content-type': 'application/json' }, raw }
-      const { status, body } = await house.service.send('/contx-iq/v1/execute', sent)
+      const { status, body } = await setup.service.send('/contx-iq/v1/execute', sent)
       return [status, body.errors ?? (body.data as unknown[]).length]
     }
     expect(await answerTo('"page_token": 20')).toEqual([200, 0])
@@ -205,15 +205,15 @@ describe('execute', () => {
   })
 
   it('uses the current policy: 403 for what it no longer allows, 404 if it is not ACTIVE', async () => {
-    const id = await house.addQuery('shrinking', ownCars, { nodes: ['car.property.plate'] })
-    const token = await house.tokenOf('ann')
-    const { body } = await house.service.configure('GET', `knowledge-queries/${id}`)
+    const id = await setup.addQuery('shrinking', ownCars, { nodes: ['car.property.plate'] })
+    const token = await setup.tokenOf('ann')
+    const { body } = await setup.service.configure('GET', `knowledge-queries/${id}`)
     const answerUnder = async (status: string, nodes: string[]) => {
       const policy = { meta: { policy_version: '1.0-ciq' }, ...ownCars, allowed_reads: { nodes } }
       const changed = { status, policy: JSON.stringify(policy) }
-      const put = await house.service.configure('PUT', `authorization-policies/${body.policy_id}`, changed)
+      const put = await setup.service.configure('PUT', `authorization-policies/${body.policy_id}`, changed)
       expect(put.status).toBe(200)
-      return house.execute('shrinking', {}, token)
+      return setup.execute('shrinking', {}, token)
     }
     expect((await answerUnder('ACTIVE', ['car.*'])).status).toBe(200)
     const refused = await answerUnder('ACTIVE', ['car.external_id'])
@@ -222,18 +222,18 @@ describe('execute', () => {
       true,
     ])
     // Reported once, however often others of the project change.
-    await house.addQuery('beside', ownCars, { nodes: ['car.property.plate'] })
-    expect((await house.execute('shrinking', {}, token)).status).toBe(403)
+    await setup.addQuery('beside', ownCars, { nodes: ['car.property.plate'] })
+    expect((await setup.execute('shrinking', {}, token)).status).toBe(403)
     expect(logged.filter((line) => line.includes(`${id} (shrinking) cannot be run`))).toHaveLength(1)
     expect((await answerUnder('INACTIVE', ['car.*'])).status).toBe(404)
     expect((await answerUnder('ACTIVE', ['car.*'])).status).toBe(200)
   })
 
   it('needs no token for an application, and sets its parameter', async () => {
-    const { applicationId } = house.service
+    const { applicationId } = setup.service
     const holds = { source: { type: '_Application', external_id: applicationId }, type: 'HOLDS' }
-    await house.capture('relationships', { relationships: [{ ...holds, target: { type: 'Car', external_id: 'c03' } }] })
-    const id = await house.addQuery(
+    await setup.capture('relationships', { relationships: [{ ...holds, target: { type: 'Car', external_id: 'c03' } }] })
+    const id = await setup.addQuery(
       'held',
       {
         subject: { type: '_Application' },
@@ -242,8 +242,8 @@ describe('execute', () => {
       },
       { nodes: ['car.external_id'] },
     )
-    expect((await house.execute(id)).body).toEqual({ data: [{ nodes: { 'car.external_id': 'c03' } }] })
-    const { status, body } = await house.execute(id, { input_params: { _appId: 'another' } })
+    expect((await setup.execute(id)).body).toEqual({ data: [{ nodes: { 'car.external_id': 'c03' } }] })
+    const { status, body } = await setup.execute(id, { input_params: { _appId: 'another' } })
     expect([status, body.errors]).toEqual([422, ['input_params._appId: reserved, filled by the service']])
   })
 
@@ -256,11 +256,11 @@ describe('execute', () => {
       },
       allowed_reads: { nodes: ['subject.external_id'], aggregate_values: ['cars', 'mean'] },
     }
-    const id = await house.addQuery('counts', policy, {
+    const id = await setup.addQuery('counts', policy, {
       nodes: ['subject.external_id'],
       aggregate_values: ['cars', 'mean'],
     })
-    const { body } = await house.execute(id, {}, await house.tokenOf('ann'))
+    const { body } = await setup.execute(id, {}, await setup.tokenOf('ann'))
     expect(body.data).toEqual([{ nodes: { 'subject.external_id': 'ann' }, aggregate_values: { cars: 20, mean: 9500 } }])
   })
 
@@ -277,14 +277,14 @@ describe('execute', () => {
         },
       },
     }
-    const id = await house.addQuery('strict', strict, { nodes: ['car.external_id'] })
-    const low = await house.execute(id, {}, await house.tokenOf('ann', { acr: 'low' }))
+    const id = await setup.addQuery('strict', strict, { nodes: ['car.external_id'] })
+    const low = await setup.execute(id, {}, await setup.tokenOf('ann', { acr: 'low' }))
     expect(low.status).toBe(403)
     expect(low.headers.get('www-authenticate')).toBe(
       'Bearer error="insufficient_user_authentication", error_description="sign in  again "',
     )
-    expect((await house.execute(id, {}, await house.tokenOf('ann', { acr: 'high' }))).body.data).toHaveLength(20)
-    expect((await house.execute(id, {}, await house.tokenOf('ann'))).status).toBe(403)
+    expect((await setup.execute(id, {}, await setup.tokenOf('ann', { acr: 'high' }))).body.data).toHaveLength(20)
+    expect((await setup.execute(id, {}, await setup.tokenOf('ann'))).status).toBe(403)
   })
 })
 

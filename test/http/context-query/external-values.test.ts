@@ -41,12 +41,12 @@ function json(value: unknown): Answering {
   return (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value))
 }
 
-let house: ContextService
+let setup: ContextService
 let port = 0
 beforeAll(async () => {
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
   port = (upstream.address() as AddressInfo).port
-  house = await startContextService(
+  setup = await startContextService(
     {
       upstreamAllow: '127.0.0.1',
       upstreamTimeMs: 30_000,
@@ -59,7 +59,7 @@ beforeAll(async () => {
   )
 })
 afterAll(async () => {
-  await house.stop()
+  await setup.stop()
   upstream.closeAllConnections()
   upstream.close()
 })
@@ -78,8 +78,8 @@ async function carWith(
 ): Promise<(params?: object) => Promise<{ data: Record<string, never>[]; warnings?: string[] }>> {
   made += 1
   const [name, type] = [`price-${made}`, `Car${made}`]
-  const created = await house.service.configure('POST', 'external-data-resolvers', {
-    project_id: house.service.projectId,
+  const created = await setup.service.configure('POST', 'external-data-resolvers', {
+    project_id: setup.service.projectId,
     name,
     url: `http://127.0.0.1:${port}/price`,
     method: 'GET',
@@ -95,16 +95,16 @@ async function carWith(
     external_id: `c${i}`,
     properties: [{ type: 'price', external_value: name }, { type: 'plate', value: `P ${i}` }, ...properties],
   }))
-  const captured = await house.capture('nodes', { nodes })
+  const captured = await setup.capture('nodes', { nodes })
   if (captured.status !== 200) throw new Error(captured.text)
-  const { applicationId } = house.service
+  const { applicationId } = setup.service
   const relationships = nodes.map(({ external_id }) => ({
     source: { type: '_Application', external_id: applicationId },
     target: { type, external_id },
     type: 'HOLDS',
   }))
-  await house.capture('relationships', { relationships })
-  const id = await house.addQuery(
+  await setup.capture('relationships', { relationships })
+  const id = await setup.addQuery(
     `of-${made}`,
     {
       subject: { type: '_Application' },
@@ -114,7 +114,7 @@ async function carWith(
     { nodes: ['car.property.price'], ...query },
   )
   return async (params = {}) => {
-    const { status, body, text } = await house.execute(id, { input_params: params })
+    const { status, body, text } = await setup.execute(id, { input_params: params })
     if (status !== 200) throw new Error(text)
     return body as never
   }
@@ -185,7 +185,7 @@ describe('a property of a resolver', () => {
         .writeHead(200, { 'content-type': 'application/vnd.prices+json; charset=UTF-8' })
         .end('{"price":[{"a":1.0,"b":9007199254740993}]}')
     await carWith({})
-    const answered = await house.execute(`of-${made}`)
+    const answered = await setup.execute(`of-${made}`)
     expect(answered.text).toContain('[{"a":1.0,"b":9007199254740993}]')
   })
 
@@ -234,7 +234,7 @@ describe('a property of a resolver', () => {
     const read = await carWith({})
     let captured = 0
     answering = (response, one) => {
-      void house
+      void setup
         .capture('nodes', { nodes: [{ type: 'Other', external_id: 'x', properties: [{ type: 'a', value: 1 }] }] })
         .then(({ status }) => {
           captured = status
@@ -249,14 +249,14 @@ describe('a property of a resolver', () => {
     const read = await carWith({})
     const name = `price-${made}`
     expect(priceOf(await read())).toBe(7)
-    const { body } = await house.service.configure(
+    const { body } = await setup.service.configure(
       'GET',
-      `external-data-resolvers/${name}?project_id=${house.service.projectId}`,
+      `external-data-resolvers/${name}?project_id=${setup.service.projectId}`,
     )
     const path = `external-data-resolvers/${String(body.id)}`
-    expect((await house.service.configure('PUT', path, { response_selector: '.' })).status).toBe(200)
+    expect((await setup.service.configure('PUT', path, { response_selector: '.' })).status).toBe(200)
     expect(priceOf(await read())).toEqual({ price: 7 })
-    expect((await house.service.configure('DELETE', path)).status).toBe(200)
+    expect((await setup.service.configure('DELETE', path)).status).toBe(200)
     await fails(read, 'the project has no resolver with this name')
   })
 
@@ -264,9 +264,9 @@ describe('a property of a resolver', () => {
     const read = await carWith({
       headers: { Authorization: `Bearer ${SECRET}`, 'X-Keys': ['one-secret', 'two-secret'] },
     })
-    const { projectId } = house.service
+    const { projectId } = setup.service
     const byName = `external-data-resolvers/price-${made}?project_id=${projectId}`
-    const found = await house.service.configure('GET', byName)
+    const found = await setup.service.configure('GET', byName)
     const path = `external-data-resolvers/${String(found.body.id)}`
     const sent = async (): Promise<unknown[]> => {
       seen = []
@@ -277,7 +277,7 @@ describe('a property of a resolver', () => {
     expect(found.body.headers).toEqual(masked)
     expect(await sent()).toEqual([`Bearer ${SECRET}`, 'one-secret, two-secret'])
 
-    const put = (headers: object, more: object = {}) => house.service.configure('PUT', path, { headers, ...more })
+    const put = (headers: object, more: object = {}) => setup.service.configure('PUT', path, { headers, ...more })
     // The document is sent back as read, with another selector; neither changes a secret value.
     expect((await put(masked)).headers.get('etag')).toBe(found.headers.get('etag'))
     expect((await put({ Authorization: [''], 'X-Keys': '' })).headers.get('etag')).toBe(found.headers.get('etag'))
@@ -298,12 +298,12 @@ describe('a property of a resolver', () => {
     ])
     expect(await sent()).toEqual(['Bearer anew-secret', 'one-secret, two-secret'])
 
-    const listed = await house.service.configure(
+    const listed = await setup.service.configure(
       'GET',
       `external-data-resolvers?project_id=${projectId}&full_fetch=true`,
     )
-    const past = await house.service.configure('GET', `${path}?version=1`)
-    for (const { status, text } of [listed, past, await house.service.configure('GET', path)]) {
+    const past = await setup.service.configure('GET', `${path}?version=1`)
+    for (const { status, text } of [listed, past, await setup.service.configure('GET', path)]) {
       expect([status, /-secret|Bearer/.test(text)]).toEqual([200, false])
     }
     expect((await put({})).status).toBe(200)
@@ -401,15 +401,15 @@ describe('if the resolver fails, the row stays, its value is null and a warning 
       { upstreamAllow: '127.0.0.1', upstreamTimeMs: 300 },
       { log: (entry) => log.push(entry) },
     )
-    const before = house
-    house = own
+    const before = setup
+    setup = own
     try {
       const read = await carWith({})
       answering = () => undefined
       await fails(read, 'it did not answer in time')
       expect(seen.map(({ url }) => url)).toEqual(['/price'])
     } finally {
-      house = before
+      setup = before
       await own.stop()
     }
   })
@@ -462,8 +462,8 @@ describe('without an entry in the allow list', () => {
   it('a name that resolves to this machine is not called', async () => {
     // With a range in the list, the address of a name is known only after its lookup.
     const own = await startContextService({ upstreamAllow: '10.0.0.0/8' }, { log: (entry) => log.push(entry) })
-    const before = house
-    house = own
+    const before = setup
+    setup = own
     try {
       await fails(await carWith({ url: `https://localhost:${port}/` }), 'calls to its address are not allowed')
       expect(log.some(({ message }) => message.includes('which is not public'))).toBe(true)
@@ -472,7 +472,7 @@ describe('without an entry in the allow list', () => {
       )
       expect(seen).toEqual([])
     } finally {
-      house = before
+      setup = before
       await own.stop()
     }
   })
@@ -484,8 +484,8 @@ describe('the time limit of an execution', () => {
       { upstreamAllow: '127.0.0.1', upstreamTimeMs: 60_000, executeTimeMs: 1500, resolverParallel: 1 },
       { log: () => undefined },
     )
-    const before = house
-    house = own
+    const before = setup
+    setup = own
     try {
       const read = await carWith({ url: `http://127.0.0.1:${port}/{$external_id}` }, { cars: 8 })
       // The first gets a response and the second never, so that the time limit is reached before all requests are done.
@@ -502,15 +502,15 @@ describe('the time limit of an execution', () => {
       expect(warnings?.some((one) => one.endsWith('the time limit of the execution was reached'))).toBe(true)
       expect(seen).toHaveLength(2)
     } finally {
-      house = before
+      setup = before
       await own.stop()
     }
   })
 
   it('responses are cached for equal requests as long as configured', async () => {
     const own = await startContextService({ upstreamAllow: '127.0.0.1', resolverCacheMs: 60_000 })
-    const before = house
-    house = own
+    const before = setup
+    setup = own
     try {
       const read = await carWith({ url: `http://127.0.0.1:${port}/{$q}` })
       expect(priceOf(await read({ q: 'a' }))).toBe(7)
@@ -526,7 +526,7 @@ describe('the time limit of an execution', () => {
       expect(priceOf(await read({ q: 'a' }))).toBe(9)
       expect(seen).toHaveLength(3)
     } finally {
-      house = before
+      setup = before
       await own.stop()
     }
   })
@@ -534,14 +534,14 @@ describe('the time limit of an execution', () => {
 
 describe('a property that is written through a resolver of a parameter', () => {
   const noteOf = (name: string, values: object) =>
-    house.capture('nodes', {
+    setup.capture('nodes', {
       nodes: [{ type: 'Note', external_id: name, properties: [{ type: 'any', value: 1 }], ...values }],
     })
 
   /** A query that writes a note for the application, and reads it back. */
   async function writing(properties: object[], resolver: object = {}): Promise<string> {
     await carWith(resolver)
-    return house.addQuery(
+    return setup.addQuery(
       `writing-${made}`,
       {
         subject: { type: '_Application' },
@@ -559,7 +559,7 @@ describe('a property that is written through a resolver of a parameter', () => {
   }
   const price = { type: 'price', external_value: '$resolver' }
   const run = (id: string, more: object = {}) =>
-    house.execute(id, { input_params: { id: `n${made}`, resolver: `price-${made}`, go: true, ...more } })
+    setup.execute(id, { input_params: { id: `n${made}`, resolver: `price-${made}`, go: true, ...more } })
 
   it('is resolved once, before the transaction, and has its source', async () => {
     const id = await writing(
@@ -625,7 +625,7 @@ describe('a property that is written through a resolver of a parameter', () => {
       `nothing was written: ${where} \`price-${made}\`: it answered with the status 500`,
     ])
     answering = json({ price: 1 })
-    const there = await house.capture('nodes/delete', { nodes: [{ type: 'Note', external_id: `n${made}` }] })
+    const there = await setup.capture('nodes/delete', { nodes: [{ type: 'Note', external_id: `n${made}` }] })
     expect(there.body.results).toEqual([{ id: '' }])
   })
 })
@@ -634,7 +634,7 @@ describe('a filter over a property of a resolver', () => {
   it('sends no request: a comparison is true for no row, and a test for absence is refused', async () => {
     const filtered = async (filter: object) => {
       await carWith({}, { query: { filter } })
-      return house.execute(`of-${made}`)
+      return setup.execute(`of-${made}`)
     }
     const attribute = 'car.property.price'
     expect((await filtered({ operator: '=', attribute, value: 7 })).body).toEqual({ data: [] })

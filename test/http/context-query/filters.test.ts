@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
 
-let house: ContextService
+let setup: ContextService
 let token: string
 let number = 0
 beforeAll(async () => {
-  house = await startContextService()
-  token = await house.tokenOf('ann', { email: 'ann@example.org', colours: ['red', 'green'], act: { sub: 'agent-7' } })
+  setup = await startContextService()
+  token = await setup.tokenOf('ann', { email: 'ann@example.org', colours: ['red', 'green'], act: { sub: 'agent-7' } })
   const car = (external_id: string, properties: Record<string, unknown>, source?: string) => ({
     type: 'Car',
     external_id,
@@ -17,7 +17,7 @@ beforeAll(async () => {
       ...(source === undefined ? {} : { metadata: { source } }),
     })),
   })
-  await house.capture('nodes', {
+  await setup.capture('nodes', {
     nodes: [
       { type: 'Person', external_id: 'ann', properties: [{ type: 'likes', value: ['red', 'blue'] }] },
       car('c1', { price: 10, colour: 'red', built: '2020-05-01T10:00:00Z', name: 'Alpha One' }, 'desk'),
@@ -32,9 +32,9 @@ beforeAll(async () => {
     type: 'OWNS',
     properties: [{ type: 'since', value: 2000 + i }],
   }))
-  await house.capture('relationships', { relationships: owns })
+  await setup.capture('relationships', { relationships: owns })
 })
-afterAll(() => house.stop())
+afterAll(() => setup.stop())
 
 const policy = {
   subject: { type: 'Person' },
@@ -52,8 +52,8 @@ const policy = {
 /** The cars that the filter accepts, in the policy or in the query. */
 async function found(filter: object, input_params?: object): Promise<string[]> {
   const answers = await Promise.all([
-    house.addQuery(`q${++number}`, policy, { nodes: ['car.external_id'], filter }),
-    house.addQuery(
+    setup.addQuery(`q${++number}`, policy, { nodes: ['car.external_id'], filter }),
+    setup.addQuery(
       `p${number}`,
       { ...policy, condition: { ...policy.condition, filter: [filter] } },
       { nodes: ['car.external_id'] },
@@ -61,7 +61,7 @@ async function found(filter: object, input_params?: object): Promise<string[]> {
   ])
   const rows = await Promise.all(
     answers.map(async (id) => {
-      const { status, body, text } = await house.execute(id, input_params === undefined ? {} : { input_params }, token)
+      const { status, body, text } = await setup.execute(id, input_params === undefined ? {} : { input_params }, token)
       if (status !== 200) throw new Error(text)
       return (body.data as { nodes: Record<string, string> }[]).map(({ nodes }) => nodes['car.external_id'] as string)
     }),
@@ -151,7 +151,7 @@ describe('a filter', () => {
     ],
     [leaf('car.property.price', 'LIKE', 5), 'query.filter.operator'],
   ])('%j is refused when it is stored', async (filter, issue) => {
-    await expect(house.addQuery(`q${++number}`, policy, { nodes: ['car.external_id'], filter })).rejects.toThrow(issue)
+    await expect(setup.addQuery(`q${++number}`, policy, { nodes: ['car.external_id'], filter })).rejects.toThrow(issue)
   })
 })
 
@@ -160,7 +160,7 @@ describe('a filter of a query, through which a caller could find unreadable valu
     const { cypher } = policy.condition
     const condition = inPolicy ? { cypher, filter: [filter] } : { cypher }
     const query = { nodes: ['car.external_id'], ...(inPolicy ? {} : { filter }) }
-    return house.addQuery(`o${++number}`, { ...policy, condition, allowed_reads }, query)
+    return setup.addQuery(`o${++number}`, { ...policy, condition, allowed_reads }, query)
   }
   const narrow = { nodes: ['car.external_id'] }
   const either = (...operands: object[]) => ({ operator: 'OR', operands })
@@ -219,11 +219,11 @@ describe('a filter of a query, through which a caller could find unreadable valu
     const wide = { nodes: ['car.external_id', 'car.property.price'] }
     const name = `o${++number}`
     const query = { nodes: ['car.external_id'], filter: leaf('car.property.price', '<', '$guess') }
-    const id = await house.addQuery(name, { ...policy, allowed_reads: wide }, query)
-    const asked = () => house.execute(id, { input_params: { guess: 15 } }, token)
+    const id = await setup.addQuery(name, { ...policy, allowed_reads: wide }, query)
+    const asked = () => setup.execute(id, { input_params: { guess: 15 } }, token)
     expect((await asked()).body).toEqual({ data: [{ nodes: { 'car.external_id': 'c1' } }] })
 
-    const { configure, projectId } = house.service
+    const { configure, projectId } = setup.service
     const at = await configure('GET', `authorization-policies/${name}-policy?project_id=${projectId}`)
     const narrowed = JSON.stringify({ meta: { policy_version: '1.0-ciq' }, ...policy, allowed_reads: narrow })
     const changed = await configure('PUT', `authorization-policies/${at.body.id}`, {

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
 
-let house: ContextService
+let setup: ContextService
 let ann: string
 let count = 0
 
 beforeAll(async () => {
-  house = await startContextService()
-  ann = await house.tokenOf('ann', { email: 'ann@example.org', groups: ['a', 'b'] })
+  setup = await startContextService()
+  ann = await setup.tokenOf('ann', { email: 'ann@example.org', groups: ['a', 'b'] })
 })
-afterAll(() => house.stop())
+afterAll(() => setup.stop())
 
 /**
  * A separate graph for each test: its `ann` owns two cars, one of them parked; the subject of the token stays `ann`.
@@ -29,7 +29,7 @@ async function writeSetup(): Promise<WriteSetup> {
   const node = (type: string, name: string, more: object = {}) => ({ type, external_id: id(name), ...more })
   const joins = (source: object, type: string, target: object, more: object = {}) => ({ source, type, target, ...more })
   const car = (name: string) => ({ type: 'Car', external_id: id(name) })
-  await house.capture('nodes', {
+  await setup.capture('nodes', {
     nodes: [
       { type: 'Person', external_id: 'ann', is_identity: true },
       node('Car', 'a', {
@@ -43,7 +43,7 @@ async function writeSetup(): Promise<WriteSetup> {
       node('Place', 'p'),
     ],
   })
-  await house.capture('relationships', {
+  await setup.capture('relationships', {
     relationships: [
       joins({ type: 'Person', external_id: 'ann' }, 'OWNS', car('a'), { properties: [{ type: 'since', value: 2001 }] }),
       joins({ type: 'Person', external_id: 'ann' }, 'OWNS', car('b')),
@@ -54,9 +54,9 @@ async function writeSetup(): Promise<WriteSetup> {
   return {
     tag,
     id,
-    query: (policy, query) => house.addQuery(`${tag}-${++queries}`, policy, query),
+    query: (policy, query) => setup.addQuery(`${tag}-${++queries}`, policy, query),
     run: (id, params = {}, more = {}) =>
-      house.execute(id, { input_params: { writeSetup: `${tag}-`, ...params }, ...more }, ann),
+      setup.execute(id, { input_params: { writeSetup: `${tag}-`, ...params }, ...more }, ann),
   }
 }
 
@@ -262,7 +262,7 @@ describe('a query that writes', () => {
         filter: onlyCar,
         upsert_nodes: [{ name: 'note', type: 'Note', external_id: '$id', properties: [{ type: 'text', value: 'x' }] }],
       })
-    await house.capture('nodes', {
+    await setup.capture('nodes', {
       nodes: [
         {
           type: 'Note',
@@ -349,7 +349,7 @@ describe('a query that writes', () => {
 
   it('runs for an application without a token, with its own id', async () => {
     const graph = await writeSetup()
-    const { applicationId } = house.service
+    const { applicationId } = setup.service
     const id = await graph.query(
       {
         subject: { type: '_Application' },
@@ -371,7 +371,7 @@ describe('a query that writes', () => {
         upsert_relationships: [{ name: 'did', source: 'subject', target: 'run', type: 'DID' }],
       },
     )
-    const { body } = await house.execute(id)
+    const { body } = await setup.execute(id)
     expect(recordsOf(body)).toMatchObject([
       { nodes: { 'run.property.by': applicationId }, relationships: { did: { Type: 'DID' } } },
     ])
@@ -487,10 +487,10 @@ describe('a call is refused, and writes nothing', () => {
 
   it('if a variable is bound to a node or a relationship of the service', async () => {
     const graph = await writeSetup()
-    await house.capture('relationships', {
+    await setup.capture('relationships', {
       relationships: [
         {
-          source: { type: '_Application', external_id: house.service.applicationId },
+          source: { type: '_Application', external_id: setup.service.applicationId },
           target: { type: 'Car', external_id: graph.id('b') },
           type: 'HOLDS',
         },
@@ -522,7 +522,7 @@ describe('a call is refused, and writes nothing', () => {
       },
       { delete_relationships: ['of'] },
     )
-    const { status, body } = await house.execute(agents)
+    const { status, body } = await setup.execute(agents)
     expect([status, body.message]).toEqual([
       403,
       'query.delete_relationships[0]: `of` is a relationship of the service in one of the rows',

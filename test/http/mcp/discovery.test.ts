@@ -13,7 +13,7 @@ const who = { name: 'stranger', version: '1' }
 const credentials = { clientId: 'stranger', clientSecret: 'secret-of-the-stranger' }
 
 let issuer: TestIssuer
-let house: McpService
+let setup: McpService
 /** The requests to the issuer. */
 const asked: { resource: string | null; scope: string | null }[] = []
 /** The scopes of the first token, independent of the request. Null: the requested ones. */
@@ -44,7 +44,7 @@ beforeAll(async () => {
     const access_token = await issuer.sign(claims)
     json({ access_token, token_type: 'Bearer', expires_in: 600, scope })(request, response)
   })
-  house = await startMcpService({
+  setup = await startMcpService({
     settings: { upstreamAllow: '127.0.0.1' },
     provider: { issuer: url, audience: AUDIENCE },
   })
@@ -54,7 +54,7 @@ beforeEach(() => {
   firstScope = null
 })
 afterAll(async () => {
-  await house.stop()
+  await setup.stop()
   await issuer.stop()
 })
 
@@ -62,18 +62,18 @@ describe('a client without a token', () => {
   it('of the first line finds the issuer, and gets a token for this address', async () => {
     const client = new OldClient(who)
     const authProvider = new OldCredentials({ ...credentials, expectedIssuer: issuer.url })
-    await client.connect(new OldTransport(new URL(house.url), { authProvider }) as never)
+    await client.connect(new OldTransport(new URL(setup.url), { authProvider }) as never)
     expect((await client.listTools()).tools).toHaveLength(6)
-    expect(asked.map(({ resource }) => resource)).toEqual([house.url])
+    expect(asked.map(({ resource }) => resource)).toEqual([setup.url])
     await client.close()
   })
 
   it.each(['auto', { pin: '2026-07-28' }, undefined] as const)('of the second line does, in mode %j', async (mode) => {
     const client = new Client(who, mode === undefined ? {} : { versionNegotiation: { mode } })
     const authProvider = new ClientCredentialsProvider({ ...credentials, expectedIssuer: issuer.url })
-    await client.connect(new StreamableHTTPClientTransport(new URL(house.url), { authProvider }))
+    await client.connect(new StreamableHTTPClientTransport(new URL(setup.url), { authProvider }))
     expect((await client.listTools()).tools).toHaveLength(6)
-    expect(asked).toEqual([{ resource: house.url, scope: 'graph:read graph:write' }])
+    expect(asked).toEqual([{ resource: setup.url, scope: 'graph:read graph:write' }])
     await client.close()
   })
   it('gets one with more scopes if a policy requires more, and repeats its call', async () => {
@@ -91,13 +91,13 @@ describe('a client without a token', () => {
       allowed_reads: { nodes: ['car.external_id'] },
     }
     const policy = { name: 'writers', status: 'ACTIVE', policy: JSON.stringify(document) }
-    const policy_id = await house.create('authorization-policies', policy)
+    const policy_id = await setup.create('authorization-policies', policy)
     const query = JSON.stringify({ nodes: ['car.external_id'] })
-    await house.create('knowledge-queries', { name: 'as-writer', status: 'ACTIVE', policy_id, query })
+    await setup.create('knowledge-queries', { name: 'as-writer', status: 'ACTIVE', policy_id, query })
     firstScope = 'graph:read'
     const client = new Client(who, { versionNegotiation: { mode: 'auto' } })
     const authProvider = new ClientCredentialsProvider({ ...credentials, expectedIssuer: issuer.url })
-    await client.connect(new StreamableHTTPClientTransport(new URL(house.url), { authProvider }))
+    await client.connect(new StreamableHTTPClientTransport(new URL(setup.url), { authProvider }))
     const { structuredContent } = await client.callTool({ name: 'ciq_execute', arguments: { id: 'as-writer' } })
     expect((structuredContent as { data: unknown[] }).data).toHaveLength(2)
     expect(asked.map(({ scope }) => scope)).toEqual(['graph:read graph:write', 'graph:read graph:write'])

@@ -9,19 +9,19 @@ import { type OpenIdProvider, startProvider } from '../../support/oidc-provider.
 const AUDIENCE = 'https://api.example'
 
 let provider: OpenIdProvider
-let house: McpService
+let setup: McpService
 let token: string
 
 beforeAll(async () => {
   provider = await startProvider()
-  house = await startMcpService({
+  setup = await startMcpService({
     settings: { upstreamAllow: '127.0.0.1', mcpPageMax: 2 },
     provider: { issuer: provider.issuer, audience: AUDIENCE },
   })
   token = await provider.accessTokenFor('ann', AUDIENCE)
 })
 afterAll(async () => {
-  await house.stop()
+  await setup.stop()
   await provider.stop()
 })
 
@@ -150,7 +150,7 @@ async function everyPage<T>(
 describe('the official clients', () => {
   it('of the first line use all methods in a session, and end it', async () => {
     const client = new OldClient(who)
-    const transport = new OldTransport(new URL(house.url), transportOptions())
+    const transport = new OldTransport(new URL(setup.url), transportOptions())
     await client.connect(transport as never)
     const session = transport.sessionId as string
     expect(client.getInstructions()).toContain('svc://knowledge-queries/')
@@ -158,7 +158,7 @@ describe('the official clients', () => {
     await tour(client as unknown as Tourist)
     await transport.terminateSession()
     await client.close()
-    const late = await house.tell(token, session, { id: 1, method: 'ping' })
+    const late = await setup.tell(token, session, { id: 1, method: 'ping' })
     expect(late.status).toBe(404)
   })
 
@@ -169,7 +169,7 @@ describe('the official clients', () => {
   ]
   it.each(modes)('of the second line use all methods %s', async (_, versionNegotiation, revision) => {
     const client = new Client(who, versionNegotiation === undefined ? {} : { versionNegotiation })
-    const transport = new StreamableHTTPClientTransport(new URL(house.url), transportOptions())
+    const transport = new StreamableHTTPClientTransport(new URL(setup.url), transportOptions())
     await client.connect(transport)
     expect(client.getNegotiatedProtocolVersion()).toBe(revision)
     expect(transport.sessionId === undefined).toBe(revision === '2026-07-28')

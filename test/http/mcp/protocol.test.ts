@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type McpService, startMcpService } from '../../support/mcp-service.ts'
 import type { TestResponse } from '../../support/service.ts'
 
-let house: McpService
+let setup: McpService
 let ann: string
 
 beforeAll(async () => {
-  house = await startMcpService()
-  ann = await house.tokenOf('ann')
+  setup = await startMcpService()
+  ann = await setup.tokenOf('ann')
 })
-afterAll(() => house.stop())
+afterAll(() => setup.stop())
 
 interface WireMessage {
   readonly result?: Record<string, unknown>
@@ -20,7 +20,7 @@ const told = ({ body }: TestResponse): WireMessage => body as WireMessage
 
 describe('the stateless revision', () => {
   it('discovers both revisions, the server info, and the lifetime of the response', async () => {
-    const answered = await house.ask(ann, 'server/discover', {}, { headers: { 'mcp-session-id': 'stale' } })
+    const answered = await setup.ask(ann, 'server/discover', {}, { headers: { 'mcp-session-id': 'stale' } })
     expect(answered.status).toBe(200)
     expect(answered.headers.get('mcp-session-id')).toBeNull()
     expect(told(answered).result).toMatchObject({
@@ -35,11 +35,11 @@ describe('the stateless revision', () => {
 
   it('returns cache hints with lists and reads, and none with calls', async () => {
     for (const method of ['tools/list', 'resources/list', 'resources/templates/list']) {
-      expect(told(await house.ask(ann, method)).result).toMatchObject({ ttlMs: expect.any(Number) })
+      expect(told(await setup.ask(ann, method)).result).toMatchObject({ ttlMs: expect.any(Number) })
     }
-    const read = await house.ask(ann, 'resources/read', { uri: 'svc://knowledge-queries/' })
+    const read = await setup.ask(ann, 'resources/read', { uri: 'svc://knowledge-queries/' })
     expect(told(read).result).toMatchObject({ ttlMs: 0, cacheScope: 'private' })
-    const called = await house.ask(ann, 'tools/call', { name: 'ciq_execute', arguments: { id: 'my-cars' } })
+    const called = await setup.ask(ann, 'tools/call', { name: 'ciq_execute', arguments: { id: 'my-cars' } })
     expect(told(called).result).not.toHaveProperty('ttlMs')
   })
 
@@ -59,19 +59,19 @@ describe('the stateless revision', () => {
     ['without `_meta` that names a revision', { meta: { [v]: undefined } }, 400, -32602],
   ]
   it.each(rows)('refuses a request %s', async (_, more, status, code) => {
-    const answered = await house.ask(ann, 'tools/call', { name: 'authzen_evaluate' }, more)
+    const answered = await setup.ask(ann, 'tools/call', { name: 'authzen_evaluate' }, more)
     expect({ status: answered.status, code: told(answered).error?.code }).toEqual({ status, code })
   })
 
   it('treats a wrongly encoded name as no name, also if the body has none', async () => {
-    const answered = await house.ask(ann, 'tools/call', { name: null }, { headers: { 'mcp-name': '=?base64?Y?=' } })
+    const answered = await setup.ask(ann, 'tools/call', { name: null }, { headers: { 'mcp-name': '=?base64?Y?=' } })
     expect([answered.status, told(answered).error?.code]).toEqual([400, -32020])
   })
 
   it('accepts a name with surrounding blanks, and one in base64', async () => {
     for (const name of [' ciq_execute ', `=?base64?${btoa('ciq_execute')}?=`]) {
       const call = { name: 'ciq_execute', arguments: { id: 'my-cars' } }
-      const answered = await house.ask(ann, 'tools/call', call, { headers: { 'mcp-name': name } })
+      const answered = await setup.ask(ann, 'tools/call', call, { headers: { 'mcp-name': name } })
       expect(told(answered).result).toMatchObject({ structuredContent: { data: expect.any(Array) } })
     }
   })
@@ -79,7 +79,7 @@ describe('the stateless revision', () => {
   it('names its revisions to a request for another', async () => {
     for (const revision of ['2099-01-01', '1999-01-01']) {
       const more = { headers: { 'mcp-protocol-version': revision }, meta: { [v]: revision } }
-      const answered = await house.ask(ann, 'tools/list', {}, more)
+      const answered = await setup.ask(ann, 'tools/list', {}, more)
       expect(answered.status).toBe(400)
       expect(told(answered).error).toEqual({
         code: -32022,
@@ -92,19 +92,19 @@ describe('the stateless revision', () => {
   it.each(['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'prompts/list', 'toString'])(
     'has no method %s',
     async (method) => {
-      const answered = await house.ask(ann, method)
+      const answered = await setup.ask(ann, method)
       expect({ status: answered.status, code: told(answered).error?.code }).toEqual({ status: 404, code: -32601 })
     },
   )
 
   it('reports a missing resource, an unknown tool and a bad cursor with 200', async () => {
-    const missing = await house.ask(ann, 'resources/read', { uri: 'svc://knowledge-queries/none' })
+    const missing = await setup.ask(ann, 'resources/read', { uri: 'svc://knowledge-queries/none' })
     expect(missing.status).toBe(200)
     expect(told(missing).error).toMatchObject({ code: -32602, data: { uri: 'svc://knowledge-queries/none' } })
-    const unknown = await house.ask(ann, 'tools/call', { name: 'none' })
+    const unknown = await setup.ask(ann, 'tools/call', { name: 'none' })
     expect([unknown.status, told(unknown).error?.code]).toEqual([200, -32602])
     for (const cursor of ['x', '', 7, btoa('resources '), btoa('tools x')]) {
-      const answered = await house.ask(ann, 'resources/list', { cursor })
+      const answered = await setup.ask(ann, 'resources/list', { cursor })
       expect([answered.status, told(answered).error?.code]).toEqual([200, -32602])
     }
   })
@@ -125,7 +125,7 @@ describe('the session style', () => {
       '1.0': '2025-11-25',
     }
     for (const [revision, negotiated] of Object.entries(asked)) {
-      const answered = await house.tell(ann, null, initialize(revision))
+      const answered = await setup.tell(ann, null, initialize(revision))
       expect(answered.headers.get('mcp-session-id')).toMatch(/^[\x21-\x7e]{60,}$/)
       expect(told(answered).result).toMatchObject({ protocolVersion: negotiated, serverInfo: { name: 'verdigraph' } })
       expect(told(answered).result).not.toHaveProperty('resultType')
@@ -133,51 +133,51 @@ describe('the session style', () => {
   })
 
   it('requires a session: 400 without one, 404 with an invalid one', async () => {
-    const without = await house.tell(ann, null, { id: 1, method: 'tools/list' })
+    const without = await setup.tell(ann, null, { id: 1, method: 'tools/list' })
     expect([without.status, told(without).error?.code]).toEqual([400, -32600])
-    const unknown = await house.tell(ann, 'a.b.c', { id: 1, method: 'tools/list' })
+    const unknown = await setup.tell(ann, 'a.b.c', { id: 1, method: 'tools/list' })
     expect([unknown.status, told(unknown).error?.code]).toEqual([404, -32001])
   })
 
   it('responds to ping, accepts notifications, and refuses unknown methods', async () => {
-    const session = await house.open(ann)
-    expect(told(await house.tell(ann, session, { id: 7, method: 'ping' }))).toEqual({
+    const session = await setup.open(ann)
+    expect(told(await setup.tell(ann, session, { id: 7, method: 'ping' }))).toEqual({
       jsonrpc: '2.0',
       id: 7,
       result: {},
     })
-    const notified = await house.tell(ann, session, { method: 'notifications/initialized' })
+    const notified = await setup.tell(ann, session, { method: 'notifications/initialized' })
     expect([notified.status, notified.text]).toEqual([202, ''])
-    const unknown = await house.tell(ann, session, { id: 1, method: 'server/discover' })
+    const unknown = await setup.tell(ann, session, { id: 1, method: 'server/discover' })
     expect([unknown.status, told(unknown).error?.code]).toEqual([200, -32601])
     const params = { uri: 'svc://other/' }
-    const missing = await house.tell(ann, session, { id: 1, method: 'resources/read', params })
+    const missing = await setup.tell(ann, session, { id: 1, method: 'resources/read', params })
     expect([missing.status, told(missing).error?.code]).toEqual([200, -32002])
   })
 
   it('accepts any of its revisions with a later request, and names both to another', async () => {
-    const session = await house.open(ann)
+    const session = await setup.open(ann)
     const ping = { id: 1, method: 'ping' }
     for (const revision of ['2025-11-25', '2025-06-18']) {
-      expect((await house.tell(ann, session, ping, { 'mcp-protocol-version': revision })).status).toBe(200)
+      expect((await setup.tell(ann, session, ping, { 'mcp-protocol-version': revision })).status).toBe(200)
     }
-    const other = await house.tell(ann, session, ping, { 'mcp-protocol-version': '2024-11-05' })
+    const other = await setup.tell(ann, session, ping, { 'mcp-protocol-version': '2024-11-05' })
     expect([other.status, told(other).error?.code]).toEqual([400, -32022])
-    const later = await house.tell(ann, session, ping, { 'mcp-protocol-version': '2026-07-28' })
+    const later = await setup.tell(ann, session, ping, { 'mcp-protocol-version': '2026-07-28' })
     expect([later.status, told(later).error?.code]).toEqual([400, -32602])
     for (const ofNoSession of ['2026-07-28', '2099-01-01']) {
       const header = { 'mcp-protocol-version': ofNoSession }
-      const opened = await house.tell(ann, null, initialize('2025-11-25'), header)
+      const opened = await setup.tell(ann, null, initialize('2025-11-25'), header)
       expect([opened.status, told(opened).error?.code]).toEqual([400, -32020])
       const params = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2025-11-25' } }
-      const differing = await house.tell(ann, session, { ...ping, params }, header)
+      const differing = await setup.tell(ann, session, { ...ping, params }, header)
       expect([differing.status, told(differing).error?.code]).toEqual([400, -32020])
     }
   })
 
   it('responds with an event stream to clients that accept only events, and to all others with JSON', async () => {
-    const session = await house.open(ann)
-    const ask = (accept: string) => house.tell(ann, session, { id: 1, method: 'ping' }, { accept })
+    const session = await setup.open(ann)
+    const ask = (accept: string) => setup.tell(ann, session, { id: 1, method: 'ping' }, { accept })
     for (const accept of [
       'text/event-stream',
       'Text/Event-Stream; q=0.9',
@@ -193,13 +193,13 @@ describe('the session style', () => {
   })
 
   it('ends with DELETE once', async () => {
-    const session = await house.open(ann)
+    const session = await setup.open(ann)
     const headers = { authorization: `Bearer ${ann}`, 'mcp-session-id': session }
-    const end = (more = {}) => house.service.send(house.path, { method: 'DELETE', headers: { ...headers, ...more } })
+    const end = (more = {}) => setup.service.send(setup.path, { method: 'DELETE', headers: { ...headers, ...more } })
     expect((await end({ 'mcp-protocol-version': '2026-07-28' })).status).toBe(405)
     expect((await end()).status).toBe(204)
     expect((await end()).status).toBe(404)
-    expect((await house.tell(ann, session, { id: 1, method: 'ping' })).status).toBe(404)
+    expect((await setup.tell(ann, session, { id: 1, method: 'ping' })).status).toBe(404)
   })
 })
 
@@ -219,21 +219,21 @@ describe('an invalid message', () => {
   ]
   it.each(bodies)('%s is refused', async (raw, code) => {
     const headers = { authorization: `Bearer ${ann}`, 'content-type': 'application/json' }
-    const answered = await house.service.send(house.path, { method: 'POST', headers, raw })
+    const answered = await setup.service.send(setup.path, { method: 'POST', headers, raw })
     expect([answered.status, told(answered).error?.code]).toEqual([400, code])
   })
 })
 
 describe('tools', () => {
   const call = async (name: string, given: unknown, token = ann): Promise<Record<string, unknown>> => {
-    const answered = await house.ask(token, 'tools/call', { name, arguments: given })
+    const answered = await setup.ask(token, 'tools/call', { name, arguments: given })
     expect(answered.status).toBe(200)
     return told(answered).result ?? {}
   }
   const textOf = (result: Record<string, unknown>) => (result.content as { text: string }[])[0]?.text
 
   it('have titles, honest annotations and schemas of both sides', async () => {
-    const { tools } = told(await house.ask(ann, 'tools/list')).result as { tools: Record<string, unknown>[] }
+    const { tools } = told(await setup.ask(ann, 'tools/list')).result as { tools: Record<string, unknown>[] }
     for (const { name, title, description, annotations, inputSchema, outputSchema } of tools) {
       const reads = name !== 'ciq_execute'
       expect({ title, description }).toEqual({ title: expect.any(String), description: expect.any(String) })
@@ -252,10 +252,10 @@ describe('tools', () => {
   })
 
   it('return what HTTP returns, with the same schemas', async () => {
-    const { tools } = told(await house.ask(ann, 'tools/list')).result as {
+    const { tools } = told(await setup.ask(ann, 'tools/list')).result as {
       tools: { name: string; inputSchema: unknown; outputSchema: unknown }[]
     }
-    const { paths } = (await house.service.send('/openapi.json')).body as {
+    const { paths } = (await setup.service.send('/openapi.json')).body as {
       paths: Record<string, { post: ToolDescription }>
     }
     const ofHttp = (path: string) => paths[path]?.post.responses['200']?.content['application/json']?.schema
@@ -279,7 +279,7 @@ describe('tools', () => {
     const cars = async (token: string) =>
       ((await call('ciq_execute', { id: 'my-cars' }, token)).structuredContent as { data: unknown[] }).data.length
     expect(await cars(ann)).toBe(2)
-    expect(await cars(await house.tokenOf('bob'))).toBe(1)
+    expect(await cars(await setup.tokenOf('bob'))).toBe(1)
     await call('ciq_execute', { id: 'price-car', input_params: { car: 'c1', price: 4321 } })
     const seen = await call('ciq_execute', { id: 'my-car', input_params: { car: 'c1' } })
     expect(seen.structuredContent).toEqual({
@@ -304,11 +304,11 @@ describe('tools', () => {
   })
 
   it('and resources show the ACTIVE queries of the own project; others look like missing ones', async () => {
-    const policy = await house.service.configure(
+    const policy = await setup.service.configure(
       'GET',
-      `authorization-policies/own-cars?project_id=${house.service.projectId}`,
+      `authorization-policies/own-cars?project_id=${setup.service.projectId}`,
     )
-    const other = await house.addProject('hidden')
+    const other = await setup.addProject('hidden')
     const query = JSON.stringify({ nodes: ['car.external_id'] })
     const here = { policy_id: policy.body.id, query }
     const hidden = [
@@ -319,23 +319,23 @@ describe('tools', () => {
     const notFound = (name: string) =>
       `no active knowledge query \`${name}\`; the project has my-cars, my-car, price-car`
     for (const [name, body] of hidden) {
-      const id = await house.create('knowledge-queries', { name, ...body })
+      const id = await setup.create('knowledge-queries', { name, ...body })
       for (const key of [id, name]) {
         expect(textOf(await call('ciq_execute', { id: key }))).toBe(notFound(key))
         const uri = `svc://knowledge-queries/${key}`
-        expect(told(await house.ask(ann, 'resources/read', { uri })).error).toMatchObject({ data: { uri } })
+        expect(told(await setup.ask(ann, 'resources/read', { uri })).error).toMatchObject({ data: { uri } })
       }
     }
     const ref = { type: 'ref/resource', uri: 'svc://knowledge-queries/{name}' }
-    const completed = await house.ask(ann, 'completion/complete', { ref, argument: { name: 'name', value: 'hidden' } })
+    const completed = await setup.ask(ann, 'completion/complete', { ref, argument: { name: 'name', value: 'hidden' } })
     expect(told(completed).result).toMatchObject({ completion: { values: [], total: 0, hasMore: false } })
-    const listed = await house.ask(ann, 'resources/list')
-    const collection = await house.ask(ann, 'resources/read', { uri: 'svc://knowledge-queries/' })
+    const listed = await setup.ask(ann, 'resources/list')
+    const collection = await setup.ask(ann, 'resources/read', { uri: 'svc://knowledge-queries/' })
     expect(`${listed.text} ${collection.text}`).not.toContain('hidden')
   })
 
   it('run for the subject of the token only: a query for the application is not listed', async () => {
-    const policy_id = await house.create('authorization-policies', {
+    const policy_id = await setup.create('authorization-policies', {
       name: 'own-application',
       status: 'ACTIVE',
       policy: JSON.stringify({
@@ -346,20 +346,20 @@ describe('tools', () => {
       }),
     })
     const query = JSON.stringify({ nodes: ['car.external_id'] })
-    const id = await house.create('knowledge-queries', { name: 'all-cars', status: 'ACTIVE', policy_id, query })
-    const { key } = await house.service.addAgent('backend', ['CIQ'])
+    const id = await setup.create('knowledge-queries', { name: 'all-cars', status: 'ACTIVE', policy_id, query })
+    const { key } = await setup.service.addAgent('backend', ['CIQ'])
     const asked = { headers: { 'x-svc-clientkey': key }, body: { id } }
-    const overHttp = await house.service.send('/contx-iq/v1/execute', asked)
+    const overHttp = await setup.service.send('/contx-iq/v1/execute', asked)
     expect([overHttp.status, (overHttp.body as { data: unknown[] }).data.length]).toEqual([200, 3])
     for (const named of [id, 'all-cars']) {
       const result = await call('ciq_execute', { id: named })
       expect([result.isError, textOf(result)]).toEqual([true, expect.stringContaining('no active knowledge query')])
       expect(
-        told(await house.ask(ann, 'resources/read', { uri: `svc://knowledge-queries/${named}` })).error,
+        told(await setup.ask(ann, 'resources/read', { uri: `svc://knowledge-queries/${named}` })).error,
       ).toMatchObject({ message: 'Resource not found' })
     }
     for (const method of ['resources/list', 'ciq_execute']) {
-      const answered = method === 'resources/list' ? await house.ask(ann, method) : await call(method, { id: 'none' })
+      const answered = method === 'resources/list' ? await setup.ask(ann, method) : await call(method, { id: 'none' })
       expect(JSON.stringify(answered)).not.toContain('all-cars')
     }
   })
@@ -384,12 +384,12 @@ describe('tools', () => {
   })
 
   it('report a number that is not an integer as HTTP does', async () => {
-    const session = await house.open(ann)
+    const session = await setup.open(ann)
     const headers = { authorization: `Bearer ${ann}`, 'mcp-session-id': session }
     for (const size of ['2.0', '9007199254740993']) {
       const params = `{"name":"ciq_execute","arguments":{"id":"my-cars","page_size":${size}}}`
       const raw = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`
-      const answered = await house.service.send(house.path, {
+      const answered = await setup.service.send(setup.path, {
         headers: { ...headers, 'content-type': 'application/json' },
         raw,
       })
@@ -413,8 +413,8 @@ describe('tools', () => {
 
 describe('the metadata of the resource', () => {
   it('names the endpoint, the issuer and the scopes, for pages of every origin', async () => {
-    const { projectId, url } = house.service
-    const answered = await house.service.send(`/.well-known/oauth-protected-resource/mcp/v1/${projectId}`)
+    const { projectId, url } = setup.service
+    const answered = await setup.service.send(`/.well-known/oauth-protected-resource/mcp/v1/${projectId}`)
     expect(answered.headers.get('access-control-allow-origin')).toBe('*')
     expect(answered.body).toEqual({
       resource: `${url}/mcp/v1/${projectId}`,
@@ -423,24 +423,24 @@ describe('the metadata of the resource', () => {
       bearer_methods_supported: ['header'],
       resource_name: 'Verdigraph',
     })
-    expect((await house.service.send('/.well-known/oauth-protected-resource/mcp/v1/none')).status).toBe(404)
+    expect((await setup.service.send('/.well-known/oauth-protected-resource/mcp/v1/none')).status).toBe(404)
   })
 
   it('names, for opaque tokens, the issuer whose endpoint accepts them; without one there is no server', async () => {
-    const path = `/.well-known/oauth-protected-resource/mcp/v1/${house.service.projectId}`
-    const token_introspect_id = await house.create('token-introspects', {
+    const path = `/.well-known/oauth-protected-resource/mcp/v1/${setup.service.projectId}`
+    const token_introspect_id = await setup.create('token-introspects', {
       name: 'opaque',
       opaque_matcher: { hint: 'people' },
       online_validation: { userinfo_endpoint: 'https://idp.example.org/realms/club/userinfo' },
       ikg_node_type: 'Person',
     })
-    const { service, serverId } = house
+    const { service, serverId } = setup
     expect((await service.configure('PUT', `mcp-servers/${serverId}`, { token_introspect_id })).status).toBe(200)
     expect((await service.send(path)).body.authorization_servers).toEqual(['https://idp.example.org'])
     expect((await service.configure('DELETE', `token-introspects/${token_introspect_id}`)).status).toBe(200)
     expect((await service.send(path)).status).toBe(404)
-    expect((await house.ask(ann, 'server/discover')).status).toBe(404)
-    const back = { token_introspect_id: house.introspectId }
+    expect((await setup.ask(ann, 'server/discover')).status).toBe(404)
+    const back = { token_introspect_id: setup.introspectId }
     expect((await service.configure('PUT', `mcp-servers/${serverId}`, back)).status).toBe(200)
   })
 })

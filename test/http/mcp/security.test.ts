@@ -11,46 +11,46 @@ import { testSeed } from '../../generate/random.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { type McpService, startMcpService } from '../../support/mcp-service.ts'
 
-let house: McpService
+let setup: McpService
 let clock: ManualClock
 let ann: string
 let bob: string
 
 beforeAll(async () => {
   clock = new ManualClock(Date.now())
-  house = await startMcpService({
+  setup = await startMcpService({
     settings: { mcpSessionTimeS: 60, bodyBytesMax: 4096, bodyTimeMs: 500 },
     overrides: { clock },
   })
-  ann = await house.tokenOf('ann', { expires: '2 hours' })
-  bob = await house.tokenOf('bob', { expires: '2 hours' })
+  ann = await setup.tokenOf('ann', { expires: '2 hours' })
+  bob = await setup.tokenOf('bob', { expires: '2 hours' })
 })
-afterAll(() => house.stop())
+afterAll(() => setup.stop())
 
 const ping = { id: 1, method: 'ping' }
 
 describe('a token', () => {
   const challenge = () => {
-    const { url, projectId } = house.service
+    const { url, projectId } = setup.service
     return `resource_metadata="${url}/.well-known/oauth-protected-resource/mcp/v1/${projectId}", scope="graph:read graph:write"`
   }
 
   it('that is missing gets a challenge without an error code', async () => {
-    const answered = await house.service.send(house.path, { body: { jsonrpc: '2.0', ...ping } })
+    const answered = await setup.service.send(setup.path, { body: { jsonrpc: '2.0', ...ping } })
     expect([answered.status, answered.headers.get('www-authenticate')]).toEqual([401, `Bearer ${challenge()}`])
   })
 
   it('of another audience or issuer, expired, or missing is refused on every method', async () => {
     const tokens = [
-      await house.tokenOf('ann', { audience: 'other' }),
-      await house.tokenOf('ann', { issuer: 'https://elsewhere.example.org' }),
-      await house.tokenOf('ann', { expires: '1 hour ago' }),
+      await setup.tokenOf('ann', { audience: 'other' }),
+      await setup.tokenOf('ann', { issuer: 'https://elsewhere.example.org' }),
+      await setup.tokenOf('ann', { expires: '1 hour ago' }),
       'nonsense',
-      house.service.token,
-      house.service.key,
+      setup.service.token,
+      setup.service.key,
     ]
     for (const token of tokens) {
-      const answered = await house.ask(token, 'server/discover')
+      const answered = await setup.ask(token, 'server/discover')
       expect(answered.status).toBe(401)
       expect(answered.headers.get('www-authenticate')).toContain(`error="invalid_token"`)
       expect(answered.headers.get('www-authenticate')).toContain(challenge())
@@ -60,18 +60,18 @@ describe('a token', () => {
   it('is verified only by the configuration of the server', async () => {
     const create = { name: 'others', ikg_node_type: 'Person', offline_validation: {} }
     const jwt_matcher = { issuer: 'https://people.example.org', audience: 'other' }
-    const { body } = await house.service.configure('GET', `token-introspects/${house.introspectId}`)
+    const { body } = await setup.service.configure('GET', `token-introspects/${setup.introspectId}`)
     const { offline_validation } = body
-    await house.create('token-introspects', { ...create, jwt_matcher, offline_validation })
-    const token = await house.tokenOf('ann', { audience: 'other' })
-    expect((await house.ask(token, 'server/discover')).status).toBe(401)
-    const { key } = await house.service.addAgent('other', ['CIQ'])
+    await setup.create('token-introspects', { ...create, jwt_matcher, offline_validation })
+    const token = await setup.tokenOf('ann', { audience: 'other' })
+    expect((await setup.ask(token, 'server/discover')).status).toBe(401)
+    const { key } = await setup.service.addAgent('other', ['CIQ'])
     const headers = { 'x-svc-clientkey': key, authorization: `Bearer ${token}` }
-    expect((await house.service.send('/contx-iq/v1/whoami', { headers })).status).toBe(200)
+    expect((await setup.service.send('/contx-iq/v1/whoami', { headers })).status).toBe(200)
   })
 
   it('of a delegation that does not match is a 400 without a challenge', async () => {
-    const foreign = await house.ask(ann, 'server/discover', {}, { headers: { 'x-svc-token': bob } })
+    const foreign = await setup.ask(ann, 'server/discover', {}, { headers: { 'x-svc-token': bob } })
     expect([foreign.status, foreign.headers.get('www-authenticate'), foreign.body]).toEqual([
       400,
       null,
@@ -80,45 +80,45 @@ describe('a token', () => {
         error_description: 'token in X-SVC-Token header carries a different sub than the subject token',
       },
     ])
-    const bad = await house.ask(ann, 'server/discover', {}, { headers: { 'x-svc-token': 'nonsense' } })
+    const bad = await setup.ask(ann, 'server/discover', {}, { headers: { 'x-svc-token': 'nonsense' } })
     expect([bad.status, bad.body.error_description]).toEqual([400, 'Invalid token in X-SVC-Token header'])
-    const own = await house.tokenOf('ann', { claims: { act: { sub: 'robot' } } })
-    expect((await house.ask(ann, 'server/discover', {}, { headers: { 'x-svc-token': own } })).status).toBe(200)
-    const nobody = await house.ask('nonsense', 'server/discover', {}, { headers: { 'x-svc-token': own } })
+    const own = await setup.tokenOf('ann', { claims: { act: { sub: 'robot' } } })
+    expect((await setup.ask(ann, 'server/discover', {}, { headers: { 'x-svc-token': own } })).status).toBe(200)
+    const nobody = await setup.ask('nonsense', 'server/discover', {}, { headers: { 'x-svc-token': own } })
     expect(nobody.status).toBe(401)
   })
 })
 
 describe('a session', () => {
   it('of another subject or project, or with a changed character, is invalid', async () => {
-    const session = await house.open(ann)
-    expect((await house.tell(ann, session, ping)).status).toBe(200)
-    expect((await house.tell(bob, session, ping)).status).toBe(404)
+    const session = await setup.open(ann)
+    expect((await setup.tell(ann, session, ping)).status).toBe(200)
+    expect((await setup.tell(bob, session, ping)).status).toBe(404)
     for (const at of [0, 12, 30, session.length - 1]) {
       const changed = `${session.slice(0, at)}${session[at] === 'a' ? 'b' : 'a'}${session.slice(at + 1)}`
-      expect((await house.tell(ann, changed, ping)).status).toBe(404)
+      expect((await setup.tell(ann, changed, ping)).status).toBe(404)
     }
-    const other = await house.addProject('other')
+    const other = await setup.addProject('other')
     const elsewhere = { authorization: `Bearer ${ann}`, 'mcp-session-id': session }
     const initialize = { method: 'initialize', params: { protocolVersion: '2025-11-25' } }
     const body = { jsonrpc: '2.0', ...ping }
-    expect((await house.service.send(other.path, { headers: elsewhere, body })).status).toBe(404)
-    const opened = await house.service.send(other.path, { headers: elsewhere, body: { ...body, ...initialize } })
+    expect((await setup.service.send(other.path, { headers: elsewhere, body })).status).toBe(404)
+    const opened = await setup.service.send(other.path, { headers: elsewhere, body: { ...body, ...initialize } })
     const theirs = opened.headers.get('mcp-session-id') as string
     const there = { ...elsewhere, 'mcp-session-id': theirs }
-    expect((await house.service.send(other.path, { headers: there, body })).status).toBe(200)
-    expect((await house.tell(ann, theirs, ping)).status).toBe(404)
+    expect((await setup.service.send(other.path, { headers: there, body })).status).toBe(200)
+    expect((await setup.tell(ann, theirs, ping)).status).toBe(404)
     const headers = { authorization: `Bearer ${bob}`, 'mcp-session-id': session }
-    expect((await house.service.send(house.path, { method: 'DELETE', headers })).status).toBe(404)
-    expect((await house.tell(ann, session, ping)).status).toBe(200)
+    expect((await setup.service.send(setup.path, { method: 'DELETE', headers })).status).toBe(404)
+    expect((await setup.tell(ann, session, ping)).status).toBe(200)
   })
 
   it('expires', async () => {
-    const session = await house.open(ann)
+    const session = await setup.open(ann)
     clock.advance(59_000)
-    expect((await house.tell(ann, session, ping)).status).toBe(200)
+    expect((await setup.tell(ann, session, ping)).status).toBe(200)
     clock.advance(1000)
-    expect((await house.tell(ann, session, ping)).status).toBe(404)
+    expect((await setup.tell(ann, session, ping)).status).toBe(404)
   })
 
   it('holds no state on the server: of 10,000 each is valid, and only an ended one has ended', async () => {
@@ -131,9 +131,9 @@ describe('a session', () => {
     ])
     const ids = new Set<string>()
     for (let i = 0; i < 10_000; i++) {
-      const answered = await house.service.app.handle({
+      const answered = await setup.service.app.handle({
         method: 'POST',
-        path: house.path,
+        path: setup.path,
         query: '',
         headers: () => given,
         header: (name) => given.get(name) ?? null,
@@ -144,9 +144,9 @@ describe('a session', () => {
     expect(ids.size).toBe(10_000)
     const [first, second] = ids as unknown as Iterable<string>
     const headers = { authorization: `Bearer ${ann}`, 'mcp-session-id': first as string }
-    expect((await house.service.send(house.path, { method: 'DELETE', headers })).status).toBe(204)
-    expect((await house.tell(ann, first as string, ping)).status).toBe(404)
-    expect((await house.tell(ann, second as string, ping)).status).toBe(200)
+    expect((await setup.service.send(setup.path, { method: 'DELETE', headers })).status).toBe(204)
+    expect((await setup.tell(ann, first as string, ping)).status).toBe(404)
+    expect((await setup.tell(ann, second as string, ping)).status).toBe(200)
   })
 
   it('that was ended is remembered within a limit: beyond it the oldest end, with all of the same age', async () => {
@@ -199,7 +199,7 @@ describe('a deleted project', () => {
 describe('a web page', () => {
   it('of a foreign origin is refused, one of this machine is accepted', async () => {
     const ask = (origin: string, host?: string) =>
-      house.ask(ann, 'server/discover', {}, { headers: { origin, ...(host !== undefined && { host }) } })
+      setup.ask(ann, 'server/discover', {}, { headers: { origin, ...(host !== undefined && { host }) } })
     expect((await ask('https://evil.example')).status).toBe(403)
     expect((await ask('http://evil.example:8080', 'evil.example:8080')).status).toBe(403)
     expect((await ask('null')).status).toBe(403)
@@ -210,43 +210,43 @@ describe('a web page', () => {
 
 describe('the server of a project', () => {
   const change = async (members: object) => {
-    const changed = await house.service.configure('PUT', `mcp-servers/${house.serverId}`, members)
+    const changed = await setup.service.configure('PUT', `mcp-servers/${setup.serverId}`, members)
     expect(changed.status).toBe(200)
   }
-  const evaluate = (name = 'authzen_evaluate') => house.ask(ann, 'tools/call', { name, arguments: { id: 'my-cars' } })
+  const evaluate = (name = 'authzen_evaluate') => setup.ask(ann, 'tools/call', { name, arguments: { id: 'my-cars' } })
   const failure = async (name?: string) => {
     const { result } = (await evaluate(name)).body as { result: { isError: boolean; content: { text: string }[] } }
     return result.isError ? result.content[0]?.text : null
   }
-  const restore = () => change({ enabled: true, app_agent_id: house.agentId })
+  const restore = () => change({ enabled: true, app_agent_id: setup.agentId })
   beforeEach(restore)
   afterAll(restore)
 
   it('that is not enabled does not exist, and neither does one of another project', async () => {
     await change({ enabled: false })
-    const answered = await house.ask(ann, 'server/discover')
+    const answered = await setup.ask(ann, 'server/discover')
     expect([answered.status, answered.body]).toEqual([404, { message: 'Not Found' }])
     const headers = { authorization: `Bearer ${ann}` }
-    expect((await house.service.send('/mcp/v1/none', { headers, body: {} })).status).toBe(404)
+    expect((await setup.service.send('/mcp/v1/none', { headers, body: {} })).status).toBe(404)
   })
 
   it('uses the current permissions of its agent', async () => {
-    const { agentId } = await house.service.addAgent('weak', ['Capture'])
+    const { agentId } = await setup.service.addAgent('weak', ['Capture'])
     await change({ app_agent_id: agentId })
     expect(await failure()).toBe('the application agent of this MCP server lacks the permission Authorization')
     expect(await failure('ciq_execute')).toBe('the application agent of this MCP server lacks the permission CIQ')
-    const { body } = await house.ask(ann, 'resources/list')
+    const { body } = await setup.ask(ann, 'resources/list')
     expect(body.result).toMatchObject({ resources: [{ uri: 'svc://knowledge-queries/' }] })
-    await house.service.configure('PUT', `application-agents/${agentId}`, { api_permissions: ['CIQ'] })
+    await setup.service.configure('PUT', `application-agents/${agentId}`, { api_permissions: ['CIQ'] })
     expect(await failure('ciq_execute')).toBeNull()
-    await house.service.configure('DELETE', `application-agents/${agentId}`)
+    await setup.service.configure('DELETE', `application-agents/${agentId}`)
     expect(await failure()).toContain('the application agent of this MCP server was deleted')
   })
 })
 
 describe('a token that is insufficient for a policy', () => {
   const query = async (name: string, error: string) => {
-    const policy_id = await house.create('authorization-policies', {
+    const policy_id = await setup.create('authorization-policies', {
       name: `${name}-policy`,
       status: 'ACTIVE',
       policy: JSON.stringify({
@@ -265,8 +265,8 @@ describe('a token that is insufficient for a policy', () => {
       }),
     })
     const document = JSON.stringify({ nodes: ['car.external_id'] })
-    await house.create('knowledge-queries', { name, status: 'ACTIVE', policy_id, query: document })
-    return house.ask(ann, 'tools/call', { name: 'ciq_execute', arguments: { id: name } })
+    await setup.create('knowledge-queries', { name, status: 'ACTIVE', policy_id, query: document })
+    return setup.ask(ann, 'tools/call', { name: 'ciq_execute', arguments: { id: name } })
   }
 
   it('gets 403 with the required scopes if it is the scope, else a text', async () => {
@@ -283,13 +283,13 @@ describe('a token that is insufficient for a policy', () => {
 
 describe('a body', () => {
   it('that is too large is refused, and one that does not arrive is aborted', async () => {
-    const large = await house.ask(ann, 'tools/call', { name: 'ciq_execute', arguments: { id: 'x'.repeat(5000) } })
+    const large = await setup.ask(ann, 'tools/call', { name: 'ciq_execute', arguments: { id: 'x'.repeat(5000) } })
     expect(large.status).toBe(413)
-    const { hostname, port } = new URL(house.url)
+    const { hostname, port } = new URL(setup.url)
     const answered = await new Promise<string>((resolve, reject) => {
       const socket = connect(Number(port), hostname, () => {
         socket.write(
-          `POST ${house.path} HTTP/1.1\r\nhost: ${hostname}:${port}\r\nauthorization: Bearer ${ann}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+          `POST ${setup.path} HTTP/1.1\r\nhost: ${hostname}:${port}\r\nauthorization: Bearer ${ann}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
         )
       })
       socket.on('data', (bytes) => resolve(bytes.toString()))
@@ -300,7 +300,7 @@ describe('a body', () => {
 
   it('of another media type is a 415', async () => {
     const headers = { authorization: `Bearer ${ann}`, 'content-type': 'text/plain' }
-    expect((await house.service.send(house.path, { headers, raw: '{}' })).status).toBe(415)
+    expect((await setup.service.send(setup.path, { headers, raw: '{}' })).status).toBe(415)
   })
 
   it('that is compressed is a 415 too', async () => {
@@ -310,7 +310,7 @@ describe('a body', () => {
       'content-encoding': 'gzip',
     }
     const raw = gzipSync(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }))
-    const refused = await house.service.send(house.path, { headers, raw })
+    const refused = await setup.service.send(setup.path, { headers, raw })
     expect([refused.status, refused.body.errors, refused.headers.get('accept-encoding')]).toEqual([
       415,
       ['content-encoding: expected none, found `gzip`'],
@@ -344,7 +344,7 @@ describe('a body', () => {
   })
 
   it('of any JSON gets a described response, and never a 5xx', async () => {
-    const session = await house.open(ann)
+    const session = await setup.open(ann)
     const method = fc.constantFrom(
       'tools/call',
       'tools/list',
@@ -372,7 +372,7 @@ describe('a body', () => {
       fc.asyncProperty(message, fc.boolean(), async (body, inSession) => {
         const style = inSession ? { headers: { 'mcp-session-id': session }, body } : fitting(body)
         const headers = { authorization: `Bearer ${ann}`, ...style.headers }
-        const answered = await house.service.send(house.path, { headers, body: style.body })
+        const answered = await setup.service.send(setup.path, { headers, body: style.body })
         reached += answered.status === 200 && !inSession ? 1 : 0
         return answered.status < 500
       }),

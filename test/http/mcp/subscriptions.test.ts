@@ -18,7 +18,7 @@ const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
 /** Of one person: a quarter of the project's limit. */
 const STREAMS_MAX = 4
 
-let house: McpService
+let setup: McpService
 let clock: ManualClock
 let token: string
 let policyId: string
@@ -27,30 +27,30 @@ const open: Events[] = []
 
 beforeAll(async () => {
   clock = new ManualClock(Date.now())
-  house = await startMcpService({
+  setup = await startMcpService({
     settings: { mcpProjectStreamsMax: 4 * STREAMS_MAX, mcpSessionTimeS: 60 },
     overrides: { clock },
   })
-  token = await house.tokenOf('ann', { expires: '3 hours' })
+  token = await setup.tokenOf('ann', { expires: '3 hours' })
   policyId = (
-    await house.service.configure('GET', `authorization-policies/own-cars?project_id=${house.service.projectId}`)
+    await setup.service.configure('GET', `authorization-policies/own-cars?project_id=${setup.service.projectId}`)
   ).body.id as string
 })
 afterEach(async () => {
   for (const events of open.splice(0)) await events.leave()
 })
-afterAll(() => house.stop())
+afterAll(() => setup.stop())
 afterAll(removeTemporaryFolders)
 
 const query = JSON.stringify({ nodes: ['car.external_id'] })
 const newName = () => `made-${++made}`
 const addQuery = (name = newName(), status = 'ACTIVE') =>
-  house.create('knowledge-queries', { name, status, policy_id: policyId, query })
+  setup.create('knowledge-queries', { name, status, policy_id: policyId, query })
 const change = async (kind: string, id: string, members: object) => {
-  expect((await house.service.configure('PUT', `${kind}/${id}`, members)).status).toBe(200)
+  expect((await setup.service.configure('PUT', `${kind}/${id}`, members)).status).toBe(200)
 }
 
-async function listen(notifications: unknown, { id = 7 as string | number, as = token, path = house.path } = {}) {
+async function listen(notifications: unknown, { id = 7 as string | number, as = token, path = setup.path } = {}) {
   const headers = {
     authorization: `Bearer ${as}`,
     'content-type': 'application/json',
@@ -63,11 +63,11 @@ async function listen(notifications: unknown, { id = 7 as string | number, as = 
     'io.modelcontextprotocol/clientCapabilities': {},
   }
   const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'subscriptions/listen', params: { notifications, _meta } })
-  return follow(await fetch(`${house.service.url}${path}`, { method: 'POST', headers, body }))
+  return follow(await fetch(`${setup.service.url}${path}`, { method: 'POST', headers, body }))
 }
 
 const get = (session: string, headers: Record<string, string> = {}, as = token) =>
-  fetch(house.url, {
+  fetch(setup.url, {
     headers: { authorization: `Bearer ${as}`, accept: 'text/event-stream', 'mcp-session-id': session, ...headers },
   })
 
@@ -119,7 +119,7 @@ describe('the official clients', () => {
   it('of the first line are notified in a session of a new query, and read the new list', async () => {
     const { listChangedHandlers, next } = heard()
     const client = new OldClient(who, { listChanged: listChangedHandlers } as never)
-    const transport = new OldTransport(new URL(house.url), options())
+    const transport = new OldTransport(new URL(setup.url), options())
     await client.connect(transport as never)
     expect(client.getServerCapabilities()?.resources).toEqual({ listChanged: true })
     const told = next()
@@ -141,7 +141,7 @@ describe('the official clients', () => {
       listChanged: listChangedHandlers,
       ...(versionNegotiation !== undefined && { versionNegotiation }),
     } as never)
-    await client.connect(new StreamableHTTPClientTransport(new URL(house.url), options()))
+    await client.connect(new StreamableHTTPClientTransport(new URL(setup.url), options()))
     const told = next()
     const name = newName()
     await streamIsOpen()
@@ -186,7 +186,7 @@ describe('a subscription', () => {
     const members = { status: 'ACTIVE', policy_id: policyId, query }
     await change('knowledge-queries', id, { ...members, description: 'Says what it is for.' })
     expect([await events.next(), await events.next()]).toEqual([listChanged, updated(uri)])
-    expect((await house.service.configure('DELETE', `knowledge-queries/${id}`)).status).toBe(200)
+    expect((await setup.service.configure('DELETE', `knowledge-queries/${id}`)).status).toBe(200)
     expect([await events.next(), await events.next()]).toEqual([listChanged, updated(uri)])
   })
 
@@ -197,7 +197,7 @@ describe('a subscription', () => {
     await addQuery(newName(), 'DRAFT')
     await addQuery()
     expect(await events.next()).toEqual(updated(collection))
-    const { body } = await house.service.configure('GET', `authorization-policies/${policyId}`)
+    const { body } = await setup.service.configure('GET', `authorization-policies/${policyId}`)
     await change('authorization-policies', policyId, { policy: body.policy, status: 'ACTIVE', description: 'Changed.' })
     expect([await events.next(), await events.next()]).toEqual([updated(collection), updated(`${collection}my-car`)])
   })
@@ -219,13 +219,13 @@ describe('a subscription', () => {
   })
 
   it('receives only changes of its own project', async () => {
-    const { service } = house
-    const other = await house.addProject('other')
+    const { service } = setup
+    const other = await setup.addProject('other')
     const here = await listen({ resourcesListChanged: true })
     const there = await listen({ resourcesListChanged: true }, { path: other.path })
     await Promise.all([here.next(), there.next()])
     const of = { project_id: other.projectId, policy_id: other.policyId }
-    const add = (name: string) => house.create('knowledge-queries', { ...of, name, status: 'ACTIVE', query })
+    const add = (name: string) => setup.create('knowledge-queries', { ...of, name, status: 'ACTIVE', query })
     await add('one')
     expect(await there.next()).toEqual(listChanged)
     // The first message to the others is about their own change.
@@ -245,7 +245,7 @@ describe('a subscription', () => {
     const events = await listen({ resourcesListChanged: true })
     await events.next()
     for (const api_permissions of [['Authorization'], ['Authorization', 'CIQ']]) {
-      await change('application-agents', house.agentId, { api_permissions })
+      await change('application-agents', setup.agentId, { api_permissions })
       expect(await events.next()).toEqual(listChanged)
     }
   })
@@ -253,7 +253,7 @@ describe('a subscription', () => {
 
 describe('the stream of a session', () => {
   it('notifies one stream of the session that the list has changed: a new stream replaces it', async () => {
-    const session = await house.open(token)
+    const session = await setup.open(token)
     const first = follow(await get(session))
     expect([first.status, first.type]).toEqual([200, 'text/event-stream'])
     const second = follow(await get(session))
@@ -263,11 +263,11 @@ describe('the stream of a session', () => {
   })
 
   it('is ended by no other method than DELETE, and HEAD has the response of GET', async () => {
-    const session = await house.open(token)
+    const session = await setup.open(token)
     const events = follow(await get(session))
     const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream', 'mcp-session-id': session }
     const send = async (method: string, more: Record<string, string> = {}, body?: string) => {
-      const answered = await fetch(house.url, {
+      const answered = await fetch(setup.url, {
         method,
         headers: { ...headers, ...more },
         ...(body === undefined ? {} : { body }),
@@ -287,23 +287,23 @@ describe('the stream of a session', () => {
   })
 
   it('is opened only for its holder, and for clients that accept events', async () => {
-    const session = await house.open(token)
-    const bob = await house.tokenOf('bob', { expires: '3 hours' })
+    const session = await setup.open(token)
+    const bob = await setup.tokenOf('bob', { expires: '3 hours' })
     expect((await get(session, {}, bob)).status).toBe(404)
     expect((await get('none')).status).toBe(404)
     expect((await get(session, { accept: 'application/json' })).status).toBe(405)
     expect((await get(session, { 'mcp-protocol-version': '2026-07-28' })).status).toBe(405)
     expect((await get(session, { 'mcp-protocol-version': '2020-01-01' })).status).toBe(400)
-    expect((await fetch(house.url, { headers: { accept: 'text/event-stream' } })).status).toBe(401)
+    expect((await fetch(setup.url, { headers: { accept: 'text/event-stream' } })).status).toBe(401)
   })
 
   it('ends with the session', async () => {
-    const session = await house.open(token)
+    const session = await setup.open(token)
     const events = follow(await get(session))
     const headers = { authorization: `Bearer ${token}`, 'mcp-session-id': session }
-    expect((await house.service.send(house.path, { method: 'DELETE', headers })).status).toBe(204)
+    expect((await setup.service.send(setup.path, { method: 'DELETE', headers })).status).toBe(204)
     expect(await events.next()).toBe(null)
-    const expiring = follow(await get(await house.open(token)))
+    const expiring = follow(await get(await setup.open(token)))
     clock.advance(60_000)
     expect(await expiring.next()).toBe(null)
   })
@@ -311,7 +311,7 @@ describe('the stream of a session', () => {
 
 describe('a stream', () => {
   it('ends cleanly with its token', async () => {
-    const shortly = await house.tokenOf('ann', { expires: new Date(clock.now() + 60_000) })
+    const shortly = await setup.tokenOf('ann', { expires: new Date(clock.now() + 60_000) })
     const events = await listen({ resourcesListChanged: true }, { as: shortly })
     await events.next()
     clock.advance(60_000)
@@ -321,17 +321,17 @@ describe('a stream', () => {
   it('ends when the server is disabled, and when it uses another token configuration', async () => {
     const first = await listen({ resourcesListChanged: true })
     await first.next()
-    await change('mcp-servers', house.serverId, { enabled: false })
+    await change('mcp-servers', setup.serverId, { enabled: false })
     expect([await first.next(), await first.next()]).toEqual([ended, null])
-    await change('mcp-servers', house.serverId, { enabled: true })
+    await change('mcp-servers', setup.serverId, { enabled: true })
     const second = await listen({ resourcesListChanged: true })
     await second.next()
-    const { body } = await house.service.configure('GET', `token-introspects/${house.introspectId}`)
+    const { body } = await setup.service.configure('GET', `token-introspects/${setup.introspectId}`)
     const { jwt_matcher, offline_validation } = body as { jwt_matcher: object; offline_validation: object }
     const strange = { ...jwt_matcher, audience: 'elsewhere' }
-    await change('token-introspects', house.introspectId, { jwt_matcher: strange, offline_validation })
+    await change('token-introspects', setup.introspectId, { jwt_matcher: strange, offline_validation })
     expect([await second.next(), await second.next()]).toEqual([ended, null])
-    await change('token-introspects', house.introspectId, { jwt_matcher, offline_validation })
+    await change('token-introspects', setup.introspectId, { jwt_matcher, offline_validation })
   })
 
   it('counts towards the limit per person: more are refused until one ends', async () => {
@@ -339,15 +339,15 @@ describe('a stream', () => {
     for (const events of all) await events.next()
     const refused = await listen({ resourcesListChanged: true })
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30'])
-    const bob = await house.tokenOf('bob', { expires: '3 hours' })
+    const bob = await setup.tokenOf('bob', { expires: '3 hours' })
     expect((await listen({ resourcesListChanged: true }, { as: bob })).status).toBe(200)
     // The response to this is not read: it opens no stream.
-    const session = await house.open(token)
+    const session = await setup.open(token)
     await all[0]?.leave()
     const headers = { authorization: `Bearer ${token}`, 'mcp-session-id': session }
     for (let i = 0; i < 3; i++) {
       const answered = await until(
-        () => fetch(house.url, { method: 'HEAD', headers }),
+        () => fetch(setup.url, { method: 'HEAD', headers }),
         ({ status }) => status === 200,
       )
       expect(await answered.text()).toBe('')
@@ -449,9 +449,9 @@ describe('a stream', () => {
 
   it('ends cleanly when the service stops, and does not delay it', async () => {
     const events = await listen({ resourcesListChanged: true })
-    const held = follow(await get(await house.open(token)))
+    const held = follow(await get(await setup.open(token)))
     await events.next()
-    await house.stop()
+    await setup.stop()
     expect([await events.next(), await events.next(), await held.next()]).toEqual([ended, null, null])
   })
 })

@@ -123,23 +123,23 @@ async function countsUp(askers: readonly WorkerClient[], seat: string): Promise<
 }
 
 describe('concurrent writing calls, in one process', () => {
-  let house: ContextService
+  let setup: ContextService
   let asker: WorkerClient
   beforeAll(async () => {
-    house = await startContextService()
-    for (const [name, query] of Object.entries(queries)) await house.addQuery(name, seats, query)
-    await house.addQuery('claims', claims, { nodes: ['claim.external_id'] })
+    setup = await startContextService()
+    for (const [name, query] of Object.entries(queries)) await setup.addQuery(name, seats, query)
+    await setup.addQuery('claims', claims, { nodes: ['claim.external_id'] })
     asker = {
       async run(query, input_params) {
-        const { status, body } = await house.execute(query, { input_params })
+        const { status, body } = await setup.execute(query, { input_params })
         return { status, data: (body.data ?? []) as RaceReply['data'] }
       },
       async capture(body) {
-        expect((await house.capture('nodes', body)).status).toBe(200)
+        expect((await setup.capture('nodes', body)).status).toBe(200)
       },
     }
   })
-  afterAll(() => house.stop())
+  afterAll(() => setup.stop())
 
   it('let one of fifty claim the free seat, with other concurrent writers', () => claimsOnce([asker], 'seat'))
 

@@ -11,28 +11,28 @@ import {
   valueIn,
 } from '../../support/configuration-fixture.ts'
 
-let house: ProjectFixture
+let setup: ProjectFixture
 beforeEach(async () => {
-  house = await openProject()
+  setup = await openProject()
 })
-afterEach(() => house.close())
+afterEach(() => setup.close())
 afterAll(removeTemporaryFolders)
 
 const update = (path: string, id: string, body: DocumentFields) =>
-  house.service.update(house.admin, house.kind(path), id, body, null)
+  setup.service.update(setup.admin, setup.kind(path), id, body, null)
 
 async function refusal(path: string, id: string, body: DocumentFields): Promise<unknown> {
-  const before = house.documents.get(path, id)
+  const before = setup.documents.get(path, id)
   const error = errorIn(await update(path, id, body))
-  expect(house.documents.get(path, id)).toBe(before)
+  expect(setup.documents.get(path, id)).toBe(before)
   return error.kind === 'invalid' ? error.issues : error
 }
 
 /** The secret that would be used now. */
 function opened(path: string, id: string, secret: string): string {
-  let value: unknown = house.documents.get(path, id)?.fields
+  let value: unknown = setup.documents.get(path, id)?.fields
   for (const step of secret.split('.')) value = (value as DocumentFields)[step]
-  return house.box.open(value as string, `${path}/${id}/${secret}`)
+  return setup.box.open(value as string, `${path}/${id}/${secret}`)
 }
 
 const broker = { brokers: ['a:9092', 'b:9092'], topic: 'events', username: 'sink', password: 'pw' }
@@ -41,7 +41,7 @@ const at = 'providers.kafka.streaming_broker'
 const routes = [{ provider_id: 'kafka', event_type_key_values_filter: { event_type: 'svc.audit.*' } }]
 const kafka = (streaming_broker: DocumentFields) => ({ providers: { kafka: { streaming_broker } } })
 const sink = async (provider: DocumentFields = kafka(broker)): Promise<string> =>
-  (await house.create('event-sinks', { project_id: house.project, name: 'sink', routes, ...provider })).id
+  (await setup.create('event-sinks', { project_id: setup.project, name: 'sink', routes, ...provider })).id
 
 describe('the password of a broker', () => {
   test.each([
@@ -91,7 +91,7 @@ describe('the password of a broker', () => {
   test('is deleted with an empty string, whatever the address, and is then not required', async () => {
     const id = await sink()
     valueIn(await update('event-sinks', id, kafka({ ...open, brokers: ['other:9092'], password: '' })))
-    expect(JSON.stringify(house.documents.get('event-sinks', id)?.fields)).not.toContain('password')
+    expect(JSON.stringify(setup.documents.get('event-sinks', id)?.fields)).not.toContain('password')
     valueIn(await update('event-sinks', id, kafka({ ...open, brokers: ['third:9092'] })))
   })
 })
@@ -127,8 +127,8 @@ test('a provider that changes its address is distinguished from one that does no
 
 test('the parameters of a signing key are all required again for another provider', async () => {
   const key = { key_resource: 'arn:key/1', kid: 'key-1' }
-  const { id } = await house.create('audit-signings', {
-    project_id: house.project,
+  const { id } = await setup.create('audit-signings', {
+    project_id: setup.project,
     name: 'signing',
     provider: 'CUSTOMER_CLOUD1_KMS',
     ...key,
@@ -147,8 +147,8 @@ test('the parameters of a signing key are all required again for another provide
 })
 
 test('the parameters of a signing key are deleted if the platform keeps the key, and are not required', async () => {
-  const { id } = await house.create('audit-signings', {
-    project_id: house.project,
+  const { id } = await setup.create('audit-signings', {
+    project_id: setup.project,
     name: 'signing',
     provider: 'CUSTOMER_CLOUD1_KMS',
     key_resource: 'arn:key/1',
@@ -156,12 +156,12 @@ test('the parameters of a signing key are deleted if the platform keeps the key,
     auth_params: { role_arn: 'arn:role' },
   })
   valueIn(await update('audit-signings', id, { provider: 'PLATFORM_MANAGED' }))
-  expect(house.documents.get('audit-signings', id)?.fields).not.toHaveProperty('auth_params')
+  expect(setup.documents.get('audit-signings', id)?.fields).not.toHaveProperty('auth_params')
 })
 
 test('the password of a database is required again for another address', async () => {
   const db_connection = { url: 'lmdb:', username: 'ann', password: 'pw' }
-  const { id } = await house.create('projects', projectBody(house, { name: 'other', db_connection }))
+  const { id } = await setup.create('projects', projectBody(setup, { name: 'other', db_connection }))
   expect(await refusal('projects', id, { db_connection: { url: 'lmdb://elsewhere', username: 'ann' } })).toEqual([
     'db_connection.password: required again with another `db_connection.url`',
   ])

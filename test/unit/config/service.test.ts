@@ -12,71 +12,71 @@ import {
   valueIn,
 } from '../../support/configuration-fixture.ts'
 
-let house: ProjectFixture
+let setup: ProjectFixture
 beforeEach(async () => {
-  house = await openProject()
+  setup = await openProject()
 })
-afterEach(() => house.close())
+afterEach(() => setup.close())
 afterAll(removeTemporaryFolders)
 
-const create = async (path: string, body: unknown) => house.service.create(house.admin, house.kind(path), body)
+const create = async (path: string, body: unknown) => setup.service.create(setup.admin, setup.kind(path), body)
 const issuesOf = async (path: string, body: unknown) => {
   const error = errorIn(await create(path, body))
   return error.kind === 'invalid' ? error.issues : error
 }
 const update = (path: string, id: string, body: unknown, ifMatch: string | null = null) =>
-  house.service.update(house.admin, house.kind(path), id, body, ifMatch)
+  setup.service.update(setup.admin, setup.kind(path), id, body, ifMatch)
 const list = (path: string, query: string) =>
-  house.service.list(house.admin, house.kind(path), new URLSearchParams(query))
+  setup.service.list(setup.admin, setup.kind(path), new URLSearchParams(query))
 const namesOf = (path: string, query: string) => valueIn(list(path, query)).data.map(({ name }) => name)
 
 describe('the lifecycle of a document', () => {
   test('a create returns the five authorship fields and an ETag, and nothing else', async () => {
-    const { body, etag } = valueIn(await create('applications', { project_id: house.project, name: 'depot' }))
+    const { body, etag } = valueIn(await create('applications', { project_id: setup.project, name: 'depot' }))
     expect(Object.keys(body)).toEqual(['id', 'create_time', 'created_by', 'update_time', 'updated_by'])
     expect(isGid(body.id as string)).toBe(true)
     expect(body.create_time).toBe('2026-01-15T12:00:00.000Z')
-    expect(body.created_by).toBe(house.admin.serviceAccountId)
+    expect(body.created_by).toBe(setup.admin.serviceAccountId)
     expect(etag).toMatch(/^"[A-Za-z0-9_-]+"$/)
-    expect(etag).toBe(valueIn(house.service.read(house.admin, house.kind('applications'), body.id as string)).etag)
+    expect(etag).toBe(valueIn(setup.service.read(setup.admin, setup.kind('applications'), body.id as string)).etag)
   })
 
   test('an application reads back completely, with its name as display name', () => {
-    expect(house.read('applications', house.application)).toEqual({
-      id: house.application,
+    expect(setup.read('applications', setup.application)).toEqual({
+      id: setup.application,
       name: 'shop',
       display_name: 'shop',
       description: '',
-      organization_id: house.admin.organizationId,
-      project_id: house.project,
+      organization_id: setup.admin.organizationId,
+      project_id: setup.project,
       create_time: '2026-01-15T12:00:00.000Z',
-      created_by: house.admin.serviceAccountId,
+      created_by: setup.admin.serviceAccountId,
       update_time: '2026-01-15T12:00:00.000Z',
-      updated_by: house.admin.serviceAccountId,
+      updated_by: setup.admin.serviceAccountId,
     })
   })
 
   test('an agent reads back its application and permissions, without the retired one and without duplicates', async () => {
-    const { id } = await house.create('application-agents', {
-      application_id: house.application,
+    const { id } = await setup.create('application-agents', {
+      application_id: setup.application,
       name: 'second',
       display_name: null,
       api_permissions: ['IKGRead', 'CIQ', 'CIQ', 'Audit'],
     })
-    expect(house.read('application-agents', id)).toMatchObject({
-      application_id: house.application,
-      project_id: house.project,
+    expect(setup.read('application-agents', id)).toMatchObject({
+      application_id: setup.application,
+      project_id: setup.project,
       api_permissions: ['CIQ', 'Audit'],
       display_name: 'second',
     })
   })
 
   test('a document is found by name with project_id or location, and not in another project', async () => {
-    const other = await house.create('projects', projectBody(house, { name: 'other' }))
+    const other = await setup.create('projects', projectBody(setup, { name: 'other' }))
     const byName = (query: string) =>
-      house.service.read(house.admin, house.kind('application-agents'), 'shop-agent', new URLSearchParams(query))
-    expect(valueIn(byName(`project_id=${house.project}`)).body.id).toBe(house.agent)
-    expect(valueIn(byName(`location=${house.project}`)).body.id).toBe(house.agent)
+      setup.service.read(setup.admin, setup.kind('application-agents'), 'shop-agent', new URLSearchParams(query))
+    expect(valueIn(byName(`project_id=${setup.project}`)).body.id).toBe(setup.agent)
+    expect(valueIn(byName(`location=${setup.project}`)).body.id).toBe(setup.agent)
     expect(errorIn(byName(`project_id=${other.id}`))).toEqual({
       kind: 'not-found',
       message: `no application agent named \`shop-agent\` in \`${other.id}\``,
@@ -88,116 +88,116 @@ describe('the lifecycle of a document', () => {
   })
 
   test('every revision can be read by its number, under its own ETag, until the document is deleted', async () => {
-    const kind = house.kind('applications')
+    const kind = setup.kind('applications')
     const read = (version: string) =>
-      house.service.read(house.admin, kind, house.application, new URLSearchParams({ version }))
+      setup.service.read(setup.admin, kind, setup.application, new URLSearchParams({ version }))
     const first = valueIn(read('1'))
-    valueIn(await update('applications', house.application, { description: 'second' }))
-    house.clock.advance(1000)
-    const third = valueIn(await update('applications', house.application, { description: 'third' }))
+    valueIn(await update('applications', setup.application, { description: 'second' }))
+    setup.clock.advance(1000)
+    const third = valueIn(await update('applications', setup.application, { description: 'third' }))
     expect(valueIn(read('1'))).toEqual(first)
     expect(valueIn(read('2')).body).toMatchObject({ description: 'second', update_time: '2026-01-15T12:00:00.000Z' })
     expect(valueIn(read('3'))).toEqual(valueIn(read('')))
     expect(valueIn(read('3')).etag).toBe(third.etag)
     expect(errorIn(read('4'))).toEqual({
       kind: 'not-found',
-      message: `the application \`${house.application}\` has no revision 4`,
+      message: `the application \`${setup.application}\` has no revision 4`,
     })
     expect(errorIn(read('0'))).toEqual({
       kind: 'invalid',
       issues: ['version: expected the number of a revision, from 1, found `0`'],
     })
-    valueIn(await house.service.remove(house.admin, kind, house.application, null))
+    valueIn(await setup.service.remove(setup.admin, kind, setup.application, null))
     for (const revision of [1, 2, 3]) {
-      expect(house.documents.pastRevision('applications', house.application, revision)).toBeNull()
+      expect(setup.documents.pastRevision('applications', setup.application, revision)).toBeNull()
     }
   })
 
   test('an update that changes nothing creates no revision', async () => {
-    const kind = house.kind('application-agents')
-    const before = valueIn(house.service.read(house.admin, kind, house.agent))
-    house.clock.advance(1000)
+    const kind = setup.kind('application-agents')
+    const before = valueIn(setup.service.read(setup.admin, kind, setup.agent))
+    setup.clock.advance(1000)
     for (const body of [{}, { description: '' }, { api_permissions: ['Authorization', 'Capture'] }]) {
-      const { etag } = valueIn(await update('application-agents', house.agent, body))
+      const { etag } = valueIn(await update('application-agents', setup.agent, body))
       expect(etag).toBe(before.etag)
     }
-    expect(valueIn(house.service.read(house.admin, kind, house.agent))).toEqual(before)
+    expect(valueIn(setup.service.read(setup.admin, kind, setup.agent))).toEqual(before)
   })
 
   test('an update keeps null and absent fields and removes empty ones', async () => {
-    house.clock.advance(1000)
+    setup.clock.advance(1000)
     const kept = { display_name: 'The shop', description: 'Sells things' }
-    valueIn(await update('applications', house.application, kept))
-    valueIn(await update('applications', house.application, { display_name: null }))
-    expect(house.read('applications', house.application)).toMatchObject(kept)
-    const { body } = valueIn(await update('applications', house.application, { display_name: '', description: '' }))
+    valueIn(await update('applications', setup.application, kept))
+    valueIn(await update('applications', setup.application, { display_name: null }))
+    expect(setup.read('applications', setup.application)).toMatchObject(kept)
+    const { body } = valueIn(await update('applications', setup.application, { display_name: '', description: '' }))
     expect(body).toEqual({
-      id: house.application,
+      id: setup.application,
       create_time: '2026-01-15T12:00:00.000Z',
-      created_by: house.admin.serviceAccountId,
+      created_by: setup.admin.serviceAccountId,
       update_time: '2026-01-15T12:00:01.000Z',
-      updated_by: house.admin.serviceAccountId,
+      updated_by: setup.admin.serviceAccountId,
     })
-    expect(house.read('applications', house.application)).toMatchObject({ display_name: 'shop', description: '' })
+    expect(setup.read('applications', setup.application)).toMatchObject({ display_name: 'shop', description: '' })
   })
 
   test('read-only fields and unknown fields have different errors', async () => {
-    expect(errorIn(await update('applications', house.application, { name: 'new', project_id: 'x' }))).toEqual({
+    expect(errorIn(await update('applications', setup.application, { name: 'new', project_id: 'x' }))).toEqual({
       kind: 'invalid',
       issues: ['name: cannot be changed after creation', 'project_id: cannot be changed after creation'],
     })
-    expect(errorIn(await update('applications', house.application, { colour: 'red' }))).toEqual({
+    expect(errorIn(await update('applications', setup.application, { colour: 'red' }))).toEqual({
       kind: 'invalid',
       issues: ['body: unknown member `colour`'],
     })
   })
 
   test('credentials cannot be updated, and the error says what can be done', async () => {
-    expect(errorIn(await update('application-agent-credentials', house.credential, {}))).toEqual({
+    expect(errorIn(await update('application-agent-credentials', setup.credential, {}))).toEqual({
       kind: 'method-not-allowed',
       allow: ['GET', 'DELETE'],
     })
   })
 
   test('a deleted document is gone for every call', async () => {
-    const kind = house.kind('applications')
-    expect(valueIn(await house.service.remove(house.admin, kind, house.application, null))).toEqual({
-      id: house.application,
+    const kind = setup.kind('applications')
+    expect(valueIn(await setup.service.remove(setup.admin, kind, setup.application, null))).toEqual({
+      id: setup.application,
     })
-    const gone = { kind: 'not-found', message: `no application \`${house.application}\`` }
-    expect(errorIn(house.service.read(house.admin, kind, house.application))).toEqual(gone)
-    expect(errorIn(await update('applications', house.application, {}))).toEqual(gone)
-    expect(errorIn(await house.service.remove(house.admin, kind, house.application, null))).toEqual(gone)
-    valueIn(await create('applications', { project_id: house.project, name: 'shop' }))
+    const gone = { kind: 'not-found', message: `no application \`${setup.application}\`` }
+    expect(errorIn(setup.service.read(setup.admin, kind, setup.application))).toEqual(gone)
+    expect(errorIn(await update('applications', setup.application, {}))).toEqual(gone)
+    expect(errorIn(await setup.service.remove(setup.admin, kind, setup.application, null))).toEqual(gone)
+    valueIn(await create('applications', { project_id: setup.project, name: 'shop' }))
   })
 })
 
 describe('ETags', () => {
   test('an update with the current ETag changes it, with a stale one changes nothing', async () => {
-    const kind = house.kind('applications')
-    const first = valueIn(house.service.read(house.admin, kind, house.application)).etag
-    const second = valueIn(await update('applications', house.application, { description: 'one' }, first)).etag
+    const kind = setup.kind('applications')
+    const first = valueIn(setup.service.read(setup.admin, kind, setup.application)).etag
+    const second = valueIn(await update('applications', setup.application, { description: 'one' }, first)).etag
     expect(second).not.toBe(first)
-    expect(errorIn(await update('applications', house.application, { description: 'two' }, first))).toEqual({
+    expect(errorIn(await update('applications', setup.application, { description: 'two' }, first))).toEqual({
       kind: 'stale-etag',
     })
-    expect(errorIn(await house.service.remove(house.admin, kind, house.application, first))).toEqual({
+    expect(errorIn(await setup.service.remove(setup.admin, kind, setup.application, first))).toEqual({
       kind: 'stale-etag',
     })
-    expect(house.read('applications', house.application).description).toBe('one')
-    valueIn(await update('applications', house.application, { description: 'two' }, `"other", ${second}`))
-    valueIn(await update('applications', house.application, { description: 'three' }, '*'))
-    const last = valueIn(house.service.read(house.admin, kind, house.application)).etag ?? ''
-    expect(errorIn(await house.service.remove(house.admin, kind, house.application, `W/${last}`)).kind).toBe(
+    expect(setup.read('applications', setup.application).description).toBe('one')
+    valueIn(await update('applications', setup.application, { description: 'two' }, `"other", ${second}`))
+    valueIn(await update('applications', setup.application, { description: 'three' }, '*'))
+    const last = valueIn(setup.service.read(setup.admin, kind, setup.application)).etag ?? ''
+    expect(errorIn(await setup.service.remove(setup.admin, kind, setup.application, `W/${last}`)).kind).toBe(
       'stale-etag',
     )
-    valueIn(await house.service.remove(house.admin, kind, house.application, last.replaceAll('"', '')))
+    valueIn(await setup.service.remove(setup.admin, kind, setup.application, last.replaceAll('"', '')))
   })
 
   test('of many updates with one ETag exactly one succeeds', async () => {
-    const { etag } = valueIn(house.service.read(house.admin, house.kind('applications'), house.application))
+    const { etag } = valueIn(setup.service.read(setup.admin, setup.kind('applications'), setup.application))
     const outcomes = await Promise.all(
-      Array.from({ length: 8 }, (_, i) => update('applications', house.application, { description: `no ${i}` }, etag)),
+      Array.from({ length: 8 }, (_, i) => update('applications', setup.application, { description: `no ${i}` }, etag)),
     )
     expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1)
   })
@@ -223,11 +223,11 @@ describe('a create refuses', () => {
     ['a_b', 'name: expected a lower-case letter, then letters, digits and hyphens, and no hyphen at the end'],
     ['x'.repeat(64), 'name: expected at most 63 characters'],
   ])('the name %s', async (name, issue) => {
-    expect(await issuesOf('applications', { project_id: house.project, name })).toEqual([issue])
+    expect(await issuesOf('applications', { project_id: setup.project, name })).toEqual([issue])
   })
 
   test('an envelope out of bounds, with an error for each field', async () => {
-    const body = { project_id: house.project, name: 'ok', display_name: 'x', description: 'y'.repeat(65_001), extra: 1 }
+    const body = { project_id: setup.project, name: 'ok', display_name: 'x', description: 'y'.repeat(65_001), extra: 1 }
     expect(await issuesOf('applications', body)).toEqual([
       'display_name: expected at least 2 characters',
       'description: expected at most 65000 characters',
@@ -239,16 +239,16 @@ describe('a create refuses', () => {
     expect(await issuesOf('applications', { project_id: 'gid:nowhere', name: 'ok' })).toEqual([
       'project_id: no project `gid:nowhere`',
     ])
-    expect(await issuesOf('applications', { project_id: house.agent, name: 'ok' })).toEqual([
-      `project_id: no project \`${house.agent}\``,
+    expect(await issuesOf('applications', { project_id: setup.agent, name: 'ok' })).toEqual([
+      `project_id: no project \`${setup.agent}\``,
     ])
-    expect(await issuesOf('projects', projectBody(house, { organization_id: 'gid:else', name: 'ok' }))).toEqual([
+    expect(await issuesOf('projects', projectBody(setup, { organization_id: 'gid:else', name: 'ok' }))).toEqual([
       'organization_id: no organization `gid:else`',
     ])
   })
 
   test('an unknown permission, or none', async () => {
-    const body = { application_id: house.application, name: 'ok' }
+    const body = { application_id: setup.application, name: 'ok' }
     expect(await issuesOf('application-agents', { ...body, api_permissions: [] })).toEqual([
       'api_permissions: expected at least 1 item',
     ])
@@ -258,22 +258,22 @@ describe('a create refuses', () => {
   })
 
   test('a name that is used in the project, whatever the parent; another project may use it', async () => {
-    const second = await house.create('applications', { project_id: house.project, name: 'second' })
+    const second = await setup.create('applications', { project_id: setup.project, name: 'second' })
     const agent = { name: 'shop-agent', api_permissions: ['CIQ'] }
     expect(await issuesOf('application-agents', { ...agent, application_id: second.id })).toEqual({
       kind: 'conflict',
       message: 'the project has another application agent named `shop-agent`',
     })
-    expect(await issuesOf('projects', projectBody(house))).toEqual({
+    expect(await issuesOf('projects', projectBody(setup))).toEqual({
       kind: 'conflict',
       message: 'the organization has another project named `fleet`',
     })
-    const other = await house.create('projects', projectBody(house, { name: 'other' }))
-    await house.create('applications', { project_id: other.id, name: 'shop' })
+    const other = await setup.create('projects', projectBody(setup, { name: 'other' }))
+    await setup.create('applications', { project_id: other.id, name: 'shop' })
   })
 
   test('one of two concurrent creates of the same name', async () => {
-    const body = { project_id: house.project, name: 'twin' }
+    const body = { project_id: setup.project, name: 'twin' }
     const outcomes = await Promise.all([create('applications', body), create('applications', body)])
     expect(outcomes.map(({ ok }) => ok)).toEqual([true, false])
   })
@@ -281,56 +281,56 @@ describe('a create refuses', () => {
 
 describe('roles', () => {
   test('a viewer can read and list, but change nothing', async () => {
-    const kind = house.kind('applications')
-    expect(valueIn(house.service.read(house.viewer, kind, house.application)).body.name).toBe('shop')
+    const kind = setup.kind('applications')
+    expect(valueIn(setup.service.read(setup.viewer, kind, setup.application)).body.name).toBe('shop')
     expect(
-      valueIn(house.service.list(house.viewer, kind, new URLSearchParams({ project_id: house.project }))).data,
+      valueIn(setup.service.list(setup.viewer, kind, new URLSearchParams({ project_id: setup.project }))).data,
     ).toHaveLength(1)
     const forbidden = { kind: 'forbidden', message: 'the role `all_viewer` may not change applications' }
-    expect(errorIn(await house.service.create(house.viewer, kind, {}))).toEqual(forbidden)
-    expect(errorIn(await house.service.update(house.viewer, kind, house.application, {}, null))).toEqual(forbidden)
-    expect(errorIn(await house.service.remove(house.viewer, kind, house.application, null))).toEqual(forbidden)
+    expect(errorIn(await setup.service.create(setup.viewer, kind, {}))).toEqual(forbidden)
+    expect(errorIn(await setup.service.update(setup.viewer, kind, setup.application, {}, null))).toEqual(forbidden)
+    expect(errorIn(await setup.service.remove(setup.viewer, kind, setup.application, null))).toEqual(forbidden)
   })
 
   test('another organization sees none of it', async () => {
-    const stranger = { ...house.admin, organizationId: 'gid:another' }
+    const stranger = { ...setup.admin, organizationId: 'gid:another' }
     for (const [path, id] of [
-      ['projects', house.project],
-      ['applications', house.application],
-      ['application-agent-credentials', house.credential],
+      ['projects', setup.project],
+      ['applications', setup.application],
+      ['application-agent-credentials', setup.credential],
     ] as const) {
-      const kind = house.kind(path)
-      expect(errorIn(house.service.read(stranger, kind, id)).kind).toBe('not-found')
-      expect(errorIn(await house.service.remove(stranger, kind, id, null)).kind).toBe('not-found')
-      expect(errorIn(await house.service.update(stranger, house.kind('projects'), house.project, {}, null)).kind).toBe(
+      const kind = setup.kind(path)
+      expect(errorIn(setup.service.read(stranger, kind, id)).kind).toBe('not-found')
+      expect(errorIn(await setup.service.remove(stranger, kind, id, null)).kind).toBe('not-found')
+      expect(errorIn(await setup.service.update(stranger, setup.kind('projects'), setup.project, {}, null)).kind).toBe(
         'not-found',
       )
     }
-    const body = { project_id: house.project, name: 'intruder' }
-    expect(errorIn(await house.service.create(stranger, house.kind('applications'), body))).toEqual({
+    const body = { project_id: setup.project, name: 'intruder' }
+    expect(errorIn(await setup.service.create(stranger, setup.kind('applications'), body))).toEqual({
       kind: 'invalid',
-      issues: [`project_id: no project \`${house.project}\``],
+      issues: [`project_id: no project \`${setup.project}\``],
     })
-    const query = new URLSearchParams({ project_id: house.project })
-    expect(errorIn(house.service.list(stranger, house.kind('applications'), query)).kind).toBe('invalid')
+    const query = new URLSearchParams({ project_id: setup.project })
+    expect(errorIn(setup.service.list(stranger, setup.kind('applications'), query)).kind).toBe('invalid')
   })
 })
 
 describe('lists', () => {
   test('contain the documents of one project in creation order, filtered by parent and by words', async () => {
-    const second = await house.create('applications', {
-      project_id: house.project,
+    const second = await setup.create('applications', {
+      project_id: setup.project,
       name: 'zebra',
       description: 'Striped HORSES',
     })
-    await house.create('applications', { project_id: house.project, name: 'apple', display_name: 'Fruit' })
-    await house.create('application-agents', { application_id: second.id, name: 'rider', api_permissions: ['CIQ'] })
-    expect(namesOf('applications', `project_id=${house.project}`)).toEqual(['shop', 'zebra', 'apple'])
-    expect(namesOf('applications', `project_id=${house.project}&search=horse`)).toEqual(['zebra'])
-    expect(namesOf('applications', `project_id=${house.project}&search=fruit`)).toEqual(['apple'])
-    expect(namesOf('applications', `project_id=${house.project}&search=no+such`)).toEqual([])
-    expect(namesOf('application-agents', `project_id=${house.project}`)).toEqual(['shop-agent', 'rider'])
-    expect(namesOf('application-agents', `project_id=${house.project}&application_id=${second.id}`)).toEqual(['rider'])
+    await setup.create('applications', { project_id: setup.project, name: 'apple', display_name: 'Fruit' })
+    await setup.create('application-agents', { application_id: second.id, name: 'rider', api_permissions: ['CIQ'] })
+    expect(namesOf('applications', `project_id=${setup.project}`)).toEqual(['shop', 'zebra', 'apple'])
+    expect(namesOf('applications', `project_id=${setup.project}&search=horse`)).toEqual(['zebra'])
+    expect(namesOf('applications', `project_id=${setup.project}&search=fruit`)).toEqual(['apple'])
+    expect(namesOf('applications', `project_id=${setup.project}&search=no+such`)).toEqual([])
+    expect(namesOf('application-agents', `project_id=${setup.project}`)).toEqual(['shop-agent', 'rider'])
+    expect(namesOf('application-agents', `project_id=${setup.project}&application_id=${second.id}`)).toEqual(['rider'])
     expect(namesOf('application-agents', `application_id=${second.id}`)).toEqual(['rider'])
     expect(namesOf('projects', '')).toEqual(['fleet'])
   })
@@ -354,17 +354,17 @@ describe('lists', () => {
 
 describe('deleting a parent', () => {
   test('an application deletes its agents and their credentials, and nothing else', async () => {
-    const other = await house.create('applications', { project_id: house.project, name: 'other' })
-    await house.service.remove(house.admin, house.kind('applications'), house.application, null)
-    expect(house.documents.all('applications').map(({ id }) => id)).toEqual([other.id])
-    expect(house.documents.all('application-agents')).toEqual([])
-    expect(house.documents.all('application-agent-credentials')).toEqual([])
-    expect(house.board.nodes.get(house.project)).toEqual(new Set([other.id]))
-    expect(house.keys.authenticateAgent(house.key)).toBeNull()
+    const other = await setup.create('applications', { project_id: setup.project, name: 'other' })
+    await setup.service.remove(setup.admin, setup.kind('applications'), setup.application, null)
+    expect(setup.documents.all('applications').map(({ id }) => id)).toEqual([other.id])
+    expect(setup.documents.all('application-agents')).toEqual([])
+    expect(setup.documents.all('application-agent-credentials')).toEqual([])
+    expect(setup.board.nodes.get(setup.project)).toEqual(new Set([other.id]))
+    expect(setup.keys.authenticateAgent(setup.key)).toBeNull()
   })
 
   test('a project deletes everything below it, and its graph', async () => {
-    await house.service.remove(house.admin, house.kind('projects'), house.project, null)
+    await setup.service.remove(setup.admin, setup.kind('projects'), setup.project, null)
     for (const path of [
       'projects',
       'applications',
@@ -372,9 +372,9 @@ describe('deleting a parent', () => {
       'application-agent-credentials',
       'pending-effects',
     ]) {
-      expect(house.documents.all(path)).toEqual([])
+      expect(setup.documents.all(path)).toEqual([])
     }
-    expect(house.board.nodes.size).toBe(0)
+    expect(setup.board.nodes.size).toBe(0)
   })
 })
 
@@ -388,36 +388,36 @@ describe('db_connection', () => {
   }
 
   test('reads back without its password, which is stored nowhere in clear text', async () => {
-    const { id } = await house.create('projects', projectBody(house, { name: 'composite', db_connection: connection }))
+    const { id } = await setup.create('projects', projectBody(setup, { name: 'composite', db_connection: connection }))
     const { password, ...open } = connection
-    expect(house.read('projects', id)).toMatchObject({ ikg_size: '2GB', region: 'eu-west', db_connection: open })
-    expect(JSON.stringify(house.read('projects', id))).not.toContain('password')
-    const bytes = bytesBelow(house.dir)
+    expect(setup.read('projects', id)).toMatchObject({ ikg_size: '2GB', region: 'eu-west', db_connection: open })
+    expect(JSON.stringify(setup.read('projects', id))).not.toContain('password')
+    const bytes = bytesBelow(setup.dir)
     expect(bytes).toContain('db-eu')
     expect(bytes).not.toContain(password)
-    const stored = house.documents.get('projects', id)?.fields.db_connection as Record<string, string>
-    expect(house.box.open(stored.password as string, `projects/${id}/db_connection.password`)).toBe(password)
+    const stored = setup.documents.get('projects', id)?.fields.db_connection as Record<string, string>
+    expect(setup.box.open(stored.password as string, `projects/${id}/db_connection.password`)).toBe(password)
   })
 
   test('accepts a new password if the stored one cannot be decrypted any more', async () => {
-    const { id } = await house.create('projects', projectBody(house, { name: 'composite', db_connection: connection }))
-    await house.documents.write((draft) => {
+    const { id } = await setup.create('projects', projectBody(setup, { name: 'composite', db_connection: connection }))
+    await setup.documents.write((draft) => {
       const stored = draft.get('projects', id) as StoredDocument
       const db_connection = { ...(stored.fields.db_connection as object), password: 'sb1.lost.a.b' }
       draft.put({ ...stored, fields: { ...stored.fields, db_connection } })
     })
     valueIn(await update('projects', id, { db_connection: connection }))
-    const stored = house.documents.get('projects', id)?.fields.db_connection as Record<string, string>
-    expect(house.box.open(stored.password as string, `projects/${id}/db_connection.password`)).toBe(connection.password)
+    const stored = setup.documents.get('projects', id)?.fields.db_connection as Record<string, string>
+    expect(setup.box.open(stored.password as string, `projects/${id}/db_connection.password`)).toBe(connection.password)
   })
 
   test('keeps its password if an update changes other fields', async () => {
-    const { id } = await house.create('projects', projectBody(house, { name: 'composite', db_connection: connection }))
+    const { id } = await setup.create('projects', projectBody(setup, { name: 'composite', db_connection: connection }))
     valueIn(await update('projects', id, { db_connection: { url: 'lmdb:', username: 'bob' } }))
-    const stored = house.documents.get('projects', id)?.fields.db_connection as Record<string, string>
+    const stored = setup.documents.get('projects', id)?.fields.db_connection as Record<string, string>
     expect(Object.keys(stored).sort()).toEqual(['password', 'url', 'username'])
-    expect(house.box.open(stored.password as string, `projects/${id}/db_connection.password`)).toBe(connection.password)
-    expect(house.read('projects', id).db_connection).toEqual({ url: 'lmdb:', username: 'bob' })
+    expect(setup.box.open(stored.password as string, `projects/${id}/db_connection.password`)).toBe(connection.password)
+    expect(setup.read('projects', id).db_connection).toEqual({ url: 'lmdb:', username: 'bob' })
   })
 
   test.each([
@@ -447,37 +447,37 @@ describe('db_connection', () => {
       ['db_connection.alias_mapping: expected a location of 2 to 32 characters, found `e`'],
     ],
   ])('refuses %j', async (db_connection, issues) => {
-    expect(await issuesOf('projects', projectBody(house, { name: 'bad', db_connection }))).toEqual(issues)
+    expect(await issuesOf('projects', projectBody(setup, { name: 'bad', db_connection }))).toEqual(issues)
   })
 
   test('a project has a region and no replica in the same one', async () => {
-    expect(await issuesOf('projects', { organization_id: house.admin.organizationId, name: 'bad' })).toEqual([
+    expect(await issuesOf('projects', { organization_id: setup.admin.organizationId, name: 'bad' })).toEqual([
       'region: expected string, found nothing',
     ])
-    expect(await issuesOf('projects', projectBody(house, { name: 'bad', replica_region: 'eu-west' }))).toEqual([
+    expect(await issuesOf('projects', projectBody(setup, { name: 'bad', replica_region: 'eu-west' }))).toEqual([
       'replica_region: expected another region than `region`',
     ])
-    expect(await issuesOf('projects', projectBody(house, { name: 'bad', ikg_size: '3GB' }))).toEqual([
+    expect(await issuesOf('projects', projectBody(setup, { name: 'bad', ikg_size: '3GB' }))).toEqual([
       'ikg_size: expected `2GB` or `4GB` or `8GB` or `16GB` or `32GB` or `64GB` or `128GB` or `192GB` or `256GB` or `384GB` or `512GB`, found `3GB`',
     ])
   })
 })
 
 test('a restart keeps everything: documents, tags, keys and accounts', async () => {
-  const { etag } = valueIn(house.service.read(house.admin, house.kind('projects'), house.project))
-  const token = await house.accounts.issueToken(house.admin.serviceAccountId, 3600)
+  const { etag } = valueIn(setup.service.read(setup.admin, setup.kind('projects'), setup.project))
+  const token = await setup.accounts.issueToken(setup.admin.serviceAccountId, 3600)
   const before = ['projects', 'applications', 'application-agents', 'application-agent-credentials'].map((path) =>
-    house.documents.all(path),
+    setup.documents.all(path),
   )
-  await house.close()
-  const again = await openConfiguration({ dir: house.dir, clock: house.clock, board: house.board })
+  await setup.close()
+  const again = await openConfiguration({ dir: setup.dir, clock: setup.clock, board: setup.board })
   const after = ['projects', 'applications', 'application-agents', 'application-agent-credentials'].map((path) =>
     again.documents.all(path),
   )
   expect(after).toEqual(before)
-  expect(again.admin).toEqual(house.admin)
-  expect(valueIn(again.service.read(again.admin, again.kind('projects'), house.project)).etag).toBe(etag)
-  expect(again.keys.authenticateAgent(house.key)?.agentId).toBe(house.agent)
-  expect(await again.accounts.authenticateServiceAccount(token)).toEqual(house.admin)
-  house = { ...house, close: () => again.close() }
+  expect(again.admin).toEqual(setup.admin)
+  expect(valueIn(again.service.read(again.admin, again.kind('projects'), setup.project)).etag).toBe(etag)
+  expect(again.keys.authenticateAgent(setup.key)?.agentId).toBe(setup.agent)
+  expect(await again.accounts.authenticateServiceAccount(token)).toEqual(setup.admin)
+  setup = { ...setup, close: () => again.close() }
 })

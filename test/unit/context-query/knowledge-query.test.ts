@@ -23,23 +23,23 @@ const policyDocument = {
   allowed_deletes: { nodes: ['car.property.price'], relationships: ['r'] },
 }
 
-let house: ProjectFixture
+let setup: ProjectFixture
 let policy: string
 beforeEach(async () => {
-  house = await openProject()
+  setup = await openProject()
   policy = await addPolicy('own-cars', policyDocument)
 })
-afterEach(() => house.close())
+afterEach(() => setup.close())
 afterAll(removeTemporaryFolders)
 
-const kind = () => house.kind('knowledge-queries')
-async function addPolicy(name: string, document: object, status = 'ACTIVE', project = house.project): Promise<string> {
+const kind = () => setup.kind('knowledge-queries')
+async function addPolicy(name: string, document: object, status = 'ACTIVE', project = setup.project): Promise<string> {
   const body = { project_id: project, name, policy: JSON.stringify(document), status }
-  return (await house.create('authorization-policies', body)).id
+  return (await setup.create('authorization-policies', body)).id
 }
 const create = (query: object | string, more: object = {}) =>
-  house.service.create(house.admin, kind(), {
-    project_id: house.project,
+  setup.service.create(setup.admin, kind(), {
+    project_id: setup.project,
     name: 'cars',
     policy_id: policy,
     query: typeof query === 'string' ? query : JSON.stringify(query),
@@ -76,7 +76,7 @@ test('a knowledge query that keeps within its policy is stored', async () => {
     delete_relationships: ['r'],
   }
   const { body } = valueIn(await create(query))
-  expect(house.read('knowledge-queries', body.id as string)).toMatchObject({
+  expect(setup.read('knowledge-queries', body.id as string)).toMatchObject({
     policy_id: policy,
     query: JSON.stringify(query),
     status: 'ACTIVE',
@@ -249,7 +249,7 @@ describe('a knowledge query is refused', () => {
       condition: { cypher: 'MATCH (subject:Person)-[:OWNS]->(resource:Car)' },
     })
     const draft = await addPolicy('unfinished', { meta: { policy_version: '1.0-ciq' } }, 'DRAFT')
-    const elsewhere = (await house.create('projects', projectBody(house, { name: 'other' }))).id
+    const elsewhere = (await setup.create('projects', projectBody(setup, { name: 'other' }))).id
     const foreign = await addPolicy('foreign', policyDocument, 'ACTIVE', elsewhere)
     expect(await issuesOf({}, { policy_id: kbac })).toEqual(['policy_id: expected a policy of version `1.0-ciq`'])
     expect(await issuesOf({}, { policy_id: draft })).toEqual(['policy_id: the policy is a draft that cannot be run'])
@@ -295,13 +295,13 @@ test('a DRAFT may contain anything, for an existing policy', async () => {
 })
 
 test('a context policy takes no part in decisions, and the log has no error about it', async () => {
-  for (const _ of house.library.warming()) expect.fail('a context policy was compiled')
-  expect(house.library.find(house.project, 'Person', 'drive', 'Car')).toEqual([])
-  expect(house.log).toEqual([])
+  for (const _ of setup.library.warming()) expect.fail('a context policy was compiled')
+  expect(setup.library.find(setup.project, 'Person', 'drive', 'Car')).toEqual([])
+  expect(setup.log).toEqual([])
 })
 
 test('a policy can be deleted before its queries', async () => {
   const { body } = valueIn(await create({ nodes: ['car'] }))
-  valueIn(await house.service.remove(house.admin, house.kind('authorization-policies'), policy, null))
-  expect(house.read('knowledge-queries', body.id as string).policy_id).toBe(policy)
+  valueIn(await setup.service.remove(setup.admin, setup.kind('authorization-policies'), policy, null))
+  expect(setup.read('knowledge-queries', body.id as string).policy_id).toBe(policy)
 })

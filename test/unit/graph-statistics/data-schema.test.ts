@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
 
-let house: ContextService
+let setup: ContextService
 beforeAll(async () => {
-  house = await startContextService()
+  setup = await startContextService()
 })
-afterAll(() => house.stop())
+afterAll(() => setup.stop())
 
-const read = (key = house.key) => house.service.send('/data-schema/v1/', { headers: { 'x-svc-clientkey': key } })
+const read = (key = setup.key) => setup.service.send('/data-schema/v1/', { headers: { 'x-svc-clientkey': key } })
 
 it('returns 404 before any capture, although the service has nodes of its own', async () => {
   const { status, body } = await read()
@@ -16,7 +16,7 @@ it('returns 404 before any capture, although the service has nodes of its own', 
 
 it('counts types, properties with their types and metadata, labels and edges', async () => {
   const metadata = { source: 'desk', assurance_level: 2, custom_metadata: { by: 'ann' } }
-  await house.capture('nodes', {
+  await setup.capture('nodes', {
     nodes: [
       { type: 'Person', external_id: 'ann', is_identity: true, labels: ['Member'] },
       { type: 'Person', external_id: 'bob', properties: [{ type: 'age', value: 5 }] },
@@ -31,12 +31,12 @@ it('counts types, properties with their types and metadata, labels and edges', a
     type: 'OWNS',
     properties: [{ type: 'tags', value: ['a'] }],
   })
-  await house.capture('relationships', {
+  await setup.capture('relationships', {
     relationships: [
       own('c1'),
       own('c2'),
       {
-        source: { type: '_Application', external_id: house.service.applicationId },
+        source: { type: '_Application', external_id: setup.service.applicationId },
         target: { type: 'Car', external_id: 'c1' },
         type: 'HOLDS',
       },
@@ -92,6 +92,6 @@ it('counts types, properties with their types and metadata, labels and edges', a
 })
 
 it('requires its permission', async () => {
-  const { status, body } = await read(house.service.key)
+  const { status, body } = await read(setup.service.key)
   expect([status, body.message]).toEqual([401, 'insufficient API access level for appAgent'])
 })

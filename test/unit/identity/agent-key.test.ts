@@ -11,43 +11,43 @@ import {
   valueIn,
 } from '../../support/configuration-fixture.ts'
 
-let house: ProjectFixture
+let setup: ProjectFixture
 beforeEach(async () => {
-  house = await openProject()
+  setup = await openProject()
 })
-afterEach(() => house.close())
+afterEach(() => setup.close())
 afterAll(removeTemporaryFolders)
 
-const credentials = () => house.kind('application-agent-credentials')
+const credentials = () => setup.kind('application-agent-credentials')
 const ask = (more: Record<string, unknown>) =>
-  house.service.create(house.admin, credentials(), { application_agent_id: house.agent, ...more })
+  setup.service.create(setup.admin, credentials(), { application_agent_id: setup.agent, ...more })
 
 describe('an agent key', () => {
   test('identifies the caller, its project and its permissions', () => {
-    expect(house.keys.authenticateAgent(house.key)).toEqual({
+    expect(setup.keys.authenticateAgent(setup.key)).toEqual({
       kind: 'agent',
-      agentId: house.agent,
-      applicationId: house.application,
-      projectId: house.project,
+      agentId: setup.agent,
+      applicationId: setup.application,
+      projectId: setup.project,
       permissions: new Set(['Authorization', 'Capture']),
       user: null,
     })
   })
 
   test('is refused if one character differs, before and after it was used', () => {
-    const wrong = [...house.key].map((one, at) => {
+    const wrong = [...setup.key].map((one, at) => {
       const other = one === 'A' ? 'B' : 'A'
-      return `${house.key.slice(0, at)}${other}${house.key.slice(at + 1)}`
+      return `${setup.key.slice(0, at)}${other}${setup.key.slice(at + 1)}`
     })
     for (let round = 0; round < 2; round++) {
-      expect(wrong.filter((key) => house.keys.authenticateAgent(key) !== null)).toEqual([])
-      expect(house.keys.authenticateAgent(`${house.key}A`)).toBeNull()
-      expect(house.keys.authenticateAgent(house.key)?.agentId).toBe(house.agent)
+      expect(wrong.filter((key) => setup.keys.authenticateAgent(key) !== null)).toEqual([])
+      expect(setup.keys.authenticateAgent(`${setup.key}A`)).toBeNull()
+      expect(setup.keys.authenticateAgent(setup.key)?.agentId).toBe(setup.agent)
     }
   })
 
   test('is recognisable, valid in a header and a URL, and has 256 random bits', () => {
-    expect(house.key).toMatch(/^vgk_[A-Za-z0-9_-]{59}$/)
+    expect(setup.key).toMatch(/^vgk_[A-Za-z0-9_-]{59}$/)
   })
 
   test('is returned only by the create', async () => {
@@ -55,78 +55,78 @@ describe('an agent key', () => {
     expect(body).toEqual({
       id: body.id,
       kid: (body.api_key as string).slice(4, 20),
-      application_agent_id: house.agent,
+      application_agent_id: setup.agent,
       display_name: 'for tests',
       create_time: '2026-01-15T12:00:00.000Z',
-      created_by: house.admin.serviceAccountId,
+      created_by: setup.admin.serviceAccountId,
       expire_time: '2026-02-01T00:00:00+02:00',
       api_key: body.api_key,
       application_agent_config: {
-        appAgentId: house.agent,
-        applicationId: house.application,
-        projectId: house.project,
+        appAgentId: setup.agent,
+        applicationId: setup.application,
+        projectId: setup.project,
         token: body.api_key,
       },
     })
     expect(etag).toBeNull()
-    const read = house.read('application-agent-credentials', body.id as string)
+    const read = setup.read('application-agent-credentials', body.id as string)
     expect(read).toEqual({
       id: body.id,
       kid: body.kid,
       display_name: 'for tests',
-      organization_id: house.admin.organizationId,
-      project_id: house.project,
-      application_id: house.application,
-      application_agent_id: house.agent,
+      organization_id: setup.admin.organizationId,
+      project_id: setup.project,
+      application_id: setup.application,
+      application_agent_id: setup.agent,
       expire_time: '2026-02-01T00:00:00+02:00',
       create_time: '2026-01-15T12:00:00.000Z',
-      created_by: house.admin.serviceAccountId,
+      created_by: setup.admin.serviceAccountId,
     })
-    const query = new URLSearchParams({ project_id: house.project, full_fetch: 'true' })
-    expect(valueIn(house.service.list(house.admin, credentials(), query)).data).toContainEqual(read)
+    const query = new URLSearchParams({ project_id: setup.project, full_fetch: 'true' })
+    expect(valueIn(setup.service.list(setup.admin, credentials(), query)).data).toContainEqual(read)
   })
 
   test('is not in the files, neither as a whole nor its secret part', () => {
-    const bytes = bytesBelow(house.dir)
-    expect(bytes).toContain(house.key.slice(4, 20))
-    expect(bytes).not.toContain(house.key)
-    expect(bytes).not.toContain(house.key.slice(20))
+    const bytes = bytesBelow(setup.dir)
+    expect(bytes).toContain(setup.key.slice(4, 20))
+    expect(bytes).not.toContain(setup.key)
+    expect(bytes).not.toContain(setup.key.slice(20))
   })
 
   test('is refused if it is truncated, changed, empty or invented', () => {
-    const { key } = house
+    const { key } = setup
     const last = key.at(-1) === 'A' ? 'B' : 'A'
     const lies = ['', 'vgk_', key.slice(0, -1), `${key}A`, `${key.slice(0, -1)}${last}`, key.toUpperCase(), ` ${key}`]
     lies.push(`${key.slice(0, 20)}${'A'.repeat(43)}`, `vgk_${'A'.repeat(16)}${key.slice(20)}`, '\u0000'.repeat(63))
-    for (const lie of lies) expect(house.keys.authenticateAgent(lie)).toBeNull()
+    for (const lie of lies) expect(setup.keys.authenticateAgent(lie)).toBeNull()
   })
 
   test('ends at its expire_time, to the millisecond', async () => {
     const { body } = valueIn(await ask({ expire_time: '2026-01-15t13:30:00.5+01:00' }))
     const key = body.api_key as string
-    house.clock.advance(30 * 60_000 + 499)
-    expect(house.keys.authenticateAgent(key)?.agentId).toBe(house.agent)
-    house.clock.advance(1)
-    expect(house.keys.authenticateAgent(key)).toBeNull()
-    expect(house.keys.authenticateAgent(house.key)).not.toBeNull()
+    setup.clock.advance(30 * 60_000 + 499)
+    expect(setup.keys.authenticateAgent(key)?.agentId).toBe(setup.agent)
+    setup.clock.advance(1)
+    expect(setup.keys.authenticateAgent(key)).toBeNull()
+    expect(setup.keys.authenticateAgent(setup.key)).not.toBeNull()
   })
 
   test('expires after a year without an expire_time', () => {
-    expect(house.read('application-agent-credentials', house.credential).expire_time).toBe('2027-01-15T12:00:00.000Z')
-    house.clock.advance(365 * 86_400_000)
-    expect(house.keys.authenticateAgent(house.key)).toBeNull()
+    expect(setup.read('application-agent-credentials', setup.credential).expire_time).toBe('2027-01-15T12:00:00.000Z')
+    setup.clock.advance(365 * 86_400_000)
+    expect(setup.keys.authenticateAgent(setup.key)).toBeNull()
   })
 
   test('ends with its credential and its agent, and follows the permissions of the agent at once', async () => {
     const second = valueIn(await ask({})).body.api_key as string
-    const agents = house.kind('application-agents')
-    valueIn(await house.service.update(house.admin, agents, house.agent, { api_permissions: ['CIQ'] }, null))
-    expect(house.keys.authenticateAgent(second)?.permissions).toEqual(new Set(['CIQ']))
-    valueIn(await house.service.remove(house.admin, credentials(), house.credential, null))
-    expect(house.keys.authenticateAgent(house.key)).toBeNull()
-    expect(house.keys.authenticateAgent(second)).not.toBeNull()
-    valueIn(await house.service.remove(house.admin, agents, house.agent, null))
-    expect(house.keys.authenticateAgent(second)).toBeNull()
+    const agents = setup.kind('application-agents')
+    valueIn(await setup.service.update(setup.admin, agents, setup.agent, { api_permissions: ['CIQ'] }, null))
+    expect(setup.keys.authenticateAgent(second)?.permissions).toEqual(new Set(['CIQ']))
+    valueIn(await setup.service.remove(setup.admin, credentials(), setup.credential, null))
+    expect(setup.keys.authenticateAgent(setup.key)).toBeNull()
+    expect(setup.keys.authenticateAgent(second)).not.toBeNull()
+    valueIn(await setup.service.remove(setup.admin, agents, setup.agent, null))
+    expect(setup.keys.authenticateAgent(second)).toBeNull()
   })
 })
 
@@ -134,33 +134,33 @@ describe('the key of a deleted project', () => {
   const remains = (of: ProjectFixture | ConfigurationFixture) => of.documents.all('gone-application-agent-credentials')
 
   test('still identifies its project, also after a restart, and finds no other project', async () => {
-    const caller = house.keys.authenticateAgent(house.key)
-    await house.service.remove(house.admin, house.kind('projects'), house.project, null)
-    expect(house.keys.authenticateAgent(house.key)).toEqual(caller)
-    expect(house.keys.authenticateAgent(`${house.key.slice(0, -1)}${house.key.endsWith('A') ? 'E' : 'A'}`)).toBeNull()
-    await house.close()
-    const again = await openConfiguration(house)
-    expect(again.keys.authenticateAgent(house.key)).toEqual(caller)
+    const caller = setup.keys.authenticateAgent(setup.key)
+    await setup.service.remove(setup.admin, setup.kind('projects'), setup.project, null)
+    expect(setup.keys.authenticateAgent(setup.key)).toEqual(caller)
+    expect(setup.keys.authenticateAgent(`${setup.key.slice(0, -1)}${setup.key.endsWith('A') ? 'E' : 'A'}`)).toBeNull()
+    await setup.close()
+    const again = await openConfiguration(setup)
+    expect(again.keys.authenticateAgent(setup.key)).toEqual(caller)
     await again.close()
   })
 
   test('expires at its time, and is removed at the next start', async () => {
-    await house.service.remove(house.admin, house.kind('projects'), house.project, null)
-    await house.service.deleteExpiredTombstones()
-    expect(remains(house)).toHaveLength(1)
-    house.clock.advance(365 * 86_400_000)
-    expect(house.keys.authenticateAgent(house.key)).toBeNull()
-    await house.service.deleteExpiredTombstones()
-    expect(remains(house)).toEqual([])
+    await setup.service.remove(setup.admin, setup.kind('projects'), setup.project, null)
+    await setup.service.deleteExpiredTombstones()
+    expect(remains(setup)).toHaveLength(1)
+    setup.clock.advance(365 * 86_400_000)
+    expect(setup.keys.authenticateAgent(setup.key)).toBeNull()
+    await setup.service.deleteExpiredTombstones()
+    expect(remains(setup)).toEqual([])
   })
 
   test('is removed if it was deleted itself, or with its application', async () => {
-    valueIn(await house.service.remove(house.admin, credentials(), house.credential, null))
+    valueIn(await setup.service.remove(setup.admin, credentials(), setup.credential, null))
     await ask({})
-    await house.service.remove(house.admin, house.kind('applications'), house.application, null)
-    await house.service.remove(house.admin, house.kind('projects'), house.project, null)
-    expect(remains(house)).toEqual([])
-    expect(house.keys.authenticateAgent(house.key)).toBeNull()
+    await setup.service.remove(setup.admin, setup.kind('applications'), setup.application, null)
+    await setup.service.remove(setup.admin, setup.kind('projects'), setup.project, null)
+    expect(remains(setup)).toEqual([])
+    expect(setup.keys.authenticateAgent(setup.key)).toBeNull()
   })
 })
 
@@ -182,14 +182,14 @@ describe('credentials are refused', () => {
       kind: 'invalid',
       issues: ['expire_time: expected string, found number', 'body: unknown member `public_key_pem`'],
     })
-    expect(errorIn(await ask({ application_agent_id: house.application }))).toEqual({
+    expect(errorIn(await ask({ application_agent_id: setup.application }))).toEqual({
       kind: 'invalid',
-      issues: [`application_agent_id: no application agent \`${house.application}\``],
+      issues: [`application_agent_id: no application agent \`${setup.application}\``],
     })
   })
 
   test('without storing a key that was never returned', () => {
-    expect(agentCredentials(house.clock).secrets).toEqual(['key_hash'])
-    expect(house.documents.all('application-agent-credentials')).toHaveLength(1)
+    expect(agentCredentials(setup.clock).secrets).toEqual(['key_hash'])
+    expect(setup.documents.all('application-agent-credentials')).toHaveLength(1)
   })
 })

@@ -13,21 +13,21 @@ import {
   valueIn,
 } from '../../support/configuration-fixture.ts'
 
-let house: ConfigurationFixture
+let setup: ConfigurationFixture
 beforeEach(async () => {
-  house = await openConfiguration()
+  setup = await openConfiguration()
 })
-afterEach(() => house.close())
+afterEach(() => setup.close())
 afterAll(removeTemporaryFolders)
 
-const seconds = () => Math.floor(house.clock.now() / 1000)
-const credential = () => house.documents.all('service-account-credentials')[0] as StoredDocument
-const check = (token: string) => house.accounts.authenticateServiceAccount(token)
+const seconds = () => Math.floor(setup.clock.now() / 1000)
+const credential = () => setup.documents.all('service-account-credentials')[0] as StoredDocument
+const check = (token: string) => setup.accounts.authenticateServiceAccount(token)
 
 /** The admin's own private key, as its holder has it. */
 async function privateKey() {
   const place = `service-account-credentials/${credential().id}/private_jwk`
-  const jwk = JSON.parse(house.box.open(credential().fields.private_jwk as string, place)) as JWK
+  const jwk = JSON.parse(setup.box.open(credential().fields.private_jwk as string, place)) as JWK
   return importJWK(jwk, 'ES256')
 }
 
@@ -39,7 +39,7 @@ interface Forgery {
 
 /** A token that a client signs itself, with the given errors. */
 async function signed({ header, claims, key }: Forgery = {}): Promise<string> {
-  const id = house.admin.serviceAccountId
+  const id = setup.admin.serviceAccountId
   const payload = { iss: id, sub: id, iat: seconds(), exp: seconds() + 3600, jti: 'one', ...claims }
   const whole = Object.fromEntries(Object.entries(payload).filter(([, value]) => value !== undefined))
   return new SignJWT(whole)
@@ -51,12 +51,12 @@ const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('ba
 
 describe('a service-account token', () => {
   test('that was issued here identifies the account and its role', async () => {
-    const token = await house.accounts.issueToken(house.admin.serviceAccountId, 3600)
-    expect(await check(token)).toEqual(house.admin)
+    const token = await setup.accounts.issueToken(setup.admin.serviceAccountId, 3600)
+    expect(await check(token)).toEqual(setup.admin)
   })
 
   test('that its account signed itself is accepted as well', async () => {
-    expect(await check(await signed())).toEqual(house.admin)
+    expect(await check(await signed())).toEqual(setup.admin)
   })
 
   test('names its key by the thumbprint of RFC 7638', async () => {
@@ -64,41 +64,41 @@ describe('a service-account token', () => {
   })
 
   test('has the requested lifetime, and is unique', async () => {
-    const account = house.admin.serviceAccountId
-    const token = await house.accounts.issueToken(account, 120)
-    expect(await house.accounts.issueToken(account, 120)).not.toBe(token)
-    house.clock.advance(119_999)
+    const account = setup.admin.serviceAccountId
+    const token = await setup.accounts.issueToken(account, 120)
+    expect(await setup.accounts.issueToken(account, 120)).not.toBe(token)
+    setup.clock.advance(119_999)
     expect(await check(token)).not.toBeNull()
-    house.clock.advance(1)
+    setup.clock.advance(1)
     expect(await check(token)).toBeNull()
   })
 
   test('has a lifetime of 2 minutes to 24 hours, for accounts that have a key', async () => {
-    const account = house.admin.serviceAccountId
-    await expect(house.accounts.issueToken(account, 119)).rejects.toThrow('120 to 86400 seconds, not 119')
-    await expect(house.accounts.issueToken(account, 86_401)).rejects.toThrow('seconds, not 86401')
-    await expect(house.accounts.issueToken(account, Number.NaN)).rejects.toThrow('seconds, not NaN')
-    await expect(house.accounts.issueToken('gid:nobody', 300)).rejects.toThrow('is not stored here')
+    const account = setup.admin.serviceAccountId
+    await expect(setup.accounts.issueToken(account, 119)).rejects.toThrow('120 to 86400 seconds, not 119')
+    await expect(setup.accounts.issueToken(account, 86_401)).rejects.toThrow('seconds, not 86401')
+    await expect(setup.accounts.issueToken(account, Number.NaN)).rejects.toThrow('seconds, not NaN')
+    await expect(setup.accounts.issueToken('gid:nobody', 300)).rejects.toThrow('is not stored here')
   })
 
   test('ends with its credential and with its account', async () => {
     const token = await signed()
     const { id } = credential()
     const kept = credential()
-    await house.documents.write((draft) => draft.remove('service-account-credentials', id))
+    await setup.documents.write((draft) => draft.remove('service-account-credentials', id))
     expect(await check(token)).toBeNull()
-    await house.documents.write((draft) => draft.put(kept))
+    await setup.documents.write((draft) => draft.put(kept))
     expect(await check(token)).not.toBeNull()
-    await house.documents.write((draft) => draft.remove('service-accounts', house.admin.serviceAccountId))
+    await setup.documents.write((draft) => draft.remove('service-accounts', setup.admin.serviceAccountId))
     expect(await check(token)).toBeNull()
   })
 
   test('ends with the expire_time of its credential', async () => {
     const token = await signed()
     const fields = { ...credential().fields, expire_time: '2026-01-15T12:10:00Z' }
-    await house.documents.write((draft) => draft.put({ ...credential(), fields }))
+    await setup.documents.write((draft) => draft.put({ ...credential(), fields }))
     expect(await check(token)).not.toBeNull()
-    house.clock.advance(600_000)
+    setup.clock.advance(600_000)
     expect(await check(token)).toBeNull()
   })
 })
@@ -169,7 +169,7 @@ describe('a forged token is refused:', () => {
 
   test('changed after it was signed', async () => {
     const [header, , signature] = (await signed()).split('.')
-    const id = house.admin.serviceAccountId
+    const id = setup.admin.serviceAccountId
     const payload = part({ iss: id, sub: id, iat: seconds(), exp: seconds() + 80_000, jti: 'one' })
     expect(await check(`${header}.${payload}.${signature}`)).toBeNull()
   })
@@ -183,9 +183,9 @@ describe('a forged token is refused:', () => {
 
 describe('a credential of a service account', () => {
   const addAccount = async (name: string, role: string) =>
-    (await house.create('service-accounts', { organization_id: house.admin.organizationId, name, role })).id
+    (await setup.create('service-accounts', { organization_id: setup.admin.organizationId, name, role })).id
   const add = (account: string, more: object = {}) =>
-    house.create('service-account-credentials', { service_account_id: account, ...more })
+    setup.create('service-account-credentials', { service_account_id: account, ...more })
 
   test('is a document with a key to sign with and a first token, and neither is stored', async () => {
     const viewer = await addAccount('reader', 'all_viewer')
@@ -208,14 +208,14 @@ describe('a credential of a service account', () => {
       .setProtectedHeader({ alg: 'ES256', kid: made.kid as string })
       .sign(await importJWK(config.privateKeyJWK, 'ES256'))
     expect(await check(own)).toEqual({ ...caller, role: 'all_viewer' })
-    const bytes = bytesBelow(house.dir)
+    const bytes = bytesBelow(setup.dir)
     expect(bytes).not.toContain(config.privateKeyJWK.d)
     expect(bytes).not.toContain(config.token)
-    const read = JSON.stringify(house.read('service-account-credentials', made.id))
+    const read = JSON.stringify(setup.read('service-account-credentials', made.id))
     expect(read).not.toContain(config.privateKeyJWK.x)
-    await expect(house.accounts.issueToken(viewer, 300)).rejects.toThrow('its owner signs its tokens')
+    await expect(setup.accounts.issueToken(viewer, 300)).rejects.toThrow('its owner signs its tokens')
 
-    valueIn(await house.service.remove(house.admin, house.kind('service-account-credentials'), made.id, null))
+    valueIn(await setup.service.remove(setup.admin, setup.kind('service-account-credentials'), made.id, null))
     expect(await check(config.token)).toBeNull()
     expect(await check(own)).toBeNull()
   })
@@ -226,9 +226,9 @@ describe('a credential of a service account', () => {
     const { token } = made.service_account_config as { token: string }
     const claims = JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString())
     expect(claims.exp - claims.iat).toBe(1800)
-    house.clock.advance(1_799_999)
+    setup.clock.advance(1_799_999)
     expect(await check(token)).not.toBeNull()
-    house.clock.advance(1)
+    setup.clock.advance(1)
     expect(await check(token)).toBeNull()
   })
 
@@ -239,7 +239,7 @@ describe('a credential of a service account', () => {
     const made = await add(account, { public_key_jwk: alg === 'ES256' ? jwk : JSON.stringify(jwk) })
     expect(made.service_account_config).toEqual({
       serviceAccountId: account,
-      organizationId: house.admin.organizationId,
+      organizationId: setup.admin.organizationId,
     })
     expect(made.kid).toBe(await calculateJwkThumbprint(jwk))
     const claims = { iss: account, sub: account, iat: seconds(), exp: seconds() + 3600, jti: 'one' }
@@ -248,8 +248,8 @@ describe('a credential of a service account', () => {
     // The same key under another account would identify the caller in two ways.
     const other = await addAccount('other', 'all_viewer')
     const body = { service_account_id: other, public_key_pem: await exportSPKI(publicKey) }
-    const kind = house.kind('service-account-credentials')
-    expect(errorIn(await house.service.create(house.admin, kind, body))).toEqual({
+    const kind = setup.kind('service-account-credentials')
+    expect(errorIn(await setup.service.create(setup.admin, kind, body))).toEqual({
       kind: 'conflict',
       message: `another credential has the key \`${made.kid}\``,
     })
@@ -257,10 +257,10 @@ describe('a credential of a service account', () => {
 
   test('that is private, or too weak, is refused', async () => {
     const account = await addAccount('own-key', 'all_editor')
-    const kind = house.kind('service-account-credentials')
+    const kind = setup.kind('service-account-credentials')
     const { privateKey: key } = await generateKeyPair('ES256', { extractable: true })
     const refused = async (public_key_jwk: unknown) =>
-      errorIn(await house.service.create(house.admin, kind, { service_account_id: account, public_key_jwk }))
+      errorIn(await setup.service.create(setup.admin, kind, { service_account_id: account, public_key_jwk }))
     expect(await refused(await exportJWK(key))).toMatchObject({
       issues: ['public_key_jwk: expected a public key: the private key must stay with its owner'],
     })
@@ -269,48 +269,48 @@ describe('a credential of a service account', () => {
   })
 
   test('cannot be deleted if it is the last access of an editor, nor can its account', async () => {
-    const gone = async (kind: string, id: string) => house.service.remove(house.admin, house.kind(kind), id, null)
+    const gone = async (kind: string, id: string) => setup.service.remove(setup.admin, setup.kind(kind), id, null)
     const message = 'the organization would have no service account with a valid credential that can change it'
     const first = credential().id
     expect(errorIn(await gone('service-account-credentials', first))).toEqual({ kind: 'conflict', message })
-    expect(errorIn(await gone('service-accounts', house.admin.serviceAccountId))).toEqual({ kind: 'conflict', message })
+    expect(errorIn(await gone('service-accounts', setup.admin.serviceAccountId))).toEqual({ kind: 'conflict', message })
     const viewer = await addAccount('reader', 'all_viewer')
     await add(viewer)
     const second = await addAccount('second', 'all_editor')
-    expect(errorIn(await gone('service-accounts', house.admin.serviceAccountId)).kind).toBe('conflict')
+    expect(errorIn(await gone('service-accounts', setup.admin.serviceAccountId)).kind).toBe('conflict')
     const made = await add(second, { expire_time: '2026-01-15T13:00:00Z' })
-    house.clock.advance(3_600_000)
+    setup.clock.advance(3_600_000)
     expect(errorIn(await gone('service-account-credentials', first)).kind).toBe('conflict')
     await add(second)
     valueIn(await gone('service-account-credentials', made.id))
-    valueIn(await gone('service-accounts', house.admin.serviceAccountId))
-    expect(house.documents.children('service-account-credentials', house.admin.serviceAccountId)).toEqual([])
-    await house.close()
-    house = await openConfiguration({ dir: house.dir, clock: house.clock })
-    expect(house.admin.serviceAccountId).toBe(second)
+    valueIn(await gone('service-accounts', setup.admin.serviceAccountId))
+    expect(setup.documents.children('service-account-credentials', setup.admin.serviceAccountId)).toEqual([])
+    await setup.close()
+    setup = await openConfiguration({ dir: setup.dir, clock: setup.clock })
+    expect(setup.admin.serviceAccountId).toBe(second)
   })
 })
 
 test('a private key is in the files only encrypted', async () => {
   const place = `service-account-credentials/${credential().id}/private_jwk`
-  const jwk = JSON.parse(house.box.open(credential().fields.private_jwk as string, place)) as JWK
-  const bytes = bytesBelow(house.dir)
+  const jwk = JSON.parse(setup.box.open(credential().fields.private_jwk as string, place)) as JWK
+  const bytes = bytesBelow(setup.dir)
   expect(bytes).toContain((credential().fields.public_jwk as JWK).x)
   expect(bytes).not.toContain(jwk.d)
 })
 
 test('a folder is initialised once', async () => {
-  expect(house.documents.all('organizations')).toHaveLength(1)
-  await house.close()
-  const again = await openConfiguration({ dir: house.dir })
-  expect(again.admin).toEqual(house.admin)
+  expect(setup.documents.all('organizations')).toHaveLength(1)
+  await setup.close()
+  const again = await openConfiguration({ dir: setup.dir })
+  expect(again.admin).toEqual(setup.admin)
   expect(again.documents.all('service-accounts')).toHaveLength(1)
-  house = again
+  setup = again
 })
 
 test('a credentials document contains the address of the service if it is configured', async () => {
   const url = 'https://graph.example'
-  for (const kind of [agentCredentials(house.clock, url), serviceAccountCredentials(house.clock, url)]) {
+  for (const kind of [agentCredentials(setup.clock, url), serviceAccountCredentials(setup.clock, url)]) {
     const document = { ...credential(), kind: kind.path }
     const config = Object.entries(kind.createResponse?.of(document, {}) ?? {}).find(([name]) =>
       name.endsWith('_config'),

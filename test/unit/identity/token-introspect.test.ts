@@ -10,12 +10,12 @@ import {
   valueIn,
 } from '../../support/configuration-fixture.ts'
 
-let house: ProjectFixture
+let setup: ProjectFixture
 beforeAll(async () => {
-  house = await openProject()
+  setup = await openProject()
 })
 afterAll(async () => {
-  await house.close()
+  await setup.close()
   removeTemporaryFolders()
 })
 
@@ -23,22 +23,22 @@ let made = 0
 function body(more: DocumentFields = {}): DocumentFields {
   made += 1
   const jwt_matcher = { issuer: 'https://issuer.example', audience: `audience-${made}` }
-  const whole = { project_id: house.project, name: `people-${made}`, jwt_matcher, offline_validation: {}, ...more }
+  const whole = { project_id: setup.project, name: `people-${made}`, jwt_matcher, offline_validation: {}, ...more }
   return { ikg_node_type: 'Person', claims_mapping: { email: { selector: 'mail' } }, ...whole }
 }
 
 const store = async (more: DocumentFields = {}): Promise<DocumentFields> => {
-  const { id } = await house.create('token-introspects', body(more))
-  return house.read('token-introspects', id)
+  const { id } = await setup.create('token-introspects', body(more))
+  return setup.read('token-introspects', id)
 }
 
 const refusal = async (more: DocumentFields): Promise<unknown> => {
-  const error = errorIn(await house.service.create(house.admin, house.kind('token-introspects'), body(more)))
+  const error = errorIn(await setup.service.create(setup.admin, setup.kind('token-introspects'), body(more)))
   return error.kind === 'invalid' ? error.issues : error.kind === 'conflict' ? error.message : error
 }
 
 const update = (id: string, fields: DocumentFields) =>
-  house.service.update(house.admin, house.kind('token-introspects'), id, fields, null)
+  setup.service.update(setup.admin, setup.kind('token-introspects'), id, fields, null)
 
 const online = (more: DocumentFields = {}): DocumentFields => ({
   offline_validation: null,
@@ -244,8 +244,8 @@ describe('a token belongs to one configuration, so', () => {
     expect(errorIn(await update(second.id as string, change)).kind).toBe('conflict')
     expect(valueIn(await update(first.id as string, change)).body.id).toBe(first.id)
 
-    const more = { organization_id: house.admin.organizationId, name: 'another', region: 'eu-west' }
-    const elsewhere = await house.create('projects', more)
+    const more = { organization_id: setup.admin.organizationId, name: 'another', region: 'eu-west' }
+    const elsewhere = await setup.create('projects', more)
     await store({ project_id: elsewhere.id, jwt_matcher })
   })
 
@@ -261,7 +261,7 @@ describe('an update', () => {
   it('replaces matchers and validation as a whole', async () => {
     const { id, jwt_matcher } = await store()
     valueIn(await update(id as string, { jwt_matcher, ...online() }))
-    const read = house.read('token-introspects', id as string)
+    const read = setup.read('token-introspects', id as string)
     expect(read).not.toHaveProperty('offline_validation')
     expect(read).toMatchObject({ jwt_matcher, online_validation: { userinfo_endpoint: 'https://issuer.example/me' } })
     expect(errorIn(await update(id as string, { ikg_node_type: 'Employee' }))).toEqual({
@@ -277,10 +277,10 @@ describe('an update', () => {
     const { id, jwt_matcher } = await store({ sub_claim: 'uid', perform_upsert: true })
     const same = { jwt_matcher, offline_validation: {} }
     valueIn(await update(id as string, { ...same, claims_mapping: {} }))
-    const kept = house.read('token-introspects', id as string)
+    const kept = setup.read('token-introspects', id as string)
     expect(kept).toMatchObject({ sub_claim: 'uid', perform_upsert: true, ikg_node_type: 'Person', claims_mapping: {} })
     valueIn(await update(id as string, { ...same, sub_claim: '', perform_upsert: false, ikg_node_type: '' }))
-    const emptied = house.read('token-introspects', id as string)
+    const emptied = setup.read('token-introspects', id as string)
     expect(emptied).toMatchObject({ sub_claim: 'sub', perform_upsert: false })
     expect(emptied).not.toHaveProperty('ikg_node_type')
   })

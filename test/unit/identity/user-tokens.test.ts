@@ -40,9 +40,9 @@ interface Desk extends ProjectFixture {
 
 /** An issuer may be slow, except in a test of the timeout. */
 async function openDesk(timeoutMs = 30_000): Promise<Desk> {
-  const house = await openProject()
+  const setup = await openProject()
   const issuer = await startIssuer()
-  const { documents, clock, project } = house
+  const { documents, clock, project } = setup
   const allowed = parseAllowList('127.0.0.1')
   if (!allowed.ok) throw new Error(allowed.error)
   const lines: string[] = []
@@ -53,7 +53,7 @@ async function openDesk(timeoutMs = 30_000): Promise<Desk> {
     maxBytes: 600_000,
     report: (line) => void lines.push(line),
   }
-  const graph = openStore(join(house.dir, 'graph'), { clock, sync: false })
+  const graph = openStore(join(setup.dir, 'graph'), { clock, sync: false })
   const tokens = new UserTokenAuthenticator({
     mayWrite: true,
     rules: new TokenRules(documents),
@@ -65,14 +65,14 @@ async function openDesk(timeoutMs = 30_000): Promise<Desk> {
   const nowS = (): number => clock.now() / 1000
   let made = 0
   return {
-    ...house,
+    ...setup,
     issuer,
     tokens,
     lines,
     graph,
     introspect: async (fields = {}) =>
       (
-        await house.create('token-introspects', {
+        await setup.create('token-introspects', {
           project_id: project,
           name: `people-${made++}`,
           jwt_matcher: { issuer: issuer.url, audience: AUDIENCE },
@@ -98,7 +98,7 @@ async function openDesk(timeoutMs = 30_000): Promise<Desk> {
     async close() {
       await issuer.stop()
       await graph.close()
-      await house.close()
+      await setup.close()
     },
   }
 }

@@ -10,13 +10,13 @@ import {
   valueIn,
 } from '../../support/configuration-fixture.ts'
 
-let house: ConfigurationFixture
+let setup: ConfigurationFixture
 let project: string
 beforeEach(async () => {
-  house = await openConfiguration()
-  project = (await house.create('projects', projectBody(house))).id
+  setup = await openConfiguration()
+  project = (await setup.create('projects', projectBody(setup))).id
 })
-afterEach(() => house.close())
+afterEach(() => setup.close())
 afterAll(removeTemporaryFolders)
 
 const CYPHER = 'MATCH (subject:Person)-[:OWNS]->(resource:Car)'
@@ -27,7 +27,7 @@ const good = {
   resource: { type: 'Car' },
   condition: { cypher: CYPHER },
 }
-const kind = () => house.kind('authorization-policies')
+const kind = () => setup.kind('authorization-policies')
 const body = (policy: unknown, more: Record<string, unknown> = {}) => ({
   project_id: project,
   name: 'owners-drive',
@@ -36,7 +36,7 @@ const body = (policy: unknown, more: Record<string, unknown> = {}) => ({
   ...more,
 })
 const create = (policy: unknown, more: Record<string, unknown> = {}) =>
-  house.service.create(house.admin, kind(), body(policy, more))
+  setup.service.create(setup.admin, kind(), body(policy, more))
 const issuesOf = async (policy: unknown, more: Record<string, unknown> = {}) => {
   const error = errorIn(await create(policy, more))
   if (error.kind !== 'invalid') throw new Error(JSON.stringify(error))
@@ -58,7 +58,7 @@ describe('a policy', () => {
     const text = `\n${JSON.stringify(good, null, 2)}`
     const { body: made, etag } = valueIn(await create(text, { tags: ['fleet'], description: 'Owners drive' }))
     expect(etag).not.toBeNull()
-    const read = house.read('authorization-policies', made.id as string)
+    const read = setup.read('authorization-policies', made.id as string)
     expect(read).toMatchObject({
       policy: text,
       status: 'ACTIVE',
@@ -67,23 +67,23 @@ describe('a policy', () => {
       name: 'owners-drive',
     })
     const list = (query: string) =>
-      valueIn(house.service.list(house.admin, kind(), new URLSearchParams(`project_id=${project}${query}`))).data
+      valueIn(setup.service.list(setup.admin, kind(), new URLSearchParams(`project_id=${project}${query}`))).data
     expect(list('')).toEqual([{ ...read, policy: '' }])
     expect(list('&full_fetch=true')).toEqual([read])
     expect(list('&type=kbac')).toHaveLength(1)
     expect(list('&type=ciq')).toEqual([])
     const query = new URLSearchParams({ location: project })
-    expect(valueIn(house.service.read(house.admin, kind(), 'owners-drive', query)).body).toEqual(read)
+    expect(valueIn(setup.service.read(setup.admin, kind(), 'owners-drive', query)).body).toEqual(read)
   })
 
   test('without tags reads back an empty list', async () => {
     const { body: made } = valueIn(await create(good))
-    expect(house.read('authorization-policies', made.id as string).tags).toEqual([])
+    expect(setup.read('authorization-policies', made.id as string).tags).toEqual([])
   })
 
   test('is updated as a whole, and only to a policy that compiles', async () => {
     const id = valueIn(await create(good)).body.id as string
-    const change = (fields: unknown) => house.service.update(house.admin, kind(), id, fields, null)
+    const change = (fields: unknown) => setup.service.update(setup.admin, kind(), id, fields, null)
     expect(errorIn(await change({ description: 'x' }))).toEqual({
       kind: 'invalid',
       issues: [
@@ -94,7 +94,7 @@ describe('a policy', () => {
     expect(errorIn(await change({ policy: 'nonsense', status: 'ACTIVE' })).kind).toBe('invalid')
     expect(errorIn(await change({ policy: 'nonsense', status: 'INACTIVE' })).kind).toBe('invalid')
     valueIn(await change({ policy: 'nonsense', status: 'DRAFT' }))
-    expect(house.read('authorization-policies', id)).toMatchObject({ policy: 'nonsense', status: 'DRAFT' })
+    expect(setup.read('authorization-policies', id)).toMatchObject({ policy: 'nonsense', status: 'DRAFT' })
   })
 
   test('can contain anything below the size limit as a DRAFT', async () => {
@@ -216,7 +216,7 @@ describe('a policy is refused', () => {
       const condition = { cypher: `MATCH (subject)-->(resource) WHERE resource.x = ${parameter}` }
       valueIn(await create({ ...good, condition }, { name: `claims-${i}` }))
     }
-    expect(house.library.find(project, 'Person', 'drive', 'Car').map((policy) => policy.inputParameters)).toEqual([
+    expect(setup.library.find(project, 'Person', 'drive', 'Car').map((policy) => policy.inputParameters)).toEqual([
       [],
       [],
       [],
@@ -236,7 +236,7 @@ describe('a policy is refused', () => {
 })
 
 describe('the policy index', () => {
-  const find = (action = 'drive', projectId = project) => house.library.find(projectId, 'Person', action, 'Car')
+  const find = (action = 'drive', projectId = project) => setup.library.find(projectId, 'Person', action, 'Car')
 
   test('finds a policy by the exact terms of a request', async () => {
     const id = valueIn(await create({ ...good, actions: ['drive', 'wash'] }, { tags: ['fleet'] })).body.id
@@ -248,9 +248,9 @@ describe('the policy index', () => {
     for (const none of [
       find('fly'),
       find('drive', 'gid:other'),
-      house.library.find(project, 'person', 'drive', 'Car'),
-      house.library.find(project, 'Person', 'drive', 'Bus'),
-      house.library.find(project, 'constructor', '__proto__', 'toString'),
+      setup.library.find(project, 'person', 'drive', 'Car'),
+      setup.library.find(project, 'Person', 'drive', 'Bus'),
+      setup.library.find(project, 'constructor', '__proto__', 'toString'),
     ]) {
       expect(none).toEqual([])
     }
@@ -268,7 +268,7 @@ describe('the policy index', () => {
     const second = valueIn(await create(good, { name: 'second' })).body.id as string
     expect(find().map((policy) => policy.id)).toEqual([id, second])
     const change = (fields: Record<string, unknown>) =>
-      house.service.update(house.admin, kind(), id, { policy: JSON.stringify(good), status: 'ACTIVE', ...fields }, null)
+      setup.service.update(setup.admin, kind(), id, { policy: JSON.stringify(good), status: 'ACTIVE', ...fields }, null)
     for (const status of ['INACTIVE', 'DRAFT']) {
       valueIn(await change({ status }))
       expect(find().map((policy) => policy.id)).toEqual([second])
@@ -276,9 +276,9 @@ describe('the policy index', () => {
     valueIn(await change({ policy: JSON.stringify({ ...good, actions: ['park'] }) }))
     expect(find('park').map((policy) => policy.id)).toEqual([id])
     expect(find().map((policy) => policy.id)).toEqual([second])
-    valueIn(await house.service.remove(house.admin, kind(), second, null))
+    valueIn(await setup.service.remove(setup.admin, kind(), second, null))
     expect(find()).toEqual([])
-    valueIn(await house.service.remove(house.admin, house.kind('projects'), project, null))
+    valueIn(await setup.service.remove(setup.admin, setup.kind('projects'), project, null))
     expect(find('park')).toEqual([])
   })
 
@@ -291,15 +291,15 @@ describe('the policy index', () => {
 
   test('finds the same after a restart', async () => {
     const id = valueIn(await create(good)).body.id as string
-    await house.close()
-    house = await openConfiguration({ dir: house.dir, board: house.board })
-    for (const _ of house.library.warming()) expect(house.log).toEqual([])
+    await setup.close()
+    setup = await openConfiguration({ dir: setup.dir, board: setup.board })
+    for (const _ of setup.library.warming()) expect(setup.log).toEqual([])
     expect(find().map((policy) => policy.id)).toEqual([id])
-    expect(house.log).toEqual([])
+    expect(setup.log).toEqual([])
   })
 
   describe('reads the header of a policy', () => {
-    const stored = (id: string) => house.documents.get('authorization-policies', id)
+    const stored = (id: string) => setup.documents.get('authorization-policies', id)
     const header = (actions: string[]) => ({
       policy_version: '2.0-kbac',
       subject_type: 'Person',
@@ -311,9 +311,9 @@ describe('the policy index', () => {
       const id = valueIn(await create(good)).body.id as string
       expect(stored(id)?.fields.policy_header).toEqual(header(['drive']))
       const change = { policy: JSON.stringify({ ...good, actions: ['park'] }), status: 'ACTIVE' }
-      valueIn(await house.service.update(house.admin, kind(), id, change, null))
+      valueIn(await setup.service.update(setup.admin, kind(), id, change, null))
       expect(stored(id)?.fields.policy_header).toEqual(header(['park']))
-      expect(house.read('authorization-policies', id)).not.toHaveProperty('policy_header')
+      expect(setup.read('authorization-policies', id)).not.toHaveProperty('policy_header')
       expect(await issuesOf(good, { name: 'own', policy_header: header([]) })).toEqual([
         'body: unknown member `policy_header`',
       ])
@@ -328,7 +328,7 @@ describe('the policy index', () => {
         condition: { cypher: 'MATCH (subject:Person)' },
       }
       const other = valueIn(await create(context, { name: 'context' })).body.id as string
-      await house.documents.write((changes) => {
+      await setup.documents.write((changes) => {
         for (const one of [id, draft, other]) {
           const document = stored(one)
           if (document === null) throw new Error('not stored')
@@ -336,19 +336,19 @@ describe('the policy index', () => {
           changes.put({ ...document, fields })
         }
       })
-      await house.close()
-      house = await openConfiguration({ dir: house.dir, board: house.board })
-      const { etag } = valueIn(house.service.read(house.admin, kind(), id))
+      await setup.close()
+      setup = await openConfiguration({ dir: setup.dir, board: setup.board })
+      const { etag } = valueIn(setup.service.read(setup.admin, kind(), id))
       expect(find().map((policy) => policy.id)).toEqual([id])
       const listed = (type: string) =>
         valueIn(
-          house.service.list(house.admin, kind(), new URLSearchParams(`project_id=${project}&type=${type}`)),
+          setup.service.list(setup.admin, kind(), new URLSearchParams(`project_id=${project}&type=${type}`)),
         ).data.map((one) => one.id)
       expect(listed('kbac')).toEqual([id, draft])
       expect(listed('ciq')).toEqual([other])
       const same = { policy: JSON.stringify(good), status: 'ACTIVE' }
-      expect(valueIn(await house.service.update(house.admin, kind(), id, same, null)).etag).toBe(etag)
-      valueIn(await house.service.update(house.admin, kind(), draft, { ...same, status: 'INACTIVE' }, null))
+      expect(valueIn(await setup.service.update(setup.admin, kind(), id, same, null)).etag).toBe(etag)
+      valueIn(await setup.service.update(setup.admin, kind(), draft, { ...same, status: 'INACTIVE' }, null))
       expect(stored(draft)?.fields.policy_header).toEqual(header(['drive']))
     })
   })
@@ -356,7 +356,7 @@ describe('the policy index', () => {
   test('denies for a stored policy that does not compile any more, and reports it once', async () => {
     const id = valueIn(await create(good)).body.id as string
     // As a later release with a narrower language would find it.
-    await house.documents.write((draft) => {
+    await setup.documents.write((draft) => {
       const stored = draft.get('authorization-policies', id)
       if (stored === null) throw new Error('not stored')
       draft.put({
@@ -367,8 +367,8 @@ describe('the policy index', () => {
     valueIn(await create(good, { name: 'second' }))
     expect(find().map((policy) => policy.name)).toEqual(['second'])
     expect(find()).toHaveLength(1)
-    expect(house.log).toHaveLength(1)
-    expect(house.log[0]).toContain(
+    expect(setup.log).toHaveLength(1)
+    expect(setup.log[0]).toContain(
       `policy ${id} (owners-drive) no longer compiles and grants nothing: policy.condition.cypher: line 1`,
     )
   })

@@ -2,9 +2,9 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type FileLock, type LockMode, lockFile } from '../../../../src/store/process/file-lock.ts'
-import { lockWithSqlite } from '../../../../src/store/process/sqlite-lock.ts'
-import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { type FileLock, type LockMode, lockFile } from '../../../src/store/process/file-lock.ts'
+import { lockWithSqlite } from '../../../src/store/process/sqlite-lock.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 type Lock = (path: string, mode: LockMode) => FileLock | null
 
@@ -49,7 +49,7 @@ describe.each<[string, Lock]>([
   // Another process holds the lock, and the system releases it when that process is killed.
   it('is released when its process is killed', async () => {
     const path = newPath()
-    const folder = join(import.meta.dirname, '..', '..', '..', '..', 'src', 'store', 'process')
+    const folder = join(import.meta.dirname, '..', '..', '..', 'src', 'store', 'process')
     const [file, name] = lock === lockFile ? ['file-lock.ts', 'lockFile'] : ['sqlite-lock.ts', 'lockWithSqlite']
     const script = `
       import { ${name} } from ${JSON.stringify(join(folder, file))}
