@@ -56,7 +56,7 @@ async function writeSetup(): Promise<WriteSetup> {
     id,
     query: (policy, query) => setup.addQuery(`${tag}-${++queries}`, policy, query),
     run: (id, params = {}, more = {}) =>
-      setup.execute(id, { input_params: { writeSetup: `${tag}-`, ...params }, ...more }, ann),
+      setup.execute(id, { input_params: { world: `${tag}-`, ...params }, ...more }, ann),
   }
 }
 
