@@ -5,13 +5,13 @@ import { measure, type Share } from './figures.ts'
 
 // Lower a limit, or raise a minimum, when the figures have improved; never the other way round.
 const IDIOMS_MAX = {
-  sourceComments: 0.016,
-  sourceMessages: 0.003,
-  testComments: 0.01,
+  sourceComments: 0.008,
+  sourceMessages: 0.001,
+  testComments: 0.008,
   testMessages: 0.01,
   documents: 0.01,
 }
-const DOCSTRINGS_MIN = { all: 0.95, ports: 1, library: 1, acrossFolders: 0.95, members: 0.8 }
+const DOCSTRINGS_MIN = { all: 0.98, ports: 1, library: 1, acrossFolders: 0.97, members: 0.9 }
 const CYCLES_MAX = { groups: 1, members: 6, mutualPairs: 4 }
 
 const { figures, lists } = measure()
