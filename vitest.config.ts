@@ -17,9 +17,18 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       // `npm test`: everything within this process, with fixed seeds.
-      { test: { ...shared, name: 'in-process', include: ['test/**/*.test.ts'], exclude: ['test/process/**'] } },
+      {
+        test: {
+          ...shared,
+          name: 'in-process',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/process/**', 'test/timing/**'],
+        },
+      },
       // `npm run test:process`: tests that start servers, commands and helper processes.
       { test: { ...shared, name: 'process', include: ['test/process/**/*.test.ts'] } },
+      // `npm run test:timing`: tests that read a clock, for a quiet machine.
+      { test: { ...shared, name: 'timing', include: ['test/timing/**/*.test.ts'] } },
     ],
   },
 })

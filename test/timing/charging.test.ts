@@ -2,18 +2,18 @@
 // the clock is read at least once in 5 ms. CHARGING_MS sets the time of one case, CHARGING_REPORT=1 prints the longest
 // gaps.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ComparisonOperator } from '../../../grammar/ast.ts'
-import type { BoundExpression } from '../../../src/engine/bind/bound.ts'
-import { Budget, type BudgetLimits } from '../../../src/engine/budget.ts'
-import { ExecutionError } from '../../../src/engine/errors.ts'
-import { compileRowsQuery } from '../../../src/engine/rows-query.ts'
-import { aggregateNames } from '../../../src/engine/value/aggregate-signatures.ts'
-import { findFunction, functionNames } from '../../../src/engine/value/functions/function-table.ts'
-import type { Value } from '../../../src/engine/value/value.ts'
-import type { FilterLeafOperator } from '../../../src/policy/policy-filter.ts'
-import { readPolicyFilter } from '../../../src/policy/read-policy-filter.ts'
-import { readGraph } from '../../support/graph-notation.ts'
-import { type StoredGraph, storeGraph } from '../../support/store-engine.ts'
+import type { ComparisonOperator } from '../../grammar/ast.ts'
+import type { BoundExpression } from '../../src/engine/bind/bound.ts'
+import { Budget, type BudgetLimits } from '../../src/engine/budget.ts'
+import { ExecutionError } from '../../src/engine/errors.ts'
+import { compileRowsQuery } from '../../src/engine/rows-query.ts'
+import { aggregateNames } from '../../src/engine/value/aggregate-signatures.ts'
+import { findFunction, functionNames } from '../../src/engine/value/functions/function-table.ts'
+import type { Value } from '../../src/engine/value/value.ts'
+import type { FilterLeafOperator } from '../../src/policy/policy-filter.ts'
+import { readPolicyFilter } from '../../src/policy/read-policy-filter.ts'
+import { readGraph } from '../support/graph-notation.ts'
+import { type StoredGraph, storeGraph } from '../support/store-engine.ts'
 
 const CASE_MS = Number(process.env.CHARGING_MS ?? 4)
 /** A case fails only if the gap was longer in each try: the machine may be busy in some. */

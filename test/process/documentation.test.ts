@@ -1,8 +1,8 @@
 // The documentation as the service shows it: every page, link and curl command, the search, and a browser.
 import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readDocumentation } from '../../../src/http/docs/files.ts'
-import { startService, type TestService } from '../../support/service.ts'
+import { readDocumentation } from '../../src/http/docs/files.ts'
+import { startService, type TestService } from '../support/service.ts'
 
 let service: TestService
 
