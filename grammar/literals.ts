@@ -152,7 +152,7 @@ export function readParameter(token: IToken): string {
 function unquote(token: IToken, image: string): string {
   if (image.charCodeAt(0) !== 96 /* ` */) return image
   const name = image.slice(1, -1)
-  // After the pairs inside, one closing back-tick is left; an odd number before the end means that none closes.
+  // Inside a name a back-tick is written twice. If a single one remains between the first and the last, the name does not end.
   if (image.length < 2 || !/^[^`]*(?:``[^`]*)*$/.test(name) || !image.endsWith('`')) {
     unterminated('name', token, 'a back-tick')
   }

@@ -1,7 +1,10 @@
 // "Did you mean …": finds the known name that a misspelt word most likely stands for.
 import { distance } from 'fastest-levenshtein'
 
-/** Returns the known name with the fewest edits, ignoring case; null if none is within a third of the word's length. */
+/**
+ * Returns the known name with the fewest edits, ignoring case. Null if every name needs more edits than a third of the
+ * word's length (at least one edit is accepted).
+ */
 export function nearestName(word: string, known: Iterable<string>): string | null {
   // A very long word is not a typing error, and edit distance takes quadratic time.
   if (word.length > 100) return null
@@ -25,7 +28,7 @@ export function suggestion(word: string, known: Iterable<string>): string {
   return near === null ? '' : `; did you mean \`${near}\`?`
 }
 
-/** Returns the Levenshtein distance, but 1 for two swapped neighbours, which are one typing error. */
+/** Returns the Levenshtein distance, but 1 for two adjacent characters that are swapped: that is one typing error. */
 export function editDistance(a: string, b: string): number {
   const edits = distance(a, b)
   return edits === 2 && isSwap(a, b) ? 1 : edits

@@ -35,7 +35,7 @@ export abstract class RuleBase extends EmbeddedActionsParser {
 
   protected source = ''
   private depth = 0
-  /** Patterns read in an expression and not yet claimed by a place that expects a truth value. */
+  /** Patterns read in an expression, until `claim` finds that a boolean is expected at their position. The rest is rejected. */
   private readonly unclaimed = new Set<PatternPredicate>()
 
   protected begin(source: string, tokens: IToken[]): void {

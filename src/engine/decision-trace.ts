@@ -53,7 +53,7 @@ export interface DecisionTrace {
     readonly stopped: {
       readonly step: string
       readonly rows: 0
-      /** The same as a sentence. */
+      /** The reason why the step returned no row, as a sentence. */
       readonly says: string
       /** For an excluded pattern (`NOT EXISTS`): one match of it. */
       readonly found: MatchedPattern | null

@@ -1,4 +1,4 @@
-// The errors of the engine. They point into the query text where there is one, and know nothing of HTTP.
+// The errors of the engine. They contain a position in the query text if there is one, and no HTTP status.
 import type { Diagnostic } from '../../grammar/diagnostic.ts'
 
 /**

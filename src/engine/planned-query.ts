@@ -39,7 +39,7 @@ export interface EngineOptions {
 export const defaultOptions: EngineOptions = { rules: 'on' }
 
 /**
- * What a plan depends on besides the text. `history`: a plan stays while the counts with which it was made are about right.
+ * The inputs of a plan in addition to the text. `history`: a plan stays until a count has changed by a factor of DRIFT_FACTOR.
  * `graph`: a plan depends only on the graph at each run, so rows come in the same order in every process, whatever ran before.
  */
 export type PlanBasis = 'history' | 'graph'

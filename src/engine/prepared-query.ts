@@ -72,7 +72,7 @@ const emptyNodePage: NodePage = { nodes: new Uint32Array(0), isComplete: true }
 /** Charge for the read of a node that was not read before, which takes some microseconds. */
 const STEPS_PER_NODE_READ = 2
 
-/** What a prepared query can be given beyond the options of the engine. */
+/** Options of a prepared query in addition to those of the engine. */
 export interface PreparedQueryOptions {
   /** On what the plan may depend; see PlanBasis. Default: `history`. */
   readonly basis?: PlanBasis

@@ -1,5 +1,5 @@
-// Access queries. A condition is a relation: the nodes that its variables take over all its rows. An access query fixes some
-// of the variables and asks whether there is a row, for the nodes of another variable, or for the rows. All access queries
+// Access queries. A condition is a relation: the combinations of nodes that its variables have in its rows. An access query
+// fixes some of the variables. It returns whether there is a row, the nodes of another variable, or the rows. All access queries
 // read the same relation, so a search finds a node exactly if the check with that node is true
 // (docs/decisions/0005-condition-is-a-relation.md).
 import { assert } from '../kernel/assert.ts'
@@ -22,7 +22,7 @@ export interface AccessQuery {
 /** All rows of a query, without restriction. */
 export const allRows: AccessQuery = { fixed: [], returns: 'rows', types: new Map() }
 
-/** The slot of a variable that a condition must bind to a node, or a message that says what is wrong with it. */
+/** The slot of a variable that a condition must bind to a node, or the message of the diagnostic. */
 export function resolveNodeVariable(query: BoundQuery, name: string): Slot | string {
   const slot = query.columns.find((column) => column.name === name)?.slot
   if (!slot) return `the condition must bind \`${name}\` and keep it in scope to its end`

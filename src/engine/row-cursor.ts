@@ -8,8 +8,8 @@ import type { NodeId, RelationshipId } from './store.ts'
 import { NodeValue, RelationshipValue, type Value } from './value/value.ts'
 
 /**
- * A cursor over the rows of one run. It stands on one row at a time, and `next` moves it; the other methods read the current
- * row through the snapshot with which the run was opened. Every method throws ExecutionError (type, missing parameter,
+ * A cursor over the rows of one run. It has one current row, and `next` moves to the next one; the other methods read the
+ * current row through the snapshot with which the run was opened. Every method throws ExecutionError (type, missing parameter,
  * budget).
  */
 export class RowCursor {

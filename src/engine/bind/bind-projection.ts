@@ -17,7 +17,7 @@ import { mapChildren, slotsOf } from './expression-tree.ts'
 import type { VariableScope } from './frame-layout.ts'
 import type { TypedExpression } from './typed-expression.ts'
 
-/** What a projection needs from the binder of the query. */
+/** The functions of the query binder that a projection uses. */
 export interface ProjectionDeps {
   /** All diagnostics so far. */
   readonly diagnostics: readonly Diagnostic[]
@@ -286,7 +286,7 @@ function replaceKnown(expression: BoundExpression, known: readonly SlotExpressio
   return mapChildren(expression, (child) => replaceKnown(child, known))
 }
 
-/** A key that is equal for equal expressions, wherever they stand in the text. */
+/** A key that is equal for equal expressions, at any position of the text. */
 function fingerprint(bound: unknown): string {
   return JSON.stringify(bound, (key, value: unknown) => {
     if (key === 'span') return undefined

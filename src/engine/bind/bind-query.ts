@@ -227,7 +227,7 @@ export class QueryBinder {
     return imported.size > 0 ? new Map([...imported, ...scope]) : scope
   }
 
-  /** In a subquery without import, `subject` would be a new variable for any node. A policy never means that. */
+  /** In a subquery without import, `subject` would be a new variable for any node. No policy intends that. */
   private rejectShadowing(scope: VariableScope, { hidden }: ScopeFrame, span: Span): void {
     for (const name of this.dialect.serviceVariables) {
       if (!hidden.has(name) || !scope.has(name)) continue
@@ -261,7 +261,7 @@ export class QueryBinder {
     this.diagnostics.push({ code, message, span })
   }
 
-  /** What the binder of patterns needs, for a scope and a graph. */
+  /** The functions that the binder of patterns uses, for a scope and a graph. */
   patternDeps(outer: VariableScope, graph: number, mayDeclare: boolean): PatternDeps {
     return {
       outer,

@@ -8,7 +8,7 @@ import { slotsIn } from './expression-tree.ts'
 import type { VariableScope } from './frame-layout.ts'
 import type { PatternDeps } from './pattern-builder.ts'
 
-/** What subqueries need from the binder of the query. */
+/** The functions of the query binder that subqueries use. */
 export interface SubqueryDeps {
   patternDeps(scope: VariableScope, graph: number, mayDeclare: boolean): PatternDeps
   bindQuery(query: Query, scope: VariableScope, graph: number): BoundPart

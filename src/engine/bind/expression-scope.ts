@@ -1,10 +1,10 @@
-// What the binder of an expression needs from its surroundings.
+// The scope of an expression: what the expression binder uses of the clause that contains the expression.
 import type { PathPattern, PatternComprehension, Query, Span, SubqueryBody } from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
 import type { BoundAggregate, BoundExpression, Slot, SlotKind } from './bound.ts'
 
 /**
- * Where an expression stands. `condition`: a boolean is expected, and a pattern predicate is allowed. `column`: a value is
+ * The position of an expression. `condition`: a boolean is expected, and a pattern predicate is allowed. `column`: a value is
  * expected, and a pattern predicate is not allowed. `open`: unknown; a pattern predicate is allowed at the top.
  */
 export type ExpressionPosition = 'condition' | 'column' | 'open'

@@ -215,7 +215,7 @@ export function propertyNamesIn(query: BoundPart): ReadonlySet<string> {
   return found
 }
 
-/** Visits every object of the query: expressions stand in clauses, patterns, projections and subqueries. */
+/** Visits every object of the query: expressions occur in clauses, patterns, projections and subqueries. */
 function collectPropertyNames(value: unknown, found: Set<string>): void {
   if (typeof value !== 'object' || value === null) return
   if (isExpression(value) && !('mayBeUnknown' in value)) {

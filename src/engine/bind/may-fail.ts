@@ -1,5 +1,5 @@
-// Which expressions can end a run with an error, whatever the data. The planner does not move such a predicate, because it
-// would see rows that the text drops first. A result of a search that evaluates one is confirmed by the check.
+// Determines which expressions end a run with an error for some data. The planner does not move such a predicate, because it
+// would then be evaluated for rows that the text drops first. A result of a search that evaluates one is confirmed by the check.
 import { assertNever } from '../../kernel/assert.ts'
 import type { BoundClause, BoundExpression, BoundMatch, BoundPart } from './bound.ts'
 import { someChild } from './expression-tree.ts'

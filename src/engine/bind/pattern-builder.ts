@@ -6,7 +6,7 @@ import type { BoundExpression, BoundMatch, BoundNode, BoundRelationship, Slot, S
 import type { ExpressionPosition } from './expression-scope.ts'
 import type { VariableScope } from './frame-layout.ts'
 
-/** What patterns need from the binder of the query. */
+/** The functions of the query binder that patterns use. */
 export interface PatternDeps {
   /** The names in scope before the pattern. */
   readonly outer: VariableScope

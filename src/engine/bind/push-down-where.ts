@@ -27,7 +27,7 @@ function conjunction(operands: readonly BoundExpression[]): BoundExpression | nu
 
 /** The index of the first MATCH, from the end, after which all that the predicate reads is known; null if there is none. */
 function targetMatch(predicate: BoundExpression, clauses: readonly BoundClause[]): number | null {
-  // Moved down, a predicate that may fail would see rows that the text drops before.
+  // A predicate that may fail stays: at an earlier clause it would also be evaluated for rows that the text drops first.
   if (!isSafePredicate(predicate) || containsSubquery(predicate)) return null
   const reads = slotsOf(predicate)
   if (reads.length === 0) return null
@@ -42,7 +42,7 @@ function targetMatch(predicate: BoundExpression, clauses: readonly BoundClause[]
   return null
 }
 
-/** Whether the clause treats the rows with these values the same whether or not other rows are dropped before. */
+/** Whether the predicate keeps the same rows before the clause as after it; `reads` are the slots of the predicate. */
 function preservesFilter(clause: BoundClause, reads: readonly Slot[]): boolean {
   switch (clause.kind) {
     case 'unwind':

@@ -89,7 +89,7 @@ function restrictPart(part: BoundPart, slot: Slot, restriction: VariableRestrict
   return clauses && { ...part, clauses }
 }
 
-/** Whether the clause treats the rows of one node of the slot the same whether or not rows of other nodes are dropped. */
+/** Whether the clause returns the same rows for one node of the slot if the rows of all other nodes are dropped before it. */
 function preservesRestriction(clause: BoundClause, slot: Slot): boolean {
   switch (clause.kind) {
     case 'projection': {

@@ -3,7 +3,7 @@ import { ANY, type StaticType, staticType } from '../value/static-type.ts'
 import type { Value } from '../value/value.ts'
 import type { BoundExpression } from './bound.ts'
 
-/** A bound expression, and what is known of the type of its values. */
+/** A bound expression, and the static type of its values. */
 export interface TypedExpression {
   readonly bound: BoundExpression
   readonly type: StaticType

@@ -71,7 +71,7 @@ function markMatch(match: BoundMatch): BoundMatch {
 /** Operators whose result is null if an operand is null. */
 const NULL_PROPAGATING_TESTS: ReadonlySet<string> = new Set(['STARTS WITH', 'ENDS WITH', 'CONTAINS', 'IN', '=~'])
 
-/** `positive`: a row is kept only if the predicate is true. Under NOT and XOR it is false instead. */
+/** `positive`: a row is kept only if the predicate is true. Operands of NOT and XOR are visited with `positive` false. */
 function markPredicate(expression: BoundExpression, positive: boolean): BoundExpression {
   switch (expression.kind) {
     case 'and':

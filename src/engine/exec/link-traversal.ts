@@ -80,7 +80,7 @@ export class LinkTraversal {
     return starts.length * COST_OF_SINGLE_HOP
   }
 
-  /** The number of relationships of a node for a hop that is a lookup. */
+  /** The number of relationships of a node, for a single hop that the store can look up by both its nodes (`isLookup`). */
   private fanOut(run: ExecutionContext, node: NodeId, forward: boolean): number {
     const { direction, types, graph } = this.traversal
     const out = (direction === 'out') === forward

@@ -1,4 +1,4 @@
-// Projection: computes columns.
+// Projection: the operator of WITH and RETURN. It computes the columns of each row and writes them to their slots.
 import type { ExecutionContext } from './execution-context.ts'
 import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 
@@ -8,7 +8,7 @@ export interface ProjectedColumn {
   readonly evaluate: (run: ExecutionContext) => unknown
 }
 
-/** The input rows with the slots of the columns filled, in the order of the columns. */
+/** Returns each input row after it has filled the slots of the columns, in the order of the columns. */
 export class ProjectionOperator extends UnaryOperator {
   private readonly columns: readonly ProjectedColumn[]
 

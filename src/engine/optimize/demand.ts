@@ -1,8 +1,8 @@
-// What the operators above a plan need of it: which slots they read, and whether duplicates and later rows matter to them.
+// The demand on a plan by the operators above it: which slots they read, and whether duplicates and later rows matter to them.
 import { descriptorOf, inputsOf, mapInputs } from '../plan/operator-descriptors.ts'
 import type { Plan } from '../plan/operators.ts'
 
-/** What is needed of the rows of one operator. */
+/** The demand on the rows of one operator. */
 export interface Demand {
   /** Indexes of the slots that an operator above reads. */
   readonly reads: ReadonlySet<number>

@@ -34,7 +34,7 @@ export function bidirectionalExpand(plan: Plan): Plan {
 /** Steps from one known node → PruningExpand, if operators above read only the node at the other end. */
 export function pruningExpand(plan: Plan): Plan {
   return withDemand(plan, (walks, demand) =>
-    // If one row is enough, row by row finds it earlier.
+    // If one row is enough, expanding row by row finds it earlier.
     demand.firstRowOnly ? walks : replaceParts(walks, demand, (part) => pruningChain(part, demand)),
   )
 }
@@ -80,7 +80,7 @@ function replaceParts(plan: Plan, demand: Demand, toChain: (part: ConnectedPart)
   return built
 }
 
-/** A predicate that may fail ends the walks: moved, it would see other nodes than the text lets it see. */
+/** A predicate that may fail ends the walks: if it moved, it would be evaluated for nodes that the text drops first. */
 function isChainable(plan: Plan): plan is ChainableWalk {
   if (plan.op === 'ExpandAll' || plan.op === 'ExpandInto') return true
   if (plan.op === 'PruningVarExpand') return !plan.each || isSafePredicate(plan.each.predicate)

@@ -15,7 +15,7 @@ export function orderedExpand(plan: Plan): Plan {
   return input === null ? plan : { ...plan, input, searchOrder: 'ascending' }
 }
 
-/** Above the hop that finds the node, only filters may stand that test this node; `tests` are those met so far. */
+/** Only filters that test the node are allowed above the hop that finds it; `tests` are those visited so far. */
 function orderByLastHop(plan: Plan, target: Slot, tests: readonly BoundExpression[]): Plan | null {
   if (plan.op === 'Filter') {
     const input = orderByLastHop(plan.input, target, [...tests, ...plan.predicates])
@@ -78,7 +78,7 @@ function isScan(plan: Plan): plan is PlanOf<'NodeByLabelScan' | 'AllNodesScan' |
   return plan.op === 'NodeByLabelScan' || plan.op === 'AllNodesScan' || plan.op === 'NodeIndexSeek'
 }
 
-/** Only filters above the argument row: a second input row would start the scan again. */
+/** Whether the plan has only filters above the argument row. For a second input row the scan would start again. */
 function hasAtMostOneRow(plan: Plan): boolean {
   if (plan.op === 'Argument') return true
   const filters = plan.op === 'Filter' || plan.op === 'SemiApply' || plan.op === 'BidirectionalExpandInto'

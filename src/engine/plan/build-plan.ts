@@ -37,7 +37,7 @@ export class PlannerSlots {
   }
 }
 
-/** What planning depends on besides the query. */
+/** The inputs of planning in addition to the query. */
 export interface PlanningContext {
   readonly counts: GraphCounts
   readonly order: ExpandOrder

@@ -1,5 +1,6 @@
-// What the planner must know about each operator, declared once. A new operator does not compile without its descriptor,
-// and the analyses of the optimizer (demand, ordering, provided slots) read descriptors instead of a `switch` of their own.
+// The descriptor of each operator: its properties that the planner uses, declared once. A new operator does not compile
+// without its descriptor, and the analyses of the optimizer (demand, ordering, provided slots) read descriptors instead of a
+// `switch` of their own.
 // docs/decisions/0030-query-plans.md lists what else a new operator breaks.
 import type { BoundExpression, BoundRelationship, Slot } from '../bind/bound.ts'
 import { slotsOf } from '../bind/expression-tree.ts'

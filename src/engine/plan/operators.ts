@@ -1,6 +1,6 @@
-// The logical operators of a plan. Each is a plain record that says what to do, not how to do it. A plan holds no values
-// and no symbol ids, so one plan serves every graph and every run. What the planner must know about an operator stands in
-// its descriptor (operator-descriptors.ts). Names follow the execution plans of Neo4j where Neo4j has the operator.
+// The logical operators of a plan. Each is a plain record that describes what to do, not how to do it. A plan holds no
+// values and no symbol ids, so one plan serves every graph and every run. The properties of an operator that the planner uses
+// are in its descriptor (operator-descriptors.ts). Names follow the execution plans of Neo4j where Neo4j has the operator.
 import type { BoundAggregate, BoundExpression, BoundRelationship, BoundSort, Slot } from '../bind/bound.ts'
 
 /** Direction of an expansion from `from` to `to`: along the arrow (`out`), against it (`in`), or either way (`both`). */

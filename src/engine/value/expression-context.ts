@@ -1,4 +1,4 @@
-// Read access of Cypher functions besides their arguments: the graphs, the budget and the time of the statement.
+// The inputs of Cypher functions in addition to their arguments: the graphs, the budget and the time of the statement.
 import { systemClock } from '../../kernel/clock.ts'
 import type { Budget } from '../budget.ts'
 import type { Snapshot } from '../store.ts'

@@ -1,5 +1,5 @@
-// Dates from members by month, by week, by quarter or by day of the year. A missing member comes from the base date if
-// there is one; otherwise it is the first.
+// Computes a date from the members of a map: month and day, week and day of the week, quarter and day of the quarter, or
+// day of the year. A missing member comes from the base date. Without a base date it is 1, but a year must be given.
 import {
   calendarDate,
   dayNumber,
@@ -22,6 +22,7 @@ export type IntegerFields = Readonly<Record<string, number | undefined>>
 interface DateSystem {
   /** From coarse to fine: without a base date, each member needs the one before it. */
   readonly members: readonly string[]
+  /** Returns a day number. `base`: the day number of the base date, or null. */
   resolve(parts: IntegerFields, base: number | null): number
 }
 
@@ -69,7 +70,7 @@ function byQuarter(parts: IntegerFields, base: number | null): number {
   const year = requireYear(parts, from?.year)
   const quarter = requireWithin(parts, 'quarter', 1, 4, from === null ? 1 : quarterOf(from.month))
   if (parts.dayOfQuarter === undefined && from !== null) {
-    // The same day of the same month within the quarter.
+    // Keeps the position of the month within the quarter, and the day of the month.
     const month = quarter * 3 - 2 + ((from.month - 1) % 3)
     return dayNumber(year, month, Math.min(from.day, daysInMonth(year, month)))
   }

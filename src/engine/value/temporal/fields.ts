@@ -113,7 +113,8 @@ export function nanosOfDayFromFields(fields: TemporalFields, base: number | null
 }
 
 /**
- * A member is the fraction of the next coarser one: `nanosecond` alone goes to 999,999,999, with `millisecond` to 999,999.
+ * Each member is a fraction of the next coarser member of the map: `nanosecond` is at most 999,999,999 alone, and at most
+ * 999,999 next to `millisecond`. Returns null if the map has none of the members.
  */
 function nanosOfSecondFromFields(parts: IntegerFields): number | null {
   let nanos: number | null = null
