@@ -56,7 +56,8 @@ export function createLanePool(
 /** Time limits of requests in lanes, milliseconds. */
 export function laneLimits(settings: Settings): Readonly<Record<LaneLimit, number>> {
   const { decisionTimeMs, batchTimeMs, executeTimeMs, batchReadTimeMs, writeTimeMs } = settings
-  // A query that exceeds the event loop reports which of the two limits it has; one with a large body is not known yet.
+  // A query that takes too long on the event loop reports its own limit. This limit is for a request that is sent to a
+  // lane before its query is known, for example because of its large body: the longer of the two limits applies.
   const query = Math.max(executeTimeMs, batchReadTimeMs)
   return { decision: decisionTimeMs, batch: batchTimeMs, query, write: writeTimeMs }
 }

@@ -151,7 +151,7 @@ export interface ConfigKind {
   readonly plural?: string
   /** The create member that holds the parent's id, and the parent's kind. */
   readonly parent: { readonly field: string; readonly kind: string }
-  /** The documents are outside of projects: names are unique in the organization, and lists are of the organization. */
+  /** The documents are outside of projects: names are unique in the organization, and a list covers the organization. */
   readonly inOrganization?: true
   /** The operations that the interface offers for this kind. */
   readonly operations: {

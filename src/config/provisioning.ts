@@ -64,7 +64,7 @@ export class Provisioning {
   }
 
   /**
-   * Makes this process the leader, of which there is one. Starts with the projects that an earlier leader may have left
+   * Makes this process the only leader. Starts with the projects that an earlier leader may have left
    * incomplete.
    */
   startLeading(): void {
@@ -158,7 +158,7 @@ export class Provisioning {
       this.deps.report(`provisioning of project ${projectId} failed: ${String(failure)}`)
       await this.setStatus(projectId, 'PENDING', 'FAILED').catch(() => undefined)
     } finally {
-      // The process that deleted the project may not have seen databases created since.
+      // The process that deleted the project may not know of databases that another process created in the meantime.
       if (this.isGone(projectId)) await this.remove(projectId)
     }
   }

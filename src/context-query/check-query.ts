@@ -11,8 +11,8 @@ import { compileWrites } from './write-plan.ts'
 /** Returns the issues of a query; each begins with a path from `query`. Empty if the query keeps within its policy. */
 export function queryIssues(query: QueryDocument, policy: ContextPolicy): string[] {
   const { allowed_reads, allowed_deletes } = policy.document
-  // A name of the query's own is read with the kind it is written with: restrictedNamesOf handles nodes and
-  // relationships separately.
+  // The query reads an element that it writes under a name of its own as the kind, node or relationship, that it writes:
+  // restrictedNamesOf handles the two kinds separately.
   const isQueryName = (name: string, kind: PathElementKind): boolean => {
     const written = kind === 'node' ? query.upsert_nodes : query.upsert_relationships
     return (written ?? []).some((one) => one.name === name) && !policy.variables.has(name)

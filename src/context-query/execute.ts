@@ -137,8 +137,8 @@ interface PageRange {
 }
 
 /**
- * Converts the row offset `page_token`. Below 1 is the first page, and with pages of more than one row so is 1, because
- * some clients count from 1 (docs/decisions/0010-context-query-reads.md).
+ * Converts the row offset `page_token`. A value below 1 means the first page. So does 1 if a page has more than one row,
+ * because some clients count pages from 1 (docs/decisions/0010-context-query-reads.md).
  */
 export function pageOf({ page_token = 0, page_size = PAGE_SIZE }: ExecuteRequest): PageRange {
   return { skip: page_token < 1 || (page_token === 1 && page_size > 1) ? 0 : page_token, size: page_size }
@@ -209,7 +209,7 @@ function errorOf(error: ExecutionError, { timeMs }: BudgetLimits): ServiceError 
   }
   if (error.code !== 'budget') return { kind: 'invalid', issues: [error.redactedMessage] }
   if (error.subject === 'decisionTimeMs') {
-    // The remaining time of the last read would not help the caller.
+    // Names the limit of the whole call: `message` names the shorter time that was left for the last read.
     return { kind: 'timed-out', message: `the time limit of ${timeMs} ms is reached` }
   }
   return { kind: 'budget', limit: error.subject ?? '', message: error.message }

@@ -8,7 +8,7 @@ import type { HttpResponse, LaneLimit, LaneUse, Route } from './route.ts'
 /** A larger body is parsed in a lane, because parsing could block the event loop for more than a millisecond. */
 const INLINE_BODY_BYTES = 32 * 1024
 
-/** Of a route without `lane`: a request that turns out to be too large reads, and has the time limit of a decision. */
+/** The default of a route without `lane`: its requests only read, and have the time limit of a decision in a lane. */
 const defaultUse: LaneUse = { limit: 'decision' }
 
 /** The lanes of a process, as the dispatcher uses them. */

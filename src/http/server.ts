@@ -13,9 +13,9 @@ const IDLE_CHECK_S = 4
 /** The largest idle timeout that the runtime accepts, seconds. */
 const IDLE_MAX_S = 255
 
-/** A stop closes idle keep-alive connections when no request has arrived for this time, */
+/** A stop closes idle keep-alive connections as soon as no request has arrived for this time. */
 const QUIET_PERIOD_MS = 100
-/** or after this time at the latest. Until then, each response has the header `connection: close`. */
+/** A stop closes them after this time at the latest. Until then, each response has the header `connection: close`. */
 const STOP_GRACE_MS = 1000
 
 /** Options of `startHttpServer`. */

@@ -2,7 +2,7 @@
 
 /**
  * Results by source object, for sources that are never changed, such as stored documents: a new revision is another
- * object. A result is collected together with its source.
+ * object. A result is garbage-collected together with its source.
  */
 export class CompiledOnce<Source extends object, Compiled> {
   private readonly results = new WeakMap<Source, { readonly compiled: Compiled }>()

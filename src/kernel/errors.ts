@@ -55,7 +55,7 @@ export interface ResourceChallenge {
 }
 
 /**
- * Every expected failure of a service. Messages: lower case, no full stop, the caller's own words in back-ticks, never
+ * Every expected failure of a service. Messages: lower case, no full stop, text of the caller in back-ticks, never
  * a class name, a path or a host name.
  */
 export type ServiceError =

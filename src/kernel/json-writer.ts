@@ -32,7 +32,7 @@ function write(value: unknown): string {
   return `{${members.join(',')}}`
 }
 
-/** Such as a Date. Data with a member of that name that is not a function is plain data. */
+/** Whether the value has a method `toJSON`, as a Date has. A member of that name that is not a function is plain data. */
 function hasToJson(value: object): boolean {
   return 'toJSON' in value && typeof value.toJSON === 'function'
 }

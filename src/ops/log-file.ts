@@ -102,7 +102,7 @@ export class LogFile {
     const start = this.endsIncomplete || (this.isLosing && this.endsWithinLine()) ? '\n' : ''
     const text = Buffer.from(`${start}${lines.join('\n')}\n`, 'utf8')
     const { failure, written } = await append(descriptor, text)
-    // Not if the file was reopened since.
+    // If the file was reopened in the meantime, the result is about the old file.
     if (descriptor === this.descriptor)
       this.endsIncomplete = written === 0 ? start !== '' : text[written - 1] !== NEWLINE
     this.bufferedBytes -= bytes

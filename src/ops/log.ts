@@ -34,13 +34,13 @@ export function openLog({ clock, level, secrets, write }: LogOptions): Log {
       timestamp: () => `,"time":"${timestamp(clock.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    // Without thread and buffer, so that the last line before a crash is written.
+    // A destination without worker thread and buffer, so that the last line before a crash is written.
     { write: (line: string) => write(maskSecrets(line, secrets).replace(TERMINAL_CONTROLS, escaped)) },
   )
   return ({ level: at, message, ...fields }) => logger[at](fields, message)
 }
 
-/** Control characters that JSON permits and terminals interpret. They may come from a caller. */
+/** DEL and C1 control characters: JSON permits them unescaped, and terminals interpret them. A caller may have sent them. */
 const TERMINAL_CONTROLS = /[\x7f-\x9f]/g
 
 function escaped(character: string): string {

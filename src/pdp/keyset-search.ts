@@ -68,7 +68,7 @@ export class KeysetSearch {
     const list = cacheKey === '' ? null : evaluation.deps.searchCache.get(cacheKey, policy)
     // A result from another graph version, or one that depended on parameters, is searched again.
     const isSame = list !== null && list.graphVersions === graphVersionsOf(task) && policy.parameters.length === 0
-    // Another policy's candidates may now be granted by this one.
+    // After a change this policy may grant nodes that only another policy granted before, so its cached list is incomplete.
     if (list === null || !(isSame || list.isSinglePolicy)) this.slices.push(this.found(task))
     else {
       const rest: NodeSlice = { nodes: list.nodes.subarray(lowerBound(list.nodes, node + 1)), isComplete: true }

@@ -65,7 +65,7 @@ export function pageWindowFor(
   }
   const position = deps.pageTokens.read(page.token, binding())
   if (position === null) return invalidPageToken
-  // Only a page that counted returned no results. Its token may be sent with limit 0 again, and counts again.
+  // Only a page with limit 0, which counts, returned no results. If its token is sent with limit 0 again, it counts again.
   if (limit === 0 && position.after === null) return ok({ position: { ...position, limit }, binding, isPaged: true })
   if (limit !== null && limit !== position.limit) {
     const expected = position.limit === null ? 'no limit' : String(position.limit)

@@ -46,7 +46,7 @@ const headers = z.record(
   z.union([headerValue, headerValues], { error: 'expected a string of 1 to 255 characters or an array of these' }),
 )
 
-/** A masked value as it reads back, for the stored one: an empty string, or a list of them. */
+/** The mask of a header value in responses. In an update it keeps the stored value: an empty string, or a list of them. */
 const mask = z.union([z.literal(''), z.array(z.literal('')).min(1).max(32)])
 
 const headersUpdate = z.record(

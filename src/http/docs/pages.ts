@@ -165,7 +165,7 @@ function addressOfLink(path: string, href: string, files: ReadonlySet<string>): 
   if (/^https?:\/\//.test(href) || href.startsWith('#')) return href
   const { pathname, hash } = new URL(href, `http://docs/${path}`)
   const target = decodeURIComponent(pathname.slice(1))
-  // A link that leaves the folder ends at the root of the URL, where no page of that name may be taken for it.
+  // URL parsing stops `..` at the root. Without this check, a link to a file outside of `docs/` could match a page of that name.
   const climbs = (href.match(/\.\.\//g) ?? []).length > path.split('/').length - 1
   if (climbs || !files.has(target)) return null
   if (!target.endsWith('.md')) return `/docs/${target}`

@@ -42,7 +42,7 @@ function resolve(schema: JsonSchema, description: OpenApiDocument): JsonSchema {
   return description.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {}
 }
 
-/** Of `X or null` the X. */
+/** Returns the schema X of a schema `X or null`; any other schema unchanged. */
 function withoutNull(schema: JsonSchema): JsonSchema {
   const choices = (schema.anyOf as readonly JsonSchema[] | undefined)?.filter(({ type }) => type !== 'null')
   return choices?.length === 1 ? (choices[0] as JsonSchema) : schema

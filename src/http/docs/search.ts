@@ -21,12 +21,12 @@ interface IndexedText {
   readonly text: string
 }
 
-/** More hits than a reader looks through. */
+/** No reader looks through more hits than this. */
 const HITS_MAX = 30
 
 const EXCERPT_CHARACTERS = 240
 
-/** Shown of the text before the first match. */
+/** Number of characters that an excerpt shows before the first match. */
 const LEAD_CHARACTERS = 60
 
 /** An index in memory, built once: some 50 ms for all pages. */
@@ -77,7 +77,7 @@ function excerptOf(text: string, words: readonly string[]): string {
   const lower = flat.toLowerCase()
   const positions = words.map((word) => lower.indexOf(word)).filter((at) => at >= 0)
   const near = positions.length === 0 ? 0 : Math.max(0, Math.min(...positions) - LEAD_CHARACTERS)
-  // Begins with a whole word.
+  // The excerpt begins at the start of a word.
   const start = near === 0 ? 0 : flat.indexOf(' ', near) + 1
   const cut = flat.slice(start, start + EXCERPT_CHARACTERS)
   return `${start > 0 ? '… ' : ''}${cut}${start + EXCERPT_CHARACTERS < flat.length ? ' …' : ''}`

@@ -58,7 +58,7 @@ export class Collections implements DocumentStore {
     }
   }
 
-  /** Without a read transaction it reads within the write transaction. */
+  /** `view`: the read transaction; without it, the read is part of the write transaction in progress. */
   private find(collection: string, key: string, view?: ReadTransaction): unknown {
     checkKey(collection, key)
     return parse(this.documents.get({ collection, key }, view))

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { TASK_LOCKS_FOLDER } from '../../kernel/data-folder.ts'
 import { type FileLock, lockFile } from './file-lock.ts'
 
-/** Upper bound of the time without a leader. One attempt costs some microseconds. */
+/** Candidates retry at this interval, so a task is without a leader at most this long. An attempt costs some microseconds. */
 const RETRY_INTERVAL_MS = 200
 
-/** The candidacies of this process. */
+/** The elections in which this process takes part: it leads some tasks and waits to lead the others. */
 export class LeaderElection {
   private readonly folder: string
   private readonly held: FileLock[] = []
@@ -20,7 +20,10 @@ export class LeaderElection {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 })
   }
 
-  /** Calls `lead` once, when this process becomes the leader of the task: during the call if there is no leader. */
+  /**
+   * Makes this process a candidate for the task. Calls `lead` once, when the process becomes the leader: before `campaign`
+   * returns if the task has no leader, otherwise from a timer.
+   */
   campaign(task: string, lead: () => void): void {
     if (this.tryAcquire(task)) {
       lead()

@@ -218,7 +218,7 @@ export class Catalog {
     return opened
   }
 
-  /** For a store that is used after its environment was closed. */
+  /** Opens the environment again for a store that is used after its environment was closed. */
   private reopen(projectId: string, folder: string): GraphStore {
     const opened = this.openNow(projectId, folder, false)
     if (opened === null) throw new OperationalError('its database is missing')
