@@ -82,7 +82,7 @@ export const settingSpecs = {
     'hot_bytes_max',
     96 * MIB,
     [0, GIB, 'bytes'],
-    'Memory for decoded parts of one graph. Each constituent of each project has its own.',
+    'Maximum size of the memory cache of one graph. Each constituent of each project has its own cache.',
   ),
   drainMs: integer(
     'Process and storage',
@@ -209,7 +209,7 @@ export const settingSpecs = {
     'body_caller_bytes_max',
     64 * MIB,
     [64 * KIB, Number.MAX_SAFE_INTEGER, 'bytes'],
-    'The same for one caller: an agent, a service account, or the MCP users of one project. More get status 429.',
+    'Total size of the request bodies above 64 KiB of one caller: an agent, a service account, or the MCP users of one project. More get status 429.',
   ),
   bodyTimeMs: integer(
     'Request bodies',
@@ -316,7 +316,7 @@ export const settingSpecs = {
     'batch_read_time_ms',
     300_000,
     [1, 3_600_000, 'milliseconds'],
-    'The same for a query with `batch_read`.',
+    'Time limit of one execution of a knowledge query with `batch_read`.',
   ),
   executeWritesMax: integer(
     'Knowledge queries and captures',
@@ -346,14 +346,14 @@ export const settingSpecs = {
     'mcp_streams_max',
     4096,
     [1, 1_000_000, 'streams'],
-    'MCP streams that wait for changes, in each process.',
+    'Open MCP notification streams in each process.',
   ),
   mcpProjectStreamsMax: integer(
     'MCP',
     'mcp_project_streams',
     1024,
     [1, 1_000_000, 'streams'],
-    'The same for one project. One user may have a quarter of them.',
+    'Open MCP notification streams of one project in each process. One user may have a quarter of them.',
   ),
 
   upstreamAllow: text(
