@@ -11,7 +11,7 @@ const aName = label(t.FreeName)
 const anExpression = 'an expression'
 const afterQuery = 'an operator, a clause or the end of the query'
 // A clause is rejected at this place only if RETURN has ended the query before it.
-const afterReturn = '`UNION` or the end of the query, for `RETURN` is the last clause'
+const afterReturn = '`UNION` or the end of the query, because `RETURN` is the last clause'
 const clauseStarts: readonly (TokenType | undefined)[] = [
   ...[kw.MATCH, kw.OPTIONAL, kw.UNWIND, kw.WITH, kw.RETURN, kw.CALL, kw.USE],
 ]

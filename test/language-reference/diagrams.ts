@@ -132,6 +132,6 @@ svg text { font: 12.5px ui-monospace, monospace; text-anchor: middle; fill: var(
 <span class="key" style="background: var(--word); border-radius: 12px">word or sign</span>
 <span class="key" style="background: var(--token); border-radius: 12px"><i>kind of token</i></span>
 <span class="key" style="background: var(--rule); border-radius: 3px">rule</span>.
-Where several ways are open, the parser looks ahead; <a href="README.md">the language page</a> says how. What is read may still be
-refused by the binder.</p>
+Where several branches are possible, the parser looks ahead; <a href="README.md">the language page</a> describes how. The binder may
+still refuse a text that the parser accepts.</p>
 `
