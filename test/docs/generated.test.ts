@@ -1,4 +1,4 @@
-// The generated reference pages are what the program says. `npm run golden` rewrites them; the difference is part of the review.
+// The generated reference pages equal what the program generates. `npm run golden` rewrites them; review the difference.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -24,7 +24,7 @@ export interface PageRun {
   readonly differences: readonly Difference[]
   /** Exit code of the shell: 0 if every command of every block succeeded. */
   readonly exitCode: number
-  /** What the page wrote to its error stream, and the last block that began. */
+  /** The error stream of the page, and the last block that began. */
   readonly log: string
 }
 
@@ -34,7 +34,7 @@ const MARK = '\u0001'
 /**
  * Runs a page. The working folder is new, with links to the folders of the repository; `npx` runs the program of the
  * repository and packages that are installed, and never the network.
- * @param environment of the shell, beside that of this process without its settings; `PORT` replaces 8080.
+ * @param environment Variables of the shell, in addition to those of this process except its settings. `PORT` replaces 8080.
  */
 export async function runPage({ path, blocks }: Page, environment: Record<string, string>): Promise<PageRun> {
   const folder = mkdtempSync(join(tmpdir(), 'verdigraph-docs-'))
@@ -119,7 +119,7 @@ function program(folder: string, block: Block, index: number): Step {
 }
 
 /**
- * True if the text is what the page shows. `…` stands for any text, within JSON the member `"…"` for any further members
+ * True if the found text agrees with the text of the page. In the page, `…` stands for any text, within JSON the member `"…"` for any further members
  * or items, and the value `"…"` for any value.
  */
 export function agrees(found: string, { language, text }: Pick<Block, 'language' | 'text'>): boolean {
@@ -143,7 +143,7 @@ function documentsOf(text: string): unknown[] | null {
       documents.push(JSON.parse(open))
       open = ''
     } catch {
-      // The document goes on in the next line.
+      // The document continues in the next line.
     }
   }
   return open === '' ? documents : null

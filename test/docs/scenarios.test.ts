@@ -31,7 +31,7 @@ describe.each(engines)('$name', (engine) => {
     })
     afterAll(() => open?.close())
 
-    test('decides and finds as the page says', async () => {
+    test('returns the decisions and search results that the page shows', async () => {
       const found: string[] = []
       const expected: string[] = []
       for (const { subject, action, resource, parameters, granted } of scenario.decisions) {

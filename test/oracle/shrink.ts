@@ -8,7 +8,7 @@ export interface ShrinkCase {
 }
 
 const TRIES_MAX = 1_500
-/** A case that is slow to evaluate is slow to shrink; what is found by then is small enough to read. */
+/** A case that is slow to evaluate is slow to shrink. The smallest case found within this time is small enough to read. */
 const TIME_MS_MAX = 60_000
 
 /** Tries every single removal, takes the first that still fails, and repeats until none does. */

@@ -71,7 +71,7 @@ describe('the search', () => {
       expect(await textAt(`/docs/search?q=${query}`)).toContain('href="/docs/glossary"')
   })
 
-  it('says that nothing was found, and escapes what was searched for', async () => {
+  it('reports that nothing was found, and escapes the search text', async () => {
     const text = await textAt(`/docs/search?q=${encodeURIComponent('<b>qqqq"')}`)
     expect(text).toContain('Nothing found for “&#60;b&#62;qqqq&#34;”')
     expect(text).toContain('value="&#60;b&#62;qqqq&#34;"')
@@ -146,7 +146,7 @@ describe.skipIf(browserPath === null)('in a browser', () => {
       page.on('console', (message) => complaints.push(message.text()))
       page.on('pageerror', (error) => complaints.push(error.message))
       await page.goto(`${service.url}/docs/api#upsertNodes`)
-      // The style sheet is applied, by its hash: without it the list would stand below the text.
+      // The style sheet is applied, by its hash: without it the list would be below the text.
       expect(await page.evaluate("getComputedStyle(document.querySelector('nav')).position")).toBe('sticky')
       expect(await page.locator('article:target h3').textContent()).toBe(
         service.app.routes.find(({ operationId }) => operationId === 'upsertNodes')?.summary,

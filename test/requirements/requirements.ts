@@ -112,7 +112,7 @@ export const requirements: readonly Requirement[] = [
       ],
       [
         'process/transfer/import-resume.test.ts',
-        'after a complete import nothing of the file is skipped when it is imported again',
+        'after a complete import, a second import of the same file skips no line',
       ],
       [
         'process/transfer/import-resume.test.ts',

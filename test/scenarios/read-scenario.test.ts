@@ -24,12 +24,12 @@ describe('the arrow notation', () => {
   })
 
   it.each([
-    ['(a)', 'graph line 1, column 4: (a) has no type here and was not met before'],
+    ['(a)', 'graph line 1, column 4: (a) has no type, and is not declared before'],
     ['(a:X)\n(a:Y)-[:R]->(a)', '(a) is of several types: write the one that is meant'],
     ['(a:X)-[R]->(a)', 'graph line 1, column 8: `:` is expected'],
     ['(a:X {age: })', 'a number, a quoted string, true, false or a list is expected'],
     ['(a:X)-[:R]->(a)-[:R]->(a)', 'a second R from a to a: relationships merge by their ends'],
-    ['(a:X)\n(a:X {age: 1})', '(a) was told before: labels and properties go there'],
+    ['(a:X)\n(a:X {age: 1})', '(a) is declared before: write its labels and properties there'],
   ])('refuses %j', (text, message) => {
     expect(() => readGraph(text)).toThrow(message)
   })

@@ -1,10 +1,10 @@
-// The command line as a real process, started through the bin of the package, or as the file that VERDIGRAPH_TESTED
-// names, for example the single binary.
+// Runs the command line as a real process: the `bin` script of the package, or the file that VERDIGRAPH_TESTED names, for
+// example the single binary.
 import { join } from 'node:path'
 
 const bin = process.env.VERDIGRAPH_TESTED ?? join(import.meta.dirname, '..', '..', 'src', 'cli', 'verdigraph.sh')
 
-/** The environment of this process without variables of the test run: `VERDIGRAPH_SEED` is not a setting. */
+/** The environment of this process without the variables of the test run: the program rejects `VERDIGRAPH_SEED` as unknown. */
 export const ownEnvironment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith('VERDIGRAPH_')),
 )
@@ -15,7 +15,7 @@ export interface Finished {
   readonly stderr: string
 }
 
-/** `through`: a program with arguments that runs the command, for example as another user. */
+/** Runs a command to its end. `through`: a program with arguments that runs the command, for example as another user. */
 export async function runCommand(
   args: readonly string[],
   environment: Record<string, string> = {},
@@ -28,18 +28,18 @@ export async function runCommand(
 
 export interface Server {
   readonly url: string
-  /** All lines so far. */
+  /** The standard output so far. */
   output(): string
   /** Resolves with the output once it contains the text. */
   printed(text: string): Promise<string>
-  /** Its standard error, once it has ended. */
+  /** Resolves with the standard error when the process has ended. */
   errors(): Promise<string>
-  /** Returns the exit code; negative numbers stand for no signal. */
+  /** Sends the signal. Resolves with the exit code when the process has ended; null if the signal ended it. */
   kill(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>
   readonly pid: number
 }
 
-/** Resolves when the server reports that it listens. */
+/** Starts `serve`. Resolves when it reports that it listens. */
 export async function startServer(
   args: readonly string[],
   environment: Record<string, string> = {},
@@ -78,7 +78,7 @@ export async function startServer(
 
 const running = new Set<Bun.Subprocess>()
 
-/** Cleans up after a test that failed midway. */
+/** Kills all processes that are still running, for example after a failed test. */
 export async function killAll(): Promise<void> {
   for (const child of running) child.kill('SIGKILL')
   await Promise.all([...running].map((child) => child.exited))

@@ -61,12 +61,12 @@ class NotationReader {
     properties.delete('identity')
     const known = this.nodes.filter((node) => node.externalId === externalId && (!type || node.type === type))
     if (!type) {
-      if (known.length === 0) this.fail(`(${externalId}) has no type here and was not met before`)
+      if (known.length === 0) this.fail(`(${externalId}) has no type, and is not declared before`)
       if (known.length > 1) this.fail(`(${externalId}) is of several types: write the one that is meant`)
     }
     if (known[0]) {
       if (labels.length > 0 || properties.size > 0)
-        this.fail(`(${externalId}) was told before: labels and properties go there`)
+        this.fail(`(${externalId}) is declared before: write its labels and properties there`)
       return known[0]
     }
     const node = { kind: 'node', externalId, type: type as string, labels, isIdentity, properties } as MutableNode

@@ -1,4 +1,4 @@
-// Tokens of people, signed by a pinned key: the token introspect configuration that accepts them, and the tokens.
+// User tokens for tests: makes tokens signed by a generated key, and the token introspection that pins this key.
 import { SignJWT } from 'jose'
 import { makeKey } from './token-issuer.ts'
 

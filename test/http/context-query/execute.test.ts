@@ -149,7 +149,7 @@ describe('execute', () => {
     expect(await rows(1, 1)).toEqual(whole.slice(1, 2))
   })
 
-  it('returns pages in the same order, whoever ran the query on an earlier state of the graph', async () => {
+  it('returns pages in the same order in every process, also if one ran the query on an earlier state of the graph', async () => {
     const policy = {
       subject: { type: 'Person' },
       condition: { cypher: 'MATCH (subject:Person)-[:FLIES]->(plane:Plane)' },

@@ -179,7 +179,7 @@ describe('a session', () => {
 })
 
 describe('a deleted project', () => {
-  it('leaves nothing of the sessions that were ended in it', async () => {
+  it('leaves no stored data of its ended sessions', async () => {
     const other = await startMcpService()
     const { service } = other
     const token = await other.tokenOf('ann')

@@ -48,7 +48,7 @@ async function countOf(data: string, project: string): Promise<number> {
   return count
 }
 
-test('after a complete import nothing of the file is skipped when it is imported again', async () => {
+test('after a complete import, a second import of the same file skips no line', async () => {
   const { data, project } = await emptyProject()
   const from = join(temporaryFolder(), 'lines')
   writeFileSync(from, `${person('ann')}${person('bob')}`)

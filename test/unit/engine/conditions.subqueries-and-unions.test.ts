@@ -80,7 +80,7 @@ const table: readonly (readonly [
   parameters?: Record<string, string>,
 ])[] = [
   [
-    'CALL sees nothing of the outside unless it imports it',
+    'CALL sees outer variables only if it imports them',
     'MATCH (p:Person) CALL { MATCH (t:Team) RETURN count(t) AS teams } RETURN DISTINCT teams',
     [[2]],
   ],
