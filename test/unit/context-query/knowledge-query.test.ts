@@ -294,7 +294,7 @@ test('a DRAFT may contain anything, for an existing policy', async () => {
   ])
 })
 
-test('a context policy takes no part in decisions, and the log has no error about it', async () => {
+test('a context policy has no effect on decisions, and the log has no error about it', async () => {
   for (const _ of setup.library.warming()) expect.fail('a context policy was compiled')
   expect(setup.library.find(setup.project, 'Person', 'drive', 'Car')).toEqual([])
   expect(setup.log).toEqual([])
