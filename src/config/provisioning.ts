@@ -158,7 +158,7 @@ export class Provisioning {
       this.deps.report(`provisioning of project ${projectId} failed: ${String(failure)}`)
       await this.setStatus(projectId, 'PENDING', 'FAILED').catch(() => undefined)
     } finally {
-      // The process that deleted the project may not know of databases that another process created in the meantime.
+      // Another process may have created databases that the process which deleted the project had not seen.
       if (this.isGone(projectId)) await this.remove(projectId)
     }
   }

@@ -13,7 +13,7 @@ import type { Plan } from './plan/operators.ts'
 export interface AccessQuery {
   /** Variables whose node the caller gives by external id. Each needs an entry in `types`. */
   readonly fixed: readonly string[]
-  /** What the query returns: whether there is a row, the distinct nodes of a variable, or all rows. */
+  /** The result of the query: whether there is a row, the distinct nodes of a variable, or all rows. */
   readonly returns: 'exists' | 'rows' | { readonly nodesOf: string }
   /** The node types that variables must have. */
   readonly types: ReadonlyMap<string, string>

@@ -7,7 +7,7 @@ export const RESERVED_PREFIX = 'given '
 /** `open` is the dialect of the library; the others are the versions of policies and context queries. */
 export type DialectName = 'open' | '2.0-kbac' | '3.0-kbac' | '1.0-ciq'
 
-/** What one dialect allows. */
+/** The clauses, parameters and names that one dialect allows. */
 export interface Dialect {
   readonly name: DialectName
   /** The allowed clauses. RETURN is not listed: whether it is allowed depends on the position. */

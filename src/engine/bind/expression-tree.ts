@@ -1,5 +1,5 @@
-// Walks over bound expressions. What a walk must know about a kind of expression (its children, the slots that it reads and
-// declares) is declared once, in a table that does not compile if a kind is missing.
+// Walks over bound expressions. The properties of a kind of expression that a walk uses (children, slots that it reads and
+// declares) are declared once, in a table that does not compile if a kind is missing.
 import { assertNever } from '../../kernel/assert.ts'
 import type { BoundExpression, BoundMatch, BoundPart, Slot } from './bound.ts'
 

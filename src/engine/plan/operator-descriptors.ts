@@ -54,9 +54,9 @@ export interface OperatorDescriptor<P extends Plan> {
   /** Where the record holds its inputs. The type follows from the record. */
   readonly inputs: InputShape<P>
   /**
-   * What an inner plan does. `joined`: its rows, and so its slots, are part of the output. `optional`: likewise, but an input
-   * row stays without one. `tested`: only whether it has a row counts, so duplicates and later rows do not matter. Null
-   * without an inner plan.
+   * How the operator uses its inner plan. `joined`: the rows of the inner plan, and so its slots, are part of the output.
+   * `optional`: likewise, but an input row stays if the inner plan has no row for it. `tested`: the operator only tests whether
+   * the inner plan has a row, so duplicates and later rows do not matter. Null without an inner plan.
    */
   readonly inner: InnerRole<P>
   /**
@@ -76,7 +76,7 @@ export interface OperatorDescriptor<P extends Plan> {
   readableInputs(plan: P): readonly Plan[]
   /** The slots of the operator itself that then hold the current row: those that it fills, or others. */
   readonly readableSlots: 'filled' | ((plan: P) => readonly Slot[])
-  /** What a decision trace reports as missing if the operator returns no row. */
+  /** The part of the pattern that a decision trace reports as missing if the operator returns no row. */
   readonly missing: 'predicate' | 'relationship' | 'node' | 'given-node' | 'row'
   /** Name and details for explain, in the words of Neo4j's execution plans where Neo4j has the operator. */
   describe(plan: P): OperatorText
@@ -88,7 +88,7 @@ export interface OperatorText {
   readonly detail: string
 }
 
-/** What most operators share: one input, and one output row or more for each input row. */
+/** The common descriptor of most operators: one input, and one output row or more for each input row. */
 const streaming = {
   inputs: 'input',
   inner: null,

@@ -8,7 +8,7 @@ import { type FileLock, lockFile } from './file-lock.ts'
 /** Candidates retry at this interval, so a task is without a leader at most this long. An attempt costs some microseconds. */
 const RETRY_INTERVAL_MS = 200
 
-/** The elections in which this process takes part: it leads some tasks and waits to lead the others. */
+/** The elections with this process as a candidate: it leads some tasks and waits to lead the others. */
 export class LeaderElection {
   private readonly folder: string
   private readonly held: FileLock[] = []
