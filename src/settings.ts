@@ -157,7 +157,7 @@ export const settingSpecs = {
       // A project never holds all lanes, so there are at least two.
       Math.min(LANES_MAX, Math.max(2, navigator.hardwareConcurrency - 1)),
       [0, LANES_MAX, ''],
-      'Maximum number of lane processes for requests that are too large for the serving loop, for each worker. They start when they are first needed. 0: everything runs in the serving process.',
+      'Maximum number of lane processes for requests that are too large for the event loop, for each worker. They start when they are first needed. 0: everything runs in the serving process.',
     ),
     defaultText: 'cores - 1, min. 2',
   },

@@ -43,7 +43,7 @@ export interface ContextQueryDeps {
   readonly answerMax: number
   /** Resolves external values. */
   readonly resolvers: ExternalDataResolvers
-  /** Durations of queries on the serving loop. */
+  /** Durations of queries on the event loop. */
   readonly inlineHistory: InlineHistory
 }
 
@@ -84,7 +84,7 @@ export async function executeQuery(
   const limits = query.document.batch_read === true ? { ...deps.limits, timeMs: deps.batchReadTimeMs } : deps.limits
   const missing = named.filter((name) => !bound.value.has(name))
   if (missing.length > 0) return missingParameters(missing)
-  // Writes have effects and must run once, so they never start on the serving loop.
+  // Writes have effects and must run once, so they never start on the event loop.
   const isWrite = query.writes !== null
   if (isWrite && limits.inlineMs !== undefined) {
     throw new LaneRequiredError('write', { limitMs: limits.timeMs, isWrite })

@@ -43,7 +43,7 @@ export class QueryIndex {
 
   /**
    * Compiles one query at each step, after a start, and reports those that no longer compile. Skips queries that are
-   * too large for the serving loop.
+   * too large for the event loop.
    */
   *warming(): Generator<void, void> {
     for (const { id } of [...this.documents.all(projectsKind)]) {

@@ -15,7 +15,7 @@ export interface BudgetLimits {
   /** Estimated bytes of strings, lists and rows that are in memory at the same time. Default: 256 MiB. */
   readonly bytesHeldMax?: number
   /**
-   * Milliseconds that the execution may take on the serving loop. If it takes longer, it throws LaneRequiredError and is
+   * Milliseconds that the execution may take on the event loop. If it takes longer, it throws LaneRequiredError and is
    * repeated in a lane process without this limit. Absent: no such limit.
    */
   readonly inlineMs?: number
@@ -32,7 +32,7 @@ const STEPS_PER_CLOCK_READ = 256
 const ROWS_RETAINED_MAX = 2_000_000
 const BYTES_RETAINED_MAX = 256 * 1024 * 1024
 
-/** Steps of one charge on the serving loop: about half a millisecond. */
+/** Steps of one charge on the event loop: about half a millisecond. */
 const INLINE_STEPS_PER_CHARGE_MAX = 2048
 
 /** The characters of one cache line count as one step. */
@@ -81,7 +81,7 @@ export class Budget {
 
   /**
    * Charges rows, relationships or list items, before they are read. Throws ExecutionError at the limit of steps or time,
-   * and LaneRequiredError at the limit of the serving loop.
+   * and LaneRequiredError at the limit of the event loop.
    */
   chargeSteps(count: number): void {
     this.steps += count
@@ -121,7 +121,7 @@ export class Budget {
     if (this.bytesRetained + count > this.bytesRetainedMax) this.throwBytesExceeded()
   }
 
-  /** Called before work that is always too large for the serving loop. Throws LaneRequiredError on the serving loop. */
+  /** Called before work that is always too large for the event loop. Throws LaneRequiredError on the event loop. */
   requireLane(reason: string): void {
     if (this.inlineMs !== null) throw new LaneRequiredError(reason)
   }

@@ -1,4 +1,4 @@
-// Limits the time that bodies of medium size take on the serving event loop, per project and per agent. Requests beyond the
+// Limits the time that bodies of medium size take on the event loop, per project and per agent. Requests beyond the
 // budget run in lanes until it has refilled, so that they cannot delay other callers. The cost is estimated from the size of
 // the body instead of measured: on a busy machine, measured times would overcharge small requests.
 

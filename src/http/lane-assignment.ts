@@ -1,4 +1,4 @@
-// Decides which requests leave the serving event loop, and hands them to a lane (docs/decisions/0018-lanes.md).
+// Decides which requests leave the event loop, and hands them to a lane (docs/decisions/0018-lanes.md).
 import type { LaneRequiredError } from '../kernel/lane-required.ts'
 import { EventLoopBudget } from './event-loop-budget.ts'
 import type { Exchange } from './exchange.ts'

@@ -1,4 +1,4 @@
-// Remembers which requests were recently too large for the serving loop, so that the next ones of the same kind go to a
+// Remembers which requests were recently too large for the event loop, so that the next ones of the same kind go to a
 // lane at once (docs/decisions/0018-lanes.md).
 
 import { LaneRequiredError } from './lane-required.ts'
@@ -47,7 +47,7 @@ export class InlineHistory {
     }
   }
 
-  /** Records that a request of that kind was aborted on the serving loop. */
+  /** Records that a request of that kind was aborted on the event loop. */
   recordDeferral(projectId: string, kind: object): void {
     if (this.untilMs === 0) this.untilMs = performance.now() + WINDOW_MS
     this.kinds.set(kind, (this.kinds.get(kind) ?? 0) + 1)

@@ -1,4 +1,4 @@
-// The error that moves a request from the serving loop to a lane, which runs it again from the start
+// The error that moves a request from the event loop to a lane, which runs it again from the start
 // (docs/decisions/0018-lanes.md).
 
 /** Facts about the request that the caller of the work adds. */
@@ -10,7 +10,7 @@ export interface LaneRequirement {
 }
 
 /**
- * Thrown while a request runs on the serving loop, before it has had any effect. The dispatcher catches it and passes
+ * Thrown while a request runs on the event loop, before it has had any effect. The dispatcher catches it and passes
  * the whole request to a lane. Code that catches failures of one policy, one item or one call must rethrow this error.
  */
 export class LaneRequiredError extends Error {
@@ -21,7 +21,7 @@ export class LaneRequiredError extends Error {
 
   /** `reason`: what was too large, such as `time`, `rows` or `regular expression`. Shown in logs and metrics only. */
   constructor(reason: string, { limitMs, isWrite }: LaneRequirement = {}) {
-    super(`the request is too large for the serving loop: ${reason}`)
+    super(`the request is too large for the event loop: ${reason}`)
     this.reason = reason
     this.limitMs = limitMs
     this.isWrite = isWrite

@@ -1,4 +1,4 @@
-// The pool of lanes: helper processes on the same data folder that run requests too large for the serving event loop. A lane
+// The pool of lanes: helper processes on the same data folder that run requests too large for the event loop. A lane
 // that exceeds the time limit of its request is killed and replaced, so every request ends within its limit
 // (docs/decisions/0018-lanes.md).
 import type { LaneJob, LaneRunner } from '../http/lane-job.ts'

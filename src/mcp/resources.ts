@@ -72,7 +72,7 @@ export function resourceVersions(
 }
 
 /**
- * Ids and names of the visible queries. Reads the documents if a query is too large to be compiled on the serving loop,
+ * Ids and names of the visible queries. Reads the documents if a query is too large to be compiled on the event loop,
  * because a stream cannot run in a lane.
  */
 function queryNames(

@@ -86,7 +86,7 @@ export interface DecisionDeps {
   /** Maximum items of one batch. */
   readonly evaluationsMax: number
   /**
-   * Maximum milliseconds of a batch or an explanation on the serving loop; a longer one throws LaneRequiredError.
+   * Maximum milliseconds of a batch or an explanation on the event loop; a longer one throws LaneRequiredError.
    * Absent: no limit. Single requests have `limits.inlineMs`.
    */
   readonly inlineMs?: number

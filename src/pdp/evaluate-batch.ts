@@ -13,7 +13,7 @@ import { ReadSession } from './read-session.ts'
 /**
  * Evaluates the items in order until `evaluations_semantic` ends the batch. Returns one decision per evaluated item.
  * Errors: `malformed` if there are too many items, `not-found` if the project has no graph. Throws LaneRequiredError if
- * it takes longer than `deps.inlineMs` on the serving loop.
+ * it takes longer than `deps.inlineMs` on the event loop.
  */
 export function evaluateBatch(
   deps: DecisionDeps,

@@ -9,7 +9,7 @@ import { ReadSession } from './read-session.ts'
 /**
  * Evaluates one request and reports it to `deps.onDecided`.
  * Errors: `not-found` if the project has no graph, and the errors of `decide`. Throws LaneRequiredError if the budget
- * of the serving loop is exceeded.
+ * of the event loop is exceeded.
  */
 export function evaluate(
   deps: DecisionDeps,

@@ -25,7 +25,7 @@ import { ReadSession } from './read-session.ts'
 
 /**
  * Explains one request. Errors are those of an evaluation. Throws LaneRequiredError if it takes longer than
- * `deps.inlineMs` on the serving loop.
+ * `deps.inlineMs` on the event loop.
  */
 export function explainDecision(
   deps: DecisionDeps,

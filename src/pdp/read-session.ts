@@ -22,7 +22,7 @@ export class ReadSession implements QueryContext {
   private defaultSnapshot: Snapshot | null = null
   private located: Map<string, Snapshot> | null = null
 
-  /** `isInline`: runs on the serving loop, where it may be aborted and repeated in a lane. */
+  /** `isInline`: runs on the event loop, where it may be aborted and repeated in a lane. */
   constructor(graphs: ProjectGraphs, limits: BudgetLimits, isInline = limits.inlineMs !== undefined) {
     this.isInline = isInline
     this.graphs = graphs
@@ -50,7 +50,7 @@ export class ReadSession implements QueryContext {
     return snapshot
   }
 
-  /** Runs `send` now or, on the serving loop, when the request is answered. */
+  /** Runs `send` now or, on the event loop, when the request is answered. */
   report(send: () => void): void {
     if (!this.isInline) send()
     else {

@@ -82,7 +82,7 @@ type PageFinder = (
 /**
  * Runs a search: determines the page, opens a session and reports the event.
  * Errors: `not-found` (no graph), `malformed` (page), `invalid` (parameters), `forbidden` (token of another subject),
- * `unknown-location`, `budget`. Throws LaneRequiredError if the budget of the serving loop is exceeded.
+ * `unknown-location`, `budget`. Throws LaneRequiredError if the budget of the event loop is exceeded.
  */
 export function runSearch(
   deps: DecisionDeps,

@@ -1,7 +1,7 @@
-// Limits the compilation of documents on the serving loop: it takes one to two microseconds per character.
+// Limits the compilation of documents on the event loop: it takes one to two microseconds per character.
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 
-/** Maximum characters of documents that one request compiles on the serving loop: 2 to 4 ms, once per revision. */
+/** Maximum characters of documents that one request compiles on the event loop: 2 to 4 ms, once per revision. */
 export const MAX_INLINE_CHARS = 2048
 
 /** Compilation limits of a policy or query index. */
@@ -11,7 +11,7 @@ export interface IndexOptions {
    * already compiled stay compiled. Absent: no limit.
    */
   readonly maxInlineChars?: number
-  /** Called with a document that a call needed and did not compile; `compile` compiles it on the serving loop. */
+  /** Called with a document that a call needed and did not compile; `compile` compiles it on the event loop. */
   readonly onDeferred?: (characters: number, document: object, compile: () => void) => void
 }
 

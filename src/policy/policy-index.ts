@@ -49,7 +49,7 @@ export class PolicyIndex {
 
   /**
    * Compiles one policy at each step, after a start: no decision then waits for all policies of its project, and
-   * policies that no longer compile are reported. Skips policies that are too large for the serving loop.
+   * policies that no longer compile are reported. Skips policies that are too large for the event loop.
    */
   *warming(): Generator<void, void> {
     const { maxInlineChars = Number.POSITIVE_INFINITY } = this.options

@@ -1,4 +1,4 @@
-// Compiles policies and queries on the serving event loop, one per second, if they are too long to be compiled during a
+// Compiles policies and queries on the event loop, one per second, if they are too long to be compiled during a
 // request. Until then their requests run in lanes. The longest documents always stay with the lanes.
 
 /** Documents with more characters take 30 ms or more to compile, and stay with the lanes. */

@@ -8,7 +8,7 @@ export interface PhysicalOperator {
   open(run: ExecutionContext): void
   /**
    * Moves to the next row and fills the operator's slots of `run.frame`. Returns false at the end; the caller then must not
-   * call it again before the next `open`. Throws ExecutionError, and LaneRequiredError on the serving loop.
+   * call it again before the next `open`. Throws ExecutionError, and LaneRequiredError on the event loop.
    */
   next(run: ExecutionContext): boolean
 }

@@ -26,7 +26,7 @@ interface SortedRow {
 /** Bytes of a row without its values. */
 const ROW_BYTES = 64
 
-/** The serving loop passes sorts of more rows to a lane. */
+/** The event loop passes sorts of more rows to a lane. */
 const INLINE_ROWS_MAX = 2048
 
 /** With fewer rows in memory, those beyond the limit are not dropped before the end. */

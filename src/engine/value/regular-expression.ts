@@ -10,7 +10,7 @@ export const REGEX_LENGTH_MAX = 1000
 /** Instructions of the compiled program: nested repetitions make tens of thousands from a few characters. */
 const REGEX_PROGRAM_MAX = 2000
 
-/** The serving loop passes longer texts, and longer regular expressions that are not compiled yet, to a lane. */
+/** The event loop passes longer texts, and longer regular expressions that are not compiled yet, to a lane. */
 const INLINE_TEXT_MAX = 1024
 const INLINE_REGEX_MAX = 128
 
