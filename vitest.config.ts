@@ -14,7 +14,7 @@ const shared = {
 export default defineConfig({
   test: {
     // The default leaves one core to the rest of the machine, which on two cores is half of them.
-    maxWorkers: 2,
+    maxWorkers: 3,
     projects: [
       // `npm test`: everything within this process, with fixed seeds.
       {

@@ -13,7 +13,7 @@ import { err, ok } from '../kernel/result.ts'
 import { locationIssues } from './compile-policy.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
 import { parseDocument } from './document-json.ts'
-import { headerField, isContextPolicy, readPolicyHeader } from './policy-header.ts'
+import { isContextPolicy, isContextVersion } from './policy-header.ts'
 
 /** Name of the kind. */
 export const policiesKind = 'authorization-policies'
@@ -43,17 +43,13 @@ export function authorizationPolicies(
     readShape: { policy: z.string(), status: members.status, tags: z.array(z.string()) },
     secrets: [],
     omittedInLists: ['policy'],
-    hiddenFields: [headerField],
     filters: { type: { kbac: ({ fields }) => !isContextPolicy(fields), ciq: ({ fields }) => isContextPolicy(fields) } },
-    check(fields, { parent, current }) {
+    check(fields, { parent }) {
       const json = parseDocument(fields.policy as string, 'policy')
-      // An update that keeps the text keeps its header, or the lack of one: the same content is not a new revision.
-      const isSameText = current?.fields.policy === fields.policy
-      const header = isSameText ? {} : { [headerField]: readPolicyHeader(json.ok ? json.value : null) }
-      const stored = { tags: [], ...fields, ...header }
+      const stored = { tags: [], ...fields }
       if (fields.status === 'DRAFT') return ok({ fields: stored })
       if (!json.ok) return err({ kind: 'invalid', issues: json.error })
-      if (isContextPolicy(stored)) {
+      if (isContextVersion(json.value)) {
         const context = compiledContextPolicy(stored, json.value)
         return context.ok ? ok({ fields: stored }) : err({ kind: 'invalid', issues: context.error })
       }

@@ -1,41 +1,36 @@
-// The header of a stored policy: what the index needs of its document without parsing or compiling it. It is stored with
-// the policy; for a policy that was stored without one it is derived from the text.
+// The header of a stored policy: what the index needs of its document without compiling it. It is read from the text once for
+// each stored revision and process, and never stored: a second copy could contradict the text, and would then decide.
 import type { DocumentFields } from '../config/kind.ts'
 import { CompiledOnce } from '../kernel/compiled-once.ts'
 import { parseJson } from '../kernel/json.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
 import { contextVersion } from './context-document.ts'
 
-/** Field of a stored policy that holds its header. Not part of the interface. */
-export const headerField = 'policy_header'
-
-/** The stored form, which is why its members have wire names. A DRAFT may hold any text: what it lacks is empty. */
+/** The version, types and actions of a policy. A DRAFT may hold any text: what it lacks is empty. */
 export interface PolicyHeader {
-  readonly policy_version: string
-  readonly subject_type: string
+  readonly version: string
+  readonly subjectType: string
   /** Each once. */
   readonly actions: readonly string[]
-  readonly resource_type: string
+  readonly resourceType: string
 }
 
 /** Reads the header of a parsed policy document, valid or not. */
-export function readPolicyHeader(document: unknown): PolicyHeader {
+function readPolicyHeader(document: unknown): PolicyHeader {
   const actions = member(document, 'actions')
   return {
-    policy_version: textOf(member(member(document, 'meta'), 'policy_version')),
-    subject_type: textOf(member(member(document, 'subject'), 'type')),
+    version: textOf(member(member(document, 'meta'), 'policy_version')),
+    subjectType: textOf(member(member(document, 'subject'), 'type')),
     actions: Array.isArray(actions) ? [...new Set(actions.map(textOf))] : [],
-    resource_type: textOf(member(member(document, 'resource'), 'type')),
+    resourceType: textOf(member(member(document, 'resource'), 'type')),
   }
 }
 
-const derived = new CompiledOnce<DocumentFields, PolicyHeader>()
+const headers = new CompiledOnce<DocumentFields, PolicyHeader>()
 
-/** Returns the header of a stored policy. */
+/** Returns the header of a stored policy. Parses its text at the first call for these fields. */
 export function policyHeader(fields: DocumentFields): PolicyHeader {
-  const stored = fields[headerField]
-  if (stored !== undefined) return stored as PolicyHeader
-  return derived.get(fields, ({ policy }) => {
+  return headers.get(fields, ({ policy }) => {
     const json = parseJson(policy as string, 'integers')
     return readPolicyHeader(json.ok ? json.value : null)
   })
@@ -43,7 +38,12 @@ export function policyHeader(fields: DocumentFields): PolicyHeader {
 
 /** Returns whether the policy is for context queries. Any other text, also that of a DRAFT, is a decision policy. */
 export function isContextPolicy(fields: DocumentFields): boolean {
-  return policyHeader(fields).policy_version === contextVersion
+  return policyHeader(fields).version === contextVersion
+}
+
+/** Returns whether a parsed policy document is for context queries. */
+export function isContextVersion(document: unknown): boolean {
+  return readPolicyHeader(document).version === contextVersion
 }
 
 function member(value: unknown, name: string): unknown {

@@ -89,7 +89,7 @@ export class PolicyIndex {
     const index: ProjectPolicyIndex = { byRequest: new Map(), bySubjectType: new Map() }
     for (const document of this.documents.inScope(policiesKind, projectId)) {
       if (!isActiveDecisionPolicy(document)) continue
-      const { subject_type: subjectType, actions, resource_type: resourceType } = policyHeader(document.fields)
+      const { subjectType, actions, resourceType } = policyHeader(document.fields)
       index.bySubjectType.getOrInsertComputed(subjectType, emptyGroup).documents.push(document)
       const byAction = index.byRequest.getOrInsertComputed(
         subjectType,
