@@ -13,7 +13,7 @@ const shared = {
 
 export default defineConfig({
   test: {
-    // The default leaves one core to the rest of the machine, which on two cores is half of them.
+    // One more than two cores: many tests wait for a disk, a timeout or a connection.
     maxWorkers: 3,
     projects: [
       // `npm test`: everything within this process, with fixed seeds.

@@ -236,7 +236,7 @@ export function pluralOf({ label, plural }: ConfigKind): string {
 
 /** The label with `a` or `an`. */
 export function withArticle({ label }: ConfigKind): string {
-  return /^[aeiou]/i.test(label) ? `an ${label}` : `a ${label}`
+  return /^(?:[aeiou]|MCP)/i.test(label) ? `an ${label}` : `a ${label}`
 }
 
 /** The remains of a deleted document. */

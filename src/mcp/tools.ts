@@ -54,7 +54,7 @@ function runTool(deps: McpDeps, caller: McpCaller, tool: Tool, args: RpcObject):
   for (const name in args) {
     if (Object.hasOwn(tool.inputSchema.properties, name)) continue
     const known = Object.keys(tool.inputSchema.properties).join(', ')
-    const issue = `unknown argument \`${name.slice(0, 64)}\`, expected ${known}`
+    const issue = `unknown argument \`${name.slice(0, 64)}\`, expected one of ${known}`
     return err({ kind: 'malformed', issues: [issue] })
   }
   try {

@@ -1,5 +1,6 @@
 // The path language of context policies and knowledge queries: which part of an element a path names, and which path
 // covers which.
+import { assertNever } from '../kernel/assert.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 /** A parsed path. `variable` is the name that the pattern binds. */
@@ -82,7 +83,11 @@ export function covers(allowed: ElementPath, requested: ElementPath): boolean {
       return requested.kind === 'whole'
     case 'metadata':
       return requested.kind === 'metadata' && requested.name === allowed.name && requested.field === allowed.field
-    default:
+    case 'field':
+    case 'property':
+    case 'score':
       return requested.kind === allowed.kind && requested.name === allowed.name
+    default:
+      return assertNever(allowed)
   }
 }

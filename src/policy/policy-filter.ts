@@ -19,12 +19,10 @@ export const textOperators = ['=~', 'STARTS WITH', 'ENDS WITH', 'CONTAINS'] as c
 /** Operators without a value. */
 export const nullTests = ['IS NULL', 'IS NOT NULL'] as const
 
+type FilterComparison = (typeof comparisons)[number]
+
 /** Any operator of a leaf. */
-export type FilterLeafOperator =
-  | (typeof comparisons)[number]
-  | (typeof textOperators)[number]
-  | (typeof nullTests)[number]
-  | 'IN'
+export type FilterLeafOperator = FilterComparison | (typeof textOperators)[number] | (typeof nullTests)[number] | 'IN'
 
 /** Texts for the caller of a decision that the filter denied, by name. */
 export type FilterAdvice = Readonly<Record<string, string>>
@@ -179,8 +177,10 @@ function leafTruth(budget: Budget, { operator, attribute, operand }: FilterLeaf,
   if (operator === 'IS NOT NULL') return left !== null
   if (left === null || operand === null) return null
   if (operand.kind === 'pattern') return typeof left === 'string' ? operand.pattern.matches(budget, left) : null
-  if (operand.kind === 'instant')
+  if (operand.kind === 'instant') {
+    if (!isComparison(operator)) return null
     return compared(budget, operator, instantMs(left), instantOf(budget, operand.of, parameters))
+  }
   const right = operandValue(budget, operand, parameters)
   if (right === null) return null
   switch (operator) {
@@ -196,9 +196,20 @@ function leafTruth(budget: Budget, { operator, attribute, operand }: FilterLeaf,
       return bothText(left, right) ? includesText(budget, left, right as string) : null
     case '=~':
       return typeof left === 'string' ? patternFrom(budget, operand, right).matches(budget, left) : null
-    default:
+    case '=':
+    case '<>':
+    case '<':
+    case '<=':
+    case '>':
+    case '>=':
       return compared(budget, operator, left, right)
+    default:
+      return assertNever(operator)
   }
+}
+
+function isComparison(operator: FilterLeafOperator): operator is FilterComparison {
+  return (comparisons as readonly string[]).includes(operator)
 }
 
 function startsWith(budget: Budget, text: string, part: string): boolean {
@@ -216,7 +227,7 @@ function bothText(left: Value, right: Value): left is string {
 }
 
 /** Values of different kinds are not comparable: the result is unknown, so that a negation is not true either. */
-function compared(budget: Budget, operator: FilterLeafOperator, left: Value, right: Value): Truth {
+function compared(budget: Budget, operator: FilterComparison, left: Value, right: Value): Truth {
   if (left === null || right === null || !sameKind(left, right)) return null
   switch (operator) {
     case '=':
@@ -234,7 +245,7 @@ function compared(budget: Budget, operator: FilterLeafOperator, left: Value, rig
     case '>=':
       return lessOrEqual(budget, right, left)
     default:
-      return null
+      return assertNever(operator)
   }
 }
 
@@ -266,8 +277,12 @@ function operandValue(budget: Budget, operand: FilterOperand, parameters: BoundP
         budget.chargeSteps(1)
         return operandValue(budget, item, parameters)
       })
-    default:
+    // Instants and patterns have no value of their own: `leafTruth` evaluates them.
+    case 'instant':
+    case 'pattern':
       return null
+    default:
+      return assertNever(operand)
   }
 }
 

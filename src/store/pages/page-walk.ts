@@ -32,7 +32,7 @@ export function runToEnd<T>(steps: Generator<void, T>): T {
 }
 
 /** Thrown and caught within a walk. */
-class TreeDamage extends Error {}
+class TreeDamageError extends Error {}
 
 /** The keys of a page are at or above `low` and below `high`; null: no bound. */
 interface KeyBounds {
@@ -77,17 +77,18 @@ class TreeWalk {
       for (const [name, tree] of named) yield* this.tree(name, tree)
       return null
     } catch (error) {
-      if (error instanceof TreeDamage) return error.message
+      if (error instanceof TreeDamageError) return error.message
       throw error
     }
   }
 
   private *tree(name: string, tree: PageTree, each?: (page: TreePage, i: number) => void): Generator<void, void> {
     if (tree.root === null) {
-      if (tree.entries !== 0) throw new TreeDamage(`${name}: the tree has no pages but ${tree.entries} entries`)
+      if (tree.entries !== 0) throw new TreeDamageError(`${name}: the tree has no pages but ${tree.entries} entries`)
       return
     }
-    if (tree.depth < 1 || tree.depth > DEPTH_MAX) throw new TreeDamage(`${name}: the depth ${tree.depth} is invalid`)
+    if (tree.depth < 1 || tree.depth > DEPTH_MAX)
+      throw new TreeDamageError(`${name}: the depth ${tree.depth} is invalid`)
     const counts: PageCounts = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 }
     const bounds: KeyBounds = { low: null, high: null, transaction: this.meta.transaction }
     if (this.countPage(name, tree, tree.root, 1, counts, each !== undefined)) {
@@ -100,7 +101,7 @@ class TreeWalk {
       : ['branchPages', 'leafPages']
     for (const count of counted) {
       if (counts[count] !== tree[count])
-        throw new TreeDamage(`${name}: ${count} is ${tree[count]} and should be ${counts[count]}`)
+        throw new TreeDamageError(`${name}: ${count} is ${tree[count]} and should be ${counts[count]}`)
     }
   }
 
@@ -140,9 +141,10 @@ class TreeWalk {
       page.findEntryDamage(this.file) ??
       findOrderDamage(page, integerKeys) ??
       findBoundsDamage(page, integerKeys, bounds.low, bounds.high)
-    if (damage !== null) throw new TreeDamage(`${name}: ${damage}`)
-    if (page.isLeaf !== isLeaf) throw new TreeDamage(`${name}: page ${number} is at the wrong depth`)
-    if (page.transaction > bounds.transaction) throw new TreeDamage(`${name}: page ${number} is newer than its parent`)
+    if (damage !== null) throw new TreeDamageError(`${name}: ${damage}`)
+    if (page.isLeaf !== isLeaf) throw new TreeDamageError(`${name}: page ${number} is at the wrong depth`)
+    if (page.transaction > bounds.transaction)
+      throw new TreeDamageError(`${name}: page ${number} is newer than its parent`)
     if (isLeaf) this.leaf(name, page, counts, each)
     else yield* this.branch(name, tree, page, depth, bounds, counts, each)
   }
@@ -181,16 +183,16 @@ class TreeWalk {
       const overflow = page.overflow(i)
       if (overflow === null) continue
       const damage = findOverflowDamage(this.file, overflow, page.lengthOf(i))
-      if (damage !== null) throw new TreeDamage(`${name}: ${damage}`)
+      if (damage !== null) throw new TreeDamageError(`${name}: ${damage}`)
       counts.overflowPages += overflow.pages
       for (let at = overflow.page; at < overflow.page + overflow.pages; at++) this.markReached(name, at)
     }
   }
 
   private markReached(name: string, page: number): void {
-    if (page < 2 || page > this.meta.lastPage) throw new TreeDamage(`${name}: page ${page} is out of range`)
+    if (page < 2 || page > this.meta.lastPage) throw new TreeDamageError(`${name}: page ${page} is out of range`)
     const bit = 1 << (page & 7)
-    if ((this.reached[page >>> 3]! & bit) !== 0) throw new TreeDamage(`${name}: page ${page} is referenced twice`)
+    if ((this.reached[page >>> 3]! & bit) !== 0) throw new TreeDamageError(`${name}: page ${page} is referenced twice`)
     this.reached[page >>> 3]! |= bit
   }
 }
