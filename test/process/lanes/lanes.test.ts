@@ -12,7 +12,7 @@ let service: TestService
 
 beforeAll(async () => {
   // Enough time for a busy machine: only a request whose lane is stopped exceeds its limit.
-  const settings = { lanes: 2, decisionTimeMs: 2000, laneQueueMax: 8, batchReadTimeMs: 60_000 }
+  const settings = { lanes: 2, decisionTimeMs: 4000, laneQueueMax: 8, batchReadTimeMs: 60_000 }
   service = await startService(settings, {
     laneCommand: selfCommand([LANE_COMMAND]),
     log: (entry) => void log.push(entry),
@@ -204,7 +204,7 @@ describe('a lane that ends', () => {
     const long = question('count', 'c0', { context: { input_params: { least: 0 } } })
     const answered = await service.ask('/access/v1/evaluation', long)
     expect(answered.status).toBe(408)
-    expect(answered.body.errors).toEqual(['the time limit of 2000 ms is reached'])
+    expect(answered.body.errors).toEqual(['the time limit of 4000 ms is reached'])
     expect(await metric('verdigraph_lanes_killed_total')).toBeGreaterThan(killed)
     await until(() => log.some(({ message, reason }) => message === 'a lane exited' && /exceeded/.test(String(reason))))
     // Small requests are not affected.
