@@ -5,7 +5,7 @@ import type { Query, Span } from './ast.ts'
 /** Maximum depth of a tree: far above real queries and far below the stack limit of a recursive walk. */
 export const maxTreeDepth = 1_000
 
-/** Returns the span of a node deeper than `maxTreeDepth`, or null if there is none. Does not recurse. */
+/** Returns the span of a node deeper than `maxTreeDepth`, or null if none exists. Does not recurse. */
 export function findTooDeep(query: Query): Span | null {
   const pending: { value: object; depth: number; span: Span }[] = [{ value: query, depth: 1, span: query.span }]
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {

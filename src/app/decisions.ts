@@ -81,7 +81,7 @@ export function createDecisionLog(
   return sink && new DecisionLog({ sink, clock, mask, percent: settings.decisionLogPercent })
 }
 
-/** Combines the listeners; null if there are none, so that decisions skip the measurement. */
+/** Combines the listeners; null if none exist, so that decisions skip the measurement. */
 function combineListeners(listeners: readonly (((event: DecisionEvent) => void) | null)[]): DecisionDeps['onDecided'] {
   const present = listeners.filter((listener) => listener !== null)
   if (present.length < 2) return present[0] ?? null

@@ -75,7 +75,7 @@ export class DemoClient {
   }
 }
 
-/** A string member of a JSON response. Throws if there is none. */
+/** A string member of a JSON response. Throws if none exists. */
 export function memberOf(answer: HttpResponse, member: string): string {
   const value = (JSON.parse(answer.body) as Record<string, unknown>)[member]
   if (typeof value !== 'string') throw requestFailed(`reading \`${member}\``, answer)

@@ -18,7 +18,7 @@ function keyPath(dataDir: string): string {
   return join(dataDir, DEMO_KEY_FILE)
 }
 
-/** Returns the public key as JWK text; creates the key pair if there is none. */
+/** Returns the public key as JWK text; creates the key pair if none exists. */
 export async function memberPublicKey(dataDir: string): Promise<string> {
   const path = keyPath(dataDir)
   if (!existsSync(path)) {

@@ -84,7 +84,7 @@ export interface ConfigSource extends ConfigReader {
 export interface DocumentDraft extends ConfigReader {
   /** Creates or replaces a document. */
   put(document: StoredDocument): void
-  /** Deletes a document; no effect if there is none. */
+  /** Deletes a document; no effect if none exists. */
   remove(kind: string, id: string): void
 }
 

@@ -35,7 +35,7 @@ export const executeAnswer = z.strictObject({
       aggregate_values: cells.optional(),
     }),
   ),
-  /** Absent if there are none. */
+  /** Absent if none exist. */
   warnings: z
     .array(z.string())
     .optional()

@@ -145,7 +145,7 @@ export function metadataEntry(type: string, value: Value): Result<PropertyMetada
   }
 }
 
-/** Merges metadata entries; null if there are none. */
+/** Merges metadata entries; null if none exist. */
 export function mergedMetadata(entries: readonly PropertyMetadata[]): PropertyMetadata | null {
   if (entries.length === 0) return null
   const customs = entries.flatMap(({ custom }) => (custom === undefined ? [] : Object.entries(custom)))

@@ -105,7 +105,7 @@ export interface Snapshot {
   neighbours(node: NodeId, direction: Direction, type: SymbolId, from: number, chunk: Chunk): void
   /** Fills the first chunk of neighbours with id `first` or greater. `neighbours` reads the following chunks. */
   neighboursFrom(node: NodeId, direction: Direction, type: SymbolId, first: NodeId, chunk: Chunk): void
-  /** Number of neighbours: exact for small nodes, within a factor of two for nodes with long lists; 0 only if there is none. */
+  /** Number of neighbours: exact for small nodes, within a factor of two for nodes with long lists; 0 only if none exists. */
   degree(node: NodeId, direction: Direction, type: SymbolId): number
   /** Fills the chunk with all relationships source -[type]-> target. Searches the node with the shorter list. */
   relationshipsBetween(source: NodeId, type: SymbolId, target: NodeId, chunk: Chunk): void

@@ -23,7 +23,7 @@ export interface BootstrapResult {
 }
 
 /**
- * Creates the organization if there is none. Safe to call from several processes at once. Throws as `findAdmin` does.
+ * Creates the organization if none exists. Safe to call from several processes at once. Throws as `findAdmin` does.
  */
 export async function bootstrap(documents: ConfigWriter, sealer: Sealer, clock: Clock): Promise<BootstrapResult> {
   // Read without a transaction, which would wait for processes that write.
@@ -39,7 +39,7 @@ export async function bootstrap(documents: ConfigWriter, sealer: Sealer, clock: 
 
 /**
  * Finds the admin account of an existing organization: preferably one whose private key is stored here, so that the
- * process can sign for it. Throws OperationalError if there is none.
+ * process can sign for it. Throws OperationalError if none exists.
  */
 export function findAdmin(documents: ConfigReader): ServiceAccountCaller {
   const editors = documents.all(serviceAccountsKind).filter(({ fields }) => fields.role === 'all_editor')

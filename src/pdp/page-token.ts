@@ -12,9 +12,9 @@ export interface PageTokenSigner {
 
 /** Where a page begins. */
 export interface PagePosition {
-  /** The last result returned; null if there is none yet. */
+  /** The last result returned; null if none exists yet. */
   readonly after: string | null
-  /** The node of that result if results are in node order; 0 for name order or if there is none yet. */
+  /** The node of that result if results are in node order; 0 for name order or if none exists yet. */
   readonly node: number
   /** Number of results returned so far. */
   readonly returned: number

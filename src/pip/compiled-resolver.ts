@@ -22,7 +22,7 @@ export interface CompiledResolver {
 
 const resolvers = new CompiledOnce<StoredDocument, Result<CompiledResolver, string>>()
 
-/** Opens the secret at a path of a document; null if there is none. Throws if the master key does not fit. */
+/** Opens the secret at a path of a document; null if none exists. Throws if the master key does not fit. */
 export type OpenSecret = (document: StoredDocument, path: readonly string[]) => string | readonly string[] | null
 
 /**

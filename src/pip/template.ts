@@ -4,7 +4,7 @@ import { Float } from '../kernel/float.ts'
 import { JSON_DEPTH_MAX, parseJson, writeJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
-/** Returns the value of a placeholder as JSON data; undefined if there is none. */
+/** Returns the value of a placeholder as JSON data; undefined if none exists. */
 export type PlaceholderLookup = (name: string) => unknown
 
 /** Renders a template; null means that nothing is sent. The error names the placeholder, never the value. */

@@ -18,7 +18,7 @@ export interface ContextPolicy {
   readonly document: ContextDocument
   /** The rows of the condition, before any filter. */
   readonly source: FilterableCondition
-  /** Evaluated on the token and the parameters before the graph is read; null if there is none. */
+  /** Evaluated on the token and the parameters before the graph is read; null if none exists. */
   readonly tokenFilter: PolicyFilter | null
   /** Variables in scope at the end of the condition, with their kinds. */
   readonly variables: FilterableCondition['variables']

@@ -12,7 +12,7 @@ const span = { start: 0, end: 0 }
 
 type FilterVariables = ReadonlyMap<string, VariableKind>
 
-/** Joins the filters with AND. Returns null if there are none. Errors name the position below `at`, for the author. */
+/** Joins the filters with AND. Returns null if none exist. Errors name the position below `at`, for the author. */
 export function filterExpression(
   filters: readonly { readonly filter: ContextFilter; readonly at: string }[],
   variables: FilterVariables,

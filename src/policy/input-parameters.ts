@@ -22,7 +22,7 @@ export interface InputRules {
 
 /**
  * Returns the issues of the parameters, whether or not a policy reads them: reserved names, strings that are too long,
- * data nested too deep. Empty if there are none.
+ * data nested too deep. Empty if none exist.
  */
 export function inputIssues(params: InputParams, { at, reserved, stringMax }: InputRules): readonly string[] {
   const issues: string[] = []

@@ -23,7 +23,7 @@ const leafOperators: readonly string[] = [...comparisons, 'IN', ...textOperators
 const operators: readonly string[] = [...branches, ...leafOperators]
 
 /**
- * Parses a filter. Returns null if there is none, or an empty object. Issues begin with the path below `path`.
+ * Parses a filter. Returns null if none exists, or an empty object. Issues begin with the path below `path`.
  * `hasEntities`: true for a decision, whose request names a subject and a resource. The subject of a context query
  * comes from the graph, and a caller's value must not replace it.
  */

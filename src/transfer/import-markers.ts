@@ -12,7 +12,7 @@ export interface ImportMark {
   readonly id: string
 }
 
-/** Reads the marker file; empty if there is none. */
+/** Reads the marker file; empty if none exists. */
 export function readImportMarks(dataDir: string): ImportMark[] {
   const mark = join(dataDir, IMPORT_MARKER_FILE)
   return existsSync(mark) ? readFileSync(mark, 'utf8').split('\n').filter(Boolean).map(parseMark) : []

@@ -10,7 +10,7 @@ export interface RuleViolation {
   readonly sentence: string
 }
 
-/** All violations of the table by these files; empty if there are none. */
+/** All violations of the table by these files; empty if none exist. */
 export function violationsIn(sources: readonly SourceText[]): RuleViolation[] {
   const parsed = sources.map(parseSource)
   return [...parsed.flatMap(violationsOf), ...cycleViolations(parsed), ...orphanViolations(parsed)]

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 export const repositoryRoot = join(import.meta.dirname, '..', '..')
 
 export interface Block {
-  /** First word of the info string: `sh`, `json`, …; empty if there is none. */
+  /** First word of the info string: `sh`, `json`, …; empty if none exists. */
   readonly language: string
   /** Rest of the info string. */
   readonly info: string

@@ -202,7 +202,7 @@ export class RequestMaker {
     return { ...(body as object), id }
   }
 
-  /** A meaningful body of this kind with fresh secrets; undefined if there is none. */
+  /** A meaningful body of this kind with fresh secrets; undefined if none exists. */
   private sample(kind: string, method: string, random: Random): unknown {
     const sample = samples[kind]
     if (sample === undefined) return undefined

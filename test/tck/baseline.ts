@@ -26,7 +26,7 @@ export function writeBaseline(score: Score): void {
   writeFileSync(path, `${JSON.stringify(baseline, null, 2)}\n`)
 }
 
-/** Differences from the baseline: what is worse, and what is better and must be recorded; empty if there are none. */
+/** Differences from the baseline: what is worse, and what is better and must be recorded; empty if none exist. */
 export function againstBaseline(score: Score, baseline: Baseline): string[] {
   const told: string[] = []
   const failing = new Set(score.failures.map(({ item }) => item.id))

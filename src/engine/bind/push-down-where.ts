@@ -25,7 +25,7 @@ function conjunction(operands: readonly BoundExpression[]): BoundExpression | nu
   return operands.length > 1 ? { kind: 'and', operands } : (operands[0] ?? null)
 }
 
-/** The index of the first MATCH, from the end, after which all that the predicate reads is known; null if there is none. */
+/** The index of the first MATCH, from the end, after which all that the predicate reads is known; null if none exists. */
 function targetMatch(predicate: BoundExpression, clauses: readonly BoundClause[]): number | null {
   // A predicate that may fail stays: at an earlier clause it would also be evaluated for rows that the text drops first.
   if (!isSafePredicate(predicate) || containsSubquery(predicate)) return null

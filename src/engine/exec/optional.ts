@@ -8,7 +8,7 @@ export interface NullSlot {
   readonly nullValue: 0 | null
 }
 
-/** The inner rows of each input row, or one row with nulls if there are none. */
+/** The inner rows of each input row, or one row with nulls if none exist. */
 export class OptionalOperator extends UnaryOperator {
   private readonly inner: PhysicalOperator
   private readonly nulls: readonly NullSlot[]

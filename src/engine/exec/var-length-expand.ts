@@ -23,7 +23,7 @@ export class VarLengthExpandOperator extends UnaryOperator {
   /** One cursor per depth, reused by later executions. */
   private readonly cursors: NeighbourCursor[] = []
   private readonly trail: number[] = []
-  /** The number of relationships in the current trail; -1 if there is none. */
+  /** The number of relationships in the current trail; -1 if none exists. */
   private depth = -1
   private target = 0
 

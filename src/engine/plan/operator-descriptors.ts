@@ -19,7 +19,7 @@ import {
 import type { OperatorName, Plan, PlanOf } from './operators.ts'
 import { showExpression } from './show-expression.ts'
 
-/** Plans in a type: the type itself, items of a list, or members of the items of a list. Never, if there are none. */
+/** Plans in a type: the type itself, items of a list, or members of the items of a list. Never, if none exist. */
 type PlansIn<T> = T extends Plan
   ? T
   : T extends readonly (infer Item)[]

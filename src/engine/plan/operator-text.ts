@@ -19,7 +19,7 @@ export function conjunctionText(predicates: readonly BoundExpression[]): string 
   return predicates.map((predicate) => showExpression(predicate)).join(' AND ')
 }
 
-/** The suffix that lists the relationships from which one must differ; empty if there are none. */
+/** The suffix that lists the relationships from which one must differ; empty if none exist. */
 export function distinctFromText(slots: readonly Slot[]): string {
   return slots.length > 0 ? ` distinct from ${slotNames(slots)}` : ''
 }
@@ -37,7 +37,7 @@ export function rangeText(plan: { readonly min: number; readonly max: number | n
   return `*${plan.min}..${plan.max ?? ''}`
 }
 
-/** The suffix for the predicate on every relationship of a variable-length step; empty if there is none. */
+/** The suffix for the predicate on every relationship of a variable-length step; empty if none exists. */
 export function eachText(plan: { readonly each: { readonly predicate: BoundExpression } | null }): string {
   return plan.each ? ` each ${showExpression(plan.each.predicate)}` : ''
 }

@@ -37,7 +37,7 @@ const signatures: ReadonlyMap<string, AggregateSignature> = new Map(
   (Object.keys(argCounts) as AggregateName[]).map((name) => [name.toLowerCase(), { name, argCount: argCounts[name] }]),
 )
 
-/** Finds an aggregate function by its name, in any case; undefined if there is none. */
+/** Finds an aggregate function by its name, in any case; undefined if none exists. */
 export function findAggregate(name: string): AggregateSignature | undefined {
   return signatures.get(name.toLowerCase())
 }

@@ -20,7 +20,7 @@ const NODE_FIELDS: ReadonlyMap<string, ElementField> = new Map(
 )
 
 /**
- * Returns the element field of a node with that name, such as `external_id`; null if there is none. A field takes
+ * Returns the element field of a node with that name, such as `external_id`; null if none exists. A field takes
  * precedence over a captured property of the same name (docs/decisions/0004-element-fields-and-values.md).
  */
 export function nodeField(key: string): ElementField | null {

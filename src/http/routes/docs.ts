@@ -138,7 +138,7 @@ class Site {
     this.reference = renderApiPage(description)
   }
 
-  /** Returns the page at an address below `/docs/`, or null if there is none. */
+  /** Returns the page at an address below `/docs/`, or null if none exists. */
   page(path: string): string | null {
     const page = this.documentation.pages.get(path)
     return page === undefined ? null : this.document({ title: page.title, current: path }, page.body)

@@ -235,7 +235,7 @@ export class Catalog {
     return folder
   }
 
-  /** Removes a project's data after pending writes. Does nothing if there is none. */
+  /** Removes a project's data after pending writes. Does nothing if none exists. */
   async delete(projectId: string): Promise<void> {
     const project = projectFolderName(projectId)
     const path = join(this.root, project)

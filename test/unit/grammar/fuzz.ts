@@ -33,7 +33,7 @@ export class Fuzz {
     this.stageMsMax = stageMsMax
   }
 
-  /** The violated property; null if there is none. */
+  /** The violated property; null if none exists. */
   complaint(text: string): string | null {
     try {
       this.counts[this.take(text)] += 1

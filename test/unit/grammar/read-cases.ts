@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 export interface GrammarCase {
   readonly line: number
   readonly text: string
-  /** The line below the text, without its marker; null if there is none. */
+  /** The line below the text, without its marker; null if none exists. */
   readonly answer: string | null
 }
 

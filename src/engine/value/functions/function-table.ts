@@ -28,7 +28,7 @@ const functionsByName: ReadonlyMap<string, CypherFunction> = new Map([
   ),
 ])
 
-/** Finds a function by its name or alias, in any case; undefined if there is none. */
+/** Finds a function by its name or alias, in any case; undefined if none exists. */
 export function findFunction(name: string): CypherFunction | undefined {
   return functionsByName.get(name.toLowerCase())
 }

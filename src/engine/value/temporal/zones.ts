@@ -107,7 +107,7 @@ export function fromInstant(day: number, nanos: number, zone: Zone): DateTimeVal
   return new DateTimeValue(checkDay(wall.day), wall.nanos, offset, typeof zone === 'string' ? zone : null)
 }
 
-/** Returns the named zone, or the offset if there is none. */
+/** Returns the named zone, or the offset if none exists. */
 export function zoneOfDateTime(value: DateTimeValue): Zone {
   return value.zone ?? value.offset
 }
