@@ -156,16 +156,6 @@ function unquote(token: IToken, image: string): string {
   if (image.length < 2 || !/^[^`]*(?:``[^`]*)*$/.test(name) || !image.endsWith('`')) {
     unterminated('name', token, 'a back-tick')
   }
-  if (name === '') {
-    const span = spanOf(token)
-    throwSyntaxError({
-      code: 'UnexpectedSyntax',
-      message: 'empty name',
-      span,
-      found: image,
-      expected: 'a name between back-ticks',
-    })
-  }
   return name.replaceAll('``', '`')
 }
 

@@ -51,10 +51,18 @@ const instantComponents: Components<DateTimeValue> = [
 ]
 
 function floorDivide(value: bigint, by: bigint): bigint {
-  return (value - (((value % by) + by) % by)) / by
+  return (value - floorModulo(value, by)) / by
 }
 
-// Months, days and time are separate groups. A component rounds towards zero.
+function floorModulo(value: bigint, by: bigint): bigint {
+  return ((value % by) + by) % by
+}
+
+const NANOS_OF_SECOND = 1_000_000_000n
+
+// Months, days and time are separate groups. As in Neo4j (`DurationFields`), the time is whole seconds, rounded down, and a
+// fraction of a second that is never negative: `PT-0.1S` has -1 seconds and 900 milliseconds of the second. Larger units are
+// rounded towards zero.
 const durationComponents: Components<DurationValue> = [
   ['years', ({ months }) => truncate(months / 12)],
   ['quarters', ({ months }) => truncate(months / 3)],
@@ -65,18 +73,17 @@ const durationComponents: Components<DurationValue> = [
   ['monthsOfYear', ({ months }) => truncate(months % 12)],
   ['monthsOfQuarter', ({ months }) => truncate(months % 3)],
   ['daysOfWeek', ({ days }) => truncate(days % 7)],
-  ...unitComponents([
-    ['hours', 3_600_000_000_000n, null],
-    ['minutes', 60_000_000_000n, null],
-    ['seconds', 1_000_000_000n, null],
-    ['milliseconds', 1_000_000n, null],
-    ['microseconds', 1_000n, null],
-    ['nanoseconds', 1n, null],
-    ['minutesOfHour', 60_000_000_000n, 60n],
-    ['secondsOfMinute', 1_000_000_000n, 60n],
-    ['millisecondsOfSecond', 1_000_000n, 1_000n],
-    ['microsecondsOfSecond', 1_000n, 1_000_000n],
-    ['nanosecondsOfSecond', 1n, 1_000_000_000n],
+  ...wholeUnits([
+    ['hours', 3600n, null],
+    ['minutes', 60n, null],
+    ['seconds', 1n, null],
+    ['minutesOfHour', 60n, 60n],
+    ['secondsOfMinute', 1n, 60n],
+  ]),
+  ...fractions([
+    ['milliseconds', 'millisecondsOfSecond', 1_000_000n],
+    ['microseconds', 'microsecondsOfSecond', 1_000n],
+    ['nanoseconds', 'nanosecondsOfSecond', 1n],
   ]),
 ]
 
@@ -85,13 +92,28 @@ function truncate(value: number): number {
   return Math.trunc(value) + 0
 }
 
-function unitComponents(
-  units: readonly (readonly [name: string, size: bigint, within: bigint | null])[],
+/** Units of whole seconds. */
+function wholeUnits(
+  units: readonly (readonly [name: string, seconds: bigint, within: bigint | null])[],
 ): Components<DurationValue> {
   return units.map(([name, size, within]) => [
     name,
-    ({ nanos }) => normalizeInteger(within === null ? nanos / size : (nanos / size) % within),
+    ({ nanos }) => {
+      const count = floorDivide(nanos, NANOS_OF_SECOND) / size
+      return normalizeInteger(within === null ? count : count % within)
+    },
   ])
+}
+
+function fractions(
+  units: readonly (readonly [name: string, ofSecond: string, nanos: bigint])[],
+): Components<DurationValue> {
+  return units.flatMap(
+    ([name, ofSecond, size]): Components<DurationValue> => [
+      [name, ({ nanos }) => normalizeInteger(floorDivide(nanos, size))],
+      [ofSecond, ({ nanos }) => normalizeInteger(floorModulo(nanos, NANOS_OF_SECOND) / size)],
+    ],
+  )
 }
 
 const components: Readonly<Record<TemporalKind, ReadonlyMap<string, (value: never) => Value>>> = {
