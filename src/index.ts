@@ -10,4 +10,4 @@ export { type EntityKey, Graph, type PreparedCondition, type QueryParameters } f
 export type { QueryResult, ResultValue } from './engine/rows-query.ts'
 export type { GraphStore, NodeInput, RelationshipInput, Snapshot, WriteBatch } from './engine/store.ts'
 export { Float } from './kernel/float.ts'
-export { openStore } from './store/graph/open-store.ts'
+export { type OpenStore, openStore, type StoreOptions } from './store/graph/open-store.ts'

@@ -1,22 +1,34 @@
 // The errors of the engine. They contain a position in the query text if there is one, and no HTTP status.
-import type { Diagnostic } from '../../grammar/diagnostic.ts'
+import { type Diagnostic, positionOf, renderDiagnostic } from '../../grammar/diagnostic.ts'
 
 /**
- * The query text cannot be executed. Thrown before any data is read. `diagnostics` has at least one entry.
+ * The query text cannot be executed. Thrown before any data is read. `diagnostics` has at least one entry. The message shows each
+ * of them with its line, its column, and a caret under the position in the source line.
  *
  * @example
  * try {
  *   graph.prepare('MATCH (subject')
  * } catch (error) {
- *   if (error instanceof CompileError) console.log(error.diagnostics[0]?.span)
+ *   if (error instanceof CompileError) console.log(error.line, error.column, error.message)
  * }
  */
 export class CompileError extends Error {
   override readonly name = 'CompileError'
   readonly diagnostics: readonly Diagnostic[]
-  constructor(diagnostics: readonly Diagnostic[]) {
-    super(diagnostics[0]?.message ?? 'the query cannot be compiled')
+  /** Line of the first diagnostic, from 1. Null if the error is not in a text, for example an unknown variable of `find`. */
+  readonly line: number | null
+  /** Column of the first diagnostic, from 1, in UTF-16 code units. Null as `line` is. */
+  readonly column: number | null
+  /** `text`: the text that the spans of the diagnostics refer to; null if they refer to none. */
+  constructor(diagnostics: readonly Diagnostic[], text: string | null) {
+    const show = (diagnostic: Diagnostic): string =>
+      text === null ? diagnostic.message : renderDiagnostic(text, diagnostic)
+    super(diagnostics.map(show).join('\n') || 'the query cannot be compiled')
+    const [first] = diagnostics
+    const position = text === null || first === undefined ? null : positionOf(text, first.span.start)
     this.diagnostics = diagnostics
+    this.line = position?.line ?? null
+    this.column = position?.column ?? null
   }
 }
 

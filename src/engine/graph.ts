@@ -68,7 +68,7 @@ export class Graph {
    */
   prepare(condition: string): PreparedCondition {
     const compiled = compileText(condition, 'open', 'condition')
-    if (!compiled.ok) throw new CompileError(compiled.error)
+    if (!compiled.ok) throw new CompileError(compiled.error, condition)
     return new PreparedCondition(compiled.value.bound, (run) => this.read(run))
   }
 
@@ -80,7 +80,7 @@ export class Graph {
    */
   query(text: string, parameters: QueryParameters = {}): QueryResult {
     const query = compileRowsQuery(text)
-    if (!query.ok) throw new CompileError(query.error)
+    if (!query.ok) throw new CompileError(query.error, text)
     return this.read((contextFor) => query.value.run(contextFor(parameters)))
   }
 
@@ -153,7 +153,7 @@ export class PreparedCondition {
     if (!prepared) {
       const variables = target === null ? names : [...names, target]
       const [unbound] = findUnboundVariables(this.query, variables, { start: 0, end: 0 })
-      if (unbound) throw new CompileError([unbound])
+      if (unbound) throw new CompileError([unbound], null)
       const returns: AccessQuery['returns'] = target === null ? 'exists' : { nodesOf: target }
       prepared = new PreparedQuery(this.query, { fixed: names, returns, types }, defaultOptions)
       this.prepared.set(key, prepared)

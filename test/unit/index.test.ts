@@ -74,6 +74,22 @@ describe('the public API', () => {
     expect(count.rows).toEqual([['ann', 1]])
   })
 
+  it('shows the line, the column and a caret in the message of a CompileError', () => {
+    const compile = catchError(() =>
+      graph.prepare('MATCH (subject:Person)\n  -[:OWNS]->(resource:Car)\nWHERE resouce.wheels = 4'),
+    )
+    expect(compile).toMatchObject({ name: 'CompileError', line: 3, column: 7 })
+    expect((compile as CompileError).message).toBe(
+      'line 3, column 7: variable `resouce` is not defined; did you mean `resource`?\nWHERE resouce.wheels = 4\n      ^^^^^^^',
+    )
+    const query = catchError(() => graph.query('RETURN 1 +'))
+    expect((query as CompileError).message).toMatch(/^line 1, column \d+: .*\nRETURN 1 \+\n +\^$/)
+    const condition = graph.prepare('MATCH (subject:Person)')
+    const find = catchError(() => condition.find('resource', { subject: ['Person', 'ann'] }))
+    expect(find).toMatchObject({ name: 'CompileError', line: null, column: null })
+    expect((find as CompileError).message).not.toContain('line')
+  })
+
   it('throws CompileError with a span, and ExecutionError with a code', () => {
     const compile = catchError(() => graph.prepare('MATCH (subject'))
     expect(compile).toBeInstanceOf(CompileError)

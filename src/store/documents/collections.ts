@@ -7,11 +7,11 @@ import { ByteWriter, type ValueView } from '../format/bytes.ts'
 import { DOCUMENT_KEY_UNITS_MAX, type DocumentKey, documentKeys } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
 import { DOCUMENTS_DESCRIPTION, openKeyed, openMeta } from '../lmdb/databases.ts'
+import type { ReadTransaction } from '../lmdb/environment-file.ts'
 import { checkLayout, documentsLayout } from '../lmdb/layout.ts'
 import { LmdbFile } from '../lmdb/lmdb-file.ts'
 import type { LmdbFileOptions } from '../lmdb/open-file.ts'
 import { PendingWrites } from '../lmdb/pending-writes.ts'
-import type { ReadTransaction } from '../lmdb/read-transactions.ts'
 
 /** Collections of documents in one environment. */
 export class Collections implements DocumentStore {

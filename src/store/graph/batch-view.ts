@@ -12,7 +12,7 @@ import type {
 import type { PropertyValue } from '../../engine/value/value.ts'
 import type { GraphVersion } from '../format/header.ts'
 import type { NodeRecord, RelationshipRecord, StoredProperties } from '../format/records.ts'
-import { IN_WRITE_TRANSACTION } from '../lmdb/read-transactions.ts'
+import { IN_WRITE_TRANSACTION } from '../lmdb/environment-file.ts'
 import { LmdbSnapshot, sharedField } from './snapshot.ts'
 import type { SnapshotSource } from './version-reader.ts'
 

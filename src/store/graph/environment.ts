@@ -1,4 +1,4 @@
-// One LMDB environment as a graph store: opens it, checks its layout, creates snapshots and runs write batches.
+// One environment, in an LMDB file or in memory, as a graph store: opens it, checks its layout, creates snapshots and runs write batches.
 
 import type { GraphStore } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
@@ -22,11 +22,12 @@ import {
   openMeta,
   putEmptyHeader,
 } from '../lmdb/databases.ts'
+import type { EnvironmentFile, ReadTransaction } from '../lmdb/environment-file.ts'
 import { checkLayout, graphLayout } from '../lmdb/layout.ts'
 import { LmdbFile } from '../lmdb/lmdb-file.ts'
 import type { LmdbFileOptions } from '../lmdb/open-file.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
-import type { ReadTransaction } from '../lmdb/read-transactions.ts'
+import { MemoryFile } from '../memory/memory-file.ts'
 import { LmdbBatchView } from './batch-view.ts'
 import { BulkBatch, readCheckpoint } from './bulk-batch.ts'
 import { BulkKeyCache } from './bulk-key-cache.ts'
@@ -44,7 +45,7 @@ export interface EnvironmentOptions extends LmdbFileOptions {
   readonly cacheBytes?: number
 }
 
-/** A graph store in one folder. */
+/** A graph store in one folder, or in memory. */
 export class LmdbEnvironment implements GraphStore {
   /** The named databases. */
   readonly databases: Databases
@@ -52,8 +53,9 @@ export class LmdbEnvironment implements GraphStore {
   readonly symbols = new SymbolTable()
   /** The cache of the newest version. */
   readonly cache: GraphCache
-  private readonly negativeLookup: NegativeLookup
-  private readonly file: LmdbFile
+  /** Null in memory, where no page can be damaged. */
+  private readonly negativeLookup: NegativeLookup | null
+  private readonly file: EnvironmentFile
   private readonly clock: Clock
   private readonly entriesPerChunk: number
   private readonly readOnly: boolean
@@ -67,16 +69,18 @@ export class LmdbEnvironment implements GraphStore {
   /** Number of the last batch attempted. Failed batches count too, so that no version names two states. */
   private lastBatch = 0
 
-  constructor(path: string, options: EnvironmentOptions) {
+  /** `path`: the folder; null for a store in memory. */
+  constructor(path: string | null, options: EnvironmentOptions) {
     this.clock = options.clock
     this.entriesPerChunk = options.entriesPerChunk ?? ENTRIES_PER_CHUNK
     this.readOnly = options.readOnly === true
-    this.file = new LmdbFile(path, options)
+    this.file = path === null ? new MemoryFile() : new LmdbFile(path, options)
     try {
       const meta = openMeta(this.file, GRAPH_DESCRIPTION)
       checkLayout(this.file, meta, graphLayout, this.readOnly, () => putEmptyHeader(meta))
       this.databases = openDatabases(this.file, meta)
-      this.negativeLookup = new NegativeLookup(path, this.databases, () => this.readLatestVersion())
+      this.negativeLookup =
+        path === null ? null : new NegativeLookup(path, this.databases, () => this.readLatestVersion())
       this.cache = new GraphCache(this.databases, this.writer, options.cacheBytes ?? DEFAULT_CACHE_BYTES)
     } catch (error) {
       void this.file.close()
@@ -143,7 +147,7 @@ export class LmdbEnvironment implements GraphStore {
 
   /** Verifies a lookup for a snapshot (NegativeLookup). Within a batch it is skipped: its writes are in no page yet. */
   verifyCount<K>(database: Database<K>, start: K, end: K | null, count: number, version: GraphVersion): void {
-    if (!this.cache.isWriting) this.negativeLookup.verifyCount(database, start, end, count, version)
+    if (!this.cache.isWriting) this.negativeLookup?.verifyCount(database, start, end, count, version)
   }
 
   private readLatestVersion(): GraphVersion {
@@ -275,7 +279,7 @@ export class LmdbEnvironment implements GraphStore {
 
   /** Closes the environment after pending writes. */
   close(): Promise<void> {
-    this.negativeLookup.close()
+    this.negativeLookup?.close()
     return this.file.close()
   }
 }
@@ -284,7 +288,10 @@ function randomWord(): number {
   return crypto.getRandomValues(new Uint32Array(1))[0]!
 }
 
-/** Opens the environment in a folder, and creates it if it does not exist. Throws LayoutError, and what LmdbFile throws. */
-export function openEnvironment(path: string, options: EnvironmentOptions): LmdbEnvironment {
+/**
+ * Opens the environment in a folder, and creates it if it does not exist; `path` null: an empty one in memory. Throws LayoutError,
+ * and what LmdbFile throws.
+ */
+export function openEnvironment(path: string | null, options: EnvironmentOptions): LmdbEnvironment {
   return new LmdbEnvironment(path, options)
 }

@@ -1,24 +1,42 @@
-// Opens a single graph in a folder for embedders: no projects, no configuration.
+// Opens a single graph in a folder or in memory for embedders: no projects, no configuration.
+import type { GraphStore } from '../../engine/store.ts'
 import { type Clock, systemClock } from '../../kernel/clock.ts'
-import type { LmdbFileOptions } from '../lmdb/open-file.ts'
-import { type LmdbEnvironment, openEnvironment } from './environment.ts'
+import { openEnvironment } from './environment.ts'
+
+/** The path of a store in memory. A folder of that name is opened as `./:memory:`. */
+export const IN_MEMORY = ':memory:'
 
 /** Options of `openStore`. */
-export interface StoreOptions extends LmdbFileOptions {
-  /** Default: the system clock. */
+export interface StoreOptions {
+  /** Source of creation and update times. Default: the system clock. */
   readonly clock?: Clock
+  /** Writes are refused, and the folder must contain a graph. */
+  readonly readOnly?: boolean
+  /** False: commits are not flushed to disk. For tests. */
+  readonly sync?: boolean
+  /** How long to wait for writers of other processes when the folder is opened, in milliseconds. Default: 10 s. */
+  readonly lockTimeoutMs?: number
+}
+
+/** A store that `openStore` opened. */
+export interface OpenStore extends GraphStore {
+  /** Closes the store after pending writes. Nothing may use it afterwards. */
+  close(): Promise<void>
 }
 
 /**
  * Opens the graph in the folder `path`, and creates it if it does not exist. Close it at the end; `close` waits for pending
- * writes. Throws OperationalError if the folder cannot be opened or is damaged, LayoutError for another layout version, and
- * LockTimeoutError if other processes keep writing to it.
+ * writes. The path `:memory:` gives a new empty graph that exists only in this process, until it is closed; nothing is written to
+ * a disk. Throws OperationalError if the folder cannot be opened, is damaged or is in use by another process that excludes this
+ * one, LayoutError for another layout version, and LockTimeoutError if other processes keep writing to it.
  *
  * @example
  * const store = openStore('./graph')
  * await store.write((batch) => batch.upsertNode({ type: 'User', externalId: 'ada' }))
  * await store.close()
  */
-export function openStore(path: string, options: StoreOptions = {}): LmdbEnvironment {
-  return openEnvironment(path, { clock: systemClock, ...options })
+export function openStore(path: string, options: StoreOptions = {}): OpenStore {
+  if (path !== IN_MEMORY) return openEnvironment(path, { clock: systemClock, ...options })
+  if (options.readOnly === true) throw new TypeError('a store in memory is new and empty, so it cannot be read-only')
+  return openEnvironment(null, { clock: systemClock, ...options })
 }

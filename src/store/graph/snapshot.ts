@@ -19,7 +19,7 @@ import { EXTERNAL_ID_UNITS_MAX, type SymbolKey, type UpsertKey } from '../format
 import * as records from '../format/records.ts'
 import type { Database } from '../lmdb/database.ts'
 import { HEADER_KEY, META_KIND } from '../lmdb/databases.ts'
-import type { ReadTransaction } from '../lmdb/read-transactions.ts'
+import type { ReadTransaction } from '../lmdb/environment-file.ts'
 import { AdjacencyReader } from './adjacency-reader.ts'
 import { clearChunk } from './fill-chunk.ts'
 import * as labels from './label-index.ts'

@@ -6,8 +6,8 @@ import type { ValueView } from '../format/bytes.ts'
 import type { GraphVersion } from '../format/header.ts'
 import type { Database } from '../lmdb/database.ts'
 import type { Databases } from '../lmdb/databases.ts'
+import type { ReadTransaction } from '../lmdb/environment-file.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
-import type { ReadTransaction } from '../lmdb/read-transactions.ts'
 import type { SymbolTable } from './symbols.ts'
 
 /** The part of an environment that snapshots use. */

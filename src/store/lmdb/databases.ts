@@ -20,7 +20,7 @@ import {
   upsertKeys,
 } from '../format/keys.ts'
 import { Database } from './database.ts'
-import type { LmdbFile } from './lmdb-file.ts'
+import type { EnvironmentFile } from './environment-file.ts'
 
 /** Kinds of keys in `meta`. Stored: never renumber them. */
 export const META_KIND = {
@@ -73,21 +73,21 @@ export const GRAPH_DESCRIPTION = 'the knowledge graph of this project'
 export const DOCUMENTS_DESCRIPTION = 'the configuration'
 
 /** Opens `meta`. `holds` names the content of the environment in a DataCorruptionError. */
-export function openMeta(file: LmdbFile, holds: string): Database<SymbolKey> {
+export function openMeta(file: EnvironmentFile, holds: string): Database<SymbolKey> {
   return openKeyed(file, 'meta', symbolKeys, holds)
 }
 
 /** Opens a named database with encoded keys. */
-export function openKeyed<K>(file: LmdbFile, name: string, codec: KeyCodec<K>, holds: string): Database<K> {
+export function openKeyed<K>(file: EnvironmentFile, name: string, codec: KeyCodec<K>, holds: string): Database<K> {
   return new Database(name, file.openKeyed(name, codec), codec, holds)
 }
 
-function openNumbered(file: LmdbFile, name: keyof typeof NUMERIC_KEY_SEED): Database<number> {
+function openNumbered(file: EnvironmentFile, name: keyof typeof NUMERIC_KEY_SEED): Database<number> {
   return new Database(name, file.openNumbered(name), uint32Keys(NUMERIC_KEY_SEED[name]), GRAPH_DESCRIPTION)
 }
 
 /** Opens the databases of a graph environment. */
-export function openDatabases(file: LmdbFile, meta: Database<SymbolKey>): Databases {
+export function openDatabases(file: EnvironmentFile, meta: Database<SymbolKey>): Databases {
   return {
     meta,
     symbols: openKeyed(file, 'symbols', symbolKeys, GRAPH_DESCRIPTION),

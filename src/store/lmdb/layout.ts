@@ -4,6 +4,7 @@ import { ByteWriter, copyToView } from '../format/bytes.ts'
 import type { SymbolKey } from '../format/keys.ts'
 import type { Database } from './database.ts'
 import { GRAPH_DESCRIPTION, META_KIND, openMeta } from './databases.ts'
+import type { EnvironmentFile } from './environment-file.ts'
 import { LmdbFile } from './lmdb-file.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from './open-lock.ts'
 
@@ -33,7 +34,7 @@ export const documentsLayout: FolderLayout = { kind: 2, contents: 'documents', v
  * LayoutError for another kind or version, and for a new folder if `readOnly`.
  */
 export function checkLayout(
-  file: LmdbFile,
+  file: Pick<EnvironmentFile, 'transactionSync'>,
   meta: Database<SymbolKey>,
   layout: FolderLayout,
   readOnly: boolean,

@@ -8,6 +8,7 @@ import { OperationalError, StorageWriteError } from '../../kernel/errors.ts'
 import type { KeyCodec } from '../format/keys.ts'
 import { rememberFileState } from '../pages/file-check.ts'
 import { diskFullReason } from './disk-full.ts'
+import type { EnvironmentFile } from './environment-file.ts'
 import { interruptedMigrationMessage, migrationBackup } from './environment-folder.ts'
 import { type LmdbFileOptions, MAP_BYTES, openChecked } from './open-file.ts'
 import { OpenLock } from './open-lock.ts'
@@ -18,7 +19,7 @@ import { reserveAddressSpace } from './resource-limits.ts'
 function ignore(): void {}
 
 /** One open LMDB environment. */
-export class LmdbFile {
+export class LmdbFile implements EnvironmentFile {
   readonly readTransactions: ReadTransactions
   private readonly path: string
   private readonly file: string

@@ -3,7 +3,7 @@
 import * as lmdb from 'lmdb'
 import type { GraphVersion } from '../format/header.ts'
 import type { SharedCounter } from '../process/shared-counter.ts'
-import type { ReadOptions } from './raw-database.ts'
+import type { ReadTransaction, ReadTransactionPool } from './environment-file.ts'
 
 interface NativeTransaction {
   readonly address: number
@@ -21,26 +21,20 @@ const { Txn, resetTxn } = (lmdb as unknown as { nativeAddon: NativeAddon }).nati
 /** MDB_RDONLY. */
 const MDB_RDONLY = 0x20000
 
-/** A read transaction. It begins with the first read through it. */
-export interface ReadTransaction extends ReadOptions {
+/** A read transaction of LMDB. */
+interface LmdbTransaction extends ReadTransaction {
   readonly transaction: NativeTransaction | undefined
-  /** If it may be reused: the commit count before it began, and the version that it sees. Otherwise null. */
-  commits: number | null
-  graphVersion: GraphVersion | null
 }
 
-/** Reads within the write transaction in progress, in the same turn of the event loop. */
-export const IN_WRITE_TRANSACTION: ReadTransaction = { transaction: undefined, commits: null, graphVersion: null }
-
 /** The read transactions of one environment. */
-export class ReadTransactions {
+export class ReadTransactions implements ReadTransactionPool {
   private readonly environment: object
   private readonly commits: Pick<SharedCounter, 'load'> | null
-  private readonly all = new Set<ReadTransaction>()
-  private readonly free: ReadTransaction[] = []
+  private readonly all = new Set<LmdbTransaction>()
+  private readonly free: LmdbTransaction[] = []
   /** The transaction that began last. An older one must not be read after it, because versions only move forward. */
-  private newest: ReadTransaction | null = null
-  private recent: ReadTransaction | null = null
+  private newest: LmdbTransaction | null = null
+  private recent: LmdbTransaction | null = null
   private isResetScheduled = false
   private closed = false
 
@@ -51,13 +45,13 @@ export class ReadTransactions {
   }
 
   /** Returns a transaction that sees the latest commit. Release it in the same turn of the event loop. */
-  acquire(): ReadTransaction {
+  acquire(): LmdbTransaction {
     if (this.closed) throw new Error('assertion failed: the store is closed')
     const unused = this.free.pop()
     if (unused !== undefined) return unused
     const native = new Txn(this.environment, MDB_RDONLY)
     resetTxn(native.address)
-    const transaction: ReadTransaction = { transaction: native, commits: null, graphVersion: null }
+    const transaction: LmdbTransaction = { transaction: native, commits: null, graphVersion: null }
     this.all.add(transaction)
     return transaction
   }
@@ -68,7 +62,7 @@ export class ReadTransactions {
   }
 
   /** Allows reuse of a transaction that began after `commits` was read, until the next commit. */
-  allowReuse(transaction: ReadTransaction, commits: number | null, graphVersion: GraphVersion): void {
+  allowReuse(transaction: LmdbTransaction, commits: number | null, graphVersion: GraphVersion): void {
     transaction.commits = commits
     transaction.graphVersion = graphVersion
     this.newest = transaction
@@ -78,7 +72,7 @@ export class ReadTransactions {
    * Returns the transaction that was released in this turn, if no commit has happened since it began; else null. Beginning a
    * transaction and reading its version would take a quarter of a decision (1.2 of 4.7 µs).
    */
-  acquireRecent(): ReadTransaction | null {
+  acquireRecent(): LmdbTransaction | null {
     const { recent } = this
     if (recent === null) return null
     this.recent = null
@@ -88,7 +82,7 @@ export class ReadTransactions {
   }
 
   /** Releases the pages of the transaction, at the latest after this turn. The next read through it begins another one. */
-  release(transaction: ReadTransaction): void {
+  release(transaction: LmdbTransaction): void {
     if (transaction.commits === null || transaction !== this.newest || this.closed) {
       this.reset(transaction)
       return
@@ -104,7 +98,7 @@ export class ReadTransactions {
     })
   }
 
-  private reset(transaction: ReadTransaction): void {
+  private reset(transaction: LmdbTransaction): void {
     transaction.commits = null
     if (this.closed || transaction.transaction === undefined) return
     resetTxn(transaction.transaction.address)

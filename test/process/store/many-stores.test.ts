@@ -2,8 +2,9 @@
 // would crash the process.
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { systemClock } from '../../../src/kernel/clock.ts'
 import { OperationalError } from '../../../src/kernel/errors.ts'
-import { openStore } from '../../../src/store/graph/open-store.ts'
+import { openEnvironment } from '../../../src/store/graph/environment.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Three of them exceed the address space of a process. */
@@ -11,7 +12,7 @@ const mapBytes = 40 * 2 ** 40
 
 test('a store beyond the address space is refused, until another one is closed', async () => {
   const folder = temporaryFolder()
-  const open = (name: string) => openStore(join(folder, name), { sync: false, mapBytes })
+  const open = (name: string) => openEnvironment(join(folder, name), { clock: systemClock, sync: false, mapBytes })
   const [first, second] = [open('first'), open('second')]
   expect(() => open('third')).toThrow(OperationalError)
   expect(() => open('third')).toThrow(

@@ -62,7 +62,10 @@ function quote(name: string): string {
 
 /** The result, in which the name is replaced where it is a column, a key of a map or an element of a list. */
 function run(query: string, name: string): unknown {
-  const result = graph.query(query.replaceAll('@', () => quote(name)), { [name]: 5, key: name })
+  const result = graph.query(
+    query.replaceAll('@', () => quote(name)),
+    { [name]: 5, key: name },
+  )
   const rename = (text: string): string => (text === name ? RENAMED : text)
   const shown = (value: ResultValue): unknown => {
     if (Array.isArray(value)) return value.map(shown)
