@@ -11,6 +11,7 @@ import { parsePath } from './element-path.ts'
 import { filterExpression } from './filter-expression.ts'
 import { formatDiagnostic } from './format-diagnostic.ts'
 import type { PolicyFilter } from './policy-filter.ts'
+import { withExecutedVersion } from './policy-version.ts'
 import { readPolicyFilter } from './read-policy-filter.ts'
 
 /** A compiled context policy. */
@@ -32,7 +33,9 @@ export function compileContextPolicy(text: string): Result<ContextPolicy, readon
 
 /** Compiles a parsed context policy document. Errors are issues for the author. */
 export function compileContextDocument(json: unknown): Result<ContextPolicy, readonly string[]> {
-  const read = validate(contextDocument, json, 'policy')
+  const versioned = withExecutedVersion(json)
+  if (!versioned.ok) return versioned
+  const read = validate(contextDocument, versioned.value, 'policy')
   if (!read.ok) return read
   const document = read.value
   const { cypher, token_filter } = document.condition

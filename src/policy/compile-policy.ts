@@ -7,6 +7,7 @@ import { type DecisionDocument, type DecisionVersion, decisionDocument } from '.
 import { parseDocument } from './document-json.ts'
 import { formatDiagnostic } from './format-diagnostic.ts'
 import type { PolicyFilter } from './policy-filter.ts'
+import { withExecutedVersion } from './policy-version.ts'
 import { readPolicyFilter } from './read-policy-filter.ts'
 
 /** A compiled decision policy document. */
@@ -16,7 +17,7 @@ export interface CompiledDocument {
   readonly actions: readonly string[]
   readonly resourceType: string
   readonly condition: PolicyCondition
-  /** The validated document, for the list of policies. */
+  /** The validated document with the version that is executed, for the list of policies. */
   readonly document: DecisionDocument
   /** Null if only the graph decides. */
   readonly filter: PolicyFilter | null
@@ -55,7 +56,9 @@ export function compileDecisionPolicy(text: string): Result<CompiledDocument, re
 
 /** Compiles a parsed decision policy document. Errors are issues for the author. */
 export function compileDecisionDocument(json: unknown): Result<CompiledDocument, readonly string[]> {
-  const read = validate(decisionDocument, json, 'policy')
+  const versioned = withExecutedVersion(json)
+  if (!versioned.ok) return versioned
+  const read = validate(decisionDocument, versioned.value, 'policy')
   if (!read.ok) return read
   const { meta, subject, actions, resource, condition } = read.value
   const version = meta.policy_version as DecisionVersion

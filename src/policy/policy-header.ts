@@ -5,9 +5,11 @@ import { CompiledOnce } from '../kernel/compiled-once.ts'
 import { parseJson } from '../kernel/json.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
 import { contextVersion } from './context-document.ts'
+import { executedVersion } from './policy-version.ts'
 
 /** The version, types and actions of a policy. A DRAFT may hold any text: what it lacks is empty. */
 export interface PolicyHeader {
+  /** The version that is executed: `2.0-kbac` for `1.0-svc`. */
   readonly version: string
   readonly subjectType: string
   /** Each once. */
@@ -19,7 +21,7 @@ export interface PolicyHeader {
 function readPolicyHeader(document: unknown): PolicyHeader {
   const actions = member(document, 'actions')
   return {
-    version: textOf(member(member(document, 'meta'), 'policy_version')),
+    version: executedVersion(document),
     subjectType: textOf(member(member(document, 'subject'), 'type')),
     actions: Array.isArray(actions) ? [...new Set(actions.map(textOf))] : [],
     resourceType: textOf(member(member(document, 'resource'), 'type')),
