@@ -28,6 +28,7 @@ const url = z
     const template = readUrlTemplate(text)
     if (!template.ok) context.addIssue({ code: 'custom', message: template.error })
   })
+  .describe('a URL with placeholders `{$name}` or `{$name || default}` in path and query; the default may be quoted')
 
 /** A line break in a value would end the header and begin another one. */
 const headerValue = z
@@ -72,6 +73,7 @@ const payload = z
     const template = readPayloadTemplate(text)
     if (!template.ok) context.addIssue({ code: 'custom', message: template.error })
   })
+  .describe('JSON with placeholders as in `url`, inside strings and outside')
 
 /** Returns the kind. `upstream` decides which addresses may be called. */
 export function externalDataResolvers(upstream: Pick<Upstream, 'urlError'>): ConfigKind {

@@ -1,8 +1,10 @@
-// URL and payload templates of a resolver, with placeholders `{$name}`. A value fills its placeholder and nothing else:
-// it cannot choose the host, add a path segment, or end a string or a member of the payload.
+// URL and payload templates of a resolver, with placeholders `{$name}` and `{$name || default}`. A value or default fills
+// its placeholder and nothing else: it cannot choose the host, add a path segment, or end a string or a member of the
+// payload.
 import { Float } from '../kernel/float.ts'
 import { JSON_DEPTH_MAX, parseJson, writeJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { findPlaceholders, type Placeholder } from './placeholder.ts'
 
 /** Returns the value of a placeholder as JSON data; undefined if none exists. */
 export type PlaceholderLookup = (name: string) => unknown
@@ -10,45 +12,37 @@ export type PlaceholderLookup = (name: string) => unknown
 /** Renders a template; null means that nothing is sent. The error names the placeholder, never the value. */
 export type TemplateRenderer<T> = (values: PlaceholderLookup) => Result<T, string>
 
-interface Placeholder {
-  readonly name: string
-  /** Offset of the template text after the placeholder. */
-  readonly end: number
-  readonly start: number
-}
+/** Renders a template with a value for each placeholder, whose default is used already. */
+type FilledRenderer<T> = (valueFor: (placeholder: Placeholder) => unknown) => Result<T, string>
 
 /** Common servers reject longer URLs. */
 const URL_LENGTH_MAX = 8192
 /** Maximum characters of a rendered payload. */
 const PAYLOAD_LENGTH_MAX = 1024 * 1024
 
-function findPlaceholders(text: string): Placeholder[] {
-  return [...text.matchAll(/\{\$([A-Za-z_][\w.]*)\}/g)].map(({ 0: whole, 1: name = '', index }) => ({
-    name,
-    start: index,
-    end: index + whole.length,
-  }))
-}
-
 /** Compiles a URL template. The error is a message for the author. */
 export function readUrlTemplate(text: string): Result<TemplateRenderer<string>, string> {
-  const placeholders = findPlaceholders(text)
+  const found = findPlaceholders(text, 'text')
+  if (!found.ok) return found
+  const placeholders = found.value
   const [one, other] = ['1', '2'].map((value) => replaceAll(text, placeholders, () => value))
-  if (/[{}]/.test(one!)) return err('expected placeholders of the form `{$name}`')
+  if (/[{}]/.test(one!)) return err('expected placeholders of the form `{$name}` or `{$name || default}`')
   const sample = URL.parse(one!)
   if (sample === null) return err('expected a URL')
   if (sample.protocol !== 'https:' && sample.protocol !== 'http:') return err('expected the scheme `https:` or `http:`')
   // Credentials come before the host, so they are checked first.
   if (sample.username !== '' || sample.password !== '') return err('a URL with user name or password is not allowed')
-  // The host decides which service is called, so callers must not choose it. Checked with the URL parser that is used
-  // for the call, because a URL can be written in several ways.
+  // The host decides which service is called, so neither callers nor defaults choose it. Checked with the URL parser that
+  // is used for the call, because a URL can be written in several ways.
   if (URL.parse(other!)?.origin !== sample.origin) return err('the host cannot contain a placeholder')
-  const pathEnd = /[?#]|$/.exec(text)?.index ?? text.length
+  const masked = replaceAll(text, placeholders, ({ start, end }) => 'x'.repeat(end - start))
+  const pathEnd = /[?#]|$/.exec(masked)?.index ?? text.length
   const segments = segmentsOf(sample)
-  return ok((values) => {
+  const render: FilledRenderer<string> = (valueFor) => {
     const texts: string[] = []
-    for (const { name, start } of placeholders) {
-      const value = textOf(values(name))
+    for (const placeholder of placeholders) {
+      const { name, start } = placeholder
+      const value = textOf(valueFor(placeholder))
       if (value === null) return err(noValueText(name))
       if (value === '' && start < pathEnd)
         return err(`the value of \`{$${name}}\` is empty, which the path does not allow`)
@@ -62,12 +56,16 @@ export function readUrlTemplate(text: string): Result<TemplateRenderer<string>, 
       return err('the values of the placeholders would change the path')
     }
     return url.href.length > URL_LENGTH_MAX ? err('the URL is too long with its values') : ok(url.href)
-  })
+  }
+  const withDefaults = render(({ fallback }) => fallback?.text ?? '1')
+  if (!withDefaults.ok) return err(`with the defaults of the placeholders: ${withDefaults.error}`)
+  return ok((values) => render(({ name, fallback }) => values(name) ?? fallback?.text))
 }
 
 /** Renders the template with sample values, for what depends on scheme and host only. */
 export function sampleUrl(template: string): string {
-  return replaceAll(template, findPlaceholders(template), () => '1')
+  const found = findPlaceholders(template, 'text')
+  return found.ok ? replaceAll(template, found.value, () => '1') : template
 }
 
 function segmentsOf({ pathname }: URL): number {
@@ -81,20 +79,27 @@ function segmentsOf({ pathname }: URL): number {
  */
 export function readPayloadTemplate(text: string): Result<TemplateRenderer<string | null>, string> {
   if (text === '') return ok(() => ok(null))
-  const placeholders = findPlaceholders(text).map((placeholder) => ({
-    ...placeholder,
-    isQuoted: isInString(text, placeholder.start),
-  }))
-  const sample = replaceAll(text, placeholders, ({ name }, i) => (placeholders[i]!.isQuoted ? name : 'null'))
+  const found = findPlaceholders(text, 'json')
+  if (!found.ok) return found
+  const placeholders = found.value
+  const empty = placeholders.find((one) => one.fallback?.data === undefined && one.fallback !== null && !one.isInString)
+  if (empty !== undefined) {
+    return err(`the default of \`{$${empty.name}}\` is not JSON: write \`""\` for an empty string`)
+  }
+  const sample = replaceAll(text, placeholders, ({ name, isInString, fallback }) => {
+    if (isInString) return fallback === null ? name : escaped(fallback.text)
+    return fallback === null ? 'null' : writeJson(fallback.data)
+  })
   const parsed = parseJson(sample, 'plain')
   if (!parsed.ok) return err(parsed.error.message)
-  return ok((values) => {
+  const render: FilledRenderer<string> = (valueFor) => {
     const texts: string[] = []
-    for (const { name, isQuoted } of placeholders) {
-      const value = values(name)
-      const inString = isQuoted ? textOf(value) : null
-      if (value === undefined || (isQuoted && inString === null)) return err(noValueText(name))
-      texts.push(inString === null ? writeJson(value) : JSON.stringify(inString).slice(1, -1))
+    for (const placeholder of placeholders) {
+      const { name, isInString } = placeholder
+      const value = valueFor(placeholder)
+      const inString = isInString ? textOf(value) : null
+      if (value === undefined || (isInString && inString === null)) return err(noValueText(name))
+      texts.push(inString === null ? writeJson(value) : escaped(inString))
     }
     const payload = replaceAll(text, placeholders, (_, i) => texts[i]!)
     if (payload.length > PAYLOAD_LENGTH_MAX) return err('the payload is too long with its values')
@@ -105,16 +110,14 @@ export function readPayloadTemplate(text: string): Result<TemplateRenderer<strin
       )
     }
     return ok(payload)
-  })
-}
-
-function isInString(json: string, at: number): boolean {
-  let inString = false
-  for (let i = 0; i < at; i++) {
-    if (inString && json[i] === '\\') i += 1
-    else if (json[i] === '"') inString = !inString
   }
-  return inString
+  return ok((values) =>
+    render(({ name, isInString, fallback }) => {
+      const value = values(name)
+      if (fallback === null || (value !== undefined && value !== null)) return value
+      return isInString ? fallback.text : fallback.data
+    }),
+  )
 }
 
 function replaceAll(
@@ -129,6 +132,11 @@ function replaceAll(
     at = placeholder.end
   }
   return out + text.slice(at)
+}
+
+/** The content of a JSON string. */
+function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1)
 }
 
 /** Returns a scalar as text; null if the value is absent or not a scalar. */

@@ -220,6 +220,71 @@ describe('a property of a resolver', () => {
     },
   )
 
+  it('is requested with the defaults of placeholders that neither element nor parameters have', async () => {
+    const read = await carWith(
+      {
+        url: `http://127.0.0.1:${port}/v1/{$city || 'Bad Ischl'}?latitude={$latitude || 51.5072}&plate={$plate || none}`,
+        method: 'POST',
+        request_payload: '{"lat": {$latitude || 51.5072}, "at": "{$city || \\"}{\\"}", "plate": {$plate || 1}}',
+      },
+      { properties: [] },
+    )
+    expect(priceOf(await read())).toBe(7)
+    expect(priceOf(await read({ latitude: 48.25, city: 'Linz/../x', plate: 'from the caller' }))).toBe(7)
+    expect(priceOf(await read({ latitude: null }))).toBe(7)
+    const defaults = '/v1/Bad%20Ischl?latitude=51.5072&plate=P%200'
+    const body = '{"lat": 51.5072, "at": "}{", "plate": "P 0"}'
+    expect(seen.map(({ url, body }) => ({ url, body }))).toEqual([
+      { url: defaults, body },
+      {
+        url: '/v1/Linz%2F..%2Fx?latitude=48.25&plate=P%200',
+        body: '{"lat": 48.25, "at": "Linz/../x", "plate": "P 0"}',
+      },
+      { url: defaults, body },
+    ])
+  })
+
+  it('has no default that chooses the host or leaves the path, nor one that is not complete', async () => {
+    const base = {
+      project_id: setup.service.projectId,
+      method: 'POST',
+      request_content_type: 'JSON',
+      response_content_type: 'JSON',
+      response_selector: '.',
+    }
+    const local = `http://127.0.0.1:${port}`
+    const noHost = 'url: the host cannot contain a placeholder'
+    for (const [members, issue] of [
+      [{ url: 'https://{$host || example.com}/x' }, noHost],
+      [{ url: 'http://{$host || 169.254.169.254}/latest' }, noHost],
+      [{ url: 'http://127.0.0.1{$more || 0}/x' }, noHost],
+      [{ url: 'https://{$user || ann}@example.com/x' }, 'url: a URL with user name or password is not allowed'],
+      [{ url: 'http://192.168.0.1/{$x || a}' }, /^url: /],
+      [
+        { url: `${local}/a/{$x || ..}` },
+        'url: with the defaults of the placeholders: the values of the placeholders would change the path',
+      ],
+      [{ url: `${local}/a?x={$x | 1}` }, 'url: the placeholder `{$x`: expected `||`'],
+      [
+        { url: local, request_payload: '{"a": "{$x || 1"}' },
+        'request_payload: the placeholder `{$x`: expected `}` after the default',
+      ],
+      [{ url: local, headers: { 'X-Tag': '{$x || 1}' } }, 'headers.X-Tag: a header cannot contain a placeholder'],
+    ] as const) {
+      const refused = await setup.service.configure('POST', 'external-data-resolvers', {
+        name: 'refused-default',
+        ...base,
+        ...members,
+      })
+      expect(refused.status, JSON.stringify(members)).toBe(422)
+      const issues = refused.body.errors as string[]
+      expect(issues).toHaveLength(1)
+      if (typeof issue === 'string') expect(issues).toEqual([issue])
+      else expect(issues[0]).toMatch(issue)
+    }
+    expect(seen).toEqual([])
+  })
+
   it('is not requested if a placeholder has no value, or one that would change the address', async () => {
     const read = await carWith({ url: `http://127.0.0.1:${port}/users/{$id}/{$user}` })
     const warned = async (params: object): Promise<string[] | undefined> => (await read(params)).warnings
