@@ -176,6 +176,7 @@ function runnerOf(
     inputStringMax: 65_536,
     writesMax: 10_000,
     answerMax: 64 * 1024 * 1024,
+    pageTokenCounts: () => 'rows',
     resolvers,
   }
   return async (who) => {

@@ -1,8 +1,10 @@
 // Builds the context-query feature: query index, limits and external data resolvers.
+import { applicationAgentsKind, projectsKind } from '../config/kind.ts'
 import { openSecret } from '../config/secrets.ts'
 import type { ContextQueryDeps } from '../context-query/execute.ts'
 import type { QueryIndex } from '../context-query/query-index.ts'
 import { InlineHistory } from '../kernel/inline-history.ts'
+import type { PageTokenCounts } from '../kernel/page-token-counts.ts'
 import { ExternalDataResolvers } from '../pip/resolution.ts'
 import type { Platform } from './platform.ts'
 
@@ -25,6 +27,12 @@ export function createContextQueries(
     writesMax: settings.executeWritesMax,
     answerMax: settings.executeAnswerMax,
     inputStringMax: settings.inputStringMax,
+    pageTokenCounts({ agentId, projectId }) {
+      const agent = documents.get(applicationAgentsKind, agentId)
+      const project = documents.get(projectsKind, projectId)
+      const counts = agent?.fields.page_token_counts ?? project?.fields.page_token_counts ?? 'rows'
+      return counts as PageTokenCounts
+    },
     inlineHistory: new InlineHistory(),
     resolvers: new ExternalDataResolvers({
       documents,

@@ -1,6 +1,7 @@
 // The configuration kinds of a project's environment: projects, applications and application agents.
 import { z } from 'zod'
 import { type ApiPermission, apiPermissions } from '../kernel/caller.ts'
+import { pageTokenCounts } from '../kernel/page-token-counts.ts'
 import { err, ok } from '../kernel/result.ts'
 import { dbConnection, dbConnectionRead, layoutChangeErrors, layoutOf, parseLayout } from './db-connection.ts'
 import {
@@ -38,6 +39,10 @@ const region = z
   .max(64)
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected letters, digits and hyphens' })
 
+const tokenCounts = z
+  .enum(pageTokenCounts)
+  .describe('what `page_token` of `POST /contx-iq/v1/execute` counts: `rows` to skip (the default), or `pages` from 1')
+
 const ikgSizes = ['2GB', '4GB', '8GB', '16GB', '32GB', '64GB', '128GB', '192GB', '256GB', '384GB', '512GB'] as const
 
 function projects({ provisioning }: ProjectKindsDeps): ConfigKind {
@@ -54,18 +59,25 @@ function projects({ provisioning }: ProjectKindsDeps): ConfigKind {
       ikg_size: z.enum(ikgSizes).nullish(),
       replica_region: region.nullish(),
       db_connection: dbConnection.nullish(),
+      page_token_counts: tokenCounts.nullish(),
     }),
-    updateSchema: z.strictObject({ ...envelopeUpdate, db_connection: dbConnection.nullish() }),
+    updateSchema: z.strictObject({
+      ...envelopeUpdate,
+      db_connection: dbConnection.nullish(),
+      page_token_counts: tokenCounts.nullish(),
+    }),
     readShape: {
       region: z.string(),
       ikg_size: z.enum(ikgSizes),
       replica_region: z.string().optional(),
       db_connection: dbConnectionRead.optional(),
+      page_token_counts: tokenCounts,
       ikg_status: z.enum(['PENDING', 'ACTIVE', 'FAILED']),
     },
     secrets: ['db_connection.password'],
     secretDestinations: { 'db_connection.password': ['db_connection.url'] },
     omittedInLists: [],
+    defaults: { page_token_counts: 'rows' },
     beforeUpdate: ({ id }, body) => (body.db_connection === undefined ? Promise.resolve() : provisioning.open(id)),
     check(fields, { current }) {
       if (fields.replica_region === fields.region) {
@@ -112,6 +124,10 @@ function applications({ reader, systemGraph }: ProjectKindsDeps): ConfigKind {
   }
 }
 
+const agentTokenCounts = z
+  .enum(pageTokenCounts)
+  .describe('as `page_token_counts` of the project, for this agent; it wins')
+
 const permissions = z.array(z.enum([...apiPermissions, 'IKGRead'])).min(1)
 
 function applicationAgents({ reader, systemGraph }: ProjectKindsDeps): ConfigKind {
@@ -120,9 +136,25 @@ function applicationAgents({ reader, systemGraph }: ProjectKindsDeps): ConfigKin
     label: 'application agent',
     parent: { field: 'application_id', kind: applicationsKind },
     operations: allOperations,
-    createSchema: z.strictObject({ ...envelope, application_id: reference, api_permissions: permissions }),
-    updateSchema: z.strictObject({ ...envelopeUpdate, api_permissions: permissions.nullish() }),
-    readShape: { application_id: z.string(), api_permissions: z.array(z.enum(apiPermissions)) },
+    createSchema: z.strictObject({
+      ...envelope,
+      application_id: reference,
+      api_permissions: permissions,
+      page_token_counts: agentTokenCounts.nullish(),
+    }),
+    updateSchema: z.strictObject({
+      ...envelopeUpdate,
+      api_permissions: permissions.nullish(),
+      page_token_counts: z
+        .enum([...pageTokenCounts, ''])
+        .nullish()
+        .describe('an empty string removes it: then the project decides'),
+    }),
+    readShape: {
+      application_id: z.string(),
+      api_permissions: z.array(z.enum(apiPermissions)),
+      page_token_counts: agentTokenCounts.optional(),
+    },
     secrets: [],
     omittedInLists: [],
     check: (fields) => ok({ fields: withPermissions(fields) }),

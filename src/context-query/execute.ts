@@ -8,12 +8,14 @@ import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import type { InlineHistory } from '../kernel/inline-history.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
+import type { PageTokenCounts } from '../kernel/page-token-counts.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ExternalDataResolvers, Resolution } from '../pip/resolution.ts'
 import { missingParameters } from '../policy/input-parameters.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import { type DeferredProperty, resolveDeferred } from './deferred-properties.ts'
+import { type PageRange, pageOf } from './page-range.ts'
 import { APPLICATION_TYPE, bindParameters } from './parameters.ts'
 import type { CompiledQuery } from './query-index.ts'
 import { needsResolvers, resolveWriteValues } from './resolve-writes.ts'
@@ -43,11 +45,11 @@ export interface ContextQueryDeps {
   readonly answerMax: number
   /** Resolves external values. */
   readonly resolvers: ExternalDataResolvers
+  /** Returns what `page_token` counts in requests of this agent. */
+  pageTokenCounts(caller: AgentCaller): PageTokenCounts
   /** Durations of queries on the event loop. */
   readonly inlineHistory: InlineHistory
 }
-
-const PAGE_SIZE = 100
 
 /**
  * Executes a query. A query that writes is atomic and returns all of its rows.
@@ -95,7 +97,7 @@ export async function executeQuery(
     if (tokenFilter !== null && !tokenFilter.admits(budget, bound.value)) {
       return err({ kind: 'step-up', advice: tokenFilter.explainRejection(budget, bound.value).advice })
     }
-    const page = pageOf(request)
+    const page = pageOf(request, deps.pageTokenCounts(caller))
     const resolution = deps.resolvers.startResolution(caller.projectId, limits.timeMs)
     const pageResult =
       query.writes === null
@@ -131,19 +133,6 @@ export async function executeQuery(
   }
 }
 
-interface PageRange {
-  readonly skip: number
-  readonly size: number
-}
-
-/**
- * Converts the row offset `page_token`. A value below 1 means the first page. So does 1 if a page has more than one row,
- * because some clients count pages from 1 (docs/decisions/0010-context-query-reads.md).
- */
-export function pageOf({ page_token = 0, page_size = PAGE_SIZE }: ExecuteRequest): PageRange {
-  return { skip: page_token < 1 || (page_token === 1 && page_size > 1) ? 0 : page_token, size: page_size }
-}
-
 function readPage(
   graph: GraphStore,
   { conditionRows, records }: CompiledQuery,
@@ -173,10 +162,10 @@ async function writePage(
   { writesMax, answerMax }: ContextQueryDeps,
   call: Pick<WriteCall, 'graph' | 'query' | 'parameters' | 'limits' | 'deadlineMs'>,
   writes: WritePlan,
-  { skip, size }: PageRange,
+  { skip, size, next }: PageRange,
   resolution: Resolution,
 ): Promise<Result<WriteOutcome, ServiceError>> {
-  if (skip > 0) return err({ kind: 'invalid', issues: ['page_token: a query that writes has one page'] })
+  if (skip > 0) return err({ kind: 'invalid', issues: [`${next.member}: a query that writes has one page`] })
   const bound = writes.bind(call.parameters)
   if (!bound.ok) return err({ kind: 'invalid', issues: bound.error })
   const supplied = await resolveFor(bound.value, call, resolution)

@@ -10,17 +10,37 @@ const object = z
   .meta({ type: 'object' })
 
 /** The request. Unknown members are rejected: a misspelt `page_size` would silently read another page. */
-export const executeRequest = z.strictObject({
-  id: z.string().min(1).max(256).describe('the id or the name of the knowledge query'),
-  input_params: object.optional().describe('a value for each parameter of the query, by its name without `$`'),
-  /** A row offset; below 1 is the first page. */
-  page_token: z
-    .number()
-    .int()
-    .optional()
-    .describe('number of records to skip: for the next page, the number received so far'),
-  page_size: z.number().int().min(1).max(PAGE_SIZE_MAX).optional().describe('records in an answer; 100 by default'),
-})
+export const executeRequest = z
+  .strictObject({
+    id: z.string().min(1).max(256).describe('the id or the name of the knowledge query'),
+    input_params: object.optional().describe('a value for each parameter of the query, by its name without `$`'),
+    page_token: z
+      .number()
+      .int()
+      .optional()
+      .describe(
+        'number of records to skip: for the next page, the number received so far; below 1 is the first page. ' +
+          'Counts pages, as `page` does, where `page_token_counts` of the project or the agent is `pages`',
+      ),
+    page: z
+      .number()
+      .int()
+      .min(1)
+      .optional()
+      .describe('number of the page, from 1: for the next page, one more. Not together with `page_token`'),
+    page_size: z
+      .number()
+      .int()
+      .min(0)
+      .max(PAGE_SIZE_MAX)
+      .optional()
+      .describe('records in an answer; 0 is the default, 100'),
+  })
+  .superRefine(({ page, page_token }, context) => {
+    if (page === undefined || page_token === undefined) return
+    const message = '`page_token` is given too; give `page`, which counts pages, or `page_token`'
+    context.addIssue({ code: 'custom', path: ['page'], message })
+  })
 /** The body of an execution request. */
 export type ExecuteRequest = z.infer<typeof executeRequest>
 

@@ -76,6 +76,7 @@ export const samples: Readonly<Record<string, Sample>> = {
       region: 'eu-west',
       replica_region: 'eu-north',
       ikg_size: '4GB',
+      page_token_counts: 'rows',
       db_connection: {
         url: 'lmdb:',
         username: 'ann',
@@ -91,6 +92,7 @@ export const samples: Readonly<Record<string, Sample>> = {
       [{ organization_id: undefined }, [`organization_id: ${found('string')}`]],
       [{ organization_id: 'gid:else' }, ['organization_id: no organization `gid:else`']],
       [{ region: undefined }, [`region: ${found('string')}`]],
+      [{ page_token_counts: 'items' }, ['page_token_counts: expected `rows` or `pages`, found `items`']],
       [{ replica_region: 'eu-west' }, ['replica_region: expected another region than `region`']],
       [
         { db_connection: { url: 'bolt://h' } },
@@ -108,13 +110,22 @@ export const samples: Readonly<Record<string, Sample>> = {
     ],
   },
   'application-agents': {
-    body: ({ application }) => ({ application_id: application, api_permissions: ['Capture', 'IKGRead', 'Audit'] }),
-    reads: ({ application }) => ({ application_id: application, api_permissions: ['Capture', 'Audit'] }),
+    body: ({ application }) => ({
+      application_id: application,
+      api_permissions: ['Capture', 'IKGRead', 'Audit'],
+      page_token_counts: 'pages',
+    }),
+    reads: ({ application }) => ({
+      application_id: application,
+      api_permissions: ['Capture', 'Audit'],
+      page_token_counts: 'pages',
+    }),
     change: { body: { api_permissions: ['CIQ'] }, reads: { api_permissions: ['CIQ'] } },
     refused: [
       [{ application_id: 'gid:else' }, ['application_id: no application `gid:else`']],
       [{ api_permissions: undefined }, [`api_permissions: ${found('array')}`]],
       [{ api_permissions: [] }, ['api_permissions: expected at least 1 item']],
+      [{ page_token_counts: '' }, ['page_token_counts: expected `rows` or `pages`, found ``']],
     ],
   },
   'application-agent-credentials': {
@@ -227,7 +238,7 @@ export const samples: Readonly<Record<string, Sample>> = {
       [{ url: 'prices' }, ['url: expected a URL']],
       [{ url: 'ftp://prices.example' }, ['url: expected the scheme `https:` or `http:`']],
       [{ url: 'https://{$host}/x' }, ['url: the host cannot contain a placeholder']],
-      [{ url: 'https://prices.example/{maker}' }, ['url: expected placeholders of the form `{$name}`']],
+      [{ url: 'https://prices.example/{maker}' }, ['url: expected placeholders of the form `{$name}` or `{$name || default}`']],
       [{ method: 'DELETE' }, ['method: expected `GET` or `POST` or `PUT` or `PATCH`, found `DELETE`']],
       [{ request_content_type: 'XML' }, ['request_content_type: expected `JSON`, found `XML`']],
       [

@@ -24,7 +24,7 @@ export function contextRoutes(parts: ContextQueryDeps): Route[] {
       tag,
       summary: 'Run a knowledge query by its id or name',
       description:
-        'A record contains the requested paths of one row. `page_token` is a row offset: add `page_size` for the next page; a page with fewer records is the last one. A writing query has exactly one page: it writes all matching rows in one transaction, or none.',
+        'A record contains the requested paths of one row. `page` counts pages from 1. `page_token` is a row offset: add `page_size` for the next page; it counts pages instead if the member `page_token_counts` of the project or the application agent is `pages`. A page with fewer records than `page_size` is the last one. A writing query has exactly one page: it writes all matching rows in one transaction, or none.',
       auth: { kind: 'agent', permission: 'CIQ', user: 'optional' },
       // A request with a large body may run a writing query.
       lane: { limit: 'query', writes: 'once' },

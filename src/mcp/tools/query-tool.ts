@@ -1,7 +1,8 @@
 // The tool that runs a knowledge query for the holder of the token, like POST /contx-iq/v1/execute.
 
 import { validate } from '../../config/validate.ts'
-import { executeQuery, pageOf } from '../../context-query/execute.ts'
+import { executeQuery } from '../../context-query/execute.ts'
+import { pageOf } from '../../context-query/page-range.ts'
 import { executeAnswer, executeRequest } from '../../context-query/schema.ts'
 import { err, ok } from '../../kernel/result.ts'
 import { objectSchema, type Tool } from './tool.ts'
@@ -32,13 +33,13 @@ export const queryTool: Tool = {
       return err({ kind: 'not-found', message: `${executed.error.message}; ${known}` })
     }
     const { data } = executed.value
-    const { skip, size } = pageOf(request.value)
+    const { size, next } = pageOf(request.value, contexts.pageTokenCounts(agent))
     // A writing query returns all rows in one page.
     const mayBeMore = data.length === size && contexts.queries.find(agent.projectId, request.value.id)?.writes === null
     return ok({
       structured: executed.value,
       ...(mayBeMore && {
-        hint: `This page is full. There may be more records: call again with page_token ${skip + size}.`,
+        hint: `This page is full. There may be more records: call again with ${next.member} ${next.value}.`,
       }),
     })
   },

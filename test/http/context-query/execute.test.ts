@@ -192,7 +192,9 @@ describe('execute', () => {
     }
     expect(await answerTo('"page_token": 20')).toEqual([200, 0])
     expect(await answerTo('"page_token": 18, "page_size": 10000')).toEqual([200, 2])
-    expect(await answerTo('"page_size": 0')).toEqual([400, ['page_size: expected at least 1']])
+    expect(await answerTo('"page_size": -1')).toEqual([400, ['page_size: expected at least 0']])
+    expect(await answerTo('"page": 0')).toEqual([400, ['page: expected at least 1']])
+    expect(await answerTo('"page": "1"')).toEqual([400, ['page: expected number, found string']])
     expect(await answerTo('"page_size": 10001')).toEqual([400, ['page_size: expected at most 10000']])
     for (const token of ['20.0', '9007199254740993']) {
       const issue = `page_token: expected integer of at most 53 bits, found \`${token}\``

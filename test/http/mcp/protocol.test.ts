@@ -287,6 +287,30 @@ describe('tools', () => {
     })
   })
 
+  it('count pages by `page`, and by `page_token` where the project counts pages', async () => {
+    const { service } = setup
+    const cars = async (members: object): Promise<unknown> => {
+      const { structuredContent } = await call('ciq_execute', { id: 'my-cars', ...members })
+      return (structuredContent as { data: unknown }).data
+    }
+    const all = (await cars({ page_size: 0 })) as unknown[]
+    expect(all).toHaveLength(2)
+    expect(await cars({ page: 2, page_size: 1 })).toEqual(all.slice(1))
+    const both = await call('ciq_execute', { id: 'my-cars', page: 1, page_token: 0 })
+    expect([both.isError, textOf(both)]).toEqual([
+      true,
+      'page: `page_token` is given too; give `page`, which counts pages, or `page_token`',
+    ])
+    const project = `projects/${service.projectId}`
+    expect(await cars({ page_token: 1, page_size: 1 })).toEqual(all.slice(1))
+    await service.configure('PUT', project, { page_token_counts: 'pages' })
+    expect(await cars({ page_token: 1, page_size: 1 })).toEqual(all.slice(0, 1))
+    expect(await cars({ page_token: 2, page_size: 1 })).toEqual(all.slice(1))
+    const full = await call('ciq_execute', { id: 'my-cars', page_size: 1, page_token: 1 })
+    expect(full.content).toContainEqual({ type: 'text', text: expect.stringContaining('with page_token 2.') })
+    await service.configure('PUT', project, { page_token_counts: 'rows' })
+  })
+
   it('report that a page is full', async () => {
     const result = await call('ciq_execute', { id: 'my-cars', page_size: 1 })
     expect(result.content).toEqual([
@@ -295,6 +319,8 @@ describe('tools', () => {
     ])
     const counted = await call('ciq_execute', { id: 'my-cars', page_size: 2, page_token: 1 })
     expect(counted.content).toContainEqual({ type: 'text', text: expect.stringContaining('with page_token 2.') })
+    const second = await call('ciq_execute', { id: 'my-cars', page_size: 1, page: 2 })
+    expect(second.content).toContainEqual({ type: 'text', text: expect.stringContaining('call again with page 3.') })
     const written = await call('ciq_execute', {
       id: 'price-car',
       page_size: 1,
