@@ -2,10 +2,11 @@
 // Graphs have no common transaction. If a batch spans several, missing nodes are looked up in all of them before the
 // first write, and an interrupted batch is completed by repeating it. See docs/decisions/0003-capture-semantics.md.
 import type { GraphStore, NodeKey, WriteBatch } from '../engine/store.ts'
+import { assert } from '../kernel/assert.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
-import type { BatchResult } from './schema.ts'
+import type { BatchResult, SkippedItem } from './schema.ts'
 
 /** Collaborators of captures. */
 export interface CaptureDeps {
@@ -23,52 +24,89 @@ export interface CaptureItem {
   readonly graph: GraphStore
   /** Applies the item. Returns the global id of the element; null if nodes that it needs are missing. */
   apply(batch: WriteBatch): string | null
-  /** Returns an issue for each missing node. `has` looks into the item's graph. */
-  missing?(has: (key: NodeKey) => boolean): readonly string[]
+  /** Returns the missing nodes. `has` looks into the item's graph. */
+  missing?(has: (key: NodeKey) => boolean): readonly MissingEnd[]
 }
 
+/** An end node that does not exist. */
+export interface MissingEnd {
+  readonly end: SkippedItem['missing'][number]
+  /** The issue for the response. */
+  readonly issue: string
+}
+
+/** What happens to items with missing nodes. `refuse`: nothing of the batch is written. */
+export type MissingNodesMode = 'refuse' | 'skip'
+
 /**
- * Writes the items and returns one id per item, in their order. Error: `invalid` if nodes are missing; then nothing was
- * written. Rejects if a graph cannot be written.
+ * Writes the items and returns one id per item, in their order; the id is empty if there was nothing to do. Error:
+ * `invalid` if nodes are missing and `mode` is `refuse`; then nothing was written. Rejects if a graph cannot be written.
  */
-export async function applyItems(items: readonly CaptureItem[]): CaptureOutcome {
+export async function applyItems(items: readonly CaptureItem[], mode: MissingNodesMode = 'refuse'): CaptureOutcome {
   const groups = new Map<GraphStore, number[]>()
   items.forEach(({ graph }, index) => {
     const group = groups.get(graph)
     if (group === undefined) groups.set(graph, [index])
     else group.push(index)
   })
-  const missing = groups.size > 1 ? findMissing(items) : []
+  const missing = groups.size > 1 && mode === 'refuse' ? findMissing(items) : []
   if (missing.length > 0) return err({ kind: 'invalid', issues: missing })
   const ids: string[] = []
+  const skipped: SkippedItem[] = []
   try {
     for (const [graph, indices] of groups) {
-      const written = await graph.write((batch) => applyGroup(batch, items, indices))
+      const written = await graph.write((batch) => applyGroup(batch, items, indices, mode))
       indices.forEach((index, at) => {
-        ids[index] = written[at]!
+        ids[index] = written.ids[at]!
       })
+      skipped.push(...written.skipped)
     }
   } catch (error) {
     if (error instanceof MissingNodesError) return err({ kind: 'invalid', issues: error.issues })
     throw error
   }
-  return ok({ results: ids.map((id) => ({ id })) })
+  const results = ids.map((id) => ({ id }))
+  return ok(mode === 'skip' ? { results, skipped: skipped.sort((a, b) => a.index - b.index) } : { results })
 }
 
-function applyGroup(batch: WriteBatch, items: readonly CaptureItem[], indices: readonly number[]): string[] {
-  const missing: string[] = []
+interface WrittenGroup {
+  readonly ids: readonly string[]
+  readonly skipped: readonly SkippedItem[]
+}
+
+function applyGroup(
+  batch: WriteBatch,
+  items: readonly CaptureItem[],
+  indices: readonly number[],
+  mode: MissingNodesMode,
+): WrittenGroup {
+  const issues: string[] = []
+  const skipped: SkippedItem[] = []
   const ids = indices.map((index) => {
-    const item = items[index]!
-    const id = item.apply(batch)
-    if (id === null) missing.push(...(item.missing?.((key) => batch.findNode(key) !== 0) ?? []))
-    return id ?? ''
+    const applied = applyItem(batch, items[index]!)
+    if (typeof applied === 'string') return applied
+    if (mode === 'skip') skipped.push({ index, missing: applied.map(({ end }) => end) })
+    else issues.push(...applied.map(({ issue }) => issue))
+    return ''
   })
-  if (missing.length > 0) throw new MissingNodesError(missing)
-  return ids
+  if (issues.length > 0) throw new MissingNodesError(issues)
+  return { ids, skipped }
+}
+
+/** Returns the id, empty if there was nothing to do, or the missing nodes. */
+function applyItem(batch: WriteBatch, item: CaptureItem): string | readonly MissingEnd[] {
+  const id = item.apply(batch)
+  if (id !== null || item.missing === undefined) return id ?? ''
+  const missing = item.missing((key) => batch.findNode(key) !== 0)
+  if (missing.length > 0) return missing
+  // An end node in another graph was created in between.
+  const retried = item.apply(batch)
+  assert(retried !== null, 'an item without missing nodes is applied')
+  return retried
 }
 
 function findMissing(items: readonly CaptureItem[]): string[] {
-  return items.flatMap((item) => item.missing?.((key) => hasNode(item.graph, key)) ?? [])
+  return items.flatMap((item) => item.missing?.((key) => hasNode(item.graph, key)) ?? []).map(({ issue }) => issue)
 }
 
 /** Returns whether a node exists in a graph. */

@@ -10,6 +10,7 @@ import { propertyInput } from './property.ts'
 import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
 import type {
   CapturedNode,
+  NodeBody,
   NodeKeyInput,
   NodePropertiesDeletion,
   NodesBody,
@@ -23,6 +24,25 @@ export function captureNodes(deps: CaptureDeps, caller: AgentCaller, body: Nodes
     const input = nodeInput(node)
     return (batch) => batch.upsertNode(input).gid
   })
+}
+
+/**
+ * Creates or updates the node that a path names. `body` may repeat the key. Errors: `malformed` if the body has another
+ * key, `not-found` (no graph), `invalid`.
+ */
+export async function captureNode(
+  deps: CaptureDeps,
+  caller: AgentCaller,
+  key: Pick<CapturedNode, 'type' | 'external_id'>,
+  body: NodeBody,
+): CaptureOutcome {
+  const differing = (['type', 'external_id'] as const)
+    .filter((member) => body[member] !== undefined && body[member] !== key[member])
+    .map((member) => `${member}: expected \`${key[member]}\` as in the path, found \`${body[member]}\``)
+  if (differing.length > 0) return err({ kind: 'malformed', issues: differing })
+  const captured = await captureNodes(deps, caller, { nodes: [{ ...body, ...key }] })
+  if (captured.ok || captured.error.kind !== 'invalid') return captured
+  return err({ kind: 'invalid', issues: captured.error.issues.map((issue) => issue.replace(/^nodes\[0\]\./, '')) })
 }
 
 /** Deletes nodes with their relationships. Errors: `not-found` (no graph), `invalid`. */
@@ -102,9 +122,10 @@ function noIssues(): string[] {
   return []
 }
 
-function nodeIssues(path: string, { labels, properties }: CapturedNode): string[] {
+function nodeIssues(path: string, { labels, tags, properties }: CapturedNode): string[] {
   return [
     ...(labels?.flatMap((label, i) => reservedNameIssues(`${path}.labels[${i}]`, label)) ?? []),
+    ...(tags?.flatMap((label, i) => reservedNameIssues(`${path}.tags[${i}]`, label)) ?? []),
     ...(properties?.flatMap((property, i) => protectedNameIssues(`${path}.properties[${i}].type`, property.type)) ??
       []),
   ]
@@ -117,11 +138,16 @@ function keyOf(node: NodeKeyInput): NodeKey {
 function nodeInput(node: CapturedNode): NodeInput {
   return {
     ...keyOf(node),
-    ...(node.labels === undefined ? {} : { labels: node.labels }),
+    ...(node.labels === undefined && node.tags === undefined ? {} : { labels: allLabels(node) }),
     ...(node.is_identity === undefined ? {} : { isIdentity: node.is_identity }),
     ...(node.location === undefined ? {} : { location: node.location }),
     ...(node.properties === undefined ? {} : { properties: node.properties.map(propertyInput) }),
   }
+}
+
+/** `tags` are a spelling of `labels`; a node that has both has all of them. */
+function allLabels({ labels = [], tags = [] }: CapturedNode): readonly string[] {
+  return tags.length === 0 ? labels : [...new Set([...labels, ...tags])]
 }
 
 const metadataFieldsByName = new Map<string, MetadataFields['own'][number]>([

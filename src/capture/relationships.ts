@@ -18,7 +18,10 @@ import type {
 } from './schema.ts'
 import { targetGraphOfRelationship } from './target-graph.ts'
 
-/** Creates or updates relationships. Errors: `not-found` (no graph), `invalid` (also for missing end nodes). */
+/**
+ * Creates or updates relationships. Errors: `not-found` (no graph), `invalid` (also for missing end nodes, unless
+ * `on_missing_end` is `skip`).
+ */
 export function captureRelationships(
   deps: CaptureDeps,
   caller: AgentCaller,
@@ -31,6 +34,7 @@ export function captureRelationships(
     const key = keyOf(relationship)
     const input = properties === undefined ? key : { ...key, properties: properties.map(propertyInput) }
     const ends = (['source', 'target'] as const).map((end) => ({
+      end,
       path: `${path}.${end}`,
       key: key[end],
       graph: endGraph(graphs, graph, relationship[end]),
@@ -45,9 +49,10 @@ export function captureRelationships(
       missing: (has) =>
         ends
           .filter((end) => !has(end.key) || (end.graph !== graph && !hasNode(end.graph, end.key)))
-          .map(
-            (end) => `${end.path}: the node \`${end.key.type}\` \`${end.key.externalId}\` does not exist${end.where}`,
-          ),
+          .map(({ end, path, key, where }) => ({
+            end,
+            issue: `${path}: the node \`${key.type}\` \`${key.externalId}\` does not exist${where}`,
+          })),
     }
   })
 }
@@ -106,7 +111,7 @@ async function onRelationships<T extends RelationshipKeyInput>(
     else items.push({ graph: target.value, ...actionOf(relationship, { path, graphs, graph: target.value }) })
   })
   if (useGlobal && graphs.global === null) issues.push('use_global_db: the project has no composite database')
-  return issues.length > 0 ? err({ kind: 'invalid', issues }) : applyItems(items)
+  return issues.length > 0 ? err({ kind: 'invalid', issues }) : applyItems(items, body.on_missing_end)
 }
 
 function noIssues(): string[] {

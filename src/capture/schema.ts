@@ -99,14 +99,25 @@ const property = z.strictObject({ ...propertyMembers, metadata: metadata.optiona
 /** A property of a relationship has no metadata. */
 const relationshipProperty = z.strictObject(propertyMembers).refine(hasOneSource, oneSource)
 
-const node = z.strictObject({
-  external_id: externalId,
-  type: label,
+const nodeMembers = {
   labels: z.array(label).max(LABELS_MAX).optional(),
+  tags: z.array(label).max(LABELS_MAX).optional().describe('further labels, in addition to `labels`'),
   is_identity: z.boolean().optional(),
   location: location.optional(),
   properties: z.array(property).optional(),
-})
+}
+
+/** Labels and tags of a node are one set. */
+function hasLabelCount({ labels = [], tags = [] }: LabelMembers): boolean {
+  return labels.length + tags.length <= LABELS_MAX || new Set([...labels, ...tags]).size <= LABELS_MAX
+}
+interface LabelMembers {
+  readonly labels?: readonly string[] | undefined
+  readonly tags?: readonly string[] | undefined
+}
+const labelCount = { error: `labels and tags: expected at most ${LABELS_MAX} together` }
+
+const node = z.strictObject({ external_id: externalId, type: label, ...nodeMembers }).refine(hasLabelCount, labelCount)
 
 const endNode = z.strictObject({ external_id: externalId, type: label, location: location.optional() })
 
@@ -157,6 +168,13 @@ function relationshipsOf<T extends z.ZodType>(item: T) {
     z.strictObject({ relationships: z.array(item).min(1).max(itemsMax), use_global_db: z.boolean().optional() })
 }
 
+const missingEndMode = z
+  .enum(['refuse', 'skip'])
+  .optional()
+  .describe(
+    'what happens if an end node does not exist. `refuse` (default): 422, and nothing of the batch is written. `skip`: the relationship is left out and listed in `skipped`',
+  )
+
 // Each function returns the schema of a request with at most `itemsMax` items.
 /** A request to create or update nodes. */
 export const nodesRequest = nodesOf(node)
@@ -167,12 +185,26 @@ export const deleteNodePropertiesRequest = nodesOf(trimmedNode)
 /** A request to delete metadata of properties. */
 export const deletePropertyMetadataRequest = nodesOf(unsourcedProperty)
 /** A request to create or update relationships. */
-export const relationshipsRequest = relationshipsOf(relationship)
+export const relationshipsRequest = (itemsMax: number) =>
+  z.strictObject({ ...relationshipsOf(relationship)(itemsMax).shape, on_missing_end: missingEndMode })
 /** A request to delete relationships. */
 export const deleteRelationshipsRequest = relationshipsOf(goneRelationship)
 /** A request to delete properties of relationships. */
 export const deleteRelationshipPropertiesRequest = relationshipsOf(trimmedRelationship)
 
+/** A request to create or update the node that its path names. */
+export const nodeRequest = z
+  .strictObject({
+    type: label.optional().describe('as in the path; may be omitted'),
+    external_id: externalId.optional().describe('as in the path; may be omitted'),
+    ...nodeMembers,
+  })
+  .refine(hasLabelCount, labelCount)
+/** The key of a node in a path. */
+export const nodeKey = z.strictObject({ type: label, external_id: externalId })
+
+/** A node to create or update, without its key. */
+export type NodeBody = z.infer<typeof nodeRequest>
 /** A node to create or update. */
 export type CapturedNode = z.infer<typeof node>
 /** A relationship to create or update. */
@@ -198,6 +230,7 @@ export interface NodesBody<T> {
 export interface RelationshipsBody<T> {
   readonly relationships: readonly T[]
   readonly use_global_db?: boolean | undefined
+  readonly on_missing_end?: 'refuse' | 'skip' | undefined
 }
 
 /**
@@ -205,5 +238,20 @@ export interface RelationshipsBody<T> {
  * exist.
  */
 export const batchResult = z.object({ results: z.array(z.object({ id: z.string() })) })
+
+const skippedItem = z.object({
+  index: z.int().min(0).describe('index in `relationships`'),
+  missing: z.array(z.enum(['source', 'target'])).describe('the ends that do not exist'),
+})
+/** The response to an upsert of relationships. A skipped one has an empty id in `results`. */
+export const relationshipsResult = z.object({
+  ...batchResult.shape,
+  skipped: z
+    .array(skippedItem)
+    .optional()
+    .describe('the relationships that were left out, with `on_missing_end: "skip"`; their id in `results` is empty'),
+})
 /** The body of a capture response. */
-export type BatchResult = z.infer<typeof batchResult>
+export type BatchResult = z.infer<typeof relationshipsResult>
+/** An item that was left out because nodes that it needs are missing. */
+export type SkippedItem = z.infer<typeof skippedItem>

@@ -46,12 +46,22 @@ export function pathStart(url: string): number {
 
 /**
  * Percent-decodes a path. An encoded slash is kept, because it does not separate segments (RFC 3986, section 2.2), and a proxy
- * sees it that way too. A path that cannot be decoded is returned unchanged and matches no route.
+ * sees it that way too. An encoded percent sign is kept, so that it cannot be taken for the first character of a kept escape.
+ * A path that cannot be decoded is returned unchanged and matches no route without parameters.
  */
 export function decodePath(path: string): string {
   try {
-    return decodeURIComponent(path.replace(/%2f/gi, '%252F'))
+    return decodeURIComponent(path.replace(/%(2f|25)/gi, '%25$1'))
   } catch {
     return path
+  }
+}
+
+/** Returns the text of a segment of a path that `decodePath` returned; null if the path could not be decoded. */
+export function segmentText(segment: string): string | null {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return null
   }
 }
