@@ -156,7 +156,7 @@ export interface ConfigKind {
   /** The operations that the interface offers for this kind. */
   readonly operations: {
     readonly create: boolean
-    /** Responses of kinds without update have no ETag. */
+    /** Responses of kinds without update have no time and author of an update. */
     readonly update: boolean
     readonly delete: boolean
     /** Documents are also found by `/{name}?project_id=` or `?location=`. */

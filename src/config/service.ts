@@ -29,7 +29,7 @@ import { validate } from './validate.ts'
 export interface ConfigResponse {
   /** The JSON body. */
   readonly body: DocumentFields
-  /** In quotes, for the header; null for kinds without update. */
+  /** In quotes, for the header; null for the organization. */
   readonly etag: string | null
 }
 
@@ -99,7 +99,7 @@ export class ConfigService {
     await this.outbox.run(intents)
     return ok({
       body: kind.createResponse?.of(document, shown) ?? authorshipOf(document),
-      etag: etagFor(kind, document),
+      etag: etagOf(document),
     })
   }
 
@@ -120,7 +120,7 @@ export class ConfigService {
     if (!found.ok) return found
     const revision = findRevision(this.documents, kind, found.value, query.get('version') ?? '')
     if (!revision.ok) return revision
-    return ok({ body: representationOf(revision.value, kind, this.documents), etag: etagFor(kind, revision.value) })
+    return ok({ body: representationOf(revision.value, kind, this.documents), etag: etagOf(revision.value) })
   }
 
   /** The caller's own organization. */
@@ -187,7 +187,7 @@ export class ConfigService {
     })
     if (!stored.ok) return stored
     await this.outbox.run(stored.value.intents)
-    return ok({ body: authorshipOf(stored.value.document), etag: etagFor(kind, stored.value.document) })
+    return ok({ body: authorshipOf(stored.value.document), etag: etagOf(stored.value.document) })
   }
 
   /**
@@ -261,10 +261,6 @@ function methodNotAllowedError(kind: ConfigKind): ServiceError {
 function normalisedBody(kind: ConfigKind, read: DocumentFields): DocumentFields {
   const body = withoutNulls(read)
   return kind.normaliseBody?.(body) ?? body
-}
-
-function etagFor(kind: ConfigKind, document: StoredDocument): string | null {
-  return kind.operations.update ? etagOf(document) : null
 }
 
 /** An immutable member has its own message, different from that of an unknown member. */

@@ -29,10 +29,17 @@ interface SinkProviderKind {
 
 const secret = (max: number) => z.string().max(max).nullish()
 
+/** Members of every kind of provider. Clients send back what they read, so `last_error` is accepted and ignored. */
+const commonMembers = {
+  display_name: z.string().max(254).nullish(),
+  last_error: z.string().nullish().describe('read-only, ignored in a request: the last error of delivery, or empty'),
+}
+
 /** An update may omit secrets; `check` verifies that the required ones are present. */
 const providerKinds = {
   streaming_broker: {
     schema: z.strictObject({
+      ...commonMembers,
       brokers: z.array(z.string().min(1).max(1024)).min(1).max(100),
       topic: z
         .string()
@@ -49,7 +56,11 @@ const providerKinds = {
     secretDestinations: ['brokers', 'disable_tls', 'tls_skip_verify'],
   },
   event_topic: {
-    schema: z.strictObject({ topic_endpoint: z.string().min(1).max(1024), access_key: secret(1024) }),
+    schema: z.strictObject({
+      ...commonMembers,
+      topic_endpoint: z.string().min(1).max(1024),
+      access_key: secret(1024),
+    }),
     secret: 'access_key',
     secretRequired: true,
     secretDestinations: ['topic_endpoint'],
@@ -57,6 +68,7 @@ const providerKinds = {
   queue_service: {
     schema: z
       .strictObject({
+        ...commonMembers,
         queueOrTopicName: z.string().min(1).max(1024).nullish(),
         queue_or_topic_name: z.string().min(1).max(1024).nullish(),
         connectionString: secret(1024),
@@ -78,6 +90,7 @@ const providerKinds = {
   },
   pub_sub: {
     schema: z.strictObject({
+      ...commonMembers,
       project_id: z.string().min(6).max(30),
       topic_name: z.string().min(3).max(255),
       credentials_json: secret(10_240),
@@ -98,12 +111,22 @@ const queueSpellings = [
 
 const provider = z
   .strictObject({
-    display_name: z.string().max(254).nullish(),
+    display_name: commonMembers.display_name.describe('another place of `display_name` inside the provider'),
     include_cdc_events: z.boolean().nullish(),
     ...Object.fromEntries(providerNames.map((name) => [name, providerKinds[name].schema.nullish()])),
   })
   .refine((given) => providerKindsIn(given).length === 1, {
     error: `expected exactly one of ${quotedList(providerNames)}`,
+  })
+  .superRefine((given, context) => {
+    const [name] = providerKindsIn(given)
+    if (name === undefined || given.display_name == null) return
+    if (((given as DocumentFields)[name] as DocumentFields).display_name == null) return
+    context.addIssue({
+      code: 'custom',
+      path: ['display_name'],
+      message: `cannot be combined with \`${name}.display_name\``,
+    })
   })
 
 const providers = z
@@ -118,35 +141,48 @@ const providers = z
   .refine((all) => Object.keys(all).length > 0, { error: 'expected at least 1 provider' })
   .refine((all) => Object.keys(all).length <= 32, { error: 'expected at most 32 providers' })
 
-const route = z.strictObject({
+const contextPairs = z
+  .array(z.strictObject({ key: z.string().min(1).max(256), value: z.string().max(1024) }))
+  .max(32)
+  .nullish()
+
+const eventFilter = z.strictObject({
+  event_type: z
+    .string()
+    .min(1)
+    .max(256)
+    .regex(/^(?:[A-Za-z0-9_]+\.)*(?:[A-Za-z0-9_]+|\*)$/, {
+      error: 'expected words of letters, digits and `_` joined by dots, the last of which may be `*`',
+    }),
+  context_key_value: contextPairs,
+})
+
+const readRoute = z.strictObject({
   provider_id: z.string().min(2).max(63),
-  event_type_key_values_filter: z.strictObject({
-    event_type: z
-      .string()
-      .min(1)
-      .max(256)
-      .regex(/^(?:[A-Za-z0-9_]+\.)*(?:[A-Za-z0-9_]+|\*)$/, {
-        error: 'expected words of letters, digits and `_` joined by dots, the last of which may be `*`',
-      }),
-    context_key_value: z
-      .array(z.strictObject({ key: z.string().min(1).max(256), value: z.string().max(1024) }))
-      .max(32)
-      .nullish(),
-  }),
+  event_type_key_values_filter: eventFilter,
   stop_processing: z.boolean().nullish(),
   display_name: z.string().max(254).nullish(),
 })
 
+const route = readRoute.extend({
+  event_type_key_values_filter: eventFilter
+    .extend({ key_value_pairs: contextPairs.describe('another spelling of `context_key_value`') })
+    .refine((filter) => filter.context_key_value == null || filter.key_value_pairs == null, {
+      path: ['key_value_pairs'],
+      error: 'cannot be combined with `context_key_value`',
+    }),
+})
+
 const routes = z.array(route).min(1).max(100)
 
+const readMembers = { display_name: z.string().optional(), last_error: z.string() }
+
 const readProvider = z.strictObject({
-  display_name: z.string().optional(),
   include_cdc_events: z.boolean().optional(),
-  streaming_broker: providerKinds.streaming_broker.schema.omit({ password: true }).optional(),
-  event_topic: providerKinds.event_topic.schema.omit({ access_key: true }).optional(),
-  queue_service: z.strictObject({ queueOrTopicName: z.string() }).optional(),
-  pub_sub: providerKinds.pub_sub.schema.omit({ credentials_json: true }).optional(),
-  last_error: z.string(),
+  streaming_broker: providerKinds.streaming_broker.schema.omit({ password: true }).extend(readMembers).optional(),
+  event_topic: providerKinds.event_topic.schema.omit({ access_key: true }).extend(readMembers).optional(),
+  queue_service: z.strictObject({ queueOrTopicName: z.string(), ...readMembers }).optional(),
+  pub_sub: providerKinds.pub_sub.schema.omit({ credentials_json: true }).extend(readMembers).optional(),
 })
 
 /** The kind `event-sinks`. */
@@ -174,7 +210,7 @@ export const eventSinks: ConfigKind = {
   readShape: {
     include_cdc_events: z.boolean(),
     providers: z.record(z.string(), readProvider),
-    routes: z.array(route),
+    routes: z.array(readRoute),
     tags: z.array(z.string()),
   },
   normaliseBody: normaliseSpelling,
@@ -197,9 +233,7 @@ export const eventSinks: ConfigKind = {
   },
   // Delivery would set the last error.
   computedFields: ({ fields }) => ({
-    providers: Object.fromEntries(
-      Object.entries(fields.providers as Providers).map(([id, one]) => [id, { ...one, last_error: '' }]),
-    ),
+    providers: mapProviders(fields.providers as Providers, (one) => withLastError(normaliseProvider(one), '')),
   }),
 }
 
@@ -209,20 +243,46 @@ function providerKindsIn(provider: DocumentFields): (keyof typeof providerKinds)
   return providerNames.filter((name) => provider[name] != null)
 }
 
-function normaliseSpelling(body: DocumentFields): DocumentFields {
-  if (body.providers === undefined) return body
-  const all = Object.entries(body.providers as Providers)
-  return { ...body, providers: Object.fromEntries(all.map(([id, one]) => [id, normaliseQueue(one)])) }
+function mapProviders(providers: Providers, map: (provider: DocumentFields) => DocumentFields): Providers {
+  return Object.fromEntries(Object.entries(providers).map(([id, one]) => [id, map(one)]))
 }
 
-function normaliseQueue(provider: DocumentFields): DocumentFields {
-  if (provider.queue_service === undefined) return provider
-  const queue = { ...(provider.queue_service as Record<string, unknown>) }
-  for (const [camel, snake] of queueSpellings) {
-    if (queue[snake] !== undefined) queue[camel] = queue[snake]
-    delete queue[snake]
+function normaliseSpelling(body: DocumentFields): DocumentFields {
+  const { providers, routes } = body
+  return {
+    ...body,
+    ...(providers === undefined ? {} : { providers: mapProviders(providers as Providers, normaliseProvider) }),
+    ...(routes === undefined ? {} : { routes: (routes as readonly DocumentFields[]).map(normaliseRoute) }),
   }
-  return { ...provider, queue_service: queue }
+}
+
+/** Moves `display_name` into the provider, removes `last_error`, and converts the spellings of queues. */
+function normaliseProvider(given: DocumentFields): DocumentFields {
+  const [name] = providerKindsIn(given)
+  if (name === undefined) return given
+  const { display_name: outer, ...wrapper } = given
+  const { display_name: inner, last_error: _, ...members } = wrapper[name] as Record<string, unknown>
+  if (name === 'queue_service') {
+    for (const [camel, snake] of queueSpellings) {
+      if (members[snake] !== undefined) members[camel] = members[snake]
+      delete members[snake]
+    }
+  }
+  // An empty name removes it, as for documents.
+  const displayName = inner ?? outer ?? ''
+  return { ...wrapper, [name]: { ...members, ...(displayName !== '' && { display_name: displayName }) } }
+}
+
+function withLastError(provider: DocumentFields, error: string): DocumentFields {
+  const [name] = providerKindsIn(provider)
+  if (name === undefined) return provider
+  return { ...provider, [name]: { ...(provider[name] as DocumentFields), last_error: error } }
+}
+
+function normaliseRoute(given: DocumentFields): DocumentFields {
+  const { key_value_pairs, ...filter } = given.event_type_key_values_filter as DocumentFields
+  if (key_value_pairs === undefined) return given
+  return { ...given, event_type_key_values_filter: { ...filter, context_key_value: key_value_pairs } }
 }
 
 function missingSecretErrors(providers: Providers): string[] {

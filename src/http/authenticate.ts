@@ -10,8 +10,8 @@ import type { Auth, HttpRequest } from './route.ts'
 
 /** Verifies credentials. */
 export interface CredentialVerifier {
-  /** Looks up an agent key; null if it is unknown or expired. */
-  authenticateAgent(key: string): AgentCaller | null
+  /** Looks up an agent key, or verifies a token that an agent signed; null if it is unknown or expired. */
+  authenticateAgent(key: string): MaybePromise<AgentCaller | null>
   /** Verifies the token of a service account; null if it is invalid or expired. */
   authenticateServiceAccount(bearer: string): Promise<ServiceAccountCaller | null>
   /** Verifies a user token of a project. `delegation`: the token of `X-SVC-Token`; null: absent. */
@@ -51,18 +51,29 @@ export function createAuthenticator(
         const credentials = readCredentials(request)
         if (credentials.agentKey === '') return missingKey
         const agent = verifier.authenticateAgent(credentials.agentKey)
-        if (agent === null) return unknownKey
-        if (!agent.permissions.has(auth.permission)) return missingPermission
-        if (auth.also !== undefined && !agent.permissions.has(auth.also)) return missingPermission
-        if (auth.user === 'ignored') return ok(agent)
-        if (credentials.hasUserToken) return withUser(verifier, agent, credentials)
-        // Without this check, a request with only a delegation token would run with the rights of the agent itself.
-        return auth.user === 'required' || credentials.delegationToken !== null ? missingUserToken : ok(agent)
+        return agent instanceof Promise
+          ? agent.then((verified) => authenticateAgentCaller(verifier, auth, credentials, verified))
+          : authenticateAgentCaller(verifier, auth, credentials, agent)
       }
       case 'service-account':
         return authenticateAccount(verifier, readCredentials(request))
     }
   }
+}
+
+function authenticateAgentCaller(
+  verifier: CredentialVerifier,
+  auth: Extract<Auth, { readonly kind: 'agent' }>,
+  credentials: Credentials,
+  agent: AgentCaller | null,
+): MaybePromise<Authentication> {
+  if (agent === null) return unknownKey
+  if (!agent.permissions.has(auth.permission)) return missingPermission
+  if (auth.also !== undefined && !agent.permissions.has(auth.also)) return missingPermission
+  if (auth.user === 'ignored') return ok(agent)
+  if (credentials.hasUserToken) return withUser(verifier, agent, credentials)
+  // Without this check, a request with only a delegation token would run with the rights of the agent itself.
+  return auth.user === 'required' || credentials.delegationToken !== null ? missingUserToken : ok(agent)
 }
 
 function withUser(

@@ -1,5 +1,5 @@
 // The configuration kind of agent credentials. The key is in the create response and never stored in the clear
-// (docs/decisions/0013-secrets.md).
+// (docs/decisions/0013-secrets.md). A client that brings its own public key signs tokens instead.
 import { z } from 'zod'
 import {
   applicationAgentsKind,
@@ -13,6 +13,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { err, ok } from '../kernel/result.ts'
 import { agentCredentialsKind, mintAgentKey } from './agent-key.ts'
 import { expireTimeSchema, resolveExpireTime } from './expire-time.ts'
+import { providedKeyMembers, readProvidedKey } from './provided-key.ts'
 
 const answerSchema = z.strictObject({
   id: z.string(),
@@ -22,14 +23,14 @@ const answerSchema = z.strictObject({
   create_time: readTimestamp,
   created_by: z.string(),
   expire_time: z.string(),
-  api_key: z.string(),
+  api_key: z.string().optional().describe('the agent key, shown once; absent if the client brought its own public key'),
   application_agent_config: z.strictObject({
     appAgentId: z.string(),
     applicationId: z.string(),
     projectId: z.string(),
     baseUrl: z.string().optional(),
     endpoint: z.string().optional(),
-    token: z.string(),
+    token: z.string().optional().describe('the same as `api_key`'),
   }),
 })
 
@@ -47,6 +48,7 @@ export function agentCredentials(clock: Clock, publicUrl = ''): ConfigKind {
       application_agent_id: reference,
       display_name: envelope.display_name,
       expire_time: expireTimeSchema.nullish(),
+      ...providedKeyMembers,
     }),
     updateSchema: null,
     readShape: {
@@ -55,31 +57,33 @@ export function agentCredentials(clock: Clock, publicUrl = ''): ConfigKind {
       application_id: z.string(),
       expire_time: z.string(),
     },
+    hiddenFields: ['public_jwk', 'algorithm'],
     secrets: ['key_hash'],
     omittedInLists: [],
-    check(fields, { parent }) {
+    check({ public_key_jwk, public_key_pem, ...fields }, { reader, parent }) {
       const expireTime = resolveExpireTime(fields.expire_time as string | undefined, clock)
       if (!expireTime.ok) return err({ kind: 'invalid', issues: [expireTime.error] })
+      const provided = readProvidedKey({ public_key_jwk, public_key_pem }, (kid) =>
+        reader.all(agentCredentialsKind).some((other) => other.fields.kid === kid),
+      )
+      if (!provided.ok) return provided
+      const stored = { ...fields, application_id: parent.parent_id, expire_time: expireTime.value }
+      if (provided.value !== null) {
+        const { jwk, algorithm, kid } = provided.value
+        return ok({ fields: { ...stored, kid, public_jwk: jwk, algorithm } })
+      }
       const { key, kid, hash } = mintAgentKey()
-      return ok({
-        fields: {
-          ...fields,
-          application_id: parent.parent_id,
-          expire_time: expireTime.value,
-          kid,
-          key_hash: hash,
-        },
-        shown: { api_key: key },
-      })
+      return ok({ fields: { ...stored, kid, key_hash: hash }, shown: { api_key: key } })
     },
     // A key outlives its project: a request with it gets the error that the graph no longer exists, and not that the
     // key is unknown.
     tombstone({ parent_id, fields }, removed, reader) {
       if (removed.kind !== projectsKind) return null
       const permissions = reader.get(applicationAgentsKind, parent_id)?.fields.api_permissions ?? []
-      const { kid, key_hash, application_id, expire_time } = fields
+      const { kid, key_hash, public_jwk, algorithm, application_id, expire_time } = fields
+      const secret = key_hash === undefined ? { public_jwk, algorithm } : { key_hash }
       return {
-        fields: { kid, key_hash, application_id, application_agent_id: parent_id, api_permissions: permissions },
+        fields: { kid, ...secret, application_id, application_agent_id: parent_id, api_permissions: permissions },
         until: expire_time as string,
       }
     },
@@ -93,13 +97,13 @@ export function agentCredentials(clock: Clock, publicUrl = ''): ConfigKind {
         create_time,
         created_by,
         expire_time: fields.expire_time,
-        api_key,
+        ...(api_key !== undefined && { api_key }),
         application_agent_config: {
           appAgentId: fields.application_agent_id,
           applicationId: fields.application_id,
           projectId: project_id,
           ...(publicUrl !== '' && { baseUrl: publicUrl, endpoint: publicUrl }),
-          token: api_key,
+          ...(api_key !== undefined && { token: api_key }),
         },
       }),
     },

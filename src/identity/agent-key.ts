@@ -1,8 +1,17 @@
-// Agent keys: created once, stored as a hash, and looked up in memory for every decision.
+// Agent keys: created once, stored as a hash, and looked up in memory for every decision. A credential with a public key of
+// the client has no key of ours: its agent sends tokens that it signs itself.
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { applicationAgentsKind, type ConfigSource, type StoredDocument, tombstoneKind } from '../config/kind.ts'
+import type { JWK } from 'jose'
+import {
+  applicationAgentsKind,
+  type ConfigSource,
+  type DocumentFields,
+  type StoredDocument,
+  tombstoneKind,
+} from '../config/kind.ts'
 import type { AgentCaller, ApiPermission } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { AgentTokens } from './agent-token.ts'
 
 /** Kind name of agent credentials. */
 export const agentCredentialsKind = 'application-agent-credentials'
@@ -59,9 +68,11 @@ export class AgentKeys {
   private readonly clock: Clock
   private readonly entries = new Map<string, AgentKeyEntry>()
   private readonly callers = new Map<string, AgentCaller>()
+  private readonly tokens: AgentTokens
 
   constructor(documents: ConfigSource, clock: Clock) {
     this.clock = clock
+    this.tokens = new AgentTokens(clock)
     for (const agent of documents.all(applicationAgentsKind)) this.putAgent(agent)
     for (const credential of documents.all(agentCredentialsKind)) this.putCredential(credential)
     for (const tombstone of documents.all(tombstonesKind)) this.putTombstone(tombstone)
@@ -74,7 +85,7 @@ export class AgentKeys {
         } else if (kind === tombstonesKind) {
           if (after !== null) this.putTombstone(after)
         } else if (kind === agentCredentialsKind) {
-          if (before !== null) this.entries.delete(before.fields.kid as string)
+          if (before !== null) this.removeCredential(before)
           if (after !== null) this.putCredential(after)
         }
       }
@@ -82,16 +93,23 @@ export class AgentKeys {
   }
 
   /**
-   * Returns the caller, or null if the key is unknown or expired or its agent is deleted. Runs before every decision:
-   * synchronous, one map lookup.
+   * Returns the caller, or null if the key or token is unknown or expired, or its agent is deleted. Runs before every
+   * decision: synchronous for a key, with one map lookup, and for a token that was verified before.
    */
-  authenticateAgent(key: string): AgentCaller | null {
-    if (key.length !== KEY_LENGTH || !key.startsWith(PREFIX)) return null
+  authenticateAgent(key: string): Promise<AgentCaller | null> | AgentCaller | null {
+    if (key.length !== KEY_LENGTH || !key.startsWith(PREFIX)) return this.authenticateToken(key)
     const entry = this.entries.get(key.slice(PREFIX.length, PREFIX.length + KID_LENGTH))
     if (entry === undefined || !matchesKey(entry, key)) return null
     // Written so that an unreadable time counts as expired.
     if (!(this.clock.now() < entry.expiresAtMs)) return null
     return this.callers.get(entry.agentId) ?? null
+  }
+
+  private authenticateToken(token: string): Promise<AgentCaller | null> | AgentCaller | null {
+    const callerOf = (callerKey: string | null): AgentCaller | null =>
+      callerKey === null ? null : (this.callers.get(callerKey) ?? null)
+    const verified = this.tokens.authenticate(token)
+    return verified instanceof Promise ? verified.then(callerOf) : callerOf(verified)
   }
 
   private putAgent(agent: StoredDocument): void {
@@ -107,7 +125,7 @@ export class AgentKeys {
 
   /** Registers a key whose project is deleted. It authenticates, but everything it could access is deleted. */
   private putTombstone({ id, project_id, fields }: StoredDocument): void {
-    const { kid, key_hash, application_id, application_agent_id, until } = fields as Record<string, string>
+    const { kid, key_hash, application_id, application_agent_id, until } = fields
     this.callers.set(id, {
       kind: 'agent',
       agentId: application_agent_id as string,
@@ -116,21 +134,34 @@ export class AgentKeys {
       permissions: new Set(fields.api_permissions as readonly ApiPermission[]),
       user: null,
     })
-    this.entries.set(kid as string, {
-      hash: Buffer.from(key_hash as string, 'base64url'),
-      verified: null,
-      expiresAtMs: Date.parse(until as string),
-      agentId: id,
-    })
+    // A client may have registered its key again since, for another project.
+    if (typeof key_hash !== 'string' && this.tokens.has(kid as string)) return
+    this.putSecret(fields, id, application_agent_id as string, until as string)
   }
 
-  private putCredential(credential: StoredDocument): void {
-    const { kid, key_hash, expire_time } = credential.fields as Record<string, string>
-    this.entries.set(kid as string, {
-      hash: Buffer.from(key_hash as string, 'base64url'),
-      verified: null,
-      expiresAtMs: Date.parse(expire_time as string),
-      agentId: credential.parent_id,
-    })
+  private putCredential({ fields, parent_id }: StoredDocument): void {
+    this.putSecret(fields, parent_id, parent_id, fields.expire_time as string)
+  }
+
+  /** `callerKey`: the key of the caller in `callers`. */
+  private putSecret(fields: DocumentFields, callerKey: string, agentId: string, expireTime: string): void {
+    const { kid, key_hash, public_jwk, algorithm } = fields
+    const expiresAtMs = Date.parse(expireTime)
+    if (typeof key_hash === 'string') {
+      this.entries.set(kid as string, {
+        hash: Buffer.from(key_hash, 'base64url'),
+        verified: null,
+        expiresAtMs,
+        agentId: callerKey,
+      })
+    } else {
+      const options = { owner: agentId, jwk: public_jwk as JWK, algorithm: algorithm as string, expiresAtMs }
+      this.tokens.put(kid as string, callerKey, options)
+    }
+  }
+
+  private removeCredential({ fields }: StoredDocument): void {
+    this.entries.delete(fields.kid as string)
+    this.tokens.remove(fields.kid as string)
   }
 }

@@ -14,13 +14,10 @@ import {
 import type { Clock } from '../kernel/clock.ts'
 import { err, ok } from '../kernel/result.ts'
 import { expireTimeSchema, resolveExpireTime } from './expire-time.ts'
-import {
-  serviceAccountCredentialsKind,
-  serviceAccountsKind,
-  tokenLifetimeMaxS,
-  tokenLifetimeMinS,
-} from './service-account.ts'
-import { mintSigningKey, type PublicKey, readPublicKey, signToken } from './signing-key.ts'
+import { providedKeyMembers, readProvidedKey } from './provided-key.ts'
+import { tokenLifetimeMaxS, tokenLifetimeMinS } from './self-signed-token.ts'
+import { serviceAccountCredentialsKind, serviceAccountsKind } from './service-account.ts'
+import { mintSigningKey, type PublicKey, signToken } from './signing-key.ts'
 
 /** The roles of service accounts. */
 export const serviceAccountRoles = ['all_editor', 'all_viewer'] as const
@@ -35,18 +32,13 @@ export function serviceAccounts(clock: Clock): ConfigKind {
     operations: { create: true, update: true, delete: true, byName: true },
     createSchema: z.strictObject({ ...envelope, organization_id: reference, role: z.enum(serviceAccountRoles) }),
     updateSchema: z.strictObject(envelopeUpdate),
-    readShape: {},
-    hiddenFields: ['role'],
+    readShape: { role: z.enum(serviceAccountRoles) },
     secrets: [],
     omittedInLists: [],
     check: (fields) => ok({ fields }),
     deletionBlocker: (account, reader) => lastEditorBlocker(reader, clock, account),
   }
 }
-
-const publicJwk = z.union([z.string().min(1).max(10_240), z.record(z.string(), z.unknown())], {
-  error: 'expected a JWK as an object or a string',
-})
 
 const answerSchema = z.strictObject({
   id: z.string(),
@@ -81,8 +73,7 @@ export function serviceAccountCredentials(clock: Clock, publicUrl = ''): ConfigK
       service_account_id: reference,
       display_name: envelope.display_name,
       expire_time: expireTimeSchema.nullish(),
-      public_key_jwk: publicJwk.nullish(),
-      public_key_pem: z.string().min(1).max(10_240).nullish(),
+      ...providedKeyMembers,
     }),
     updateSchema: null,
     readShape: { kid: z.string(), service_account_id: z.string(), expire_time: z.string().optional() },
@@ -90,9 +81,6 @@ export function serviceAccountCredentials(clock: Clock, publicUrl = ''): ConfigK
     secrets: ['private_jwk'],
     omittedInLists: [],
     check({ public_key_jwk, public_key_pem, ...fields }, { reader, parent }) {
-      if (public_key_jwk !== undefined && public_key_pem !== undefined) {
-        return err({ kind: 'invalid', issues: ['public_key_pem: cannot be combined with `public_key_jwk`'] })
-      }
       const expireTime = resolveExpireTime(fields.expire_time as string | undefined, clock)
       if (!expireTime.ok) return err({ kind: 'invalid', issues: [expireTime.error] })
       const stored = ({ jwk, algorithm, kid }: PublicKey) => ({
@@ -102,16 +90,11 @@ export function serviceAccountCredentials(clock: Clock, publicUrl = ''): ConfigK
         public_jwk: jwk,
         algorithm,
       })
-      const member = public_key_jwk === undefined ? 'public_key_pem' : 'public_key_jwk'
-      const provided = (public_key_jwk ?? public_key_pem) as string | Record<string, unknown> | undefined
-      if (provided !== undefined) {
-        const key = readPublicKey(provided)
-        if (!key.ok) return err({ kind: 'invalid', issues: [`${member}: ${key.error}`] })
-        // The key of a token must identify its account.
-        const isTaken = reader.all(serviceAccountCredentialsKind).some((other) => other.fields.kid === key.value.kid)
-        if (isTaken) return err({ kind: 'conflict', message: `another credential has the key \`${key.value.kid}\`` })
-        return ok({ fields: stored(key.value) })
-      }
+      const provided = readProvidedKey({ public_key_jwk, public_key_pem }, (kid) =>
+        reader.all(serviceAccountCredentialsKind).some((other) => other.fields.kid === kid),
+      )
+      if (!provided.ok) return provided
+      if (provided.value !== null) return ok({ fields: stored(provided.value) })
       const key = mintSigningKey()
       const issuedAtS = Math.floor(clock.now() / 1000)
       const untilExpiryS = Math.floor(Date.parse(expireTime.value) / 1000) - issuedAtS

@@ -1,20 +1,12 @@
 // Authenticates and issues the bearer tokens of service accounts: JWTs signed with a key of the account, with the
 // algorithm of that key (docs/decisions/0014-service-accounts.md).
-import { decodeProtectedHeader, importJWK, type JWK, type JWTPayload, jwtVerify } from 'jose'
+import type { JWK } from 'jose'
 import { type ConfigSource, type Sealer, type StoredDocument, secretPath } from '../config/kind.ts'
 import type { ServiceAccountCaller, ServiceAccountRole } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
-import { isCompactJws } from './compact-jws.ts'
+import { keyIdOf, TokenKey, tokenLifetimeMaxS, tokenLifetimeMinS } from './self-signed-token.ts'
 import { signToken } from './signing-key.ts'
-
-/** Shortest lifetime of a token, seconds. */
-export const tokenLifetimeMinS = 120
-/** Longest lifetime of a token, seconds. */
-export const tokenLifetimeMaxS = 86_400
-/** Tolerance for the clock of a client that signs its own tokens. */
-const CLOCK_SKEW_S = 30
-const BEARER_LENGTH_MAX = 4096
 
 /** Kind name of service accounts. */
 export const serviceAccountsKind = 'service-accounts'
@@ -23,15 +15,13 @@ export const serviceAccountCredentialsKind = 'service-account-credentials'
 /** Field with the encrypted private key of the admin account. */
 export const privateKeyPath = 'private_jwk'
 
-type ImportedKey = Awaited<ReturnType<typeof importJWK>>
-
 /** Issues and verifies tokens of service accounts. Follows the configuration. */
 export class ServiceAccounts {
   private readonly documents: ConfigSource
   private readonly sealer: Sealer
   private readonly clock: Clock
   private readonly credentials = new Map<string, StoredDocument>()
-  private readonly publicKeys = new WeakMap<StoredDocument, ImportedKey>()
+  private readonly keys = new WeakMap<StoredDocument, TokenKey>()
 
   constructor(documents: ConfigSource, sealer: Sealer, clock: Clock) {
     this.documents = documents
@@ -76,13 +66,12 @@ export class ServiceAccounts {
    * and it is valid now.
    */
   async authenticateServiceAccount(bearer: string): Promise<ServiceAccountCaller | null> {
-    const isWritten = bearer.length <= BEARER_LENGTH_MAX && isCompactJws(bearer)
-    const credential = isWritten ? this.credentialOf(bearer) : null
+    const credential = this.credentials.get(keyIdOf(bearer) ?? '') ?? null
     const account = credential === null ? null : this.documents.get(serviceAccountsKind, credential.parent_id)
     if (credential === null || account === null) return null
-    const claims = await this.verify(bearer, credential, account.id)
+    const expiresAtMs = await this.keyOf(credential, account.id).verify(bearer, this.clock.now())
     // The account may have been deleted during the signature check.
-    if (claims === null || this.credentials.get(kidOf(credential)) !== credential) return null
+    if (expiresAtMs === null || this.credentials.get(kidOf(credential)) !== credential) return null
     return {
       kind: 'service-account',
       serviceAccountId: account.id,
@@ -91,48 +80,23 @@ export class ServiceAccounts {
     }
   }
 
-  private credentialOf(bearer: string): StoredDocument | null {
-    try {
-      return this.credentials.get(decodeProtectedHeader(bearer).kid ?? '') ?? null
-    } catch {
-      return null
-    }
-  }
-
-  private async verify(bearer: string, credential: StoredDocument, accountId: string): Promise<JWTPayload | null> {
-    const nowMs = this.clock.now()
-    const expireTime = credential.fields.expire_time
-    if (typeof expireTime === 'string' && Date.parse(expireTime) <= nowMs) return null
-    try {
-      const { payload } = await jwtVerify(bearer, await this.publicKeyOf(credential), {
-        algorithms: [algorithmOf(credential)],
-        issuer: accountId,
-        subject: accountId,
-        requiredClaims: ['iat', 'exp', 'jti'],
-        currentDate: new Date(nowMs),
-      })
-      return hasValidTimes(payload, nowMs / 1000) ? payload : null
-    } catch {
-      return null
-    }
-  }
-
-  private async publicKeyOf(credential: StoredDocument): Promise<ImportedKey> {
-    let key = this.publicKeys.get(credential)
+  private keyOf(credential: StoredDocument, owner: string): TokenKey {
+    let key = this.keys.get(credential)
     if (key === undefined) {
-      key = await importJWK(credential.fields.public_jwk as JWK, algorithmOf(credential))
-      this.publicKeys.set(credential, key)
+      const { public_jwk, expire_time } = credential.fields
+      key = new TokenKey({
+        owner,
+        jwk: public_jwk as JWK,
+        algorithm: algorithmOf(credential),
+        expiresAtMs: typeof expire_time === 'string' ? Date.parse(expire_time) : null,
+      })
+      this.keys.set(credential, key)
     }
     return key
   }
 }
 
-function hasValidTimes({ iat, exp }: JWTPayload, nowS: number): boolean {
-  if (iat === undefined || exp === undefined || iat > nowS + CLOCK_SKEW_S) return false
-  return exp - iat >= tokenLifetimeMinS && exp - iat <= tokenLifetimeMaxS
-}
-
-/** The algorithm of the key; the `alg` header of the token is not trusted. */
+/** The algorithm of the key; absent in credentials of earlier releases. */
 function algorithmOf(credential: StoredDocument): string {
   return (credential.fields.algorithm as string | undefined) ?? 'ES256'
 }

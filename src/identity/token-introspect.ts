@@ -25,7 +25,8 @@ export interface TokenIntrospectFields {
   readonly offline_validation?: { readonly public_jwks?: readonly string[] }
   readonly online_validation?: { readonly userinfo_endpoint?: string; readonly cache_ttl?: number }
   readonly ikg_node_type?: string
-  readonly sub_claim: string
+  /** Absent: the claim `sub`. */
+  readonly sub_claim?: string
   readonly claims_mapping: Readonly<Record<string, { readonly selector: string }>>
   readonly perform_upsert: boolean
 }
@@ -110,7 +111,7 @@ export function tokenIntrospects(upstream: Pick<Upstream, 'urlError'>): ConfigKi
         .strictObject({ userinfo_endpoint: z.string().optional(), cache_ttl: z.int().optional() })
         .optional(),
       ikg_node_type: z.string().optional(),
-      sub_claim: z.string(),
+      sub_claim: z.string().optional().describe('absent: the claim `sub`'),
       claims_mapping: z.record(z.string(), z.strictObject({ selector: z.string() })),
       perform_upsert: z.boolean(),
     },
@@ -140,7 +141,9 @@ function withDefaults(given: DocumentFields): TokenIntrospectFields {
     ...(online_validation === undefined
       ? {}
       : { online_validation: withoutNullMembers(online_validation as DocumentFields) }),
-    sub_claim: typeof sub_claim === 'object' ? (sub_claim as { selector: string }).selector : (sub_claim ?? 'sub'),
+    ...(sub_claim === undefined
+      ? {}
+      : { sub_claim: typeof sub_claim === 'object' ? (sub_claim as { selector: string }).selector : sub_claim }),
     claims_mapping: given.claims_mapping ?? {},
     perform_upsert: given.perform_upsert ?? false,
   } as TokenIntrospectFields

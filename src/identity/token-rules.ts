@@ -82,7 +82,7 @@ function ruleOf(document: StoredDocument): TokenRule {
         ? { kind: 'offline', pinned: jwks.length === 0 ? null : jwks.map((text) => JSON.parse(text) as JWK) }
         : { kind: 'online', endpoint: online.userinfo_endpoint ?? null, cacheMs: (online.cache_ttl ?? 0) * 1000 },
     nodeType: fields.ikg_node_type ?? '',
-    subClaim: fields.sub_claim,
+    subClaim: fields.sub_claim ?? 'sub',
     mapping: new Map(Object.entries(fields.claims_mapping).map(([name, { selector }]) => [name, selector])),
     performUpsert: fields.perform_upsert,
   }

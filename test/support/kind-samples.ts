@@ -147,7 +147,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   },
   'service-accounts': {
     body: ({ organization }) => ({ organization_id: organization, role: 'all_viewer' }),
-    reads: () => ({}),
+    reads: () => ({ role: 'all_viewer' }),
     refused: [
       [{ role: undefined }, ['role: expected `all_editor` or `all_viewer`, found nothing']],
       [{ role: 'owner' }, ['role: expected `all_editor` or `all_viewer`, found `owner`']],
@@ -292,7 +292,7 @@ export const samples: Readonly<Record<string, Sample>> = {
         online_validation: null,
         sub_claim: '',
       },
-      reads: { jwt_matcher: { issuer: 'https://accounts.example', audience: 'garage' }, sub_claim: 'sub' },
+      reads: { jwt_matcher: { issuer: 'https://accounts.example', audience: 'garage' } },
     },
     refused: [
       [{ jwt_matcher: undefined }, ['jwt_matcher: expected exactly one of `jwt_matcher` and `opaque_matcher`']],
@@ -363,7 +363,7 @@ export const samples: Readonly<Record<string, Sample>> = {
       project_id: project,
       providers: {
         kafka: { streaming_broker: broker, include_cdc_events: true },
-        bus: { queue_service: queue, display_name: 'Bus' },
+        bus: { queue_service: { ...queue, display_name: 'Bus' } },
       },
       routes: [
         {
@@ -380,8 +380,8 @@ export const samples: Readonly<Record<string, Sample>> = {
     reads: () => ({
       include_cdc_events: false,
       providers: {
-        kafka: { streaming_broker: openBroker, include_cdc_events: true, last_error: '' },
-        bus: { queue_service: openQueue, display_name: 'Bus', last_error: '' },
+        kafka: { streaming_broker: { ...openBroker, last_error: '' }, include_cdc_events: true },
+        bus: { queue_service: { ...openQueue, display_name: 'Bus', last_error: '' } },
       },
       routes: [
         {
@@ -399,13 +399,34 @@ export const samples: Readonly<Record<string, Sample>> = {
     change: {
       // The secret of a provider that stays is kept; the other spelling is accepted.
       body: {
-        providers: { kafka: { streaming_broker: openBroker }, bus: { queue_service: { queue_or_topic_name: 'b' } } },
+        providers: {
+          kafka: { streaming_broker: { ...openBroker, last_error: 'as it was read' } },
+          bus: { queue_service: { queue_or_topic_name: 'b' }, display_name: 'Bus 2' },
+        },
+        routes: [
+          {
+            provider_id: 'bus',
+            event_type_key_values_filter: {
+              event_type: 'svc.audit.capture.*',
+              key_value_pairs: [{ key: 'captureLabel', value: 'Van' }],
+            },
+          },
+        ],
       },
       reads: {
         providers: {
-          kafka: { streaming_broker: openBroker, last_error: '' },
-          bus: { queue_service: { queueOrTopicName: 'b' }, last_error: '' },
+          kafka: { streaming_broker: { ...openBroker, last_error: '' } },
+          bus: { queue_service: { queueOrTopicName: 'b', display_name: 'Bus 2', last_error: '' } },
         },
+        routes: [
+          {
+            provider_id: 'bus',
+            event_type_key_values_filter: {
+              event_type: 'svc.audit.capture.*',
+              context_key_value: [{ key: 'captureLabel', value: 'Van' }],
+            },
+          },
+        ],
       },
     },
     refused: [
@@ -423,6 +444,36 @@ export const samples: Readonly<Record<string, Sample>> = {
       [
         { providers: { kafka: { queue_service: { queueOrTopicName: 'q' } } } },
         ['providers.kafka.queue_service.connectionString: expected string, found nothing'],
+      ],
+      [
+        {
+          providers: {
+            kafka: { streaming_broker: { ...broker, display_name: 'A' }, display_name: 'B' },
+            bus: { queue_service: { ...queue, last_error: 1 } },
+          },
+        },
+        [
+          'providers.kafka.display_name: cannot be combined with `streaming_broker.display_name`',
+          'providers.bus.queue_service.last_error: expected string, found number',
+        ],
+      ],
+      [
+        {
+          routes: [
+            {
+              provider_id: 'kafka',
+              event_type_key_values_filter: { event_type: 'a', context_key_value: [], key_value_pairs: [] },
+            },
+            {
+              provider_id: 'kafka',
+              event_type_key_values_filter: { event_type: 'a', key_value_pairs: [{ key: 'k' }] },
+            },
+          ],
+        },
+        [
+          'routes[0].event_type_key_values_filter.key_value_pairs: cannot be combined with `context_key_value`',
+          'routes[1].event_type_key_values_filter.key_value_pairs[0].value: expected string, found nothing',
+        ],
       ],
       [{ providers: { bus: { queue_service: queue } } }, ['routes[0].provider_id: no provider `kafka`']],
       [

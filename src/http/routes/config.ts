@@ -80,7 +80,7 @@ function listRoute(service: ConfigService, kind: ConfigKind, { path, tag }: Rout
 }
 
 function readRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }: RouteNames): Route {
-  const { byName, update } = kind.operations
+  const { byName } = kind.operations
   return {
     method: 'GET',
     path: `${path}/{id}`,
@@ -99,7 +99,7 @@ function readRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }
     }),
     request: null,
     responses: { 200: readSchemaOf(kind), ...errorStatuses(403, 404, 422) },
-    ...(update && { responseHeaders: etagHeader }),
+    responseHeaders: etagHeader,
     handle(context) {
       const key = context.pathParameters.id ?? ''
       const read = service.read(serviceAccountOf(context), kind, key, context.query)
@@ -121,7 +121,7 @@ function createRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     // The service validates the body, because some checks need other documents, and answers 422.
     parse: ok,
     responses: { 201: kind.createResponse?.schema ?? authorshipSchema, ...errorStatuses(400, 403, 409, 413, 415, 422) },
-    ...(kind.operations.update && { responseHeaders: etagHeader }),
+    responseHeaders: etagHeader,
     async handle(context, body) {
       const created = await service.create(serviceAccountOf(context), kind, body)
       return created.ok ? ok(configResponse(201, created.value)) : created
@@ -166,7 +166,7 @@ function deleteRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     auth,
     lane: { always: true, limit: 'write', writes: 'once' },
     pathParameters: identifier,
-    ...(kind.operations.update && { requestHeaders: ifMatchHeader }),
+    requestHeaders: ifMatchHeader,
     query: z.strictObject({ etag: z.string().optional().describe('alternative to `If-Match`') }),
     request: null,
     responses: {

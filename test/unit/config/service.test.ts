@@ -477,7 +477,7 @@ test('a restart keeps everything: documents, tags, keys and accounts', async () 
   expect(after).toEqual(before)
   expect(again.admin).toEqual(setup.admin)
   expect(valueIn(again.service.read(again.admin, again.kind('projects'), setup.project)).etag).toBe(etag)
-  expect(again.keys.authenticateAgent(setup.key)?.agentId).toBe(setup.agent)
+  expect(again.keys.authenticateAgent(setup.key)).toMatchObject({ agentId: setup.agent })
   expect(await again.accounts.authenticateServiceAccount(token)).toEqual(setup.admin)
   setup = { ...setup, close: () => again.close() }
 })

@@ -77,8 +77,10 @@ describe('a token introspect configuration', () => {
 
   it('reads back the defaults of absent fields', async () => {
     const read = await store({ ikg_node_type: null, claims_mapping: null })
-    expect(read).toMatchObject({ sub_claim: 'sub', claims_mapping: {}, perform_upsert: false })
+    expect(read).toMatchObject({ claims_mapping: {}, perform_upsert: false })
     expect(read).not.toHaveProperty('ikg_node_type')
+    expect(read).not.toHaveProperty('sub_claim')
+    expect(await store({ sub_claim: 'sub' })).toMatchObject({ sub_claim: 'sub' })
   })
 
   it('contains public keys of the supported kinds', async () => {
@@ -281,7 +283,8 @@ describe('an update', () => {
     expect(kept).toMatchObject({ sub_claim: 'uid', perform_upsert: true, ikg_node_type: 'Person', claims_mapping: {} })
     valueIn(await update(id as string, { ...same, sub_claim: '', perform_upsert: false, ikg_node_type: '' }))
     const emptied = setup.read('token-introspects', id as string)
-    expect(emptied).toMatchObject({ sub_claim: 'sub', perform_upsert: false })
+    expect(emptied).toMatchObject({ perform_upsert: false })
     expect(emptied).not.toHaveProperty('ikg_node_type')
+    expect(emptied).not.toHaveProperty('sub_claim')
   })
 })

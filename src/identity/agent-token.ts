@@ -1,0 +1,65 @@
+// Tokens that application agents sign with a key of their own, and send in the place of an agent key. A verified token is
+// cached, so that further requests with it cost a map lookup.
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../kernel/clock.ts'
+import { keyIdOf, TokenKey, type TokenKeyOptions } from './self-signed-token.ts'
+
+const CACHED_TOKENS_MAX = 1000
+
+/** A credential whose public key verifies tokens. */
+interface TokenSigner {
+  /** The key under which `AgentKeys` finds the caller. */
+  readonly callerKey: string
+  readonly key: TokenKey
+}
+
+interface VerifiedAgentToken {
+  readonly kid: string
+  readonly signer: TokenSigner
+  readonly expiresAtMs: number
+}
+
+/** Verifies the tokens of all agents. */
+export class AgentTokens {
+  private readonly clock: Clock
+  private readonly signers = new Map<string, TokenSigner>()
+  private readonly verified = new LRUCache<string, VerifiedAgentToken>({ max: CACHED_TOKENS_MAX })
+
+  constructor(clock: Clock) {
+    this.clock = clock
+  }
+
+  /** Whether a credential has the key with this id. */
+  has(kid: string): boolean {
+    return this.signers.has(kid)
+  }
+
+  /** Registers the key of a credential. Tokens of a key that had the same id before are verified again. */
+  put(kid: string, callerKey: string, options: TokenKeyOptions): void {
+    this.signers.set(kid, { callerKey, key: new TokenKey(options) })
+  }
+
+  /** Removes the key of a deleted credential. Its tokens end with it. */
+  remove(kid: string): void {
+    this.signers.delete(kid)
+  }
+
+  /** Returns the caller key of the signer; null if the token is invalid or expired. Synchronous for a cached token. */
+  authenticate(token: string): Promise<string | null> | string | null {
+    const cached = this.verified.get(token)
+    if (cached !== undefined && this.signers.get(cached.kid) === cached.signer) {
+      return this.clock.now() < cached.expiresAtMs ? cached.signer.callerKey : null
+    }
+    const kid = keyIdOf(token)
+    const signer = kid === null ? undefined : this.signers.get(kid)
+    return kid === null || signer === undefined ? null : this.verify(token, kid, signer)
+  }
+
+  private async verify(token: string, kid: string, signer: TokenSigner): Promise<string | null> {
+    const expiresAtMs = await signer.key.verify(token, this.clock.now())
+    // The credential may have been deleted during the signature check.
+    if (expiresAtMs === null || this.signers.get(kid) !== signer) return null
+    this.verified.set(token, { kid, signer, expiresAtMs })
+    return signer.callerKey
+  }
+}
