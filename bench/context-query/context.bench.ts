@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { DocumentFields, StoredDocument } from '../../src/config/kind.ts'
 import { compileStoredQuery } from '../../src/context-query/compile-query.ts'
 import { type ContextQueryDeps, executeQuery } from '../../src/context-query/execute.ts'
+import type { PropertyInput } from '../../src/engine/store.ts'
 import type { AgentCaller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { InlineHistory } from '../../src/kernel/inline-history.ts'
@@ -28,6 +29,8 @@ const BATCH = 10
 const CARS_OF_EACH = 5
 /** For the keeper of the fleet: paged and counted. */
 const FLEET = 10_000
+/** Cars of the lessor: the rows of `whole_relationships`. */
+const LEASED = 40
 const WRITES = 300
 
 interface BenchQuery {
@@ -35,9 +38,11 @@ interface BenchQuery {
   readonly cypher: string
   readonly reads: object
   readonly query: object
-  /** The subject: many people, or the keeper of the fleet. */
-  readonly of: 'people' | 'keeper'
+  /** The subject: many people, or one person. */
+  readonly of: 'people' | 'keeper' | 'lessor'
   readonly rows: number
+  /** Throws if a record is not as the graph was loaded. */
+  readonly check?: (record: unknown) => void
 }
 
 const subject = { operator: '=', attribute: 'subject.external_id', value: '$who' }
@@ -75,7 +80,32 @@ const queries: readonly BenchQuery[] = [
     of: 'keeper',
     rows: 1,
   },
+  {
+    name: 'whole_relationships',
+    cypher: 'MATCH (subject:Person)-[owns:OWNS]->(car:Car)-[parked:PARKED]->(place:Place)',
+    reads: { relationships: ['owns', 'parked'] },
+    query: { relationships: ['owns', 'parked'] },
+    of: 'lessor',
+    rows: LEASED,
+    check: (record) => {
+      const { owns, parked } = (record as { relationships: Record<'owns' | 'parked', WholeRelationship> }).relationships
+      mustEqual('types', [owns.Type, parked.Type].join(), 'OWNS,PARKED')
+      mustEqual('the car between', `${owns.EndId} ${owns.EndElementId}`, `${parked.StartId} ${parked.StartElementId}`)
+      mustEqual('since', owns.Props.since, 2020)
+      mustEqual('ids', [owns.ElementId, parked.ElementId].join(), [owns.Props.id, parked.Props.id].join())
+    },
+  },
 ]
+
+interface WholeRelationship {
+  readonly Type: string
+  readonly ElementId: string
+  readonly StartId: number
+  readonly StartElementId: string
+  readonly EndId: number
+  readonly EndElementId: string
+  readonly Props: Readonly<Record<string, unknown>>
+}
 
 export const context: Bench = {
   name: 'context',
@@ -96,11 +126,13 @@ export const context: Bench = {
       for (const query of queries) {
         const run = runner(environment, query)
         const bare = runner(uncached, query)
-        const whom = query.of === 'keeper' ? ['keeper'] : asked
+        const whom = query.of === 'people' ? asked : [query.of]
         for (const who of whom) {
           const rows = await run(who)
           mustEqual(`rows of ${query.name} for ${who}`, rows.length, query.rows)
-          answers.add(JSON.stringify(rows))
+          // Whole elements contain ids and times, which differ in each run.
+          if (query.check === undefined) answers.add(JSON.stringify(rows))
+          else rows.forEach(query.check)
         }
         const recorded = RecordedReads.of(uncached.databases.nodes.raw, (next) => {
           for (const who of whom) {
@@ -256,9 +288,9 @@ async function load(environment: LmdbEnvironment, people: number): Promise<void>
     for (const place of places.slice(0, 50)) batch.upsertRelationship({ source: place, type: 'IN', target: city })
     const keeper = node('Person', 'keeper')
     let cars = 0
-    const giveCar = (owner: { type: string; externalId: string }): void => {
+    const giveCar = (owner: { type: string; externalId: string }, properties: readonly PropertyInput[] = []): void => {
       const car = node('Car', `c${cars}`, [{ name: 'price', value: cars % 1000 }])
-      batch.upsertRelationship({ source: owner, type: 'OWNS', target: car })
+      batch.upsertRelationship({ source: owner, type: 'OWNS', target: car, properties })
       batch.upsertRelationship({ source: car, type: 'PARKED', target: places[cars % 100]! })
       if (cars % 2 === 0) batch.upsertRelationship({ source: car, type: 'INSURED', target: insurer })
       cars += 1
@@ -271,5 +303,7 @@ async function load(environment: LmdbEnvironment, people: number): Promise<void>
       for (let car = 0; car < CARS_OF_EACH; car++) giveCar(person)
     }
     for (let car = 0; car < FLEET; car++) giveCar(keeper)
+    const lessor = node('Person', 'lessor')
+    for (let car = 0; car < LEASED; car++) giveCar(lessor, [{ name: 'since', value: 2020 }])
   })
 }

@@ -8,7 +8,8 @@ import { assert } from '../kernel/assert.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { CompiledQuery } from './compile-query.ts'
 import type { MaterializedRow } from './materialize-rows.ts'
-import type { BoundNodeWrite, BoundRelationshipWrite, BoundWrites, Deletion } from './write-plan.ts'
+import type { BoundNodeWrite, BoundPropertyWrite, BoundRelationshipWrite, BoundWrites, Deletion } from './write-plan.ts'
+import { WrittenElements } from './written-elements.ts'
 
 /** Thrown inside the transaction, so that the whole call is rolled back. */
 export class WriteRejectedError extends Error {
@@ -30,7 +31,7 @@ function invalidError(at: string, what: string): WriteRejectedError {
 
 /**
  * Writes all rows to `batch`. Rows receive the elements written under names of the query's own and lose deleted
- * elements. Throws WriteRejectedError.
+ * elements. Returns what was written. Throws WriteRejectedError.
  */
 export function applyWrites(
   query: CompiledQuery,
@@ -38,7 +39,7 @@ export function applyWrites(
   rows: readonly MaterializedRow[],
   batch: WriteBatch,
   view: BatchView,
-): void {
+): WrittenElements {
   const { writes } = query
   assert(writes !== null, 'only called for a query that writes')
   const writer = new WriteApplier(query, batch, view)
@@ -46,20 +47,20 @@ export function applyWrites(
   // Only now do all nodes have their final labels, which decide whether a relationship may join them.
   for (const row of rows) for (const one of bound.relationships) writer.upsertRelationship(one, row)
   const { deletedNodes, deletedRelationships } = writes
-  if (deletedNodes.length + deletedRelationships.length === 0) return
+  if (deletedNodes.length + deletedRelationships.length === 0) return writer.written
   for (const row of rows) {
     for (const deletion of deletedRelationships) writer.deleteRelationship(deletion, row)
     for (const deletion of deletedNodes) writer.deleteNode(deletion, row)
   }
   for (const row of rows) row.change((value) => withoutDeleted(value, view))
+  return writer.written
 }
 
 class WriteApplier {
+  readonly written = new WrittenElements()
   private readonly query: CompiledQuery
   private readonly batch: WriteBatch
   private readonly view: BatchView
-  private readonly createdNodes = new Set<NodeId>()
-  private readonly createdRelationships = new Set<RelationshipId>()
 
   constructor(query: CompiledQuery, batch: WriteBatch, view: BatchView) {
     this.query = query
@@ -73,13 +74,14 @@ class WriteApplier {
       ...(properties.length === 0 ? {} : { properties: properties.map(({ input }) => input) }),
     }
     if (key === null) {
-      for (const id of nodesIn(row.value(name), at, name))
-        this.batch.upsertNode({ ...this.writableNode(id, at, name), ...change })
+      for (const id of nodesIn(row.value(name), at, name)) {
+        const updated = this.batch.upsertNode({ ...this.writableNode(id, at, name), ...change })
+        this.written.addNode(updated.id, properties.map(nameOf), labels !== null)
+      }
       return
     }
-    const { id, created } = this.batch.upsertNode({ ...key, ...change })
-    if (created) this.createdNodes.add(id)
-    else if (!this.createdNodes.has(id)) this.checkReadable(name, at)
+    const { id } = this.batch.upsertNode({ ...key, ...change })
+    this.written.addNode(id, properties.map(nameOf), labels !== null)
     row.set(name, new NodeValue(0, id))
   }
 
@@ -87,7 +89,8 @@ class WriteApplier {
     const change = properties.length === 0 ? {} : { properties: properties.map(({ input }) => input) }
     if (key === null) {
       for (const id of relationshipsIn(row.value(name), at, name)) {
-        this.batch.upsertRelationship({ ...this.writableRelationship(id, at, name), ...change })
+        const updated = this.batch.upsertRelationship({ ...this.writableRelationship(id, at, name), ...change })
+        if (updated !== null) this.written.addRelationship(updated.id, properties.map(nameOf))
       }
       return
     }
@@ -102,8 +105,7 @@ class WriteApplier {
     const ends = { source: this.keyOf(source, at, key.source), target: this.keyOf(target, at, key.target) }
     const written = this.batch.upsertRelationship({ ...ends, type: key.type, ...change })
     assert(written !== null, 'both end nodes exist until something is deleted')
-    if (written.created) this.createdRelationships.add(written.id)
-    else if (!this.createdRelationships.has(written.id)) this.checkReadable(name, at)
+    this.written.addRelationship(written.id, properties.map(nameOf))
     row.set(name, new RelationshipValue(0, written.id))
   }
 
@@ -120,18 +122,6 @@ class WriteApplier {
     const rules = this.query.policy.document.allowed_upserts?.relationships?.relationship_types ?? []
     return rules.some(
       (rule) => rule.type === type && has(source, rule.source_node_label) && has(target, rule.target_node_label),
-    )
-  }
-
-  /**
-   * Fails the call if an upsert met an existing element and the query returns more of it than the policy allows to
-   * read.
-   */
-  private checkReadable(name: string, at: string): void {
-    if (!this.query.restrictedNames.has(name)) return
-    throw forbiddenError(
-      at,
-      `\`${name}\` already exists, and the query returns more of it than the policy allows to read`,
     )
   }
 
@@ -178,6 +168,10 @@ class WriteApplier {
     if (typeof type === 'string' && typeof externalId === 'string') return { type, externalId }
     throw invalidError(at, `\`${name}\` has no external id in one of the rows`)
   }
+}
+
+function nameOf({ input }: BoundPropertyWrite): string {
+  return input.name
 }
 
 function namesOf(what: Exclude<Deletion['what'], 'element'>, stored: ReadonlyMap<string, unknown>): string[] {

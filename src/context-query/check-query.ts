@@ -1,9 +1,15 @@
 // Checks a knowledge query against its policy: every path that it reads, writes or deletes must be allowed, and every
-// name must be bound by the pattern or written by the query itself.
-import type { VariableKind } from '../engine/condition-rows.ts'
-import { protectedNames } from '../kernel/element-rules.ts'
+// name must be bound by the pattern or written by the query itself. The policy has been checked against its own pattern.
 import type { ContextPolicy } from '../policy/compile-context.ts'
-import { covers, type ElementPath, type PathElementKind, parsePath } from '../policy/element-path.ts'
+import {
+  canHold,
+  covers,
+  type ElementPath,
+  type PathElementKind,
+  parsePath,
+  unanswerable,
+  undeletable,
+} from '../policy/element-path.ts'
 import { filterIssues } from './check-filter.ts'
 import type { QueryDocument } from './query-document.ts'
 import { compileWrites } from './write-plan.ts'
@@ -11,8 +17,8 @@ import { compileWrites } from './write-plan.ts'
 /** Returns the issues of a query; each begins with a path from `query`. Empty if the query keeps within its policy. */
 export function queryIssues(query: QueryDocument, policy: ContextPolicy): string[] {
   const { allowed_reads, allowed_deletes } = policy.document
-  // The query reads an element that it writes under a name of its own as the kind, node or relationship, that it writes:
-  // restrictedNamesOf handles the two kinds separately.
+  // The query reads an element that it writes under a name of its own as the kind, node or relationship, that it writes.
+  // record-reader.ts leaves out what may not be read of it.
   const isQueryName = (name: string, kind: PathElementKind): boolean => {
     const written = kind === 'node' ? query.upsert_nodes : query.upsert_relationships
     return (written ?? []).some((one) => one.name === name) && !policy.variables.has(name)
@@ -24,11 +30,8 @@ export function queryIssues(query: QueryDocument, policy: ContextPolicy): string
     })
   const deleteIssues = (member: 'delete_nodes' | 'delete_relationships', kind: PathElementKind): string[] =>
     pathIssues(member, query[member], kind, (path) => {
-      if (path.kind === 'field' || (path.kind === 'property' && protectedNames.has(path.name)))
-        return 'is a protected name'
-      if (path.kind === 'metadata' || path.kind === 'score' || path.kind === 'scores') return 'cannot be deleted'
       const allowed = kind === 'node' ? allowed_deletes?.nodes : allowed_deletes?.relationships
-      return pathIssue(path, allowed, kind, policy, 'deleting') ?? kindIssue(path.variable, kind, policy)
+      return undeletable(path) ?? pathIssue(path, allowed, kind, policy, 'deleting')
     })
   const writes = compileWrites(query)
   return [
@@ -50,63 +53,8 @@ export function queryIssues(query: QueryDocument, policy: ContextPolicy): string
   ]
 }
 
-/** Checks the kind that the pattern gives a variable; the kind of a `value` is only known for each row. */
-function kindIssue(name: string, kind: PathElementKind, { variables }: ContextPolicy): string | null {
-  const kinds: readonly (VariableKind | undefined)[] =
-    kind === 'node' ? ['node', 'value'] : ['relationship', 'relationships', 'value']
-  return kinds.includes(variables.get(name)) ? null : `\`${name}\` is not a ${kind}`
-}
-
 function reservedIssues(name: string): string[] {
   return name.startsWith('_') ? [`\`${name}\` is reserved for the service`] : []
-}
-
-/**
- * Returns the names of the query's own under which it reads more than it writes and more than the policy allows. An
- * upsert under such a name may meet an existing element, which must not be revealed
- * (docs/decisions/0011-context-query-writes.md).
- */
-export function restrictedNamesOf(query: QueryDocument, { document }: ContextPolicy): ReadonlySet<string> {
-  const { allowed_reads } = document
-  const restricted = (
-    upserts: readonly NonNullable<QueryDocument['upsert_nodes' | 'upsert_relationships']>[number][] = [],
-    requested: readonly string[] = [],
-    allowed: readonly string[] = [],
-    kind: PathElementKind,
-  ): string[] => {
-    const parsed = (texts: readonly string[]) =>
-      texts.flatMap((text) => {
-        const path = parsePath(text, kind)
-        return path.ok ? [path.value] : []
-      })
-    const readable = parsed(allowed)
-    return upserts
-      .filter(({ type, name, properties = [] }) => {
-        if (type === undefined) return false
-        const written = new Set(properties.map((property) => property.type))
-        return parsed(requested)
-          .filter(({ variable }) => variable === name)
-          .some((path) => !isWrittenHere(path, written) && !readable.some((one) => covers(one, path)))
-      })
-      .map(({ name }) => name)
-  }
-  return new Set([
-    ...restricted(query.upsert_nodes, query.nodes, allowed_reads?.nodes, 'node'),
-    ...restricted(query.upsert_relationships, query.relationships, allowed_reads?.relationships, 'relationship'),
-  ])
-}
-
-/** A written property is replaced with its metadata; id and update time are those of this write. */
-function isWrittenHere(path: ElementPath, written: ReadonlySet<string>): boolean {
-  switch (path.kind) {
-    case 'field':
-      return path.name !== 'create_time' && path.name !== 'is_identity'
-    case 'property':
-    case 'metadata':
-      return written.has(path.name)
-    default:
-      return false
-  }
 }
 
 function pathIssues(
@@ -129,14 +77,18 @@ function pathIssue(
   policy: ContextPolicy,
   what: 'reading' | 'deleting',
 ): string | null {
-  if (!policy.variables.has(requested.variable)) return `the policy does not bind \`${requested.variable}\``
+  const bound = policy.variables.get(requested.variable)
+  if (bound === undefined) return `the policy does not bind \`${requested.variable}\``
   const isCovered = allowed.some((text) => {
     const path = parsePath(text, kind)
-    if (!path.ok || !covers(path.value, requested)) return false
+    if (!path.ok) return false
+    if (what === 'reading') return covers(path.value, requested)
     // In a deletion `var.*` means all properties and `var` the element itself, so one does not include the other.
-    return what === 'reading' || requested.kind !== 'whole' || path.value.kind === 'whole'
+    const deleted: ElementPath = requested.kind === 'all' ? { ...requested, kind: 'properties' } : requested
+    return covers(path.value, deleted) && (deleted.kind !== 'whole' || path.value.kind === 'whole')
   })
-  return isCovered ? null : `the policy does not allow ${what} it`
+  if (!isCovered) return `the policy does not allow ${what} it`
+  return what === 'reading' ? unanswerable(requested, bound) : null
 }
 
 /** A name that the pattern binds is updated in place; any other name is created and needs type and external id. */
@@ -152,9 +104,7 @@ function nodeIssues({ upsert_nodes = [] }: QueryDocument, policy: ContextPolicy)
     if (variables.has(name)) {
       if (allowed?.existing_nodes?.includes(name) !== true)
         return [`${at}: the policy does not allow writing \`${name}\``]
-      const issue = kindIssue(name, 'node', policy)
       return [
-        ...(issue === null ? [] : [`${at}: ${issue}`]),
         ...(type === undefined ? [] : [`${at}.type: \`${name}\` exists and has its type`]),
         ...(external_id === undefined ? [] : [`${at}.external_id: \`${name}\` exists and has its external id`]),
       ]
@@ -170,7 +120,7 @@ function relationshipIssues(query: QueryDocument, policy: ContextPolicy): string
   const { document, variables } = policy
   const allowed = document.allowed_upserts?.relationships
   const createdNodes = new Set((query.upsert_nodes ?? []).map(({ name }) => name))
-  const isNode = (name: string): boolean => createdNodes.has(name) || kindIssue(name, 'node', policy) === null
+  const isNode = (name: string): boolean => createdNodes.has(name) || canHold(variables.get(name), 'node')
   const writtenNames = new Set<string>()
   return (query.upsert_relationships ?? []).flatMap(({ name, source, target, type }, i) => {
     const at = `query.upsert_relationships[${i}]`
@@ -183,8 +133,6 @@ function relationshipIssues(query: QueryDocument, policy: ContextPolicy): string
       if (allowed?.existing_relationships?.includes(name) !== true) {
         return [`${at}: the policy does not allow writing \`${name}\``]
       }
-      const issue = kindIssue(name, 'relationship', policy)
-      if (issue !== null) return [`${at}: ${issue}`]
       return fixedMembers.map(([member]) => `${at}.${member}: \`${name}\` exists and has its ${member}`)
     }
     const missing = Object.entries({ ...ends, type }).filter(([, value]) => value === undefined)

@@ -6,7 +6,7 @@ import { err, ok, type Result } from '../kernel/result.ts'
 import type { ContextPolicy } from '../policy/compile-context.ts'
 import { compiledContextPolicy } from '../policy/compiled-policies.ts'
 import { filterExpression } from '../policy/filter-expression.ts'
-import { queryIssues, restrictedNamesOf } from './check-query.ts'
+import { queryIssues } from './check-query.ts'
 import { type QueryDocument, readQueryDocument } from './query-document.ts'
 import { RecordReader } from './record-reader.ts'
 import { compileWrites, type WritePlan } from './write-plan.ts'
@@ -24,8 +24,6 @@ export interface CompiledQuery {
   readonly writes: WritePlan | null
   /** Variables of the pattern that a materialized row must keep. */
   readonly materializedNames: ReadonlySet<string>
-  /** Names of the query's own under which it returns more than it writes and the policy allows to read. */
-  readonly restrictedNames: ReadonlySet<string>
 }
 
 /** Compiles the pattern and the filters of a document that passed `queryIssues`. Errors are issues for the author. */
@@ -65,7 +63,7 @@ export function compileStoredQuery(
   if (!conditionRows.ok) return broken(conditionRows.error)
   const writes = compileWrites(document.value)
   if (!writes.ok) return broken(writes.error)
-  const records = new RecordReader(document.value, writes.value)
+  const records = new RecordReader(document.value, context.value, writes.value)
   const { variables } = conditionRows.value
   const used = [...records.names, ...(writes.value?.variables ?? [])]
   return ok({
@@ -77,6 +75,5 @@ export function compileStoredQuery(
     records,
     writes: writes.value,
     materializedNames: new Set(used.filter((name) => variables.has(name))),
-    restrictedNames: restrictedNamesOf(document.value, context.value),
   })
 }

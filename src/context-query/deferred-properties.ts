@@ -3,72 +3,99 @@
 // (docs/decisions/0029-external-data-resolvers.md).
 import type { Snapshot, StoredProperty } from '../engine/store.ts'
 import { toJson } from '../engine/value/json-conversion.ts'
-import { NodeValue, type PropertyValue, type RelationshipValue, type Value } from '../engine/value/value.ts'
+import type { NodeValue, PropertyValue, RelationshipValue, Value } from '../engine/value/value.ts'
 import type { Resolution } from '../pip/resolution.ts'
 import type { PlaceholderLookup } from '../pip/template.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
-import { nodeFields } from './node-fields.ts'
-import type { ResponseBudget } from './response-budget.ts'
+import { fieldsAndProperties } from './element-fields.ts'
+import type { RecordContext, SharedData } from './record-context.ts'
+import type { ElementAccess } from './written-elements.ts'
 
 /** A property to resolve; its place in the record holds null until then. */
 export interface DeferredProperty {
   readonly resolver: string
   readonly property: string
-  /** Fields and properties of the element, for placeholders. */
-  readonly values: ReadonlyMap<string, PropertyValue | null>
+  /** Values for placeholders. */
+  readonly values: PlaceholderValues
   /** Stores the value. Returns null, or why it cannot be stored, for the caller. */
   assign(value: unknown): string | null
 }
 
-/** The inputs of reading a record, and the list of its deferred properties. */
-export interface RecordContext {
-  readonly snapshot: Snapshot
-  readonly deferred: DeferredProperty[]
-  readonly budget: ResponseBudget
+/** The values of an element for the placeholders of a resolver. */
+export interface PlaceholderValues {
+  /** Own fields and properties. */
+  readonly own: ReadonlyMap<string, PropertyValue | null>
+  /** Properties that may not be used. A caller cannot replace them. */
+  readonly hidden: ReadonlySet<string>
+}
+
+/** How the properties of an element are read. */
+export interface PropertyReading {
+  /** Set if other records may share the data. */
+  readonly shared: SharedData | null
+  /** Null: everything may be returned. */
+  readonly access: ElementAccess | null
 }
 
 /**
  * Writes the value of a property to `into[key]`: the stored value, or null with a deferred property if a resolver
- * supplies it. Throws ExecutionError if the response budget is exceeded.
+ * supplies it.
  */
 export function readProperty(
   element: NodeValue | RelationshipValue,
   name: string,
   stored: StoredProperty | null,
   { snapshot, deferred, budget }: RecordContext,
+  { shared, access }: PropertyReading,
   into: Record<string, unknown>,
   key: string,
 ): void {
-  const value = stored?.value ?? null
-  budget.charge(value)
-  into[key] = value
+  into[key] = stored?.value ?? null
   const resolver = stored?.externalValue ?? null
   if (resolver === null) return
-  const isNode = element instanceof NodeValue
+  // What the policy permits is resolved with the whole element.
+  const restricted = access?.property(element, name) === 'written' ? access : null
   deferred.push({
     resolver,
     property: name,
-    // Element fields take precedence over properties of the same name
-    // (docs/decisions/0004-element-fields-and-values.md).
-    values: isNode
-      ? new Map([...snapshot.nodeProperties(element.id), ...nodeFields(element.id, snapshot)])
-      : snapshot.relationshipProperties(element.id),
+    values: placeholderValues(element, snapshot, restricted),
     assign(value) {
-      if (!budget.tryCharge(value)) return budget.exhaustedMessage
+      if (!budget.tryCharge(value, shared?.uses ?? 1)) return budget.exhaustedMessage
       into[key] = value
       return null
     },
   })
 }
 
+function placeholderValues(
+  element: NodeValue | RelationshipValue,
+  snapshot: Snapshot,
+  access: ElementAccess | null,
+): PlaceholderValues {
+  const { fields, properties } = fieldsAndProperties(element, snapshot)
+  const own = new Map<string, PropertyValue | null>()
+  const hidden = new Set<string>()
+  for (const [name, { value }] of properties) {
+    if (access?.property(element, name) === 'hidden') hidden.add(name)
+    else own.set(name, value)
+  }
+  // Own fields take precedence over properties of the same name (docs/decisions/0004-element-fields-and-values.md).
+  for (const [name, value] of fields) {
+    own.set(name, value)
+    hidden.delete(name)
+  }
+  return { own, hidden }
+}
+
 /**
  * Looks up placeholder values: first in the element, then in the parameters, so that a caller cannot replace what the
  * graph holds.
  */
-export function placeholderLookup(values: ReadonlyMap<string, Value>, parameters: BoundParameters): PlaceholderLookup {
+export function placeholderLookup({ own, hidden }: PlaceholderValues, parameters: BoundParameters): PlaceholderLookup {
   return (name) => {
-    const own = values.get(name) ?? null
-    if (own !== null) return toJson(own, () => null)
+    if (hidden.has(name)) return undefined
+    const stored = own.get(name) ?? null
+    if (stored !== null) return toJson(stored, () => null)
     let value = parameters.get(name)
     if (value === undefined) {
       const [first = '', ...path] = name.split('.')

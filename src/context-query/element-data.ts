@@ -1,64 +1,85 @@
 // The response form of whole elements with their fields, and of a node's trust scores.
 import { createChunk, type NodeId, type Snapshot, type StoredProperty } from '../engine/store.ts'
-import { NodeValue, type PathValue, type PropertyValue, type RelationshipValue } from '../engine/value/value.ts'
-import { type RecordContext, readProperty } from './deferred-properties.ts'
-import { nodeFields } from './node-fields.ts'
+import { NodeValue, PathValue, type PropertyValue, type RelationshipValue } from '../engine/value/value.ts'
+import { type PropertyReading, readProperty } from './deferred-properties.ts'
+import { nodeFields, type OwnField, relationshipFields } from './element-fields.ts'
+import type { RecordContext } from './record-context.ts'
 
 /**
  * Returns an element or a path as response data. `Id` is a number within the graph; `ElementId` is the global id, empty
  * for elements that were never captured. Throws ExecutionError if the response budget is exceeded.
  */
 export function wholeElement(element: NodeValue | RelationshipValue | PathValue, context: RecordContext): unknown {
-  if (element instanceof NodeValue) return wholeNode(element, context)
-  if ('nodes' in element) {
+  if (element instanceof PathValue) {
     return {
       Nodes: element.nodes.map((node) => wholeElement(node, context)),
       Relationships: element.relationships.map((relationship) => wholeElement(relationship, context)),
     }
   }
-  const { snapshot } = context
-  const { id } = element
-  const [source, target] = [snapshot.relationshipSource(id), snapshot.relationshipTarget(id)]
+  return context.shared(WHOLE, element, (shared) => readWhole(element, context, { shared, access: null }))
+}
+
+/** Identifies whole elements without restrictions among what the records of a response share. */
+const WHOLE = {}
+
+/** Reads a whole element as response data; with `access` only what it permits. Null if the element does not exist. */
+export function readWhole(
+  element: NodeValue | RelationshipValue,
+  context: RecordContext,
+  reading: PropertyReading,
+): unknown {
+  return element instanceof NodeValue
+    ? wholeNode(element, context, reading)
+    : wholeRelationship(element, context, reading)
+}
+
+function wholeNode(element: NodeValue, context: RecordContext, reading: PropertyReading): unknown {
+  const stored = context.snapshot.storedNode(element.id)
+  if (stored === null) return null
+  const { id, type, labels, properties } = stored
+  const showsLabels = reading.access?.labels(element.id) ?? true
   return {
-    Id: id,
-    ElementId: snapshot.relationshipField(id, 'id') ?? '',
-    StartId: source,
-    StartElementId: snapshot.nodeField(source, 'id') ?? '',
-    EndId: target,
-    EndElementId: snapshot.nodeField(target, 'id') ?? '',
-    Type: snapshot.symbolName('type', snapshot.relationshipType(id)),
-    Props: propertiesOf(element, snapshot.relationshipStoredProperties(id), context, [
-      ['create_time', snapshot.relationshipField(id, 'create_time')],
-      ['id', snapshot.relationshipField(id, 'id')],
-      ['update_time', snapshot.relationshipField(id, 'update_time')],
-    ]),
+    Id: element.id,
+    ElementId: id,
+    Labels: showsLabels ? labels : labels.filter((label) => label === type),
+    Props: propertiesOf(element, nodeFields(stored), properties, context, reading),
   }
 }
 
-function wholeNode(element: NodeValue, context: RecordContext): unknown {
-  const { snapshot } = context
-  const { id } = element
+function wholeRelationship(element: RelationshipValue, context: RecordContext, reading: PropertyReading): unknown {
+  const stored = context.snapshot.storedRelationship(element.id)
+  if (stored === null) return null
+  const { id, type, source, target, properties } = stored
+  // The type has a member of its own.
+  const fields = relationshipFields(stored).filter(([name]) => name !== 'type')
   return {
-    Id: id,
-    ElementId: snapshot.nodeField(id, 'id') ?? '',
-    Labels: snapshot.labels(id).map((label) => snapshot.symbolName('label', label)),
-    Props: propertiesOf(element, snapshot.nodeStoredProperties(id), context, nodeFields(id, snapshot)),
+    Id: element.id,
+    ElementId: id,
+    StartId: source,
+    StartElementId: context.globalId(source),
+    EndId: target,
+    EndElementId: context.globalId(target),
+    Type: type,
+    Props: propertiesOf(element, fields, properties, context, reading),
   }
 }
 
 /**
- * Element fields take precedence over properties of the same name (docs/decisions/0004-element-fields-and-values.md).
+ * Own fields take precedence over properties of the same name (docs/decisions/0004-element-fields-and-values.md).
  */
 function propertiesOf(
   element: NodeValue | RelationshipValue,
+  fields: readonly OwnField[],
   stored: ReadonlyMap<string, StoredProperty>,
   context: RecordContext,
-  own: readonly (readonly [name: string, value: PropertyValue | null])[],
+  reading: PropertyReading,
 ): Record<string, unknown> {
   const properties: Record<string, unknown> = Object.create(null)
-  for (const [name, value] of own) properties[name] = value
-  for (const [name, property] of stored)
-    if (!(name in properties)) readProperty(element, name, property, context, properties, name)
+  for (const [name, value] of fields) properties[name] = value
+  for (const [name, property] of stored) {
+    if (name in properties || reading.access?.property(element, name) === 'hidden') continue
+    readProperty(element, name, property, context, reading, properties, name)
+  }
   return properties
 }
 

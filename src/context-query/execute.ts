@@ -18,6 +18,7 @@ import { type DeferredProperty, resolveDeferred } from './deferred-properties.ts
 import { type PageRange, pageOf } from './page-range.ts'
 import { APPLICATION_TYPE, bindParameters } from './parameters.ts'
 import type { CompiledQuery } from './query-index.ts'
+import { RecordContext } from './record-context.ts'
 import { needsResolvers, resolveWriteValues } from './resolve-writes.ts'
 import { ResponseBudget } from './response-budget.ts'
 import { runWrites, type WriteCall, type WriteOutcome } from './run-writes.ts'
@@ -143,18 +144,17 @@ function readPage(
   budget: Budget,
 ): { readonly data: RecordData[]; readonly deferred: readonly DeferredProperty[] } {
   const data: RecordData[] = []
-  const deferred: DeferredProperty[] = []
   const snapshot = graph.snapshot()
   try {
     const cursor = conditionRows.open({ snapshot, parameters, limits, budget })
-    const context = { snapshot, deferred, budget: new ResponseBudget(answerMax, budget) }
+    const context = new RecordContext(snapshot, new ResponseBudget(answerMax, budget))
     // Skipped rows are matched, but their values are not read.
-    for (let row = 0; row < skip; row++) if (!cursor.next()) return { data, deferred }
+    for (let row = 0; row < skip; row++) if (!cursor.next()) return { data, deferred: [] }
     while (data.length < size && cursor.next()) data.push(records.read(cursor, context))
+    return { data, deferred: context.deferred }
   } finally {
     snapshot.close()
   }
-  return { data, deferred }
 }
 
 /** Writes to all matched rows. There is one page: all rows, or an error. */

@@ -1,17 +1,22 @@
 // Converts a row to a response record: the requested paths of a knowledge query and their values. Paths of an optional
-// match without a result are null.
+// match without a result are null. Of an element that the query writes under a name of its own, a record leaves out what
+// the call has not written and the policy does not allow to read (written-elements.ts).
 import type { ElementField } from '../engine/store.ts'
 import { metadataField } from '../engine/value/functions/graph.ts'
 import { toJson } from '../engine/value/json-conversion.ts'
 import { NodeValue, RelationshipValue, type Value } from '../engine/value/value.ts'
-import { type ElementPath, type PathElementKind, parsePath } from '../policy/element-path.ts'
-import { type RecordContext, readProperty } from './deferred-properties.ts'
-import { scoresOf, wholeElement } from './element-data.ts'
+import { assertNever } from '../kernel/assert.ts'
+import type { ContextPolicy } from '../policy/compile-context.ts'
+import { covers, type ElementPath, type PathElementKind, parsePath } from '../policy/element-path.ts'
+import { readProperty } from './deferred-properties.ts'
+import { readWhole, scoresOf, wholeElement } from './element-data.ts'
+import { fieldsAndProperties } from './element-fields.ts'
 import type { RecordRow } from './materialize-rows.ts'
-import { nodeFields } from './node-fields.ts'
 import type { QueryDocument } from './query-document.ts'
+import type { RecordContext } from './record-context.ts'
 import type { RecordData } from './schema.ts'
 import type { WritePlan } from './write-plan.ts'
+import { ElementAccess } from './written-elements.ts'
 
 type RecordValues = Record<string, unknown>
 type ColumnReader = (
@@ -32,18 +37,24 @@ export class RecordReader {
   private readonly nodes: readonly RecordColumn[]
   private readonly relationships: readonly RecordColumn[]
   private readonly aggregates: readonly string[]
-
   private readonly writes: WritePlan | null
 
-  constructor(document: QueryDocument, writes: WritePlan | null) {
+  /** The document must keep within the policy. */
+  constructor(document: QueryDocument, { document: { allowed_reads } }: ContextPolicy, writes: WritePlan | null) {
     this.writes = writes
-    const columns = (paths: readonly string[] = [], kind: PathElementKind): RecordColumn[] =>
-      paths.flatMap((text) => {
+    const columns = (member: 'nodes' | 'relationships', kind: PathElementKind): RecordColumn[] => {
+      const allowed = parsedPaths(allowed_reads?.[member], kind)
+      return (document[member] ?? []).flatMap((text) => {
         const path = parsePath(text, kind)
-        return path.ok ? [{ path: text, variable: path.value.variable, read: readerOf(path.value) }] : []
+        if (!path.ok) return []
+        const { variable } = path.value
+        const readable = allowed.filter((one) => one.variable === variable)
+        const isRestricted = writes?.newNames.has(variable) === true && !readable.some((one) => covers(one, path.value))
+        return [{ path: text, variable, read: readerOf(path.value, isRestricted ? readable : null) }]
       })
-    this.nodes = columns(document.nodes, 'node')
-    this.relationships = columns(document.relationships, 'relationship')
+    }
+    this.nodes = columns('nodes', 'node')
+    this.relationships = columns('relationships', 'relationship')
     this.aggregates = document.aggregate_values ?? []
   }
 
@@ -99,57 +110,96 @@ function readValue(value: Value, read: ColumnReader, context: RecordContext, int
   } else into[key] = null
 }
 
-function readerOf(path: ElementPath): ColumnReader {
+function parsedPaths(texts: readonly string[] = [], kind: PathElementKind): ElementPath[] {
+  return texts.flatMap((text) => {
+    const path = parsePath(text, kind)
+    return path.ok ? [path.value] : []
+  })
+}
+
+/**
+ * Returns the reader of a path. `readable`: for an element that may be returned only in part, the paths that the policy
+ * allows; otherwise null.
+ */
+function readerOf(path: ElementPath, readable: readonly ElementPath[] | null): ColumnReader {
+  const accessIn = ({ written }: RecordContext): ElementAccess | null =>
+    readable === null ? null : new ElementAccess(written, readable)
   switch (path.kind) {
     case 'whole':
+      if (readable === null) {
+        return (element, context, into, key) => {
+          into[key] = wholeElement(element, context)
+        }
+      }
       return (element, context, into, key) => {
-        into[key] = wholeElement(element, context)
+        const access = accessIn(context)
+        into[key] = context.shared(readable, element, (shared) => readWhole(element, context, { shared, access }))
       }
-    case 'field':
-      return (element, { snapshot }, into, key) => {
-        into[key] = element instanceof NodeValue ? snapshot.nodeField(element.id, path.name as ElementField) : null
+    case 'field': {
+      const field = path.name as ElementField
+      return (element, { snapshot, budget }, into, key) => {
+        const value =
+          element instanceof NodeValue
+            ? snapshot.nodeField(element.id, field)
+            : snapshot.relationshipField(element.id, field)
+        budget.charge(value)
+        into[key] = value
       }
+    }
     case 'property':
       return (element, context, into, key) => {
-        const { snapshot } = context
+        const access = accessIn(context)
+        if (access?.property(element, path.name) === 'hidden') return
+        const { snapshot, budget } = context
         const symbol = snapshot.symbol('property', path.name)
         const stored =
           element instanceof NodeValue
             ? snapshot.nodeStoredProperty(element.id, symbol)
             : snapshot.relationshipStoredProperty(element.id, symbol)
-        readProperty(element, path.name, stored, context, into, key)
+        budget.charge(stored?.value ?? null)
+        readProperty(element, path.name, stored, context, { shared: null, access }, into, key)
       }
     case 'properties':
-    case 'all':
+    case 'all': {
+      const column = {}
       return (element, context, into, key) => {
-        const { snapshot } = context
-        const isNode = element instanceof NodeValue
-        const own = isNode && path.kind === 'all' ? nodeFields(element.id, snapshot) : []
-        const entries: RecordValues[] = own.map(([type, value]) => ({ type, value }))
-        into[key] = entries
-        const stored = isNode
-          ? snapshot.nodeStoredProperties(element.id)
-          : snapshot.relationshipStoredProperties(element.id)
-        for (const [type, property] of stored) {
-          const entry: RecordValues = { type, value: null }
-          entries.push(entry)
-          readProperty(element, type, property, context, entry, 'value')
-        }
+        into[key] = context.shared(column, element, (shared) => {
+          const { fields, properties } = fieldsAndProperties(element, context.snapshot)
+          const entries: RecordValues[] = path.kind === 'all' ? fields.map(([type, value]) => ({ type, value })) : []
+          const access = accessIn(context)
+          for (const [type, property] of properties) {
+            if (access?.property(element, type) === 'hidden') continue
+            const entry: RecordValues = { type, value: null }
+            entries.push(entry)
+            readProperty(element, type, property, context, { shared, access }, entry, 'value')
+          }
+          return entries
+        })
       }
+    }
     case 'metadata':
-      return (element, { snapshot, budget }, into, key) => {
+      return (element, context, into, key) => {
+        const access = accessIn(context)
+        if (access !== null && !context.written.hasProperty(element, path.name)) return
+        into[key] = null
+        if (!(element instanceof NodeValue)) return
+        const { snapshot, budget } = context
         const symbol = snapshot.symbol('property', path.name)
-        const value = metadataField(snapshot.nodeStoredProperty(element.id, symbol), path.field)
-        into[key] = toJson(value, () => null)
+        into[key] = toJson(metadataField(snapshot.nodeStoredProperty(element.id, symbol), path.field), () => null)
         budget.charge(into[key])
       }
     case 'score':
       return (element, { snapshot }, into, key) => {
-        into[key] = scoresOf(element.id, snapshot)?.get(path.name) ?? null
+        if (readable !== null) return
+        into[key] = element instanceof NodeValue ? (scoresOf(element.id, snapshot)?.get(path.name) ?? null) : null
       }
     case 'scores':
       return (element, { snapshot }, into, key) => {
-        into[key] = [...(scoresOf(element.id, snapshot) ?? [])].map(([type, value]) => ({ type, value }))
+        if (readable !== null) return
+        const scores = element instanceof NodeValue ? scoresOf(element.id, snapshot) : null
+        into[key] = [...(scores ?? [])].map(([type, value]) => ({ type, value }))
       }
+    default:
+      return assertNever(path)
   }
 }

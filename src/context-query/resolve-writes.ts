@@ -36,11 +36,11 @@ export async function resolveWriteValues(
   const resolveProperty = async (
     at: string,
     property: BoundPropertyWrite,
-    own: PlaceholderValues,
+    own: WrittenValues,
   ): Promise<BoundPropertyWrite> => {
     const { input, resolver } = property
     if (resolver === null) return property
-    const resolved = await resolution.resolve(resolver, placeholderLookup(own, parameters))
+    const resolved = await resolution.resolve(resolver, placeholderLookup({ own, hidden: NOTHING_HIDDEN }, parameters))
     if (!resolved.ok) {
       isOutage ||= resolved.error.isRetryable
       addIssue(at, input.name, `external data resolver \`${resolver}\`: ${resolved.error.reason}`)
@@ -56,7 +56,7 @@ export async function resolveWriteValues(
   }
   const resolveAll = <T extends { readonly at: string; readonly properties: readonly BoundPropertyWrite[] }>(
     writes: readonly T[],
-    keyOf: (write: T) => PlaceholderValues,
+    keyOf: (write: T) => WrittenValues,
   ): Promise<T[]> =>
     Promise.all(
       writes.map(async (write) => {
@@ -88,9 +88,11 @@ export async function resolveWriteValues(
 }
 
 /** Placeholder values: what is written next to the resolved value. */
-type PlaceholderValues = ReadonlyMap<string, PropertyValue>
+type WrittenValues = ReadonlyMap<string, PropertyValue>
 
-function valuesOf(properties: readonly { readonly input: PropertyInput }[]): PlaceholderValues {
+const NOTHING_HIDDEN: ReadonlySet<string> = new Set()
+
+function valuesOf(properties: readonly { readonly input: PropertyInput }[]): WrittenValues {
   return new Map(
     properties.flatMap(({ input }) => (input.value === undefined ? [] : [[input.name, input.value] as const])),
   )

@@ -23,7 +23,11 @@ export class ResponseBudget {
    * over.
    */
   charge(value: unknown): void {
-    const size = sizeOf(value)
+    this.chargeSize(sizeOf(value))
+  }
+
+  /** As `charge`, for data of that size. */
+  chargeSize(size: number): void {
     // A value costs about as much time as this many characters of text processing.
     this.budget.chargeText(size * 2)
     this.used += size
@@ -32,10 +36,10 @@ export class ResponseBudget {
 
   /**
    * Like `charge`, for data that arrives after writes were committed: returns false instead of throwing if it does not
-   * fit.
+   * fit. `uses`: number of places in the response.
    */
-  tryCharge(value: unknown): boolean {
-    const size = sizeOf(value)
+  tryCharge(value: unknown, uses: number): boolean {
+    const size = sizeOf(value) * uses
     if (this.used + size > this.max) return false
     this.used += size
     return true
@@ -47,7 +51,8 @@ export class ResponseBudget {
   }
 }
 
-function sizeOf(value: unknown): number {
+/** Returns the characters that JSON data counts in a response. */
+export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return CELL + value.length
   if (typeof value !== 'object' || value === null) return CELL
   let size = CELL

@@ -13,6 +13,7 @@ import { applyWrites, WriteRejectedError } from './apply-writes.ts'
 import type { CompiledQuery } from './compile-query.ts'
 import type { DeferredProperty } from './deferred-properties.ts'
 import { type MaterializedRow, materializeRows, type RowsRequest } from './materialize-rows.ts'
+import { RecordContext } from './record-context.ts'
 import { ResponseBudget } from './response-budget.ts'
 import type { RecordData } from './schema.ts'
 import type { BoundWrites } from './write-plan.ts'
@@ -148,9 +149,8 @@ function invalid(issue: string): WriteRejectedError {
 
 function write(call: WriteCall, batch: WriteBatch, view: BatchView, rows: readonly MaterializedRow[]): WriteOutcome {
   const { query, bound } = call
-  applyWrites(query, bound, rows, batch, view)
-  const deferred: DeferredProperty[] = []
-  const context = { snapshot: view, deferred, budget: new ResponseBudget(call.answerMax, unlimitedBudget()) }
+  const written = applyWrites(query, bound, rows, batch, view)
+  const context = new RecordContext(view, new ResponseBudget(call.answerMax, unlimitedBudget()), written)
   const data = rows.map((row) => query.records.read(row, context))
-  return { data, deferred }
+  return { data, deferred: context.deferred }
 }

@@ -147,6 +147,10 @@ export interface Snapshot {
   relationshipStoredProperty(relationship: RelationshipId, property: SymbolId): StoredProperty | null
   /** All properties by name. */
   relationshipStoredProperties(relationship: RelationshipId): ReadonlyMap<string, StoredProperty>
+  /** A node with everything that is stored of it, read at once, or null. */
+  storedNode(node: NodeId): StoredNode | null
+  /** A relationship with everything that is stored of it, read at once, or null. */
+  storedRelationship(relationship: RelationshipId): StoredRelationship | null
 
   // -- counting, for the planner. Counts are exact at each commit.
   /** Number of nodes with a label; null: of all nodes. */
@@ -190,6 +194,40 @@ export interface StoredProperty {
   readonly updatedMs: number
   /** Null if none was given. */
   readonly metadata: PropertyMetadata | null
+}
+
+/** The fields of a stored element that nodes and relationships share. */
+interface StoredElement {
+  /** The global id. */
+  readonly id: string
+  /** RFC 3339. */
+  readonly createTime: string
+  /** RFC 3339. */
+  readonly updateTime: string
+  /** All properties by name. */
+  readonly properties: ReadonlyMap<string, StoredProperty>
+}
+
+/** A node with everything that is stored of it. */
+export interface StoredNode extends StoredElement {
+  /** Null for a node without upsert key. */
+  readonly type: string | null
+  /** Null for a node without upsert key. */
+  readonly externalId: string | null
+  /** Includes the type. */
+  readonly labels: readonly string[]
+  /** Whether the node is an identity (a subject). */
+  readonly isIdentity: boolean
+}
+
+/** A relationship with everything that is stored of it. */
+export interface StoredRelationship extends StoredElement {
+  /** The relationship type. */
+  readonly type: string
+  /** The start node. */
+  readonly source: NodeId
+  /** The end node. */
+  readonly target: NodeId
 }
 
 /** Names of metadata fields. */

@@ -7,7 +7,14 @@ import { err, ok, type Result } from '../kernel/result.ts'
 import { type ContextDocument, contextDocument, contextVersion } from './context-document.ts'
 import { variablesOf } from './context-filter.ts'
 import { parseDocument } from './document-json.ts'
-import { parsePath } from './element-path.ts'
+import {
+  canHold,
+  type ElementPath,
+  type PathElementKind,
+  parsePath,
+  unanswerable,
+  undeletable,
+} from './element-path.ts'
 import { filterExpression } from './filter-expression.ts'
 import { formatDiagnostic } from './format-diagnostic.ts'
 import type { PolicyFilter } from './policy-filter.ts'
@@ -45,6 +52,7 @@ export function compileContextDocument(json: unknown): Result<ContextPolicy, rea
     ...(pattern.ok ? [] : pattern.error.map((issue) => `policy.condition.cypher: ${formatDiagnostic(cypher, issue)}`)),
     ...(tokenFilter.ok ? [] : tokenFilter.error),
     ...(pattern.ok ? unboundVariables(document, pattern.value.variables) : []),
+    ...(pattern.ok ? uselessEntries(document, pattern.value.variables) : []),
   ]
   if (!pattern.ok || !tokenFilter.ok || issues.length > 0) return err(issues)
   const ownFilterIssues = filterIssues(document, pattern.value)
@@ -86,6 +94,52 @@ function unboundVariables(document: ContextDocument, bound: FilterableCondition[
   return named
     .filter(([, name]) => !bound.has(name))
     .map(([path, name]) => `policy.${path}: the condition does not bind \`${name}\``)
+}
+
+/** Reports entries that no row can give an element, or an element with that part. */
+function uselessEntries(document: ContextDocument, bound: FilterableCondition['variables']): string[] {
+  const { allowed_reads, allowed_upserts, allowed_deletes } = document
+  const ofPaths = (
+    at: string,
+    paths: readonly string[] = [],
+    kind: PathElementKind,
+    issueOf: (path: ElementPath) => string | null,
+  ): string[] =>
+    paths.flatMap((text, i) => {
+      const path = parsePath(text, kind)
+      const issue = path.ok && bound.has(path.value.variable) ? issueOf(path.value) : null
+      return issue === null ? [] : [`policy.${at}[${i}]: ${issue}`]
+    })
+  const reads = (member: 'nodes' | 'relationships', kind: PathElementKind): string[] =>
+    ofPaths(`allowed_reads.${member}`, allowed_reads?.[member], kind, (path) =>
+      unanswerable(path, bound.get(path.variable)!),
+    )
+  const notOfKind = (name: string, kind: PathElementKind): string | null =>
+    canHold(bound.get(name), kind) ? null : `\`${name}\` is not a ${kind}`
+  const deletes = (member: 'nodes' | 'relationships', kind: PathElementKind): string[] =>
+    ofPaths(
+      `allowed_deletes.${member}`,
+      allowed_deletes?.[member],
+      kind,
+      (path) => undeletable(path) ?? notOfKind(path.variable, kind),
+    )
+  const existing = (at: string, names: readonly string[] = [], kind: PathElementKind): string[] =>
+    names.flatMap((name, i) => {
+      const issue = bound.has(name) ? notOfKind(name, kind) : null
+      return issue === null ? [] : [`policy.allowed_upserts.${at}[${i}]: ${issue}`]
+    })
+  return [
+    ...reads('nodes', 'node'),
+    ...reads('relationships', 'relationship'),
+    ...existing('nodes.existing_nodes', allowed_upserts?.nodes?.existing_nodes, 'node'),
+    ...existing(
+      'relationships.existing_relationships',
+      allowed_upserts?.relationships?.existing_relationships,
+      'relationship',
+    ),
+    ...deletes('nodes', 'node'),
+    ...deletes('relationships', 'relationship'),
+  ]
 }
 
 function withPath(path: string, names: readonly string[] = []): [string, string][] {

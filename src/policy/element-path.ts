@@ -1,6 +1,9 @@
-// The path language of context policies and knowledge queries: which part of an element a path names, and which path
-// covers which.
+// The path language of context policies and knowledge queries: which part of an element a path names, which elements have
+// such a part, and which path covers which.
+import type { VariableKind } from '../engine/condition-rows.ts'
+import type { ElementField } from '../engine/store.ts'
 import { assertNever } from '../kernel/assert.ts'
+import { protectedNames } from '../kernel/element-rules.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 /** A parsed path. `variable` is the name that the pattern binds. */
@@ -22,14 +25,12 @@ export type ElementPath = { readonly variable: string } & (
 /** The kind of element that a path is about. */
 export type PathElementKind = 'node' | 'relationship'
 
-const nodeFields: ReadonlySet<string> = new Set([
-  'external_id',
-  'type',
-  'create_time',
-  'update_time',
-  'is_identity',
-  'id',
-])
+/** The own fields of an element, in response order (docs/decisions/0004-element-fields-and-values.md). */
+export const ownFields = {
+  node: ['create_time', 'external_id', 'id', 'is_identity', 'type', 'update_time'],
+  relationship: ['create_time', 'id', 'type', 'update_time'],
+} as const satisfies Readonly<Record<PathElementKind, readonly ElementField[]>>
+
 const WORD = /^[\p{L}_][\p{L}\p{N}_-]*$/u
 
 /**
@@ -43,12 +44,14 @@ export function parsePath(text: string, kind: PathElementKind): Result<ElementPa
   if (first === undefined) return ok({ variable, kind: 'whole' })
   if (first === '*') return second === undefined ? ok({ variable, kind: 'all' }) : error
   if (second === undefined) {
-    if (kind === 'relationship') return ok({ variable, kind: 'property', name: first })
-    return nodeFields.has(first) ? ok({ variable, kind: 'field', name: first }) : error
+    if (hasField(kind, first)) return ok({ variable, kind: 'field', name: first })
+    return kind === 'relationship' ? property(variable, first, kind) : error
   }
   if (first === 'property') {
-    if (third === undefined) return ok(second === '*' ? { variable, kind: 'properties' } : property(variable, second))
-    const isField = kind === 'node' && second !== '*' && third === 'metadata' && fourth !== undefined && fourth !== '*'
+    if (second === '*') return third === undefined ? ok({ variable, kind: 'properties' }) : error
+    const whole = property(variable, second, kind)
+    if (third === undefined || !whole.ok) return whole
+    const isField = kind === 'node' && third === 'metadata' && fourth !== undefined && fourth !== '*'
     return isField ? ok({ variable, kind: 'metadata', name: second, field: fourth }) : error
   }
   if (first === 'trust_score' && kind === 'node' && third === undefined) {
@@ -59,11 +62,77 @@ export function parsePath(text: string, kind: PathElementKind): Result<ElementPa
 
 const examples: Readonly<Record<PathElementKind, string>> = {
   node: '`var`, `var.*`, `var.external_id`, `var.property.name` or `var.trust_score.name`',
-  relationship: '`rel`, `rel.*` or `rel.name`',
+  relationship: '`rel`, `rel.*`, `rel.type` or `rel.name`',
 }
 
-function property(variable: string, name: string): ElementPath {
-  return { variable, kind: 'property', name }
+function hasField(kind: PathElementKind, name: string): boolean {
+  return (ownFields[kind] as readonly string[]).includes(name)
+}
+
+/** No element has a property with a protected name. */
+function property(variable: string, name: string, kind: PathElementKind): Result<ElementPath, string> {
+  if (!protectedNames.has(name)) return ok({ variable, kind: 'property', name })
+  const problem = `no ${kind} has a property \`${name}\`, because the name is protected`
+  return err(hasField(kind, name) ? `${problem}; the own field is \`${variable}.${name}\`` : problem)
+}
+
+/**
+ * Returns why a path of a variable can never have a value, given how the pattern binds the variable; null if it can. The
+ * kind of a `value` is only known for each row.
+ */
+export function unanswerable(path: ElementPath, bound: VariableKind): string | null {
+  switch (bound) {
+    case 'node':
+    case 'value':
+      return null
+    case 'path':
+      return `\`${path.variable}\` is a path, which can only be returned as an aggregate value`
+    case 'relationship':
+    case 'relationships': {
+      const isRelationshipPart = path.kind !== 'metadata' && path.kind !== 'score' && path.kind !== 'scores'
+      if (isRelationshipPart && (path.kind !== 'field' || hasField('relationship', path.name))) return null
+      const part = path.kind === 'field' ? `\`${path.name}\`` : partNames[path.kind as 'metadata' | 'score' | 'scores']
+      return `\`${path.variable}\` is a relationship and has no ${part}`
+    }
+    default:
+      return assertNever(bound)
+  }
+}
+
+const partNames = { metadata: 'readable metadata', score: 'trust score', scores: 'trust score' } as const
+
+/** Returns whether a variable can be bound to elements of the kind. */
+export function canHold(bound: VariableKind | undefined, kind: PathElementKind): boolean {
+  switch (bound) {
+    case 'value':
+      return true
+    case 'node':
+      return kind === 'node'
+    case 'relationship':
+    case 'relationships':
+      return kind === 'relationship'
+    default:
+      return false
+  }
+}
+
+/** Returns why the path can never be deleted; null if it can. */
+export function undeletable(path: ElementPath): string | null {
+  switch (path.kind) {
+    case 'field':
+      return 'is a protected name'
+    case 'metadata':
+    case 'score':
+    case 'scores':
+      return 'cannot be deleted'
+    case 'whole':
+    case 'all':
+    case 'properties':
+    case 'property':
+      return null
+    default:
+      return assertNever(path)
+  }
 }
 
 /**

@@ -95,7 +95,10 @@ class FilterExpressionBuilder {
     const it = variable(name)
     switch (path.value.kind) {
       case 'field':
-        return member(it, path.value.name)
+        // Only fields that Cypher has by that name can use an index (docs/decisions/0004-element-fields-and-values.md).
+        return kind === 'node' && path.value.name !== 'id'
+          ? member(it, path.value.name)
+          : call('graph.field', [it, literal(path.value.name)])
       case 'property':
         return member(member(it, 'property'), path.value.name)
       case 'metadata':

@@ -64,6 +64,7 @@ export const functionExamples: Readonly<Record<string, string>> = {
   startNode: 'startNode(r)',
   endNode: 'endNode(r)',
   'graph.instant': "graph.instant('2026-01-31T12:00:00Z')",
+  'graph.field': "graph.field(n, 'type')",
   'graph.metadata': "graph.metadata(n, 'name', 'source')",
   nodes: 'nodes(p)',
   relationships: 'relationships(p)',

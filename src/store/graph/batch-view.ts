@@ -5,7 +5,9 @@ import type {
   ElementField,
   NodeId,
   RelationshipId,
+  StoredNode,
   StoredProperty,
+  StoredRelationship,
   SymbolId,
   SymbolKind,
 } from '../../engine/store.ts'
@@ -32,6 +34,8 @@ interface EditedRecords<R> {
   /** The record as edited; null: deleted; undefined: not edited. */
   now(id: number): R | null | undefined
 }
+
+const NO_PROPERTIES: StoredProperties = new Map()
 
 /** The cache never has this epoch. */
 const NO_EPOCH = 0
@@ -112,7 +116,7 @@ export class LmdbBatchView extends LmdbSnapshot implements BatchView {
 
   override nodeStoredProperties(node: NodeId): ReadonlyMap<string, StoredProperty> {
     const now = this.edits.nodes.now(node)
-    return now === undefined ? super.nodeStoredProperties(node) : this.byName(now)
+    return now === undefined ? super.nodeStoredProperties(node) : this.byName(now?.properties ?? NO_PROPERTIES)
   }
 
   override relationshipType(relationship: RelationshipId): SymbolId {
@@ -156,17 +160,25 @@ export class LmdbBatchView extends LmdbSnapshot implements BatchView {
 
   override relationshipStoredProperties(relationship: RelationshipId): ReadonlyMap<string, StoredProperty> {
     const now = this.edits.relationships.now(relationship)
-    return now === undefined ? super.relationshipStoredProperties(relationship) : this.byName(now)
+    if (now === undefined) return super.relationshipStoredProperties(relationship)
+    return this.byName(now?.properties ?? NO_PROPERTIES)
   }
 
-  private byName(record: { readonly properties: StoredProperties } | null): ReadonlyMap<string, StoredProperty> {
-    const entries = [...(record?.properties ?? [])].sort(([a], [b]) => a - b)
-    return new Map(entries.map(([symbol, property]) => [this.symbolName('property', symbol), property]))
+  override storedNode(node: NodeId): StoredNode | null {
+    const now = this.edits.nodes.now(node)
+    return now === undefined ? super.storedNode(node) : now && this.nodeOf(now)
+  }
+
+  override storedRelationship(relationship: RelationshipId): StoredRelationship | null {
+    const now = this.edits.relationships.now(relationship)
+    return now === undefined ? super.storedRelationship(relationship) : now && this.relationshipOf(now)
   }
 
   private values(record: { readonly properties: StoredProperties } | null): ReadonlyMap<string, PropertyValue> {
     const values = new Map<string, PropertyValue>()
-    for (const [name, { value }] of this.byName(record)) if (value !== null) values.set(name, value)
+    for (const [name, { value }] of this.byName(record?.properties ?? NO_PROPERTIES)) {
+      if (value !== null) values.set(name, value)
+    }
     return values
   }
 }

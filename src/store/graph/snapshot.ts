@@ -6,7 +6,9 @@ import type {
   NodeId,
   RelationshipId,
   Snapshot,
+  StoredNode,
   StoredProperty,
+  StoredRelationship,
   SymbolId,
   SymbolKind,
 } from '../../engine/store.ts'
@@ -212,10 +214,53 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
     return this.stored(this.record(this.databases.relationships, relationship))
   }
 
+  storedNode(node: NodeId): StoredNode | null {
+    const valueView = this.read(this.databases.nodes, node)
+    return valueView === null ? null : this.nodeOf(records.readNode(valueView))
+  }
+
+  storedRelationship(relationship: RelationshipId): StoredRelationship | null {
+    const valueView = this.read(this.databases.relationships, relationship)
+    return valueView === null ? null : this.relationshipOf(records.readRelationship(valueView))
+  }
+
+  /** Converts a decoded record for the port. */
+  protected nodeOf(record: records.NodeRecord): StoredNode {
+    const { type, externalId, labels, isIdentity } = record
+    return {
+      ...this.elementOf(record),
+      type: type === 0 ? null : this.symbolName('label', type),
+      externalId: type === 0 ? null : externalId,
+      labels: labels.map((label) => this.symbolName('label', label)),
+      isIdentity,
+    }
+  }
+
+  /** Converts a decoded record for the port. */
+  protected relationshipOf(record: records.RelationshipRecord): StoredRelationship {
+    const { type, source, target } = record
+    return { ...this.elementOf(record), type: this.symbolName('type', type), source, target }
+  }
+
+  private elementOf({ gid, createdMs, updatedMs, properties }: SharedFields & Pick<records.NodeRecord, 'properties'>) {
+    const createTime = timestamp(createdMs)
+    return {
+      id: gid,
+      createTime,
+      updateTime: updatedMs === createdMs ? createTime : timestamp(updatedMs),
+      properties: this.byName(properties),
+    }
+  }
+
+  /** Properties by name, in the order of their symbols. */
+  protected byName(properties: records.StoredProperties): ReadonlyMap<string, StoredProperty> {
+    const entries = [...properties].sort(([a], [b]) => a - b)
+    return new Map(entries.map(([symbol, property]) => [this.symbolName('property', symbol), property]))
+  }
+
   private stored(valueView: ValueView | null): ReadonlyMap<string, StoredProperty> {
     if (valueView === null) return new Map()
-    const stored = [...records.storedPropertiesOf(valueView)]
-    return new Map(stored.map(([symbol, property]) => [this.symbolName('property', symbol), property]))
+    return this.byName(records.storedPropertiesOf(valueView))
   }
 
   private named(valueView: ValueView | null): ReadonlyMap<string, PropertyValue> {

@@ -89,6 +89,57 @@ describe('a context policy', () => {
       ['policy.allowed_upserts.nodes.existing_nodes: the condition does not bind `bike`'],
     ],
     [
+      'entries that no row can fulfil',
+      {
+        allowed_reads: {
+          nodes: ['p', 'r.external_id', 's.property.x.metadata.source', 'r.trust_score.*', 'car.type', 'r', 's.id'],
+          relationships: ['p.*', 'car.since', 'r.*', 's.type', 'made.type'],
+        },
+        allowed_upserts: {
+          nodes: { existing_nodes: ['car', 'r', 'p'] },
+          relationships: { existing_relationships: ['r', 's', 'car'] },
+        },
+        allowed_deletes: {
+          nodes: ['car.external_id', 'car.property.x.metadata.source', 'car.trust_score.*', 'r', 'car.*'],
+          relationships: ['r.type', 'car.since', 's', 'p'],
+        },
+      },
+      'MATCH p = (subject:Person)-[r:OWNS]->(car:Car)-[s:NEAR*1..2]->(place)',
+      [
+        'policy.allowed_reads.nodes[0]: `p` is a path, which can only be returned as an aggregate value',
+        'policy.allowed_reads.nodes[1]: `r` is a relationship and has no `external_id`',
+        'policy.allowed_reads.nodes[2]: `s` is a relationship and has no readable metadata',
+        'policy.allowed_reads.nodes[3]: `r` is a relationship and has no trust score',
+        'policy.allowed_reads.relationships[0]: `p` is a path, which can only be returned as an aggregate value',
+        'policy.allowed_upserts.nodes.existing_nodes[1]: `r` is not a node',
+        'policy.allowed_upserts.nodes.existing_nodes[2]: `p` is not a node',
+        'policy.allowed_upserts.relationships.existing_relationships[2]: `car` is not a relationship',
+        'policy.allowed_deletes.nodes[0]: is a protected name',
+        'policy.allowed_deletes.nodes[1]: cannot be deleted',
+        'policy.allowed_deletes.nodes[2]: cannot be deleted',
+        'policy.allowed_deletes.nodes[3]: `r` is not a node',
+        'policy.allowed_deletes.relationships[0]: is a protected name',
+        'policy.allowed_deletes.relationships[1]: `car` is not a relationship',
+        'policy.allowed_deletes.relationships[3]: `p` is not a relationship',
+      ],
+    ],
+    [
+      'properties with protected names, which no element has',
+      {
+        allowed_reads: {
+          nodes: ['car.property.type', 'car.property._service'],
+          relationships: ['r.external_id', 'r.property.id'],
+        },
+      },
+      undefined,
+      [
+        'policy.allowed_reads.nodes[0]: no node has a property `type`, because the name is protected; the own field is `car.type`',
+        'policy.allowed_reads.nodes[1]: no node has a property `_service`, because the name is protected',
+        'policy.allowed_reads.relationships[0]: no relationship has a property `external_id`, because the name is protected',
+        'policy.allowed_reads.relationships[1]: no relationship has a property `id`, because the name is protected; the own field is `r.id`',
+      ],
+    ],
+    [
       'a filter on what is not bound',
       { condition: { filter: [{ operator: '=', attribute: 'bike.external_id', value: 1 }] } },
       undefined,
@@ -201,8 +252,14 @@ describe('a path', () => {
     }
   })
 
-  test('of a relationship needs no prefix before its property', () => {
+  test('of a relationship is an own field or a property, which needs no prefix', () => {
     expect(parsePath('r.since', 'relationship')).toEqual(parsePath('r.property.since', 'relationship'))
+    for (const name of ['id', 'type', 'create_time', 'update_time']) {
+      expect(parsePath(`r.${name}`, 'relationship')).toEqual({
+        ok: true,
+        value: { variable: 'r', kind: 'field', name },
+      })
+    }
     expect(parsePath('r.trust_score.x', 'relationship').ok).toBe(false)
   })
 

@@ -1,18 +1,41 @@
 // Functions of this product, not of openCypher. Filters of policies compile to calls of them
 // (docs/decisions/0008-policy-filters-and-parameters.md).
-import type { StoredProperty } from '../../store.ts'
+import type { ElementField, StoredProperty } from '../../store.ts'
 import { instantMs } from '../instant.ts'
 import { fromJson } from '../json-conversion.ts'
 import { ANY } from '../static-type.ts'
-import { NodeValue, type Value } from '../value.ts'
+import { NodeValue, RelationshipValue, type Value } from '../value.ts'
 import { type CypherFunction, defineFunction, requireString, wrongKindArgument } from './function.ts'
 
-/** `graph.instant` and `graph.metadata`. */
+/** Own fields that `graph.field` reads. */
+const FIELDS: ReadonlySet<string> = new Set<ElementField>([
+  'external_id',
+  'type',
+  'create_time',
+  'update_time',
+  'is_identity',
+  'id',
+])
+
+/** `graph.instant`, `graph.field` and `graph.metadata`. */
 export const graphFunctions: readonly CypherFunction[] = [
   // Converts RFC 3339 text or a NumericDate to milliseconds since the epoch; null if the value is not an instant.
   defineFunction('graph.instant', 1, [], 'integer', (_, a) => {
     const ms = instantMs(a)
     return ms === null ? null : Math.trunc(ms)
+  }),
+  // An own field of a node or a relationship; null if it has no such field.
+  defineFunction('graph.field', 2, [['node', 'relationship'], ['string']], ANY, (run, element, name) => {
+    const field = requireString('graph.field', name)
+    const isNode = element instanceof NodeValue
+    if (!isNode && !(element instanceof RelationshipValue)) {
+      throw wrongKindArgument('graph.field', element, 'a node or a relationship')
+    }
+    if (!FIELDS.has(field)) return null
+    const graph = run.graphs[element.graph]!
+    return isNode
+      ? graph.nodeField(element.id, field as ElementField)
+      : graph.relationshipField(element.id, field as ElementField)
   }),
   // A field of the metadata of a property of a node; null if it is absent.
   defineFunction('graph.metadata', 3, [['node'], ['string'], ['string']], ANY, (run, node, property, field) => {
@@ -24,8 +47,8 @@ export const graphFunctions: readonly CypherFunction[] = [
 ]
 
 /**
- * Returns `source`, `assurance_level`, `verified_time` or a member of the custom metadata of a property; null if it is
- * absent.
+ * Returns `source`, `assurance_level`, `verified_time`, `custom_metadata` or a member of the custom metadata of a
+ * property; null if it is absent.
  */
 export function metadataField(stored: StoredProperty | null, field: string): Value {
   const metadata = stored?.metadata
@@ -37,6 +60,8 @@ export function metadataField(stored: StoredProperty | null, field: string): Val
       return metadata.assuranceLevel ?? null
     case 'verified_time':
       return metadata.verifiedTime ?? null
+    case 'custom_metadata':
+      return fromJson(metadata.custom)
     default: {
       const { custom } = metadata
       return custom !== undefined && Object.hasOwn(custom, field) ? fromJson(custom[field]) : null

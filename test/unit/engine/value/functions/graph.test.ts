@@ -83,6 +83,26 @@ describe('graph.instant()', () => {
   })
 })
 
+describe('graph.field()', () => {
+  test.each([
+    ["graph.field(n, 'external_id') = n.external_id", true],
+    ["graph.field(n, 'type') = n.type", true],
+    ["graph.field(n, 'create_time') = n.create_time", true],
+    ["graph.field(n, 'update_time') = n.update_time", true],
+    ["graph.field(n, 'is_identity') = n.is_identity", true],
+    ["graph.field(n, 'id') = elementId(n)", true],
+    ["graph.field(n, 'plate')", null],
+    ["graph.field(n, 'location')", null],
+    ["graph.field(null, 'id')", null],
+  ])('%s is %s', (expression, expected) => {
+    expect(value(expression)).toBe(expected)
+  })
+
+  test('accepts only nodes and relationships', () => {
+    expect(compileRowsQuery("RETURN graph.field(1, 'id') AS x").ok).toBe(false)
+  })
+})
+
 describe('graph.metadata()', () => {
   test.each([
     ["graph.metadata(n, 'plate', 'source')", 'desk'],
