@@ -15,6 +15,9 @@ export const DATA_FILE = 'data.mdb'
 /** Lock file in the folder of an LMDB environment, with its table of readers, as lmdb-js names it. */
 export const LMDB_LOCK_FILE = 'lock.mdb'
 
+/** Locked in the folder of an environment by every process that has it open. */
+export const PRESENCE_LOCK_FILE = 'open.lock'
+
 /** Collection with the current configuration documents, by id. */
 export const CURRENT_DOCUMENTS = 'configuration'
 /** Collection with replaced revisions, by `id.revision`. */

@@ -43,6 +43,13 @@ export class StorageWriteError extends ThrownServiceError {
 /**
  * A problem that only the operator can solve, such as a folder, a key or an address. Printed as one sentence without a
  * stack trace.
+ *
+ * @example
+ * try {
+ *   openStore('./graph')
+ * } catch (error) {
+ *   if (error instanceof OperationalError) console.error(error.message)
+ * }
  */
 export class OperationalError extends Error {
   override readonly name: string = 'OperationalError'

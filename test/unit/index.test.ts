@@ -11,6 +11,7 @@ import {
   Graph,
   type GraphStore,
   type NodeInput,
+  OperationalError,
   openStore,
   type PreparedCondition,
   type QueryParameters,
@@ -40,7 +41,14 @@ afterEach(() => store.close())
 
 describe('the public API', () => {
   it('exports these values and no others', () => {
-    expect(Object.keys(library).sort()).toEqual(['CompileError', 'ExecutionError', 'Float', 'Graph', 'openStore'])
+    expect(Object.keys(library).sort()).toEqual([
+      'CompileError',
+      'ExecutionError',
+      'Float',
+      'Graph',
+      'OperationalError',
+      'openStore',
+    ])
   })
 
   it('types the store, its snapshot and its batches', () => {
@@ -88,6 +96,12 @@ describe('the public API', () => {
     const find = catchError(() => condition.find('resource', { subject: ['Person', 'ann'] }))
     expect(find).toMatchObject({ name: 'CompileError', line: null, column: null })
     expect((find as CompileError).message).not.toContain('line')
+  })
+
+  it('throws OperationalError for a folder that cannot be opened', () => {
+    const missing = catchError(() => openStore(join(temporaryFolder(), 'missing'), { readOnly: true }))
+    expect(missing).toBeInstanceOf(OperationalError)
+    expect((missing as OperationalError).message).toMatch(/^the folder .*missing contains no store$/)
   })
 
   it('throws CompileError with a span, and ExecutionError with a code', () => {

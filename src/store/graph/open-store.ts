@@ -16,6 +16,11 @@ export interface StoreOptions {
   readonly sync?: boolean
   /** How long to wait for writers of other processes when the folder is opened, in milliseconds. Default: 10 s. */
   readonly lockTimeoutMs?: number
+  /**
+   * False: under Node, other processes are not excluded, for a system without the `flock` command. Make sure that no other process
+   * opens the folder: it could lose commits.
+   */
+  readonly lockFolder?: boolean
 }
 
 /** A store that `openStore` opened. */

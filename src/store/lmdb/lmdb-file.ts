@@ -55,7 +55,7 @@ export class LmdbFile implements EnvironmentFile {
     let lock: OpenLock | null = null
     try {
       if (!this.isReadOnly) mkdirSync(path, { recursive: true, mode: 0o700 })
-      lock = OpenLock.of(file)
+      lock = OpenLock.of(file, options.lockFolder)
       this.openLock = lock
       this.root = lock.runExclusive(() => openChecked(path, options), options.lockTimeoutMs)
       this.inode = statSync(file).ino

@@ -36,6 +36,8 @@ export interface LmdbFileOptions {
   readonly commitCounter?: Pick<SharedCounter, 'load' | 'increment'>
   /** How long to wait for writers of other processes when the file is opened, in milliseconds. Default: 10 s. */
   readonly lockTimeoutMs?: number
+  /** False: under Node, other processes are not excluded. The caller makes sure that no other process opens the folder. */
+  readonly lockFolder?: boolean
   /** Initial size of the memory map in bytes. For tests. */
   readonly mapBytes?: number
 }

@@ -3,11 +3,14 @@
 // A commit in between is lost: readers see the older state, and the next writer overwrites the commit, acknowledged or not.
 // Two flock locks, which the system releases when a process ends. The intent lock, on the folder: a writer acquires it shared
 // for a moment, an opener holds it exclusively. The data lock, on the data file: writers hold it shared while they write, an
-// opener acquires it exclusively. The intent lock prevents that a stream of writers starves an opener.
+// opener acquires it exclusively. The intent lock prevents that a stream of writers starves an opener. Where there is no flock, the
+// presence lock excludes other processes (process/presence-lock.ts).
 import { closeSync, existsSync, openSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
+import { PRESENCE_LOCK_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError, StorageWriteError } from '../../kernel/errors.ts'
-import { EXCLUSIVE, hasFlock, SHARED, tryFlock, UNLOCK } from '../process/flock.ts'
+import { EXCLUSIVE, type FileLock, hasFlock, SHARED, tryFlock, UNLOCK } from '../process/flock.ts'
+import { lockPresence } from '../process/presence-lock.ts'
 
 /** Default: how long an opener waits for writers, and a writer for openers. */
 const LOCK_TIMEOUT_MS = 10_000
@@ -41,6 +44,8 @@ export class OpenLock {
   private readonly file: string
   /** Null if the system has no flock. */
   private readonly intentLock: number | null
+  /** Held while the folder is open. Null if the system needs or has none. */
+  private readonly presence: FileLock | null
   /** Open data file; null until it exists. */
   private dataLock: number | null = null
   private users = 0
@@ -53,19 +58,23 @@ export class OpenLock {
   /** The last of the waiting writers, in order. */
   private queue: Promise<void> | null = null
 
-  private constructor(name: string, file: string, turnstile: number | null) {
+  private constructor(name: string, file: string, presence: FileLock | null) {
     this.name = name
     this.file = file
-    this.intentLock = turnstile
+    this.presence = presence
+    this.intentLock = hasFlock() ? openSync(dirname(file), 'r') : null
   }
 
-  /** Returns the lock for a data file, which need not exist, in an existing folder. Call `close` once per call. */
-  static of(file: string): OpenLock {
+  /**
+   * Returns the lock for a data file, which need not exist, in an existing folder. Call `close` once per call. `lockFolder` false:
+   * other processes are not excluded where that is necessary. Throws OperationalError if another process excludes this one.
+   */
+  static of(file: string, lockFolder = true): OpenLock {
     const { dev, ino } = statSync(dirname(file))
     const name = `${dev}:${ino}`
     let lock = openLocks.get(name)
     if (lock === undefined) {
-      lock = new OpenLock(name, file, hasFlock() ? openSync(dirname(file), 'r') : null)
+      lock = new OpenLock(name, file, lockFolder ? lockPresence(join(dirname(file), PRESENCE_LOCK_FILE)) : null)
       openLocks.set(name, lock)
     }
     lock.users++
@@ -254,6 +263,7 @@ export class OpenLock {
     openLocks.delete(this.name)
     this.closeDataLock()
     if (this.intentLock !== null) closeSync(this.intentLock)
+    this.presence?.release()
   }
 }
 

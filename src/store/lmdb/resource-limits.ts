@@ -8,11 +8,11 @@ import { MAP_BYTES } from './open-file.ts'
 /** Of the 128 TiB that a 64-bit process can map. The remainder is for the program and for maps that grow. */
 const ADDRESS_BYTES = 96 * 2 ** 40
 
-/** File descriptors needed while an environment is opened. An open one keeps five. */
-const FILES_AT_OPENING = 8
+/** File descriptors needed while an environment is opened. An open one keeps six. */
+const FILES_AT_OPENING = 9
 
-/** File descriptors of an open graph: five of LMDB, two of locks, one of NegativeLookup, one while it is opened. */
-const FILES_PER_GRAPH = 9
+/** File descriptors of an open graph: five of LMDB, three of locks, one of NegativeLookup, one while it is opened. */
+const FILES_PER_GRAPH = 10
 
 /** Used if the system does not report its limit. */
 const DEFAULT_FILES_MAX = 1024
