@@ -155,7 +155,7 @@ function partsOf(store: LmdbEnvironment): DecisionDeps {
   const policies = [{ ...compiled.value, id: 'bench', name: 'bench', revision: 1, tags: [] }]
   const graphs: ProjectGraphs = { default: store, global: null, at: () => null }
   return {
-    policies: { find: () => policies, actions: () => ['view'], ofSubjectType: () => policies },
+    policies: { find: () => policies, actions: () => ['view'], subjectTypes: () => [], ofSubjectType: () => policies },
     graphsOf: () => graphs,
     limits: { stepsMax: 20_000_000, timeMs: 10_000 },
     inputStringMax: 1_000,

@@ -3,6 +3,7 @@ import type { CaptureDeps } from '../capture/apply-items.ts'
 import type { ConfigService } from '../config/service.ts'
 import type { ContextQueryDeps } from '../context-query/execute.ts'
 import { collectDataSchema } from '../graph-statistics/data-schema.ts'
+import { rebuildDataSchema } from '../graph-statistics/rebuild-data-schema.ts'
 import type { Auth, Route } from '../http/route.ts'
 import { accessRoutes } from '../http/routes/access.ts'
 import { captureRoutes } from '../http/routes/capture.ts'
@@ -34,7 +35,7 @@ export interface RouteFeatures {
 
 /** Builds the routes, in the order of the API description. */
 export function createRoutes(
-  { settings, metrics, graphs, version, worker }: Platform,
+  { settings, metrics, documents, graphs, version, worker }: Platform,
   features: RouteFeatures,
 ): readonly Route[] {
   const { publicUrl } = settings
@@ -47,10 +48,13 @@ export function createRoutes(
     ...contextRoutes(features.contexts),
     ...mcpRoutes(features.mcp, { publicUrl, secure: settings.tlsCertificate !== '' }),
     ...configRoutes(features.config),
-    ...dataSchemaRoutes(async ({ projectId }) => {
-      const project = graphs.graphsOf(projectId)
-      return project === null ? null : collectDataSchema(project.default)
-    }),
+    ...dataSchemaRoutes(
+      async ({ projectId }) => {
+        const project = graphs.graphsOf(projectId)
+        return project === null ? null : collectDataSchema(project.default)
+      },
+      (caller, body) => rebuildDataSchema(documents, caller, body),
+    ),
     ...operationRoutes({
       worker,
       notReadyReason: () => features.notReadyReason(),

@@ -152,6 +152,8 @@ export interface Route {
   readonly tag: Tag
   /** One line, without a period. */
   readonly summary: string
+  /** The route is kept for existing clients; the description names its replacement. */
+  readonly deprecated?: true
   /** Details in addition to summary and schemas. */
   readonly description?: string
   /** The required credentials. */

@@ -75,6 +75,7 @@ export interface DecisionDeps {
   readonly policies: {
     find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[]
     actions(projectId: string, subjectType: string, resourceType: string): readonly string[]
+    subjectTypes(projectId: string, action: string, resourceType: string): readonly string[]
     ofSubjectType(projectId: string, subjectType: string): readonly CompiledPolicy[]
   }
   /** Returns the graphs of a project; null while it is not provisioned, or after its deletion. */

@@ -78,6 +78,12 @@ export class PolicyIndex {
     return [...byAction].flatMap(([action, byResource]) => (byResource.has(resourceType) ? [action] : []))
   }
 
+  /** Returns every subject type that a policy names for this action and resource type, each once. Compiles nothing. */
+  subjectTypes(projectId: string, action: string, resourceType: string): readonly string[] {
+    const { byRequest } = this.indexes.get(projectId)
+    return [...byRequest].flatMap(([type, byAction]) => (byAction.get(action)?.has(resourceType) ? [type] : []))
+  }
+
   /** Returns the policies for a subject type, in the order of their creation. Compiles and throws like `find`. */
   ofSubjectType(projectId: string, subjectType: string): readonly CompiledPolicy[] {
     const group = this.indexes.get(projectId).bySubjectType.get(subjectType)

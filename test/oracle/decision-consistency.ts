@@ -61,6 +61,13 @@ export function partsOver(
       actions: (_, subjectType, resourceType) => [
         ...new Set(named(subjectType, resourceType).flatMap((policy) => policy.actions)),
       ],
+      subjectTypes: (_, action, resourceType) => [
+        ...new Set(
+          policies
+            .filter((policy) => policy.actions.includes(action) && policy.resourceType === resourceType)
+            .map(({ subjectType }) => subjectType),
+        ),
+      ],
       ofSubjectType: (_, subjectType) => policies.filter((policy) => policy.subjectType === subjectType),
     },
     graphsOf: () => store,

@@ -60,6 +60,7 @@ function operationObject(route: Route, components: SchemaComponents): OperationO
     tags: [tag.name],
     summary,
     ...(description === undefined ? {} : { description }),
+    ...(route.deprecated && { deprecated: true }),
     security: securityRequirements(auth),
     parameters: parameterObjects(route, components),
     ...(request === null

@@ -32,4 +32,6 @@ export const examples: Readonly<Record<string, unknown>> = {
   searchResources: { subject: ann, action: drive, resource: { type: 'Car' } },
   searchSubjects: { subject: { type: 'Person' }, action: drive, resource: car },
   searchActions: { subject: ann, resource: car },
+  listWhatAuthorized: { subject: ann, evaluations: [{ action: drive, resource: { type: 'Car' } }] },
+  listWhoAuthorized: { evaluations: [{ action: drive, resource: car }] },
 }

@@ -28,6 +28,7 @@ export interface OperationObject {
   readonly tags: readonly string[]
   readonly summary: string
   readonly description?: string
+  readonly deprecated?: true
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
   readonly parameters: readonly ParameterObject[]
   readonly requestBody?: { readonly required: true; readonly content: MediaTypeMap }

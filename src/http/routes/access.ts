@@ -3,12 +3,24 @@ import type { z } from 'zod'
 import type { AgentCaller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import { ok, type Result } from '../../kernel/result.ts'
+import {
+  whatAuthorizedAnswer,
+  whatAuthorizedRequest,
+  whoAuthorizedAnswer,
+  whoAuthorizedRequest,
+} from '../../pdp/authorized-schema.ts'
 import { type Decision, denial, permit } from '../../pdp/decide.ts'
 import type { DecisionDeps, EvaluationRequest } from '../../pdp/decision-deps.ts'
 import { evaluate } from '../../pdp/evaluate.ts'
 import { evaluateBatch } from '../../pdp/evaluate-batch.ts'
 import { explainDecision } from '../../pdp/explain.ts'
 import { explanation } from '../../pdp/explain-schema.ts'
+import {
+  listWhatAuthorized,
+  listWhoAuthorized,
+  readWhatAuthorized,
+  readWhoAuthorized,
+} from '../../pdp/list-authorized.ts'
 import { listPolicies, policiesQuery } from '../../pdp/list-policies.ts'
 import type { ParameterMask } from '../../pdp/parameter-mask.ts'
 import { type BatchRequest, readEvaluations, type SingleRequest } from '../../pdp/read-batch.ts'
@@ -116,6 +128,28 @@ export function accessRoutes(deps: DecisionDeps, mask: ParameterMask): Route[] {
       response: actionSearchAnswer,
       search: searchActions,
     }),
+    deprecatedSearchRoute(deps, {
+      path: '/access/v1/what-authorized',
+      operationId: 'listWhatAuthorized',
+      summary: 'List the resources of several types on which a subject may perform an action',
+      auth,
+      request: whatAuthorizedRequest,
+      parse: readWhatAuthorized,
+      response: whatAuthorizedAnswer,
+      search: listWhatAuthorized,
+      successor: '/access/v1/search/resource',
+    }),
+    deprecatedSearchRoute(deps, {
+      path: '/access/v1/who-authorized',
+      operationId: 'listWhoAuthorized',
+      summary: 'List the subjects of all types that may perform an action on a resource',
+      auth: keyOnlyAuth,
+      request: whoAuthorizedRequest,
+      parse: readWhoAuthorized,
+      response: whoAuthorizedAnswer,
+      search: listWhoAuthorized,
+      successor: '/access/v1/search/subject',
+    }),
     {
       ...common,
       path: '/access/v1/explain',
@@ -172,6 +206,36 @@ function searchRoute<Request>(deps: DecisionDeps, { response, search, ...fields 
     handle(context, body) {
       const found = search(deps, agentOf(context), context.requestId, body as Request)
       return found.ok ? ok({ status: 200, body: found.value }) : found
+    },
+  }
+}
+
+/** When these routes were marked as deprecated: 2026-11-22, as a date of RFC 9651. */
+const DEPRECATED_SINCE = '@1795305600'
+
+const deprecationHeaders = {
+  Deprecation: 'the time since which the operation is deprecated (RFC 9745)',
+  Link: 'the operation that replaces it',
+}
+
+/** A route for several searches in one request, for existing clients. `successor`: the path that replaces it. */
+function deprecatedSearchRoute<Request>(
+  deps: DecisionDeps,
+  { response, search, successor, ...fields }: SearchSpec<Request> & { readonly successor: string },
+): Route {
+  const headers = { deprecation: DEPRECATED_SINCE, link: `<${successor}>; rel="successor-version"` }
+  return {
+    ...common,
+    ...fields,
+    description: `Use \`${successor}\`, which has pages. The answer here has none: if it would have more results than one page of a search, the response is 422.`,
+    deprecated: true,
+    // One request asks many searches.
+    lane: { always: true, limit: 'batch' },
+    responses: { 200: response, ...errors },
+    responseHeaders: deprecationHeaders,
+    handle(context, body) {
+      const found = search(deps, agentOf(context), context.requestId, body as Request)
+      return found.ok ? ok({ status: 200, body: found.value, headers }) : found
     },
   }
 }

@@ -1,18 +1,23 @@
-// The data-schema route: the types, properties and counts in a graph, for graph explorers and policy editors.
+// The data-schema routes: the types, properties and counts in a graph, for graph explorers and policy editors.
 
+import { type RebuildAnswer, rebuildAnswer, rebuildRequest } from '../../graph-statistics/rebuild-data-schema.ts'
 import { type DataSchema, dataSchema } from '../../graph-statistics/schema.ts'
-import type { AgentCaller } from '../../kernel/caller.ts'
-import { err, ok } from '../../kernel/result.ts'
+import type { AgentCaller, ServiceAccountCaller } from '../../kernel/caller.ts'
+import type { ServiceError } from '../../kernel/errors.ts'
+import { err, ok, type Result } from '../../kernel/result.ts'
 import { errorStatuses, type Route, type Tag } from '../route.ts'
-import { agentOf } from './callers.ts'
+import { agentOf, serviceAccountOf } from './callers.ts'
 
 const tag: Tag = { name: 'Data schema', description: 'The types of nodes and relationships in the graph of a project.' }
 
 /** Reads the schema; null if the project has no graph, or nothing was captured yet. */
 export type ReadDataSchema = (caller: AgentCaller) => Promise<DataSchema | null>
 
-/** Builds the route. */
-export function dataSchemaRoutes(read: ReadDataSchema): Route[] {
+/** Handles a request to rebuild the schema. */
+export type RebuildDataSchema = (caller: ServiceAccountCaller, body: unknown) => Result<RebuildAnswer, ServiceError>
+
+/** Builds the routes. */
+export function dataSchemaRoutes(read: ReadDataSchema, rebuild: RebuildDataSchema): Route[] {
   return [
     {
       method: 'GET',
@@ -31,6 +36,25 @@ export function dataSchemaRoutes(read: ReadDataSchema): Route[] {
           return err({ kind: 'not-found', message: 'nothing has been captured in this project yet' })
         }
         return ok({ status: 200, body: schema })
+      },
+    },
+    {
+      method: 'POST',
+      path: '/configs/v1/data-schema/rebuild',
+      operationId: 'rebuildDataSchema',
+      tag,
+      summary: 'Confirm that the data schema of a project is up to date',
+      description:
+        'For existing clients. The data schema is counted from the graph each time it is read, so there is nothing to rebuild.',
+      auth: { kind: 'service-account' },
+      lane: { always: true, limit: 'query' },
+      request: rebuildRequest,
+      // The handler validates the body, and answers 422 as other configuration requests do.
+      parse: ok,
+      responses: { 200: rebuildAnswer, ...errorStatuses(400, 403, 404, 413, 415, 422) },
+      handle(context, body) {
+        const rebuilt = rebuild(serviceAccountOf(context), body)
+        return rebuilt.ok ? ok({ status: 200, body: rebuilt.value }) : rebuilt
       },
     },
   ]

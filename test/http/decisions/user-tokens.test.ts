@@ -194,6 +194,27 @@ describe('the subject of a token', () => {
     expect([other.status, other.body.message]).toEqual(differs)
   })
 
+  it('narrows what-authorized as a resource search, and has no effect on who-authorized', async () => {
+    const ann = await token('ann')
+    const what = async (who: string, action: string, bearer: string | null) => {
+      const evaluations = [{ action: { name: action }, resource: { type: 'Car' } }]
+      const { status, body } = await ask(
+        'what-authorized',
+        { subject: { type: 'Person', id: who }, evaluations },
+        bearer,
+      )
+      if (status !== 200) return [status, body.message]
+      return (body.evaluations as { resource: { id: string } }[]).map(({ resource }) => resource.id)
+    }
+    expect(await what('ann', 'old', ann)).toEqual(['c1'])
+    expect(await what('bob', 'old', ann)).toEqual([])
+    expect(await what('bob', 'old', null)).toEqual(['c1', 'c2'])
+    expect(await what('bob', 'new', ann)).toEqual(differs)
+    const whoBody = { evaluations: [{ action: { name: 'new' }, resource: { type: 'Car', id: 'c1' } }] }
+    const [found] = (await ask('who-authorized', whoBody, ann)).body.evaluations as { subjects: unknown[] }[]
+    expect(found?.subjects).toHaveLength(2)
+  })
+
   it('applies in a batch to each item separately', async () => {
     const items = ['ann', 'bob'].map((id) => ({ subject: { type: 'Person', id } }))
     const body = { action: { name: 'new' }, resource: { type: 'Car', id: 'c1' }, evaluations: items }

@@ -106,6 +106,19 @@ function batchOf(items: number): Request {
   return { path: '/access/v1/evaluations', body, limit: 'batch' }
 }
 
+/** The same search for each evaluation. */
+function whatAuthorized(evaluations: number): Request {
+  const { subject, action, resource } = question('trails')
+  const body = JSON.stringify({ subject, evaluations: repeat(evaluations, () => ({ action, resource })) })
+  return { path: '/access/v1/what-authorized', body, limit: 'batch' }
+}
+
+function whoAuthorized(evaluations: number): Request {
+  const { action, resource } = question('trails')
+  const body = JSON.stringify({ evaluations: repeat(evaluations, () => ({ action, resource })) })
+  return { path: '/access/v1/who-authorized', body, limit: 'batch' }
+}
+
 function search(type: string): Request {
   const { subject, action, context } = question(`filtered-${type}`, { text: randomText(60_000, 7), pattern: PATTERN })
   const body = JSON.stringify({ subject, action, resource: { type }, context })
@@ -413,6 +426,8 @@ const hostileLoads = {
   'explain quantifier': explains('quantifier'),
   'filter of 100': alone(30, 'search', () => search('Sheet'), true),
   'filter of 2,000': alone(30, 'search', () => search('Page')),
+  'what-authorized of 1,000': alone(30, 'what-authorized', () => whatAuthorized(1000)),
+  'who-authorized of 1,000': alone(30, 'who-authorized', () => whoAuthorized(1000)),
   'scan of 200,000': asks('scan'),
   'answer of 60 MB': asks('all', { text: 'x'.repeat(6000) }, { page_size: 10_000 }, true),
   'page at 190,000': alone(30, 'page', (hostile) => {

@@ -95,3 +95,35 @@ it('requires its permission', async () => {
   const { status, body } = await read(setup.service.key)
   expect([status, body.message]).toEqual([401, 'insufficient API access level for appAgent'])
 })
+
+it('needs no rebuild: the request of existing clients is confirmed', async () => {
+  const { service } = setup
+  const rebuild = (body: unknown, token = service.token) =>
+    service.send('/configs/v1/data-schema/rebuild', { headers: { authorization: `Bearer ${token}` }, body })
+  await setup.capture('nodes', { nodes: [{ type: 'Fresh', external_id: 'f1' }] })
+  const rebuilt = await rebuild({ project_id: service.projectId })
+  expect([rebuilt.status, rebuilt.body]).toEqual([200, { status: 'UP_TO_DATE' }])
+  const { graph } = (await read()).body as { graph: { nodes: Record<string, unknown> } }
+  expect(graph.nodes.Fresh).toMatchObject({ metadata: { node_count: 1 } })
+
+  const errors = async (body: unknown) => {
+    const { status, body: answer } = await rebuild(body)
+    return [status, ...(answer.errors as string[])]
+  }
+  expect(await errors({})).toEqual([422, 'project_id: expected string, found nothing'])
+  expect(await errors({ project_id: service.projectId, full: true })).toEqual([422, 'body: unknown member `full`'])
+  expect(await errors({ project_id: 'gid:else' })).toEqual([422, 'project_id: no project `gid:else`'])
+  expect((await rebuild({ project_id: service.projectId }, service.key)).status).toBe(401)
+  const organization_id = service.app.organizationId
+  const account = await service.configure('POST', 'service-accounts', {
+    organization_id,
+    name: 'viewer',
+    role: 'all_viewer',
+  })
+  const credential = await service.configure('POST', 'service-account-credentials', {
+    service_account_id: account.body.id,
+  })
+  const { token } = credential.body.service_account_config as { token: string }
+  const refused = await rebuild({ project_id: service.projectId }, token)
+  expect([refused.status, refused.body.message]).toEqual([403, 'the role `all_viewer` may not rebuild data schemas'])
+})
