@@ -91,6 +91,78 @@ describe('execute', () => {
     expect(others.body).toEqual({ data: [] })
   })
 
+  it('returns the own fields of a relationship by path and as part of `r.*`, and filters by them', async () => {
+    const policy = { ...ownCars, allowed_reads: { relationships: ['r', 'r.*'] } }
+    const query = {
+      relationships: ['r', 'r.*', 'r.id', 'r.type', 'r.create_time', 'r.update_time', 'r.since', 'r.property.since'],
+      filter: {
+        operator: 'AND',
+        operands: [
+          { operator: '=', attribute: 'r.type', value: 'OWNS' },
+          { operator: '<=', attribute: 'r.create_time', value: { type: 'datetime', value: '$now' } },
+          { operator: '=', attribute: 'r.property.since', value: 2003 },
+        ],
+      },
+    }
+    const token = await setup.tokenOf('ann')
+    const input_params = { now: new Date().toISOString() }
+    const rows = async (id: string) => {
+      const { status, body, text } = await setup.execute(id, { input_params }, token)
+      expect([status, text]).toEqual([200, text])
+      return (body.data as { relationships: Record<string, never> }[]).map(({ relationships }) => relationships)
+    }
+    const [own, ...others] = await rows(await setup.addQuery('own-fields', policy, query))
+    expect(others).toEqual([])
+    const { ElementId, Props } = own?.r as unknown as { ElementId: string; Props: Record<string, string> }
+    const { create_time, update_time } = Props
+    expect(ElementId).toMatch(/^gid:/)
+    expect(own).toEqual({
+      r: own?.r,
+      'r.*': [
+        { type: 'create_time', value: create_time },
+        { type: 'id', value: ElementId },
+        { type: 'type', value: 'OWNS' },
+        { type: 'update_time', value: update_time },
+        { type: 'since', value: 2003 },
+      ],
+      'r.id': ElementId,
+      'r.type': 'OWNS',
+      'r.create_time': create_time,
+      'r.update_time': update_time,
+      'r.since': 2003,
+      'r.property.since': 2003,
+    })
+    const none = { ...query, filter: { operator: '<>', attribute: 'r.type', value: 'OWNS' } }
+    expect(await rows(await setup.addQuery('no-own-fields', policy, none))).toEqual([])
+  })
+
+  it('refuses to store a path that can never have a value', async () => {
+    const store = async (kind: string, name: string, more: object) => {
+      const body = { project_id: setup.service.projectId, name, status: 'ACTIVE', ...more }
+      const { status, body: answer } = await setup.service.configure('POST', kind, body)
+      return [status, answer.errors]
+    }
+    const policy = (allowed_reads: object) => ({
+      policy: JSON.stringify({ meta: { policy_version: '1.0-ciq' }, ...ownCars, allowed_reads }),
+    })
+    const problem = 'no relationship has a property `external_id`, because the name is protected'
+    expect(await store('authorization-policies', 'no-path', policy({ relationships: ['r.external_id'] }))).toEqual([
+      422,
+      [`policy.allowed_reads.relationships[0]: ${problem}`],
+    ])
+    const { body } = await setup.service.configure('POST', 'authorization-policies', {
+      project_id: setup.service.projectId,
+      name: 'all-of-r',
+      status: 'ACTIVE',
+      ...policy({ relationships: ['r.*'] }),
+    })
+    const query = JSON.stringify({ relationships: ['r.type', 'r.external_id'] })
+    expect(await store('knowledge-queries', 'no-path', { policy_id: body.id, query })).toEqual([
+      422,
+      [`query.relationships[1]: ${problem}`],
+    ])
+  })
+
   it('finds a query by its name too, and no missing one', async () => {
     const token = await setup.tokenOf('bob')
     expect((await setup.execute('paths', { input_params: { car: 'c24' } }, token)).body.data).toHaveLength(1)

@@ -259,6 +259,20 @@ describe('a knowledge query is refused', () => {
   })
 })
 
+test('`var.*` and `var.property.*` mean the same in a deletion', async () => {
+  for (const [i, [allowed, requested]] of [
+    ['car.property.*', 'car.*'],
+    ['car.*', 'car.property.*'],
+    ['car.property.*', 'car.property.plate'],
+  ].entries()) {
+    const own = await addPolicy(`own-${i}`, { ...policyDocument, allowed_deletes: { nodes: [allowed] } })
+    valueIn(await create({ delete_nodes: [requested] }, { policy_id: own, name: `deletes-${i}` }))
+    expect(await issuesOf({ delete_nodes: ['car'] }, { policy_id: own, name: `deletes-car-${i}` })).toEqual([
+      'query.delete_nodes[0]: the policy does not allow deleting it',
+    ])
+  }
+})
+
 test('reserved names are written by no query, whatever its policy allows', async () => {
   const own = await addPolicy('own', {
     ...policyDocument,
