@@ -1,7 +1,7 @@
 // Builds the MCP endpoint from decisions, context queries and signed session ids.
 import { join } from 'node:path'
 import type { ContextQueryDeps } from '../context-query/execute.ts'
-import { endUserQueries, type QueryIndex } from '../context-query/query-index.ts'
+import { allQueries, endUserQueries, type QueryIndex, type QueryLookup } from '../context-query/query-index.ts'
 import type { RateLimiter } from '../http/rate-limit.ts'
 import { DerivedSigner } from '../identity/derived-signer.ts'
 import type { UserTokenAuthenticator } from '../identity/user-tokens.ts'
@@ -32,12 +32,12 @@ export interface McpFeatures {
 export function createMcpEndpoint(platform: Platform, features: McpFeatures): McpEndpoint {
   const { settings, clock, documents, collections, graphs, masterKey, version, onInternalError } = platform
   const { decisions, contexts, queries, userTokens, rateLimiter } = features
-  const userQueries = endUserQueries(queries)
+  const featuresOf = (lookup: QueryLookup) => ({ contexts: { ...contexts, queries: lookup }, queries: lookup })
   return new McpEndpoint({
     documents,
     decisions,
-    contexts: { ...contexts, queries: userQueries },
-    queries: userQueries,
+    ...featuresOf(endUserQueries(queries)),
+    applicationQueries: featuresOf(allQueries(queries)),
     pageMax: settings.mcpPageMax,
     serverInfo: createServerInfo(version),
     isOriginAllowed: createOriginCheck(settings.corsOrigins, settings.publicUrl),

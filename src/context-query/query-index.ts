@@ -114,20 +114,42 @@ export class QueryIndex {
   }
 }
 
-type QueryLookup = Pick<QueryIndex, 'find' | 'policyViolation' | 'all'>
+/** The queries that a caller may run. */
+export interface QueryLookup extends Pick<QueryIndex, 'find' | 'policyViolation' | 'all'> {
+  /** Whether the query exists, but only for callers with the key of the application. */
+  isForApplicationOnly(projectId: string, key: string): boolean
+}
+
+/** Whether the subject of a query is the application of the calling agent. */
+export function isApplicationQuery({ policy }: CompiledQuery): boolean {
+  return policy.document.subject.type === APPLICATION_TYPE
+}
+
+/** All queries. */
+export function allQueries(index: QueryIndex): QueryLookup {
+  return {
+    find: (projectId, key) => index.find(projectId, key),
+    policyViolation: (projectId, key) => index.policyViolation(projectId, key),
+    all: (projectId) => index.all(projectId),
+    isForApplicationOnly: () => false,
+  }
+}
 
 /**
- * Restricts queries to those that an end user may run: a caller with a user token and no application key cannot run
- * queries whose subject is the application.
+ * The queries that an end user may run: a caller with a user token and no application key cannot run queries whose
+ * subject is the application.
  */
-export function endUserQueries(index: QueryLookup): QueryLookup {
-  const isForUsers = ({ policy }: CompiledQuery): boolean => policy.document.subject.type !== APPLICATION_TYPE
+export function endUserQueries(index: QueryIndex): QueryLookup {
   return {
     find(projectId, key) {
       const found = index.find(projectId, key)
-      return found !== null && isForUsers(found) ? found : null
+      return found === null || isApplicationQuery(found) ? null : found
     },
     policyViolation: (projectId, key) => index.policyViolation(projectId, key),
-    all: (projectId) => index.all(projectId).filter(isForUsers),
+    all: (projectId) => index.all(projectId).filter((query) => !isApplicationQuery(query)),
+    isForApplicationOnly(projectId, key) {
+      const found = index.find(projectId, key)
+      return found !== null && isApplicationQuery(found)
+    },
   }
 }

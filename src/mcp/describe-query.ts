@@ -4,7 +4,7 @@
 import type { ConfigReader } from '../config/kind.ts'
 import { queriesKind } from '../context-query/knowledge-query.ts'
 import { serviceParameters } from '../context-query/parameters.ts'
-import type { CompiledQuery } from '../context-query/query-index.ts'
+import { type CompiledQuery, isApplicationQuery } from '../context-query/query-index.ts'
 import type { ContextFilter } from '../policy/context-filter.ts'
 import type { RpcObject } from './json-rpc.ts'
 
@@ -24,7 +24,9 @@ export function describeQuery(documents: ConfigReader, query: CompiledQuery): Rp
     name: query.name,
     title: display_name ?? query.name,
     description: description ?? '',
-    subject: `a node of type ${policy.document.subject.type}, found by the subject of the token`,
+    subject: isApplicationQuery(query)
+      ? 'the application of this server, the same for every user'
+      : `a node of type ${policy.document.subject.type}, found by the subject of the token`,
     parameters: names.map((name) => describeParameter(name, query)),
     returns: {
       nodes: document.nodes ?? [],

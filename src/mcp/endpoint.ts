@@ -18,8 +18,13 @@ import type { SessionIds } from './session/session-ids.ts'
 import { answerStateless } from './stateless/stateless.ts'
 import { type SubscriptionLimits, Subscriptions } from './subscriptions.ts'
 
-/** Collaborators and limits of the endpoint. */
+/**
+ * Collaborators and limits of the endpoint. `contexts` and `queries` are those of end users, for servers without
+ * `application_queries`.
+ */
 export interface McpEndpointDeps extends McpDeps {
+  /** For servers with `application_queries`: all queries of the project. */
+  readonly applicationQueries: Pick<McpDeps, 'contexts' | 'queries'>
   /** Issues and verifies session ids. */
   readonly sessions: SessionIds
   /** Checks the header `Origin`. */
@@ -66,19 +71,21 @@ const noServer: Result<never, ServiceError> = err({ kind: 'not-found', message: 
 /** The MCP servers of all projects. */
 export class McpEndpoint {
   private readonly deps: McpEndpointDeps
+  private readonly applicationDeps: McpDeps
   private readonly servers: McpServers
   private readonly subscriptions: Subscriptions
 
   constructor(deps: McpEndpointDeps) {
     const { documents, clock, subscriptionLimits: limits } = deps
     this.deps = deps
+    this.applicationDeps = { ...deps, ...deps.applicationQueries }
     this.servers = new McpServers(documents)
     this.subscriptions = new Subscriptions({
       documents,
       servers: this.servers,
       clock,
       limits,
-      resourceVersions: (server) => resourceVersions(deps, server),
+      resourceVersions: (server) => resourceVersions(this.depsOf(server), server),
       onInternalError: (error) => deps.onInternalError({ requestId: null, method: 'notifications', error }),
     })
   }
@@ -135,11 +142,12 @@ export class McpEndpoint {
     const header = (name: string): string | null => request.header(name)
     const { method = null, params = {} } = message.value.kind === 'response' ? {} : message.value
     const version = header(PROTOCOL_VERSION_HEADER)?.trim() ?? null
+    const deps = this.depsOf(caller.server)
     let result: McpResult
     try {
       result = isStatelessRequest(version, method, params)
-        ? await answerStateless(this.deps, this.subscriptions, caller, header, version, message.value)
-        : await answerInSession(this.deps, this.deps.sessions, caller, header, version, message.value)
+        ? await answerStateless(deps, this.subscriptions, caller, header, version, message.value)
+        : await answerInSession(deps, this.deps.sessions, caller, header, version, message.value)
     } catch (error) {
       // Errors of the service have their own HTTP response, and a request that needs a lane moves there.
       if (error instanceof ThrownServiceError || error instanceof LaneRequiredError) throw error
@@ -149,6 +157,11 @@ export class McpEndpoint {
     if (result.ok || result.error.kind !== 'step-up') return result
     const resourceMetadata = request.metadataUrl()
     return resourceMetadata === null ? result : err({ ...result.error, resourceMetadata })
+  }
+
+  /** The collaborators of methods, with the queries that the server offers. */
+  private depsOf(server: McpServer): McpDeps {
+    return server.hasApplicationQueries ? this.applicationDeps : this.deps
   }
 
   private async withCaller(

@@ -2,7 +2,7 @@
 
 import type { ConfigSource } from '../config/kind.ts'
 import type { ContextQueryDeps } from '../context-query/execute.ts'
-import type { CompiledQuery } from '../context-query/query-index.ts'
+import type { QueryLookup } from '../context-query/query-index.ts'
 import type { AgentCaller, UserToken } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { Result } from '../kernel/result.ts'
@@ -15,8 +15,10 @@ import type { McpServer } from './servers.ts'
 export interface McpDeps {
   readonly documents: ConfigSource
   readonly decisions: DecisionDeps
+  /** Runs the queries of `queries`. */
   readonly contexts: ContextQueryDeps
-  readonly queries: { all(projectId: string): readonly CompiledQuery[] }
+  /** The queries that the server offers. */
+  readonly queries: Pick<QueryLookup, 'all' | 'isForApplicationOnly'>
   /** Maximum number of entries in a page of a list. */
   readonly pageMax: number
   readonly serverInfo: ServerInfo

@@ -15,6 +15,13 @@ import { err, ok } from '../kernel/result.ts'
 /** The path of the kind. */
 export const mcpServersKind = 'mcp-servers'
 
+const applicationQueries = z
+  .boolean()
+  .nullish()
+  .describe(
+    'true: every user whose token is accepted may also run the knowledge queries whose policy has the subject `_Application`, with the rights of the application of `app_agent_id`; default false',
+  )
+
 const scopes = z
   .array(z.string().min(1).max(256))
   .min(1)
@@ -36,6 +43,7 @@ export const mcpServers: ConfigKind = {
     token_introspect_id: reference,
     enabled: z.boolean(),
     scopes_supported: scopes,
+    application_queries: applicationQueries,
   }),
   updateSchema: z.strictObject({
     ...envelopeUpdate,
@@ -43,13 +51,16 @@ export const mcpServers: ConfigKind = {
     token_introspect_id: reference.nullish(),
     enabled: z.boolean().nullish(),
     scopes_supported: scopes.nullish(),
+    application_queries: applicationQueries,
   }),
   readShape: {
     app_agent_id: z.string(),
     token_introspect_id: z.string(),
     enabled: z.boolean(),
     scopes_supported: z.array(z.string()),
+    application_queries: z.boolean(),
   },
+  defaults: { application_queries: false },
   secrets: [],
   omittedInLists: [],
   // Permissions of the agent are checked at each call, because they can change at any time.

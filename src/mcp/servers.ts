@@ -12,6 +12,8 @@ export interface McpServer {
   /** The issuer of the accepted tokens, as a URL. */
   readonly issuer: string
   readonly scopes: readonly string[]
+  /** Whether users may run queries whose subject is the application of the agent. */
+  readonly hasApplicationQueries: boolean
   /** Null: the configured agent was deleted, so no tool can be called. */
   readonly agent: AgentCaller | null
 }
@@ -47,7 +49,7 @@ export class McpServers {
   private read(projectId: string): McpServer | null {
     const [document] = this.documents.inScope(mcpServersKind, projectId)
     if (document === undefined || document.fields.enabled !== true) return null
-    const { app_agent_id, token_introspect_id, scopes_supported } = document.fields
+    const { app_agent_id, token_introspect_id, scopes_supported, application_queries } = document.fields
     const introspect = this.documents.get(tokenIntrospectsKind, token_introspect_id as string)
     if (introspect === null) return null
     return {
@@ -55,6 +57,7 @@ export class McpServers {
       tokenIntrospectId: token_introspect_id as string,
       issuer: issuerUrl(introspect.fields as unknown as TokenIntrospectFields),
       scopes: scopes_supported as readonly string[],
+      hasApplicationQueries: application_queries === true,
       agent: agentOf(this.documents.get(applicationAgentsKind, app_agent_id as string), projectId),
     }
   }

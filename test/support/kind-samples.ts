@@ -529,12 +529,17 @@ export const samples: Readonly<Record<string, Sample>> = {
       token_introspect_id: introspect,
       enabled: true,
       scopes_supported: ['openid'],
+      application_queries: false,
     }),
-    change: { body: { enabled: false }, reads: { enabled: false, scopes_supported: ['openid'] } },
+    change: {
+      body: { enabled: false, application_queries: true },
+      reads: { enabled: false, application_queries: true, scopes_supported: ['openid'] },
+    },
     refused: [
       [{ app_agent_id: 'gid:else' }, ['app_agent_id: no application agent `gid:else` in the project']],
       [{ token_introspect_id: 'gid:else' }, ['token_introspect_id: no token introspect `gid:else` in the project']],
       [{ enabled: undefined }, [`enabled: ${found('boolean')}`]],
+      [{ application_queries: 'yes' }, ['application_queries: expected boolean, found string']],
       [{ scopes_supported: [] }, ['scopes_supported: expected at least 1 item']],
       [{ scopes_supported: ['x'.repeat(257)] }, ['scopes_supported[0]: expected at most 256 characters']],
     ],

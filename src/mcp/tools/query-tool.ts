@@ -10,12 +10,16 @@ import { objectSchema, type Tool } from './tool.ts'
 /** Maximum number of names listed in the error for an unknown query. */
 const LISTED_NAMES_MAX = 20
 
+function applicationOnly(id: string): string {
+  return `the knowledge query \`${id}\` exists only for the application's own key; an administrator can offer it here with \`application_queries\` of the MCP server`
+}
+
 /** The tool `ciq_execute`. */
 export const queryTool: Tool = {
   name: 'ciq_execute',
   title: 'Run a knowledge query',
   description:
-    'Runs a knowledge query with the rights of the token’s subject and returns its records. Read the resource svc://knowledge-queries/ first: it lists the queries with their purpose and parameters, and whether they write.',
+    'Runs a knowledge query and returns its records. A query runs with the rights of the token’s subject, unless its description names the application as its subject. Read the resource svc://knowledge-queries/ first: it lists the queries with their purpose and parameters, and whether they write.',
   inputSchema: objectSchema(executeRequest),
   outputSchema: objectSchema(executeAnswer),
   // A query may write and delete for each record, and may fetch values from other services.
@@ -27,6 +31,9 @@ export const queryTool: Tool = {
     const executed = await executeQuery(contexts, agent, request.value)
     if (!executed.ok) {
       if (executed.error.kind !== 'not-found' || executed.error.what !== 'knowledge query') return executed
+      const { id } = request.value
+      if (queries.isForApplicationOnly(agent.projectId, id))
+        return err({ kind: 'forbidden', message: applicationOnly(id) })
       const names = queries.all(agent.projectId).map(({ name }) => name)
       const known =
         names.length === 0 ? 'the project has none' : `the project has ${names.slice(0, LISTED_NAMES_MAX).join(', ')}`

@@ -379,7 +379,10 @@ describe('tools', () => {
     expect([overHttp.status, (overHttp.body as { data: unknown[] }).data.length]).toEqual([200, 3])
     for (const named of [id, 'all-cars']) {
       const result = await call('ciq_execute', { id: named })
-      expect([result.isError, textOf(result)]).toEqual([true, expect.stringContaining('no active knowledge query')])
+      expect([result.isError, textOf(result)]).toEqual([
+        true,
+        expect.stringContaining("exists only for the application's own key"),
+      ])
       expect(
         told(await setup.ask(ann, 'resources/read', { uri: `svc://knowledge-queries/${named}` })).error,
       ).toMatchObject({ message: 'Resource not found' })

@@ -190,6 +190,29 @@ describe('a subscription', () => {
     expect([await events.next(), await events.next()]).toEqual([listChanged, updated(uri)])
   })
 
+  it('hears of the queries of the application only while the server offers them', async () => {
+    const policy_id = await setup.create('authorization-policies', {
+      name: 'application',
+      status: 'ACTIVE',
+      policy: JSON.stringify({
+        meta: { policy_version: '1.0-ciq' },
+        subject: { type: '_Application' },
+        condition: { cypher: 'MATCH (subject:_Application), (car:Car)' },
+        allowed_reads: { nodes: ['car.external_id'] },
+      }),
+    })
+    const uri = 'svc://knowledge-queries/of-application'
+    const events = await listen({ resourcesListChanged: true, resourceSubscriptions: [uri] })
+    await events.next()
+    await setup.create('knowledge-queries', { name: 'of-application', status: 'ACTIVE', policy_id, query })
+    await addQuery()
+    expect(await events.next()).toEqual(listChanged)
+    for (const application_queries of [true, false]) {
+      await change('mcp-servers', setup.serverId, { application_queries })
+      expect([await events.next(), await events.next()]).toEqual([listChanged, updated(uri)])
+    }
+  })
+
   it('receives only what it requested', async () => {
     const collection = 'svc://knowledge-queries/'
     const events = await listen({ resourceSubscriptions: [collection, `${collection}my-car`] })
@@ -381,7 +404,14 @@ describe('a stream', () => {
       resourceVersions: () => new Map(),
       onInternalError: onFailure,
     })
-    const server = { projectId: 'p', tokenIntrospectId: 't', issuer: '', scopes: [], agent: null }
+    const server = {
+      projectId: 'p',
+      tokenIntrospectId: 't',
+      issuer: '',
+      scopes: [],
+      hasApplicationQueries: false,
+      agent: null,
+    }
     const user = { nodeType: '', subjectId: 'ann', claims: {}, delegation: null }
     const listen = (subjectId: string) => {
       const caller = {
@@ -423,7 +453,14 @@ describe('a stream', () => {
       resourceVersions: () => new Map(),
       onInternalError: onFailure,
     })
-    const server = { projectId: 'p', tokenIntrospectId: 't', issuer: '', scopes: [], agent: null }
+    const server = {
+      projectId: 'p',
+      tokenIntrospectId: 't',
+      issuer: '',
+      scopes: [],
+      hasApplicationQueries: false,
+      agent: null,
+    }
     const user = { nodeType: '', subjectId: 'ann', claims: {}, delegation: null }
     const listen = (isStillAuthenticated: () => Promise<boolean>) => {
       const caller = { server, requestId: '', user, agent: null, isStillAuthenticated }
