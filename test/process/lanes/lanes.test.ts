@@ -153,6 +153,32 @@ describe('requests in lanes', () => {
     expect(answered.headers.get('cache-control')).toBe('no-store')
   })
 
+  it('an external id in a path is that of the request, whatever its characters', async () => {
+    for (const external_id of ['a/b', 'a%2Fb', 'a%252Fb', '100%', 'ü?#']) {
+      const put = await service.send(`/capture/v1/nodes/${encodeURIComponent(`Car:${external_id}`)}`, {
+        method: 'PUT',
+        headers: { 'x-svc-clientkey': service.key },
+        body: {},
+      })
+      const batch = await service.ask('/capture/v1/nodes', { nodes: [{ type: 'Car', external_id }] })
+      expect([external_id, put.status, put.body]).toEqual([external_id, 200, batch.body])
+    }
+  })
+
+  it('the deprecated lists of searches run in lanes, and keep their headers', async () => {
+    const before = await metric('verdigraph_lane_requests_total')
+    const { subject, action, resource } = question('drive', 'c0')
+    const what = await service.ask('/access/v1/what-authorized', {
+      subject,
+      evaluations: [{ action, resource: { type: 'Car' } }],
+    })
+    expect(what.body).toEqual({ evaluations: [{ action, resource }] })
+    expect(what.headers.get('deprecation')).toMatch(/^@\d+$/)
+    const who = await service.ask('/access/v1/who-authorized', { evaluations: [{ action, resource }] })
+    expect(who.body).toEqual({ evaluations: [{ action, resource, subjects: [subject] }] })
+    expect(await metric('verdigraph_lane_requests_total')).toBe(before + 2)
+  })
+
   it('a response above a megabyte is complete', async () => {
     const text = 'x'.repeat(20_000)
     const nodes = Array.from({ length: 100 }, (_, i) => ({
