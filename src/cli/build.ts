@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { readDocumentation } from '../http/docs/files.ts'
+import { embedDocumentation } from './embed-documentation.ts'
 
 const top = join(import.meta.dirname, '..', '..')
 const outfile = join(top, 'dist', 'verdigraph')
@@ -34,15 +34,7 @@ const built = await Bun.build({
   sourcemap: 'none',
   compile: { outfile },
   plugins: [
-    {
-      name: 'embed-documentation',
-      setup(build) {
-        build.onLoad({ filter: /[\\/]http[\\/]docs[\\/]files\.ts$/ }, () => ({
-          contents: `export const readDocumentation = () => (${JSON.stringify(readDocumentation())})`,
-          loader: 'js',
-        }))
-      },
-    },
+    embedDocumentation,
     {
       name: 'embed-lmdb-addon',
       setup(build) {

@@ -1,4 +1,5 @@
-// The command line that runs this program in another process, from source or from the single binary.
+// The command line that runs this program in another process, from source, from the npm package or from the
+// single binary.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -9,10 +10,13 @@ export const LANE_COMMAND = 'lane'
 /** Hidden command that verifies one environment, started by `verify`. */
 export const VERIFY_FOLDER_COMMAND = 'verify-folder'
 
+/** File name of the program in the npm package: one file instead of the sources. */
+export const SERVER_BUNDLE = 'verdigraph-server.js'
+
 /** The command line that runs this program with `args`. */
 export function selfCommand(args: readonly string[]): string[] {
-  const source = join(import.meta.dirname, '..', 'main.ts')
-  // In the binary the source has a virtual path, for which Bun reports that it exists.
-  const inBinary = import.meta.dirname.startsWith('/$bunfs') || !existsSync(source)
-  return inBinary ? [process.execPath, ...args] : [process.execPath, source, ...args]
+  const programs = [join(import.meta.dirname, '..', 'main.ts'), join(import.meta.dirname, SERVER_BUNDLE)]
+  // In the binary they have a virtual path, for which Bun reports that it exists.
+  const program = import.meta.dirname.startsWith('/$bunfs') ? undefined : programs.find((path) => existsSync(path))
+  return program === undefined ? [process.execPath, ...args] : [process.execPath, program, ...args]
 }

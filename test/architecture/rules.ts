@@ -414,7 +414,12 @@ export const layerRules: readonly LayerRule[] = [
 ]
 
 /** Files that no other file needs to import: a process or the package starts there. */
-export const entryPoints: readonly string[] = ['src/index.ts', 'src/main.ts', 'src/cli/build.ts']
+export const entryPoints: readonly string[] = [
+  'src/index.ts',
+  'src/main.ts',
+  'src/cli/build.ts',
+  'src/cli/build-package.ts',
+]
 
 /** Files that only tests import: the second half of a contract, next to the half that they check. */
 export const testOnlyFiles: readonly string[] = [

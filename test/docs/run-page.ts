@@ -52,7 +52,7 @@ export async function runPage({ path, blocks }: Page, environment: Record<string
       const output = next !== undefined && isOutput(next) ? next : null
       return [
         block.language === 'ts'
-          ? program(folder, block, i)
+          ? program(folder, block, i, output)
           : { block, script: block.text.replaceAll('8080', environment.PORT ?? '8080'), output },
       ]
     })
@@ -101,10 +101,11 @@ interface Step {
 }
 
 /**
- * A TypeScript block as a file of its own. A line `expression // value` states what the expression is. With `test` in the
+ * A TypeScript block as a file of its own. A line `expression // value` states what the expression is; without such a line, an
+ * output block may follow. With `test` in the
  * info string it is a file of tests.
  */
-function program(folder: string, block: Block, index: number): Step {
+function program(folder: string, block: Block, index: number, shown: Block | null): Step {
   const isTest = block.info.split(' ').includes('test')
   const name = isTest ? `block-${index}.test.ts` : `block-${index}.ts`
   const promised = [...block.text.matchAll(/^(\S.*\)) \/\/ ((?:true|false|null|[\d[{"]).*)$/gm)].map(
@@ -115,7 +116,8 @@ function program(folder: string, block: Block, index: number): Step {
     .replace(/^(\S.*\)) \/\/ ((?:true|false|null|[\d[{"]).*)$/gm, 'console.log(JSON.stringify($1))')
   writeFileSync(join(folder, name), text)
   if (isTest) return { block, script: `bun test ./${name} 2> test.log || { cat test.log >&2; exit 1; }`, output: null }
-  return { block, script: `bun ${name}`, output: { language: 'text', text: promised.join('\n') } }
+  const output = promised.length === 0 ? shown : null
+  return { block, script: `bun ${name}`, output: output ?? { language: 'text', text: promised.join('\n') } }
 }
 
 /**

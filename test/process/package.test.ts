@@ -1,19 +1,42 @@
-// The package as its users get it: packed, installed in another folder, and loaded by Node, which accepts no TypeScript
-// there.
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+// The package as its users get it: packed, unpacked in another folder with the packages that npm would install with it, and used
+// under Node, by a strict compiler, by a bundler, and from the command line.
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ownEnvironment } from '../support/cli-process.ts'
+import { nodeProgram } from '../support/node-program.ts'
 
 const top = join(import.meta.dirname, '..', '..')
 const folder = mkdtempSync(join(tmpdir(), 'verdigraph-package-'))
 const modules = join(folder, 'node_modules')
+const installed = join(modules, 'verdigraph')
+const command = join(installed, 'src', 'cli', 'verdigraph.sh')
+const node = nodeProgram()
+const { dependencies, scripts } = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'))
+
+/** The tools that the command needs, and no Bun. */
+const pathWithoutBun = join(folder, 'bin')
 
 async function run(
-  command: readonly string[],
+  args: readonly string[],
   cwd: string,
+  environment: Record<string, string> = {},
 ): Promise<{ exitCode: number; stdout: string; stderr: string }> {
-  const child = Bun.spawn([...command], { cwd, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
+  const env = { ...ownEnvironment, NO_COLOR: '1', ...environment } as Record<string, string>
+  const child = Bun.spawn([...args], { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
   const [stdout, stderr, exitCode] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
   return { exitCode, stdout, stderr }
 }
@@ -24,21 +47,25 @@ beforeAll(async () => {
   const unpacked = await run(['tar', '-xzf', packed.stdout.trim().split('\n').at(-1) as string], folder)
   if (unpacked.exitCode !== 0) throw new Error(`tar: ${unpacked.stderr}`)
   mkdirSync(modules)
-  cpSync(join(folder, 'package'), join(modules, 'verdigraph'), { recursive: true })
-  // The dependencies that npm would install with it.
-  const { dependencies } = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'))
+  cpSync(join(folder, 'package'), installed, { recursive: true })
   for (const name of Object.keys(dependencies)) symlinkSync(join(top, 'node_modules', name), join(modules, name))
-}, 60_000)
+  mkdirSync(pathWithoutBun)
+  for (const name of ['readlink', 'dirname']) symlinkSync(Bun.which(name) as string, join(pathWithoutBun, name))
+  // npm makes the files of `bin` executable.
+  chmodSync(command, 0o755)
+}, 120_000)
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-describe('the packed library', () => {
-  const readme = readFileSync(join(top, 'README.md'), 'utf8')
-  const example = (/## As a library[\s\S]*?```ts\n([\s\S]*?)```/.exec(readme) as unknown as string[])[1] as string
-  const promised = [...example.matchAll(/^(owns\..*) \/\/ (.*)$/gm)].map((match) => match[2] as string)
-  const program = `${example.replace(/^(owns\..*) \/\/ .*$/gm, 'console.log(JSON.stringify($1))')}\nawait store.close()\n`
+const readme = readFileSync(join(top, 'README.md'), 'utf8')
+const example = (/## As a library[\s\S]*?```ts\n([\s\S]*?)```/.exec(readme) as unknown as string[])[1] as string
+const promised = [...example.matchAll(/^(owns\..*) \/\/ (.*)$/gm)].map((match) => match[2] as string)
+const program = `${example.replace(/^(owns\..*) \/\/ .*$/gm, 'console.log(JSON.stringify($1))')}\nawait store.close()\n`
 
-  test.each(['node', process.execPath])('runs the example of the README under %s', async (runtime) => {
+describe('the packed library', () => {
+  const runtimes = { Node: node, Bun: process.execPath }
+  test.each(['Node', 'Bun'] as const)('runs the example of the README under %s', async (name) => {
+    const runtime = runtimes[name]
     expect(promised).toHaveLength(3)
     writeFileSync(join(folder, 'example.mjs'), program)
     rmSync(join(folder, 'my-graph'), { recursive: true, force: true })
@@ -47,33 +74,223 @@ describe('the packed library', () => {
     expect(stdout.trim().split('\n')).toEqual(promised)
   })
 
-  test('is one file for Node, without the server and its libraries', () => {
-    const text = readFileSync(join(modules, 'verdigraph', 'dist', 'library', 'index.js'), 'utf8')
-    const imported = new Set([...text.matchAll(/^import .*? from "([^"]+)"/gm)].map((match) => match[1]))
-    expect([...imported].sort()).toEqual([
-      'chevrotain',
-      'fastest-levenshtein',
-      'lmdb',
-      'node:fs',
-      'node:os',
-      'node:path',
-      're2js',
+  test('runs in a clone under Node after `npm install`, which builds it', async () => {
+    expect(scripts.prepare).toBe('node src/cli/prepare.mjs')
+    const text = program.replace("'my-graph'", "':memory:'")
+    const { exitCode, stdout, stderr } = await run([node, '--input-type=module', '--eval', text], top)
+    expect([exitCode, stderr]).toEqual([0, ''])
+    expect(stdout.trim().split('\n')).toEqual(promised)
+  })
+
+  test('leaves no file with a store in memory', async () => {
+    const empty = join(folder, 'empty')
+    mkdirSync(empty)
+    writeFileSync(join(folder, 'memory.mjs'), program.replace("'my-graph'", "':memory:'"))
+    const environment = { TMPDIR: empty, HOME: empty }
+    const { stdout, stderr } = await run([node, join(folder, 'memory.mjs')], empty, environment)
+    expect([stdout.trim().split('\n'), stderr]).toEqual([promised, ''])
+    expect(readdirSync(empty)).toEqual([])
+  })
+
+  test('shows an error with its position under Node', async () => {
+    const text = "import { Graph, openStore } from 'verdigraph'\nnew Graph(openStore(':memory:')).query('RETURN 1 +')\n"
+    writeFileSync(join(folder, 'fails.mjs'), text)
+    const { exitCode, stderr } = await run([node, 'fails.mjs'], folder)
+    expect(exitCode).toBe(1)
+    expect(stderr).toMatch(/CompileError: line 1, column 11: .*\nRETURN 1 \+\n {10}\^\n/)
+  })
+
+  test('is one file, and imports only what it depends on', () => {
+    const text = readFileSync(join(installed, 'dist', 'library', 'index.js'), 'utf8')
+    const imported = new Set([...text.matchAll(/^import .*? from "([^"]+)"/gm)].map((match) => match[1] as string))
+    const packages = [...imported].filter((name) => !name.startsWith('node:'))
+    expect(packages.sort()).toEqual(Object.keys(dependencies).sort())
+    expect(packages).toEqual(['chevrotain', 'fastest-levenshtein', 'lmdb', 're2js'])
+  })
+
+  test.each(['nodenext', 'bundler'])(
+    'has types for a strict compiler that checks libraries too (%s)',
+    async (module) => {
+      const uses = `
+      import { CompileError, Graph, openStore, type OpenStore, type StoreOptions } from 'verdigraph'
+      const options: StoreOptions = { readOnly: false }
+      const store: OpenStore = openStore(':memory:', options)
+      const graph = new Graph(store)
+      export const id: number = await graph.write((batch) => batch.upsertNode({ type: 'A', externalId: 'a' }).id)
+      export const place = (error: CompileError): number | null => error.line ?? error.diagnostics[0]?.span.start ?? null
+      await store.close()
+      const wrong: number = graph.prepare('MATCH (subject:A)').exists({ subject: ['A', 'a'] })
+    `
+      writeFileSync(join(folder, 'uses.mts'), uses)
+      const ofModule =
+        module === 'bundler' ? ['--module', 'preserve', '--moduleResolution', module] : ['--module', module]
+      const options = [
+        '--noEmit',
+        '--strict',
+        '--skipLibCheck',
+        'false',
+        '--target',
+        'esnext',
+        '--types',
+        '',
+        ...ofModule,
+      ]
+      const { stdout } = await run([join(top, 'node_modules', '.bin', 'tsc'), ...options, 'uses.mts'], folder)
+      expect(stdout.trim().split('\n')).toEqual([
+        expect.stringMatching(/^uses\.mts\(9,13\): error TS2322: Type 'boolean' is not assignable to type 'number'/),
+      ])
+    },
+  )
+
+  test('is bundled by esbuild with lmdb outside, as the guide says', async () => {
+    writeFileSync(join(folder, 'consumer.ts'), program.replace("'my-graph'", "'bundled-graph'"))
+    const outfile = join(folder, 'bundled.mjs')
+    await build({
+      entryPoints: [join(folder, 'consumer.ts')],
+      outfile,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      external: ['lmdb'],
+      logLevel: 'error',
+    })
+    const { exitCode, stdout, stderr } = await run([node, outfile], folder)
+    expect([exitCode, stderr]).toEqual([0, ''])
+    expect(stdout.trim().split('\n')).toEqual(promised)
+  })
+})
+
+describe('the package', () => {
+  const filesBelow = (path: string) =>
+    readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => statSync(join(path, name)).isFile())
+
+  test('contains the two builds and the command, and no sources or tests', () => {
+    const files = filesBelow(join(folder, 'package'))
+    const declarations = files.filter((name) => name.startsWith('dist/library/') && name.endsWith('.d.ts'))
+    expect(declarations).toContain('dist/library/src/index.d.ts')
+    expect(declarations.length).toBeLessThan(40)
+    expect(files.filter((name) => !declarations.includes(name)).sort()).toEqual([
+      'LICENSE',
+      'README.md',
+      'dist/library/index.js',
+      'dist/server/THIRD-PARTY-LICENSES.txt',
+      'dist/server/verdigraph-server.js',
+      'package.json',
+      'src/cli/verdigraph.sh',
     ])
   })
 
-  test('has types for a strict compiler', async () => {
-    const uses = `${example}\nconst wrong: number = owns.exists({})\n`
-    writeFileSync(join(folder, 'uses.mts'), uses)
-    const options = '--noEmit --strict --skipLibCheck --target esnext --module nodenext --types'.split(' ')
-    const { stdout } = await run([join(top, 'node_modules', '.bin', 'tsc'), ...options, '', 'uses.mts'], folder)
-    expect(stdout.trim().split('\n')).toEqual([
-      expect.stringMatching(/^uses\.mts\(\d+,7\): error TS2322: Type 'boolean' is not assignable to type 'number'/),
+  test('names every folder and file of its entry points', () => {
+    const { bin, main, types, exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+    const targets = [bin.verdigraph, main, types, exports['.'].types, exports['.'].default, exports['./package.json']]
+    for (const target of targets) expect(statSync(join(installed, target)).isFile(), target).toBe(true)
+    expect(Object.keys(exports)).toEqual(['.', './package.json'])
+  })
+
+  test('is small: less than 5 MB, and a consumer of the library installs no Bun', () => {
+    const bytes = filesBelow(installed).reduce((sum, name) => sum + statSync(join(installed, name)).size, 0)
+    expect(bytes).toBeLessThan(5_000_000)
+    const { peerDependenciesMeta } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+    expect([dependencies.bun, peerDependenciesMeta]).toEqual([undefined, { bun: { optional: true } }])
+  })
+
+  test('carries the licences of what its server contains', () => {
+    const text = readFileSync(join(installed, 'dist', 'server', 'THIRD-PARTY-LICENSES.txt'), 'utf8')
+    for (const name of ['zod', 'pino', 'commander', 'jose', 'lru-cache']) {
+      expect(text).toMatch(new RegExp(`^${name}\\n\\n[\\s\\S]{200}`, 'm'))
+    }
+  })
+})
+
+test('`npm install` in a clone without development packages builds nothing and says so', async () => {
+  const clone = join(folder, 'clone')
+  mkdirSync(join(clone, 'src', 'cli'), { recursive: true })
+  cpSync(join(top, 'src', 'cli', 'prepare.mjs'), join(clone, 'src', 'cli', 'prepare.mjs'))
+  const { exitCode, stderr } = await run([node, 'src/cli/prepare.mjs'], clone)
+  expect([exitCode, stderr]).toEqual([
+    0,
+    'verdigraph: dist/ is not built, because the development packages are not installed\n',
+  ])
+  expect(readdirSync(clone)).toEqual(['src'])
+})
+
+describe('the installed command', () => {
+  const bunFolder = join(modules, 'bun')
+  const environment = { PATH: pathWithoutBun }
+
+  test('says what to run if Bun is not installed', async () => {
+    const { exitCode, stdout, stderr } = await run([command, '--version'], folder, environment)
+    expect([exitCode, stdout]).toEqual([1, ''])
+    expect(stderr).toBe('verdigraph: the service needs Bun, which is not installed. Run:\n  npm install bun\n')
+  })
+
+  test('says what to run if the install script of Bun did not run, and runs after that', async () => {
+    // The text that the package `bun` contains in place of the program.
+    const placeholder = 'echo "Error: Bun\'s postinstall script was not run." >&2\nexit 1\n'
+    mkdirSync(join(bunFolder, 'bin'), { recursive: true })
+    writeFileSync(join(bunFolder, 'bin', 'bun.exe'), placeholder, { mode: 0o755 })
+    const script = `require('node:fs').copyFileSync(${JSON.stringify(process.execPath)}, 'bin/bun.exe')\n`
+    writeFileSync(join(bunFolder, 'install.js'), script)
+    const { exitCode, stdout, stderr } = await run([command, '--version'], folder, environment)
+    expect([exitCode, stdout]).toEqual([1, ''])
+    const [first, line, ...rest] = stderr.trimEnd().split('\n')
+    expect(first).toContain('verdigraph: Bun is not ready, because its install script did not run')
+    expect([line, rest]).toEqual([`  (cd '${bunFolder}' && node install.js)`, []])
+
+    const printed = await run(['sh', '-c', line as string], folder)
+    expect([printed.exitCode, printed.stderr]).toEqual([0, ''])
+    const again = await run([command, '--version'], folder, environment)
+    expect([again.exitCode, again.stdout, again.stderr]).toEqual([
+      0,
+      `${JSON.parse(readFileSync(join(top, 'package.json'), 'utf8')).version}\n`,
+      '',
     ])
   })
 
-  test('contains the command and its files', () => {
-    expect(readdirSync(join(modules, 'verdigraph')).sort()).toEqual(
-      ['LICENSE', 'README.md', 'data', 'dist', 'docs', 'grammar', 'package.json', 'src'].sort(),
-    )
+  test('finds Bun above a link to the package, as pnpm installs it', async () => {
+    const linked = join(folder, 'pnpm', 'node_modules')
+    mkdirSync(join(linked, '.bin'), { recursive: true })
+    mkdirSync(join(linked, '.pnpm', 'verdigraph', 'node_modules'), { recursive: true })
+    cpSync(installed, join(linked, '.pnpm', 'verdigraph', 'node_modules', 'verdigraph'), { recursive: true })
+    symlinkSync('.pnpm/verdigraph/node_modules/verdigraph', join(linked, 'verdigraph'))
+    for (const name of Object.keys(dependencies)) {
+      symlinkSync(join(top, 'node_modules', name), join(linked, '.pnpm', 'verdigraph', 'node_modules', name))
+    }
+    symlinkSync(join(top, 'node_modules', 'bun'), join(linked, 'bun'))
+    const through = join(linked, 'verdigraph', 'src', 'cli', 'verdigraph.sh')
+    const { exitCode, stderr } = await run([through, '--version'], folder, environment)
+    expect([exitCode, stderr]).toEqual([0, ''])
+  })
+
+  test('serves the demo with workers and lanes, shows the documentation, and verifies its folder', async () => {
+    rmSync(bunFolder, { recursive: true, force: true })
+    symlinkSync(join(top, 'node_modules', 'bun'), bunFolder)
+    const data = join(folder, 'data')
+    const child = Bun.spawn([command, 'serve', '--demo', '--data', data, '--port', '0', '--workers', '2'], {
+      cwd: folder,
+      env: { ...ownEnvironment, NO_COLOR: '1', PATH: pathWithoutBun },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
+    try {
+      let output = ''
+      let address: string | undefined
+      for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+        output += part
+        address = /listening on (http:\/\/[^\s"]+)/.exec(output)?.[1]
+        if (address !== undefined) break
+      }
+      expect(address, output).toBeDefined()
+      const statusOf = async (path: string) => (await fetch(`${address}${path}`)).status
+      expect([await statusOf('/ready'), await statusOf('/docs'), await statusOf('/openapi.json')]).toEqual([
+        200, 200, 200,
+      ])
+    } finally {
+      child.kill('SIGTERM')
+      await child.exited
+    }
+    const { exitCode, stderr } = await run([command, 'verify', '--data', data], folder, environment)
+    expect([exitCode, stderr]).toEqual([0, expect.any(String)])
   })
 })

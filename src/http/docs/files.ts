@@ -1,5 +1,5 @@
-// Reads the Markdown pages and pictures of the folder `docs/` of this package. The build of the binary replaces this module
-// by one that contains their texts, because a single file has no folder to read (src/cli/build.ts).
+// Reads the Markdown pages and pictures of the folder `docs/` of this package. A bundle contains
+// a module with their texts instead, because it has no folder to read (src/cli/embed-documentation.ts).
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,0 +1,86 @@
+// `npm run build:package`: builds the two parts of the npm package. `dist/library` is one file for Node and Bun with its
+// declarations. `dist/server` is one file for Bun: the command, with the libraries that only the service needs. See
+// docs/decisions/0032-npm-package.md.
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+import packageJson from '../../package.json' with { type: 'json' }
+import { embedDocumentation } from './embed-documentation.ts'
+import { SERVER_BUNDLE } from './self-command.ts'
+
+const top = join(import.meta.dirname, '..', '..')
+const library = join(top, 'dist', 'library')
+const server = join(top, 'dist', 'server')
+/** Deleted at the end. Declarations of all modules; most describe internals that no user of the library can reach. */
+const allDeclarations = join(top, 'dist', 'declarations')
+
+async function bundle(options: Bun.BuildConfig): Promise<readonly string[]> {
+  const built = await Bun.build({ format: 'esm', sourcemap: 'none', metafile: true, throw: true, ...options })
+  return Object.keys(built.metafile?.inputs ?? {})
+}
+
+async function buildLibrary(): Promise<void> {
+  await bundle({
+    entrypoints: [join(top, 'src', 'index.ts')],
+    target: 'node',
+    packages: 'external',
+    outdir: library,
+  })
+}
+
+/** The libraries of the package itself stay outside: the bundle shares them with the library. */
+async function buildServer(): Promise<void> {
+  const inputs = await bundle({
+    entrypoints: [join(top, 'src', 'main.ts')],
+    target: 'bun',
+    external: Object.keys(packageJson.dependencies),
+    outdir: server,
+    naming: SERVER_BUNDLE,
+    plugins: [embedDocumentation],
+  })
+  const names = new Set(inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []))
+  const licences = [...names].sort().map((name) => `${name}\n\n${readLicence(join(top, 'node_modules', name))}`)
+  writeFileSync(join(server, 'THIRD-PARTY-LICENSES.txt'), licences.join(`\n\n${'-'.repeat(80)}\n\n`))
+}
+
+/** The text of the licence of a package, which must accompany its code. */
+function readLicence(folder: string): string {
+  const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name))
+  if (file !== undefined) return readFileSync(join(folder, file), 'utf8').trim()
+  const { license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { license?: string }
+  if (license === undefined) throw new Error(`${folder} has no licence`)
+  return license
+}
+
+/** Keeps the declarations that `index.d.ts` refers to. Throws if one of them needs the types of another package. */
+function buildDeclarations(): void {
+  const compiler = join(top, 'node_modules', '.bin', 'tsc')
+  const { exitCode, stdout } = Bun.spawnSync([compiler, '-p', 'tsconfig.library.json', '--outDir', allDeclarations], {
+    cwd: top,
+    stderr: 'inherit',
+  })
+  if (exitCode !== 0) throw new Error(`tsc: ${stdout.toString()}`)
+  const reached = new Set<string>()
+  const reach = (path: string): void => {
+    if (reached.has(path)) return
+    reached.add(path)
+    for (const [, name = ''] of readFileSync(path, 'utf8').matchAll(/(?:from|import\()\s*'([^']+)'/g)) {
+      if (!name.startsWith('.')) throw new Error(`${relative(allDeclarations, path)} needs the types of ${name}`)
+      reach(normalize(join(dirname(path), name.replace(/\.ts$/, '.d.ts'))))
+    }
+  }
+  reach(join(allDeclarations, 'src', 'index.d.ts'))
+  for (const path of reached) {
+    const target = join(library, relative(allDeclarations, path))
+    mkdirSync(dirname(target), { recursive: true })
+    copyFileSync(path, target)
+  }
+}
+
+for (const folder of [library, server, allDeclarations]) rmSync(folder, { recursive: true, force: true })
+try {
+  buildDeclarations()
+  await Promise.all([buildLibrary(), buildServer()])
+} finally {
+  rmSync(allDeclarations, { recursive: true, force: true })
+}
+if (!existsSync(join(server, SERVER_BUNDLE))) throw new Error('the bundler wrote no server')
