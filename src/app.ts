@@ -3,6 +3,7 @@
 import { configurationError } from './app/configuration.ts'
 import { createContextQueries } from './app/context-queries.ts'
 import { createDecisionLog, createDecisions, openDecisionLogFile } from './app/decisions.ts'
+import { createNameSource } from './app/graphs.ts'
 import { createHandlers, type Handlers } from './app/handlers.ts'
 import { createConfigKinds } from './app/kinds.ts'
 import { createLanePool } from './app/lanes.ts'
@@ -96,7 +97,8 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   )
   const provisioning = new Provisioning({ documents, provisioner: catalog, systemGraph, report })
   const environment = { reader: documents, systemGraph, provisioning }
-  const kinds = createConfigKinds(settings, { environment, upstream, clock })
+  const names = createNameSource(graphs, documents)
+  const kinds = createConfigKinds(settings, { environment, upstream, clock, names })
   const config = new ConfigService({ documents, kinds, sealer, clock, report, processNumber: processNumber ?? 0 })
 
   const mask = new ParameterMask(settings.parameterMask)

@@ -1,8 +1,10 @@
 // Opens the catalog of graphs, and closes the graphs of removed projects.
 import { join } from 'node:path'
+import { locationsOf } from '../config/db-connection.ts'
 import { projectsKind } from '../config/kind.ts'
 import type { ConfigRepository } from '../config/repository.ts'
 import { GRAPHS_COMMIT_FILE } from '../kernel/data-folder.ts'
+import type { NameSource } from '../policy/name-warnings.ts'
 import { GraphRegistry } from '../runtime/graph-registry.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { type Catalog, type CatalogOptions, openCatalog } from '../store/tenancy/catalog.ts'
@@ -35,4 +37,16 @@ export function createGraphRegistry(
     onClosed: (listener) => catalog.onEvicted(listener),
     report,
   })
+}
+
+/** Gives the graphs of a project to the check of names in policies and queries. */
+export function createNameSource(graphs: GraphRegistry, documents: ConfigRepository): NameSource {
+  return {
+    ready: (projectId) => graphs.ready(projectId),
+    graphsOf: (projectId) => graphs.graphsOf(projectId),
+    locationsOf(projectId) {
+      const project = documents.get(projectsKind, projectId)
+      return project === null ? [] : locationsOf(project).keys()
+    },
+  }
 }

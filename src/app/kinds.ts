@@ -13,6 +13,7 @@ import { entityMatchingPipelines } from '../matching/entity-matching-pipeline.ts
 import { mcpServers } from '../mcp/server-config.ts'
 import { externalDataResolvers } from '../pip/external-data-resolver.ts'
 import { authorizationPolicies } from '../policy/authorization-policy.ts'
+import type { NameSource } from '../policy/name-warnings.ts'
 import type { Settings } from '../settings.ts'
 import { trustScoreProfiles } from '../trust/trust-score-profile.ts'
 import type { Upstream } from '../upstream/client.ts'
@@ -22,12 +23,14 @@ export interface KindDeps {
   readonly environment: ProjectKindsDeps
   readonly upstream: Upstream
   readonly clock: Clock
+  /** The graphs whose names policies and queries are compared with. */
+  readonly names: NameSource
 }
 
 /** Returns all kinds. */
 export function createConfigKinds(
   settings: Settings,
-  { environment, upstream, clock }: KindDeps,
+  { environment, upstream, clock, names }: KindDeps,
 ): readonly ConfigKind[] {
   const { policyTextMax, publicUrl } = settings
   return [
@@ -35,8 +38,8 @@ export function createConfigKinds(
     agentCredentials(clock, publicUrl),
     serviceAccounts(clock),
     serviceAccountCredentials(clock, publicUrl),
-    authorizationPolicies(policyTextMax, (project) => locationsOf(project).keys()),
-    knowledgeQueries(policyTextMax),
+    authorizationPolicies(policyTextMax, (project) => locationsOf(project).keys(), names),
+    knowledgeQueries(policyTextMax, names),
     externalDataResolvers(upstream),
     trustScoreProfiles,
     eventSinks,

@@ -208,6 +208,11 @@ export interface ConfigKind {
   /** Members of responses that are computed from the document. `document` contains no secrets. */
   computedFields?(document: StoredDocument, reader: ConfigReader): DocumentFields
   /**
+   * Warnings about a document that was stored, for the response of the create or update. The document is valid, so this never
+   * rejects.
+   */
+  warnings?(document: StoredDocument, reader: ConfigReader): Promise<readonly string[]>
+  /**
    * Side effects outside of the configuration. Awaited before the response, one at a time, in commit order. After a
    * crash the next start repeats an effect that may not have finished, so each is idempotent and reads the current
    * configuration first.
@@ -294,7 +299,17 @@ export function readSchemaOf(kind: ConfigKind): z.ZodObject {
   })
 }
 
-/** The create and update response of kinds that declare no other. */
+/** The create and update response of a kind that declares no other. */
+export function authorshipSchemaOf({ warnings }: ConfigKind): z.ZodObject {
+  return warnings === undefined ? authorshipSchema : authorshipSchema.extend({ warnings: readWarnings })
+}
+
+const readWarnings = z
+  .array(z.string())
+  .optional()
+  .describe('what is probably a mistake in the stored document, such as names that no capture has ever used')
+
+/** The five authorship members. */
 export const authorshipSchema = z.strictObject({
   id: z.string(),
   create_time: readTimestamp,

@@ -98,7 +98,7 @@ export class ConfigService {
     const { document, shown, intents } = stored.value
     await this.outbox.run(intents)
     return ok({
-      body: kind.createResponse?.of(document, shown) ?? authorshipOf(document),
+      body: kind.createResponse?.of(document, shown) ?? (await this.storedBody(kind, document)),
       etag: etagOf(document),
     })
   }
@@ -187,7 +187,7 @@ export class ConfigService {
     })
     if (!stored.ok) return stored
     await this.outbox.run(stored.value.intents)
-    return ok({ body: authorshipOf(stored.value.document), etag: etagOf(stored.value.document) })
+    return ok({ body: await this.storedBody(kind, stored.value.document), etag: etagOf(stored.value.document) })
   }
 
   /**
@@ -239,6 +239,12 @@ export class ConfigService {
     await this.documents.write((draft) => {
       for (const { kind, id } of expired) draft.remove(kind, id)
     })
+  }
+
+  /** The body of a create or update response. */
+  private async storedBody(kind: ConfigKind, document: StoredDocument): Promise<DocumentFields> {
+    const warnings = (await kind.warnings?.(document, this.documents)) ?? []
+    return warnings.length === 0 ? authorshipOf(document) : { ...authorshipOf(document), warnings }
   }
 
   private find(caller: ServiceAccountCaller, kind: ConfigKind, id: string): Result<StoredDocument, ServiceError> {

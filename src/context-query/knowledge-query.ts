@@ -1,10 +1,20 @@
 // The configuration kind of knowledge queries. A query that is not DRAFT is checked against its policy when it is
 // stored.
 import { z } from 'zod'
-import { type ConfigKind, envelope, envelopeUpdate, projectsKind, reference } from '../config/kind.ts'
+import {
+  type ConfigKind,
+  type ConfigReader,
+  envelope,
+  envelopeUpdate,
+  projectsKind,
+  reference,
+  type StoredDocument,
+} from '../config/kind.ts'
+import type { UnknownSymbols } from '../engine/unknown-symbols.ts'
 import { err, ok } from '../kernel/result.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
 import { compiledContextPolicy } from '../policy/compiled-policies.ts'
+import { filterWarnings, type NameSource, nameWarnings, pathWarnings } from '../policy/name-warnings.ts'
 import { isContextPolicy } from '../policy/policy-header.ts'
 import { queryIssues } from './check-query.ts'
 import { compileQuery } from './compile-query.ts'
@@ -13,8 +23,11 @@ import { readQueryDocument } from './query-document.ts'
 /** Name of the kind. */
 export const queriesKind = 'knowledge-queries'
 
-/** Returns the kind. `textMax`: maximum characters of a query's document. */
-export function knowledgeQueries(textMax: number): ConfigKind {
+/**
+ * Returns the kind. `textMax`: maximum characters of a query's document. `names`: the graphs whose names a stored query is
+ * compared with.
+ */
+export function knowledgeQueries(textMax: number, names: NameSource): ConfigKind {
   const members = {
     policy_id: reference,
     query: z.string().min(1).max(textMax),
@@ -50,5 +63,27 @@ export function knowledgeQueries(textMax: number): ConfigKind {
       const conditionRows = compileQuery(document.value, compiled.value)
       return conditionRows.ok ? ok({ fields }) : err({ kind: 'invalid', issues: conditionRows.error })
     },
+    warnings: (document, reader) =>
+      nameWarnings(names, document.project_id, (unknown) => queryWarnings(document, reader, unknown)),
   }
+}
+
+/** The warnings about a stored query; none for a DRAFT that cannot be read, or whose policy cannot. */
+function queryWarnings({ fields }: StoredDocument, reader: ConfigReader, unknown: UnknownSymbols): readonly string[] {
+  const policy = reader.get(policiesKind, fields.policy_id as string)
+  if (policy === null || !isContextPolicy(policy.fields)) return []
+  const compiled = compiledContextPolicy(policy.fields)
+  const document = readQueryDocument(fields.query as string)
+  if (!compiled.ok || !document.ok) return []
+  const { nodes, relationships, filter, delete_nodes, delete_relationships } = document.value
+  const lists = [
+    ['nodes', nodes, 'node'],
+    ['relationships', relationships, 'relationship'],
+    ['delete_nodes', delete_nodes, 'node'],
+    ['delete_relationships', delete_relationships, 'relationship'],
+  ] as const
+  return [
+    ...lists.flatMap(([member, paths, kind]) => pathWarnings(`query.${member}`, paths, kind, compiled.value, unknown)),
+    ...filterWarnings(filter, 'query.filter', compiled.value, unknown),
+  ]
 }

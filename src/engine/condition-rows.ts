@@ -5,7 +5,7 @@ import type { Diagnostic } from '../../grammar/diagnostic.ts'
 import { assert } from '../kernel/assert.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { bindQuery } from './bind/bind-query.ts'
-import type { BoundQuery, SlotKind } from './bind/bound.ts'
+import type { BoundQuery, NamedSymbol, SlotKind } from './bind/bound.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
 import { pushDownWhere } from './bind/push-down-where.ts'
 import { defaultOptions, type EngineOptions, type QueryContext } from './planned-query.ts'
@@ -32,6 +32,8 @@ export interface FilterableCondition {
   readonly variables: ReadonlyMap<string, VariableKind>
   /** The names of the parameters that the text reads, without `$`, in the order of the text. */
   readonly parameters: readonly string[]
+  /** The labels, relationship types and properties that the text names. */
+  readonly symbols: readonly NamedSymbol[]
   /**
    * The rows for which the filter is true; all rows for null. Diagnostics are about the filter, and their spans have no
    * meaning.
@@ -73,6 +75,7 @@ export function compileConditionRows(
   return ok({
     variables: kindsOf(bound),
     parameters: bound.parameters,
+    symbols: bound.symbols,
     withFilter(filter) {
       const whole =
         filter === null ? ok(bound) : bindQuery(appendFilter(query, filter), dialects[input.dialect], 'condition')

@@ -2,7 +2,7 @@
 // checks, for searches in both directions, and for explanations.
 import type { Diagnostic } from '../../grammar/diagnostic.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import type { BoundQuery, GraphReference } from './bind/bound.ts'
+import type { BoundQuery, GraphReference, NamedSymbol } from './bind/bound.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
 import { propertyNamesIn } from './bind/expression-tree.ts'
 import { partMayFail } from './bind/may-fail.ts'
@@ -42,6 +42,8 @@ export interface PolicyCondition {
   readonly parameters: readonly string[]
   /** The graphs that the text names by USE, each once: a location, or the parameter that names one (not in `parameters`). */
   readonly locations: readonly LocationReference[]
+  /** The labels, relationship types and properties that the text names. */
+  readonly symbols: readonly NamedSymbol[]
   /**
    * Whether a run on these graphs may end with an error other than a limit. A search and a check use different plans and need
    * not meet the same errors, so results of such a search must be confirmed by the check.
@@ -88,6 +90,7 @@ function rejectExternalProperty(property: string): never {
 class CompiledPolicyCondition implements PolicyCondition {
   readonly parameters: readonly string[]
   readonly locations: readonly LocationReference[]
+  readonly symbols: readonly NamedSymbol[]
   private readonly alwaysMayFail: boolean
   private readonly propertyNames: ReadonlySet<string>
   private readonly makeTracer: () => DecisionTracer
@@ -96,6 +99,7 @@ class CompiledPolicyCondition implements PolicyCondition {
 
   constructor(query: BoundQuery, input: ConditionInput, options: EngineOptions) {
     this.parameters = query.parameters
+    this.symbols = query.symbols
     this.locations = query.graphs.filter((graph) => graph.kind !== 'default')
     this.alwaysMayFail = partMayFail(query)
     this.propertyNames = propertyNamesIn(query)

@@ -8,6 +8,7 @@ import { compileText, findUnboundVariables, type NodeReference, PreparedQuery } 
 import type { AccessQuery } from './relation-query.ts'
 import { compileRowsQuery, type QueryResult } from './rows-query.ts'
 import type { GraphStore, WriteBatch } from './store.ts'
+import { type TextWarning, UnknownSymbols, unknownSymbolWarnings } from './unknown-symbols.ts'
 import { fromJson } from './value/json-conversion.ts'
 import type { Value } from './value/value.ts'
 
@@ -69,7 +70,7 @@ export class Graph {
   prepare(condition: string): PreparedCondition {
     const compiled = compileText(condition, 'open', 'condition')
     if (!compiled.ok) throw new CompileError(compiled.error, condition)
-    return new PreparedCondition(compiled.value.bound, (run) => this.read(run))
+    return new PreparedCondition(condition, compiled.value.bound, (run) => this.read(run))
   }
 
   /**
@@ -108,14 +109,31 @@ type ReadOnce = <T>(run: Run<T>) => T
  * if (owns.exists({ subject: ['Person', 'ann'], resource: ['Car', 'c-1'] })) console.log('permit')
  */
 export class PreparedCondition {
+  private readonly text: string
   private readonly query: BoundQuery
   private readonly read: ReadOnce
   private readonly prepared = new Map<string, PreparedQuery>()
 
   /** Use `Graph.prepare`. */
-  constructor(query: BoundQuery, read: ReadOnce) {
+  constructor(text: string, query: BoundQuery, read: ReadOnce) {
+    this.text = text
     this.query = query
     this.read = read
+  }
+
+  /**
+   * A warning for each label, relationship type and property of the condition that the graph has never seen: most are spelling
+   * mistakes. Empty while the graph is empty. Each call reads the graph as it is.
+   *
+   * @example
+   * graph.prepare('MATCH (subject:Person)-[:OWN]->(resource:Car)').warnings[0]?.message
+   * // no relationship of type `OWN` was ever captured; did you mean `[:OWNS]`?
+   */
+  get warnings(): readonly TextWarning[] {
+    return this.read((contextFor) => {
+      const unknown = new UnknownSymbols([contextFor({}).snapshot])
+      return unknownSymbolWarnings(this.text, this.query.symbols, unknown)
+    })
   }
 
   /**

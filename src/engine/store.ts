@@ -83,6 +83,8 @@ export interface Snapshot {
   symbol(kind: SymbolKind, name: string): SymbolId
   /** The name of an id that this environment has assigned. */
   symbolName(kind: SymbolKind, id: SymbolId): string
+  /** All names that the graph has ever seen, also those that no element has any more, in the order of their first use. */
+  symbolNames(kind: SymbolKind): Iterable<string>
 
   // -- finding nodes. `from` is the lowest node id to return, or `chunk.next` of the chunk before. Ids ascend.
   /** The node with that type and external id, or 0. `label` is the symbol of the node type. */

@@ -13,6 +13,7 @@ import { err, ok } from '../kernel/result.ts'
 import { locationIssues } from './compile-policy.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
 import { parseDocument } from './document-json.ts'
+import { type NameSource, nameWarnings, policyWarnings } from './name-warnings.ts'
 import { isContextPolicy, isContextVersion } from './policy-header.ts'
 
 /** Name of the kind. */
@@ -25,11 +26,12 @@ const members = {
 
 /**
  * Returns the kind. `textMax`: maximum characters of a policy's document. `locationsOf`: returns the locations of a
- * project.
+ * project. `names`: the graphs whose names a stored policy is compared with.
  */
 export function authorizationPolicies(
   textMax: number,
   locationsOf: (project: StoredDocument) => Iterable<string>,
+  names: NameSource,
 ): ConfigKind {
   const document = { policy: z.string().min(1).max(textMax) }
   return {
@@ -58,5 +60,6 @@ export function authorizationPolicies(
       const issues = locationIssues(compiled.value, new Set(locationsOf(parent)))
       return issues.length === 0 ? ok({ fields: stored }) : err({ kind: 'invalid', issues })
     },
+    warnings: (document) => nameWarnings(names, document.project_id, (unknown) => policyWarnings(document, unknown)),
   }
 }

@@ -19,6 +19,7 @@ const engineEntryPoints = [
   'src/engine/condition-rows.ts',
   'src/engine/store.ts',
   'src/engine/errors.ts',
+  'src/engine/unknown-symbols.ts',
   'src/engine/value/',
 ]
 const sharedTypes = [

@@ -127,6 +127,8 @@ export async function openConfiguration(
     environment: { reader: documents, systemGraph: board, provisioning },
     upstream: createUpstream({ allowed: new UpstreamAllowList(new Set(['127.0.0.1']), []) }),
     clock,
+    // The board holds no graphs, so there are no names to compare with.
+    names: { ready: () => null, graphsOf: () => null, locationsOf: () => [] },
   })
   const service = new ConfigService({ kinds, documents, sealer: box, clock, report })
   const kind = (path: string): ConfigKind => {

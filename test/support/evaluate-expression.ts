@@ -77,6 +77,7 @@ export function bindText(text: string, around: Surroundings = {}): BoundText {
         else names.delete(name)
       }
     },
+    nameSymbol: () => undefined,
     parameter: (name) => parameters.push(name),
     exists: (_, span) => ({
       kind: 'exists',

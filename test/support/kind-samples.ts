@@ -238,7 +238,10 @@ export const samples: Readonly<Record<string, Sample>> = {
       [{ url: 'prices' }, ['url: expected a URL']],
       [{ url: 'ftp://prices.example' }, ['url: expected the scheme `https:` or `http:`']],
       [{ url: 'https://{$host}/x' }, ['url: the host cannot contain a placeholder']],
-      [{ url: 'https://prices.example/{maker}' }, ['url: expected placeholders of the form `{$name}` or `{$name || default}`']],
+      [
+        { url: 'https://prices.example/{maker}' },
+        ['url: expected placeholders of the form `{$name}` or `{$name || default}`'],
+      ],
       [{ method: 'DELETE' }, ['method: expected `GET` or `POST` or `PUT` or `PATCH`, found `DELETE`']],
       [{ request_content_type: 'XML' }, ['request_content_type: expected `JSON`, found `XML`']],
       [

@@ -19,6 +19,7 @@ import {
   type RelationshipInput,
   type ResultValue,
   type Snapshot,
+  type TextWarning,
   type WriteBatch,
 } from '../../src/index.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -59,6 +60,38 @@ describe('the public API', () => {
     const snapshot = store.snapshot()
     expect(snapshot.nodeCount(null)).toBe(2)
     snapshot.close()
+  })
+
+  it('warns of names that the graph has never seen, with their place, and of nothing while the graph is empty', async () => {
+    const text = 'MATCH (subject:Persn)-[:OWN]->(resource:Car)\nWHERE resource.wheel = 4 AND resource.color = 1'
+    const condition = graph.prepare(text)
+    expectTypeOf(condition.warnings).toEqualTypeOf<readonly TextWarning[]>()
+    expect(condition.warnings.map(({ code, line, column, message }) => [code, line, column, message])).toEqual([
+      ['UnknownLabel', 1, 16, 'no node with the label `Persn` was ever captured; did you mean `(:Person)`?'],
+      ['UnknownRelationshipType', 1, 25, 'no relationship of type `OWN` was ever captured; did you mean `[:OWNS]`?'],
+      ['UnknownProperty', 2, 16, 'no property `wheel` was ever captured; did you mean `wheels`?'],
+      ['UnknownProperty', 2, 39, 'no property `color` was ever captured'],
+    ])
+    expect(condition.warnings.map(({ span }) => text.slice(span.start, span.end))).toEqual([
+      'Persn',
+      'OWN',
+      'wheel',
+      'color',
+    ])
+    expect(condition.exists({ resource: ['Car', 'c-1'] })).toBe(false)
+    // The graph is read at each call.
+    const properties = [
+      { name: 'color', value: 1 },
+      { name: 'wheel', value: 4 },
+    ]
+    await graph.write((batch) => batch.upsertNode({ ...car, properties }))
+    expect(condition.warnings.map(({ code }) => code)).toEqual(['UnknownLabel', 'UnknownRelationshipType'])
+    expect(graph.prepare('MATCH (s:Person)-[:OWNS]->(c:Car {wheels: 4}) WHERE s.external_id = $id').warnings).toEqual(
+      [],
+    )
+    const empty = openStore(join(temporaryFolder(), 'empty'))
+    expect(new Graph(empty).prepare(text).warnings).toEqual([])
+    await empty.close()
   })
 
   it('types conditions: fixed variables are keys, a search returns keys', () => {

@@ -3,8 +3,8 @@ import type { IndexAccess, LabelTest, PropertyAccess, SliceAccess, Span } from '
 import { suggestion } from '../../../grammar/suggest.ts'
 import type { ElementField } from '../store.ts'
 import { nodeField } from '../value/element-properties.ts'
-import { ANY, staticType } from '../value/static-type.ts'
-import { bindLabels } from './bind-labels.ts'
+import { ANY, type StaticKind, staticType } from '../value/static-type.ts'
+import { bindLabels, labelNames } from './bind-labels.ts'
 import type { BoundExpression, Slot } from './bound.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
 import { booleanExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
@@ -29,15 +29,27 @@ export function bindProperty(ast: PropertyAccess, binder: ExpressionBinder): Typ
   }
   // `n.property` is all captured properties, so `n.property.x` is the captured property x.
   if (target.kind === 'element-properties') {
+    nameProperty(ast, target.slot, binder)
     return { bound: { kind: 'element-property', slot: target.slot, key, own: null }, type: ANY }
   }
   const slot = elementIn(target)
   if (slot) {
     if (key === 'property') return allProperties(slot)
-    return { bound: { kind: 'element-property', slot, key, own: ownFieldOf(key, slot) }, type: ANY }
+    const own = ownFieldOf(key, slot)
+    if (own === null) nameProperty(ast, slot, binder)
+    return { bound: { kind: 'element-property', slot, key, own }, type: ANY }
   }
   binder.expect(['map', 'node', 'relationship', 'temporal'], type, ast.target.span, `property \`${key}\``)
+  const isElement = type.kind === 'node' || type.kind === 'relationship'
+  if (isElement && key !== 'property' && nodeField(key) === null) {
+    binder.nameSymbol({ kind: 'property', name: key, span: ast.key.span, variable: null })
+  }
   return { bound: { kind: 'property', target, key, span: ast.span }, type: ANY }
+}
+
+/** Records that the text names a captured property. */
+function nameProperty({ key }: PropertyAccess, slot: Slot, binder: ExpressionBinder): void {
+  binder.nameSymbol({ kind: 'property', name: key.text, span: key.span, variable: slot.name })
 }
 
 /** The slot of the node or relationship, if the expression is only this variable; otherwise null. */
@@ -81,5 +93,11 @@ export function bindSlice(ast: SliceAccess, binder: ExpressionBinder): TypedExpr
 export function bindLabelTest(ast: LabelTest, binder: ExpressionBinder): TypedExpression {
   const target = binder.bind(ast.target)
   binder.expect(['node', 'relationship'], target.type, ast.target.span, 'a label test')
+  const kinds: Partial<Record<StaticKind, 'label' | 'type'>> = { node: 'label', relationship: 'type' }
+  const kind = kinds[target.type.kind]
+  if (kind !== undefined) {
+    const variable = elementIn(target.bound)?.name ?? null
+    for (const { name, span } of labelNames(ast.labels)) binder.nameSymbol({ kind, name, span, variable })
+  }
   return booleanExpression({ kind: 'label-test', target: target.bound, labels: bindLabels(ast.labels), span: ast.span })
 }

@@ -1,5 +1,5 @@
 // Binds label expressions, for label tests and for patterns.
-import type { LabelExpression } from '../../../grammar/ast.ts'
+import type { LabelExpression, LabelName } from '../../../grammar/ast.ts'
 import { assertNever } from '../../kernel/assert.ts'
 import type { BoundExpression, BoundLabels, Slot } from './bound.ts'
 
@@ -15,6 +15,23 @@ export function bindLabels(labels: LabelExpression): BoundLabels {
       return { kind: 'label-not', operand: bindLabels(labels.operand) }
     case 'label-any':
       return { kind: 'label-any' }
+    default:
+      return assertNever(labels)
+  }
+}
+
+/** The names in a label expression. */
+export function labelNames(labels: LabelExpression): readonly LabelName[] {
+  switch (labels.kind) {
+    case 'label':
+      return [labels]
+    case 'label-and':
+    case 'label-or':
+      return labels.operands.flatMap(labelNames)
+    case 'label-not':
+      return labelNames(labels.operand)
+    case 'label-any':
+      return []
     default:
       return assertNever(labels)
   }

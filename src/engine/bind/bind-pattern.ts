@@ -1,7 +1,15 @@
 // Binds the patterns of a MATCH to one graph of slots and a list of predicates. Labels, inline maps and inline WHERE become
 // predicates like any other, so one optimizer rule moves them all to where they cost least.
-import type { Expression, NodePattern, PathPattern, RelationshipPattern, Span } from '../../../grammar/ast.ts'
-import type { BoundExpression, BoundMatch, BoundRelationship } from './bound.ts'
+import type {
+  Expression,
+  LabelExpression,
+  NodePattern,
+  PathPattern,
+  RelationshipPattern,
+  Span,
+} from '../../../grammar/ast.ts'
+import { labelNames } from './bind-labels.ts'
+import type { BoundExpression, BoundMatch, BoundRelationship, NamedSymbol, Slot } from './bound.ts'
 import { slotsOf } from './expression-tree.ts'
 import type { VariableScope } from './frame-layout.ts'
 import { PatternBuilder, type PatternDeps } from './pattern-builder.ts'
@@ -98,9 +106,20 @@ function bindNode(pattern: NodePattern, builder: PatternBuilder): number {
     builder.nodeIndexBySlot.set(slot.index, index)
   }
   const { labels } = pattern
+  nameLabels('label', labels, slot, builder)
   if (labels) builder.deferredPredicates.push(() => labelPredicate(slot, labels))
   inlinePredicates(slot, pattern.properties, pattern.where, builder)
   return index
+}
+
+function nameLabels(
+  kind: NamedSymbol['kind'],
+  labels: LabelExpression | null,
+  { name: variable }: Slot,
+  { deps }: PatternBuilder,
+): void {
+  if (labels === null) return
+  for (const { name, span } of labelNames(labels)) deps.nameSymbol({ kind, name, span, variable })
 }
 
 function bindRelationship(
@@ -116,6 +135,7 @@ function bindRelationship(
     const message = `relationship \`${slot.name}\` cannot appear twice in one MATCH`
     builder.report('RelationshipUniquenessViolation', message, pattern.variable?.span ?? pattern.span)
   }
+  nameLabels('type', pattern.types, slot, builder)
   const types = pattern.types ? typeAlternatives(pattern.types) : []
   let each: BoundRelationship['each'] = null
   if (range) {

@@ -9,7 +9,7 @@ import { bindTyped } from './bind-expression.ts'
 import { bindPatterns } from './bind-pattern.ts'
 import { bindProjection, type RegisterAggregate } from './bind-projection.ts'
 import { bindCollect, bindComprehension, bindCount, bindExists } from './bind-subquery.ts'
-import type { BoundClause, BoundColumn, BoundPart, BoundQuery, Slot, SlotKind } from './bound.ts'
+import type { BoundClause, BoundColumn, BoundPart, BoundQuery, NamedSymbol, Slot, SlotKind } from './bound.ts'
 import { type Dialect, RESERVED_PREFIX } from './dialect.ts'
 import type { ExpressionPosition, ExpressionScope } from './expression-scope.ts'
 import { FrameLayout, type VariableScope } from './frame-layout.ts'
@@ -56,6 +56,8 @@ export class QueryBinder {
   readonly diagnostics: Diagnostic[] = []
   private readonly layout = new FrameLayout()
   private readonly parameters = new Set<string>()
+  /** By kind and place: an expression may be bound more than once. */
+  private readonly symbols = new Map<string, NamedSymbol>()
   private readonly dialect: Dialect
   private readonly graphs: GraphReferences
 
@@ -74,6 +76,7 @@ export class QueryBinder {
       frameSize: this.layout.size,
       parameters: [...this.parameters],
       graphs: this.graphs.references,
+      symbols: [...this.symbols.values()],
     })
   }
 
@@ -261,6 +264,11 @@ export class QueryBinder {
     this.diagnostics.push({ code, message, span })
   }
 
+  /** Records what the text names in the graph. */
+  private readonly nameSymbol = (symbol: NamedSymbol): void => {
+    this.symbols.set(`${symbol.kind} ${symbol.span.start}`, symbol)
+  }
+
   /** The functions that the binder of patterns uses, for a scope and a graph. */
   patternDeps(outer: VariableScope, graph: number, mayDeclare: boolean): PatternDeps {
     return {
@@ -269,6 +277,7 @@ export class QueryBinder {
       mayDeclare,
       newSlot: (name, kind) => this.layout.slot(name, kind, graph),
       bind: (expression, scope, position) => this.bindTyped(expression, scope, null, position).bound,
+      nameSymbol: this.nameSymbol,
       report: (diagnostic) => this.diagnostics.push(diagnostic),
     }
   }
@@ -297,6 +306,7 @@ export class QueryBinder {
         }
         this.parameters.add(name)
       },
+      nameSymbol: this.nameSymbol,
       exists: (body, span) => bindExists(body, span, names, this),
       count: (body, span) => bindCount(body, span, names, this),
       collect: (query, span) => bindCollect(query, span, names, this),

@@ -1,7 +1,7 @@
 // The bound form of a query: names are resolved to slots, labels and keys are checked, and all parameters are listed. It is
 // plain data and depends on no graph, so one bound query serves every graph and every run.
 import type { BinaryOperator, ComparisonOperator, Span } from '../../../grammar/ast.ts'
-import type { ElementField } from '../store.ts'
+import type { ElementField, SymbolKind } from '../store.ts'
 import type { StaticType } from '../value/static-type.ts'
 import type { Value } from '../value/value.ts'
 
@@ -259,6 +259,15 @@ export type GraphReference =
   | { readonly kind: 'location'; readonly name: string }
   | { readonly kind: 'parameter'; readonly name: string }
 
+/** A label, a relationship type or a captured property that a text names. */
+export interface NamedSymbol {
+  readonly kind: SymbolKind
+  readonly name: string
+  readonly span: Span
+  /** The variable of the element; null if it has none. */
+  readonly variable: string | null
+}
+
 /** A whole query. */
 export interface BoundQuery extends BoundPart {
   /** The number of slots. */
@@ -267,4 +276,6 @@ export interface BoundQuery extends BoundPart {
   readonly parameters: readonly string[]
   /** By graph index. The first is always the default graph. */
   readonly graphs: readonly GraphReference[]
+  /** What the text names in graphs, once for each place. */
+  readonly symbols: readonly NamedSymbol[]
 }

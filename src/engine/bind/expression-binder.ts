@@ -2,7 +2,7 @@
 // the diagnostics. The function that binds a kind is passed in, because the modules of the kinds call each other.
 import type { Expression, PathPattern, Span } from '../../../grammar/ast.ts'
 import { ANY, kindWithArticle, mayBeOneOf, type StaticKind, type StaticType, staticType } from '../value/static-type.ts'
-import type { BoundExpression, Slot, SlotKind } from './bound.ts'
+import type { BoundExpression, NamedSymbol, Slot, SlotKind } from './bound.ts'
 import type { ExpressionPosition, ExpressionScope } from './expression-scope.ts'
 import { booleanExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
 
@@ -104,6 +104,11 @@ export class ExpressionBinder {
     const wanted = kinds.map(kindWithArticle).join(' or ')
     this.report('InvalidArgumentType', `${what} takes ${wanted}, not ${kindWithArticle(type.kind)}`, span)
     return false
+  }
+
+  /** Records what the text names in the graph. */
+  nameSymbol(symbol: NamedSymbol): void {
+    this.scope.nameSymbol(symbol)
   }
 
   /** Adds a diagnostic. */

@@ -1,7 +1,7 @@
 // The scope of an expression: what the expression binder uses of the clause that contains the expression.
 import type { PathPattern, PatternComprehension, Query, Span, SubqueryBody } from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
-import type { BoundAggregate, BoundExpression, Slot, SlotKind } from './bound.ts'
+import type { BoundAggregate, BoundExpression, NamedSymbol, Slot, SlotKind } from './bound.ts'
 
 /**
  * The position of an expression. `condition`: a boolean is expected, and a pattern predicate is allowed. `column`: a value is
@@ -19,6 +19,8 @@ export interface ExpressionScope {
   withLocal<T>(name: string, kind: SlotKind, body: (slot: Slot) => T): T
   /** Records that the text reads `$name`. Reports reserved names. */
   parameter(name: string, span: Span): void
+  /** Records what the text names in the graph. */
+  nameSymbol(symbol: NamedSymbol): void
   /** Binds a pattern predicate or the body of EXISTS { }. */
   exists(body: SubqueryBody | PathPattern, span: Span): BoundExpression
   /** Binds the body of COUNT { }. */

@@ -2,7 +2,7 @@
 import type { Expression, Name, Span } from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
 import { mayBeOneOf } from '../value/static-type.ts'
-import type { BoundExpression, BoundMatch, BoundNode, BoundRelationship, Slot, SlotKind } from './bound.ts'
+import type { BoundExpression, BoundMatch, BoundNode, BoundRelationship, NamedSymbol, Slot, SlotKind } from './bound.ts'
 import type { ExpressionPosition } from './expression-scope.ts'
 import type { VariableScope } from './frame-layout.ts'
 
@@ -18,6 +18,8 @@ export interface PatternDeps {
   newSlot(name: string | null, kind: SlotKind): Slot
   /** Binds an expression in a scope. */
   bind(expression: Expression, scope: VariableScope, position: ExpressionPosition): BoundExpression
+  /** Records what the text names in the graph. */
+  nameSymbol(symbol: NamedSymbol): void
   /** Adds a diagnostic. */
   report(diagnostic: Diagnostic): void
 }

@@ -63,14 +63,18 @@ function mapPredicate(slot: Slot, map: MapLiteral | Parameter, builder: PatternB
     builder.report('InvalidParameterUse', message, map.span)
     return { kind: 'constant', value: null }
   }
-  const operands = map.entries.map(
-    ({ key, value }): BoundExpression => ({
+  const operands = map.entries.map(({ key, value }): BoundExpression => {
+    const own = ownFieldOf(key.text, slot)
+    if (own === null) {
+      builder.deps.nameSymbol({ kind: 'property', name: key.text, span: key.span, variable: slot.name })
+    }
+    return {
       kind: 'comparison',
       operator: '=',
-      left: { kind: 'element-property', slot, key: key.text, own: ownFieldOf(key.text, slot) },
+      left: { kind: 'element-property', slot, key: key.text, own },
       right: builder.bind(value, 'column'),
-    }),
-  )
+    }
+  })
   return operands.length === 1 ? operands[0]! : { kind: 'and', operands }
 }
 

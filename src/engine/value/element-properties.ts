@@ -19,6 +19,9 @@ const NODE_FIELDS: ReadonlyMap<string, ElementField> = new Map(
   (['external_id', 'type', 'create_time', 'update_time', 'is_identity'] as const).map((field) => [field, field]),
 )
 
+/** The names of the element fields of nodes that a text can read. */
+export const nodeFieldNames: readonly string[] = [...NODE_FIELDS.keys()]
+
 /**
  * Returns the element field of a node with that name, such as `external_id`; null if none exists. A field takes
  * precedence over a captured property of the same name (docs/decisions/0004-element-fields-and-values.md).

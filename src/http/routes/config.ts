@@ -1,6 +1,13 @@
 // The configuration routes. They are generated from the list of kinds, so a new kind needs no route of its own.
 import { z } from 'zod'
-import { authorshipSchema, type ConfigKind, pluralOf, readSchemaOf, scopeFieldOf } from '../../config/kind.ts'
+import {
+  authorshipSchema,
+  authorshipSchemaOf,
+  type ConfigKind,
+  pluralOf,
+  readSchemaOf,
+  scopeFieldOf,
+} from '../../config/kind.ts'
 import type { ConfigResponse, ConfigService } from '../../config/service.ts'
 import { ok } from '../../kernel/result.ts'
 import { type Auth, errorStatuses, type Route, type RouteResponse, type Tag } from '../route.ts'
@@ -120,7 +127,10 @@ function createRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     request: kind.createSchema,
     // The service validates the body, because some checks need other documents, and answers 422.
     parse: ok,
-    responses: { 201: kind.createResponse?.schema ?? authorshipSchema, ...errorStatuses(400, 403, 409, 413, 415, 422) },
+    responses: {
+      201: kind.createResponse?.schema ?? authorshipSchemaOf(kind),
+      ...errorStatuses(400, 403, 409, 413, 415, 422),
+    },
     responseHeaders: etagHeader,
     async handle(context, body) {
       const created = await service.create(serviceAccountOf(context), kind, body)
@@ -144,7 +154,7 @@ function updateRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     requestHeaders: ifMatchHeader,
     request: kind.updateSchema,
     parse: ok,
-    responses: { 200: authorshipSchema, ...errorStatuses(400, 403, 404, 409, 412, 413, 415, 422) },
+    responses: { 200: authorshipSchemaOf(kind), ...errorStatuses(400, 403, 404, 409, 412, 413, 415, 422) },
     responseHeaders: etagHeader,
     async handle(context, body) {
       const id = context.pathParameters.id ?? ''

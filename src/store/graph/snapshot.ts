@@ -44,6 +44,10 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
     return this.source.symbols.id(kind, name)
   }
 
+  symbolNames(kind: SymbolKind): Iterable<string> {
+    return this.source.symbols.allNames(kind)
+  }
+
   symbolName(kind: SymbolKind, id: SymbolId): string {
     return this.source.symbols.name(kind, id)
   }

@@ -26,6 +26,11 @@ export class SymbolTable {
     return name
   }
 
+  /** All names, in the order of their ids. */
+  allNames(kind: SymbolKind): Iterable<string> {
+    return this.ids[kindNumber(kind)]!.keys()
+  }
+
   count(kind: number): number {
     return this.names[kind]!.length - 1
   }

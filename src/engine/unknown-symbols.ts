@@ -1,0 +1,121 @@
+// Finds the labels, relationship types and properties of a text that the graph has never seen: most are spelling mistakes. It reads
+// the dictionary of names only, so it costs the same for every graph (docs/decisions/0008-policy-filters-and-parameters.md).
+import { type Diagnostic, type Position, positionOf } from '../../grammar/diagnostic.ts'
+import { nearestName } from '../../grammar/suggest.ts'
+import type { NamedSymbol } from './bind/bound.ts'
+import type { Snapshot, SymbolKind } from './store.ts'
+import { nodeFieldNames } from './value/element-properties.ts'
+
+export type { NamedSymbol } from './bind/bound.ts'
+
+/**
+ * A warning about a text that compiles, with its position.
+ *
+ * @example
+ * const warning: TextWarning = {
+ *   code: 'UnknownRelationshipType',
+ *   message: 'no relationship of type `WROT` was ever captured; did you mean `[:WROTE]`?',
+ *   span: { start: 25, end: 29 },
+ *   line: 1,
+ *   column: 26,
+ * }
+ */
+export interface TextWarning extends Diagnostic, Position {}
+
+/** Names that one check compares for all its suggestions, which takes at most some 20 ms. */
+const COMPARISONS_MAX = 20_000
+
+/** Says which of the given names several graphs together have never seen. Valid while the snapshots are open. */
+export class UnknownSymbols {
+  /** False if nothing was captured yet: then every name is unknown, and no warning has a meaning. */
+  readonly isMeaningful: boolean
+  private readonly snapshots: readonly Snapshot[]
+  private readonly suggestions = new Map<string, string | null>()
+  private comparisonsLeft = COMPARISONS_MAX
+
+  constructor(snapshots: readonly Snapshot[]) {
+    this.snapshots = snapshots
+    // Names that begin with an underscore are those of the service's own nodes.
+    this.isMeaningful = snapshots.some((snapshot) => {
+      for (const name of snapshot.symbolNames('label')) if (!isReserved(name)) return true
+      return false
+    })
+  }
+
+  /** The message for a name that no graph has ever seen; null if one has, or if nothing was captured yet. */
+  messageFor({ kind, name }: Pick<NamedSymbol, 'kind' | 'name'>): string | null {
+    if (!this.isMeaningful || this.snapshots.some((snapshot) => snapshot.symbol(kind, name) !== 0)) return null
+    const suggested = this.suggestionFor(kind, name)
+    // The service may write a name of its own later.
+    if (suggested === null && isReserved(name)) return null
+    const { found, written } = phrases[kind]
+    return `${found(name)} was ever captured${suggested === null ? '' : `; did you mean ${written(suggested)}?`}`
+  }
+
+  private suggestionFor(kind: SymbolKind, name: string): string | null {
+    const key = `${kind} ${name}`
+    const known = this.suggestions.get(key)
+    if (known !== undefined) return known
+    const suggestion = nearestName(name, this.candidates(kind, isReserved(name)))
+    this.suggestions.set(key, suggestion)
+    return suggestion
+  }
+
+  private *candidates(kind: SymbolKind, reserved: boolean): Iterable<string> {
+    if (kind === 'property') yield* nodeFieldNames
+    for (const snapshot of this.snapshots) {
+      for (const name of snapshot.symbolNames(kind)) {
+        // Markers of the store begin with a control character.
+        if (name < ' ' || isReserved(name) !== reserved) continue
+        if (this.comparisonsLeft === 0) return
+        this.comparisonsLeft -= 1
+        yield name
+      }
+    }
+  }
+}
+
+/** A warning for each place of a text that names what the graphs have never seen, in the order of the text. */
+export function unknownSymbolWarnings(
+  text: string,
+  symbols: readonly NamedSymbol[],
+  unknown: UnknownSymbols,
+): readonly TextWarning[] {
+  return symbols
+    .flatMap((symbol) => {
+      const message = unknown.messageFor(symbol)
+      if (message === null) return []
+      const { kind, span } = symbol
+      return [{ code: phrases[kind].code, message, span, ...positionOf(text, span.start) }]
+    })
+    .sort((a, b) => a.span.start - b.span.start)
+}
+
+interface SymbolPhrases {
+  readonly code: string
+  found(name: string): string
+  /** A name as it is written in a pattern. */
+  written(name: string): string
+}
+
+const phrases: Readonly<Record<SymbolKind, SymbolPhrases>> = {
+  label: {
+    code: 'UnknownLabel',
+    found: (name) => `no node with the label \`${name}\``,
+    written: (name) => `\`(:${name})\``,
+  },
+  type: {
+    code: 'UnknownRelationshipType',
+    found: (name) => `no relationship of type \`${name}\``,
+    written: (name) => `\`[:${name}]\``,
+  },
+  property: {
+    code: 'UnknownProperty',
+    found: (name) => `no property \`${name}\``,
+    written: (name) => `\`${name}\``,
+  },
+}
+
+function isReserved(name: string): boolean {
+  return name.startsWith('_')
+}

@@ -1,0 +1,179 @@
+// Warnings about stored policies and knowledge queries that name a label, relationship type or property which no capture has ever
+// used. Such a document is valid, because the data may come later, but most often the name is misspelt
+// (docs/decisions/0008-policy-filters-and-parameters.md).
+import type { DocumentFields, StoredDocument } from '../config/kind.ts'
+import { type NamedSymbol, UnknownSymbols, unknownSymbolWarnings } from '../engine/unknown-symbols.ts'
+import { ThrownServiceError } from '../kernel/errors.ts'
+import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
+import type { ContextPolicy } from './compile-context.ts'
+import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
+import { readsOf } from './context-filter.ts'
+import { parseDocument } from './document-json.ts'
+import { type PathElementKind, parsePath } from './element-path.ts'
+import { formatDiagnostic } from './format-diagnostic.ts'
+import { isContextVersion } from './policy-header.ts'
+
+/** The graphs of a project, whose names a document is compared with. */
+export interface NameSource {
+  /** Opens the graphs of a project; null if they are open. */
+  ready(projectId: string): Promise<void> | null
+  /** The graphs of a project; null while it is not provisioned. Throws ThrownServiceError if they are unavailable. */
+  graphsOf(projectId: string): ProjectGraphs | null
+  /** The locations of a project. */
+  locationsOf(projectId: string): Iterable<string>
+}
+
+const WARNINGS_MAX = 100
+
+/**
+ * Runs `check` with the names of all graphs of the project. Returns its warnings, at most 100 and a count of the rest; none while
+ * the project has no captured node. Never rejects: a graph that is unavailable is a warning.
+ */
+export async function nameWarnings(
+  source: NameSource,
+  projectId: string,
+  check: (unknown: UnknownSymbols) => readonly string[],
+): Promise<readonly string[]> {
+  try {
+    await source.ready(projectId)
+    const graphs = source.graphsOf(projectId)
+    if (graphs === null) return []
+    const stores = new Set([
+      graphs.default,
+      graphs.global,
+      ...Array.from(source.locationsOf(projectId), (one) => graphs.at(one)),
+    ])
+    const open = [...stores].flatMap((store) => (store === null ? [] : [store.snapshot()]))
+    try {
+      const warnings = check(new UnknownSymbols(open))
+      const more = warnings.length - WARNINGS_MAX
+      return more > 0 ? [...warnings.slice(0, WARNINGS_MAX), `and ${more} more`] : warnings
+    } finally {
+      for (const snapshot of open) snapshot.close()
+    }
+  } catch (error) {
+    if (!(error instanceof ThrownServiceError)) throw error
+    return ['the names in the document were not checked: the knowledge graph of this project is unavailable']
+  }
+}
+
+/** The warnings about a stored policy; none for a DRAFT that does not compile. */
+export function policyWarnings({ fields }: StoredDocument, unknown: UnknownSymbols): readonly string[] {
+  const json = parseDocument(fields.policy as string, 'policy')
+  if (!json.ok || !unknown.isMeaningful) return []
+  return isContextVersion(json.value)
+    ? contextPolicyWarnings(fields, json.value, unknown)
+    : decisionPolicyWarnings(fields, json.value, unknown)
+}
+
+function decisionPolicyWarnings(fields: DocumentFields, json: unknown, unknown: UnknownSymbols): readonly string[] {
+  const compiled = compiledDecisionPolicy(fields, json)
+  if (!compiled.ok) return []
+  const { subjectType, resourceType, condition, document } = compiled.value
+  return [
+    ...labelWarning('policy.subject.type', subjectType, unknown),
+    ...labelWarning('policy.resource.type', resourceType, unknown),
+    ...conditionWarnings(document.condition.cypher, condition.symbols, unknown),
+  ]
+}
+
+function contextPolicyWarnings(fields: DocumentFields, json: unknown, unknown: UnknownSymbols): readonly string[] {
+  const compiled = compiledContextPolicy(fields, json)
+  if (!compiled.ok) return []
+  const policy = compiled.value
+  const { subject, condition, allowed_reads, allowed_upserts, allowed_deletes } = policy.document
+  const { nodes, relationships } = allowed_upserts ?? {}
+  const createdLabels = [...(nodes?.node_types ?? []), ...(nodes?.node_labels ?? [])]
+  const createdTypes = relationships?.relationship_types?.map(({ type }) => type) ?? []
+  const written = writableVariables(policy)
+  // What the queries of the policy may write need not exist before.
+  const mayBeFirst: Readonly<Record<NamedSymbol['kind'], (symbol: NamedSymbol) => boolean>> = {
+    label: ({ name }) => createdLabels.includes(name),
+    type: ({ name }) => createdTypes.includes(name),
+    property: ({ variable }) => variable !== null && written.has(variable),
+  }
+  const symbols = policy.source.symbols.filter((symbol) => !mayBeFirst[symbol.kind](symbol))
+  return [
+    ...labelWarning('policy.subject.type', subject.type, unknown),
+    ...conditionWarnings(condition.cypher, symbols, unknown),
+    ...(condition.filter ?? []).flatMap((filter, i) =>
+      filterWarnings(filter, `policy.condition.filter[${i}]`, policy, unknown),
+    ),
+    ...pathWarnings('policy.allowed_reads.nodes', allowed_reads?.nodes, 'node', policy, unknown),
+    ...pathWarnings(
+      'policy.allowed_reads.relationships',
+      allowed_reads?.relationships,
+      'relationship',
+      policy,
+      unknown,
+    ),
+    ...pathWarnings('policy.allowed_deletes.nodes', allowed_deletes?.nodes, 'node', policy, unknown),
+    ...pathWarnings(
+      'policy.allowed_deletes.relationships',
+      allowed_deletes?.relationships,
+      'relationship',
+      policy,
+      unknown,
+    ),
+  ]
+}
+
+function labelWarning(at: string, name: string, unknown: UnknownSymbols): string[] {
+  const message = unknown.messageFor({ kind: 'label', name })
+  return message === null ? [] : [`${at}: ${message}`]
+}
+
+function conditionWarnings(cypher: string, symbols: readonly NamedSymbol[], unknown: UnknownSymbols): string[] {
+  return unknownSymbolWarnings(cypher, symbols, unknown).map(
+    (warning) => `policy.condition.cypher: ${formatDiagnostic(cypher, warning)}`,
+  )
+}
+
+/** Warnings about the properties that a filter of a policy or query names. `at`: the path of the filter. */
+export function filterWarnings(
+  filter: Parameters<typeof readsOf>[0] | undefined,
+  at: string,
+  policy: ContextPolicy,
+  unknown: UnknownSymbols,
+): string[] {
+  if (filter === undefined) return []
+  return readsOf(filter).flatMap((read) => {
+    const kind = policy.variables.get(read.text.split('.')[0] as string)
+    const isElement = kind === 'node' || kind === 'relationship'
+    return isElement ? pathWarning(`${at}${read.at}`, read.text, kind, policy, unknown) : []
+  })
+}
+
+/** Warnings about the properties that a list of paths names. `at`: the path of the list. */
+export function pathWarnings(
+  at: string,
+  paths: readonly string[] = [],
+  kind: PathElementKind,
+  policy: ContextPolicy,
+  unknown: UnknownSymbols,
+): string[] {
+  return paths.flatMap((path, i) => pathWarning(`${at}[${i}]`, path, kind, policy, unknown))
+}
+
+/** A path of an element that a query may write is not checked: the query may be the first that writes the property. */
+function pathWarning(
+  at: string,
+  text: string,
+  kind: PathElementKind,
+  policy: ContextPolicy,
+  unknown: UnknownSymbols,
+): string[] {
+  const path = parsePath(text, kind)
+  if (!path.ok || (path.value.kind !== 'property' && path.value.kind !== 'metadata')) return []
+  const { variable, name } = path.value
+  if (!policy.variables.has(variable) || writableVariables(policy).has(variable)) return []
+  const message = unknown.messageFor({ kind: 'property', name })
+  return message === null ? [] : [`${at}: ${message}`]
+}
+
+function writableVariables({ document: { allowed_upserts } }: ContextPolicy): ReadonlySet<string> {
+  return new Set([
+    ...(allowed_upserts?.nodes?.existing_nodes ?? []),
+    ...(allowed_upserts?.relationships?.existing_relationships ?? []),
+  ])
+}
