@@ -12,6 +12,8 @@ export type SettingRule =
   /** `https://app.example.org, http://localhost:3000`, or `*`. */
   | { readonly kind: 'origins' }
   | { readonly kind: 'choice'; readonly of: readonly string[] }
+  /** One or two bearer tokens, separated by a comma. Secret: masked wherever settings are printed. */
+  | { readonly kind: 'tokens' }
   | { readonly kind: 'integer'; readonly min: number; readonly max: number; readonly unit: string }
 
 /** The declaration of one setting. */
@@ -437,7 +439,14 @@ export const settingSpecs = {
     'metrics_access',
     ['public', 'account', 'off'],
     'account',
-    'Who may read `/metrics`: everybody (`public`), callers with a service-account token (`account`), or no one (`off`).',
+    'Who may read `/metrics`: everybody (`public`), callers with a service-account token or the `metrics_token` (`account`), or no one (`off`).',
+  ),
+  metricsToken: spec<string>(
+    'Logs and metrics',
+    'metrics_token',
+    { kind: 'tokens' },
+    '',
+    'Bearer token for `/metrics` only, which does not expire: for Prometheus. Two tokens are both valid, for a change without a gap. Needs `metrics_access` `account`. Empty: none.',
   ),
 } as const satisfies Record<string, SettingSpec>
 
@@ -473,6 +482,8 @@ export function expectationOf(rule: SettingRule): string {
       return '`*`, or origins such as `https://app.example.org`, separated by commas'
     case 'choice':
       return rule.of.map((one) => `\`${one}\``).join(' or ')
+    case 'tokens':
+      return 'one or two tokens of 24 to 256 letters, digits and `-._~+/=`, separated by a comma'
     case 'integer':
       return `an integer from ${rule.min} to ${rule.max}${rule.unit === '' ? '' : ` ${rule.unit}`}`
   }

@@ -14,6 +14,7 @@ import { documentationRoutes } from '../http/routes/docs.ts'
 import { mcpRoutes } from '../http/routes/mcp.ts'
 import { metadataRoutes } from '../http/routes/metadata.ts'
 import { operationRoutes } from '../http/routes/operations.ts'
+import { FixedTokens } from '../identity/fixed-tokens.ts'
 import type { McpEndpoint } from '../mcp/endpoint.ts'
 import { METRICS_CONTENT_TYPE } from '../ops/metrics.ts'
 import type { DecisionDeps } from '../pdp/decision-deps.ts'
@@ -39,7 +40,7 @@ export function createRoutes(
   features: RouteFeatures,
 ): readonly Route[] {
   const { publicUrl } = settings
-  const metricsAuth = authForAccess(settings.metricsAccess)
+  const metricsAuth = authForAccess(settings.metricsAccess, new FixedTokens(settings.metricsToken))
   const descriptionAuth = authForAccess(settings.descriptionAccess)
   const routes: readonly Route[] = [
     ...accessRoutes(features.decisions, features.mask),
@@ -69,7 +70,8 @@ export function createRoutes(
 }
 
 /** The authentication for an `…_access` setting; null: the setting is `off`. */
-function authForAccess(access: Access): Auth | null {
+function authForAccess(access: Access, fixedTokens?: FixedTokens): Auth | null {
   if (access === 'off') return null
-  return access === 'public' ? { kind: 'public' } : { kind: 'service-account' }
+  if (access === 'public') return { kind: 'public' }
+  return { kind: 'service-account', ...(fixedTokens === undefined ? {} : { fixedTokens }) }
 }

@@ -21,7 +21,7 @@ export function formatSettings(
 ): string[] {
   const rows: SettingLine[] = found.map(({ field, value, source }) => ({
     name: settingSpecs[field].name,
-    value,
+    value: settingSpecs[field].rule.kind === 'tokens' && value !== '' ? MASK : value,
     from: source ?? 'default',
   }))
   const hasKey = (environment[masterKeyVariable] ?? '') !== ''

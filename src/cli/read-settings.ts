@@ -57,12 +57,22 @@ export function resolveSettings(sources: SettingSources): Result<readonly Resolv
     }
     const value = parseValue(rule, given.value)
     if (value === null) {
-      errors.push(`${given.source}: expected ${expectationOf(rule)}, found \`${String(given.value)}\``)
+      const found = rule.kind === 'tokens' ? '' : `, found \`${String(given.value)}\``
+      errors.push(`${given.source}: expected ${expectationOf(rule)}${found}`)
     } else settings.push({ field, value, source: given.source })
   }
   const resolved = (field: SettingField) => settings.find((one) => one.field === field)?.value
   if ((resolved('tlsCertificate') === '') !== (resolved('tlsKey') === '')) {
     errors.push('tls_certificate, tls_key: expected both or none')
+  }
+  const access = resolved('metricsAccess')
+  if (
+    resolved('metricsToken') !== '' &&
+    resolved('metricsToken') !== undefined &&
+    access !== undefined &&
+    access !== 'account'
+  ) {
+    errors.push(`metrics_token: has no effect with metrics_access \`${access}\`; expected \`account\``)
   }
   return errors.length > 0 ? err(errors) : ok(settings)
 }
@@ -113,6 +123,8 @@ function parseValue(rule: SettingRule, given: unknown): string | number | null {
       return parseOrigins(given)
     case 'choice':
       return rule.of.includes(given) ? given : null
+    case 'tokens':
+      return parseTokens(given)
   }
 }
 
@@ -126,6 +138,15 @@ function parseUrl(given: string): string | null {
   const url = /^https?:\/\/[^\s?#@]+$/.test(given) && URL.canParse(given) ? new URL(given) : null
   // Clients compare URLs character by character, so the text is kept as written.
   return url === null || given.endsWith('/') ? null : given
+}
+
+/** The characters of a bearer token (RFC 6750, section 2.1). */
+const TOKEN = /^(?=.{24,256}$)[\w.~+/-]+=*$/
+const TOKENS_MAX = 2
+
+function parseTokens(given: string): string | null {
+  const tokens = given.split(',').map((token) => token.trim())
+  return tokens.length <= TOKENS_MAX && tokens.every((token) => TOKEN.test(token)) ? tokens.join(',') : null
 }
 
 function parseOrigins(given: string): string | null {

@@ -2,6 +2,7 @@
 // absent; next to a key in its own header, `Authorization` holds the user token (docs/decisions/0009-user-tokens.md).
 
 import { type Credentials, missingUserToken, readCredentials } from '../identity/credentials.ts'
+import type { FixedTokens } from '../identity/fixed-tokens.ts'
 import type { AgentCaller, Caller, ServiceAccountCaller, UserToken } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -35,6 +36,11 @@ const invalidServiceAccountToken = unauthenticated(
   'the token is invalid or expired',
 )
 
+const invalidToken = unauthenticated(
+  'the token is neither one of the settings nor a valid token of a service account',
+  'the token is invalid or expired',
+)
+
 /**
  * Creates the function that authenticates the caller of a route. It is synchronous for agents without a user token, and with a
  * cached one, because every decision calls it.
@@ -56,7 +62,7 @@ export function createAuthenticator(
           : authenticateAgentCaller(verifier, auth, credentials, agent)
       }
       case 'service-account':
-        return authenticateAccount(verifier, readCredentials(request))
+        return authenticateAccount(verifier, readCredentials(request), auth.fixedTokens)
     }
   }
 }
@@ -91,11 +97,17 @@ function withUserToken(agent: AgentCaller, user: Result<UserToken, ServiceError>
   return user.ok ? ok({ ...agent, user: user.value }) : user
 }
 
-async function authenticateAccount(verifier: CredentialVerifier, credentials: Credentials): Promise<Authentication> {
+async function authenticateAccount(
+  verifier: CredentialVerifier,
+  credentials: Credentials,
+  fixedTokens: FixedTokens | undefined,
+): Promise<Authentication> {
   const token = credentials.bearerToken()
   if (!token.ok) return missingServiceAccountToken
+  if (fixedTokens?.accepts(token.value)) return anonymous
   const account = await verifier.authenticateServiceAccount(token.value)
-  return account === null ? invalidServiceAccountToken : ok(account)
+  if (account !== null) return ok(account)
+  return fixedTokens === undefined ? invalidServiceAccountToken : invalidToken
 }
 
 function unauthenticated(message: string, invalidToken?: string): Authentication {

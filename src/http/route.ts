@@ -1,6 +1,7 @@
 // The types of a route: path, authentication, request and response schemas, handler. The dispatcher serves these records, and
 // the OpenAPI document is generated from them.
 import { z } from 'zod'
+import type { FixedTokens } from '../identity/fixed-tokens.ts'
 import type { ApiPermission, Caller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { Result } from '../kernel/result.ts'
@@ -24,7 +25,8 @@ export type Auth =
       readonly also?: ApiPermission
       readonly user: UserTokenUse
     }
-  | { readonly kind: 'service-account' }
+  /** `fixedTokens`: tokens that are accepted instead; requests with them have no caller. */
+  | { readonly kind: 'service-account'; readonly fixedTokens?: FixedTokens }
   /** A user token without an agent key. The handler verifies it, because the path decides how. */
   | { readonly kind: 'user' }
 
@@ -188,6 +190,8 @@ export interface Route {
   readonly responses: Readonly<Record<number, z.ZodType | null>>
   /** Media type of successful responses if it is not JSON. Their schema is then a string. */
   readonly mediaType?: string
+  /** A response with status 200 is an HTML page instead, if the `Accept` header prefers HTML. */
+  readonly htmlForBrowsers?: true
   /** A response with status 200 may be an event stream instead, by `Accept` or by the method called. */
   readonly mayStream?: true
   /** Description of each header of successful responses, such as `ETag`. */

@@ -13,7 +13,9 @@ import { storeEngine } from '../support/store-engine.ts'
 import { readPages } from './pages.ts'
 
 const scenarios = readPages().flatMap(({ path, blocks }) =>
-  blocks.filter(({ language }) => language === 'yaml').map(({ text, line }) => readScenario(`${path}:${line}`, text)),
+  blocks
+    .filter(({ language, info }) => language === 'yaml' && info !== 'prometheus.yml')
+    .map(({ text, line }) => readScenario(`${path}:${line}`, text)),
 )
 const engines: readonly ScenarioEngine[] = [referenceEngine, storeEngine('off'), storeEngine('on'), httpEngine]
 

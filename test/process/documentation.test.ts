@@ -136,6 +136,25 @@ describe('the interface reference', () => {
 const browserPath = Bun.which('chromium') ?? Bun.which('google-chrome')
 
 describe.skipIf(browserPath === null)('in a browser', () => {
+  it('shows the front page without a complaint, on a phone of 360 pixels too, and its links work', async () => {
+    const browser = await chromium.launch({ executablePath: browserPath as string, args: ['--no-sandbox'] })
+    try {
+      const page = await browser.newPage({ viewport: { width: 360, height: 740 } })
+      const complaints: string[] = []
+      page.on('console', (message) => complaints.push(message.text()))
+      page.on('pageerror', (error) => complaints.push(error.message))
+      await page.goto(`${service.url}/`)
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
+      // The style sheet is applied, by its hash.
+      expect(await page.evaluate("getComputedStyle(document.querySelector('dt')).fontWeight")).toBe('600')
+      await page.click('text=Getting started')
+      expect(await page.title()).toContain('Getting started')
+      expect(complaints).toEqual([])
+    } finally {
+      await browser.close()
+    }
+  })
+
   it('shows pages without a complaint, searches by the form, and fits a phone', async () => {
     const browser = await chromium.launch({ executablePath: browserPath as string, args: ['--no-sandbox'] })
     try {

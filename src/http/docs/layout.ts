@@ -22,20 +22,10 @@ export interface PageFrame {
   readonly extraNavigation?: Html
 }
 
-/** Returns a whole HTML document. */
+/** Returns the whole HTML document of a documentation page. */
 export function renderDocument(frame: PageFrame, content: Html): string {
   const { title, version, navigation, current, query, extraNavigation } = frame
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>${title} – Verdigraph</title>
-${styleElement()}
-</head>
-<body>
-<header class="bar">
+  const body = html`<header class="bar">
 <a class="title" href="/docs">Verdigraph <small>${version}</small></a>
 <form role="search" action="/docs/search"><input type="search" name="q" value="${query}" placeholder="Search the documentation" aria-label="Search the documentation" maxlength="200"><button>Search</button></form>
 <a class="contents" href="#contents">Contents</a>
@@ -52,7 +42,23 @@ ${group.pages.map(
     html`<a href="${path === '' ? '/docs' : `/docs/${path}`}"${currentMark(path === current)}>${name}</a>`,
 )}</section>`,
 )}
-</nav>
+</nav>`
+  return renderHtml(`${title} – Verdigraph`, 'docs', body)
+}
+
+/** Returns a whole HTML document with the style sheet. `layout`: a class of the body. */
+export function renderHtml(title: string, layout: 'docs' | 'front', body: Html): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>${title}</title>
+${styleElement()}
+</head>
+<body class="${layout}">
+${body}
 </body>
 </html>
 `.text

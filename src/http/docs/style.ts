@@ -76,5 +76,14 @@ summary { cursor: pointer; }
 @media (max-width: 60rem) { body { display: block; } .bar { flex-wrap: wrap; padding: .6rem 1rem; } .bar form { order: 3; width: 100%; margin: 0; }
   .bar input { width: auto; flex: 1; } .bar .contents { display: inline; margin-left: auto; }
   nav { position: static; height: auto; border-right: 0; border-top: 1px solid var(--line); } article { padding: 1rem; } }
+.front { display: block; }
+.front main { margin: 0 auto; max-width: 44rem; padding-top: clamp(1.5rem, 8vw, 5rem); }
+.front h1 { color: var(--leaf); }
+.front h1 small { font-size: 1rem; font-weight: 400; letter-spacing: 0; }
+.front dl { margin: 1.6rem 0; border-bottom: 1px solid var(--line); }
+.front dt { padding-top: .7rem; border-top: 1px solid var(--line); font-weight: 600; }
+.front dd { margin: 0; padding-bottom: .7rem; color: var(--soft); }
+.front dd code { float: right; color: var(--ink); }
+@media (max-width: 40rem) { .front dd code { float: none; display: table; margin-top: .2rem; } }
 @media print { nav, .bar { display: none; } body { display: block; } }
 `

@@ -106,13 +106,15 @@ function responseObject(
   components: SchemaComponents,
 ): ResponseObject {
   const mediaType = status < 300 ? (route.mediaType ?? 'application/json') : 'application/json'
-  const events = status === 200 && route.mayStream ? { 'text/event-stream': { schema: { type: 'string' } } } : {}
+  const text = { schema: { type: 'string' } }
+  const events = status === 200 && route.mayStream ? { 'text/event-stream': text } : {}
+  const page = status === 200 && route.htmlForBrowsers ? { 'text/html': text } : {}
   return {
     description: errorDescriptions[status] ?? (schema === null ? 'Success' : 'Success'),
     headers: responseHeaders(route, status),
     ...(schema === null
       ? {}
-      : { content: { [mediaType]: { schema: components.describe(schema, 'output') }, ...events } }),
+      : { content: { [mediaType]: { schema: components.describe(schema, 'output') }, ...events, ...page } }),
   }
 }
 

@@ -23,6 +23,11 @@ export const securitySchemes = {
     description:
       'A token of a service account: issued by the service, or signed by the caller with the private key of its credentials.',
   },
+  metricsToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The token of the setting `metrics_token`, for `/metrics` only.',
+  },
   userToken: {
     type: 'http',
     scheme: 'bearer',
@@ -36,7 +41,7 @@ export function securityRequirements(auth: Auth): OperationObject['security'] {
     case 'public':
       return []
     case 'service-account':
-      return [{ serviceAccount: [] }]
+      return [{ serviceAccount: [] }, ...(auth.fixedTokens === undefined ? [] : [{ metricsToken: [] }])]
     case 'user':
       return [{ userToken: [] }]
     case 'agent': {

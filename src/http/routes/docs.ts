@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { err, ok } from '../../kernel/result.ts'
 import { type ApiPage, renderApiPage } from '../docs/api-page.ts'
 import { readDocumentation } from '../docs/files.ts'
+import { prefersHtml, renderFrontPage } from '../docs/front-page.ts'
 import { contentSecurityPolicy, type PageFrame, renderDocument } from '../docs/layout.ts'
 import { type Html, html } from '../docs/markup.ts'
 import { Documentation } from '../docs/pages.ts'
@@ -13,6 +14,13 @@ import { type Auth, errorStatuses, type RequestContext, type Route, type RouteRe
 
 const tag: Tag = { name: 'Documentation', description: 'OpenAPI documents for programs, and pages for people.' }
 const openApiSchema = z.looseObject({ openapi: z.string(), info: z.looseObject({}), paths: z.looseObject({}) })
+
+const frontPageSchema = z.object({
+  name: z.string(),
+  description: z.string(),
+  version: z.string(),
+  links: z.record(z.string(), z.string()).describe('Path of each place: `documentation`, `openapi`, `health`, …'),
+})
 
 /** Longer queries are refused (422). */
 const QUERY_CHARACTERS_MAX = 200
@@ -42,7 +50,30 @@ export function documentationRoutes(auth: Auth, version: string, all: () => read
     responseHeaders: pageHeaderDescriptions,
     handle: (context) => foundText(render(context), pageHeaders),
   })
+  const front = once((_: 'front') => renderFrontPage(version, new Set(all().map(({ path }) => path))))
   return [
+    {
+      // Rendered from constants: it needs no lane, unlike the pages of the documentation.
+      method: 'GET',
+      path: '/',
+      operationId: 'readFrontPage',
+      tag,
+      summary: 'Read what this service is and where to find things',
+      auth,
+      request: null,
+      description: 'A browser (`Accept: text/html`) gets a page, every other client JSON.',
+      responses: { 200: frontPageSchema },
+      htmlForBrowsers: true,
+      responseHeaders: { ...pageHeaderDescriptions, Vary: 'Accept' },
+      handle: (context) => {
+        const { html: page, json } = front('front')
+        return ok(
+          prefersHtml(context.header('accept'))
+            ? { status: 200, text: page, headers: { ...pageHeaders, vary: 'Accept' } }
+            : { status: 200, text: json, headers: { vary: 'Accept' } },
+        )
+      },
+    },
     document('/openapi.json', 'describe', 'Read the API description as OpenAPI 3.1', '3.1.1'),
     document('/openapi-3.2.json', 'describeIn32', 'Read the API description as OpenAPI 3.2', '3.2.0'),
     page('/docs', 'readDocumentation', 'Read the first page of the documentation', () => site('site').page('')),
