@@ -113,7 +113,7 @@ describe('execute', () => {
     }
     const [own, ...others] = await rows(await setup.addQuery('own-fields', policy, query))
     expect(others).toEqual([])
-    const { ElementId, Props } = own?.r as unknown as { ElementId: string; Props: Record<string, string> }
+    const { ElementId, Props } = own!.r as unknown as { ElementId: string; Props: Record<string, string> }
     const { create_time, update_time } = Props
     expect(ElementId).toMatch(/^gid:/)
     expect(own).toEqual({
