@@ -8,26 +8,8 @@ import type { Resolution } from '../pip/resolution.ts'
 import type { PlaceholderLookup } from '../pip/template.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import { fieldsAndProperties } from './element-fields.ts'
-import type { RecordContext, SharedData } from './record-context.ts'
+import type { DeferredProperty, PlaceholderValues, RecordContext, SharedData } from './record-context.ts'
 import type { ElementAccess } from './written-elements.ts'
-
-/** A property to resolve; its place in the record holds null until then. */
-export interface DeferredProperty {
-  readonly resolver: string
-  readonly property: string
-  /** Values for placeholders. */
-  readonly values: PlaceholderValues
-  /** Stores the value. Returns null, or why it cannot be stored, for the caller. */
-  assign(value: unknown): string | null
-}
-
-/** The values of an element for the placeholders of a resolver. */
-export interface PlaceholderValues {
-  /** Own fields and properties. */
-  readonly own: ReadonlyMap<string, PropertyValue | null>
-  /** Properties that may not be used. A caller cannot replace them. */
-  readonly hidden: ReadonlySet<string>
-}
 
 /** How the properties of an element are read. */
 export interface PropertyReading {

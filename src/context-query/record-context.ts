@@ -1,10 +1,27 @@
 // What reading the records of one response shares: the graph, the limits, what the call wrote, and the elements that were
 // read. A response repeats an element in every row that names it; the element is read once.
 import type { NodeId, RelationshipId, Snapshot } from '../engine/store.ts'
-import { NodeValue, type RelationshipValue } from '../engine/value/value.ts'
-import type { DeferredProperty } from './deferred-properties.ts'
+import { NodeValue, type PropertyValue, type RelationshipValue } from '../engine/value/value.ts'
 import { type ResponseBudget, sizeOf } from './response-budget.ts'
 import { WrittenElements } from './written-elements.ts'
+
+/** A property to resolve; its place in the record holds null until then. */
+export interface DeferredProperty {
+  readonly resolver: string
+  readonly property: string
+  /** Values for placeholders. */
+  readonly values: PlaceholderValues
+  /** Stores the value. Returns null, or why it cannot be stored, for the caller. */
+  assign(value: unknown): string | null
+}
+
+/** The values of an element for the placeholders of a resolver. */
+export interface PlaceholderValues {
+  /** Own fields and properties. */
+  readonly own: ReadonlyMap<string, PropertyValue | null>
+  /** Properties that may not be used. A caller cannot replace them. */
+  readonly hidden: ReadonlySet<string>
+}
 
 /** Data of an element that several records may share. */
 export interface SharedData {

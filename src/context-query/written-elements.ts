@@ -47,7 +47,7 @@ function add(all: Map<number, WrittenParts>, id: number, properties: Iterable<st
 }
 
 /** How a record may return a property: `readable` by the policy, only because the call has `written` it, or not at all. */
-export type PropertyAccess = 'readable' | 'written' | 'hidden'
+export type PropertyPermission = 'readable' | 'written' | 'hidden'
 
 /** What a record may return of an element. */
 export class ElementAccess {
@@ -61,7 +61,7 @@ export class ElementAccess {
   }
 
   /** Returns how a property may be returned. */
-  property(element: NodeValue | RelationshipValue, name: string): PropertyAccess {
+  property(element: NodeValue | RelationshipValue, name: string): PropertyPermission {
     const isReadable = this.readable.some((path) => covers(path, { variable: path.variable, kind: 'property', name }))
     if (isReadable) return 'readable'
     return this.written.hasProperty(element, name) ? 'written' : 'hidden'

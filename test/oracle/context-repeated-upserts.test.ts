@@ -198,12 +198,12 @@ class AnswerModel {
   }
 }
 
-type Values = Readonly<Record<string, unknown>>
+type PathValues = Readonly<Record<string, unknown>>
 const entriesOf = (value: unknown) =>
   new Map((value as { type: string; value: unknown }[]).map((entry) => [entry.type, entry.value]))
 
 /** Checks each value of a record against the model. */
-function checkRecord(record: Record<string, Values>, row: Bindings, one: RepeatedUpsert, model: AnswerModel): void {
+function checkRecord(record: Record<string, PathValues>, row: Bindings, one: RepeatedUpsert, model: AnswerModel): void {
   for (const [member, requested] of Object.entries(one.requested)) {
     const values = record[member]!
     const others = Object.keys(values).filter((path) => !requested.includes(path) && !ROW_PATHS.includes(path))
@@ -229,7 +229,7 @@ function checkRecord(record: Record<string, Values>, row: Bindings, one: Repeate
         for (const [each, text] of visible)
           expect({ path, value: entriesOf(value).get(each) }).toEqual({ path, value: text })
       } else if (part === undefined) {
-        const { Props } = value as { Props: Values }
+        const { Props } = value as { Props: PathValues }
         for (const [each, text] of visible) expect({ path, value: Props[each] }).toEqual({ path, value: text })
       }
     }
@@ -305,7 +305,7 @@ test(`${CASES} random queries return of what existed only own fields, what they 
     for (const record of outcome.data) {
       const values = { nodes: { ...record.nodes }, relationships: { ...record.relationships } } as Record<
         string,
-        Values
+        PathValues
       >
       const found = ROW_PATHS.map((path) => values.nodes![path]).join('/')
       const at = left.findIndex((row) => model.elementOf('x', row) === found)

@@ -34,6 +34,7 @@ const policies = 'unit/policy/authorization-policy.test.ts'
 const tokens = 'unit/identity/user-tokens.test.ts'
 const userTokens = 'http/tokens/user-tokens.test.ts'
 const writes = 'http/context-query/writes.test.ts'
+const repeated = 'http/context-query/repeated-upserts.test.ts'
 const mcpClients = 'http/mcp/official-clients.test.ts'
 const mcpWire = 'http/mcp/protocol.test.ts'
 const mcpSecurity = 'http/mcp/security.test.ts'
@@ -690,6 +691,7 @@ export const requirements: readonly Requirement[] = [
     sentence: 'a record contains the requested paths and aggregates of one row',
     shownBy: [
       ['http/context-query/execute.test.ts', 'returns the rows for the person of the token, path by path'],
+      ['http/context-query/execute.test.ts', 'returns the own fields of a relationship by path and as part of `r.*`'],
       ['http/context-query/execute.test.ts', 'returns aggregates under their names, and filters by them'],
     ],
   },
@@ -757,6 +759,8 @@ export const requirements: readonly Requirement[] = [
       'a context policy that cannot run, or a query for a name that its policy does not bind, is refused when stored',
     shownBy: [
       ['unit/policy/compile-context.test.ts', 'can use every documented path'],
+      ['http/context-query/execute.test.ts', 'refuses to store a path that can never have a value'],
+      ['unit/context-query/element-paths.test.ts', '`%s` has a value'],
       [
         'unit/context-query/knowledge-query.test.ts',
         'reserved names are written by no query, whatever its policy allows',
@@ -923,6 +927,18 @@ export const requirements: readonly Requirement[] = [
     shownBy: [
       [writes, 'creates nodes and relationships, which are read by their names in the same call'],
       [writes, 'returns nothing of an existing node beyond what it wrote and the policy allows to be read'],
+      ['oracle/context-repeated-upserts.test.ts', 'return of what existed only own fields, what they wrote'],
+    ],
+  },
+  {
+    id: 'REQ-W11',
+    sentence: 'an upsert of a knowledge query is repeatable: it never fails because the element exists',
+    shownBy: [
+      [repeated, 'returns the same relationship'],
+      [repeated, 'of which some rows existed returns a record for each row'],
+      [repeated, 'succeeds for callers at the same time, and for a retry after them'],
+      [repeated, 'by several rows and under two names returns what any of them wrote'],
+      [repeated, 'returns the relationship at each call of ciq_execute'],
     ],
   },
   {

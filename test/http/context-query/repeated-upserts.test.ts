@@ -10,10 +10,10 @@ interface WholeElement {
   readonly Labels: readonly string[]
   readonly Props: Readonly<Record<string, unknown>>
 }
-type Values = Readonly<Record<string, WholeElement>>
+type ElementsByPath = Readonly<Record<string, WholeElement>>
 interface AnsweredRecord {
-  readonly nodes: Values
-  readonly relationships: Values
+  readonly nodes: ElementsByPath
+  readonly relationships: ElementsByPath
 }
 
 let setup: ContextService
@@ -108,7 +108,8 @@ describe('a repeated upsert of a relationship', () => {
     const whole = await setup.addQuery('whole', single, query)
     const some = await setup.addQuery('some', { ...single, allowed_reads: { relationships: ['n.crowd'] } }, query)
     const all = await setup.addQuery('all', { ...single, allowed_reads: { relationships: ['n.*'] } }, query)
-    const answer = async (id: string) => (await run(id, { track: 't2', venue: 'v2' }))[0]?.relationships as Values
+    const answer = async (id: string) =>
+      (await run(id, { track: 't2', venue: 'v2' }))[0]?.relationships as ElementsByPath
     const names = (entries: unknown) => (entries as { type: string }[]).map(({ type }) => type)
     for (const [id, seen] of [
       [whole, ['volume']],
