@@ -22,20 +22,25 @@ export const signingProviders = [
   'CUSTOMER_CLOUD3_KEY_VAULT',
 ] as const
 
+const signingProvider = z.enum(signingProviders).meta({ id: 'SigningProvider' })
+
 /** Members that identify a customer-managed key and authenticate to its provider. */
 const keyMembers = ['key_resource', 'kid', 'auth_params'] as const
 
+/** Pairs that authenticate to the provider. In responses, each value is an empty string. */
+const authParams = z
+  .record(
+    z.string().regex(/^[A-Za-z0-9_.-]{1,128}$/, { error: 'expected letters, digits and `_ . -`' }),
+    z.string().max(10_240),
+  )
+  .refine((pairs) => Object.keys(pairs).length <= 32, { error: 'expected at most 32 pairs' })
+  .meta({ id: 'SigningAuthParams', description: 'Values by name. In responses, each value is an empty string.' })
+
 const members = {
-  provider: z.enum(signingProviders),
+  provider: signingProvider,
   key_resource: z.string().max(256).nullish(),
   kid: z.string().max(256).nullish(),
-  auth_params: z
-    .record(
-      z.string().regex(/^[A-Za-z0-9_.-]{1,128}$/, { error: 'expected letters, digits and `_ . -`' }),
-      z.string().max(10_240),
-    )
-    .refine((pairs) => Object.keys(pairs).length <= 32, { error: 'expected at most 32 pairs' })
-    .nullish(),
+  auth_params: authParams.nullish(),
 }
 
 /** The kind `audit-signings`. */
@@ -48,10 +53,10 @@ export const auditSignings: ConfigKind = {
   createSchema: z.strictObject({ ...envelope, project_id: reference, ...members }),
   updateSchema: z.strictObject({ ...envelopeUpdate, ...members }),
   readShape: {
-    provider: z.enum(signingProviders),
+    provider: signingProvider,
     key_resource: z.string(),
     kid: z.string(),
-    auth_params: z.record(z.string(), z.literal('')),
+    auth_params: z.record(z.string(), z.literal('')).meta({ documentedAs: authParams }),
   },
   secrets: ['auth_params.*'],
   // They are sent to the provider of the key; `key_resource` does not change the destination.

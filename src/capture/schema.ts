@@ -1,6 +1,7 @@
 // Schemas of capture requests: fields, lengths and syntax (400 if broken). nodes.ts and relationships.ts check the
 // rules that a schema cannot express.
 import { z } from 'zod'
+import { jsonObject } from '../config/json-schema.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import {
   ASSURANCE_LEVELS,
@@ -56,14 +57,19 @@ function valueName(value: unknown): string {
   return `an array of ${[...new Set(value.map(jsonKindOf))].join(' and ')}`
 }
 
-const metadata = z.strictObject({
-  source: z.string().optional(),
-  assurance_level: z.literal(ASSURANCE_LEVELS).optional(),
-  verified_time: z.iso
-    .datetime({ offset: true, error: ({ input }) => `expected an RFC 3339 timestamp, found ${quoted(input)}` })
-    .optional(),
-  custom_metadata: z.custom<Record<string, unknown>>(isFreeObject, { error: expectedObject }).optional(),
-})
+const metadata = z
+  .strictObject({
+    source: z.string().optional(),
+    assurance_level: z.literal(ASSURANCE_LEVELS).optional(),
+    verified_time: z.iso
+      .datetime({ offset: true, error: ({ input }) => `expected an RFC 3339 timestamp, found ${quoted(input)}` })
+      .optional(),
+    custom_metadata: z
+      .custom<Record<string, unknown>>(isFreeObject, { error: expectedObject })
+      .meta({ documentedAs: jsonObject })
+      .optional(),
+  })
+  .meta({ id: 'PropertyMetadata' })
 
 /** Free JSON, but its numbers must be representable. */
 function isFreeObject(value: unknown): value is Record<string, unknown> {
@@ -95,9 +101,15 @@ function hasOneSource(property: { value?: unknown; external_value?: unknown }): 
 }
 const oneSource = { error: 'expected exactly one of `value` and `external_value`' }
 
-const property = z.strictObject({ ...propertyMembers, metadata: metadata.optional() }).refine(hasOneSource, oneSource)
+const property = z
+  .strictObject({ ...propertyMembers, metadata: metadata.optional() })
+  .refine(hasOneSource, oneSource)
+  .meta({ id: 'NodeProperty' })
 /** A property of a relationship has no metadata. */
-const relationshipProperty = z.strictObject(propertyMembers).refine(hasOneSource, oneSource)
+const relationshipProperty = z
+  .strictObject(propertyMembers)
+  .refine(hasOneSource, oneSource)
+  .meta({ id: 'RelationshipProperty' })
 
 const nodeMembers = {
   labels: z.array(label).max(LABELS_MAX).optional(),
@@ -117,16 +129,23 @@ interface LabelMembers {
 }
 const labelCount = { error: `labels and tags: expected at most ${LABELS_MAX} together` }
 
-const node = z.strictObject({ external_id: externalId, type: label, ...nodeMembers }).refine(hasLabelCount, labelCount)
+const node = z
+  .strictObject({ external_id: externalId, type: label, ...nodeMembers })
+  .refine(hasLabelCount, labelCount)
+  .meta({ id: 'Node' })
 
-const endNode = z.strictObject({ external_id: externalId, type: label, location: location.optional() })
+const endNode = z
+  .strictObject({ external_id: externalId, type: label, location: location.optional() })
+  .meta({ id: 'NodeKey' })
 
-const relationship = z.strictObject({
-  source: endNode,
-  target: endNode,
-  type: relationshipType,
-  properties: z.array(relationshipProperty).optional(),
-})
+const relationship = z
+  .strictObject({
+    source: endNode,
+    target: endNode,
+    type: relationshipType,
+    properties: z.array(relationshipProperty).optional(),
+  })
+  .meta({ id: 'Relationship' })
 
 // -- what is deleted
 
@@ -136,36 +155,46 @@ const NAMES_MAX = 250
 const propertyType = textOf(propertyNameLength)
 const propertyTypes = z.array(propertyType).min(1).max(NAMES_MAX)
 
-const trimmedNode = z.strictObject({ ...endNode.shape, property_types: propertyTypes })
+const trimmedNode = z
+  .strictObject({ ...endNode.shape, property_types: propertyTypes })
+  .meta({ id: 'NodePropertiesDeletion' })
 
-const unsourcedProperty = z.strictObject({
-  ...endNode.shape,
-  property_type: propertyType,
-  /** `source`, `assurance_level`, `verified_time`, or keys of the custom metadata. */
-  metadata_fields: z.array(z.string().min(1)).min(1).max(NAMES_MAX),
-})
+const unsourcedProperty = z
+  .strictObject({
+    ...endNode.shape,
+    property_type: propertyType,
+    /** `source`, `assurance_level`, `verified_time`, or keys of the custom metadata. */
+    metadata_fields: z.array(z.string().min(1)).min(1).max(NAMES_MAX),
+  })
+  .meta({ id: 'PropertyMetadataDeletion' })
 
 /** Accepted and ignored in deletions. */
-const ignoredProperties = z.unknown().optional()
+const ignoredProperties = z.unknown().optional().describe('ignored')
 
-const goneRelationship = z.strictObject({
-  source: endNode,
-  target: endNode,
-  type: relationshipType,
-  properties: ignoredProperties,
-})
+const goneRelationship = z
+  .strictObject({
+    source: endNode,
+    target: endNode,
+    type: relationshipType,
+    properties: ignoredProperties,
+  })
+  .meta({ id: 'RelationshipKey' })
 
-const trimmedRelationship = z.strictObject({ ...goneRelationship.shape, property_types: propertyTypes })
+const trimmedRelationship = z
+  .strictObject({ ...goneRelationship.shape, property_types: propertyTypes })
+  .meta({ id: 'RelationshipPropertiesDeletion' })
 
 // -- requests
 
-function nodesOf<T extends z.ZodType>(item: T) {
-  return (itemsMax: number) => z.strictObject({ nodes: z.array(item).min(1).max(itemsMax) })
+function nodesOf<T extends z.ZodType>(item: T, id: string) {
+  return (itemsMax: number) => z.strictObject({ nodes: z.array(item).min(1).max(itemsMax) }).meta({ id })
 }
 
-function relationshipsOf<T extends z.ZodType>(item: T) {
+function relationshipsOf<T extends z.ZodType>(item: T, id: string) {
   return (itemsMax: number) =>
-    z.strictObject({ relationships: z.array(item).min(1).max(itemsMax), use_global_db: z.boolean().optional() })
+    z
+      .strictObject({ relationships: z.array(item).min(1).max(itemsMax), use_global_db: z.boolean().optional() })
+      .meta({ id })
 }
 
 const missingEndMode = z
@@ -177,20 +206,25 @@ const missingEndMode = z
 
 // Each function returns the schema of a request with at most `itemsMax` items.
 /** A request to create or update nodes. */
-export const nodesRequest = nodesOf(node)
+export const nodesRequest = nodesOf(node, 'NodesRequest')
 /** A request to delete nodes. */
-export const deleteNodesRequest = nodesOf(endNode)
+export const deleteNodesRequest = nodesOf(endNode, 'NodesDeletionRequest')
 /** A request to delete properties of nodes. */
-export const deleteNodePropertiesRequest = nodesOf(trimmedNode)
+export const deleteNodePropertiesRequest = nodesOf(trimmedNode, 'NodePropertiesDeletionRequest')
 /** A request to delete metadata of properties. */
-export const deletePropertyMetadataRequest = nodesOf(unsourcedProperty)
+export const deletePropertyMetadataRequest = nodesOf(unsourcedProperty, 'PropertyMetadataDeletionRequest')
 /** A request to create or update relationships. */
 export const relationshipsRequest = (itemsMax: number) =>
-  z.strictObject({ ...relationshipsOf(relationship)(itemsMax).shape, on_missing_end: missingEndMode })
+  z
+    .strictObject({ ...relationshipsOf(relationship, '')(itemsMax).shape, on_missing_end: missingEndMode })
+    .meta({ id: 'RelationshipsRequest' })
 /** A request to delete relationships. */
-export const deleteRelationshipsRequest = relationshipsOf(goneRelationship)
+export const deleteRelationshipsRequest = relationshipsOf(goneRelationship, 'RelationshipsDeletionRequest')
 /** A request to delete properties of relationships. */
-export const deleteRelationshipPropertiesRequest = relationshipsOf(trimmedRelationship)
+export const deleteRelationshipPropertiesRequest = relationshipsOf(
+  trimmedRelationship,
+  'RelationshipPropertiesDeletionRequest',
+)
 
 /** A request to create or update the node that its path names. */
 export const nodeRequest = z
@@ -200,6 +234,7 @@ export const nodeRequest = z
     ...nodeMembers,
   })
   .refine(hasLabelCount, labelCount)
+  .meta({ id: 'NodeRequest' })
 /** The key of a node in a path. */
 export const nodeKey = z.strictObject({ type: label, external_id: externalId })
 
@@ -237,20 +272,26 @@ export interface RelationshipsBody<T> {
  * The response: one entry per item, in the order of the request. The id is empty if the element to delete does not
  * exist.
  */
-export const batchResult = z.object({ results: z.array(z.object({ id: z.string() })) })
+export const batchResult = z
+  .object({ results: z.array(z.object({ id: z.string() }).meta({ id: 'CapturedElement' })) })
+  .meta({ id: 'CaptureResult' })
 
-const skippedItem = z.object({
-  index: z.int().min(0).describe('index in `relationships`'),
-  missing: z.array(z.enum(['source', 'target'])).describe('the ends that do not exist'),
-})
+const skippedItem = z
+  .object({
+    index: z.int().min(0).describe('index in `relationships`'),
+    missing: z.array(z.enum(['source', 'target'])).describe('the ends that do not exist'),
+  })
+  .meta({ id: 'SkippedRelationship' })
 /** The response to an upsert of relationships. A skipped one has an empty id in `results`. */
-export const relationshipsResult = z.object({
-  ...batchResult.shape,
-  skipped: z
-    .array(skippedItem)
-    .optional()
-    .describe('the relationships that were left out, with `on_missing_end: "skip"`; their id in `results` is empty'),
-})
+export const relationshipsResult = z
+  .object({
+    ...batchResult.shape,
+    skipped: z
+      .array(skippedItem)
+      .optional()
+      .describe('the relationships that were left out, with `on_missing_end: "skip"`; their id in `results` is empty'),
+  })
+  .meta({ id: 'RelationshipsResult' })
 /** The body of a capture response. */
 export type BatchResult = z.infer<typeof relationshipsResult>
 /** An item that was left out because nodes that it needs are missing. */

@@ -8,12 +8,12 @@ import type { DocumentFields, StoredDocument } from './kind.ts'
 
 const name = z.string().min(1).max(256)
 
-/** The `db_connection` member of a create or update body. */
+/** The `db_connection` member. Responses omit the password. */
 export const dbConnection = z
   .strictObject({
     url: z.string().min(1).max(2048),
     username: name.nullish(),
-    password: name.nullish(),
+    password: name.nullish().meta({ writeOnly: true }),
     name: name.nullish(),
     composite_db_name: name.nullish(),
     alias_mapping: z.string().min(1).max(65_000).nullish(),
@@ -33,15 +33,7 @@ export const dbConnection = z
       refuse('composite_db_name', 'expected another database than `name`, which stores the data without a location')
     }
   })
-
-/** The `db_connection` member as it is returned: without the password. */
-export const dbConnectionRead = z.strictObject({
-  url: z.string(),
-  username: z.string().optional(),
-  name: z.string().optional(),
-  composite_db_name: z.string().optional(),
-  alias_mapping: z.string().optional(),
-})
+  .meta({ id: 'DbConnection' })
 
 /** The embedded store accepts at most a name: the path of its files is a setting of the process. */
 function urlError(url: string): string | null {

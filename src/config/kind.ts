@@ -301,7 +301,7 @@ export function readSchemaOf(kind: ConfigKind): z.ZodObject {
 
 /** The create and update response of a kind that declares no other. */
 export function authorshipSchemaOf({ warnings }: ConfigKind): z.ZodObject {
-  return warnings === undefined ? authorshipSchema : authorshipSchema.extend({ warnings: readWarnings })
+  return warnings === undefined ? authorshipSchema : authorshipWithWarnings
 }
 
 const readWarnings = z
@@ -310,13 +310,19 @@ const readWarnings = z
   .describe('what is probably a mistake in the stored document, such as names that no capture has ever used')
 
 /** The five authorship members. */
-export const authorshipSchema = z.strictObject({
-  id: z.string(),
-  create_time: readTimestamp,
-  created_by: z.string(),
-  update_time: readTimestamp,
-  updated_by: z.string(),
-})
+export const authorshipSchema = z
+  .strictObject({
+    id: z.string(),
+    create_time: readTimestamp,
+    created_by: z.string(),
+    update_time: readTimestamp,
+    updated_by: z.string(),
+  })
+  .meta({ id: 'Authorship' })
+
+const authorshipWithWarnings = authorshipSchema
+  .extend({ warnings: readWarnings })
+  .meta({ id: 'AuthorshipWithWarnings' })
 
 /** Tags for filtering documents, without duplicates. */
 export const tagList = z

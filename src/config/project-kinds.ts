@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type ApiPermission, apiPermissions } from '../kernel/caller.ts'
 import { pageTokenCounts } from '../kernel/page-token-counts.ts'
 import { err, ok } from '../kernel/result.ts'
-import { dbConnection, dbConnectionRead, layoutChangeErrors, layoutOf, parseLayout } from './db-connection.ts'
+import { dbConnection, layoutChangeErrors, layoutOf, parseLayout } from './db-connection.ts'
 import {
   applicationAgentsKind,
   applicationsKind,
@@ -39,11 +39,14 @@ const region = z
   .max(64)
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected letters, digits and hyphens' })
 
-const tokenCounts = z
-  .enum(pageTokenCounts)
-  .describe('what `page_token` of `POST /contx-iq/v1/execute` counts: `rows` to skip (the default), or `pages` from 1')
+const tokenCount = z.enum(pageTokenCounts).meta({ id: 'PageTokenCounts' })
+const tokenCounts = tokenCount.describe(
+  'what `page_token` of `POST /contx-iq/v1/execute` counts: `rows` to skip (the default), or `pages` from 1',
+)
 
-const ikgSizes = ['2GB', '4GB', '8GB', '16GB', '32GB', '64GB', '128GB', '192GB', '256GB', '384GB', '512GB'] as const
+const ikgSize = z
+  .enum(['2GB', '4GB', '8GB', '16GB', '32GB', '64GB', '128GB', '192GB', '256GB', '384GB', '512GB'])
+  .meta({ id: 'IkgSize' })
 
 function projects({ provisioning }: ProjectKindsDeps): ConfigKind {
   return {
@@ -56,7 +59,7 @@ function projects({ provisioning }: ProjectKindsDeps): ConfigKind {
       ...envelope,
       organization_id: reference,
       region,
-      ikg_size: z.enum(ikgSizes).nullish(),
+      ikg_size: ikgSize.nullish(),
       replica_region: region.nullish(),
       db_connection: dbConnection.nullish(),
       page_token_counts: tokenCounts.nullish(),
@@ -68,9 +71,9 @@ function projects({ provisioning }: ProjectKindsDeps): ConfigKind {
     }),
     readShape: {
       region: z.string(),
-      ikg_size: z.enum(ikgSizes),
+      ikg_size: ikgSize,
       replica_region: z.string().optional(),
-      db_connection: dbConnectionRead.optional(),
+      db_connection: dbConnection.optional(),
       page_token_counts: tokenCounts,
       ikg_status: z.enum(['PENDING', 'ACTIVE', 'FAILED']),
     },
@@ -124,11 +127,11 @@ function applications({ reader, systemGraph }: ProjectKindsDeps): ConfigKind {
   }
 }
 
-const agentTokenCounts = z
-  .enum(pageTokenCounts)
-  .describe('as `page_token_counts` of the project, for this agent; it wins')
+const agentTokenCounts = tokenCount.describe('as `page_token_counts` of the project, for this agent; it wins')
 
-const permissions = z.array(z.enum([...apiPermissions, 'IKGRead'])).min(1)
+const permission = z.enum(apiPermissions).meta({ id: 'ApiPermission' })
+// `IKGRead` is retired. It is accepted (docs/decisions/0012-configuration-resources.md), and it is not documented.
+const permissions = z.array(z.enum([...apiPermissions, 'IKGRead']).meta({ documentedAs: permission })).min(1)
 
 function applicationAgents({ reader, systemGraph }: ProjectKindsDeps): ConfigKind {
   return {
@@ -147,12 +150,13 @@ function applicationAgents({ reader, systemGraph }: ProjectKindsDeps): ConfigKin
       api_permissions: permissions.nullish(),
       page_token_counts: z
         .enum([...pageTokenCounts, ''])
+        .meta({ id: 'PageTokenCountsUpdate' })
         .nullish()
         .describe('an empty string removes it: then the project decides'),
     }),
     readShape: {
       application_id: z.string(),
-      api_permissions: z.array(z.enum(apiPermissions)),
+      api_permissions: z.array(permission),
       page_token_counts: agentTokenCounts.optional(),
     },
     secrets: [],

@@ -12,13 +12,13 @@ import {
 } from '../config/kind.ts'
 import type { UnknownSymbols } from '../engine/unknown-symbols.ts'
 import { err, ok } from '../kernel/result.ts'
-import { policiesKind } from '../policy/authorization-policy.ts'
+import { documentStatus, policiesKind } from '../policy/authorization-policy.ts'
 import { compiledContextPolicy } from '../policy/compiled-policies.ts'
 import { filterWarnings, type NameSource, nameWarnings, pathWarnings } from '../policy/name-warnings.ts'
 import { isContextPolicy } from '../policy/policy-header.ts'
 import { queryIssues } from './check-query.ts'
 import { compileQuery } from './compile-query.ts'
-import { readQueryDocument } from './query-document.ts'
+import { queryDocument, readQueryDocument } from './query-document.ts'
 
 /** Name of the kind. */
 export const queriesKind = 'knowledge-queries'
@@ -30,8 +30,12 @@ export const queriesKind = 'knowledge-queries'
 export function knowledgeQueries(textMax: number, names: NameSource): ConfigKind {
   const members = {
     policy_id: reference,
-    query: z.string().min(1).max(textMax),
-    status: z.enum(['ACTIVE', 'INACTIVE', 'DRAFT']),
+    query: z
+      .string()
+      .min(1)
+      .max(textMax)
+      .meta({ description: 'the JSON text of a `KnowledgeQueryDocument`', contentSchema: queryDocument }),
+    status: documentStatus,
   }
   return {
     path: queriesKind,

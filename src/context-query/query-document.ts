@@ -13,7 +13,7 @@ import {
 } from '../kernel/element-rules.ts'
 import type { Result } from '../kernel/result.ts'
 import { aggregateNames, nodePaths, relationshipPaths, variable } from '../policy/context-document.ts'
-import { contextFilter } from '../policy/context-filter.ts'
+import { contextFilter, scalar } from '../policy/context-filter.ts'
 import { label } from '../policy/decision-document.ts'
 import { parseDocument } from '../policy/document-json.ts'
 
@@ -23,12 +23,13 @@ function textOf({ min, max }: LengthRange): z.ZodString {
   return z.string().min(min).max(max)
 }
 
-const scalar = z.union([z.string(), z.number(), z.int64(), z.boolean()], {
-  error: 'expected a string, a number or a boolean',
-})
-const value = z.union([scalar, z.array(scalar)], {
-  error: 'expected a string, a number, a boolean or an array of these',
-})
+const value = z
+  .union([scalar, z.array(scalar)], { error: 'expected a string, a number, a boolean or an array of these' })
+  .meta({ id: 'ScalarOrList' })
+
+const propertyMetadata = z
+  .strictObject({ type: z.string().min(1).max(128), value })
+  .meta({ id: 'UpsertedPropertyMetadata' })
 
 const property = z
   .strictObject({
@@ -38,7 +39,7 @@ const property = z
     value: value.optional(),
     external_value: textOf(externalValueLength).optional(),
     metadata: z
-      .array(z.strictObject({ type: z.string().min(1).max(128), value }))
+      .array(propertyMetadata)
       .max(ENTRIES_MAX)
       .refine((all) => new Set(all.map(({ type }) => type)).size === all.length, { error: 'a name is given twice' })
       .optional(),
@@ -46,6 +47,7 @@ const property = z
   .refine(({ value, external_value }) => (value === undefined) !== (external_value === undefined), {
     error: 'expected exactly one of `value` and `external_value`',
   })
+  .meta({ id: 'UpsertedProperty' })
 
 /** A string that begins with `$` is a reference; write-plan.ts parses it. */
 const labelOrReference = z.union([z.string().max(256).startsWith('$'), label], {
@@ -61,39 +63,40 @@ const properties = z
   .max(ENTRIES_MAX)
   .refine((all) => new Set(all.map(({ type }) => type)).size === all.length, { error: 'a property is given twice' })
 
-const queryDocument = z.strictObject({
-  nodes: nodePaths.optional(),
-  relationships: relationshipPaths.optional(),
-  aggregate_values: aggregateNames.optional(),
-  filter: contextFilter.optional(),
-  batch_read: z.boolean().optional(),
-  upsert_nodes: z
-    .array(
-      z.strictObject({
-        name: variable,
-        type: label.optional(),
-        external_id: textOf(externalIdLength).optional(),
-        labels: z.array(labelOrReference).max(100).optional(),
-        properties: properties.optional(),
-      }),
-    )
-    .max(ENTRIES_MAX)
-    .optional(),
-  upsert_relationships: z
-    .array(
-      z.strictObject({
-        name: variable,
-        source: variable.optional(),
-        target: variable.optional(),
-        type: relationshipType.optional(),
-        properties: properties.optional(),
-      }),
-    )
-    .max(ENTRIES_MAX)
-    .optional(),
-  delete_nodes: nodePaths.optional(),
-  delete_relationships: relationshipPaths.optional(),
-})
+const upsertedNode = z
+  .strictObject({
+    name: variable,
+    type: label.optional(),
+    external_id: textOf(externalIdLength).optional(),
+    labels: z.array(labelOrReference).max(100).optional(),
+    properties: properties.optional(),
+  })
+  .meta({ id: 'UpsertedNode' })
+
+const upsertedRelationship = z
+  .strictObject({
+    name: variable,
+    source: variable.optional(),
+    target: variable.optional(),
+    type: relationshipType.optional(),
+    properties: properties.optional(),
+  })
+  .meta({ id: 'UpsertedRelationship' })
+
+/** Validates a parsed knowledge query document. */
+export const queryDocument = z
+  .strictObject({
+    nodes: nodePaths.optional(),
+    relationships: relationshipPaths.optional(),
+    aggregate_values: aggregateNames.optional(),
+    filter: contextFilter.optional(),
+    batch_read: z.boolean().optional(),
+    upsert_nodes: z.array(upsertedNode).max(ENTRIES_MAX).optional(),
+    upsert_relationships: z.array(upsertedRelationship).max(ENTRIES_MAX).optional(),
+    delete_nodes: nodePaths.optional(),
+    delete_relationships: relationshipPaths.optional(),
+  })
+  .meta({ id: 'KnowledgeQueryDocument' })
 
 /** A validated knowledge query document. */
 export type QueryDocument = z.infer<typeof queryDocument>

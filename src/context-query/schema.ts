@@ -1,5 +1,6 @@
 // Request and response schemas of query execution.
 import { z } from 'zod'
+import { jsonObject } from '../config/json-schema.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
 
 /** Maximum records of one response. */
@@ -7,7 +8,7 @@ export const PAGE_SIZE_MAX = 10_000
 
 const object = z
   .custom<Readonly<Record<string, unknown>>>(isJsonObject, { error: 'expected object' })
-  .meta({ type: 'object' })
+  .meta({ documentedAs: jsonObject })
 
 /** The request. Unknown members are rejected: a misspelt `page_size` would silently read another page. */
 export const executeRequest = z
@@ -41,26 +42,31 @@ export const executeRequest = z
     const message = '`page_token` is given too; give `page`, which counts pages, or `page_token`'
     context.addIssue({ code: 'custom', path: ['page'], message })
   })
+  .meta({ id: 'KnowledgeQueryCall' })
 /** The body of an execution request. */
 export type ExecuteRequest = z.infer<typeof executeRequest>
 
-const cells = z.record(z.string(), z.unknown()).describe('values by requested path')
+const cells = jsonObject.describe('values by requested path')
 
 /** The response. */
-export const executeAnswer = z.strictObject({
-  data: z.array(
-    z.strictObject({
-      nodes: cells.optional(),
-      relationships: cells.optional(),
-      aggregate_values: cells.optional(),
-    }),
-  ),
-  /** Absent if none exist. */
-  warnings: z
-    .array(z.string())
-    .optional()
-    .describe('values that could not be resolved, each with its reason; the values are null'),
-})
+export const executeAnswer = z
+  .strictObject({
+    data: z.array(
+      z
+        .strictObject({
+          nodes: cells.optional(),
+          relationships: cells.optional(),
+          aggregate_values: cells.optional(),
+        })
+        .meta({ id: 'KnowledgeQueryRecord' }),
+    ),
+    /** Absent if none exist. */
+    warnings: z
+      .array(z.string())
+      .optional()
+      .describe('values that could not be resolved, each with its reason; the values are null'),
+  })
+  .meta({ id: 'KnowledgeQueryAnswer' })
 /** The body of an execution response. */
 export type ExecuteAnswer = z.infer<typeof executeAnswer>
 /** One record of the response. */

@@ -27,40 +27,47 @@ interface SinkProviderKind {
   readonly secretDestinations: readonly string[]
 }
 
-const secret = (max: number) => z.string().max(max).nullish()
+const secret = (max: number) => z.string().max(max).nullish().meta({ writeOnly: true })
 
 /** Members of every kind of provider. Clients send back what they read, so `last_error` is accepted and ignored. */
 const commonMembers = {
   display_name: z.string().max(254).nullish(),
-  last_error: z.string().nullish().describe('read-only, ignored in a request: the last error of delivery, or empty'),
+  last_error: z
+    .string()
+    .nullish()
+    .meta({ readOnly: true, description: 'ignored in a request: the last error of delivery, or empty' }),
 }
 
 /** An update may omit secrets; `check` verifies that the required ones are present. */
 const providerKinds = {
   streaming_broker: {
-    schema: z.strictObject({
-      ...commonMembers,
-      brokers: z.array(z.string().min(1).max(1024)).min(1).max(100),
-      topic: z
-        .string()
-        .min(1)
-        .max(249)
-        .regex(/^[A-Za-z0-9._-]+$/, { error: 'expected letters, digits and `. _ -`' }),
-      username: z.string().max(1024).nullish(),
-      password: secret(1024),
-      disable_tls: z.boolean().nullish(),
-      tls_skip_verify: z.boolean().nullish(),
-    }),
+    schema: z
+      .strictObject({
+        ...commonMembers,
+        brokers: z.array(z.string().min(1).max(1024)).min(1).max(100),
+        topic: z
+          .string()
+          .min(1)
+          .max(249)
+          .regex(/^[A-Za-z0-9._-]+$/, { error: 'expected letters, digits and `. _ -`' }),
+        username: z.string().max(1024).nullish(),
+        password: secret(1024),
+        disable_tls: z.boolean().nullish(),
+        tls_skip_verify: z.boolean().nullish(),
+      })
+      .meta({ id: 'StreamingBroker' }),
     secret: 'password',
     secretRequired: false,
     secretDestinations: ['brokers', 'disable_tls', 'tls_skip_verify'],
   },
   event_topic: {
-    schema: z.strictObject({
-      ...commonMembers,
-      topic_endpoint: z.string().min(1).max(1024),
-      access_key: secret(1024),
-    }),
+    schema: z
+      .strictObject({
+        ...commonMembers,
+        topic_endpoint: z.string().min(1).max(1024),
+        access_key: secret(1024),
+      })
+      .meta({ id: 'EventTopic' }),
     secret: 'access_key',
     secretRequired: true,
     secretDestinations: ['topic_endpoint'],
@@ -70,9 +77,9 @@ const providerKinds = {
       .strictObject({
         ...commonMembers,
         queueOrTopicName: z.string().min(1).max(1024).nullish(),
-        queue_or_topic_name: z.string().min(1).max(1024).nullish(),
+        queue_or_topic_name: z.string().min(1).max(1024).nullish().meta({ alias: 'queueOrTopicName' }),
         connectionString: secret(1024),
-        connection_string: secret(1024),
+        connection_string: secret(1024).meta({ alias: 'connectionString' }),
       })
       .superRefine((queue, context) => {
         const refuse = (member: string, message: string): void =>
@@ -83,18 +90,21 @@ const providerKinds = {
         for (const [camel, snake] of queueSpellings) {
           if (queue[camel] != null && queue[snake] != null) refuse(snake, `cannot be combined with \`${camel}\``)
         }
-      }),
+      })
+      .meta({ id: 'QueueService', required: ['queueOrTopicName'] }),
     secret: 'connectionString',
     secretRequired: true,
     secretDestinations: [],
   },
   pub_sub: {
-    schema: z.strictObject({
-      ...commonMembers,
-      project_id: z.string().min(6).max(30),
-      topic_name: z.string().min(3).max(255),
-      credentials_json: secret(10_240),
-    }),
+    schema: z
+      .strictObject({
+        ...commonMembers,
+        project_id: z.string().min(6).max(30),
+        topic_name: z.string().min(3).max(255),
+        credentials_json: secret(10_240),
+      })
+      .meta({ id: 'PubSub' }),
     secret: 'credentials_json',
     secretRequired: true,
     secretDestinations: [],
@@ -111,7 +121,7 @@ const queueSpellings = [
 
 const provider = z
   .strictObject({
-    display_name: commonMembers.display_name.describe('another place of `display_name` inside the provider'),
+    display_name: commonMembers.display_name.meta({ alias: 'display_name inside the provider' }),
     include_cdc_events: z.boolean().nullish(),
     ...Object.fromEntries(providerNames.map((name) => [name, providerKinds[name].schema.nullish()])),
   })
@@ -128,6 +138,7 @@ const provider = z
       message: `cannot be combined with \`${name}.display_name\``,
     })
   })
+  .meta({ id: 'SinkProvider', description: `Has exactly one of ${quotedList(providerNames)}.` })
 
 const providers = z
   .record(
@@ -140,50 +151,41 @@ const providers = z
   )
   .refine((all) => Object.keys(all).length > 0, { error: 'expected at least 1 provider' })
   .refine((all) => Object.keys(all).length <= 32, { error: 'expected at most 32 providers' })
+  .meta({ id: 'SinkProviders' })
 
-const contextPairs = z
-  .array(z.strictObject({ key: z.string().min(1).max(256), value: z.string().max(1024) }))
-  .max(32)
-  .nullish()
+const keyValue = z
+  .strictObject({ key: z.string().min(1).max(256), value: z.string().max(1024) })
+  .meta({ id: 'EventKeyValue' })
+const contextPairs = z.array(keyValue).max(32).nullish()
 
-const eventFilter = z.strictObject({
-  event_type: z
-    .string()
-    .min(1)
-    .max(256)
-    .regex(/^(?:[A-Za-z0-9_]+\.)*(?:[A-Za-z0-9_]+|\*)$/, {
-      error: 'expected words of letters, digits and `_` joined by dots, the last of which may be `*`',
-    }),
-  context_key_value: contextPairs,
-})
+const eventFilter = z
+  .strictObject({
+    event_type: z
+      .string()
+      .min(1)
+      .max(256)
+      .regex(/^(?:[A-Za-z0-9_]+\.)*(?:[A-Za-z0-9_]+|\*)$/, {
+        error: 'expected words of letters, digits and `_` joined by dots, the last of which may be `*`',
+      }),
+    context_key_value: contextPairs,
+    key_value_pairs: contextPairs.meta({ alias: 'context_key_value' }),
+  })
+  .refine((filter) => filter.context_key_value == null || filter.key_value_pairs == null, {
+    path: ['key_value_pairs'],
+    error: 'cannot be combined with `context_key_value`',
+  })
+  .meta({ id: 'EventRouteFilter' })
 
-const readRoute = z.strictObject({
-  provider_id: z.string().min(2).max(63),
-  event_type_key_values_filter: eventFilter,
-  stop_processing: z.boolean().nullish(),
-  display_name: z.string().max(254).nullish(),
-})
-
-const route = readRoute.extend({
-  event_type_key_values_filter: eventFilter
-    .extend({ key_value_pairs: contextPairs.describe('another spelling of `context_key_value`') })
-    .refine((filter) => filter.context_key_value == null || filter.key_value_pairs == null, {
-      path: ['key_value_pairs'],
-      error: 'cannot be combined with `context_key_value`',
-    }),
-})
+const route = z
+  .strictObject({
+    provider_id: z.string().min(2).max(63),
+    event_type_key_values_filter: eventFilter,
+    stop_processing: z.boolean().nullish(),
+    display_name: z.string().max(254).nullish(),
+  })
+  .meta({ id: 'EventRoute' })
 
 const routes = z.array(route).min(1).max(100)
-
-const readMembers = { display_name: z.string().optional(), last_error: z.string() }
-
-const readProvider = z.strictObject({
-  include_cdc_events: z.boolean().optional(),
-  streaming_broker: providerKinds.streaming_broker.schema.omit({ password: true }).extend(readMembers).optional(),
-  event_topic: providerKinds.event_topic.schema.omit({ access_key: true }).extend(readMembers).optional(),
-  queue_service: z.strictObject({ queueOrTopicName: z.string(), ...readMembers }).optional(),
-  pub_sub: providerKinds.pub_sub.schema.omit({ credentials_json: true }).extend(readMembers).optional(),
-})
 
 /** The kind `event-sinks`. */
 export const eventSinks: ConfigKind = {
@@ -209,8 +211,8 @@ export const eventSinks: ConfigKind = {
   }),
   readShape: {
     include_cdc_events: z.boolean(),
-    providers: z.record(z.string(), readProvider),
-    routes: z.array(readRoute),
+    providers,
+    routes,
     tags: z.array(z.string()),
   },
   normaliseBody: normaliseSpelling,

@@ -8,12 +8,14 @@ import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 /** The body of the request. */
-export const rebuildRequest = z.strictObject({ project_id: reference })
+export const rebuildRequest = z.strictObject({ project_id: reference }).meta({ id: 'DataSchemaRebuild' })
 
 /** The response. */
-export const rebuildAnswer = z.strictObject({
-  status: z.literal('UP_TO_DATE').describe('the next read of the data schema shows the graph as it is then'),
-})
+export const rebuildAnswer = z
+  .strictObject({
+    status: z.literal('UP_TO_DATE').describe('the next read of the data schema shows the graph as it is then'),
+  })
+  .meta({ id: 'DataSchemaRebuildAnswer' })
 /** The response body. */
 export type RebuildAnswer = z.infer<typeof rebuildAnswer>
 

@@ -154,6 +154,8 @@ export interface Route {
   readonly tag: Tag
   /** One line, without a period. */
   readonly summary: string
+  /** The route is another spelling of the operation with this id. It is served, and it is not in the OpenAPI document. */
+  readonly aliasOf?: string
   /** The route is kept for existing clients; the description names its replacement. */
   readonly deprecated?: true
   /** Details in addition to summary and schemas. */

@@ -15,24 +15,31 @@ import { agentCredentialsKind, mintAgentKey } from './agent-key.ts'
 import { expireTimeSchema, resolveExpireTime } from './expire-time.ts'
 import { providedKeyMembers, readProvidedKey } from './provided-key.ts'
 
-const answerSchema = z.strictObject({
-  id: z.string(),
-  kid: z.string(),
-  application_agent_id: z.string(),
-  display_name: z.string(),
-  create_time: readTimestamp,
-  created_by: z.string(),
-  expire_time: z.string(),
-  api_key: z.string().optional().describe('the agent key, shown once; absent if the client brought its own public key'),
-  application_agent_config: z.strictObject({
-    appAgentId: z.string(),
-    applicationId: z.string(),
-    projectId: z.string(),
-    baseUrl: z.string().optional(),
-    endpoint: z.string().optional(),
-    token: z.string().optional().describe('the same as `api_key`'),
-  }),
-})
+const answerSchema = z
+  .strictObject({
+    id: z.string(),
+    kid: z.string(),
+    application_agent_id: z.string(),
+    display_name: z.string(),
+    create_time: readTimestamp,
+    created_by: z.string(),
+    expire_time: z.string(),
+    api_key: z
+      .string()
+      .optional()
+      .describe('the agent key, shown once; absent if the client brought its own public key'),
+    application_agent_config: z
+      .strictObject({
+        appAgentId: z.string(),
+        applicationId: z.string(),
+        projectId: z.string(),
+        baseUrl: z.string().optional(),
+        endpoint: z.string().optional(),
+        token: z.string().optional().describe('the same as `api_key`'),
+      })
+      .meta({ id: 'ApplicationAgentConfig' }),
+  })
+  .meta({ id: 'ApplicationAgentCredentialSecret' })
 
 /**
  * The kind `application-agent-credentials`. `publicUrl`: the base URL for clients, shown in the create response; empty

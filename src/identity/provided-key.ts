@@ -1,5 +1,6 @@
 // The members of a credential with which a client brings its own public key.
 import { z } from 'zod'
+import { jsonObject } from '../config/json-schema.ts'
 import type { DocumentFields } from '../config/kind.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -10,9 +11,10 @@ const PUBLIC_KEY_LENGTH_MAX = 10_240
 /** The members of a create body. */
 export const providedKeyMembers = {
   public_key_jwk: z
-    .union([z.string().min(1).max(PUBLIC_KEY_LENGTH_MAX), z.record(z.string(), z.unknown())], {
+    .union([z.string().min(1).max(PUBLIC_KEY_LENGTH_MAX), jsonObject], {
       error: 'expected a JWK as an object or a string',
     })
+    .meta({ id: 'PublicJwk' })
     .nullish()
     .describe('a public key of the client as a JWK; the client then signs its own tokens'),
   public_key_pem: z

@@ -1,6 +1,7 @@
 // The configuration kinds of service accounts and their credentials. An account has a role that never changes and keys
 // that sign its tokens (docs/decisions/0014-service-accounts.md).
 import { z } from 'zod'
+import { jsonObject } from '../config/json-schema.ts'
 import {
   type ConfigKind,
   type ConfigReader,
@@ -21,6 +22,7 @@ import { mintSigningKey, type PublicKey, signToken } from './signing-key.ts'
 
 /** The roles of service accounts. */
 export const serviceAccountRoles = ['all_editor', 'all_viewer'] as const
+const serviceAccountRole = z.enum(serviceAccountRoles).meta({ id: 'ServiceAccountRole' })
 
 /** The kind `service-accounts`. */
 export function serviceAccounts(clock: Clock): ConfigKind {
@@ -30,9 +32,9 @@ export function serviceAccounts(clock: Clock): ConfigKind {
     parent: { field: 'organization_id', kind: organizationsKind },
     inOrganization: true,
     operations: { create: true, update: true, delete: true, byName: true },
-    createSchema: z.strictObject({ ...envelope, organization_id: reference, role: z.enum(serviceAccountRoles) }),
+    createSchema: z.strictObject({ ...envelope, organization_id: reference, role: serviceAccountRole }),
     updateSchema: z.strictObject(envelopeUpdate),
-    readShape: { role: z.enum(serviceAccountRoles) },
+    readShape: { role: serviceAccountRole },
     secrets: [],
     omittedInLists: [],
     check: (fields) => ok({ fields }),
@@ -40,23 +42,27 @@ export function serviceAccounts(clock: Clock): ConfigKind {
   }
 }
 
-const answerSchema = z.strictObject({
-  id: z.string(),
-  kid: z.string(),
-  service_account_id: z.string(),
-  display_name: z.string(),
-  create_time: readTimestamp,
-  created_by: z.string(),
-  expire_time: z.string(),
-  service_account_config: z.strictObject({
-    serviceAccountId: z.string(),
-    organizationId: z.string(),
-    baseUrl: z.string().optional(),
-    endpoint: z.string().optional(),
-    privateKeyJWK: z.record(z.string(), z.unknown()).optional(),
-    token: z.string().optional(),
-  }),
-})
+const answerSchema = z
+  .strictObject({
+    id: z.string(),
+    kid: z.string(),
+    service_account_id: z.string(),
+    display_name: z.string(),
+    create_time: readTimestamp,
+    created_by: z.string(),
+    expire_time: z.string(),
+    service_account_config: z
+      .strictObject({
+        serviceAccountId: z.string(),
+        organizationId: z.string(),
+        baseUrl: z.string().optional(),
+        endpoint: z.string().optional(),
+        privateKeyJWK: jsonObject.optional(),
+        token: z.string().optional(),
+      })
+      .meta({ id: 'ServiceAccountConfig' }),
+  })
+  .meta({ id: 'ServiceAccountCredentialSecret' })
 
 /**
  * The kind `service-account-credentials`. The create response contains the private key, for the account to sign its own

@@ -36,13 +36,22 @@ const CACHE_TTL_MAX_S = 3600
 
 const selector = z.string().min(1).max(200)
 
-const jwtMatcher = z.strictObject({ issuer: z.string().min(1).max(512), audience: z.string().min(1).max(150) })
-const opaqueMatcher = z.strictObject({ hint: z.string().min(1).max(50) })
-const offlineValidation = z.strictObject({ public_jwks: z.array(z.string().min(1).max(8192)).max(10).nullish() })
-const onlineValidation = z.strictObject({
-  userinfo_endpoint: z.string().min(1).max(2048).nullish(),
-  cache_ttl: z.int().min(0).max(CACHE_TTL_MAX_S).nullish(),
-})
+const jwtMatcher = z
+  .strictObject({ issuer: z.string().min(1).max(512), audience: z.string().min(1).max(150) })
+  .meta({ id: 'JwtMatcher' })
+const opaqueMatcher = z.strictObject({ hint: z.string().min(1).max(50) }).meta({ id: 'OpaqueMatcher' })
+const offlineValidation = z
+  .strictObject({ public_jwks: z.array(z.string().min(1).max(8192)).max(10).nullish() })
+  .meta({ id: 'OfflineValidation' })
+const onlineValidation = z
+  .strictObject({
+    userinfo_endpoint: z.string().min(1).max(2048).nullish(),
+    cache_ttl: z.int().min(0).max(CACHE_TTL_MAX_S).nullish(),
+  })
+  .meta({ id: 'OnlineValidation' })
+
+/** The claim that fills a property. */
+const claimSelector = z.strictObject({ selector }).meta({ id: 'ClaimSelector' })
 
 const label = z
   .string()
@@ -54,7 +63,7 @@ const label = z
 const registeredClaims = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'act'])
 
 const claimsMapping = z
-  .record(z.string().min(propertyNameLength.min).max(propertyNameLength.max), z.strictObject({ selector }))
+  .record(z.string().min(propertyNameLength.min).max(propertyNameLength.max), claimSelector)
   .superRefine((mapping, context) => {
     for (const [name, { selector }] of Object.entries(mapping)) {
       if (protectedNames.has(name)) context.addIssue({ code: 'custom', path: [name], message: 'is a protected name' })
@@ -63,11 +72,16 @@ const claimsMapping = z
       }
     }
   })
+  .meta({ id: 'ClaimsMapping' })
 
 /** A string, or an object as clients of the reference service send it. Stored as the string. */
-const subClaim = z.union([selector, z.strictObject({ selector })], {
+const subClaimAlias = z.strictObject({ selector }).meta({ alias: 'sub_claim' })
+const subClaim = z.union([selector, subClaimAlias], {
   error: 'expected a claim name, or an object with `selector`',
 })
+
+/** A text that an empty string removes. */
+const removable = z.string().max(200).describe('an empty string removes the value')
 
 /** An update replaces these as a whole: a member that it omits is removed. */
 const replacedMembers = ['jwt_matcher', 'opaque_matcher', 'offline_validation', 'online_validation'] as const
@@ -98,21 +112,25 @@ export function tokenIntrospects(upstream: Pick<Upstream, 'urlError'>): ConfigKi
     updateSchema: z.strictObject({
       ...envelopeUpdate,
       ...matcherSchemas,
-      ikg_node_type: z.union([z.literal(''), label]).nullish(),
-      sub_claim: z.union([z.literal(''), selector, z.strictObject({ selector })]).nullish(),
+      ikg_node_type: z
+        .union([z.literal(''), label])
+        .meta({ documentedAs: removable })
+        .nullish(),
+      sub_claim: z
+        .union([z.literal(''), selector, subClaimAlias])
+        .meta({ documentedAs: removable })
+        .nullish(),
       claims_mapping: claimsMapping.nullish(),
       perform_upsert: z.boolean().nullish(),
     }),
     readShape: {
       jwt_matcher: jwtMatcher.optional(),
       opaque_matcher: opaqueMatcher.optional(),
-      offline_validation: z.strictObject({ public_jwks: z.array(z.string()).optional() }).optional(),
-      online_validation: z
-        .strictObject({ userinfo_endpoint: z.string().optional(), cache_ttl: z.int().optional() })
-        .optional(),
+      offline_validation: offlineValidation.optional(),
+      online_validation: onlineValidation.optional(),
       ikg_node_type: z.string().optional(),
       sub_claim: z.string().optional().describe('absent: the claim `sub`'),
-      claims_mapping: z.record(z.string(), z.strictObject({ selector: z.string() })),
+      claims_mapping: claimsMapping,
       perform_upsert: z.boolean(),
     },
     secrets: [],

@@ -10,6 +10,8 @@ export const entityMatchingPipelinesKind = 'entity-matching-pipelines'
 /** The states of a run. */
 export const matchingStatuses = ['INVALID', 'PENDING', 'IN_PROGRESS', 'SUCCESS', 'ERROR'] as const
 
+const matchingStatus = z.enum(matchingStatuses).meta({ id: 'MatchingStatus' })
+
 const cutoff = z.number().min(0).max(1)
 
 /** Intervals are rejected because nothing would run them. */
@@ -19,6 +21,9 @@ const rerunInterval = z
   .nullish()
 
 const nodeTypes = z.array(nodeTypeName).min(1).max(100)
+const nodeFilter = z
+  .strictObject({ source_node_types: nodeTypes, target_node_types: nodeTypes })
+  .meta({ id: 'NodeFilter' })
 
 /** State of the last run. A run changes it without a new revision. */
 const initialOutcome = {
@@ -42,7 +47,7 @@ export const entityMatchingPipelines: ConfigKind = {
   createSchema: z.strictObject({
     ...envelope,
     project_id: reference,
-    node_filter: z.strictObject({ source_node_types: nodeTypes, target_node_types: nodeTypes }),
+    node_filter: nodeFilter,
     similarity_score_cutoff: cutoff,
     rerun_interval: rerunInterval,
   }),
@@ -52,21 +57,23 @@ export const entityMatchingPipelines: ConfigKind = {
     rerun_interval: rerunInterval,
   }),
   readShape: {
-    node_filter: z.strictObject({ source_node_types: z.array(z.string()), target_node_types: z.array(z.string()) }),
+    node_filter: nodeFilter,
     similarity_score_cutoff: z.number(),
     rerun_interval: z.string(),
-    property_mapping_status: z.enum(matchingStatuses),
+    property_mapping_status: matchingStatus,
     property_mapping_message: z.string(),
-    entity_matching_status: z.enum(matchingStatuses),
+    entity_matching_status: matchingStatus,
     entity_matching_message: z.string(),
     property_mappings: z.array(
-      z.strictObject({
-        source_node_type: z.string(),
-        source_node_property: z.string(),
-        target_node_type: z.string(),
-        target_node_property: z.string(),
-        similarity_score_cutoff: z.number(),
-      }),
+      z
+        .strictObject({
+          source_node_type: z.string(),
+          source_node_property: z.string(),
+          target_node_type: z.string(),
+          target_node_property: z.string(),
+          similarity_score_cutoff: z.number(),
+        })
+        .meta({ id: 'PropertyMapping' }),
     ),
     last_run_time: z.string(),
     report_url: z.string(),

@@ -5,13 +5,15 @@ import type { McpServer } from './servers.ts'
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
 /** The schema of the metadata document. */
-export const resourceMetadata = z.object({
-  resource: z.string(),
-  authorization_servers: z.array(z.string()).min(1),
-  scopes_supported: z.array(z.string()),
-  bearer_methods_supported: z.array(z.literal('header')),
-  resource_name: z.string(),
-})
+export const resourceMetadata = z
+  .object({
+    resource: z.string(),
+    authorization_servers: z.array(z.string()).min(1),
+    scopes_supported: z.array(z.string()),
+    bearer_methods_supported: z.array(z.literal('header')),
+    resource_name: z.string(),
+  })
+  .meta({ id: 'ProtectedResourceMetadata' })
 
 /** The URL of the endpoint. `base` has no trailing slash. Clients compare the result with their URL character by character. */
 export function endpointUrl(base: string, projectId: string): string {

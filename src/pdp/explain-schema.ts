@@ -1,23 +1,40 @@
 // The response schema of an explanation.
 import { z } from 'zod'
-import { decision } from './schema.ts'
+import { jsonObject } from '../config/json-schema.ts'
+import { decisionVersion } from '../policy/decision-document.ts'
+import { advice, decision } from './schema.ts'
 
 /** Null for an element without a key. */
-const entityName = z.object({ type: z.string().nullable(), id: z.string().nullable() })
+const entityName = z
+  .object({ type: z.string().nullable(), id: z.string().nullable() })
+  .meta({ id: 'ElementKey', description: 'The key of an element; null for an element without one.' })
 
-const matchedElements = z.object({
-  nodes: z.array(z.object({ ...entityName.shape, variable: z.string().nullable() })),
-  relationships: z.array(
-    z.object({ variable: z.string().nullable(), type: z.string(), source: entityName, target: entityName }),
-  ),
-})
+const variable = z.string().nullable()
 
-const nearestMiss = z.object({
-  /** The last step that had rows, and one of these rows. */
-  reached: z.object({ step: z.string(), rows: z.int(), sample: matchedElements }).nullable(),
-  /** The step that removed all rows; for a forbidden pattern, what was found of it. */
-  stopped: z.object({ step: z.string(), says: z.string(), found: matchedElements.optional() }),
-})
+const matchedElements = z
+  .object({
+    nodes: z.array(z.object({ ...entityName.shape, variable }).meta({ id: 'MatchedNode' })),
+    relationships: z.array(
+      z
+        .object({ variable, type: z.string(), source: entityName, target: entityName })
+        .meta({ id: 'MatchedRelationship' }),
+    ),
+  })
+  .meta({ id: 'MatchedElements' })
+
+const nearestMiss = z
+  .object({
+    reached: z
+      .object({ step: z.string(), rows: z.int(), sample: matchedElements })
+      .meta({ id: 'ReachedStep' })
+      .nullable()
+      .describe('the last step that had rows, and one of these rows'),
+    stopped: z
+      .object({ step: z.string(), says: z.string(), found: matchedElements.optional() })
+      .meta({ id: 'StoppedStep' })
+      .describe('the step that removed all rows; for a forbidden pattern, what was found of it'),
+  })
+  .meta({ id: 'NearestMiss' })
 
 /** Rows produced, store reads and time of this step without its inputs. */
 const measured = {
@@ -38,41 +55,54 @@ export interface PlanStep {
   readonly children: readonly (PlanStep & { readonly role: 'input' | 'inner' | 'branch' })[]
 }
 
-const planStep = z.object({ ...measured, children: z.array(z.record(z.string(), z.unknown())) })
+const planStep = z
+  .object({
+    ...measured,
+    role: z.enum(['input', 'inner', 'branch']).optional().describe('of a child; absent for the root'),
+    get children(): z.ZodArray<z.ZodType> {
+      return z.array(planStep)
+    },
+  })
+  .meta({ id: 'PlanStep' })
 
-const policyExplanation = z.object({
-  id: z.string(),
-  name: z.string(),
-  version: z.enum(['2.0-kbac', '3.0-kbac']),
-  tags: z.array(z.string()),
-  outcome: z.enum(['granted', 'denied', 'faulted', 'skipped']),
-  /** `time`: the explanation as a whole reached its time limit. */
-  because: z.enum(['tags', 'token', 'parameters', 'filter', 'time']).optional(),
-  missing: z.array(z.string()).optional(),
-  filter: z
-    .object({
-      failing: z.array(
-        z.object({ path: z.string(), operator: z.string(), attribute: z.string(), unknown: z.boolean() }),
-      ),
-      advice: z.array(z.record(z.string(), z.string())),
-    })
-    .optional(),
-  fault: z.object({ code: z.string(), message: z.string() }).optional(),
-  /** Entities of the request that are not in the graph. */
-  unknown: z.array(z.string()).optional(),
-  matched: matchedElements.optional(),
-  nearest_miss: nearestMiss.optional(),
-  plan: planStep.optional(),
-  duration_ms: z.number(),
-})
+const failingComparison = z
+  .object({ path: z.string(), operator: z.string(), attribute: z.string(), unknown: z.boolean() })
+  .meta({ id: 'FailingComparison' })
+
+const policyExplanation = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    version: decisionVersion,
+    tags: z.array(z.string()),
+    outcome: z.enum(['granted', 'denied', 'faulted', 'skipped']),
+    because: z
+      .enum(['tags', 'token', 'parameters', 'filter', 'time'])
+      .optional()
+      .describe('`time`: the explanation as a whole reached its time limit'),
+    missing: z.array(z.string()).optional(),
+    filter: z
+      .object({ failing: z.array(failingComparison), advice: z.array(advice) })
+      .meta({ id: 'FilterExplanation' })
+      .optional(),
+    fault: z.object({ code: z.string(), message: z.string() }).meta({ id: 'PolicyFault' }).optional(),
+    unknown: z.array(z.string()).optional().describe('entities of the request that are not in the graph'),
+    matched: matchedElements.optional(),
+    nearest_miss: nearestMiss.optional(),
+    plan: planStep.optional(),
+    duration_ms: z.number(),
+  })
+  .meta({ id: 'PolicyExplanation' })
 
 /** The response body of an explanation. */
-export const explanation = z.object({
-  ...decision.shape,
-  parameters: z.record(z.string(), z.unknown()),
-  policies: z.array(policyExplanation),
-  duration_ms: z.number(),
-})
+export const explanation = z
+  .object({
+    ...decision.shape,
+    parameters: jsonObject,
+    policies: z.array(policyExplanation),
+    duration_ms: z.number(),
+  })
+  .meta({ id: 'Explanation' })
 
 /** Type and external id of an element. */
 export type EntityName = z.infer<typeof entityName>

@@ -14,14 +14,16 @@ export const endpoints = {
 export const wellKnownPath = '/.well-known/authzen-configuration'
 
 /** The metadata document. */
-export const metadataDocument = z.object({
-  policy_decision_point: z.string(),
-  access_evaluation_endpoint: z.string(),
-  access_evaluations_endpoint: z.string(),
-  search_subject_endpoint: z.string(),
-  search_resource_endpoint: z.string(),
-  search_action_endpoint: z.string(),
-})
+export const metadataDocument = z
+  .object({
+    policy_decision_point: z.string(),
+    access_evaluation_endpoint: z.string(),
+    access_evaluations_endpoint: z.string(),
+    search_subject_endpoint: z.string(),
+    search_resource_endpoint: z.string(),
+    search_action_endpoint: z.string(),
+  })
+  .meta({ id: 'AuthzenConfiguration' })
 
 /** Returns the metadata document. `base`: URL of the service without a trailing slash. */
 export function metadataOf(base: string): Record<string, string> {

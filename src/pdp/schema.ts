@@ -1,18 +1,25 @@
 // Schemas of AuthZEN requests and responses. Unknown members are ignored everywhere (AuthZEN 10.1.1), so no object here
 // is strict.
 import { z } from 'zod'
+import { jsonObject } from '../config/json-schema.ts'
+import { decisionDocument } from '../policy/decision-document.ts'
 
-const properties = z.record(z.string(), z.unknown()).optional()
+const properties = jsonObject.optional()
 
 const entity = z.object({ type: z.string(), id: z.string(), properties })
+const subject = entity.meta({ id: 'Subject' })
+const resource = entity.meta({ id: 'Resource' })
 const entityType = z.object({ type: z.string(), properties })
-const action = z.object({ name: z.string(), properties })
+const subjectType = entityType.meta({ id: 'SubjectType' })
+const resourceType = entityType.meta({ id: 'ResourceType' })
+const action = z.object({ name: z.string(), properties }).meta({ id: 'Action' })
 
 const context = z
   .object({
-    input_params: z.record(z.string(), z.unknown()).optional(),
-    policy_tags: z.array(z.string()).optional(),
+    input_params: jsonObject.optional().describe('a value for each parameter of the policies, by its name without `$`'),
+    policy_tags: z.array(z.string()).optional().describe('only policies with one of these tags are evaluated'),
   })
+  .meta({ id: 'EvaluationContext' })
   .optional()
 
 /** Values of `evaluations_semantic`. */
@@ -20,36 +27,47 @@ export const semantics = ['execute_all', 'deny_on_first_deny', 'permit_on_first_
 
 const page = z
   .object({
-    token: z.string().min(1).optional(),
-    /** Maximum results of one page; 0 only counts. */
-    limit: z.int().min(0).optional(),
-    properties: z.record(z.string(), z.unknown()).optional(),
+    token: z.string().min(1).optional().describe('`next_token` of the previous page'),
+    limit: z.int().min(0).optional().describe('maximum results of one page; 0 only counts'),
+    properties,
   })
+  .meta({ id: 'SearchPage' })
   .optional()
 
 /** A single evaluation. */
-export const evaluationRequest = z.object({ subject: entity, action, resource: entity, context })
+export const evaluationRequest = z.object({ subject, action, resource, context }).meta({ id: 'EvaluationRequest' })
 /** A resource search. An `id` of the resource is ignored (AuthZEN 8). */
-export const resourceSearchRequest = z.object({ subject: entity, action, resource: entityType, context, page })
+export const resourceSearchRequest = z
+  .object({ subject, action, resource: resourceType, context, page })
+  .meta({ id: 'ResourceSearchRequest' })
 /** A subject search. An `id` of the subject is ignored (AuthZEN 8). */
-export const subjectSearchRequest = z.object({ subject: entityType, action, resource: entity, context, page })
+export const subjectSearchRequest = z
+  .object({ subject: subjectType, action, resource, context, page })
+  .meta({ id: 'SubjectSearchRequest' })
 /** An action search. */
-export const actionSearchRequest = z.object({ subject: entity, resource: entity, context, page })
+export const actionSearchRequest = z.object({ subject, resource, context, page }).meta({ id: 'ActionSearchRequest' })
+
+const evaluationItem = z
+  .object({ subject: subject.optional(), action: action.optional(), resource: resource.optional(), context })
+  .meta({ id: 'EvaluationItem' })
 
 /**
  * A batch, for the interface description only: read-batch.ts validates it, because an invalid item fails that item
  * only.
  */
-export const evaluationsRequest = z.object({
-  subject: entity.optional(),
-  action: action.optional(),
-  resource: entity.optional(),
-  context,
-  evaluations: z
-    .array(z.object({ subject: entity.optional(), action: action.optional(), resource: entity.optional(), context }))
-    .optional(),
-  options: z.object({ evaluations_semantic: z.enum(semantics).optional() }).optional(),
-})
+export const evaluationsRequest = z
+  .object({
+    subject: subject.optional(),
+    action: action.optional(),
+    resource: resource.optional(),
+    context,
+    evaluations: z.array(evaluationItem).optional(),
+    options: z
+      .object({ evaluations_semantic: z.enum(semantics).meta({ id: 'EvaluationsSemantic' }).optional() })
+      .meta({ id: 'EvaluationsOptions' })
+      .optional(),
+  })
+  .meta({ id: 'EvaluationsRequest' })
 
 /** The body of a resource search. */
 export type ResourceSearchRequest = z.infer<typeof resourceSearchRequest>
@@ -62,34 +80,49 @@ export type RequestContextMembers = z.infer<typeof context>
 /** The `page` member of a search. */
 export type PageRequest = NonNullable<z.infer<typeof page>>
 
-/** A decision. */
-export const decision = z.object({
-  decision: z.boolean().describe('true: allowed'),
-  context: z.object({ reason: z.string(), advice: z.array(z.record(z.string(), z.string())).optional() }).optional(),
-})
-/** The decisions of a batch. */
-export const decisionList = z.object({ evaluations: z.array(decision) })
-/** The response of an evaluations request: a single decision if it had no `evaluations`. */
-export const evaluationsAnswer = z.union([decisionList, decision])
+/** What a caller can do to be permitted: names and texts from the filter of the policy. */
+export const advice = z.record(z.string(), z.string()).meta({ id: 'Advice' })
 
-const pageMembers = z.object({
-  next_token: z.string(),
-  count: z.int(),
-  /** Total results on all pages; absent while there are more than were counted. */
-  total: z.int().optional(),
-})
+/** A decision. */
+export const decision = z
+  .object({
+    decision: z.boolean().describe('true: allowed'),
+    context: z
+      .object({ reason: z.string(), advice: z.array(advice).optional() })
+      .meta({ id: 'DecisionContext' })
+      .optional(),
+  })
+  .meta({ id: 'Decision' })
+/** The decisions of a batch. */
+export const decisionList = z.object({ evaluations: z.array(decision) }).meta({ id: 'DecisionList' })
+/** The response of an evaluations request: a single decision if it had no `evaluations`. */
+export const evaluationsAnswer = z.union([decisionList, decision]).meta({ id: 'EvaluationsAnswer' })
+
+const pageMembers = z
+  .object({
+    next_token: z.string().describe('the token of the next page; empty on the last one'),
+    count: z.int().describe('results on this page'),
+    total: z.int().optional().describe('results on all pages; absent while there are more than were counted'),
+  })
+  .meta({ id: 'SearchAnswerPage' })
 /** The response of a subject or resource search. */
-export const searchAnswer = z.object({
-  page: pageMembers.optional(),
-  results: z.array(
-    z.object({ type: z.string().describe('the node type'), id: z.string().describe('the external id') }),
-  ),
-})
+export const searchAnswer = z
+  .object({
+    page: pageMembers.optional(),
+    results: z.array(
+      z
+        .object({ type: z.string().describe('the node type'), id: z.string().describe('the external id') })
+        .meta({ id: 'FoundEntity' }),
+    ),
+  })
+  .meta({ id: 'SearchAnswer' })
 /** The response of an action search. */
-export const actionSearchAnswer = z.object({
-  page: pageMembers.optional(),
-  results: z.array(z.object({ name: z.string().describe('the name of the action') })),
-})
+export const actionSearchAnswer = z
+  .object({
+    page: pageMembers.optional(),
+    results: z.array(z.object({ name: z.string().describe('the name of the action') }).meta({ id: 'FoundAction' })),
+  })
+  .meta({ id: 'ActionSearchAnswer' })
 /** The `page` member of a search response. */
 export type PageMembers = z.infer<typeof pageMembers>
 /** The body of a subject or resource search response. */
@@ -98,6 +131,8 @@ export type SearchAnswer = z.infer<typeof searchAnswer>
 export type ActionSearchAnswer = z.infer<typeof actionSearchAnswer>
 
 /** The response of the policy list. */
-export const policiesAnswer = z.object({
-  results: z.array(z.object({ policy: z.record(z.string(), z.unknown()), tags: z.array(z.string()) })),
-})
+export const policiesAnswer = z
+  .object({
+    results: z.array(z.object({ policy: decisionDocument, tags: z.array(z.string()) }).meta({ id: 'ActivePolicy' })),
+  })
+  .meta({ id: 'ActivePolicyList' })

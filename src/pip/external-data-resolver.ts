@@ -19,6 +19,8 @@ export const resolversKind = 'external-data-resolvers'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH'] as const
 const contentTypes = ['JSON'] as const
+const method = z.enum(methods).meta({ id: 'ResolverMethod' })
+const contentType = z.enum(contentTypes).meta({ id: 'ResolverContentType' })
 
 const url = z
   .string()
@@ -42,20 +44,35 @@ const headerValue = z
 const headerName = z.string().regex(/^[A-Za-z0-9-]{1,128}$/, { error: 'expected letters, digits and hyphens' })
 const headerValues = z.array(headerValue).min(1).max(32)
 
-const headers = z.record(
-  headerName,
-  z.union([headerValue, headerValues], { error: 'expected a string of 1 to 255 characters or an array of these' }),
-)
+const documentedValue = z
+  .union([z.string().max(255), z.array(z.string().max(255)).min(1).max(32)])
+  .meta({ id: 'HeaderValue' })
+
+/** One documented schema for all three: values that are sent, values that are kept, and values that are read. */
+const documentedHeaders = z.record(headerName, documentedValue).meta({
+  id: 'ResolverHeaders',
+  description:
+    'Values by header. In responses, each value is an empty string, which keeps the stored value in an update.',
+})
+
+const headers = z
+  .record(
+    headerName,
+    z.union([headerValue, headerValues], { error: 'expected a string of 1 to 255 characters or an array of these' }),
+  )
+  .meta({ documentedAs: documentedHeaders })
 
 /** The mask of a header value in responses. In an update it keeps the stored value: an empty string, or a list of them. */
 const mask = z.union([z.literal(''), z.array(z.literal('')).min(1).max(32)])
 
-const headersUpdate = z.record(
-  headerName,
-  z.union([headerValue, headerValues, mask], {
-    error: 'expected a string of 1 to 255 characters or an array of these, or empty strings to keep the stored value',
-  }),
-)
+const headersUpdate = z
+  .record(
+    headerName,
+    z.union([headerValue, headerValues, mask], {
+      error: 'expected a string of 1 to 255 characters or an array of these, or empty strings to keep the stored value',
+    }),
+  )
+  .meta({ documentedAs: documentedHeaders })
 
 const selector = z
   .string()
@@ -86,30 +103,30 @@ export function externalDataResolvers(upstream: Pick<Upstream, 'urlError'>): Con
       ...envelope,
       project_id: reference,
       url,
-      method: z.enum(methods),
+      method,
       headers: headers.nullish(),
-      request_content_type: z.enum(contentTypes),
+      request_content_type: contentType,
       request_payload: payload.nullish(),
-      response_content_type: z.enum(contentTypes),
+      response_content_type: contentType,
       response_selector: selector,
     }),
     updateSchema: z.strictObject({
       ...envelopeUpdate,
       url: url.nullish(),
-      method: z.enum(methods).nullish(),
+      method: method.nullish(),
       headers: headersUpdate.nullish(),
-      request_content_type: z.enum(contentTypes).nullish(),
+      request_content_type: contentType.nullish(),
       request_payload: payload.nullish(),
-      response_content_type: z.enum(contentTypes).nullish(),
+      response_content_type: contentType.nullish(),
       response_selector: selector.nullish(),
     }),
     readShape: {
       url: z.string(),
-      method: z.enum(methods),
-      headers: z.record(z.string(), mask),
-      request_content_type: z.enum(contentTypes),
+      method,
+      headers: z.record(z.string(), mask).meta({ documentedAs: documentedHeaders }),
+      request_content_type: contentType,
       request_payload: z.string(),
-      response_content_type: z.enum(contentTypes),
+      response_content_type: contentType,
       response_selector: z.string(),
     },
     // Header values are often API keys of the called service (docs/decisions/0013-secrets.md).

@@ -12,6 +12,7 @@ import {
 import { err, ok } from '../kernel/result.ts'
 import { locationIssues } from './compile-policy.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
+import { policyDocument } from './context-document.ts'
 import { parseDocument } from './document-json.ts'
 import { type NameSource, nameWarnings, policyWarnings } from './name-warnings.ts'
 import { isContextPolicy, isContextVersion } from './policy-header.ts'
@@ -19,8 +20,11 @@ import { isContextPolicy, isContextVersion } from './policy-header.ts'
 /** Name of the kind. */
 export const policiesKind = 'authorization-policies'
 
+/** Whether a policy or query is used; a draft is not checked. */
+export const documentStatus = z.enum(['ACTIVE', 'INACTIVE', 'DRAFT']).meta({ id: 'DocumentStatus' })
+
 const members = {
-  status: z.enum(['ACTIVE', 'INACTIVE', 'DRAFT']),
+  status: documentStatus,
   tags: tagList.nullish(),
 }
 
@@ -33,7 +37,13 @@ export function authorizationPolicies(
   locationsOf: (project: StoredDocument) => Iterable<string>,
   names: NameSource,
 ): ConfigKind {
-  const document = { policy: z.string().min(1).max(textMax) }
+  const document = {
+    policy: z
+      .string()
+      .min(1)
+      .max(textMax)
+      .meta({ description: 'the JSON text of a `PolicyDocument`', contentSchema: policyDocument }),
+  }
   return {
     path: policiesKind,
     label: 'authorization policy',

@@ -1,10 +1,8 @@
 // The schema of the filters of context policies and knowledge queries, which may refer to elements of the graph.
 // filter-expression.ts compiles them.
 import { z } from 'zod'
-
-const branchOperators = ['AND', 'OR', 'NOT'] as const
-const comparisons = ['=', '<>', '<', '<=', '>', '>=', 'IN', '=~', 'STARTS WITH', 'ENDS WITH', 'CONTAINS'] as const
-const nullTests = ['IS NULL', 'IS NOT NULL'] as const
+import { nullTests } from './policy-filter.ts'
+import { adviceTexts, branchOperators, filterOperator } from './policy-filter-schema.ts'
 
 /** A filter tree: a branch with `operands`, or a leaf with `attribute` and `value`. */
 export interface ContextFilter {
@@ -16,13 +14,17 @@ export interface ContextFilter {
   readonly advice?: Readonly<Record<string, string>> | undefined
 }
 
-const advice = z.record(z.string(), z.string()).optional()
+const advice = adviceTexts.optional()
 const app = z.string().max(256).optional()
 
-const scalar = z.union([z.string(), z.number(), z.int64(), z.boolean()], {
-  error: 'expected a string, a number or a boolean',
-})
-const value = z.union([scalar, z.array(scalar), z.strictObject({ type: z.literal('datetime'), value: z.string() })], {
+/** A single value. Exact numbers contain big integers, which JSON writes as numbers. */
+export const scalar = z
+  .union([z.string(), z.number(), z.int64().meta({ alias: 'number' }), z.boolean()], {
+    error: 'expected a string, a number or a boolean',
+  })
+  .meta({ id: 'Scalar' })
+const datetime = z.strictObject({ type: z.literal('datetime'), value: z.string() }).meta({ id: 'DatetimeValue' })
+const value = z.union([scalar, z.array(scalar), datetime], {
   error: 'expected a value, an array of values, or `{"type": "datetime", "value": …}`',
 })
 
@@ -35,33 +37,34 @@ const attribute = z
   })
 
 /** Validates a filter tree. */
-export const contextFilter: z.ZodType<ContextFilter> = z.lazy(() =>
-  z
-    .strictObject({
-      operator: z.enum([...branchOperators, ...comparisons, ...nullTests]),
-      operands: z.array(contextFilter).min(1).max(100).optional(),
-      attribute: attribute.optional(),
-      value: value.optional(),
-      app,
-      advice,
-    })
-    .superRefine(({ operator, operands, attribute, value }, context) => {
-      const refuse = (member: string, message: string): void =>
-        context.addIssue({ code: 'custom', path: [member], message })
-      if ((branchOperators as readonly string[]).includes(operator)) {
-        if (operands === undefined) refuse('operands', 'expected array, found nothing')
-        else if (operator === 'NOT' && operands.length !== 1) refuse('operands', 'expected exactly 1 item')
-        if (attribute !== undefined) refuse('attribute', `\`${operator}\` accepts only operands`)
-        if (value !== undefined) refuse('value', `\`${operator}\` accepts only operands`)
-        return
-      }
-      if (operands !== undefined) refuse('operands', `\`${operator}\` expects an attribute, not operands`)
-      if (attribute === undefined) refuse('attribute', 'expected string, found nothing')
-      const isNullTest = (nullTests as readonly string[]).includes(operator)
-      if (isNullTest && value !== undefined) refuse('value', `\`${operator}\` does not accept a value`)
-      if (!isNullTest && value === undefined) refuse('value', 'expected a value, found nothing')
-    }),
-)
+export const contextFilter: z.ZodType<ContextFilter> = z
+  .strictObject({
+    operator: filterOperator,
+    get operands() {
+      return z.array(contextFilter).min(1).max(100).optional()
+    },
+    attribute: attribute.optional(),
+    value: value.optional(),
+    app,
+    advice,
+  })
+  .superRefine(({ operator, operands, attribute, value }, context) => {
+    const refuse = (member: string, message: string): void =>
+      context.addIssue({ code: 'custom', path: [member], message })
+    if ((branchOperators as readonly string[]).includes(operator)) {
+      if (operands === undefined) refuse('operands', 'expected array, found nothing')
+      else if (operator === 'NOT' && operands.length !== 1) refuse('operands', 'expected exactly 1 item')
+      if (attribute !== undefined) refuse('attribute', `\`${operator}\` accepts only operands`)
+      if (value !== undefined) refuse('value', `\`${operator}\` accepts only operands`)
+      return
+    }
+    if (operands !== undefined) refuse('operands', `\`${operator}\` expects an attribute, not operands`)
+    if (attribute === undefined) refuse('attribute', 'expected string, found nothing')
+    const isNullTest = (nullTests as readonly string[]).includes(operator)
+    if (isNullTest && value !== undefined) refuse('value', `\`${operator}\` does not accept a value`)
+    if (!isNullTest && value === undefined) refuse('value', 'expected a value, found nothing')
+  })
+  .meta({ id: 'ContextFilter' })
 
 /** A path of a row that a filter reads: its text, its position below the filter, and the operator applied to it. */
 export interface FilterRead {

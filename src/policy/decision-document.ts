@@ -1,17 +1,23 @@
 // The schema of a decision policy document: the JSON in the `policy` member of a stored policy. Members that are not
 // executed are rejected.
 import { z } from 'zod'
+import { policyFilterSchema } from './policy-filter-schema.ts'
 
 /** The versions of decision policies that the service executes. */
 export const decisionVersions = ['2.0-kbac', '3.0-kbac'] as const
 /** One of `decisionVersions`. */
 export type DecisionVersion = (typeof decisionVersions)[number]
+/** The schema of one of `decisionVersions`. */
+export const decisionVersion = z.enum(decisionVersions).meta({ id: 'DecisionPolicyVersion' })
 
-const policyVersion = z.string().superRefine((version, context) => {
-  if ((decisionVersions as readonly string[]).includes(version)) return
-  const known = [...decisionVersions, '1.0-ciq'].map((one) => `\`${one}\``).join(', ')
-  context.addIssue({ code: 'custom', message: `expected one of ${known}, found \`${version.slice(0, 64)}\`` })
-})
+const policyVersion = z
+  .string()
+  .superRefine((version, context) => {
+    if ((decisionVersions as readonly string[]).includes(version)) return
+    const known = [...decisionVersions, '1.0-ciq'].map((one) => `\`${one}\``).join(', ')
+    context.addIssue({ code: 'custom', message: `expected one of ${known}, found \`${version.slice(0, 64)}\`` })
+  })
+  .meta({ documentedAs: decisionVersion })
 
 /** A node type or label in a policy or query document. */
 export const label = z
@@ -26,19 +32,29 @@ const action = z
   .max(256)
   .regex(/^[A-Za-z0-9.:_/-]+$/, { error: 'expected letters, digits and `. : _ - /`' })
 
+/** The type of the subject or of the resource of a policy. */
+export const policyEntity = z.strictObject({ type: label }).meta({ id: 'PolicyEntity' })
+
 /** Validates a parsed decision policy document. */
-export const decisionDocument = z.strictObject({
-  meta: z.strictObject({ policy_version: policyVersion }),
-  subject: z.strictObject({ type: label }),
-  actions: z
-    .array(action)
-    .min(1)
-    .max(5)
-    .refine((actions) => new Set(actions).size === actions.length, { error: 'an action is given twice' }),
-  resource: z.strictObject({ type: label }),
-  // read-policy-filter.ts parses the filter, because it reports where in the tree an error is.
-  condition: z.strictObject({ cypher: z.string().min(1), filter: z.unknown().optional() }),
-})
+export const decisionDocument = z
+  .strictObject({
+    meta: z.strictObject({ policy_version: policyVersion }).meta({ id: 'DecisionPolicyMeta' }),
+    subject: policyEntity,
+    actions: z
+      .array(action)
+      .min(1)
+      .max(5)
+      .refine((actions) => new Set(actions).size === actions.length, { error: 'an action is given twice' }),
+    resource: policyEntity,
+    condition: z
+      .strictObject({
+        cypher: z.string().min(1),
+        // read-policy-filter.ts parses the filter, because it reports where in the tree an error is.
+        filter: z.unknown().meta({ documentedAs: policyFilterSchema }).optional(),
+      })
+      .meta({ id: 'DecisionPolicyCondition' }),
+  })
+  .meta({ id: 'DecisionPolicyDocument' })
 
 /** A validated decision policy document. */
 export type DecisionDocument = z.infer<typeof decisionDocument>

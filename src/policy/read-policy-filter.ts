@@ -16,11 +16,10 @@ import {
   type PolicyFilterNode,
   textOperators,
 } from './policy-filter.ts'
+import { type branchOperators, filterOperator } from './policy-filter-schema.ts'
 import { readReference } from './value-reference.ts'
 
-const branches = ['AND', 'OR', 'NOT'] as const
-const leafOperators: readonly string[] = [...comparisons, 'IN', ...textOperators, ...nullTests]
-const operators: readonly string[] = [...branches, ...leafOperators]
+const operators: readonly string[] = filterOperator.options
 
 /**
  * Parses a filter. Returns null if none exists, or an empty object. Issues begin with the path below `path`.
@@ -67,7 +66,7 @@ class PolicyFilterReader {
 
   private branch(
     data: Record<string, unknown>,
-    operator: (typeof branches)[number],
+    operator: (typeof branchOperators)[number],
     path: string,
     advice: FilterAdvice | null,
   ): PolicyFilterNode | null {

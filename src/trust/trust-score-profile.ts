@@ -12,7 +12,11 @@ export const dimensionNames = ['VERIFICATION', 'ORIGIN', 'FRESHNESS', 'COMPLETEN
 /** How often a profile runs. */
 export const schedules = ['THREE_HOURS', 'SIX_HOURS', 'TWELVE_HOURS', 'DAILY'] as const
 
-const dimension = z.strictObject({ name: z.enum(dimensionNames), weight: z.number().min(0).max(1) })
+const dimensionName = z.enum(dimensionNames).meta({ id: 'TrustDimensionName' })
+const schedule = z.enum(schedules).meta({ id: 'TrustScoreSchedule' })
+const dimension = z
+  .strictObject({ name: dimensionName, weight: z.number().min(0).max(1) })
+  .meta({ id: 'TrustDimension' })
 
 /** A dimension of weight 0 is computed but not part of the score, so at least one weight must be above 0. */
 const dimensions = z
@@ -35,23 +39,25 @@ export const trustScoreProfiles: ConfigKind = {
     project_id: reference,
     node_classification: nodeTypeName,
     dimensions,
-    schedule: z.enum(schedules),
+    schedule,
   }),
   updateSchema: z.strictObject({
     ...envelopeUpdate,
     dimensions: dimensions.nullish(),
-    schedule: z.enum(schedules).nullish(),
+    schedule: schedule.nullish(),
   }),
   readShape: {
     node_classification: z.string(),
     dimensions: z.array(dimension),
-    schedule: z.enum(schedules),
+    schedule,
     last_run_id: z.string(),
     last_run_start_time: z.string(),
     last_run_end_time: z.string(),
     dimensions_execution_times: z.partialRecord(
-      z.enum(dimensionNames),
-      z.strictObject({ execution_start_time: z.string(), execution_end_time: z.string() }),
+      dimensionName,
+      z
+        .strictObject({ execution_start_time: z.string(), execution_end_time: z.string() })
+        .meta({ id: 'TrustDimensionTimes' }),
     ),
   },
   secrets: [],

@@ -52,7 +52,8 @@ function objectBy(schema: Schema, words: Words, random: Random, depth: number): 
     .filter(([name]) => required.has(name) || (depth <= DEPTH_MAX && random.odds(0.4)))
     .map(([name, of]) => [name, valueBy(of, words, random, name, depth + 1)])
   // An object schema without properties accepts any member.
-  const more = schema.additionalProperties ?? (schema.properties === undefined ? {} : false)
+  const { additionalProperties = schema.properties === undefined } = schema
+  const more = additionalProperties === true ? {} : additionalProperties
   if (members.length === 0 && typeof more === 'object' && more !== null) {
     for (let i = random.between(0, 3); i > 0; i--) {
       members.push([

@@ -32,6 +32,14 @@ export class DescribedResponses {
     this.description = description
     this.ajv = new Ajv({ strict: false, allErrors: true, validateFormats: true })
     ;(formats as unknown as (ajv: Ajv) => void)(this.ajv)
+    // A member that only requests may contain fails in every response.
+    this.ajv.removeKeyword('writeOnly')
+    this.ajv.addKeyword({
+      keyword: 'writeOnly',
+      schemaType: 'boolean',
+      validate: (isWriteOnly: boolean) => !isWriteOnly,
+    })
+
     this.ajv.addSchema({ $id: 'described', components: { schemas: description.components.schemas } })
     this.endpoints = Object.keys(description.paths)
       .sort((a, b) => Number(a.includes('{')) - Number(b.includes('{')))

@@ -53,7 +53,8 @@ function typeText(schema: JsonSchema, description: OpenApiDocument): string {
   const choices = (resolved.anyOf ?? resolved.oneOf) as readonly JsonSchema[] | undefined
   if (choices !== undefined) return [...new Set(choices.map((one) => typeText(one, description)))].join(' or ')
   const { type, items, format } = resolved
-  if (Array.isArray(type)) return type.join(' or ')
+  if (Array.isArray(type)) return type.map((one) => typeText({ ...resolved, type: one }, description)).join(' or ')
+
   if (type === 'array')
     return `array of ${items === undefined ? 'anything' : typeText(items as JsonSchema, description)}`
   if (format === 'date-time') return 'timestamp'

@@ -16,6 +16,7 @@ export function buildOpenApiDocument(
   const components = new SchemaComponents()
   const paths: Record<string, Record<string, OperationObject>> = {}
   for (const route of routes) {
+    if (route.aliasOf !== undefined) continue
     paths[route.path] ??= {}
     const operations = paths[route.path] as Record<string, OperationObject>
     operations[route.method.toLowerCase()] = operationObject(route, components)
@@ -30,7 +31,7 @@ export function buildOpenApiDocument(
       ...licence,
     },
     servers: [{ url: '/', description: 'the server of this document' }],
-    tags: collectTags(routes),
+    tags: collectTags(routes.filter(({ aliasOf }) => aliasOf === undefined)),
     paths,
     components: {
       responses: errorResponseComponents(components),

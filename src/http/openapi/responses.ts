@@ -31,22 +31,23 @@ export const headerComponents = {
   },
 }
 
-const errorDescriptions: Readonly<Record<number, string>> = {
-  400: 'The request is malformed',
-  401: 'The credentials are missing or invalid',
-  403: 'The caller lacks the permission',
-  404: 'Not found',
-  405: 'The method is not allowed for this path',
-  408: 'The body was not received, or the request was not completed, within its time limit',
-  409: 'The resource already exists',
-  412: 'The resource has changed since the ETag was read',
-  413: 'The body is too large',
-  415: 'The body is not JSON, or it is compressed',
-  422: 'The request is well-formed, but not valid',
-  429: 'The agent exceeds its rate limit, or the bodies of the caller exceed their memory limit',
-  500: 'Internal error; the log has the details',
-  503: 'Temporarily unavailable; try again',
-  507: 'The disk is full',
+/** The error statuses: the name of the component, and its description. */
+const errorResponses: Readonly<Record<number, readonly [name: string, description: string]>> = {
+  400: ['BadRequest', 'The request is malformed'],
+  401: ['Unauthorized', 'The credentials are missing or invalid'],
+  403: ['Forbidden', 'The caller lacks the permission'],
+  404: ['NotFound', 'Not found'],
+  405: ['MethodNotAllowed', 'The method is not allowed for this path'],
+  408: ['RequestTimeout', 'The body was not received, or the request was not completed, within its time limit'],
+  409: ['Conflict', 'The resource already exists'],
+  412: ['PreconditionFailed', 'The resource has changed since the ETag was read'],
+  413: ['ContentTooLarge', 'The body is too large'],
+  415: ['UnsupportedMediaType', 'The body is not JSON, or it is compressed'],
+  422: ['UnprocessableContent', 'The request is well-formed, but not valid'],
+  429: ['TooManyRequests', 'The agent exceeds its rate limit, or the bodies of the caller exceed their memory limit'],
+  500: ['InternalServerError', 'Internal error; the log has the details'],
+  503: ['ServiceUnavailable', 'Temporarily unavailable; try again'],
+  507: ['InsufficientStorage', 'The disk is full'],
 }
 
 /** Error statuses that follow from authentication, body and query of a route. */
@@ -56,9 +57,11 @@ function commonStatuses(route: Route): number[] {
   return [
     ...(auth.kind === 'public' ? [] : [401]),
     ...(auth.kind === 'agent' || takesBody ? [429] : []),
-    ...(takesBody ? [400, 408, 413, 415, 503] : []),
+    ...(takesBody ? [408, 413, 415, 503] : []),
     ...(query === undefined ? [] : [422]),
     ...(mayWrite(route) ? [507] : []),
+    // The target or the host of any request may be refused before it is routed.
+    400,
     500,
   ]
 }
@@ -82,7 +85,7 @@ export function responseObjects(
       .map(([status, schema]) => [
         status,
         schema === errorBody && !(status === 403 && route.stepUp)
-          ? { $ref: `#/components/responses/${status}` }
+          ? { $ref: `#/components/responses/${errorResponses[status]?.[0]}` }
           : responseObject(route, status, schema, components),
       ]),
   )
@@ -92,8 +95,8 @@ export function responseObjects(
 export function errorResponseComponents(components: SchemaComponents): Record<string, ResponseObject> {
   const content = { 'application/json': { schema: components.describe(errorBody, 'output') } }
   return Object.fromEntries(
-    Object.entries(errorDescriptions).map(([status, description]) => [
-      status,
+    Object.entries(errorResponses).map(([status, [name, description]]) => [
+      name,
       { description, headers: responseHeaders({}, Number(status)), content },
     ]),
   )
@@ -110,7 +113,7 @@ function responseObject(
   const events = status === 200 && route.mayStream ? { 'text/event-stream': text } : {}
   const page = status === 200 && route.htmlForBrowsers ? { 'text/html': text } : {}
   return {
-    description: errorDescriptions[status] ?? (schema === null ? 'Success' : 'Success'),
+    description: errorResponses[status]?.[1] ?? 'Success',
     headers: responseHeaders(route, status),
     ...(schema === null
       ? {}

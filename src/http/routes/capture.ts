@@ -150,6 +150,8 @@ function captureRoutesOf<B>(
     ...post,
     method: 'PUT',
     operationId: putOperationId,
+    aliasOf: operationId,
+
     description: `The same as POST.${texts.description === undefined ? '' : ` ${texts.description}`}`,
   }
   return [post, put]

@@ -33,24 +33,30 @@ function organizationRoute(service: ConfigService): Route {
     query: z.strictObject({}),
     request: null,
     responses: {
-      200: z.strictObject({ id, name: z.string(), display_name: z.string(), description: z.string(), ...times }),
+      200: z
+        .strictObject({ id, name: z.string(), display_name: z.string(), description: z.string(), ...times })
+        .meta({ id: 'Organization' }),
       ...errorStatuses(403, 422),
     },
     handle: (context) => ok(configResponse(200, service.organization(serviceAccountOf(context)))),
   }
 }
 
-/** Names that the routes of a kind share. */
+/** What the routes of a kind share. */
 interface RouteNames {
   readonly path: string
   readonly noun: string
   readonly tag: Tag
+  /** The schema of a document in responses. */
+  readonly document: z.ZodObject
 }
 
 function kindRoutes(service: ConfigService, kind: ConfigKind): Route[] {
   const { label, operations, path } = kind
   const tag = { name: capitalised(pluralOf(kind)), description: `Configuration of every ${label}.` }
-  const naming: RouteNames = { path: `/configs/v1/${path}`, noun: operationNoun(label), tag }
+  const noun = operationNoun(label)
+  const document = readSchemaOf(kind).meta({ id: noun })
+  const naming: RouteNames = { path: `/configs/v1/${path}`, noun, tag, document }
   return [
     listRoute(service, kind, naming),
     readRoute(service, kind, naming),
@@ -60,7 +66,7 @@ function kindRoutes(service: ConfigService, kind: ConfigKind): Route[] {
   ]
 }
 
-function listRoute(service: ConfigService, kind: ConfigKind, { path, tag }: RouteNames): Route {
+function listRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag, document }: RouteNames): Route {
   const scope = scopeFieldOf(kind)
   const filters = Object.entries(kind.filters ?? {}).map(([name, values]) => [name, z.enum(Object.keys(values))])
   return {
@@ -74,11 +80,18 @@ function listRoute(service: ConfigService, kind: ConfigKind, { path, tag }: Rout
     query: z.strictObject({
       ...optionalParameters(scope, kind.parent.field),
       search: z.string().optional().describe('text to find in name, display name or description'),
-      full_fetch: z.enum(['true', 'false']).optional().describe('false: long members are empty'),
+      full_fetch: z
+        .enum(['true', 'false'])
+        .meta({ documentedAs: z.boolean() })
+        .optional()
+        .describe('false: long members are empty'),
       ...z.object(Object.fromEntries(filters)).partial().shape,
     }),
     request: null,
-    responses: { 200: z.strictObject({ data: z.array(readSchemaOf(kind)) }), ...errorStatuses(403, 422) },
+    responses: {
+      200: z.strictObject({ data: z.array(document) }).meta({ id: `${noun}List` }),
+      ...errorStatuses(403, 422),
+    },
     handle(context) {
       const listed = service.list(serviceAccountOf(context), kind, context.query)
       return listed.ok ? ok({ status: 200, body: listed.value }) : listed
@@ -86,7 +99,7 @@ function listRoute(service: ConfigService, kind: ConfigKind, { path, tag }: Rout
   }
 }
 
-function readRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }: RouteNames): Route {
+function readRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag, document }: RouteNames): Route {
   const { byName } = kind.operations
   return {
     method: 'GET',
@@ -105,7 +118,7 @@ function readRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }
       version: z.string().optional().describe('the number of a past revision, from 1'),
     }),
     request: null,
-    responses: { 200: readSchemaOf(kind), ...errorStatuses(403, 404, 422) },
+    responses: { 200: document, ...errorStatuses(403, 404, 422) },
     responseHeaders: etagHeader,
     handle(context) {
       const key = context.pathParameters.id ?? ''
@@ -124,7 +137,7 @@ function createRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     summary: `Create one ${kind.label}`,
     auth,
     lane: { always: true, limit: 'write', writes: 'once' },
-    request: kind.createSchema,
+    request: kind.createSchema.meta({ id: `${noun}Create` }),
     // The service validates the body, because some checks need other documents, and answers 422.
     parse: ok,
     responses: {
@@ -152,7 +165,7 @@ function updateRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     lane: { always: true, limit: 'write', writes: 'once' },
     pathParameters: identifier,
     requestHeaders: ifMatchHeader,
-    request: kind.updateSchema,
+    request: kind.updateSchema?.meta({ id: `${noun}Update` }) ?? null,
     parse: ok,
     responses: { 200: authorshipSchemaOf(kind), ...errorStatuses(400, 403, 404, 409, 412, 413, 415, 422) },
     responseHeaders: etagHeader,
@@ -180,7 +193,7 @@ function deleteRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     query: z.strictObject({ etag: z.string().optional().describe('alternative to `If-Match`') }),
     request: null,
     responses: {
-      ...(silent ? { 204: null } : { 200: z.strictObject({ id: z.string() }) }),
+      ...(silent ? { 204: null } : { 200: deletedDocument }),
       ...errorStatuses(403, 404, 409, 412, 422),
     },
     async handle(context) {
@@ -193,6 +206,7 @@ function deleteRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
   }
 }
 
+const deletedDocument = z.strictObject({ id: z.string() }).meta({ id: 'DeletedDocument' })
 const identifier = { id: 'the identifier' }
 const ifMatchHeader = { 'If-Match': 'the expected ETag; if it differs, the response is 412' }
 const etagHeader = { ETag: 'the ETag of this revision' }

@@ -12,7 +12,7 @@ const tag: Tag = {
   description: 'Knowledge queries, which return the part of the graph that a person or an application may see.',
 }
 
-const whoami = z.strictObject({ type: z.string(), id: z.string() })
+const whoami = z.strictObject({ type: z.string(), id: z.string() }).meta({ id: 'TokenUser' })
 
 /** Builds the routes. */
 export function contextRoutes(parts: ContextQueryDeps): Route[] {

@@ -1,5 +1,6 @@
 // The service describes itself: OpenAPI documents for programs; the documentation and the interface reference for people.
 import { z } from 'zod'
+import { jsonObject } from '../../config/json-schema.ts'
 import { err, ok } from '../../kernel/result.ts'
 import { type ApiPage, renderApiPage } from '../docs/api-page.ts'
 import { readDocumentation } from '../docs/files.ts'
@@ -13,7 +14,6 @@ import type { OpenApiDocument, OpenApiVersion } from '../openapi/objects.ts'
 import { type Auth, errorStatuses, type RequestContext, type Route, type RouteResponse, type Tag } from '../route.ts'
 
 const tag: Tag = { name: 'Documentation', description: 'OpenAPI documents for programs, and pages for people.' }
-const openApiSchema = z.looseObject({ openapi: z.string(), info: z.looseObject({}), paths: z.looseObject({}) })
 
 const frontPageSchema = z.object({
   name: z.string(),
@@ -35,7 +35,7 @@ export function documentationRoutes(auth: Auth, version: string, all: () => read
   const documentText = once((openapi: OpenApiVersion) => JSON.stringify(describe(openapi)))
   const document = (path: string, operationId: string, summary: string, openapi: OpenApiVersion): Route => ({
     ...common(path, operationId, summary, auth),
-    responses: { 200: openApiSchema },
+    responses: { 200: jsonObject },
     handle: () => ok({ status: 200, text: documentText(openapi) }),
   })
   const page = (

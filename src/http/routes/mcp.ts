@@ -1,6 +1,7 @@
 // The routes of the MCP endpoint and of its protected resource metadata. The endpoint reads the body itself, because
 // JSON-RPC has its own errors for invalid bodies.
 import { z } from 'zod'
+import { jsonObject } from '../../config/json-schema.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
@@ -17,24 +18,29 @@ const tag: Tag = {
     'The Model Context Protocol, versions 2025-11-25 (sessions) and 2026-07-28 (stateless): tools and resources for agents that act with the token of a user.',
 }
 
-const id = z.union([z.string(), z.int()])
+const id = z.union([z.string(), z.int()]).meta({ id: 'JsonRpcId' })
 const rpcRequest = z
   .looseObject({
     jsonrpc: z.literal('2.0'),
     id: id.optional(),
     method: z.string(),
-    params: z.looseObject({}).optional(),
+    params: jsonObject.optional(),
   })
   .meta({ id: 'JsonRpcRequest' })
 const rpcError = z
   .object({
     jsonrpc: z.literal('2.0'),
     id: id.optional(),
-    error: z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() }),
+    error: z
+      .object({ code: z.int(), message: z.string(), data: z.unknown().optional() })
+      .meta({ id: 'JsonRpcErrorObject' }),
   })
   .meta({ id: 'JsonRpcError' })
-const rpcResult = z.object({ jsonrpc: z.literal('2.0'), id, result: z.looseObject({}) }).meta({ id: 'JsonRpcResult' })
-const oauthError = z.object({ error: z.string(), error_description: z.string() })
+const rpcResult = z.object({ jsonrpc: z.literal('2.0'), id, result: jsonObject }).meta({ id: 'JsonRpcResult' })
+const oauthError = z.object({ error: z.string(), error_description: z.string() }).meta({ id: 'OAuthError' })
+const rpcResponse = z.union([rpcResult, rpcError]).meta({ id: 'JsonRpcResponse' })
+const rpcProblem = z.union([rpcError, errorBody]).meta({ id: 'McpProblem' })
+const malformedProblem = z.union([rpcError, oauthError, errorBody]).meta({ id: 'McpRequestProblem' })
 
 const pathParameters = { project: 'the identifier of the project' }
 const requestHeaders = {
@@ -76,11 +82,11 @@ export function mcpRoutes(endpoint: McpEndpoint, options: McpUrlOptions): Route[
       stepUp: true,
       mayStream: true,
       responses: {
-        200: z.union([rpcResult, rpcError]),
+        200: rpcResponse,
         202: null,
-        400: z.union([rpcError, oauthError, errorBody]),
-        404: z.union([rpcError, errorBody]),
-        500: z.union([rpcError, errorBody]),
+        400: malformedProblem,
+        404: rpcProblem,
+        500: rpcProblem,
         ...errorStatuses(401, 403, 408, 413, 415, 429, 503, 507),
       },
       responseHeaders: {
@@ -106,8 +112,8 @@ export function mcpRoutes(endpoint: McpEndpoint, options: McpUrlOptions): Route[
       mediaType: 'text/event-stream',
       responses: {
         200: z.string(),
-        400: z.union([rpcError, oauthError, errorBody]),
-        404: z.union([rpcError, errorBody]),
+        400: malformedProblem,
+        404: rpcProblem,
         ...errorStatuses(401, 403, 405, 429, 503, 507),
       },
       responseHeaders: streamHeaderDescriptions,
@@ -128,8 +134,8 @@ export function mcpRoutes(endpoint: McpEndpoint, options: McpUrlOptions): Route[
       request: null,
       responses: {
         204: null,
-        400: z.union([rpcError, oauthError, errorBody]),
-        404: z.union([rpcError, errorBody]),
+        400: malformedProblem,
+        404: rpcProblem,
         ...errorStatuses(401, 403, 405, 429, 503, 507),
       },
       async handle(context) {

@@ -4,8 +4,8 @@ import { err, ok } from '../../kernel/result.ts'
 import { type Auth, errorStatuses, type Route, type Tag } from '../route.ts'
 
 const tag: Tag = { name: 'Operations', description: 'Health checks and metrics.' }
-const state = z.object({ status: z.string() })
-const health = z.object({ status: z.string(), worker: z.int().min(1).optional() })
+
+const health = z.object({ status: z.string(), worker: z.int().min(1).optional() }).meta({ id: 'Health' })
 
 /** Sources of the state that the routes report. */
 export interface OperationsDeps {
@@ -41,7 +41,7 @@ export function operationRoutes({ worker, notReadyReason, metrics }: OperationsD
       summary: 'Check that the process is ready: it listens, is not stopping, and its store is open',
       auth: { kind: 'public' },
       request: null,
-      responses: { 200: state, ...errorStatuses(503) },
+      responses: { 200: health, ...errorStatuses(503) },
       handle() {
         const missing = notReadyReason()
         return missing === null

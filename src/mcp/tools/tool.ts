@@ -1,6 +1,6 @@
 // The descriptor of an MCP tool, from which `tools/list` and `tools/call` are built.
 import type { z } from 'zod'
-import { jsonSchemaOf } from '../../config/json-schema.ts'
+import { inlineJsonSchemaOf } from '../../config/json-schema.ts'
 import type { AgentCaller, ApiPermission } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import type { Result } from '../../kernel/result.ts'
@@ -14,9 +14,9 @@ export interface ObjectSchema {
   readonly [keyword: string]: unknown
 }
 
-/** Converts the zod schema of the HTTP API to JSON Schema. Clients validate results against it. */
+/** Converts a zod schema of the HTTP API to JSON Schema without references. Clients validate results against it. */
 export function objectSchema(schema: z.ZodObject): ObjectSchema {
-  return jsonSchemaOf(schema, 'input') as ObjectSchema
+  return inlineJsonSchemaOf(schema, 'input') as ObjectSchema
 }
 
 /** The successful result of a tool. */

@@ -255,10 +255,22 @@ describe('tools', () => {
     const { tools } = told(await setup.ask(ann, 'tools/list')).result as {
       tools: { name: string; inputSchema: unknown; outputSchema: unknown }[]
     }
-    const { paths } = (await setup.service.send('/openapi.json')).body as {
+    const { paths, components } = (await setup.service.send('/openapi.json')).body as {
       paths: Record<string, { post: ToolDescription }>
+      components: { schemas: Record<string, object> }
     }
-    const ofHttp = (path: string) => paths[path]?.post.responses['200']?.content['application/json']?.schema
+    // The tools have no references.
+    const inlined = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(inlined)
+      if (typeof value !== 'object' || value === null) return value
+      const { $ref, ...own } = value as { $ref?: string }
+      const referenced = $ref === undefined ? {} : components.schemas[$ref.split('/').at(-1) ?? '']
+      return Object.fromEntries(
+        Object.entries({ ...referenced, ...own }).map(([key, member]) => [key, inlined(member)]),
+      )
+    }
+    const ofHttp = (path: string) => inlined(paths[path]?.post.responses['200']?.content['application/json']?.schema)
+
     const inMcp = (name: string) => tools.find((tool) => tool.name === name)
     for (const [name, path] of [
       ['authzen_evaluate', '/access/v1/evaluation'],
@@ -271,7 +283,7 @@ describe('tools', () => {
     }
     const { anyOf } = ofHttp('/access/v1/evaluations') as { anyOf: unknown[] }
     expect(opened(inMcp('authzen_evaluations')?.outputSchema)).toEqual(opened(anyOf[0]))
-    const taken = paths['/contx-iq/v1/execute']?.post.requestBody.content['application/json']?.schema
+    const taken = inlined(paths['/contx-iq/v1/execute']?.post.requestBody.content['application/json']?.schema)
     expect(inMcp('ciq_execute')?.inputSchema).toEqual(taken)
   })
 
