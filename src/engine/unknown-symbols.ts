@@ -56,13 +56,15 @@ export class UnknownSymbols {
     const key = `${kind} ${name}`
     const known = this.suggestions.get(key)
     if (known !== undefined) return known
-    const suggestion = nearestName(name, this.candidates(kind, isReserved(name)))
+    const suggestion = nearestName(name, this.candidates(kind, name))
     this.suggestions.set(key, suggestion)
     return suggestion
   }
 
-  private *candidates(kind: SymbolKind, reserved: boolean): Iterable<string> {
-    if (kind === 'property') yield* nodeFieldNames
+  private *candidates(kind: SymbolKind, unknown: string): Iterable<string> {
+    const reserved = isReserved(unknown)
+    // Relationships have no such fields: a text that reads one of them does not mean another.
+    if (kind === 'property' && !nodeFieldNames.includes(unknown)) yield* nodeFieldNames
     for (const snapshot of this.snapshots) {
       for (const name of snapshot.symbolNames(kind)) {
         // Markers of the store begin with a control character.

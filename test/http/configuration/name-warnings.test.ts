@@ -146,6 +146,10 @@ describe('a decision policy', () => {
       'policy.condition.cypher: line 1, column 19: no relationship of type `wrote` was ever captured; did you mean `[:WROTE]`?\n' +
         'MATCH (subject)-[:wrote]->(resource)\n                  ^^^^^',
     ])
+    // Relationships have no such field in Cypher.
+    const times = `MATCH (subject:Author)-[w:WROTE]->(resource:Page) WHERE w.create_time > '2026'`
+    const [time] = (await warningsOf(decision(times)))?.[0]?.split('\n') ?? []
+    expect(time).toBe('policy.condition.cypher: line 1, column 59: no property `create_time` was ever captured')
     // A field of nodes is suggested too.
     const [field] = (await warningsOf(decision(`${good} WHERE resource.externalid = 'home'`))) ?? []
     expect(field).toContain('no property `externalid` was ever captured; did you mean `external_id`?')
