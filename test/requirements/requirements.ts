@@ -28,6 +28,8 @@ const composite = 'http/capture/composite-projects.test.ts'
 const compositeKill = 'process/store/composite-kill.test.ts'
 const proxies = 'unit/store/tenancy/composite.test.ts'
 const config = 'unit/config/service.test.ts'
+const nameWarnings = 'http/configuration/name-warnings.test.ts'
+const policyVersions = 'http/configuration/policy-versions.test.ts'
 const crud = 'http/configuration/crud-conformance.test.ts'
 const provisioning = 'unit/config/provisioning.test.ts'
 const policies = 'unit/policy/authorization-policy.test.ts'
@@ -644,6 +646,28 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
+    id: 'REQ-F20',
+    sentence: '`1.0-svc` is executed as `2.0-kbac`, and `policyVersion` is read as `policy_version`',
+    shownBy: [
+      [policyVersions, 'decides as one of `2.0-kbac`, in both spellings of the member'],
+      [policyVersions, 'is refused with two different versions, an unknown one, none, or one that is not a string'],
+      [policyVersions, 'is refused with the name of the variable that its condition does not bind'],
+      [policyVersions, 'decides the same after an export and an import'],
+    ],
+  },
+  {
+    id: 'REQ-F21',
+    sentence: 'a policy or query with a name that no capture has ever used is stored with a warning and its place',
+    shownBy: [
+      [nameWarnings, 'a policy is stored without warnings, also if an application and an agent exist'],
+      [nameWarnings, 'has one for each unknown name, with line and column, and is in use nevertheless'],
+      [nameWarnings, 'has them as a draft too, unless the draft does not compile'],
+      [nameWarnings, 'have them for filters and paths as well'],
+      [nameWarnings, 'are those of all its constituents, and outlast the elements that had them'],
+      ['unit/index.test.ts', 'warns of names that the graph has never seen, with their place'],
+    ],
+  },
+  {
     id: 'REQ-F10',
     sentence: 'settings are read from flags, the environment and a file, in this order; an unknown setting is refused',
     shownBy: [
@@ -701,6 +725,30 @@ export const requirements: readonly Requirement[] = [
     shownBy: [
       ['http/context-query/execute.test.ts', 'returns pages that together are the whole, in a stable order'],
       ['http/context-query/execute.test.ts', 'reports an invalid page, and returns nothing after the last row'],
+    ],
+  },
+  {
+    id: 'REQ-C27',
+    sentence:
+      'pages are counted by `page`, and by `page_token` in rows or in pages, as project or agent say; never both',
+    shownBy: [
+      ['http/context-query/pages.test.ts', 'are counted from 1 by `page`, whatever `page_token` counts'],
+      ['http/context-query/pages.test.ts', 'have the default size with `page_size` 0'],
+      ['http/context-query/pages.test.ts', 'are counted in rows by `page_token`, unless the project counts pages'],
+      ['http/context-query/pages.test.ts', 'are counted as the agent says, which wins over the project'],
+      ['http/context-query/pages.test.ts', 'are asked for by one member: both are refused'],
+      [mcpWire, 'count pages by `page`, and by `page_token` where the project counts pages'],
+    ],
+  },
+  {
+    id: 'REQ-C28',
+    sentence: 'a placeholder may have a default, which is escaped as a value and cannot change host or path',
+    shownBy: [
+      [templates, 'stands in for an absent value and for null, and for nothing else'],
+      [templates, 'is JSON outside of strings in a payload, and escaped text within'],
+      [templates, 'changes neither host nor path: such a template is refused'],
+      [external, 'is requested with the defaults of placeholders that neither element nor parameters have'],
+      [external, 'has no default that chooses the host or leaves the path, nor one that is not complete'],
     ],
   },
   {
