@@ -280,6 +280,11 @@ export const expressions: readonly LanguageForm[] = [
   { form: 'true, false, null', example: '[true, false, null]', test: 'expressions/literals' },
   { form: 'lists', example: "[1, 'a', [n.age]]", test: 'expressions/literals' },
   { form: 'maps', example: '{a: 1, match: {b: n.name}}', test: 'expressions/literals' },
+  {
+    form: 'temporal components',
+    example: "duration('PT-0.1S').millisecondsOfSecond",
+    test: ['unit/engine/value/temporal/duration.components.test.ts', 'millisecondsOfSecond'],
+  },
   { form: 'parameters', example: '$number', test: world('parameters', '$') },
   { form: 'values in a parameter', example: '$claims.act.sub', test: world('parameters', '.') },
   {
