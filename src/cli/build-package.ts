@@ -63,7 +63,8 @@ function buildDeclarations(): void {
   const reach = (path: string): void => {
     if (reached.has(path)) return
     reached.add(path)
-    for (const [, name = ''] of readFileSync(path, 'utf8').matchAll(/(?:from|import\()\s*'([^']+)'/g)) {
+    const withoutComments = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '')
+    for (const [, name = ''] of withoutComments.matchAll(/(?:from|import\()\s*['"]([^'"]+)['"]/g)) {
       if (!name.startsWith('.')) throw new Error(`${relative(allDeclarations, path)} needs the types of ${name}`)
       reach(normalize(join(dirname(path), name.replace(/\.ts$/, '.d.ts'))))
     }
