@@ -26,8 +26,8 @@ post() { agent POST "$1" "$2"; }
 # admin METHOD PATH [BODY]: a request to the configuration interface.
 admin() { send "$1" "/configs/v1/$2" "${3:-}" -H "Authorization: Bearer $ADMIN"; }
 
-# field NAME: a member of the JSON document on the standard input.
-field() { node -p "JSON.parse(fs.readFileSync(0)).$1"; }
+# field NAME: a member of the JSON document on the standard input; without it, the document on the error stream.
+field() { node -p "const text = fs.readFileSync(0, 'utf8'); JSON.parse(text).$1 ?? console.error(text)"; }
 
 # quote: the standard input as a JSON string.
 quote() { node -p 'JSON.stringify(fs.readFileSync(0, "utf8"))'; }

@@ -19,7 +19,7 @@ export async function backupFolder(
   projectId: string | undefined,
   json: boolean,
 ): Promise<void> {
-  const progress = progressLine()
+  const progress = progressLine(`opening ${dataDir}`)
   try {
     const { manifest, bytes } = await backup({
       dataDir,
@@ -27,7 +27,7 @@ export async function backupFolder(
       ...(projectId === undefined ? {} : { projectId }),
       madeBy: `verdigraph ${packageJson.version}`,
       nowMs: systemClock.now(),
-      note: (what) => progress.show(0, null, `copying ${what}`),
+      progress: (done, total, what) => progress.show(done, total, what),
     })
     progress.end()
     if (json) console.log(JSON.stringify({ out, bytes, members: manifest.members.length, projects: manifest.projects }))
@@ -48,7 +48,7 @@ function projectsOf({ length }: readonly string[]): string {
 
 /** Runs `restore`. Rejects with OperationalError if the folder is not empty or the backup is invalid. */
 export async function restoreFolder({ dataDir }: Settings, from: string, json: boolean): Promise<void> {
-  const progress = progressLine()
+  const progress = progressLine('unpacking')
   try {
     const manifest = await restore({
       from,

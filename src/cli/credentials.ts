@@ -4,6 +4,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { type AdminToken, issueAdminToken } from '../app/configuration.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
+import { ownCommand } from './own-command.ts'
 
 /** Lifetime of the tokens that `init` and `serve` print, seconds: the longest allowed. */
 export const TOKEN_LIFETIME_S = 86_400
@@ -15,12 +16,12 @@ export async function initialise(settings: Settings, json: boolean): Promise<voi
   try {
     if (!app.bootstrapped) {
       throw new CliError([
-        `${settings.dataDir} already has an organization; \`verdigraph token --data ${settings.dataDir}\` issues another token`,
+        `${settings.dataDir} already has an organization; \`${ownCommand(['token', '--data', settings.dataDir])}\` issues another token`,
       ])
     }
     const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
     const { organizationId, serviceAccountId } = app
-    printToken({ organizationId, serviceAccountId, token }, json, TOKEN_LIFETIME_S)
+    printToken({ organizationId, serviceAccountId, token }, settings, json, TOKEN_LIFETIME_S)
   } finally {
     await app.close()
   }
@@ -30,24 +31,24 @@ export async function initialise(settings: Settings, json: boolean): Promise<voi
 export async function issueToken(settings: Settings, json: boolean, lifetimeS: number): Promise<void> {
   const { dataDir } = settings
   if (!existsSync(dataDir) || (statSync(dataDir).isDirectory() && readdirSync(dataDir).length === 0)) {
-    throw new CliError([`${dataDir} has no organization; \`verdigraph init --data ${dataDir}\` creates one`])
+    throw new CliError([`${dataDir} has no organization; \`${ownCommand(['init', '--data', dataDir])}\` creates one`])
   }
-  printToken(await issueAdminToken(settings, lifetimeS), json, lifetimeS)
+  printToken(await issueAdminToken(settings, lifetimeS), settings, json, lifetimeS)
 }
 
-function printToken({ organizationId, serviceAccountId, token }: AdminToken, json: boolean, lifetimeS: number): void {
+function printToken(issued: AdminToken, settings: Settings, json: boolean, lifetimeS: number): void {
   if (json) {
+    const { organizationId, serviceAccountId, token } = issued
     console.log(JSON.stringify({ organization_id: organizationId, service_account_id: serviceAccountId, token }))
     return
   }
-  for (const line of tokenLines(organizationId, serviceAccountId, token, lifetimeS)) console.log(line)
+  for (const line of tokenLines(issued, settings, lifetimeS)) console.log(line)
 }
 
 /** The lines that show a new token. */
 export function tokenLines(
-  organizationId: string,
-  serviceAccountId: string,
-  token: string,
+  { organizationId, serviceAccountId, token }: AdminToken,
+  { dataDir }: Pick<Settings, 'dataDir'>,
   lifetimeS: number,
 ): readonly string[] {
   const until = new Date(Date.now() + lifetimeS * 1000).toISOString()
@@ -55,6 +56,6 @@ export function tokenLines(
     `organization     ${organizationId}`,
     `service account  ${serviceAccountId}`,
     `token            ${token}`,
-    `                 valid until ${until}, shown only once; \`verdigraph token\` issues another`,
+    `                 valid until ${until}, shown only once; \`${ownCommand(['token', '--data', dataDir])}\` issues another`,
   ]
 }

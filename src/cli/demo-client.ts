@@ -10,6 +10,8 @@ export interface DemoHost {
   readonly dataDir: string
   /** The base URL in the printed commands, such as `http://127.0.0.1:8080`. */
   readonly address: string
+  /** True: everybody may read the pages below `/docs`. */
+  readonly docsServed: boolean
 }
 
 /** A client of the service in the same process. */

@@ -1,11 +1,8 @@
 // The MCP server of the demo: its agent, knowledge queries and accepted tokens, and the commands that connect a client.
 import queries from '../../data/demo/queries.json' with { type: 'json' }
 import { type DemoClient, requestFailed } from './demo-client.ts'
-import { demoIssuer, memberPublicKey, memberToken } from './demo-tokens.ts'
-
-const PERSON = 'dara'
-/** Lifetime of the printed token, seconds: 8 hours. */
-const TOKEN_S = 8 * 3600
+import { demoIssuer, memberPublicKey } from './demo-tokens.ts'
+import { ownCommand } from './own-command.ts'
 
 /** Creates the MCP server and everything that it needs. Idempotent. */
 export async function prepareMcp(requests: DemoClient, projectId: string, dataDir: string): Promise<void> {
@@ -41,18 +38,13 @@ export async function prepareMcp(requests: DemoClient, projectId: string, dataDi
   await ensure('mcp-servers', server)
 }
 
-/** The lines that show how to connect; none if the folder has no key for demo tokens. */
-export async function mcpLines(address: string, projectId: string, dataDir: string): Promise<readonly string[]> {
-  const token = await memberToken(dataDir, PERSON, TOKEN_S)
-  if (token === null) return []
-  const url = `${address}/mcp/v1/${projectId}`
-  const header = '--header "Authorization: Bearer $TOKEN"'
+/** The lines that show how to connect. */
+export function mcpLines(address: string, projectId: string, dataDir: string): readonly string[] {
   return [
     '',
-    `An agent can act for Dara over MCP with her token (\`npx verdigraph demo-token --data ${dataDir}\` prints another) and an MCP client:`,
-    `  TOKEN=${token}`,
-    `  claude mcp add --transport http fernhill ${url} ${header}`,
-    'Or without a model:',
-    `  npx @modelcontextprotocol/inspector --cli ${url} --transport http ${header} --method tools/call --tool-name ciq_execute --tool-args-json '{"id":"my-cars-that-pull","input_params":{"load_kg":1800}}'`,
+    'An agent can act for Dara over MCP, with a token of Dara that is valid for eight hours:',
+    `  export PROJECT=${projectId}`,
+    `  export TOKEN=$(${ownCommand(['demo-token', '--data', dataDir])})`,
+    `  claude mcp add --transport http fernhill "${address}/mcp/v1/$PROJECT" --header "Authorization: Bearer $TOKEN"`,
   ]
 }

@@ -6,7 +6,8 @@ import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
 import nodes from '../../data/demo/nodes.json' with { type: 'json' }
 import { DEMO_KEY_FILE } from '../kernel/data-folder.ts'
 import type { Settings } from '../settings.ts'
-import { CliError } from './cli-error.ts'
+import { CliError, UsageError } from './cli-error.ts'
+import { ownCommand } from './own-command.ts'
 
 /** Issuer and audience of the tokens. */
 export const demoIssuer = { issuer: 'https://members.fernhill.example', audience: 'fernhill' } as const
@@ -43,12 +44,15 @@ export async function memberToken(dataDir: string, person: string, lifetimeS: nu
     .sign(await importJWK(readKey(path), ALGORITHM))
 }
 
-/** Runs `demo-token`: prints only the token. Rejects with CliError if the person or the demo does not exist. */
+/** Runs `demo-token`: prints only the token. Rejects with UsageError if there is no such person, CliError without the demo. */
 export async function printMemberToken({ dataDir }: Settings, person: string, lifetimeS: number): Promise<void> {
   if (!people.includes(person))
-    throw new CliError([`the demo has no person \`${person}\`: expected one of ${people.join(', ')}`])
+    throw new UsageError([`the demo has no person \`${person}\`: expected one of ${people.join(', ')}`])
   const token = await memberToken(dataDir, person, lifetimeS)
-  if (token === null) throw new CliError([`${dataDir} does not contain the demo; \`verdigraph serve --demo\` loads it`])
+  if (token === null) {
+    const command = ownCommand(['serve', '--demo', '--data', dataDir])
+    throw new CliError([`${dataDir} does not contain the demo; \`${command}\` loads it`])
+  }
   console.log(token)
 }
 

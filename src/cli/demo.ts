@@ -7,46 +7,60 @@ import relationships from '../../data/demo/relationships.json' with { type: 'jso
 import { DEMO_FILE } from '../kernel/data-folder.ts'
 import { DemoClient, type DemoHost, memberOf, requestFailed } from './demo-client.ts'
 import { mcpLines, prepareMcp } from './demo-mcp.ts'
+import { ownCommand } from './own-command.ts'
 
-/** A request to try, and its response. */
+/** A request to try, and what it prints. */
 export interface DemoExample {
   readonly title: string
   readonly path: string
   readonly body: unknown
-  /** The whole response body. */
-  readonly expectedBody: string
+  /** A command that selects a part of the response; absent: the whole response is printed. */
+  readonly filter?: string
+  /** What the command prints. */
+  readonly expectedOutput: string
 }
 
 const dara = { type: 'Person', id: 'dara' }
 const hana = { type: 'Person', id: 'hana' }
 const bramble = { type: 'Car', id: 'bramble' }
+const drivers = { type: 'Team', id: 'drivers' }
 const tow = { name: 'tow' }
 const evaluation = '/access/v1/evaluation'
 
-/** A permit, a denial and a search. data/README.md explains them. */
+/** A permit, a denial, a search and an explanation. docs/reference/demo.md explains them. */
 export const demoExamples: readonly DemoExample[] = [
   {
     title: 'May Dara tow 1800 kg with bramble? Her team uses it, and it pulls 2000 kg.',
     path: evaluation,
     body: { subject: dara, action: tow, resource: bramble, context: { input_params: { load_kg: 1800 } } },
-    expectedBody: '{"decision":true}',
+    expectedOutput: '{"decision":true}',
   },
   {
     title: 'And 2400 kg?',
     path: evaluation,
     body: { subject: dara, action: tow, resource: bramble, context: { input_params: { load_kg: 2400 } } },
-    expectedBody: '{"decision":false}',
+    expectedOutput: '{"decision":false}',
   },
   {
     title: 'What may Hana read? All documents in the folders that her two teams may open.',
     path: '/access/v1/search/resource',
     body: { subject: hana, action: { name: 'read' }, resource: { type: 'Document' } },
-    expectedBody: JSON.stringify({
+    expectedOutput: JSON.stringify({
       results: ['service-thistle', 'service-heather', 'tyres-2026', 'rota', 'driver-notes', 'welcome'].map((id) => ({
         type: 'Document',
         id,
       })),
     }),
+  },
+  {
+    title: 'Why may Dara tow 1800 kg with bramble? The path in the graph that the policy found:',
+    path: '/access/v1/explain',
+    body: { subject: dara, action: tow, resource: bramble, context: { input_params: { load_kg: 1800 } } },
+    filter: `grep -o '"relationships":[^]]*]'`,
+    expectedOutput: `"relationships":${JSON.stringify([
+      { variable: null, type: 'USES', source: drivers, target: bramble },
+      { variable: null, type: 'MEMBER', source: dara, target: drivers },
+    ])}`,
   },
 ]
 
@@ -62,7 +76,7 @@ interface DemoMarker {
 }
 
 /** Loads the demo unless it is loaded. Returns the lines to print. */
-export async function loadDemo(host: DemoHost): Promise<{ lines: string[] }> {
+export async function loadDemo(host: DemoHost): Promise<readonly string[]> {
   const { address, dataDir } = host
   const requests = new DemoClient(host)
   const markerPath = join(dataDir, DEMO_FILE)
@@ -77,26 +91,33 @@ export async function loadDemo(host: DemoHost): Promise<{ lines: string[] }> {
     await prepareMcp(requests, marker.project_id, dataDir)
     writeFileSync(markerPath, `${JSON.stringify({ ...marker, mcp: true } satisfies DemoMarker)}\n`, { mode: 0o600 })
   }
-  return { lines: [...linesFor(address, marker, key), ...(await mcpLines(address, marker.project_id, dataDir))] }
+  return [...linesFor(host, key), ...mcpLines(address, marker.project_id, dataDir)]
 }
 
-/** The curl command of an example. */
-export function curlFor(address: string, key: string, { path, body }: DemoExample): string {
-  const data = JSON.stringify(body)
-  return `curl -s ${address}${path} -H 'X-SVC-ClientKey: ${key}' -H 'Content-Type: application/json' -d '${data}'`
+/** The command of an example; it expects the address in `URL` and the key in `KEY`. */
+function commandFor({ path, body, filter }: DemoExample): string {
+  const headers = `-H "X-SVC-ClientKey: $KEY" -H 'Content-Type: application/json'`
+  const command = `curl -sw '\\n' "$URL${path}" ${headers} -d '${JSON.stringify(body)}'`
+  return filter === undefined ? command : `${command} | ${filter}`
 }
 
-function linesFor(address: string, marker: DemoMarker, key: string): string[] {
-  const lines = [
-    'The demo is the Fernhill Car Club, described in data/README.md.',
-    `  address  ${address}`,
-    `  project  ${marker.project_id}`,
-    `  key      ${key}`,
+function linesFor({ address, dataDir, docsServed }: DemoHost, key: string): string[] {
+  const documentation = `${address}/docs shows the documentation, ${address}/docs/reference/demo the people, cars and policies of the demo.`
+  return [
+    '',
+    'To ask it, paste these lines into another terminal:',
+    `  export URL=${address}`,
+    `  export KEY=${key}`,
+    ...demoExamples.flatMap((example) => [
+      '',
+      example.title,
+      `  ${commandFor(example)}`,
+      `  answers  ${example.expectedOutput}`,
+    ]),
+    '',
+    ...(docsServed ? [documentation] : []),
+    `To change policies and configuration, \`${ownCommand(['token', '--data', dataDir])}\` prints a token of the administrator.`,
   ]
-  for (const question of demoExamples) {
-    lines.push('', question.title, `  ${curlFor(address, key, question)}`, `  answers  ${question.expectedBody}`)
-  }
-  return lines
 }
 
 /**

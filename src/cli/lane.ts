@@ -6,7 +6,7 @@ import type { LaneCommand, LaneEvent } from '../lanes/lane-process.ts'
 import { type LaneServer, startLaneServer } from '../lanes/lane-server.ts'
 import { exitWithParent } from '../lanes/parent-death.ts'
 import type { Settings } from '../settings.ts'
-import { CliError } from './cli-error.ts'
+import { UsageError } from './cli-error.ts'
 import { printError } from './print.ts'
 
 /** After a request beyond these limits, the lane collects garbage and reports its memory. */
@@ -15,11 +15,11 @@ const LARGE_BYTES = 1024 * 1024
 const IDLE_MS = 500
 
 /**
- * Runs a lane. `parent`: the id of the serving process. Never resolves; rejects with CliError if it was not started by
+ * Runs a lane. `parent`: the id of the serving process. Never resolves; rejects with UsageError if it was not started by
  * a serving process.
  */
 export async function runLane(parent: number): Promise<void> {
-  if (process.send === undefined) throw new CliError(['a lane is started by `verdigraph serve` only'])
+  if (process.send === undefined) throw new UsageError(['a lane is started by `verdigraph serve` only'])
   exitWithParent(parent)
   const report = (message: LaneEvent): void => void process.send?.(message)
   let app: App | null = null

@@ -7,12 +7,14 @@ import type { Settings } from '../settings.ts'
 import { baseName } from '../store/lmdb/environment-folder.ts'
 import { migrateFolder } from '../store/lmdb/migrate-folder.ts'
 import { lockFolder } from '../store/process/folder-lock.ts'
+import { progressLine } from './progress.ts'
 
 /** Runs `migrate`. Rejects with OperationalError if the folder does not exist, contains no store or is being served. */
 export async function migrate({ dataDir }: Settings, json: boolean): Promise<void> {
   // The lock would create the folder.
   if (!existsSync(dataDir)) throw new OperationalError(`the folder ${dataDir} does not exist`)
   const lock = lockFolder(dataDir)
+  const progress = progressLine(`opening ${dataDir}`)
   const migrated: string[] = []
   const untouched: string[] = []
   try {
@@ -20,13 +22,16 @@ export async function migrate({ dataDir }: Settings, json: boolean): Promise<voi
     if (folders.length === 0) throw new OperationalError(`the folder ${dataDir} contains no store`)
     for (const folder of folders) {
       const name = relative(dataDir, folder)
-      const isNew = await migrateFolder(folder)
+      progress.show(0, null, name)
+      const isNew = await migrateFolder(folder, (done, total) => progress.show(done, total, name))
+      progress.clear()
       const list = isNew ? migrated : untouched
       list.push(name)
       if (!json) console.log(`${isNew ? 'migrated ' : 'unchanged'} ${name}`)
     }
     if (json) console.log(JSON.stringify({ migrated, untouched }))
   } finally {
+    progress.end()
     lock.release()
   }
 }

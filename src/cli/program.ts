@@ -1,14 +1,16 @@
 // The commands of `verdigraph` and their options. Each command imports what it needs when it runs, so that the others
 // start faster.
 import { existsSync, readFileSync } from 'node:fs'
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import { environmentNameOf, type SettingField, type Settings, settingFields, settingSpecs } from '../settings.ts'
 import { folderPermissionWarning } from '../store/process/folder-permissions.ts'
-import { CliError } from './cli-error.ts'
+import { CliError, UsageError } from './cli-error.ts'
 import { settingsFileVariable, unknownVariables, withoutServiceLinks } from './environment-variables.ts'
+import { exitCodes } from './exit-codes.ts'
 import { formatSettings } from './format-settings.ts'
+import { nameOfThisProcess } from './own-command.ts'
 import { printError, printNotice } from './print.ts'
 import { readSettings, resolveSettings, type SettingSources } from './read-settings.ts'
 import { LANE_COMMAND, VERIFY_FOLDER_COMMAND, WORKER_COMMAND } from './self-command.ts'
@@ -17,15 +19,17 @@ import type { ImportFlags } from './transfer.ts'
 /** Options of a command by name: settings, `--settings`, and the command's own. */
 type Flags = Readonly<Record<string, unknown>>
 
-/** Runs the command line. Prints user errors and exits with code 1; rejects with all other errors. */
+/** Runs the command line. Prints user errors and exits with one of `exitCodes`; rejects with all other errors. */
 export async function runCli(argv: readonly string[]): Promise<void> {
   try {
-    await program().parseAsync(argv)
+    await program(nameOfThisProcess()).parseAsync(argv)
   } catch (error) {
+    // Help and errors of the command line itself are printed already.
+    if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : exitCodes.usage.code)
     const lines = linesOf(error)
     if (lines === null) throw error
     for (const line of lines) printError(line)
-    process.exit(1)
+    process.exit(error instanceof CliError ? error.exitCode : exitCodes.failure.code)
   }
 }
 
@@ -38,12 +42,16 @@ function linesOf(error: unknown): readonly string[] | null {
   return typeof code === 'string' && typeof syscall === 'string' ? [message] : null
 }
 
-/** The commands with their options; parsing a command line with it runs the command. */
-export function program(): Command {
-  const command = new Command('verdigraph')
+/**
+ * The commands with their options; parsing a command line with it runs the command, or throws CommanderError. `name`: how the
+ * help names the program.
+ */
+export function program(name = 'verdigraph'): Command {
+  const command = new Command(name)
     .description(packageJson.description)
     .version(packageJson.version)
-    .showHelpAfterError('(verdigraph --help lists the commands, verdigraph serve --help its options)')
+    .showHelpAfterError(`(${name} --help lists the commands, ${name} serve --help its options)`)
+    .exitOverride()
 
   withListening(withSettings(command.command('serve')))
     .description('serve the HTTP API; on an empty data folder create an organization and print a token')
@@ -144,14 +152,14 @@ export function program(): Command {
     .option('--json', 'print one line of JSON', false)
     .action((flags: Flags & { json: boolean }) => {
       const resolved = resolveSettings(sourcesFrom(flags))
-      if (!resolved.ok) throw new CliError(resolved.error)
+      if (!resolved.ok) throw new UsageError(resolved.error)
       for (const line of formatSettings(resolved.value, process.env, flags.json)) console.log(line)
       const unknown = unknownVariables(process.env)
-      if (unknown.length > 0) throw new CliError(unknown)
+      if (unknown.length > 0) throw new UsageError(unknown)
     })
 
   withSettings(command.command('verify'))
-    .description('verify all stored data; the folder may be served (exit codes: 0 sound, 1 damaged, 2 not verified)')
+    .description('verify all stored data; the folder may be served')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { json: boolean }) => {
       await (await import('./verify.ts')).verify(settingsFrom(flags).dataDir, flags.json)
@@ -171,7 +179,7 @@ export function program(): Command {
     .command(`${VERIFY_FOLDER_COMMAND} <folder>`, { hidden: true })
     .action(async (folder: string) => (await import('./verify.ts')).runVerifyFolder(folder))
 
-  for (const one of command.commands) one.showHelpAfterError(`(verdigraph ${one.name()} --help lists its options)`)
+  for (const one of command.commands) one.showHelpAfterError(`(${name} ${one.name()} --help lists its options)`)
   return command
 }
 
@@ -213,7 +221,7 @@ function settingsFrom(flags: Flags): Settings {
 function readSettingsFrom(flags: Flags): Settings {
   const read = readSettings(sourcesFrom(flags))
   const unknown = unknownVariables(process.env)
-  if (!read.ok || unknown.length > 0) throw new CliError([...unknown, ...(read.ok ? [] : read.error)])
+  if (!read.ok || unknown.length > 0) throw new UsageError([...unknown, ...(read.ok ? [] : read.error)])
   return read.value
 }
 
@@ -234,16 +242,16 @@ function sourcesFrom(flags: Flags): SettingSources {
 }
 
 function readFile(path: string): unknown {
-  if (!existsSync(path)) throw new CliError([`${path}: the settings file does not exist`])
+  if (!existsSync(path)) throw new UsageError([`${path}: the settings file does not exist`])
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    throw new CliError([`${path}: ${error instanceof Error ? error.message : 'invalid JSON'}`])
+    throw new UsageError([`${path}: ${error instanceof Error ? error.message : 'invalid JSON'}`])
   }
 }
 
 function lifetimeFrom(text: string): number {
   const seconds = Number(text)
   if (Number.isInteger(seconds) && seconds >= 120 && seconds <= 86_400) return seconds
-  throw new CliError([`--lifetime: expected an integer from 120 to 86400 seconds, found \`${text}\``])
+  throw new UsageError([`--lifetime: expected an integer from 120 to 86400 seconds, found \`${text}\``])
 }

@@ -13,10 +13,17 @@ export const VERIFY_FOLDER_COMMAND = 'verify-folder'
 /** File name of the program in the npm package: one file instead of the sources. */
 export const SERVER_BUNDLE = 'verdigraph-server.js'
 
+/** The file that Bun runs; undefined in the single executable, where files have virtual paths, and Bun reports that they exist. */
+const program = import.meta.dirname.startsWith('/$bunfs')
+  ? undefined
+  : [join(import.meta.dirname, '..', 'main.ts'), join(import.meta.dirname, SERVER_BUNDLE)].find((path) =>
+      existsSync(path),
+    )
+
+/** True in the single executable. */
+export const isBinary = program === undefined
+
 /** The command line that runs this program with `args`. */
 export function selfCommand(args: readonly string[]): string[] {
-  const programs = [join(import.meta.dirname, '..', 'main.ts'), join(import.meta.dirname, SERVER_BUNDLE)]
-  // In the binary they have a virtual path, for which Bun reports that it exists.
-  const program = import.meta.dirname.startsWith('/$bunfs') ? undefined : programs.find((path) => existsSync(path))
   return program === undefined ? [process.execPath, ...args] : [process.execPath, program, ...args]
 }

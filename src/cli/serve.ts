@@ -7,6 +7,7 @@ import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
 import { TOKEN_LIFETIME_S, tokenLines } from './credentials.ts'
+import { ownCommand } from './own-command.ts'
 import { LANE_COMMAND, selfCommand } from './self-command.ts'
 
 /**
@@ -32,23 +33,22 @@ export async function serve(settings: Settings, demo: boolean): Promise<void> {
       // This start would have printed the first token.
       ...(app.bootstrapped
         ? [
-            `${dataDir} now has an organization; \`verdigraph token --data ${dataDir}\` issues a token of its admin account`,
+            `${dataDir} now has an organization; \`${ownCommand(['token', '--data', dataDir])}\` issues a token of its admin account`,
           ]
         : []),
     ])
   })
-  await printFirstToken(app)
-  const lines = demo ? await demoLines(app, address.url) : []
-  console.log(colours.green(`listening on ${address.url}`))
-  for (const line of lines) console.log(line)
+  const lines = demo ? await demoLines(app, address.url) : await firstTokenLines(app)
+  console.log([colours.green(`listening on ${address.url}`), ...lines].join('\n'))
   await stopped
 }
 
-/** Prints an admin token if this start created the organization. */
-export async function printFirstToken(app: App): Promise<void> {
-  if (!app.bootstrapped) return
+/** The lines with an admin token if this start created the organization. */
+export async function firstTokenLines(app: App): Promise<readonly string[]> {
+  if (!app.bootstrapped) return []
+  const { organizationId, serviceAccountId, settings } = app
   const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
-  for (const line of tokenLines(app.organizationId, app.serviceAccountId, token, TOKEN_LIFETIME_S)) console.log(line)
+  return tokenLines({ organizationId, serviceAccountId, token }, settings, TOKEN_LIFETIME_S)
 }
 
 /** Loads the demo if it is not loaded. Returns the lines to print. `address`: the base URL. */
@@ -56,7 +56,8 @@ export async function demoLines(app: App, address: string): Promise<readonly str
   const { handleInProcess: handle, organizationId, settings } = app
   const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
   const { loadDemo } = await import('./demo.ts')
-  return (await loadDemo({ handle, organizationId, token, dataDir: settings.dataDir, address })).lines
+  const docsServed = settings.descriptionAccess === 'public'
+  return await loadDemo({ handle, organizationId, token, dataDir: settings.dataDir, address, docsServed })
 }
 
 /**

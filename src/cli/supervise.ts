@@ -12,7 +12,7 @@ import { lockFolder } from '../store/process/folder-lock.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
 import { selfCommand, WORKER_COMMAND } from './self-command.ts'
-import { demoLines, printFirstToken, reasonOf } from './serve.ts'
+import { demoLines, firstTokenLines, reasonOf } from './serve.ts'
 import type { SupervisorCommand, WorkerEvent } from './worker.ts'
 
 /** Delay before a failed worker is restarted. It doubles each time, until a worker has run for STABLE_UPTIME_MS. */
@@ -43,8 +43,7 @@ export async function supervise(settings: Settings, demo: boolean): Promise<void
   try {
     // One-time work before there are several processes: the first organization, crash recovery, the demo.
     const app = await createApp(settings, { folder: 'held' })
-    await printFirstToken(app)
-    lines = demo ? await demoLines(app, reserved.url) : []
+    lines = demo ? await demoLines(app, reserved.url) : await firstTokenLines(app)
     await app.close()
   } catch (failure) {
     reserved.release()
@@ -71,9 +70,8 @@ export async function supervise(settings: Settings, demo: boolean): Promise<void
     folder.release()
     throw new CliError([failure])
   }
-  console.log(colours.green(`listening on ${reserved.url}`))
-  console.log(`${settings.workers} workers share the port and the folder`)
-  for (const line of lines) console.log(line)
+  const started = `${colours.green(`listening on ${reserved.url}`)}\n${settings.workers} workers share the port and the folder`
+  console.log([started, ...lines].join('\n'))
   await new Promise(() => {})
 }
 

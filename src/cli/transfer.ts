@@ -8,7 +8,7 @@ import { progressLine } from './progress.ts'
 
 /** Runs `export`. Rejects with OperationalError if it fails. */
 export async function exportTo({ dataDir }: Settings, out: string, projectId: string | undefined): Promise<void> {
-  const progress = progressLine()
+  const progress = progressLine(`opening ${dataDir}`)
   try {
     const { configuration, nodes, relationships, sealed } = await exportFolder({
       dataDir,
@@ -35,7 +35,7 @@ export interface ImportFlags {
 
 /** Runs `import`. Rejects with OperationalError if a line is invalid or the folder is being served. */
 export async function importFrom({ dataDir }: Settings, flags: ImportFlags): Promise<void> {
-  const progress = progressLine()
+  const progress = progressLine(`reading ${flags.in === '-' ? 'the standard input' : flags.in}`)
   try {
     const { configuration, nodes, relationships, skipped, isResumed } = await importFile({
       dataDir,

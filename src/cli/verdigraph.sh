@@ -11,6 +11,8 @@ while [ -L "$self" ]; do
   esac
 done
 root=$(cd "$(dirname "$self")/../.." && pwd -P)
+# Printed commands name the program as its user does.
+export _VERDIGRAPH_STARTED_AS="$0"
 program=$root/src/main.ts
 install='npm install'
 if [ ! -e "$program" ]; then

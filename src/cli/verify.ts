@@ -1,25 +1,26 @@
 // The command `verify`: reads everything in a data folder. Each environment is read in its own process, because a
-// damaged page can crash its reader. Exit codes: 0 sound, 1 damaged, 2 not verified
+// damaged page can crash its reader. Exit code 1 means damage and nothing else
 // (docs/decisions/0020-integrity-checks.md).
-import { accessSync, constants, type Dirent, existsSync, readdirSync } from 'node:fs'
+import { accessSync, constants, type Dirent, existsSync, readdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { CONFIGURATION_FOLDER, DATA_FILE, LMDB_LOCK_FILE } from '../kernel/data-folder.ts'
-import { verifyFolder } from '../store/integrity/verify-folder.ts'
+import { type VerifyProgress, verifyFolder } from '../store/integrity/verify-folder.ts'
 import { baseName, interruptedMigrationMessage } from '../store/lmdb/environment-folder.ts'
 import { LayoutError } from '../store/lmdb/layout.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
-import { printError } from './print.ts'
+import { exitCodes } from './exit-codes.ts'
+import { progressLine } from './progress.ts'
 import { selfCommand, VERIFY_FOLDER_COMMAND } from './self-command.ts'
 
-const DAMAGED = 1
-const NOT_RUN = 2
 const NO_PERMISSION = 'no permission to read it or to write its lock.mdb'
 
 /** One line of the child's output. */
 interface VerifyMessage {
-  /** The part that is read next. */
+  /** The part that is being read. */
   readonly at?: string
+  /** With `at`: the share of the environment that has been read, 0 to 1. */
+  readonly share?: number
   readonly finding?: string
   /** Why the environment cannot be read. */
   readonly refused?: string
@@ -32,17 +33,34 @@ interface FolderVerdict {
   readonly refused: string | null
 }
 
-/** Runs `verify` and sets the exit code of the process. */
+/**
+ * Runs `verify` and sets the exit code of the process. Rejects with CliError if it cannot find or read the environments; its
+ * exit code is not that of damage.
+ */
 export async function verify(dataDir: string, json: boolean): Promise<void> {
+  try {
+    process.exitCode = await verifyFolders(dataDir, json)
+  } catch (fault) {
+    if (fault instanceof CliError) throw fault
+    const { code, syscall, message, stack } = fault as NodeJS.ErrnoException
+    const isSystemError = code !== undefined && syscall !== undefined
+    throw new CliError([isSystemError ? message : (stack ?? String(fault))], exitCodes.usage.code)
+  }
+}
+
+/** Returns the exit code. */
+async function verifyFolders(dataDir: string, json: boolean): Promise<number> {
   const { folders, closed } = foldersIn(dataDir)
   if (folders.length + closed.length === 0) {
-    printError(`the folder ${dataDir} contains no store`)
-    process.exitCode = NOT_RUN
-    return
+    throw new CliError([`the folder ${dataDir} contains no store`], exitCodes.usage.code)
   }
+  const progress = progressLine(`opening ${dataDir}`)
+  const total = folders.reduce((sum, folder) => sum + bytesIn(join(dataDir, folder)), 0)
+  let done = 0
   const verdicts: FolderVerdict[] = closed.map((folder) => ({ folder, findings: [], refused: NO_PERMISSION }))
   if (!json) for (const verdict of verdicts) printVerdict(verdict)
   for (const folder of folders) {
+    progress.show(done, total, `${folder}: opening`)
     const refused =
       baseName(folder) !== folder
         ? interruptedMigrationMessage(folder)
@@ -51,15 +69,33 @@ export async function verify(dataDir: string, json: boolean): Promise<void> {
           : null
     const verdict =
       refused === null
-        ? { ...(await verifyInChildProcess(join(dataDir, folder))), folder }
+        ? {
+            ...(await verifyInChildProcess(join(dataDir, folder), (at, share) =>
+              progress.show(done + share * bytesIn(join(dataDir, folder)), total, `${folder}: ${at}`),
+            )),
+            folder,
+          }
         : { folder, findings: [], refused }
+    done += bytesIn(join(dataDir, folder))
     verdicts.push(verdict)
+    progress.clear()
     if (!json) printVerdict(verdict)
   }
+  progress.end()
   const damaged = verdicts.filter(({ findings }) => findings.length > 0)
   const refused = verdicts.filter((verdict) => verdict.refused !== null)
   if (json) console.log(JSON.stringify({ sound: damaged.length + refused.length === 0, folders: verdicts }))
-  process.exitCode = damaged.length > 0 ? DAMAGED : refused.length > 0 ? NOT_RUN : 0
+  if (damaged.length > 0) return exitCodes.failure.code
+  return refused.length > 0 ? exitCodes.usage.code : exitCodes.success.code
+}
+
+/** The length of the data file; 0 if it cannot be read, which is reported elsewhere. */
+function bytesIn(folder: string): number {
+  try {
+    return statSync(join(folder, DATA_FILE)).size
+  } catch {
+    return 0
+  }
 }
 
 function printVerdict({ folder, findings, refused }: FolderVerdict): void {
@@ -128,17 +164,26 @@ function isPermissionError(fault: unknown): boolean {
  * Verifies one environment in a child process. An unexpected end of the child is reported as damage at the place that
  * it was reading.
  */
-export async function verifyInChildProcess(folder: string): Promise<Omit<FolderVerdict, 'folder'>> {
+export async function verifyInChildProcess(
+  folder: string,
+  progress: VerifyProgress = () => {},
+): Promise<Omit<FolderVerdict, 'folder'>> {
   const child = Bun.spawn(selfCommand([VERIFY_FOLDER_COMMAND, folder]), {
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
   })
-  const [text, errors] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
-  const lines = text
-    .split('\n')
-    .filter((line) => line.endsWith('}'))
-    .map((line) => JSON.parse(line) as VerifyMessage)
+  const lines: VerifyMessage[] = []
+  const read = async (): Promise<void> => {
+    for await (const line of linesIn(child.stdout)) {
+      // A child that ends suddenly may leave a part of a line.
+      if (!line.endsWith('}')) continue
+      const message = JSON.parse(line) as VerifyMessage
+      lines.push(message)
+      if (message.at !== undefined) progress(message.at, message.share ?? 0)
+    }
+  }
+  const [errors] = await Promise.all([child.stderr.text(), read(), child.exited])
   const findings = lines.flatMap(({ finding }) => (finding === undefined ? [] : [finding]))
   const refused = lines.find((line) => line.refused !== undefined)?.refused ?? null
   if (lines.some(({ done }) => done) || refused !== null) return { findings, refused }
@@ -150,11 +195,22 @@ export async function verifyInChildProcess(folder: string): Promise<Omit<FolderV
   return { findings: [...findings, `the process ended ${how} while reading ${last}`], refused: null }
 }
 
+async function* linesIn(stream: ReadableStream<Uint8Array>): AsyncIterable<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const bytes of stream) {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  if (rest !== '') yield rest
+}
+
 /** Runs the hidden command of the child process: verifies the environment and prints JSON lines. */
 export async function runVerifyFolder(folder: string): Promise<void> {
   const send = (line: VerifyMessage): void => void process.stdout.write(`${JSON.stringify(line)}\n`)
   try {
-    for (const finding of await verifyFolder(folder, (at) => send({ at }))) send({ finding })
+    for (const finding of await verifyFolder(folder, (at, share) => send({ at, share }))) send({ finding })
     send({ done: true })
   } catch (fault) {
     if (!(fault instanceof LayoutError || fault instanceof CliError)) throw fault

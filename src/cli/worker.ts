@@ -4,7 +4,7 @@ import type { App } from '../app.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { exitWithParent, surviveParent } from '../lanes/parent-death.ts'
 import type { Settings } from '../settings.ts'
-import { CliError } from './cli-error.ts'
+import { CliError, UsageError } from './cli-error.ts'
 import { printError } from './print.ts'
 import { LANE_COMMAND, selfCommand } from './self-command.ts'
 
@@ -27,11 +27,11 @@ export type WorkerEvent = 'open' | 'listening'
 
 /**
  * Runs a worker. `parent`: the process id of the supervisor. Until the worker listens, it exits together with it. Never
- * resolves; rejects with CliError if it was not started by a supervisor.
+ * resolves; rejects with UsageError if it was not started by a supervisor.
  */
 export async function runWorker(parent: number): Promise<void> {
   if (process.send === undefined) {
-    throw new CliError(['a worker is started by `verdigraph serve --workers` only'])
+    throw new UsageError(['a worker is started by `verdigraph serve --workers` only'])
   }
   exitWithParent(parent)
   const send = (event: WorkerEvent): void => void process.send?.(event)

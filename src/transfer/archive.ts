@@ -53,11 +53,15 @@ export interface ArchiveSource {
   release(): void
 }
 
-/** Writes the archive to `path`, which must not exist. Resolves to the manifest once everything is synced to disk. */
+/**
+ * Writes the archive to `path`, which must not exist. Resolves to the manifest once everything is synced to disk. `progress`:
+ * called with the length of each packed part of a member.
+ */
 export async function writeArchive(
   path: string,
   about: Pick<Manifest, 'made_by' | 'made_at' | 'projects'>,
   members: readonly ArchiveSource[],
+  progress: (name: string, bytes: number) => void,
 ): Promise<Manifest> {
   const archive = pack()
   const written = pipeline(archive, createWriteStream(path, { flags: 'wx', mode: 0o600 }))
@@ -71,7 +75,10 @@ export async function writeArchive(
     const manifest: Manifest = { format: FORMAT, version: VERSION, ...about, members: [] }
     for (const { name, kind, make, release } of members) {
       const { path: from, bytes, layout } = await make()
-      const sha256 = await Promise.race([packMember(archive, name, from, bytes), failed])
+      const sha256 = await Promise.race([
+        packMember(archive, name, from, bytes, (length) => progress(name, length)),
+        failed,
+      ])
       release()
       manifest.members.push({ name, bytes, sha256, kind, layout })
     }
@@ -92,12 +99,14 @@ async function packMember(
   name: string,
   from: string,
   bytes: number,
+  progress: (bytes: number) => void,
 ): Promise<string> {
   const hash = createHash('sha256')
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const entry = archive.entry({ name, size: bytes, mode: 0o600 }, (error) => (error ? reject(error) : resolve()))
   for await (const chunk of createReadStream(from, { highWaterMark: 1 << 20 })) {
     hash.update(chunk as Buffer)
+    progress((chunk as Buffer).length)
     if (!entry.write(chunk)) await once(entry as unknown as EventEmitter, 'drain')
   }
   ;(entry as unknown as { end(): void }).end()

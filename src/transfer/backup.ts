@@ -28,7 +28,8 @@ export interface BackupRequest {
   readonly projectId?: string
   readonly madeBy: string
   readonly nowMs: number
-  readonly note: (what: string) => void
+  /** Called while files are copied and packed: bytes done, bytes in total (an estimate), the file. */
+  readonly progress: (done: number, total: number, what: string) => void
 }
 
 /** The manifest of a backup and the length of its file. */
@@ -49,8 +50,15 @@ export async function backup(request: BackupRequest): Promise<BackupResult> {
   const staging = temporary.folder
   try {
     const partial = join(staging, 'archive')
+    // Each file is copied and then packed. A packed copy is at most as long as its source.
+    const total = 2 * folders.reduce((sum, folder) => sum + statSync(join(folder, DATA_FILE)).size, 0)
+    let done = 0
+    const progress = (what: string, bytes: number): void => {
+      done += bytes
+      request.progress(done, total, what)
+    }
     const manifest = await pinTogether(folders, async (held) => {
-      const copies = held.map((each, at) => databaseSource(request, each, join(staging, `${at}`)))
+      const copies = held.map((each, at) => databaseSource(request, each, join(staging, `${at}`), progress))
       const configuration = held.find(({ folder }) => folder === join(dataDir, CONFIGURATION_FOLDER))
       const projects =
         projectId === undefined
@@ -58,7 +66,7 @@ export async function backup(request: BackupRequest): Promise<BackupResult> {
           : [projectId]
       const demo = projectId === undefined && existsSync(join(dataDir, DEMO_FILE)) ? [demoSource(dataDir)] : []
       const about = { made_by: request.madeBy, made_at: timestamp(request.nowMs), projects }
-      return writeArchive(partial, about, [...copies, ...demo])
+      return writeArchive(partial, about, [...copies, ...demo], (name, bytes) => progress(`packing ${name}`, bytes))
     })
     const bytes = statSync(partial).size
     renameSync(partial, out)
@@ -69,15 +77,20 @@ export async function backup(request: BackupRequest): Promise<BackupResult> {
   }
 }
 
-function databaseSource(request: BackupRequest, held: PinnedEnvironment, staging: string): ArchiveSource {
+function databaseSource(
+  request: BackupRequest,
+  held: PinnedEnvironment,
+  staging: string,
+  progress: (what: string, bytes: number) => void,
+): ArchiveSource {
   const name = [...relative(request.dataDir, held.folder).split(sep), DATA_FILE].join('/')
   const isConfiguration = name === `${CONFIGURATION_FOLDER}/${DATA_FILE}`
   return {
     name,
     kind: name.startsWith(`${PROJECTS_FOLDER}/`) ? 'graph' : 'documents',
     async make() {
-      request.note(name)
-      await held.copyTo(staging)
+      progress(`copying ${name}`, 0)
+      await held.copyTo(staging, (bytes) => progress(`copying ${name}`, bytes))
       let folder = staging
       if (isConfiguration && request.projectId !== undefined) {
         await removeOtherProjects(staging, request.projectId)

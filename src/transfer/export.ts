@@ -1,12 +1,18 @@
 // Exports configuration and graphs as lines of JSON: nodes of a graph before its relationships, each in the order of creation.
 // Reads from a consistent private copy, so a folder can be exported while it is served.
-import { createWriteStream, existsSync, renameSync } from 'node:fs'
+import { createWriteStream, existsSync, renameSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { projectsKind } from '../config/kind.ts'
 import type { NodeId, NodeKey, SymbolId } from '../engine/store.ts'
 import { systemClock } from '../kernel/clock.ts'
-import { CONFIGURATION_FOLDER, CURRENT_DOCUMENTS, PAST_DOCUMENTS, PROJECTS_FOLDER } from '../kernel/data-folder.ts'
+import {
+  CONFIGURATION_FOLDER,
+  CURRENT_DOCUMENTS,
+  DATA_FILE,
+  PAST_DOCUMENTS,
+  PROJECTS_FOLDER,
+} from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { externalIdOf, readNode, readRelationship, type StoredProperties, typeOf } from '../store/format/records.ts'
@@ -61,7 +67,7 @@ export async function exportFolder(request: ExportRequest): Promise<ExportResult
   const temporary = createStaging(parent, `.${toFile ? basename(out) : 'verdigraph-export'}-`)
   const staging = temporary.folder
   try {
-    const copies = await copyDatabases(folders, staging)
+    const copies = await copyDatabases(folders, staging, request.progress)
     const partial = join(staging, 'export')
     const lines = new LineWriter(toFile ? createWriteStream(partial, { flags: 'wx', mode: 0o600 }) : process.stdout)
     const result = await new Exporter(request, copies, lines).run()
@@ -78,12 +84,21 @@ export async function exportFolder(request: ExportRequest): Promise<ExportResult
 }
 
 /** Copies each database into the staging folder; returns original folder → copy. */
-function copyDatabases(folders: readonly string[], staging: string): Promise<Map<string, string>> {
+function copyDatabases(
+  folders: readonly string[],
+  staging: string,
+  progress: ExportRequest['progress'],
+): Promise<Map<string, string>> {
+  const total = folders.reduce((sum, folder) => sum + statSync(join(folder, DATA_FILE)).size, 0)
+  let done = 0
   return pinTogether(folders, async (held) => {
     const copies = new Map<string, string>()
     for (const [at, each] of held.entries()) {
       const copy = join(staging, `${at}`)
-      await each.copyTo(copy)
+      await each.copyTo(copy, (bytes) => {
+        done += bytes
+        progress(done, total, 'copying')
+      })
       copies.set(each.folder, copy)
     }
     return copies

@@ -21,14 +21,11 @@ export function describePages(pages: readonly Page[]): void {
     const { app, dataDir, url } = service
     const lines = await demoLines(app, url)
     const printed = (name: string): string =>
-      lines
-        .find((line) => line.startsWith(`  ${name} `))
-        ?.trim()
-        .split(/ +/)[1] as string
+      lines.find((line) => line.startsWith(`  export ${name}=`))?.split('=')[1] as string
     environment = {
       URL: url,
-      KEY: printed('key'),
-      PROJECT: printed('project'),
+      KEY: printed('KEY'),
+      PROJECT: printed('PROJECT'),
       ADMIN: await app.issueAdminToken(ADMIN_TOKEN_S),
       VERDIGRAPH_DATA: dataDir,
     }

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { settingsFileVariable } from '../../src/cli/environment-variables.ts'
+import { exitCodes } from '../../src/cli/exit-codes.ts'
 import { program } from '../../src/cli/program.ts'
 import { internalErrorResponse, toErrorResponse } from '../../src/http/error-response.ts'
 import { masterKeyVariable, nextMasterKeyVariable } from '../../src/identity/master-key.ts'
@@ -204,7 +205,13 @@ function cliPage(): string {
     `${NOTE} In a checkout or a project that depends on the package, \`npx verdigraph\` runs the program.`,
     'Every command also reads the [settings](settings.md) of the environment and of the file. `NO_COLOR` turns colours off, `FORCE_COLOR` on; ' +
       'they are used on terminals only.',
+    'Long commands (`backup`, `restore`, `export`, `import`, `verify`, `migrate`) show their progress on the error stream: on a terminal as a line ' +
+      'that is rewritten, otherwise as one line every five seconds.',
     ...sections,
+    `## Exit codes\n\n${table(
+      ['Code', 'Meaning'],
+      Object.values(exitCodes).map(({ code: number, meaning }) => row([String(number), meaning])),
+    )}`,
   ])
 }
 

@@ -34,6 +34,7 @@ const MARK = '\u0001'
 /**
  * Runs a page. The working folder is new, with links to the folders of the repository; `npx` runs the program of the
  * repository and packages that are installed, and never the network.
+ * Services that the page starts wait for a lane as long as a busy machine needs to start one.
  * @param environment Variables of the shell, in addition to those of this process except its settings. `PORT` replaces 8080.
  */
 export async function runPage({ path, blocks }: Page, environment: Record<string, string>): Promise<PageRun> {
@@ -59,7 +60,13 @@ export async function runPage({ path, blocks }: Page, environment: Record<string
     const script = [prelude, ...steps.map(({ script }, i) => `printf '\\001%d\\n' ${i}\n${script}`)].join('\n')
     const child = Bun.spawn(['bash', '-c', script], {
       cwd: folder,
-      env: { ...withoutSettings(process.env), NO_COLOR: '1', ...environment, PATH: `${programs}:${process.env.PATH}` },
+      env: {
+        ...withoutSettings(process.env),
+        NO_COLOR: '1',
+        VERDIGRAPH_LANE_WAIT_MS: '60000',
+        ...environment,
+        PATH: `${programs}:${process.env.PATH}`,
+      },
       stdin: 'ignore',
       stdout: 'pipe',
       stderr: 'pipe',

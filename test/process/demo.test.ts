@@ -1,5 +1,5 @@
-// `npm start`: the printed requests return the printed answers, and the demo grants what the tables of data/README.md
-// state.
+// `npm start`: the printed requests return the printed answers, and the demo grants what the tables of
+// docs/reference/demo.md state.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ async function serveDemo(dataDir: string): Promise<ServedReadme> {
   let printed = ''
   for await (const bytes of child.stdout) {
     printed += decoder.decode(bytes, { stream: true })
-    if (/listening on http/.test(printed) && /modelcontextprotocol.*\n/.test(printed)) return { child, printed }
+    if (/claude mcp add .*\n/.test(printed)) return { child, printed }
   }
   throw new Error(`serve --demo ended: ${printed}`)
 }
@@ -56,12 +56,20 @@ interface Pasted {
   readonly promised: string
 }
 
-/** The printed requests of a start, each with its expected answer. */
+/** The printed requests of a start, each after the printed `export` lines and with its expected answer. */
 function pasted(printed: string): Pasted[] {
   const lines = printed.split('\n').map((line) => line.trim())
+  const exports = lines.filter((line) => /^export (URL|KEY)=/.test(line))
   return lines.flatMap((curl, at) =>
-    curl.startsWith('curl ') ? [{ curl, promised: (lines[at + 1] as string).replace(/^answers +/, '') }] : [],
+    curl.startsWith('curl ')
+      ? [{ curl: [...exports, curl].join('\n'), promised: (lines[at + 1] as string).replace(/^answers +/, '') }]
+      : [],
   )
+}
+
+/** The printed value of `export NAME=…`. */
+function exported(printed: string, name: string): string {
+  return new RegExp(`^ {2}export ${name}=(.*)$`, 'm').exec(printed)?.[1] as string
 }
 
 describe('npm start', () => {
@@ -78,14 +86,40 @@ describe('npm start', () => {
       '{"decision":true}',
       '{"decision":false',
       '{"results":[{"typ',
+      '"relationships":[',
     ])
-    for (const { curl, promised } of lines) expect(await shell(curl), curl).toBe(promised)
+    for (const { curl, promised } of lines) expect(await shell(curl), curl).toBe(`${promised}\n`)
+  })
+
+  test('prints address, key and requests first, the key once, and no token', () => {
+    const lines = served.printed.split('\n')
+    expect(lines[0]).toBe(`listening on ${exported(served.printed, 'URL')}`)
+    expect(lines.slice(3, 5).map((line) => line.split('=')[0])).toEqual(['  export URL', '  export KEY'])
+    expect(served.printed.split(exported(served.printed, 'KEY'))).toHaveLength(2)
+    expect(served.printed).not.toMatch(/eyJ/)
+  })
+
+  test('prints commands that work as printed, and names only what its user has', async () => {
+    const [, command] = /`(.* token --data .*)` prints a token of the administrator/.exec(served.printed) ?? []
+    const token = /token +(\S+)/.exec(await shell(`cd '${top}'\n${command}`))?.[1]
+    const authorization = { authorization: `Bearer ${token}` }
+    const url = exported(served.printed, 'URL')
+    const read = await fetch(`${url}/configs/v1/projects/${exported(served.printed, 'PROJECT')}`, {
+      headers: authorization,
+    })
+    expect(read.status).toBe(200)
+    const pages = [...served.printed.matchAll(/http:\S+\/docs\S*/g)].map(([page]) => page)
+    expect(pages).toHaveLength(2)
+    for (const page of pages) expect((await fetch(page)).status, page).toBe(200)
+    expect(served.printed).not.toMatch(/\.md\b|npm |\bbun\b|src\/main/)
   })
 
   test('prints how to connect an agent: the token of a person, and a client for that person', async () => {
     const lines = served.printed.split('\n').map((line) => line.trim())
-    const [token] = lines.filter((line) => line.startsWith('TOKEN=')) as [string]
-    const [inspector] = lines.filter((line) => line.startsWith('npx @modelcontextprotocol/inspector')) as [string]
+    const [token] = lines.filter((line) => line.startsWith('export TOKEN=')) as [string]
+    const url = `${exported(served.printed, 'URL')}/mcp/v1/${exported(served.printed, 'PROJECT')}`
+    const call = `--method tools/call --tool-name ciq_execute --tool-args-json '{"id":"my-cars-that-pull","input_params":{"load_kg":1800}}'`
+    const inspector = `npx @modelcontextprotocol/inspector --cli ${url} --transport http --header "Authorization: Bearer $TOKEN" ${call}`
     const dara = await shell(`cd '${top}'\n${token}\n${inspector} 2> /dev/null`)
     expect(JSON.parse(dara).structuredContent.data).toEqual([
       {
@@ -99,7 +133,6 @@ describe('npm start', () => {
     const gus = await shell(
       `cd '${top}' && '${process.execPath}' src/main.ts demo-token --data '${dataDir}' --person gus`,
     )
-    const [url] = /http:\S+\/mcp\/v1\/\S+/.exec(inspector) as unknown as [string]
     const opened = await fetch(url, {
       method: 'POST',
       headers: { authorization: `Bearer ${gus.trim()}`, 'content-type': 'application/json' },
@@ -107,12 +140,14 @@ describe('npm start', () => {
     })
     expect([opened.status, opened.headers.has('mcp-session-id')]).toEqual([200, true])
     expect(
-      lines.some((line) => /^claude mcp add --transport http \w+ http:\S+\/mcp\/v1\/gid:\w+ --header /.test(line)),
+      lines.some((line) => /^claude mcp add --transport http \w+ "http:\S+\/mcp\/v1\/\$PROJECT" --header /.test(line)),
     ).toBe(true)
   })
 
-  describe('the demo data match every cell of data/README.md', () => {
-    const tables = readFileSync(join(top, 'data', 'README.md'), 'utf8').split('### Who may do what')[1] as string
+  describe('the demo data match every cell of docs/reference/demo.md', () => {
+    const tables = readFileSync(join(top, 'docs', 'reference', 'demo.md'), 'utf8').split(
+      '## Who may do what',
+    )[1] as string
     const rows = tables.split('\n').filter((line) => /^\| *[A-Za-z]/.test(line))
     const cells = (row: string): string[] =>
       row
@@ -121,11 +156,12 @@ describe('npm start', () => {
         .map((cell) => cell.trim())
 
     const ask = async (path: string, body: object): Promise<unknown> => {
-      const { curl } = pasted(served.printed)[0] as Pasted
-      const address = /http:\/\/[^/]+/.exec(curl)?.[0] as string
-      const key = /X-SVC-ClientKey: ([^']+)/.exec(curl)?.[1] as string
-      const headers = { 'X-SVC-ClientKey': key, 'Content-Type': 'application/json' }
-      const response = await fetch(`${address}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+      const headers = { 'X-SVC-ClientKey': exported(served.printed, 'KEY'), 'Content-Type': 'application/json' }
+      const response = await fetch(`${exported(served.printed, 'URL')}${path}`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      })
       expect(response.status, `${path} ${JSON.stringify(body)}`).toBe(200)
       return await response.json()
     }
@@ -171,15 +207,12 @@ describe('npm start', () => {
   })
 
   test('a later start prints a key that works, and keeps changes made in the meantime', async () => {
-    const denial = pasted(served.printed)[1] as Pasted
-    const address = /http:\/\/[^/]+/.exec(denial.curl)?.[0] as string
-    const key = /X-SVC-ClientKey: ([^']+)/.exec(denial.curl)?.[1] as string
     const stronger = {
       nodes: [{ type: 'Car', external_id: 'bramble', properties: [{ type: 'towing_kg', value: 2500 }] }],
     }
-    const captured = await fetch(`${address}/capture/v1/nodes`, {
+    const captured = await fetch(`${exported(served.printed, 'URL')}/capture/v1/nodes`, {
       method: 'POST',
-      headers: { 'X-SVC-ClientKey': key, 'Content-Type': 'application/json' },
+      headers: { 'X-SVC-ClientKey': exported(served.printed, 'KEY'), 'Content-Type': 'application/json' },
       body: JSON.stringify(stronger),
     })
     expect(captured.status).toBe(200)
@@ -188,7 +221,7 @@ describe('npm start', () => {
 
     served = await serveDemo(dataDir)
     const [permit, wasDenial] = pasted(served.printed) as [Pasted, Pasted]
-    expect(await shell(permit.curl)).toBe('{"decision":true}')
-    expect(await shell(wasDenial.curl)).toBe('{"decision":true}')
+    expect(await shell(permit.curl)).toBe('{"decision":true}\n')
+    expect(await shell(wasDenial.curl)).toBe('{"decision":true}\n')
   })
 })

@@ -2,7 +2,8 @@
 // example the single binary.
 import { join } from 'node:path'
 
-const bin = process.env.VERDIGRAPH_TESTED ?? join(import.meta.dirname, '..', '..', 'src', 'cli', 'verdigraph.sh')
+/** The path of the program. */
+export const bin = process.env.VERDIGRAPH_TESTED ?? join(import.meta.dirname, '..', '..', 'src', 'cli', 'verdigraph.sh')
 
 /** The environment of this process without the variables of the test run: the program rejects `VERDIGRAPH_SEED` as unknown. */
 export const ownEnvironment = Object.fromEntries(

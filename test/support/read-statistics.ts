@@ -52,6 +52,7 @@ function counted(raw: RawDatabase<unknown>, touched: ReadStatistics): RawDatabas
       touched.bytesWritten += value.length
       return raw.put(key, value)
     },
+    getStats: () => raw.getStats(),
     remove(key) {
       touched.writes += 1
       return raw.remove(key)

@@ -28,9 +28,15 @@ export interface InspectableGraph {
   inspect<T>(read: (databases: Databases, readOptions: ReadOptions) => T): T
 }
 
+/** Called now and then with the number of entries that have been checked. */
+export type EntriesProgress = (entries: number) => void
+
+/** `EntriesProgress` is called once for this many entries. */
+export const ENTRIES_PER_REPORT = 16_384
+
 /** Returns every inconsistency as a sentence; empty if the graph is sound. */
-export function checkGraph(graph: InspectableGraph): string[] {
-  return graph.inspect((databases, readOptions) => new GraphCheck(databases, readOptions).run())
+export function checkGraph(graph: InspectableGraph, progress: EntriesProgress = () => {}): string[] {
+  return graph.inspect((databases, readOptions) => new GraphCheck(databases, readOptions, progress).run())
 }
 
 /** Entries found minus entries expected, by name. */
@@ -52,10 +58,13 @@ class GraphCheck {
   private readonly findings: string[] = []
   private readonly balance = new CountBalance()
   private header: EnvironmentHeader = emptyHeader()
+  private readonly progress: EntriesProgress
+  private checked = 0
 
-  constructor(databases: Databases, readOptions: ReadOptions) {
+  constructor(databases: Databases, readOptions: ReadOptions, progress: EntriesProgress) {
     this.databases = databases
     this.readOptions = readOptions
+    this.progress = progress
   }
 
   run(): string[] {
@@ -94,6 +103,8 @@ class GraphCheck {
     const range = { start, end: undefined, ...this.readOptions }
     try {
       for (const { key, valueView } of database.scanUnchecked(range)) {
+        this.checked += 1
+        if (this.checked % ENTRIES_PER_REPORT === 0) this.progress(this.checked)
         if (valueView === null) this.report(`${database.name} ${formatKey(key)} ${CHECKSUM_MISMATCH}`)
         else yield { key, valueView }
       }

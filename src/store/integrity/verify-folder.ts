@@ -17,20 +17,27 @@ import {
 import { checkLayout, documentsLayout, graphLayout, LayoutError, readFolderLayout } from '../lmdb/layout.ts'
 import { LmdbFile } from '../lmdb/lmdb-file.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../lmdb/open-lock.ts'
-import type { ReadOptions } from '../lmdb/raw-database.ts'
+import { entryCountOf, type ReadOptions } from '../lmdb/raw-database.ts'
 import { PageFile } from '../pages/page-file.ts'
-import { findTreeDamage } from '../pages/page-walk.ts'
+import { walkTrees } from '../pages/page-walk.ts'
 import { checkGraph } from './check-graph.ts'
 
 const commandOptions = { readOnly: true, lockTimeoutMs: COMMAND_LOCK_TIMEOUT_MS }
 
+/** Called with the name of each part before it is checked, and then with the share of the environment that is checked, 0 to 1. */
+export type VerifyProgress = (what: string, share: number) => void
+
+/** The share of the work that the walk over the pages is; the rest are the values. */
+const PAGES_SHARE = 0.3
+const PAGES_PER_REPORT = 4096
+
 /**
- * Returns all damage of the environment in `folder` as sentences; empty if it is sound. `at` is called with the name of each
- * part before it is checked. Throws LayoutError if this program cannot read the layout.
+ * Returns all damage of the environment in `folder` as sentences; empty if it is sound. Throws LayoutError if this program
+ * cannot read the layout.
  */
-export async function verifyFolder(folder: string, at: (what: string) => void): Promise<string[]> {
+export async function verifyFolder(folder: string, at: VerifyProgress): Promise<string[]> {
   try {
-    at('the file')
+    at('the file', 0)
     const { kind } = await readFolderLayout(folder)
     return kind === documentsLayout.kind ? await verifyDocuments(folder, at) : await verifyGraph(folder, at)
   } catch (error) {
@@ -40,7 +47,7 @@ export async function verifyFolder(folder: string, at: (what: string) => void): 
   }
 }
 
-async function verifyGraph(folder: string, at: (what: string) => void): Promise<string[]> {
+async function verifyGraph(folder: string, at: VerifyProgress): Promise<string[]> {
   const file = new LmdbFile(folder, commandOptions)
   try {
     const meta = openMeta(file, GRAPH_DESCRIPTION)
@@ -49,17 +56,19 @@ async function verifyGraph(folder: string, at: (what: string) => void): Promise<
     const transaction = file.readTransactions.acquire()
     // This begins the read transaction: from here on LMDB reuses no page of this version.
     meta.getRequired(HEADER_KEY, transaction)
-    at('pages')
-    const damage = findPageDamage(folder)
+    const damage = findPageDamage(folder, at)
     if (damage !== null) return [damage]
-    at('values')
-    return checkGraph({ inspect: (read) => read(databases, transaction) })
+    at('values', PAGES_SHARE)
+    const total = Object.values(databases).reduce((sum, { raw }) => sum + entryCountOf(raw), 0)
+    return checkGraph({ inspect: (read) => read(databases, transaction) }, (entries) =>
+      at('values', PAGES_SHARE + (1 - PAGES_SHARE) * Math.min(1, entries / total)),
+    )
   } finally {
     await file.close()
   }
 }
 
-async function verifyDocuments(folder: string, at: (what: string) => void): Promise<string[]> {
+async function verifyDocuments(folder: string, at: VerifyProgress): Promise<string[]> {
   const file = new LmdbFile(folder, commandOptions)
   try {
     const meta = openMeta(file, DOCUMENTS_DESCRIPTION)
@@ -69,10 +78,9 @@ async function verifyDocuments(folder: string, at: (what: string) => void): Prom
     const transaction = file.readTransactions.acquire()
     // This begins the read transaction: from here on LMDB reuses no page of this version.
     documents.get(first, transaction)
-    at('pages')
-    const damage = findPageDamage(folder)
+    const damage = findPageDamage(folder, at)
     if (damage !== null) return [damage]
-    at('values')
+    at('values', PAGES_SHARE)
     return [...damagedValues(documents, first, transaction)]
   } finally {
     await file.close()
@@ -85,12 +93,19 @@ function* damagedValues<K>(database: Database<K>, start: K, readOptions: ReadOpt
   }
 }
 
-function findPageDamage(folder: string): string | null {
+function findPageDamage(folder: string, at: VerifyProgress): string | null {
+  at('pages', 0)
   const file = new PageFile(join(folder, DATA_FILE))
   try {
     const metas = file.metas()
     if (metas === null) return 'a meta page is damaged'
-    return findTreeDamage(file, metas[0], { leaves: true, pagesMax: Number.POSITIVE_INFINITY })
+    const [meta] = metas
+    const walk = walkTrees(file, meta, { leaves: true, pagesMax: Number.POSITIVE_INFINITY })
+    for (let pages = 1; ; pages++) {
+      const step = walk.next()
+      if (step.done === true) return step.value
+      if (pages % PAGES_PER_REPORT === 0) at('pages', PAGES_SHARE * Math.min(1, pages / (meta.lastPage + 1)))
+    }
   } finally {
     file.close()
   }

@@ -17,8 +17,8 @@ const COPY_BYTES = 1 << 20
 /** One environment with an open read transaction. */
 export interface PinnedEnvironment {
   readonly folder: string
-  /** Writes the compacted file into the new folder `target`. */
-  copyTo(target: string): Promise<void>
+  /** Writes the compacted file into the new folder `target`. `progress`: called with the length of each part that was copied. */
+  copyTo(target: string, progress?: (bytes: number) => void): Promise<void>
 }
 
 /**
@@ -45,7 +45,10 @@ export async function pinTogether<T>(
         for (const [i, each] of files.entries()) {
           releases.push(each.readTransactions.pin())
           const pages = readMetaPages(join(sorted[i]!, DATA_FILE))
-          held.push({ folder: sorted[i]!, copyTo: (target) => copyPinned(sorted[i]!, pages, target) })
+          held.push({
+            folder: sorted[i]!,
+            copyTo: (target, progress) => copyPinned(sorted[i]!, pages, target, progress),
+          })
         }
         return
       }
@@ -60,7 +63,12 @@ export async function pinTogether<T>(
 }
 
 /** Copies the file with the given meta pages. Pages changed since then are not reachable from these. */
-async function copyPinned(folder: string, pages: Uint8Array, target: string): Promise<void> {
+async function copyPinned(
+  folder: string,
+  pages: Uint8Array,
+  target: string,
+  progress: (bytes: number) => void = () => {},
+): Promise<void> {
   const whole = join(target, 'whole')
   mkdirSync(whole, { recursive: true, mode: 0o700 })
   const from = openSync(join(folder, DATA_FILE), 'r')
@@ -73,6 +81,7 @@ async function copyPinned(folder: string, pages: Uint8Array, target: string): Pr
       if (length === 0) break
       writeAll(to, buffer.subarray(0, length), at)
       at += length
+      progress(length)
     }
   } finally {
     closeSync(from)

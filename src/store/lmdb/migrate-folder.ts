@@ -20,7 +20,7 @@ import {
 } from './layout.ts'
 import { LmdbFile } from './lmdb-file.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from './open-lock.ts'
-import type { RangeOptions } from './raw-database.ts'
+import { entryCountOf, type RangeOptions } from './raw-database.ts'
 
 /** The layout versions before checksums. */
 const OLD_GRAPH_VERSION = 2
@@ -41,11 +41,14 @@ const prependLength: ValueRewrite = (writer, old) => {
 /** In the old format an index entry had a value of one byte, because values could not be empty. */
 const dropValue: ValueRewrite = () => {}
 
+/** Called while entries are rewritten: entries done, entries in total. */
+export type MigrationProgress = (done: number, total: number) => void
+
 /**
  * Migrates a folder. Returns false if it has the present layout already. No other process may use the folder at the same time. After
  * a crash the next call finishes the migration. Throws LayoutError for a layout that it cannot migrate.
  */
-export async function migrateFolder(folder: string): Promise<boolean> {
+export async function migrateFolder(folder: string, progress: MigrationProgress = () => {}): Promise<boolean> {
   const target = migrationTarget(folder)
   const backup = migrationBackup(folder)
   // A crash between the two renames leaves the backup and the complete target. A process that opened the folder since left at
@@ -63,8 +66,8 @@ export async function migrateFolder(folder: string): Promise<boolean> {
     mkdirSync(target, { recursive: true, mode: 0o700 })
     const to = new LmdbFile(target, {})
     try {
-      if (layout === graphLayout) await rewriteGraph(from, to)
-      else await rewriteDocuments(from, to)
+      if (layout === graphLayout) await rewriteGraph(from, to, progress)
+      else await rewriteDocuments(from, to, progress)
     } finally {
       await to.close()
     }
@@ -96,10 +99,16 @@ function targetLayout(meta: Database<{ kind: number; symbol: number }>): FolderL
   throw new LayoutError('the folder contains neither a graph nor documents')
 }
 
-async function rewriteGraph(from: LmdbFile, to: LmdbFile): Promise<void> {
+async function rewriteGraph(from: LmdbFile, to: LmdbFile, progress: MigrationProgress): Promise<void> {
   const [old, next] = [from, to].map((file) => openDatabases(file, openMeta(file, GRAPH_DESCRIPTION)))
+  const total = Object.values(old!).reduce((sum, { raw }) => sum + entryCountOf(raw), 0)
+  let done = 0
+  const wrote = (entries: number): void => {
+    done += entries
+    progress(done, total)
+  }
   const copy = <K>(pick: (databases: NonNullable<typeof old>) => Database<K>, start: K, rewrite: ValueRewrite) =>
-    rewriteAll(to, pick(old!), pick(next!), start, rewrite)
+    rewriteAll(to, pick(old!), pick(next!), start, rewrite, wrote)
   await copy((d) => d.symbols, { kind: 0, symbol: 0 }, rewriteName)
   await copy((d) => d.upsertKeys, { type: 0, externalId: '' }, copyValue)
   await copy((d) => d.nodes, 1, copyValue)
@@ -114,9 +123,14 @@ async function rewriteGraph(from: LmdbFile, to: LmdbFile): Promise<void> {
   await writeLayout(to, next!.meta, graphLayout)
 }
 
-async function rewriteDocuments(from: LmdbFile, to: LmdbFile): Promise<void> {
+async function rewriteDocuments(from: LmdbFile, to: LmdbFile, progress: MigrationProgress): Promise<void> {
   const [old, next] = [from, to].map((file) => openKeyed(file, 'documents', documentKeys, DOCUMENTS_DESCRIPTION))
-  await rewriteAll(to, old!, next!, { collection: '', key: '' }, prependLength)
+  const total = entryCountOf(old!.raw)
+  let done = 0
+  await rewriteAll(to, old!, next!, { collection: '', key: '' }, prependLength, (entries) => {
+    done += entries
+    progress(done, total)
+  })
   await writeLayout(to, openMeta(to, DOCUMENTS_DESCRIPTION), documentsLayout)
 }
 
@@ -130,7 +144,14 @@ async function writeLayout(
   })
 }
 
-async function rewriteAll<K>(to: LmdbFile, old: Database<K>, next: Database<K>, start: K, rewrite: ValueRewrite) {
+async function rewriteAll<K>(
+  to: LmdbFile,
+  old: Database<K>,
+  next: Database<K>,
+  start: K,
+  rewrite: ValueRewrite,
+  wrote: (entries: number) => void,
+) {
   let batch: { key: K; start: number; end: number }[] = []
   let writer = new ByteWriter()
   const put = async (): Promise<void> => {
@@ -140,6 +161,7 @@ async function rewriteAll<K>(to: LmdbFile, old: Database<K>, next: Database<K>, 
     await to.transaction(() => {
       for (const entry of entries) next.putSealed(entry.key, written, entry.start, entry.end)
     })
+    wrote(entries.length)
   }
   let from: K | null = start
   while (from !== null) {

@@ -26,6 +26,12 @@ export interface RawDatabase<K> {
   getKeys(range: RangeOptions<K>): Iterable<K>
   put(key: K, value: Uint8Array, options?: { readonly append: boolean }): unknown
   remove(key: K): unknown
+  getStats(): object
+}
+
+/** The number of entries, duplicates included. */
+export function entryCountOf(database: Pick<RawDatabase<never>, 'getStats'>): number {
+  return (database.getStats() as { readonly entryCount: number }).entryCount
 }
 
 /**

@@ -76,6 +76,10 @@ export class MemoryDatabase<K> implements RawDatabase<K> {
     }
   }
 
+  getStats(): { readonly entryCount: number } {
+    return { entryCount: this.values.size }
+  }
+
   put(key: K, value: Uint8Array): unknown {
     const stored = this.keys.stored(key)
     // `putSlice` passes a range of the buffer in its properties.

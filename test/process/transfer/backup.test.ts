@@ -29,7 +29,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 afterAll(killAll)
 
 const madeBy = 'test'
-const quiet = { note: () => {}, progress: () => {} }
+const quiet = { progress: () => {} }
 
 /** A data folder with two projects of one node each. */
 async function dataFolder(): Promise<{ data: string; projects: [string, string] }> {
@@ -57,7 +57,7 @@ async function dataFolder(): Promise<{ data: string; projects: [string, string] 
 
 function backupOf(data: string, out: string, projectId?: string) {
   const project = projectId === undefined ? {} : { projectId }
-  return backup({ dataDir: data, out, madeBy, nowMs: systemClock.now(), note: quiet.note, ...project })
+  return backup({ dataDir: data, out, madeBy, nowMs: systemClock.now(), progress: quiet.progress, ...project })
 }
 
 const restoreTo = (from: string, dataDir: string) => restore({ from, dataDir, progress: quiet.progress })
@@ -79,8 +79,8 @@ test('a served folder is backed up while it is served, and the restored one has 
   const folder = temporaryFolder()
   const data = join(folder, 'data')
   const server = await startServer(['--data', data, '--demo'])
-  const output = await server.printed('answers  {"results"')
-  const key = /key {6}(\S+)/.exec(output)?.[1] as string
+  const output = await server.printed('claude mcp add')
+  const key = /KEY=(\S+)/.exec(output)?.[1] as string
   const ask = async (url: string): Promise<string> => {
     const body = {
       subject: { type: 'Person', id: 'dara' },

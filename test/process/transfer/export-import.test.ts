@@ -509,7 +509,7 @@ test('the commands move the demo data to another folder, which then has the same
   const folder = temporaryFolder()
   const data = join(folder, 'data')
   const server = await startServer(['--data', data, '--demo'])
-  const key = /key {6}(\S+)/.exec(await server.printed('answers  {"results"'))?.[1] as string
+  const key = /KEY=(\S+)/.exec(await server.printed('claude mcp add'))?.[1] as string
   const made = await runCommand(['export', '--data', data, '--out', '-'])
   expect(made.stderr).toContain('secrets are encrypted')
   const busy = await runCommand(['import', '--data', data, '--in', '/dev/null'])

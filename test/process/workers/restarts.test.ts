@@ -171,13 +171,13 @@ describe('starting workers', () => {
 
   it('is possible only for the supervisor', async () => {
     const { exitCode, stderr } = await runCommand(['worker'])
-    expect([exitCode, stderr]).toEqual([1, 'error: a worker is started by `verdigraph serve --workers` only\n'])
+    expect([exitCode, stderr]).toEqual([2, 'error: a worker is started by `verdigraph serve --workers` only\n'])
   })
 
   it('loads the demo data once, every worker gives the printed answers, and no other process gets the folder', async () => {
     const server = await startServer(['--data', data, '--workers', '2', '--demo'])
     const output = await server.printed('"welcome"}]}\n')
-    const key = /key +(vgk_\S+)/.exec(output)?.[1] as string
+    const key = /KEY=(vgk_\S+)/.exec(output)?.[1] as string
     const dara = { type: 'Person', id: 'dara' }
     const context = { input_params: { load_kg: 1800 } }
     const body = { subject: dara, action: { name: 'tow' }, resource: { type: 'Car', id: 'bramble' }, context }

@@ -1,0 +1,84 @@
+// The exit codes of the real program: 0 for success, 1 for a failure, 2 if the command line or a setting is wrong.
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, test } from 'vitest'
+import { program } from '../../../src/cli/program.ts'
+import { runCommand } from '../../support/cli-process.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const commands = program().commands
+const verbs = commands.map((command) => command.name())
+
+/** Values for the options and arguments without which a command cannot start. */
+function required(name: string): string[] {
+  const command = commands.find((one) => one.name() === name)
+  const options = command?.options.filter(({ mandatory }) => mandatory) ?? []
+  const operands = command?.registeredArguments.filter((argument) => argument.required) ?? []
+  return [...options.flatMap(({ long }) => [String(long), 'x']), ...operands.map(() => '1')]
+}
+
+describe('every command has exit code 2 and does nothing', () => {
+  it.concurrent.each(verbs)('%s with an unknown option', async (verb) => {
+    const folder = temporaryFolder()
+    const data = commands.find((one) => one.name() === verb)?.options.some(({ long }) => long === '--data')
+    const flags = data === true ? ['--data', join(folder, 'data')] : []
+    const { exitCode, stdout, stderr } = await runCommand([verb, ...required(verb), ...flags, '--bogus'])
+    expect([exitCode, stdout]).toEqual([2, ''])
+    expect(stderr).toContain("unknown option '--bogus'")
+    expect(existsSync(join(folder, 'data'))).toBe(false)
+  })
+
+  const withValues = commands.flatMap((command) =>
+    command.options.filter((option) => option.required).map(({ long }) => [command.name(), String(long)] as const),
+  )
+  it.concurrent.each(withValues)('%s with %s and no value', async (verb, option) => {
+    const { exitCode, stdout, stderr } = await runCommand([verb, ...required(verb), option])
+    expect([exitCode, stdout]).toEqual([2, ''])
+    expect(stderr).toContain('argument missing')
+  })
+
+  const withRequired = verbs.filter((verb) => required(verb).length > 0)
+  it.concurrent.each(withRequired)('%s without what it requires', async (verb) => {
+    const { exitCode, stdout, stderr } = await runCommand([verb])
+    expect([exitCode, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(/required option|missing required argument/)
+  })
+
+  it.concurrent.each(verbs.filter((verb) => !['worker', 'lane', 'verify-folder'].includes(verb)))(
+    '%s with an operand',
+    async (verb) => {
+      const { exitCode, stderr } = await runCommand([verb, ...required(verb), 'extra'])
+      expect(exitCode).toBe(2)
+      expect(stderr).toContain('too many arguments')
+    },
+  )
+
+  it('an unknown command, and none', async () => {
+    const unknown = await runCommand(['srve'])
+    expect(unknown.exitCode).toBe(2)
+    expect(unknown.stderr).toContain("unknown command 'srve'")
+    expect(unknown.stderr).toContain(' --help')
+    expect((await runCommand([])).exitCode).toBe(2)
+  })
+})
+
+test('help and version have exit code 0', async () => {
+  for (const flags of [['--help'], ['--version'], ['verify', '--help'], ['help', 'verify']]) {
+    const { exitCode, stdout, stderr } = await runCommand(flags)
+    expect([exitCode, stderr], flags.join(' ')).toEqual([0, ''])
+    expect(stdout).not.toBe('')
+  }
+})
+
+test('a command that ran and failed has exit code 1', async () => {
+  const folder = temporaryFolder()
+  const failed = await runCommand(['backup', '--data', join(folder, 'none'), '--out', join(folder, 'out')])
+  expect([failed.exitCode, failed.stdout]).toEqual([1, ''])
+})
+
+test('verify has exit code 2 if it cannot read the folder: 1 means damage only', async () => {
+  const file = join(temporaryFolder(), 'file')
+  writeFileSync(file, '')
+  const { exitCode, stderr } = await runCommand(['verify', '--data', file])
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining('ENOTDIR')])
+})
