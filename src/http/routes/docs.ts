@@ -15,12 +15,21 @@ import { type Auth, errorStatuses, type RequestContext, type Route, type RouteRe
 
 const tag: Tag = { name: 'Documentation', description: 'OpenAPI documents for programs, and pages for people.' }
 
-const frontPageSchema = z.object({
-  name: z.string(),
-  description: z.string(),
-  version: z.string(),
-  links: z.record(z.string(), z.string()).describe('Path of each place: `documentation`, `openapi`, `health`, …'),
-})
+const linksSchema = z
+  .object({
+    documentation: z.string(),
+    getting_started: z.string(),
+    api: z.string(),
+    openapi: z.string(),
+    authzen: z.string(),
+    health: z.string(),
+    ready: z.string(),
+    metrics: z.string().optional().describe('Absent if metrics are not served.'),
+  })
+  .meta({ id: 'ServiceLinks', description: 'The path of each place.' })
+const frontPageSchema = z
+  .object({ name: z.string(), description: z.string(), version: z.string(), links: linksSchema })
+  .meta({ id: 'ServiceInformation' })
 
 /** Longer queries are refused (422). */
 const QUERY_CHARACTERS_MAX = 200
