@@ -40,7 +40,8 @@ export function askUntilClosed(
       const length = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? Number.NaN)
       if (end < 4 || received.length < end + length) return
       answered += 1
-      if (received.slice(end) !== ask(sent).answer) wrong += 1
+      // One character of `received` is one byte.
+      if (Buffer.from(received.slice(end), 'latin1').toString() !== ask(sent).answer) wrong += 1
       lastSaysClose = /connection: close/i.test(received)
       received = ''
       if (answered === 3) begun.resolve()
