@@ -5,7 +5,7 @@ import type { Snapshot, StoredProperty } from '../engine/store.ts'
 import { toJson } from '../engine/value/json-conversion.ts'
 import type { NodeValue, PropertyValue, RelationshipValue, Value } from '../engine/value/value.ts'
 import type { Resolution } from '../pip/resolution.ts'
-import type { PlaceholderLookup } from '../pip/template.ts'
+import { type PlaceholderLookup, withheld } from '../pip/template.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import { fieldsAndProperties } from './element-fields.ts'
 import type { DeferredProperty, PlaceholderValues, RecordContext, SharedData } from './record-context.ts'
@@ -75,7 +75,7 @@ function placeholderValues(
  */
 export function placeholderLookup({ own, hidden }: PlaceholderValues, parameters: BoundParameters): PlaceholderLookup {
   return (name) => {
-    if (hidden.has(name)) return undefined
+    if (hidden.has(name)) return withheld
     const stored = own.get(name) ?? null
     if (stored !== null) return toJson(stored, () => null)
     let value = parameters.get(name)

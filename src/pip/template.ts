@@ -6,7 +6,10 @@ import { JSON_DEPTH_MAX, parseJson, writeJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { findPlaceholders, type Placeholder } from './placeholder.ts'
 
-/** Returns the value of a placeholder as JSON data; undefined if none exists. */
+/** A value that exists but may not be used. Its placeholder has no value, and the default does not stand in for it. */
+export const withheld = Symbol('withheld')
+
+/** Returns the value of a placeholder as JSON data, or `withheld`; undefined if none exists. */
 export type PlaceholderLookup = (name: string) => unknown
 
 /** Renders a template; null means that nothing is sent. The error names the placeholder, never the value. */
@@ -98,7 +101,8 @@ export function readPayloadTemplate(text: string): Result<TemplateRenderer<strin
       const { name, isInString } = placeholder
       const value = valueFor(placeholder)
       const inString = isInString ? textOf(value) : null
-      if (value === undefined || (isInString && inString === null)) return err(noValueText(name))
+      const isMissing = value === undefined || value === withheld || (isInString && inString === null)
+      if (isMissing) return err(noValueText(name))
       texts.push(inString === null ? writeJson(value) : escaped(inString))
     }
     const payload = replaceAll(text, placeholders, (_, i) => texts[i]!)

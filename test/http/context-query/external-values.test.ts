@@ -157,6 +157,39 @@ describe('a property of a resolver', () => {
     ])
   })
 
+  it('of a whole element in several rows counts once for each row', async () => {
+    answering = json({ price: 'x'.repeat(1900) })
+    await carWith({})
+    const seats = Array.from({ length: 80 }, (_, i) => ({ type: 'Seat', external_id: `s${10 + i}` }))
+    expect((await setup.capture('nodes', { nodes: seats })).status).toBe(200)
+    const id = await setup.addQuery(
+      `shared-${made}`,
+      {
+        subject: { type: '_Application' },
+        condition: {
+          cypher:
+            `MATCH (subject:_Application {external_id: $_appId})-[:HOLDS]->(car:Car${made}), (seat:Seat) ` +
+            'WHERE seat.external_id < $to',
+        },
+        allowed_reads: { nodes: ['car.*'] },
+      },
+      { nodes: ['car', 'car.property.*'] },
+    )
+    const answerTo = async (to: string) => {
+      const { body } = await setup.execute(id, { input_params: { to } })
+      const rows = body.data as { nodes: { car: { Props: { price: string | null } } } }[]
+      return { lengths: rows.map(({ nodes }) => nodes.car.Props.price?.length ?? null), warnings: body.warnings }
+    }
+    expect(await answerTo('s20')).toEqual({ lengths: Array(10).fill(1900), warnings: undefined })
+    // Two values for each row: both would exceed the limit, and one of them fits.
+    const { lengths, warnings } = await answerTo('s40')
+    expect(lengths).toHaveLength(30)
+    expect(new Set(lengths).size).toBe(1)
+    expect(warnings).toEqual([expect.stringContaining('the limit of 100000 characters in one answer is reached')])
+    const all = await answerTo('s99')
+    expect(all.lengths).toEqual(Array(80).fill(null))
+  })
+
   it('is requested if it is read, anywhere in the record', async () => {
     const read = await carWith({}, { query: { nodes: ['car.property.price', 'car.property.*', 'car'] } })
     const { data, warnings } = await read()

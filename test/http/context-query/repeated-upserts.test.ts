@@ -252,16 +252,24 @@ describe('a repeated upsert of a node', () => {
 
   it('resolves a written property without what the policy does not allow to read', async () => {
     const { port } = upstream.address() as AddressInfo
-    const created = await setup.service.configure('POST', 'external-data-resolvers', {
-      project_id: setup.service.projectId,
-      name: 'lookup',
-      url: `http://127.0.0.1:${port}/of?visit={$external_id}&reason={$reason}&host={$host}`,
-      method: 'GET',
-      request_content_type: 'JSON',
-      response_content_type: 'JSON',
-      response_selector: '.answer',
-    })
-    expect(created.status).toBe(201)
+    const at = `http://127.0.0.1:${port}`
+    for (const [name, url, method, request_payload] of [
+      ['lookup', `${at}/of?visit={$external_id}&reason={$reason}&host={$host}`, 'GET', ''],
+      ['default', `${at}/of?host={$host || none}`, 'GET', ''],
+      ['payload', `${at}/of`, 'POST', '{"host": {$host || "none"}}'],
+    ]) {
+      const created = await setup.service.configure('POST', 'external-data-resolvers', {
+        project_id: setup.service.projectId,
+        name,
+        url,
+        method,
+        request_payload,
+        request_content_type: 'JSON',
+        response_content_type: 'JSON',
+        response_selector: '.answer',
+      })
+      expect([created.status, created.text]).toEqual([201, created.text])
+    }
     const query = {
       nodes: ['visit.property.found'],
       upsert_nodes: [
@@ -285,7 +293,17 @@ describe('a repeated upsert of a node', () => {
     const refused = 'property `found`, external data resolver `lookup`: there is no scalar value for `{$host}`'
     expect(await answer(closed, { id: 'hosted', host: 'mine' })).toEqual([200, null, [refused]])
     expect(await answer(closed, { id: 'hosted' })).toEqual([200, null, [refused]])
-    expect(asked).toEqual([])
+    for (const name of ['default', 'payload']) {
+      const [written] = query.upsert_nodes
+      const properties = [{ type: 'found', external_value: name }]
+      const id = await setup.addQuery(`resolved-${name}`, policy, {
+        ...query,
+        upsert_nodes: [{ ...written, properties }],
+      })
+      expect(await answer(id, { id: 'hosted', host: 'mine' })).toEqual([200, null, [refused.replace('lookup', name)]])
+      expect((await answer(id, { id: 'free' }))[2]).toBeUndefined()
+    }
+    expect(asked).toEqual(['/of?host=none', '/of'])
     for (let call = 0; call < 2; call++) {
       const url = '/of?visit=free&reason=work&host=mine'
       expect(await answer(closed, { id: 'free', host: 'mine' })).toEqual([200, url, undefined])
