@@ -8,7 +8,7 @@ import { NodeValue, RelationshipValue, type Value } from '../engine/value/value.
 import { assertNever } from '../kernel/assert.ts'
 import type { ContextPolicy } from '../policy/compile-context.ts'
 import { covers, type ElementPath, type PathElementKind, parsePath } from '../policy/element-path.ts'
-import { readProperty } from './deferred-properties.ts'
+import { type PropertyReading, readProperty } from './deferred-properties.ts'
 import { readWhole, scoresOf, wholeElement } from './element-data.ts'
 import { fieldsAndProperties } from './element-fields.ts'
 import type { RecordRow } from './materialize-rows.ts'
@@ -96,11 +96,14 @@ function valuesOf(columns: readonly RecordColumn[], row: RecordRow, context: Rec
   return values
 }
 
-/** Reads a value. The variable of a variable-length relationship is a list: each item is read, in order. */
+/** Reads a value; the reader charges the response budget. The variable of a variable-length relationship is a list: each item is read, in order. */
 function readValue(value: Value, read: ColumnReader, context: RecordContext, into: RecordValues, key: string): void {
+  if (value instanceof NodeValue || value instanceof RelationshipValue) {
+    read(value, context, into, key)
+    return
+  }
   context.budget.charge(null)
-  if (value instanceof NodeValue || value instanceof RelationshipValue) read(value, context, into, key)
-  else if (Array.isArray(value)) {
+  if (Array.isArray(value)) {
     const items: unknown[] = []
     into[key] = items
     value.forEach((item, i) => {
@@ -109,6 +112,8 @@ function readValue(value: Value, read: ColumnReader, context: RecordContext, int
     })
   } else into[key] = null
 }
+
+const READ_ALL: PropertyReading = { shared: null, access: null }
 
 function parsedPaths(texts: readonly string[] = [], kind: PathElementKind): ElementPath[] {
   return texts.flatMap((text) => {
@@ -157,7 +162,8 @@ function readerOf(path: ElementPath, readable: readonly ElementPath[] | null): C
             ? snapshot.nodeStoredProperty(element.id, symbol)
             : snapshot.relationshipStoredProperty(element.id, symbol)
         budget.charge(stored?.value ?? null)
-        readProperty(element, path.name, stored, context, { shared: null, access }, into, key)
+        const reading = access === null ? READ_ALL : { shared: null, access }
+        readProperty(element, path.name, stored, context, reading, into, key)
       }
     case 'properties':
     case 'all': {
@@ -181,23 +187,24 @@ function readerOf(path: ElementPath, readable: readonly ElementPath[] | null): C
       return (element, context, into, key) => {
         const access = accessIn(context)
         if (access !== null && !context.written.hasProperty(element, path.name)) return
-        into[key] = null
-        if (!(element instanceof NodeValue)) return
         const { snapshot, budget } = context
         const symbol = snapshot.symbol('property', path.name)
-        into[key] = toJson(metadataField(snapshot.nodeStoredProperty(element.id, symbol), path.field), () => null)
+        const stored = element instanceof NodeValue ? snapshot.nodeStoredProperty(element.id, symbol) : null
+        into[key] = toJson(metadataField(stored, path.field), () => null)
         budget.charge(into[key])
       }
     case 'score':
-      return (element, { snapshot }, into, key) => {
+      return (element, { snapshot, budget }, into, key) => {
         if (readable !== null) return
         into[key] = element instanceof NodeValue ? (scoresOf(element.id, snapshot)?.get(path.name) ?? null) : null
+        budget.charge(into[key])
       }
     case 'scores':
-      return (element, { snapshot }, into, key) => {
+      return (element, { snapshot, budget }, into, key) => {
         if (readable !== null) return
         const scores = element instanceof NodeValue ? scoresOf(element.id, snapshot) : null
         into[key] = [...(scores ?? [])].map(([type, value]) => ({ type, value }))
+        budget.charge(into[key])
       }
     default:
       return assertNever(path)
