@@ -66,7 +66,7 @@ export async function demoLines(app: App, address: string): Promise<readonly str
  */
 export function reasonOf(failure: unknown, host: string): string {
   const { code } = failure as { code?: string }
-  if (code === 'EADDRINUSE') return 'the port is in use'
+  if (code === 'EADDRINUSE') return 'the port is in use; choose another one with --port'
   if (code === 'EACCES') return 'no permission to use the port'
   return `\`${host}\` is not an address of this machine`
 }

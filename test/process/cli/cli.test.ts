@@ -469,7 +469,7 @@ describe('settings', () => {
     expect([second.exitCode, second.stdout]).toEqual([1, ''])
     // This start created the organization, but could not print its token.
     expect(second.stderr).toBe(
-      `error: cannot listen on 127.0.0.1:${port}: the port is in use\n` +
+      `error: cannot listen on 127.0.0.1:${port}: the port is in use; choose another one with --port\n` +
         `error: ${other} now has an organization; \`${bin} token --data ${other}\` issues a token of its admin account\n`,
     )
     expect((await runCommand(['token', '--data', other, '--json'])).stdout).toMatch(jsonLine)
