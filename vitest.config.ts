@@ -22,13 +22,15 @@ export default defineConfig({
           ...shared,
           name: 'in-process',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/process/**', 'test/timing/**'],
+          exclude: ['test/process/**', 'test/timing/**', 'test/clients/**'],
         },
       },
       // `npm run test:process`: tests that start servers, commands and helper processes.
       { test: { ...shared, name: 'process', include: ['test/process/**/*.test.ts'] } },
       // `npm run test:timing`: tests that read a clock, for a quiet machine.
       { test: { ...shared, name: 'timing', include: ['test/timing/**/*.test.ts'] } },
+      // `npm run test:clients`: tests that install generators of clients from the package registries.
+      { test: { ...shared, name: 'clients', include: ['test/clients/*.test.ts'] } },
     ],
   },
 })

@@ -175,7 +175,7 @@ export class RequestMaker {
     const known = this.sample(kind, method, random) ?? example
     const valid = known !== undefined && random.odds(0.5) ? known : valueBy(schema as Schema, this.words, random)
     const named =
-      operation.operationId === 'execute'
+      operation.operationId === 'executeKnowledgeQuery'
         ? this.withKnownQuery(valid, random)
         : operation.operationId === 'callMcp' && random.odds(0.5)
           ? { jsonrpc: '2.0', id: 1, ...random.pick(mcpMessages) }

@@ -39,7 +39,7 @@ export async function fuzzHttp(seed: number, requests: number, onRound?: (asked:
     const known = new SeenIdentifiers()
     const token = await app.issueAdminToken(3600)
     const callers = await settle(url, token, app.organizationId, app.serviceAccountId, known)
-        // Aliases are requested and checked too.
+    // Aliases are requested and checked too.
     const routes = app.routes.map(({ aliasOf: _, ...route }) => route)
     const description = buildOpenApiDocument(routes, '3.1.1', 'fuzz')
     const maker = new RequestMaker(description, known, callers)

@@ -13,14 +13,15 @@ export function buildOpenApiDocument(
   openapi: OpenApiVersion,
   version: string,
 ): OpenApiDocument {
+  const documented = routes.filter(({ aliasOf }) => aliasOf === undefined)
   const components = new SchemaComponents()
   const paths: Record<string, Record<string, OperationObject>> = {}
-  for (const route of routes) {
-    if (route.aliasOf !== undefined) continue
+  for (const route of documented) {
     paths[route.path] ??= {}
     const operations = paths[route.path] as Record<string, OperationObject>
     operations[route.method.toLowerCase()] = operationObject(route, components)
   }
+  const responses = used('responses', errorResponseComponents(components), paths)
   return {
     openapi,
     info: {
@@ -31,15 +32,26 @@ export function buildOpenApiDocument(
       ...licence,
     },
     servers: [{ url: '/', description: 'the server of this document' }],
-    tags: collectTags(routes.filter(({ aliasOf }) => aliasOf === undefined)),
+    tags: collectTags(documented),
     paths,
     components: {
-      responses: errorResponseComponents(components),
+      responses,
       schemas: components.all(),
-      headers: headerComponents,
-      securitySchemes,
+      headers: used('headers', headerComponents, [paths, responses]),
+      securitySchemes: usedSchemes(documented),
     },
   }
+}
+
+/** The components that `referring` refers to. */
+function used<T>(kind: string, all: Readonly<Record<string, T>>, referring: unknown): Record<string, T> {
+  const text = JSON.stringify(referring)
+  return Object.fromEntries(Object.entries(all).filter(([name]) => text.includes(`"#/components/${kind}/${name}"`)))
+}
+
+function usedSchemes(routes: readonly Route[]): Record<string, unknown> {
+  const names = new Set(routes.flatMap(({ auth }) => securityRequirements(auth).flatMap((one) => Object.keys(one))))
+  return Object.fromEntries(Object.entries(securitySchemes).filter(([name]) => names.has(name)))
 }
 
 const licence = { license: { name: 'Apache 2.0', identifier: 'Apache-2.0' } }

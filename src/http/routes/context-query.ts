@@ -20,7 +20,7 @@ export function contextRoutes(parts: ContextQueryDeps): Route[] {
     {
       method: 'POST',
       path: '/contx-iq/v1/execute',
-      operationId: 'execute',
+      operationId: 'executeKnowledgeQuery',
       tag,
       summary: 'Run a knowledge query by its id or name',
       description:

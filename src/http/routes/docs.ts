@@ -44,8 +44,18 @@ export function documentationRoutes(auth: Auth, version: string, all: () => read
   const documentText = once((openapi: OpenApiVersion) => JSON.stringify(describe(openapi)))
   const document = (path: string, operationId: string, summary: string, openapi: OpenApiVersion): Route => ({
     ...common(path, operationId, summary, auth),
-    responses: { 200: jsonObject },
-    handle: () => ok({ status: 200, text: documentText(openapi) }),
+    query: pathsQuery,
+    responses: { 200: jsonObject, ...errorStatuses(422) },
+    handle({ query }) {
+      const prefixes = query.get('paths')?.split(',')
+      if (prefixes === undefined) return ok({ status: 200, text: documentText(openapi) })
+      const unknown = prefixes.filter((prefix) => !all().some((route) => isBelow(route.path, prefix)))
+      if (unknown.length > 0) {
+        return err({ kind: 'invalid', issues: unknown.map((prefix) => `paths: no operation below \`${prefix}\``) })
+      }
+      const part = all().filter((route) => prefixes.some((prefix) => isBelow(route.path, prefix)))
+      return ok({ status: 200, body: buildOpenApiDocument(part, openapi, version) })
+    },
   })
   const page = (
     path: string,
@@ -83,8 +93,8 @@ export function documentationRoutes(auth: Auth, version: string, all: () => read
         )
       },
     },
-    document('/openapi.json', 'describe', 'Read the API description as OpenAPI 3.1', '3.1.1'),
-    document('/openapi-3.2.json', 'describeIn32', 'Read the API description as OpenAPI 3.2', '3.2.0'),
+    document('/openapi.json', 'readOpenApi', 'Read the API description as OpenAPI 3.1', '3.1.1'),
+    document('/openapi-3.2.json', 'readOpenApi32', 'Read the API description as OpenAPI 3.2', '3.2.0'),
     page('/docs', 'readDocumentation', 'Read the first page of the documentation', () => site('site').page('')),
     page('/docs/api', 'readApiReference', 'Read the reference of all operations, with curl commands', () =>
       site('site').api(),
@@ -124,6 +134,23 @@ export function documentationRoutes(auth: Auth, version: string, all: () => read
       },
     },
   ]
+}
+
+/** Longer lists of paths are refused (422). */
+const PATHS_CHARACTERS_MAX = 500
+
+const pathsQuery = z.strictObject({
+  paths: z
+    .string()
+    .max(PATHS_CHARACTERS_MAX)
+    .optional()
+    .describe('Only the operations below these paths, with the components that they use: `/access,/capture`.'),
+})
+
+/** True if a path is the prefix, or below it. A prefix ends at a segment. */
+function isBelow(path: string, prefix: string): boolean {
+  const base = prefix.replace(/\/+$/, '')
+  return base !== '' && (path === base || path.startsWith(`${base}/`))
 }
 
 function common(path: string, operationId: string, summary: string, auth: Auth) {
