@@ -50,7 +50,7 @@ export class ClientFixture {
   }
 
   /** Runs a command in the folder, or below it. Returns its standard output; throws with all output if it fails. */
-  async run(command: readonly string[], more: RunOptions = {}): Promise<string> {
+  async run(command: readonly string[], more: CommandOptions = {}): Promise<string> {
     const child = Bun.spawn([...command], {
       cwd: this.path(more.below ?? '.'),
       stdin: 'ignore',
@@ -82,7 +82,7 @@ export class ClientFixture {
   }
 }
 
-export interface RunOptions {
+export interface CommandOptions {
   /** The folder below the one of the fixture. */
   readonly below?: string
   readonly environment?: Readonly<Record<string, string>>

@@ -164,7 +164,9 @@ describe('starting workers', () => {
         ...['--data', data],
       ])
       expect([exitCode, stdout]).toEqual([1, ''])
-      expect(stderr).toBe(`error: cannot listen on 127.0.0.1:${foreign.port}: the port is in use; choose another one with --port\n`)
+      expect(stderr).toBe(
+        `error: cannot listen on 127.0.0.1:${foreign.port}: the port is in use; choose another one with --port\n`,
+      )
       await foreign.stop(true)
     }
   })
