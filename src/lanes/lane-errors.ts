@@ -19,6 +19,13 @@ export const waitTimedOut: ServiceError = {
   retryAfterS: 5,
 }
 
+/** No lane started within the limit of the wait, for example on an overloaded machine. */
+export const startTimedOut: ServiceError = {
+  kind: 'unavailable',
+  message: 'the process for large requests and changes has not started in time; retry',
+  retryAfterS: 1,
+}
+
 /** The lane of a request exited, and the request is not repeated. */
 export function laneExited(job: LaneJob): ServiceError {
   const outcome = mayHaveWritten(job) ? 'it is unknown whether the change was stored' : 'nothing was changed'

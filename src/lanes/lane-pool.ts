@@ -6,7 +6,15 @@ import type { HttpResponse } from '../http/route.ts'
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { FairQueue } from './fair-queue.ts'
 import { canUseAnotherLane, chooseLane, type Lane, type QueuedRequest, type RunningRequest } from './lane.ts'
-import { clientGone, laneExited, queueFull, stopping, timeLimitError, waitTimedOut } from './lane-errors.ts'
+import {
+  clientGone,
+  laneExited,
+  queueFull,
+  startTimedOut,
+  stopping,
+  timeLimitError,
+  waitTimedOut,
+} from './lane-errors.ts'
 import { LaneEndedError, type LaneEvent, LaneProcess, type LaneResponse } from './lane-process.ts'
 
 /** Options of a pool. */
@@ -155,7 +163,9 @@ export class LanePool implements LaneRunner {
 
   private startWaitTimer(request: QueuedRequest): void {
     request.timer = setTimeout(() => {
-      if (this.queue.remove(request)) rejectQueued(request, waitTimedOut)
+      if (!this.queue.remove(request)) return
+      const isAnyReady = [...this.lanes.values()].some(({ state }) => state === 'ready')
+      rejectQueued(request, isAnyReady ? waitTimedOut : startTimedOut)
     }, this.options.waitMs)
   }
 

@@ -19,10 +19,10 @@ interface Started {
   readonly admin: { readonly authorization: string }
 }
 
-async function start(): Promise<Started> {
+async function start(environment: Record<string, string> = {}): Promise<Started> {
   const data = join(temporaryFolder(), 'data')
   const { token } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
-  server = await startServer(['--data', data])
+  server = await startServer(['--data', data], environment)
   return { data, admin: { authorization: `Bearer ${token}` } }
 }
 
@@ -61,6 +61,15 @@ describe('the lanes of a served folder', () => {
     ).toBe('10')
     expect(await server?.kill('SIGTERM')).toBe(0)
     await ended(lane)
+  })
+
+  it('a request for which no lane starts in time gets an error that says so', async () => {
+    // No process starts within a millisecond.
+    const { admin } = await start({ VERDIGRAPH_LANE_WAIT_MS: '1' })
+    const response = await fetch(`${server?.url}/configs/v1/organizations/current`, { headers: admin })
+    expect(response.status).toBe(503)
+    expect(response.headers.get('retry-after')).toBe('1')
+    expect(await response.json()).toMatchObject({ message: expect.stringContaining('has not started in time') })
   })
 
   it('a lane that computes ends with a killed server, and the folder can be served again', async () => {
