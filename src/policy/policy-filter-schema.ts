@@ -22,7 +22,7 @@ export const policyFilterSchema = z
       return z.array(policyFilterSchema).min(1).optional()
     },
     attribute: z.string().optional().describe('such as `$token.sub`, `$region` or `subject.property.level`'),
-    value: z.unknown().describe('a value, an array of values, or `{"type": "datetime", "value": …}`'),
+    value: z.unknown().optional().describe('a value, an array of values, or `{"type": "datetime", "value": …}`'),
     app: z.string().optional(),
     advice: adviceTexts.nullish(),
   })

@@ -109,16 +109,33 @@ function responseObject(
   components: SchemaComponents,
 ): ResponseObject {
   const mediaType = status < 300 ? (route.mediaType ?? 'application/json') : 'application/json'
-  const text = { schema: { type: 'string' } }
-  const events = status === 200 && route.mayStream ? { 'text/event-stream': text } : {}
-  const page = status === 200 && route.htmlForBrowsers ? { 'text/html': text } : {}
+  const events = status === 200 && route.mayStream ? { 'text/event-stream': eventStream } : {}
+  const page = status === 200 && route.htmlForBrowsers ? { 'text/html': htmlPage } : {}
   return {
-    description: errorResponses[status]?.[1] ?? 'Success',
+    description: errorResponses[status]?.[1] ?? successDescription(route, status),
     headers: responseHeaders(route, status),
     ...(schema === null
       ? {}
       : { content: { [mediaType]: { schema: components.describe(schema, 'output') }, ...events, ...page } }),
   }
+}
+
+const eventStream = {
+  schema: {
+    type: 'string',
+    description: 'Server-sent events. The `data` of each event is one JSON-RPC message.',
+  },
+}
+const htmlPage = { schema: { type: 'string', description: 'A page for a browser.' } }
+
+function successDescription({ mediaType, mayStream, htmlForBrowsers }: Route, status: number): string {
+  if (status === 201) return 'The document has been created'
+  if (status === 202) return 'The message has been accepted; the response has no body'
+  if (status === 204) return 'The request has been executed; the response has no body'
+  if (mediaType === 'text/event-stream') return 'A stream of server-sent events, until either side ends it'
+  if (mediaType !== undefined) return `A text of the type \`${mediaType}\``
+  if (mayStream) return 'The response to the message, as JSON or as a stream of server-sent events'
+  return htmlForBrowsers ? 'JSON, or a page for a browser' : 'The result'
 }
 
 function responseHeaders(route: Pick<Route, 'responseHeaders' | 'stepUp'>, status: number): Record<string, unknown> {

@@ -126,9 +126,10 @@ describe('a member with two spellings', () => {
 
   it('is in the table above if a schema marks it', () => {
     const marked = service.app.routes.flatMap(({ request }) => (request === null ? [] : [...aliasesIn(request)]))
-    expect(new Set([...marked, ...aliasesIn(contextDocument)])).toEqual(
-      new Set(memberAliases.map(({ alias }) => alias)),
-    )
+    const names = new Set([...marked, ...aliasesIn(contextDocument)])
+    // In JSON, an integer of 64 bits is a number like any other.
+    names.delete('Scalar')
+    expect(names).toEqual(new Set(memberAliases.map(({ alias }) => alias)))
   })
 
   it('has one spelling in the OpenAPI document', () => {

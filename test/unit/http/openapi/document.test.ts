@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildOpenApiDocument } from '../../../../src/http/openapi/document.ts'
 import { examples } from '../../../../src/http/openapi/examples.ts'
@@ -63,6 +65,54 @@ describe('the interface description', () => {
     }
   })
 
+  it('describes a part of the interface with `paths`, and only the components that it uses', async () => {
+    const part = await documentAt('/openapi.json?paths=/access,/capture/v1/nodes')
+    const whole = await documentAt('/openapi.json')
+    const below = Object.keys(whole.paths).filter((path) => /^\/access\/|^\/capture\/v1\/nodes(\/|$)/.test(path))
+    expect(Object.keys(part.paths)).toEqual(below)
+    expect(part.tags.map(({ name }) => name)).toEqual(['Decisions', 'Capture'])
+    const { schemas, securitySchemes } = part.components as unknown as Record<string, object>
+    expect(Object.keys(schemas ?? {})).toEqual(expect.arrayContaining(['Decision', 'NodesRequest', 'Problem']))
+    expect(Object.keys(schemas ?? {})).not.toContain('Project')
+    expect(Object.keys(securitySchemes ?? {})).toEqual(['agentKey', 'agentKeyAsBearer', 'userToken'])
+    expect(await new Validator().validate(structuredClone(part) as unknown as Record<string, unknown>)).toEqual({
+      valid: true,
+    })
+  })
+
+  it('refuses paths without an operation, with their names', async () => {
+    for (const [path, wrong] of [
+      ['/openapi.json?paths=/access,/acce', '/acce'],
+      ['/openapi-3.2.json?paths=', ''],
+      ['/openapi.json?paths=/', '/'],
+    ]) {
+      const { status, body } = await service.send(path as string)
+      expect([status, body.errors]).toEqual([422, [`paths: no operation below \`${wrong}\``]])
+    }
+  })
+
+  it('has a description of each success, and of each body that is not JSON', async () => {
+    const found = operations(await documentAt('/openapi.json')).flatMap(({ operation }) =>
+      Object.entries(operation.responses).flatMap(([status, response]) => {
+        if (Number(status) >= 300 || '$ref' in response) return []
+        const { description, content = {} } = response
+        return [`${Object.keys(content).join(' or ')}: ${description}`]
+      }),
+    )
+    expect([...new Set(found)].sort()).toEqual([
+      ': The message has been accepted; the response has no body',
+      ': The request has been executed; the response has no body',
+      'application/json or text/event-stream: The response to the message, as JSON or as a stream of server-sent events',
+      'application/json or text/html: JSON, or a page for a browser',
+      'application/json: The document has been created',
+      'application/json: The result',
+      'image/svg+xml: A text of the type `image/svg+xml`',
+      'text/event-stream: A stream of server-sent events, until either side ends it',
+      'text/html: A text of the type `text/html`',
+      'text/plain: A text of the type `text/plain`',
+    ])
+  })
+
   it('describes every path parameter', async () => {
     const bare = operations(await documentAt('/openapi.json')).flatMap(({ path, operation }) =>
       operation.parameters
@@ -75,6 +125,24 @@ describe('the interface description', () => {
   it('contains the limits of this process', async () => {
     const { components } = await documentAt('/openapi.json')
     expect(components.schemas.NodesRequest).toMatchObject({ properties: { nodes: { maxItems: 77 } } })
+  })
+
+  it('contains examples that conform to their schemas', async () => {
+    const document = await documentAt('/openapi.json')
+    const ajv = new Ajv({ strict: false, allErrors: true })
+    ;(formats as unknown as (ajv: Ajv) => void)(ajv)
+    ajv.addSchema({ $id: 'document', components: { schemas: document.components.schemas } })
+    const contents = operations(document).flatMap(({ operation }) => {
+      const json = operation.requestBody?.content['application/json']
+      return json?.example === undefined ? [] : [{ name: operation.operationId, ...json }]
+    })
+    expect(contents.length).toBeGreaterThan(20)
+    for (const { name, schema, example } of contents) {
+      const validate = ajv.compile(
+        JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/')),
+      )
+      expect([name, validate(example), validate.errors]).toEqual([name, true, null])
+    }
   })
 
   it('contains examples that their own routes accept', () => {
