@@ -72,59 +72,51 @@ describe('a TypeScript client', () => {
   })
 })
 
-describe('a Go client', () => {
-  it.skipIf(Bun.which('go') === null)(
-    'of oapi-codegen compiles and passes parameters to a live server',
-    async () => {
-      const below = 'go/verdigraph'
-      cpSync(join(programs, 'main.go'), fixture.path('go', 'main.go'))
-      writeFileSync(fixture.path('go', 'go.mod'), 'module example.test/client\n\ngo 1.24\n')
-      cpSync(join(programs, 'oapi-codegen.yaml'), fixture.path(below, 'oapi-codegen.yaml'), { recursive: true })
-      // The flag of the caller may name options that the generator does not know.
-      const environment = { GOFLAGS: '-mod=mod' }
-      await fixture.run(['go', 'run', oapiCodegen, '-config', 'oapi-codegen.yaml', '../../openapi.json'], { below })
-      await fixture.run(['go', 'mod', 'tidy'], { below: 'go', environment })
-      await fixture.run(['go', 'vet', './...'], { below: 'go', environment })
-      const printed = await fixture.run(['go', 'run', '.'], { below: 'go', environment })
-      expect(JSON.parse(printed)).toEqual({ ...answers, problem: true, region: 'local' })
-    },
-    600_000,
-  )
+describe.skipIf(Bun.which('go') === null)('a Go client', () => {
+  it('of oapi-codegen compiles and passes parameters to a live server', async () => {
+    const below = 'go/verdigraph'
+    cpSync(join(programs, 'main.go'), fixture.path('go', 'main.go'))
+    writeFileSync(fixture.path('go', 'go.mod'), 'module example.test/client\n\ngo 1.24\n')
+    cpSync(join(programs, 'oapi-codegen.yaml'), fixture.path(below, 'oapi-codegen.yaml'), { recursive: true })
+    // The flag of the caller may name options that the generator does not know.
+    const environment = { GOFLAGS: '-mod=mod' }
+    await fixture.run(['go', 'run', oapiCodegen, '-config', 'oapi-codegen.yaml', '../../openapi.json'], { below })
+    await fixture.run(['go', 'mod', 'tidy'], { below: 'go', environment })
+    await fixture.run(['go', 'vet', './...'], { below: 'go', environment })
+    const printed = await fixture.run(['go', 'run', '.'], { below: 'go', environment })
+    expect(JSON.parse(printed)).toEqual({ ...answers, problem: true, region: 'local' })
+  }, 600_000)
 })
 
-describe('a Python client', () => {
-  const python = Bun.which('python3')
+const python = Bun.which('python3')
 
-  it.skipIf(python === null)(
-    'of openapi-python-client imports, passes mypy and passes parameters to a live server',
-    async () => {
-      const tools = fixture.path('venv', 'bin')
-      const environment = { PATH: `${tools}:${process.env.PATH}` }
-      await fixture.run([python ?? '', '-m', 'venv', fixture.path('venv')])
-      await fixture.run([join(tools, 'pip'), 'install', '--quiet', '--disable-pip-version-check', ...pythonPackages])
-      cpSync(join(programs, 'call.py'), fixture.path('call.py'))
-      const models: Record<string, number> = {}
-      for (const [name, client] of [
-        ['openapi.json', 'whole_client'],
-        ['requests.json', 'request_client'],
-        ['configuration.json', 'configuration_client'],
-      ] as const) {
-        const config = join(programs, 'openapi-python-client.yaml')
-        const options = ['--path', name, '--output-path', client, '--meta', 'none', '--config', config]
-        await fixture.run([join(tools, 'openapi-python-client'), 'generate', '--fail-on-warning', ...options], {
-          environment,
-        })
-        const files = readdirSync(fixture.path(client, 'models')).filter((file) => /^[a-z].*\.py$/.test(file))
-        models[client] = files.length
-        await fixture.run([join(tools, 'python'), '-c', `import ${client}, ${client}.models`])
-      }
-      expect(models.request_client).toBeLessThanOrEqual(PYTHON_MODELS_MAX)
-      expect(models.configuration_client).toBeLessThanOrEqual(PYTHON_MODELS_MAX)
-      const clients = ['whole_client', 'request_client', 'configuration_client', 'call.py']
-      await fixture.run([join(tools, 'mypy'), '--config-file', join(programs, 'mypy.ini'), ...clients])
-      const printed = await fixture.run([join(tools, 'python'), 'call.py'])
-      expect(JSON.parse(printed)).toEqual(answers)
-    },
-    600_000,
-  )
+describe.skipIf(python === null)('a Python client', () => {
+  it('of openapi-python-client imports, passes mypy and passes parameters to a live server', async () => {
+    const tools = fixture.path('venv', 'bin')
+    const environment = { PATH: `${tools}:${process.env.PATH}` }
+    await fixture.run([python ?? '', '-m', 'venv', fixture.path('venv')])
+    await fixture.run([join(tools, 'pip'), 'install', '--quiet', '--disable-pip-version-check', ...pythonPackages])
+    cpSync(join(programs, 'call.py'), fixture.path('call.py'))
+    const models: Record<string, number> = {}
+    for (const [name, client] of [
+      ['openapi.json', 'whole_client'],
+      ['requests.json', 'request_client'],
+      ['configuration.json', 'configuration_client'],
+    ] as const) {
+      const config = join(programs, 'openapi-python-client.yaml')
+      const options = ['--path', name, '--output-path', client, '--meta', 'none', '--config', config]
+      await fixture.run([join(tools, 'openapi-python-client'), 'generate', '--fail-on-warning', ...options], {
+        environment,
+      })
+      const files = readdirSync(fixture.path(client, 'models')).filter((file) => /^[a-z].*\.py$/.test(file))
+      models[client] = files.length
+      await fixture.run([join(tools, 'python'), '-c', `import ${client}, ${client}.models`])
+    }
+    expect(models.request_client).toBeLessThanOrEqual(PYTHON_MODELS_MAX)
+    expect(models.configuration_client).toBeLessThanOrEqual(PYTHON_MODELS_MAX)
+    const clients = ['whole_client', 'request_client', 'configuration_client', 'call.py']
+    await fixture.run([join(tools, 'mypy'), '--config-file', join(programs, 'mypy.ini'), ...clients])
+    const printed = await fixture.run([join(tools, 'python'), 'call.py'])
+    expect(JSON.parse(printed)).toEqual(answers)
+  }, 600_000)
 })

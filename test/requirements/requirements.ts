@@ -1098,6 +1098,22 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
+    id: 'REQ-O12',
+    sentence: 'clients can be generated from the OpenAPI document: named components, one spelling, open objects',
+    shownBy: [
+      ['unit/http/openapi/document.structure.test.ts', 'are the schema of every object with members'],
+      ['unit/http/openapi/document.structure.test.ts', 'allow any members where anything may stand'],
+      ['http/operations/documented-spellings.test.ts', 'has one spelling in the OpenAPI document'],
+      ['clients/generated-clients.test.ts', 'of openapi-typescript passes parameters to a live server'],
+      ['clients/generated-clients.test.ts', 'of @hey-api/openapi-ts passes parameters to a live server'],
+      ['clients/generated-clients.test.ts', 'of oapi-codegen compiles and passes parameters to a live server'],
+      [
+        'clients/generated-clients.test.ts',
+        'of openapi-python-client imports, passes mypy and passes parameters to a live server',
+      ],
+    ],
+  },
+  {
     id: 'REQ-O2',
     sentence: 'no secret appears in a response after its creation, or in the log',
     shownBy: [
