@@ -96,7 +96,7 @@ const descriptions = {
   'configuration.json': '/openapi.json?paths=/configs',
 }
 
-/** Installs the pinned generators of `test/clients/package-lock.json`, unless they are installed. */
+/** Installs the pinned generators of `test/clients/package-lock.json`. */
 export async function installGenerators(): Promise<void> {
   const child = Bun.spawn(['npm', 'ci', '--no-audit', '--no-fund', '--prefer-offline'], {
     cwd: here,
