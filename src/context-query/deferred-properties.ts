@@ -8,6 +8,7 @@ import type { Resolution } from '../pip/resolution.ts'
 import { type PlaceholderLookup, withheld } from '../pip/template.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import { fieldsAndProperties } from './element-fields.ts'
+import { serviceParameters } from './parameters.ts'
 import type { DeferredProperty, PlaceholderValues, RecordContext, SharedData } from './record-context.ts'
 import type { ElementAccess } from './written-elements.ts'
 
@@ -78,9 +79,10 @@ export function placeholderLookup({ own, hidden }: PlaceholderValues, parameters
     if (hidden.has(name)) return withheld
     const stored = own.get(name) ?? null
     if (stored !== null) return toJson(stored, () => null)
-    let value = parameters.get(name)
+    const [first = '', ...path] = name.split('.')
+    // A caller may send a parameter whose name has a dot, but none that stands for a claim of the token.
+    let value = serviceParameters.has(first) ? undefined : parameters.get(name)
     if (value === undefined) {
-      const [first = '', ...path] = name.split('.')
       value = parameters.get(first)
       for (const key of path) value = value instanceof Map ? (value as ReadonlyMap<string, Value>).get(key) : undefined
     }

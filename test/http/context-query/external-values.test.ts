@@ -253,6 +253,14 @@ describe('a property of a resolver', () => {
     },
   )
 
+  it('is requested with the claims of the token only: no parameter stands for one', async () => {
+    const read = await carWith({
+      url: `http://127.0.0.1:${port}/of/{$token.sub || nobody}?as={$svc_token.act.sub || 0}&d={$a.b || 1}`,
+    })
+    expect(priceOf(await read({ 'token.sub': 'victim', 'svc_token.act.sub': 'victim', 'a.b': 2 }))).toBe(7)
+    expect(seen.map(({ url }) => url)).toEqual(['/of/nobody?as=0&d=2'])
+  })
+
   it('is requested with the defaults of placeholders that neither element nor parameters have', async () => {
     const read = await carWith(
       {
