@@ -39,10 +39,28 @@ export function readPublicKey(given: string | JWK): Result<PublicKey, string> {
     if (algorithm === null) return err('expected an EC key on P-256, P-384 or P-521, an Ed25519 or an RSA key')
     const bits = jwk.kty === 'RSA' ? Buffer.from(jwk.n ?? '', 'base64url').length * 8 : RSA_BITS_MIN
     if (bits < RSA_BITS_MIN) return err(`expected an RSA key of at least ${RSA_BITS_MIN} bits`)
+    const issue = typeof source === 'string' ? null : usageIssue(source, algorithm)
+    if (issue !== null) return err(issue)
     return ok({ jwk, algorithm, kid: thumbprintOf(jwk) })
   } catch {
     return err('expected a public key')
   }
+}
+
+/** The name of RFC 9864 for the algorithm of an Ed25519 key. */
+const algorithmNames: ReadonlyMap<string, string> = new Map([['Ed25519', 'EdDSA']])
+
+/**
+ * Returns why a JWK is not for signatures with the algorithm (RFC 7517, section 4); null if it is. Otherwise the owner would
+ * sign tokens that are never accepted.
+ */
+function usageIssue({ alg, use, key_ops: operations }: JWK, algorithm: string): string | null {
+  if (alg !== undefined && (algorithmNames.get(alg) ?? alg) !== algorithm) {
+    return `alg: expected \`${algorithm}\`, the algorithm that is accepted with this key`
+  }
+  const isForSignatures = use === undefined || use === 'sig'
+  const isForVerification = operations === undefined || (Array.isArray(operations) && operations.includes('verify'))
+  return isForSignatures && isForVerification ? null : 'expected a key for signatures, as `use` and `key_ops` say'
 }
 
 const curves: ReadonlyMap<string, string> = new Map([

@@ -87,6 +87,21 @@ describe('a credential with a public key of the client', () => {
       'public_key_pem: cannot be combined with `public_key_jwk`',
     ],
     ['a text', () => ({ public_key_pem: 'none' }), 'public_key_pem: expected a public key'],
+    [
+      'a key for another algorithm',
+      () => ({ public_key_jwk: { ...client.jwk, alg: 'RS256' } }),
+      'public_key_jwk: alg: expected `ES256`, the algorithm that is accepted with this key',
+    ],
+    [
+      'a key for encryption',
+      () => ({ public_key_jwk: { ...client.jwk, use: 'enc' } }),
+      'public_key_jwk: expected a key for signatures, as `use` and `key_ops` say',
+    ],
+    [
+      'a key for other operations',
+      () => ({ public_key_jwk: { ...client.jwk, key_ops: ['deriveKey'] } }),
+      'public_key_jwk: expected a key for signatures, as `use` and `key_ops` say',
+    ],
     ['a shared secret', () => ({ public_key_jwk: { kty: 'oct', k: 'AAAA' } }), 'public_key_jwk: expected a public key'],
     [
       'a private key',
