@@ -226,6 +226,7 @@ const samples: Readonly<Record<string, readonly string[]>> = {
   relationships: ['%(p)'],
   length: ['%(p)'],
   'graph.instant': ['%($latin)', "%('2020-02-03T04:05:06Z')", '%(x)'],
+  'graph.field': ["%(n, 'external_id')", "%(n, 'update_time')"],
   'graph.metadata': ["%(n, 'age', 'source')"],
   date: ['%()', "%('2020-02-03')", "%({timezone: 'Europe/Stockholm'})"],
   localtime: instant('04:05:06'),

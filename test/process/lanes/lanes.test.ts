@@ -12,7 +12,7 @@ let service: TestService
 
 beforeAll(async () => {
   // Enough time for a busy machine: only a request whose lane is stopped exceeds its limit.
-  const settings = { lanes: 2, decisionTimeMs: 4000, laneQueueMax: 8, batchReadTimeMs: 60_000 }
+  const settings = { lanes: 2, decisionTimeMs: 4000, laneQueueMax: 8, laneWaitMs: 60_000, batchReadTimeMs: 60_000 }
   service = await startService(settings, {
     laneCommand: selfCommand([LANE_COMMAND]),
     log: (entry) => void log.push(entry),
