@@ -1,11 +1,16 @@
 # Shell functions (bash) for the examples of the documentation. Start a service (`npm start`), then in the top folder of the
 # repository: `. docs/playground/shell.sh`. It creates a project for your experiments and sets URL, ADMIN, PROJECT,
 # APPLICATION, AGENT, KEY and ISSUER_KEY. You may set before: URL (default http://127.0.0.1:8080), VERDIGRAPH_DATA (the data
-# folder, default verdigraph-data) and ADMIN (an admin token, default: a new one of that data folder).
+# folder, default verdigraph-data) and ADMIN (an admin token, default: a new one of that data folder). TOKEN is unset, because a
+# user token of another project is not valid in the new one.
 
 URL=${URL:-http://127.0.0.1:8080}
 ADMIN=${ADMIN:-$(npx verdigraph token --json | node -p 'JSON.parse(fs.readFileSync(0)).token')}
 export URL ADMIN
+unset TOKEN
+if [ -n "${KEY:-}" ]; then
+  echo 'KEY and PROJECT now belong to a new project. For the demo again, paste the export lines of npm start again.' >&2
+fi
 eval "$(node docs/playground/setup.mjs)"
 
 # send METHOD PATH BODY CURL_OPTION…: prints the body of the answer, and before it the status unless that is 2xx.

@@ -1,4 +1,5 @@
-// The walk-through of "Getting started", pasted into a shell while the demo runs on the default port of the service.
+// Tutorials, pasted into a shell while the demo runs: "Getting started" with the demo on the default port of the service, and
+// "Your first policy" in a shell that has the variables of other pages.
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { readPages } from '../docs/pages.ts'
@@ -9,6 +10,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 afterEach(killAll)
 
 const walkThrough = readPages().find(({ path }) => path === 'docs/tutorials/getting-started.md')
+const firstPolicy = readPages().find(({ path }) => path === 'docs/tutorials/first-policy.md')
 
 /** Starts the demo on port 8080, or on another one if 8080 is occupied already. */
 async function startDemo(data: string): Promise<Awaited<ReturnType<typeof startServer>>> {
@@ -52,4 +54,17 @@ test('the walk-through says why its service does not start, and does not wait fo
   })
   expect(await child.stderr.text()).toContain('`999.1.1.1` is not an address of this machine')
   await child.exited
+})
+
+test('a tutorial works in a shell that has a user token and a key of the demo', async () => {
+  if (firstPolicy === undefined) throw new Error('no such page')
+  const data = join(temporaryFolder(), 'data')
+  const demo = await startServer(['--data', data, '--demo'])
+  const key = /KEY=(\S+)/.exec(await demo.printed('claude mcp add'))?.[1] as string
+  const ofDemo = { URL: demo.url, KEY: key, TOKEN: 'a-token-of-the-demo' }
+  const { differences, exitCode, log } = await runPage(firstPolicy, { ...ofDemo, VERDIGRAPH_DATA: data })
+  expect(differences, log).toEqual([])
+  expect(exitCode, log).toBe(0)
+  expect(log).toContain('KEY and PROJECT now belong to a new project')
+  expect(await demo.kill('SIGTERM')).toBe(0)
 })
