@@ -11,7 +11,7 @@ export class SchemaComponents {
   describe(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     const { $defs, ...own } = jsonSchemaOf(schema, io)
     for (const [id, definition] of Object.entries($defs ?? {})) this.register(id, definition as JsonSchema)
-    return toComponentRefs(own) as JsonSchema
+    return forOpenApi(own) as JsonSchema
   }
 
   all(): Record<string, JsonSchema> {
@@ -19,7 +19,7 @@ export class SchemaComponents {
   }
 
   private register(id: string, schema: JsonSchema): void {
-    const definition = toComponentRefs(schema) as JsonSchema
+    const definition = forOpenApi(schema) as JsonSchema
     const before = this.byId.get(id)
     if (before !== undefined && JSON.stringify(before) !== JSON.stringify(definition)) {
       throw new Error(`two different schemas have the id ${id}`)
@@ -28,15 +28,24 @@ export class SchemaComponents {
   }
 }
 
-/** Rewrites references: zod writes definitions to `$defs`, OpenAPI to `components/schemas`. */
-function toComponentRefs(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(toComponentRefs)
+/**
+ * Rewrites references: zod writes definitions to `$defs`, OpenAPI to `components/schemas`. Numbers get the format `double`,
+ * because generators for Go read a number without a format as one of 32 bits, which changes values.
+ */
+function forOpenApi(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(forOpenApi)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
+  const schema = Object.fromEntries(
     Object.entries(value).map(([key, member]) =>
       key === '$ref' && typeof member === 'string'
         ? [key, member.replace('#/$defs/', '#/components/schemas/')]
-        : [key, toComponentRefs(member)],
+        : [key, forOpenApi(member)],
     ),
   )
+  return isNumber(schema) ? { ...schema, format: 'double' } : schema
+}
+
+/** `type` can also be the schema of a member named `type`. */
+function isNumber({ type }: Record<string, unknown>): boolean {
+  return type === 'number' || (Array.isArray(type) && type.includes('number'))
 }

@@ -131,6 +131,12 @@ describe('the schemas of the OpenAPI document', () => {
     expect(found(({ type }) => Array.isArray(type) && type.filter((one) => one !== 'null').length !== 1)).toEqual([])
   })
 
+  it('give every number 64 bits, which generators for Go do only for the format `double`', () => {
+    const numbers = (schema: Json) => [schema.type].flat().includes('number')
+    expect(found(numbers).length).toBeGreaterThan(5)
+    expect(found((schema) => numbers(schema) && schema.format !== 'double')).toEqual([])
+  })
+
   it('allow any members where anything may stand', () => {
     expect(document.components.schemas.JsonObject).toMatchObject({ type: 'object', additionalProperties: true })
     const { EvaluationContext, KnowledgeQueryCall, PropertyMetadata, Subject, SearchPage } = document.components
