@@ -94,6 +94,43 @@ describe('the public API', () => {
     await empty.close()
   })
 
+  it('says what is wrong with the input of a program without a type checker, and writes nothing', async () => {
+    const input = (value: unknown) => value as never
+    const car = { type: 'Car', externalId: 'c-1' }
+    const refused = async (change: (batch: WriteBatch) => unknown, message: string) =>
+      expect(graph.write(change)).rejects.toThrow(new TypeError(message))
+    await refused(
+      (batch) => batch.upsertNode(input({ label: 'Bus', externalId: 'x' })),
+      'the type of a node: expected a string, found undefined',
+    )
+    await refused(
+      (batch) => batch.upsertNode(input({ type: 'Bus', id: 'x' })),
+      'the external id of a node: expected a string, found undefined',
+    )
+    await refused(
+      (batch) => batch.upsertNode(input({ type: 'Bus', externalId: 'x', properties: { wheels: 4 } })),
+      'properties: expected an array of { name, value }',
+    )
+    await refused(
+      (batch) => batch.upsertRelationship(input({ source: ann, target: car })),
+      'the type of a relationship: expected a string, found undefined',
+    )
+    await refused(
+      (batch) => batch.upsertRelationship(input({ source: ['Person', 'ann'], type: 'OWNS', target: car })),
+      'source: expected { type, externalId } of the end node',
+    )
+    await refused(
+      (batch) => batch.upsertRelationship(input({ source: ann, type: 'OWNS' })),
+      'target: expected { type, externalId } of the end node',
+    )
+    expect(graph.query('MATCH (bus:Bus) RETURN count(bus) AS n').rows).toEqual([[0]])
+    for (const path of ['', 5, undefined]) {
+      expect(() => openStore(input(path))).toThrow(
+        new TypeError('openStore: expected the path of a folder, or `:memory:`'),
+      )
+    }
+  })
+
   it('types conditions: fixed variables are keys, a search returns keys', () => {
     const condition: PreparedCondition = graph.prepare('MATCH (subject:Person)-[:OWNS]->(resource:Car)')
     expectTypeOf<EntityKey>().toEqualTypeOf<readonly [type: string, externalId: string]>()

@@ -41,6 +41,8 @@ export interface OpenStore extends GraphStore {
  * await store.close()
  */
 export function openStore(path: string, options: StoreOptions = {}): OpenStore {
+  if (typeof path !== 'string' || path === '')
+    throw new TypeError('openStore: expected the path of a folder, or `:memory:`')
   if (path !== IN_MEMORY) return openEnvironment(path, { clock: systemClock, ...options })
   if (options.readOnly === true) throw new TypeError('a store in memory is new and empty, so it cannot be read-only')
   return openEnvironment(null, { clock: systemClock, ...options })

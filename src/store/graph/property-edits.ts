@@ -32,8 +32,9 @@ export function withProperties(
   symbols: SymbolInterner,
 ): StoredProperties {
   if (inputs === undefined || inputs.length === 0) return properties
+  if (!Array.isArray(inputs)) throw new TypeError('properties: expected an array of { name, value }')
   const merged = new Map(properties)
-  for (const input of inputs) {
+  for (const input of inputs as readonly BulkProperty[]) {
     const count = (input.value === undefined ? 0 : 1) + (input.externalValue === undefined ? 0 : 1)
     assert(count === 1, 'a property has either a value or a resolver')
     if (input.externalValue !== undefined) {

@@ -49,6 +49,18 @@ export interface WriteBatchOptions {
   readonly version: GraphVersion
 }
 
+/** The service validates names before; a program that uses the library may have no type checker. Throws TypeError. */
+function checkName(what: string, name: unknown): void {
+  if (typeof name !== 'string') throw new TypeError(`${what}: expected a string, found ${typeof name}`)
+}
+
+/** Without this, the key of `exists` and `find` (`['Person', 'ann']`) would be the key of a node that does not exist. */
+function checkKey(end: string, key: NodeKey): void {
+  if (typeof key?.type !== 'string' || typeof key.externalId !== 'string') {
+    throw new TypeError(`${end}: expected { type, externalId } of the end node`)
+  }
+}
+
 /** A batch of writes to an LmdbEnvironment. The methods are documented at the port (`WriteBatch`). */
 export class LmdbWriteBatch implements WriteBatch {
   /** The version that the batch builds on. */
@@ -137,6 +149,8 @@ export class LmdbWriteBatch implements WriteBatch {
 
   upsertNode(input: NodeInput, preserved: PreservedFields = {}): UpsertResult {
     this.assertOpen()
+    checkName('the type of a node', input.type)
+    checkName('the external id of a node', input.externalId)
     assert(input.externalId.length <= EXTERNAL_ID_UNITS_MAX, 'an external id has at most 256 characters')
     const upserted = this.nodes.upsert(input, preserved, preserved.updatedMs ?? preserved.createdMs ?? this.clock.now())
     this.onNodeTouched?.(input, upserted.created || input.location !== undefined)
@@ -182,6 +196,9 @@ export class LmdbWriteBatch implements WriteBatch {
   // -- relationships
 
   upsertRelationship(input: RelationshipInput): UpsertResult | null {
+    checkName('the type of a relationship', input.type)
+    checkKey('source', input.source)
+    checkKey('target', input.target)
     const source = this.findNode(input.source)
     const target = this.findNode(input.target)
     if (source === 0 || target === 0) return null
