@@ -1,5 +1,5 @@
 // `npm run build:package`: builds the two parts of the npm package. `dist/library` is one file for Node and Bun with its
-// declarations. `dist/server` is one file for Bun: the command, with the libraries that only the service needs. See
+// declarations, `dist/server` one file for Bun: the command. Both contain the libraries that they need, except LMDB. See
 // docs/decisions/0032-npm-package.md.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
@@ -10,6 +10,7 @@ import { SERVER_BUNDLE } from './self-command.ts'
 const top = join(import.meta.dirname, '..', '..')
 const library = join(top, 'dist', 'library')
 const server = join(top, 'dist', 'server')
+const external = Object.keys(packageJson.dependencies)
 /** Deleted at the end. Declarations of all modules; most describe internals that no user of the library can reach. */
 const allDeclarations = join(top, 'dist', 'declarations')
 
@@ -18,28 +19,34 @@ async function bundle(options: Bun.BuildConfig): Promise<readonly string[]> {
   return Object.keys(built.metafile?.inputs ?? {})
 }
 
+/** LMDB stays outside, because it loads a native file. The other libraries are inside, whatever Node version they ask for. */
 async function buildLibrary(): Promise<void> {
-  await bundle({
+  const inputs = await bundle({
     entrypoints: [join(top, 'src', 'index.ts')],
     target: 'node',
-    packages: 'external',
+    external,
     outdir: library,
   })
+  writeLicences(inputs, library)
 }
 
-/** The libraries of the package itself stay outside: the bundle shares them with the library. */
 async function buildServer(): Promise<void> {
   const inputs = await bundle({
     entrypoints: [join(top, 'src', 'main.ts')],
     target: 'bun',
-    external: Object.keys(packageJson.dependencies),
+    external,
     outdir: server,
     naming: SERVER_BUNDLE,
     plugins: [embedDocumentation],
   })
+  writeLicences(inputs, server)
+}
+
+/** Writes the licences of the packages that a bundle contains next to it. */
+function writeLicences(inputs: readonly string[], folder: string): void {
   const names = new Set(inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []))
   const licences = [...names].sort().map((name) => `${name}\n\n${readLicence(join(top, 'node_modules', name))}`)
-  writeFileSync(join(server, 'THIRD-PARTY-LICENSES.txt'), licences.join(`\n\n${'-'.repeat(80)}\n\n`))
+  writeFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), licences.join(`\n\n${'-'.repeat(80)}\n\n`))
 }
 
 /** The text of the licence of a package, which must accompany its code. */

@@ -25,7 +25,7 @@ const modules = join(folder, 'node_modules')
 const installed = join(modules, 'verdigraph')
 const command = join(installed, 'src', 'cli', 'verdigraph.sh')
 const node = nodeProgram()
-const { dependencies, scripts } = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'))
+const { dependencies, engines, scripts } = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'))
 
 /** The tools that the command needs, and no Bun. */
 const pathWithoutBun = join(folder, 'bin')
@@ -105,7 +105,16 @@ describe('the packed library', () => {
     const imported = new Set([...text.matchAll(/^import .*? from "([^"]+)"/gm)].map((match) => match[1] as string))
     const packages = [...imported].filter((name) => !name.startsWith('node:'))
     expect(packages.sort()).toEqual(Object.keys(dependencies).sort())
-    expect(packages).toEqual(['chevrotain', 'fastest-levenshtein', 'lmdb', 're2js'])
+    expect(packages).toEqual(['lmdb'])
+  })
+
+  test('depends only on packages that accept the oldest Node that it accepts itself', () => {
+    const oldest = `${/^>=(\d+)$/.exec(engines.node)?.[1]}.0.0`
+    const refused = Object.keys(dependencies).filter((name) => {
+      const manifest = JSON.parse(readFileSync(join(top, 'node_modules', name, 'package.json'), 'utf8'))
+      return !Bun.semver.satisfies(oldest, manifest.engines?.node ?? '*')
+    })
+    expect(refused).toEqual([])
   })
 
   test.each(['nodenext', 'bundler'])(
@@ -172,6 +181,7 @@ describe('the package', () => {
     expect(files.filter((name) => !declarations.includes(name)).sort()).toEqual([
       'LICENSE',
       'README.md',
+      'dist/library/THIRD-PARTY-LICENSES.txt',
       'dist/library/index.js',
       'dist/server/THIRD-PARTY-LICENSES.txt',
       'dist/server/verdigraph-server.js',
@@ -192,6 +202,12 @@ describe('the package', () => {
     expect(bytes).toBeLessThan(5_000_000)
     const { peerDependenciesMeta } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
     expect([dependencies.bun, peerDependenciesMeta]).toEqual([undefined, { bun: { optional: true } }])
+  })
+
+  test('carries the licences of what its library contains', () => {
+    const text = readFileSync(join(installed, 'dist', 'library', 'THIRD-PARTY-LICENSES.txt'), 'utf8')
+    for (const name of ['chevrotain', 'fastest-levenshtein', 're2js'])
+      expect(text).toMatch(new RegExp(`^${name}\\n\\n[\\s\\S]{200}`, 'm'))
   })
 
   test('carries the licences of what its server contains', () => {
