@@ -3,6 +3,7 @@
 import { nearestName } from '../../grammar/suggest.ts'
 import { masterKeyVariable, nextMasterKeyVariable } from '../identity/master-key.ts'
 import { environmentNameOf, settingSpecs } from '../settings.ts'
+import { ownCommand } from './own-command.ts'
 
 /** Environment variables by name. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
@@ -45,5 +46,7 @@ export function unknownVariables(environment: EnvironmentVariables): string[] {
 function hintFor(name: string, known: ReadonlySet<string>): string {
   const suffixes = new Map([...known].map((one) => [one.replace(PREFIX, ''), one]))
   const near = nearestName(name.replace(PREFIX, ''), suffixes.keys())
-  return near === null ? '; `verdigraph settings` prints all of them' : `; did you mean \`${suffixes.get(near)}\`?`
+  return near === null
+    ? `; \`${ownCommand(['settings'])}\` prints all of them`
+    : `; did you mean \`${suffixes.get(near)}\`?`
 }

@@ -22,7 +22,8 @@ type Flags = Readonly<Record<string, unknown>>
 /** Runs the command line. Prints user errors and exits with one of `exitCodes`; rejects with all other errors. */
 export async function runCli(argv: readonly string[]): Promise<void> {
   try {
-    await program(nameOfThisProcess()).parseAsync(argv)
+    const command = program(nameOfThisProcess())
+    await command.parseAsync(unknownCommandOf(command, argv) ?? argv)
   } catch (error) {
     // Help and errors of the command line itself are printed already.
     if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : exitCodes.usage.code)
@@ -31,6 +32,18 @@ export async function runCli(argv: readonly string[]): Promise<void> {
     for (const line of lines) printError(line)
     process.exit(error instanceof CliError ? error.exitCode : exitCodes.failure.code)
   }
+}
+
+/**
+ * For `help NAME` and `NAME --help` with an unknown name, for which commander would print the general help and succeed: the
+ * command line with the name alone, which is refused. Otherwise null.
+ */
+function unknownCommandOf({ commands }: Command, argv: readonly string[]): string[] | null {
+  const [program = '', script = '', first = '', second = ''] = argv
+  const name = first === 'help' ? second : first
+  const isUnknown =
+    name !== '' && name !== 'help' && !name.startsWith('-') && !commands.some((one) => one.name() === name)
+  return isUnknown ? [program, script, name] : null
 }
 
 /** The lines of a user or system error; null for a bug. */

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, test } from 'vitest'
 import { program } from '../../../src/cli/program.ts'
-import { runCommand } from '../../support/cli-process.ts'
+import { bin, runCommand } from '../../support/cli-process.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const commands = program().commands
@@ -58,6 +58,15 @@ describe('every command has exit code 2 and does nothing', () => {
     expect(unknown.exitCode).toBe(2)
     expect(unknown.stderr).toContain("unknown command 'srve'")
     expect(unknown.stderr).toContain(' --help')
+    for (const asked of [
+      ['srve', '--help'],
+      ['srve', '-h'],
+      ['help', 'srve'],
+    ]) {
+      const help = await runCommand(asked)
+      expect([asked, help.exitCode, help.stdout]).toEqual([asked, 2, ''])
+      expect(help.stderr).toContain("unknown command 'srve'\n(Did you mean serve?)")
+    }
     expect((await runCommand([])).exitCode).toBe(2)
   })
 })
@@ -68,6 +77,12 @@ test('help and version have exit code 0', async () => {
     expect([exitCode, stderr], flags.join(' ')).toEqual([0, ''])
     expect(stdout).not.toBe('')
   }
+})
+
+test('an unknown setting is refused with a command that lists all, by the name of the program', async () => {
+  const { exitCode, stderr } = await runCommand(['settings'], { VERDIGRAPH_QQQQQQQQ: '1' })
+  expect(exitCode).toBe(2)
+  expect(stderr).toContain(`VERDIGRAPH_QQQQQQQQ: unknown setting; \`${bin} settings\` prints all of them`)
 })
 
 test('a command that ran and failed has exit code 1', async () => {
