@@ -66,9 +66,14 @@ export async function demoLines(app: App, address: string): Promise<readonly str
  */
 export function reasonOf(failure: unknown, host: string): string {
   const { code } = failure as { code?: string }
-  if (code === 'EADDRINUSE') return 'the port is in use; choose another one with --port'
+  if (code === 'EADDRINUSE') return `the port is in use; choose another one with ${portOption()}`
   if (code === 'EACCES') return 'no permission to use the port'
   return `\`${host}\` is not an address of this machine`
+}
+
+/** npm passes only the options after `--`. */
+function portOption(): string {
+  return process.env.npm_lifecycle_event === 'start' ? '`npm start -- --port 8081`' : '--port'
 }
 
 /** Rejects if closing fails. The first signal stops gracefully, the second one at once. */

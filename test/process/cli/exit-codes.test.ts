@@ -85,6 +85,18 @@ test('an unknown setting is refused with a command that lists all, by the name o
   expect(stderr).toContain(`VERDIGRAPH_QQQQQQQQ: unknown setting; \`${bin} settings\` prints all of them`)
 })
 
+test('an occupied port names the option for another one, as `npm start` takes it too', async () => {
+  using taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  const serve = ['serve', '--port', String(taken.port), '--data', join(temporaryFolder(), 'data')]
+  const ownOption = await runCommand(serve, { npm_lifecycle_event: '' })
+  expect([ownOption.exitCode, ownOption.stderr]).toEqual([
+    1,
+    expect.stringContaining('choose another one with --port\n'),
+  ])
+  const throughNpm = await runCommand(serve, { npm_lifecycle_event: 'start' })
+  expect(throughNpm.stderr).toContain('choose another one with `npm start -- --port 8081`\n')
+})
+
 test('a command that ran and failed has exit code 1', async () => {
   const folder = temporaryFolder()
   const failed = await runCommand(['backup', '--data', join(folder, 'none'), '--out', join(folder, 'out')])
