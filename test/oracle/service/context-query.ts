@@ -98,17 +98,26 @@ export function naiveAnswer(
   if ([...terms, ...keys].some((term) => termValue(term, new Map(), parameters) === null)) return { statuses: [422] }
   if (rows.length * writesOf(one) > WRITES_MAX) throw new NaiveTooManyRowsError()
   const mutable = rows.map((row) => new Map(row))
-  const refused = new NaiveWriter(one, graph, parameters).write(mutable)
+  const writer = new NaiveWriter(one, graph, parameters)
+  const refused = writer.write(mutable)
   if (refused.size > 0) return { statuses: [...refused] }
-  return mutable.map((row) => recordOf(one, row, graph))
+  return mutable.map((row) => recordOf(one, row, graph, writer.written))
 }
 
+/** What the upserts of one call wrote of an element. */
+interface NaiveWrittenParts {
+  readonly properties: Set<string>
+  labels: boolean
+}
+
+type NaiveWrittenElements = Map<NaiveNode | NaiveRelationship, NaiveWrittenParts>
+
 class NaiveWriter {
+  readonly written: NaiveWrittenElements = new Map()
   private readonly one: NaiveContextCase
   private readonly graph: NaiveGraph
   private readonly parameters: NaiveParameters
   private readonly refused = new Set<number>()
-  private readonly made = new Set<NaiveNode | NaiveRelationship>()
 
   constructor(one: NaiveContextCase, graph: NaiveGraph, parameters: NaiveParameters) {
     this.one = one
@@ -133,38 +142,26 @@ class NaiveWriter {
       nodes = nodesIn(row.get(name) ?? null)
       if (nodes.some(({ type }) => type.startsWith('_'))) this.refused.add(403)
     } else {
-      const { node, created } = this.graph.putNode(key.type, termValue(key.externalId, row, this.parameters) as string)
-      this.met(node, created, name, properties, this.one.nodes, this.one.allowedReads.nodes)
+      const { node } = this.graph.putNode(key.type, termValue(key.externalId, row, this.parameters) as string)
       row.set(name, node)
       nodes = [node]
     }
     for (const node of nodes) {
+      this.note(node, properties, labels !== null)
       if (labels !== null) node.labels = new Set([node.type, ...labels])
       for (const property of properties) node.properties.set(property.name, this.property(property))
     }
   }
 
-  /** Existing data is returned only if the policy allows it to be read, or if it was just written. */
-  private met(
+  private note(
     element: NaiveNode | NaiveRelationship,
-    created: boolean,
-    name: string,
     properties: readonly NaivePropertyWrite[],
-    asked: readonly string[],
-    readable: readonly string[],
+    labels: boolean,
   ): void {
-    if (created) this.made.add(element)
-    if (created || this.made.has(element)) return
-    const written = new Set(properties.map((property) => property.name))
-    const isNode = element.kind === 'node'
-    const tells = asked.some((path) => {
-      const [variable, first, second] = path.split('.')
-      if (variable !== name || readable.some((one) => naiveCovers(one, path))) return false
-      if (first === 'external_id' || first === 'type') return !isNode && !written.has(first)
-      const property = first === 'property' ? second : isNode ? undefined : first
-      return property === undefined || property === '*' || !written.has(property)
-    })
-    if (tells) this.refused.add(403)
+    const parts = this.written.get(element) ?? { properties: new Set<string>(), labels: false }
+    this.written.set(element, parts)
+    for (const { name } of properties) parts.properties.add(name)
+    parts.labels ||= labels
   }
 
   private relationship({ name, key, properties }: NaiveRelationshipWrite, row: Map<string, NaiveCell>): void {
@@ -188,12 +185,12 @@ class NaiveWriter {
         this.refused.add(403)
         return
       }
-      const { relationship, created } = this.graph.putRelationship(source, key.type, target)
-      this.met(relationship, created, name, properties, this.one.relationships, this.one.allowedReads.relationships)
+      const { relationship } = this.graph.putRelationship(source, key.type, target)
       row.set(name, relationship)
       found = [relationship]
     }
     for (const one of found) {
+      this.note(one, properties, false)
       for (const property of properties) one.properties.set(property.name, this.property(property))
     }
   }
@@ -235,23 +232,58 @@ export function naiveCovers(allowed: string, asked: string): boolean {
   return allowed === `${name}.property.*` && rest[0] === 'property' && !isMetadata
 }
 
-function recordOf(one: NaiveContextCase, row: NaiveRow, graph: NaiveGraph): NaiveRecord {
+function recordOf(one: NaiveContextCase, row: NaiveRow, graph: NaiveGraph, written: NaiveWrittenElements): NaiveRecord {
   const present = (cell: NaiveCell): NaiveCell => {
     if (Array.isArray(cell)) return cell.map((item: NaiveCell) => present(item))
     return cell !== null && isElement(cell) && !graph.has(cell) ? null : cell
   }
-  const paths = (asked: readonly string[]) =>
+  const newNames = new Set([...one.nodeWrites, ...one.relationshipWrites].flatMap((of) => (of.key ? [of.name] : [])))
+  const paths = (asked: readonly string[], allowed: readonly string[]) =>
     Object.fromEntries(
-      asked.map((path) => {
+      asked.flatMap((path) => {
         const [name = '', ...rest] = path.split('.')
-        return [path, at(present(row.get(name) ?? null), rest)]
+        const cell = present(row.get(name) ?? null)
+        const isRestricted = newNames.has(name) && !allowed.some((readable) => naiveCovers(readable, path))
+        if (!isRestricted || cell === null || !isElement(cell)) return [[path, at(cell, rest)]]
+        const isReadable = (property: string) => allowed.some((of) => naiveCovers(of, `${name}.property.${property}`))
+        const value = writtenAt(cell, rest, written.get(cell), isReadable)
+        return value === undefined ? [] : [[path, value]]
       }),
     )
   return {
-    nodes: paths(one.nodes),
-    relationships: paths(one.relationships),
+    nodes: paths(one.nodes, one.allowedReads.nodes),
+    relationships: paths(one.relationships, one.allowedReads.relationships),
     aggregate_values: Object.fromEntries(one.aggregates.map((name) => [name, whole(present(row.get(name) ?? null))])),
   }
+}
+
+/**
+ * A path of an element that the query writes under a name of its own, where the policy does not allow the path: own fields,
+ * and the properties and labels that the call wrote or that the policy allows. Undefined: the record leaves the path out.
+ */
+function writtenAt(
+  element: NaiveNode | NaiveRelationship,
+  path: readonly string[],
+  parts: NaiveWrittenParts | undefined,
+  isReadable: (property: string) => boolean,
+): unknown {
+  const wrote = (name: string) => parts?.properties.has(name) === true
+  const isShown = (name: string) => wrote(name) || isReadable(name)
+  const properties = new Map([...element.properties].filter(([name]) => isShown(name)))
+  const shown =
+    element.kind === 'node'
+      ? { ...element, properties, labels: parts?.labels === true ? element.labels : new Set([element.type]) }
+      : { ...element, properties }
+  const [first, second, third] = path
+  if (first === 'trust_score') return undefined
+  const property = first === 'property' ? second : element.kind === 'relationship' ? first : undefined
+  if (third === 'metadata') return wrote(property ?? '') ? at(shown, path) : undefined
+  const isOneProperty = property !== undefined && property !== '*' && !isOwnField(element, path)
+  return isOneProperty && !isShown(property) ? undefined : at(shown, path)
+}
+
+function isOwnField(element: NaiveNode | NaiveRelationship, [first]: readonly string[]): boolean {
+  return first === 'type' || (first === 'external_id' && element.kind === 'node')
 }
 
 function at(cell: NaiveCell, path: readonly string[]): unknown {
@@ -262,12 +294,12 @@ function at(cell: NaiveCell, path: readonly string[]): unknown {
   if (first === undefined) return whole(cell)
   const named = (name: string | undefined) => (name === undefined ? undefined : cell.properties.get(name))
   const listed = [...cell.properties].map(([type, { value }]) => ({ type, value: value as unknown }))
-  if (first === '*') return [...(cell.kind === 'node' ? ownOf(cell) : []), ...listed]
+  if (first === '*') return [...(cell.kind === 'node' ? ownOf(cell) : [{ type: 'type', value: cell.type }]), ...listed]
   if (first === 'property' && second === '*') return listed
   if (third === 'metadata') return named(second)?.metadata[fourth] ?? null
   if (first === 'property') return named(second)?.value ?? null
   if (first === 'trust_score') return second === '*' ? [] : null
-  if (cell.kind === 'relationship') return named(first)?.value ?? null
+  if (cell.kind === 'relationship') return first === 'type' ? cell.type : (named(first)?.value ?? null)
   return ownOf(cell).find(({ type }) => type === first)?.value ?? null
 }
 
