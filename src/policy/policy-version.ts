@@ -18,14 +18,16 @@ export function executedVersion(document: unknown): string {
 /**
  * Returns a parsed policy document with the member `meta.policy_version` alone, which holds the version that is
  * executed. Other documents are returned unchanged, for the validation to refuse. Error: the document gives two
- * different versions.
+ * different versions, or null in the older spelling.
  */
 export function withExecutedVersion(document: unknown): Result<unknown, readonly string[]> {
   if (!isJsonObject(document) || !isJsonObject(document.meta)) return ok(document)
   const { policyVersion, ...meta } = document.meta
+  if (policyVersion === null) return err(['policy.meta.policyVersion: expected string, found null'])
   if (policyVersion !== undefined) {
     if (!Object.hasOwn(meta, 'policy_version')) meta.policy_version = policyVersion
-    if (meta.policy_version !== policyVersion) {
+    // The validation refuses null.
+    if (meta.policy_version !== null && meta.policy_version !== policyVersion) {
       return err([
         'policy.meta.policyVersion: differs from `policy_version`, of which it is another spelling; give one of them',
       ])

@@ -141,7 +141,11 @@ describe('a policy of version `1.0-svc`', () => {
     for (const [meta, issue] of [
       [{ policy_version: '2.0-kbac', policyVersion: '3.0-kbac' }, differs],
       [{ policy_version: '2.0-kbac', policyVersion: '1.0-svc' }, differs],
-      [{ policy_version: '2.0-kbac', policyVersion: null }, differs],
+      // Null is a value like any other: it is refused in each member of `meta`.
+      [{ policy_version: '2.0-kbac', policyVersion: null }, 'policy.meta.policyVersion: expected string, found null'],
+      [{ policyVersion: null }, 'policy.meta.policyVersion: expected string, found null'],
+      [{ policy_version: null }, 'policy.meta.policy_version: expected string, found null'],
+      [{ policy_version: null, policyVersion: '2.0-kbac' }, 'policy.meta.policy_version: expected string, found null'],
       [{ policy_version: '1.0-ciq', policyVersion: '2.0-kbac' }, differs],
       [{ policyVersion: '0.9-svc' }, `policy.meta.policy_version: ${known}, found \`0.9-svc\``],
       [{ policy_version: '1.0-SVC' }, `policy.meta.policy_version: ${known}, found \`1.0-SVC\``],
