@@ -1199,7 +1199,7 @@ export const requirements: readonly Requirement[] = [
       'tools run as the subject of the token with the permissions of the bound agent, and fail with a helpful message',
     shownBy: [
       [mcpWire, 'run under the token: each person sees their own data, and a write is one'],
-      [mcpWire, 'report a number that is not an integer as HTTP does'],
+      [mcpWire, 'read integers as HTTP does, and report a number that is none'],
       [mcpSecurity, 'uses the current permissions of its agent'],
     ],
   },
