@@ -18,6 +18,14 @@ export interface MintedSigningKey extends PublicKey {
 }
 
 const RSA_BITS_MIN = 2048
+/** The cost of a verification, which runs on the event loop, grows with the square of the length. */
+const RSA_BITS_MAX = 8192
+
+/** Returns why an RSA key of that length is refused; null if it is not. */
+export function rsaLengthIssue(bits: number): string | null {
+  if (bits < RSA_BITS_MIN) return `expected an RSA key of at least ${RSA_BITS_MIN} bits`
+  return bits > RSA_BITS_MAX ? `expected an RSA key of at most ${RSA_BITS_MAX} bits` : null
+}
 
 /** Generates an ES256 key pair. */
 export function mintSigningKey(): MintedSigningKey {
@@ -37,9 +45,8 @@ export function readPublicKey(given: string | JWK): Result<PublicKey, string> {
     const jwk = key.export({ format: 'jwk' })
     const algorithm = algorithmOf(jwk)
     if (algorithm === null) return err('expected an EC key on P-256, P-384 or P-521, an Ed25519 or an RSA key')
-    const bits = jwk.kty === 'RSA' ? Buffer.from(jwk.n ?? '', 'base64url').length * 8 : RSA_BITS_MIN
-    if (bits < RSA_BITS_MIN) return err(`expected an RSA key of at least ${RSA_BITS_MIN} bits`)
-    const issue = typeof source === 'string' ? null : usageIssue(source, algorithm)
+    const lengthIssue = jwk.kty === 'RSA' ? rsaLengthIssue(key.asymmetricKeyDetails?.modulusLength ?? 0) : null
+    const issue = lengthIssue ?? (typeof source === 'string' ? null : usageIssue(source, algorithm))
     if (issue !== null) return err(issue)
     return ok({ jwk, algorithm, kid: thumbprintOf(jwk) })
   } catch {

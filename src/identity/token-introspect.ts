@@ -14,6 +14,7 @@ import {
 import { propertyNameLength, protectedNames } from '../kernel/element-rules.ts'
 import { err, ok } from '../kernel/result.ts'
 import type { Upstream } from '../upstream/client.ts'
+import { rsaLengthIssue } from './signing-key.ts'
 
 /** Kind name of token introspections. */
 export const tokenIntrospectsKind = 'token-introspects'
@@ -31,7 +32,6 @@ export interface TokenIntrospectFields {
   readonly perform_upsert: boolean
 }
 
-const RSA_BITS_MIN = 2048
 const CACHE_TTL_MAX_S = 3600
 
 const selector = z.string().min(1).max(200)
@@ -222,9 +222,7 @@ function jwkError(text: string): string | null {
     const curve = asymmetricKeyDetails?.namedCurve
     switch (asymmetricKeyType) {
       case 'rsa':
-        return (asymmetricKeyDetails?.modulusLength ?? 0) >= RSA_BITS_MIN
-          ? null
-          : `expected an RSA key of at least ${RSA_BITS_MIN} bits`
+        return rsaLengthIssue(asymmetricKeyDetails?.modulusLength ?? 0)
       case 'ec':
         return ['prime256v1', 'secp384r1', 'secp521r1'].includes(curve ?? '') ? null : 'expected P-256, P-384 or P-521'
       case 'ed25519':

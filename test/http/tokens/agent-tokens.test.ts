@@ -1,7 +1,8 @@
 // Agents whose credential has a public key of the client: they send tokens that they sign, in the place of an agent key.
-import { randomUUID } from 'node:crypto'
+import { createPublicKey, randomUUID } from 'node:crypto'
 import { calculateJwkThumbprint, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rsaJwkOf } from '../../support/rsa-jwk.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'
 
 interface ClientKey {
@@ -102,6 +103,19 @@ describe('a credential with a public key of the client', () => {
       () => ({ public_key_jwk: { ...client.jwk, key_ops: ['deriveKey'] } }),
       'public_key_jwk: expected a key for signatures, as `use` and `key_ops` say',
     ],
+    [
+      'an RSA key that is slow to verify with',
+      () => ({ public_key_jwk: rsaJwkOf(8200) }),
+      'public_key_jwk: expected an RSA key of at most 8192 bits',
+    ],
+    [
+      'a longer one as PEM',
+      () => {
+        const key = createPublicKey({ key: rsaJwkOf(16_384), format: 'jwk' })
+        return { public_key_pem: key.export({ format: 'pem', type: 'spki' }) }
+      },
+      'public_key_pem: expected an RSA key of at most 8192 bits',
+    ],
     ['a shared secret', () => ({ public_key_jwk: { kty: 'oct', k: 'AAAA' } }), 'public_key_jwk: expected a public key'],
     [
       'a private key',
@@ -112,6 +126,12 @@ describe('a credential with a public key of the client', () => {
   ])('refuses %s', async (_, bodyOf, message) => {
     const refused = await register(bodyOf())
     expect([refused.status, refused.body.errors]).toEqual([422, [message]])
+  })
+
+  it('accepts RSA keys of up to 8192 bits', async () => {
+    const created = await register({ public_key_jwk: rsaJwkOf(8192) })
+    expect(created.status).toBe(201)
+    await service.configure('DELETE', `application-agent-credentials/${created.body.id}`)
   })
 
   it('refuses a key that another credential has', async () => {

@@ -9,6 +9,7 @@ import {
   removeTemporaryFolders,
   valueIn,
 } from '../../support/configuration-fixture.ts'
+import { rsaJwkOf } from '../../support/rsa-jwk.ts'
 
 let setup: ProjectFixture
 beforeAll(async () => {
@@ -222,6 +223,7 @@ describe('refused with the path of the error is', () => {
     ],
     ['a key to encrypt with', '{"kty":"RSA","n":"a","e":"AQAB","use":"enc"}', 'expected a key for signatures'],
     ['a short key', jwk('rsa', { modulusLength: 1024 }), 'expected an RSA key of at least 2048 bits'],
+    ['a long key', JSON.stringify(rsaJwkOf(8200)), 'expected an RSA key of at most 8192 bits'],
     ['a point on no curve', '{"kty":"EC","crv":"P-256","x":"aa","y":"bb"}', 'the key cannot be read'],
   ]
   for (const [name, key, fault] of keys) {
