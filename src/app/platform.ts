@@ -12,6 +12,7 @@ import type { GraphRegistry } from '../runtime/graph-registry.ts'
 import { logUnservedRequests, openProcessLog } from '../runtime/process-log.ts'
 import type { Settings } from '../settings.ts'
 import type { Collections } from '../store/documents/collections.ts'
+import { SymbolLoader } from '../store/graph/symbol-loader.ts'
 import { joinFolder, lockFolder, type ServedFolder } from '../store/process/folder-lock.ts'
 import { folderPermissionWarning } from '../store/process/folder-permissions.ts'
 import type { Catalog } from '../store/tenancy/catalog.ts'
@@ -105,9 +106,9 @@ export async function openPlatform(
   await serviceAccounts.issueToken(admin.serviceAccountId, TEST_TOKEN_LIFETIME_S)
 
   const { hotBytesMax: cacheBytes, graphsOpenMax: graphsMax } = settings
-  const catalog = stack.adopt(openGraphCatalog(dataDir, { clock, sync, cacheBytes, graphsMax }), (opened) =>
-    opened.close(),
-  )
+  const symbolLoader = hasLanes ? stack.adopt(new SymbolLoader(), (opened) => opened.close()) : null
+  const catalogOptions = { clock, sync, cacheBytes, graphsMax, ...(symbolLoader !== null && { symbolLoader }) }
+  const catalog = stack.adopt(openGraphCatalog(dataDir, catalogOptions), (opened) => opened.close())
   return {
     settings,
     clock,

@@ -3,6 +3,7 @@
 import type { GraphStore } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { LaneRequiredError } from '../../kernel/lane-required.ts'
 import { DEFAULT_CACHE_BYTES, GraphCache } from '../cache/graph-cache.ts'
 import { ByteWriter, type ValueView } from '../format/bytes.ts'
 import { COMMIT_WORD, type GraphVersion, readSymbolCounts, type SymbolCounts, WRITER_WORD } from '../format/header.ts'
@@ -32,8 +33,12 @@ import { LmdbBatchView } from './batch-view.ts'
 import { BulkBatch, readCheckpoint } from './bulk-batch.ts'
 import { BulkKeyCache } from './bulk-key-cache.ts'
 import { LmdbSnapshot } from './snapshot.ts'
+import type { IncompleteSymbols, SymbolLoader } from './symbol-loader.ts'
 import { SymbolTable } from './symbols.ts'
 import { LmdbWriteBatch, type WriteBatchOptions } from './write-batch.ts'
+
+/** Missing names that a snapshot reads on the event loop, which takes less than 1 ms. More are read in the background. */
+const INLINE_NAMES_MAX = 256
 
 /** Options of a graph environment. */
 export interface EnvironmentOptions extends LmdbFileOptions {
@@ -43,10 +48,15 @@ export interface EnvironmentOptions extends LmdbFileOptions {
   readonly entriesPerChunk?: number
   /** Bound of the cache in bytes. 0: no cache, every read goes to the database. */
   readonly cacheBytes?: number
+  /**
+   * Reads large numbers of missing names in the background, in a process that has lanes. Until they are read, `snapshot` throws
+   * LaneRequiredError. Absent: a snapshot reads all missing names.
+   */
+  readonly symbolLoader?: SymbolLoader
 }
 
 /** A graph store in one folder, or in memory. */
-export class LmdbEnvironment implements GraphStore {
+export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
   /** The named databases. */
   readonly databases: Databases
   /** The symbols as of the newest snapshot. */
@@ -59,6 +69,7 @@ export class LmdbEnvironment implements GraphStore {
   private readonly clock: Clock
   private readonly entriesPerChunk: number
   private readonly readOnly: boolean
+  private readonly symbolLoader: SymbolLoader | null
   /** The symbols that the next batch starts with; null after a failed commit. */
   private writerSymbols: SymbolTable | null = null
   /** Distinguishes the batches of this environment object from those of other processes. */
@@ -74,6 +85,7 @@ export class LmdbEnvironment implements GraphStore {
     this.clock = options.clock
     this.entriesPerChunk = options.entriesPerChunk ?? ENTRIES_PER_CHUNK
     this.readOnly = options.readOnly === true
+    this.symbolLoader = options.symbolLoader ?? null
     this.file = path === null ? new MemoryFile() : new LmdbFile(path, options)
     try {
       const meta = openMeta(this.file, GRAPH_DESCRIPTION)
@@ -88,8 +100,20 @@ export class LmdbEnvironment implements GraphStore {
     }
   }
 
-  /** Returns a snapshot of the latest commit. Close it in the same turn of the event loop. Throws DataCorruptionError. */
+  /**
+   * Returns a snapshot of the latest commit. Close it in the same turn of the event loop. Throws DataCorruptionError, and
+   * LaneRequiredError if many names are missing and the environment has a `symbolLoader`.
+   */
   snapshot(): LmdbSnapshot {
+    return this.openSnapshot(this.symbolLoader)
+  }
+
+  /** As `snapshot`, for work that no lane can repeat: reads all missing names at once, on the event loop too. */
+  wholeSnapshot(): LmdbSnapshot {
+    return this.openSnapshot(null)
+  }
+
+  private openSnapshot(symbolLoader: SymbolLoader | null): LmdbSnapshot {
     const recent = this.cache.isWriting ? null : this.file.readTransactions.acquireRecent()
     if (recent !== null && recent.graphVersion !== null) {
       return new LmdbSnapshot(
@@ -107,7 +131,7 @@ export class LmdbEnvironment implements GraphStore {
     const commit = words[COMMIT_WORD]!
     const { symbols } = this
     if (words[0] !== symbols.count(0) || words[1] !== symbols.count(1) || words[2] !== symbols.count(2)) {
-      this.completeSymbols(readSymbolCounts(header), transaction)
+      this.completeSymbols(readSymbolCounts(header), transaction, symbolLoader)
     }
     const version = { writer, commit }
     // Uncommitted writes of a batch may never be committed.
@@ -124,8 +148,12 @@ export class LmdbEnvironment implements GraphStore {
     }
   }
 
-  private completeSymbols(counts: SymbolCounts, transaction: ReadTransaction): void {
+  private completeSymbols(counts: SymbolCounts, transaction: ReadTransaction, symbolLoader: SymbolLoader | null): void {
     try {
+      if (symbolLoader !== null && this.symbols.missing(counts) > INLINE_NAMES_MAX) {
+        symbolLoader.add(this)
+        throw new LaneRequiredError('names')
+      }
       const all = this.symbols.complete(counts, this.databases.symbols, transaction)
       // Within a batch the header is visible, and the names that the batch adds are not.
       if (!all && !this.cache.isWriting) throw missingSymbolsError(this.databases)
@@ -133,6 +161,18 @@ export class LmdbEnvironment implements GraphStore {
       this.file.readTransactions.release(transaction)
       throw error
     }
+  }
+
+  readSymbolSlice(untilMs: number): boolean {
+    if (this.isClosed) return false
+    const { symbols } = this
+    return this.inspect(({ meta, symbols: database }, transaction) => {
+      const counts = readSymbolCounts(meta.getRequired(HEADER_KEY, transaction))
+      const before = symbols.missing(counts)
+      if (before === 0 || symbols.complete(counts, database, transaction, untilMs)) return false
+      // Without progress the names are not in the database: the next snapshot fails.
+      return symbols.missing(counts) < before
+    })
   }
 
   /** Calls `read` with the databases and one read transaction. For checkers. */

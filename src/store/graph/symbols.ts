@@ -7,17 +7,29 @@ import { kindNumber, symbolText } from '../format/symbol-names.ts'
 import type { Database } from '../lmdb/database.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
 
+/** A map grows in one native step, which takes about 1 ms at this size, and 50 ms for 200,000 names. */
+const NAMES_PER_MAP = 16_384
+
+/** How often a read with a time limit checks the time. */
+const NAMES_PER_TIME_CHECK = 32
+
 // Per process, not per environment: the epochs of two environments must differ.
 let lastEpoch = 0
 
 /** Names and ids of the symbols of one environment. `epoch` changes with each added name. */
 export class SymbolTable {
   epoch = ++lastEpoch
-  private readonly ids: readonly Map<string, SymbolId>[] = [new Map(), new Map(), new Map()]
+  /** By kind. A name is in one of the maps; most graphs have one map for each kind. */
+  private readonly ids: readonly Map<string, SymbolId>[][] = [[new Map()], [new Map()], [new Map()]]
   private readonly names: readonly string[][] = [[''], [''], ['']]
 
   id(kind: SymbolKind, name: string): SymbolId {
-    return this.ids[kindNumber(kind)]!.get(name) ?? 0
+    const maps = this.ids[kindNumber(kind)]!
+    for (let i = 0; i < maps.length; i++) {
+      const id = maps[i]!.get(name)
+      if (id !== undefined) return id
+    }
+    return 0
   }
 
   name(kind: SymbolKind, id: SymbolId): string {
@@ -27,8 +39,9 @@ export class SymbolTable {
   }
 
   /** All names, in the order of their ids. */
-  allNames(kind: SymbolKind): Iterable<string> {
-    return this.ids[kindNumber(kind)]!.keys()
+  *allNames(kind: SymbolKind): Iterable<string> {
+    const names = this.names[kindNumber(kind)]!
+    for (let id = 1; id < names.length; id++) yield names[id]!
   }
 
   count(kind: number): number {
@@ -39,7 +52,9 @@ export class SymbolTable {
     const names = this.names[kind]!
     const id = names.length
     names.push(name)
-    this.ids[kind]!.set(name, id)
+    const maps = this.ids[kind]!
+    if (maps.at(-1)!.size === NAMES_PER_MAP) maps.push(new Map())
+    maps.at(-1)!.set(name, id)
     this.epoch = ++lastEpoch
     return id
   }
@@ -48,8 +63,21 @@ export class SymbolTable {
     return this.count(0) === counts[0] && this.count(1) === counts[1] && this.count(2) === counts[2]
   }
 
-  /** Reads the names added since by any process. Returns false if some are missing in the database. */
-  complete(counts: SymbolCounts, database: Database<SymbolKey>, readOptions?: ReadOptions): boolean {
+  /** The number of names that the table lacks. */
+  missing(counts: SymbolCounts): number {
+    return counts[0] - this.count(0) + (counts[1] - this.count(1)) + (counts[2] - this.count(2))
+  }
+
+  /**
+   * Reads the names added since by any process, until `untilMs` (of `performance.now()`). Returns false if some are missing in
+   * the database, or not read yet.
+   */
+  complete(
+    counts: SymbolCounts,
+    database: Database<SymbolKey>,
+    readOptions?: ReadOptions,
+    untilMs = Number.POSITIVE_INFINITY,
+  ): boolean {
     for (let kind = 0; kind < 3; kind++) {
       const start = { kind, symbol: this.count(kind) + 1 }
       const end = { kind, symbol: counts[kind]! + 1 }
@@ -57,6 +85,7 @@ export class SymbolTable {
       for (const { key, valueView } of database.entries({ start, end, ...readOptions })) {
         if (key.symbol !== this.count(kind) + 1) break
         this.add(kind, symbolText(valueView))
+        if (key.symbol % NAMES_PER_TIME_CHECK === 0 && performance.now() > untilMs) return this.isComplete(counts)
       }
     }
     return this.isComplete(counts)

@@ -102,7 +102,7 @@ export class Catalog {
 
   /** Whether the graph has nodes; the global graph, which has only proxies, relationships. Call `openAll` before. */
   holdsData(projectId: string, constituent: Constituent): boolean {
-    const snapshot = this.find(projectId, constituent)?.store.snapshot()
+    const snapshot = this.find(projectId, constituent)?.environment.wholeSnapshot()
     if (snapshot === undefined) return false
     try {
       return (constituent === 'global' ? snapshot.relationshipCount(null) : snapshot.nodeCount(null)) > 0

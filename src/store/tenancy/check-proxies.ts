@@ -9,8 +9,8 @@ const FINDINGS_MAX = 100
 export function checkProxies(global: LmdbEnvironment, constituents: readonly LmdbEnvironment[]): string[] {
   const findings: string[] = []
   const report = (finding: string): void => void (findings.length < FINDINGS_MAX && findings.push(finding))
-  const proxies = global.snapshot()
-  const snapshots = constituents.map((constituent) => constituent.snapshot())
+  const proxies = global.wholeSnapshot()
+  const snapshots = constituents.map((constituent) => constituent.wholeSnapshot())
   try {
     for (const snapshot of snapshots) {
       for (const { key } of keyedNodes(snapshot)) {

@@ -99,7 +99,7 @@ export async function completeProxies(graphs: CompositeGraphs): Promise<void> {
 }
 
 function readKeys(constituent: LmdbEnvironment, from: number): { keys: NodeKey[]; next: number | null } {
-  const snapshot = constituent.snapshot()
+  const snapshot = constituent.wholeSnapshot()
   try {
     const chunk = createChunk()
     snapshot.allNodes(from, chunk)
@@ -130,7 +130,7 @@ async function updateProxies(graphs: CompositeGraphs, keys: readonly NodeKey[]):
   const attempt = (batch: LmdbWriteBatch): boolean => {
     const constituents = graphs.openConstituents()
     if (constituents === null) return false
-    const snapshots = constituents.map((constituent) => constituent.snapshot())
+    const snapshots = constituents.map((constituent) => constituent.wholeSnapshot())
     try {
       for (const key of keys) updateProxy(batch, key, snapshots)
       return true
@@ -159,8 +159,8 @@ function updateProxy(batch: LmdbWriteBatch, key: NodeKey, snapshots: readonly Sn
 /** The nodes whose proxies are outdated. Writes of properties leave none. */
 function findStaleProxies(global: LmdbEnvironment, own: LmdbEnvironment, keys: readonly NodeKey[]): NodeKey[] {
   if (keys.length === 0) return []
-  const nodes = own.snapshot()
-  const proxies = global.snapshot()
+  const nodes = own.wholeSnapshot()
+  const proxies = global.wholeSnapshot()
   try {
     return keys.filter((key) => {
       const node = identityOf(nodes, key)
