@@ -2,6 +2,7 @@
 // the dictionary of names only, so it costs the same for every graph (docs/decisions/0008-policy-filters-and-parameters.md).
 import { type Diagnostic, type Position, positionOf } from '../../grammar/diagnostic.ts'
 import { nearestName } from '../../grammar/suggest.ts'
+import { protectedNames } from '../kernel/element-rules.ts'
 import type { NamedSymbol } from './bind/bound.ts'
 import type { Snapshot, SymbolKind } from './store.ts'
 import { nodeFieldNames } from './value/element-properties.ts'
@@ -21,6 +22,9 @@ export type { NamedSymbol } from './bind/bound.ts'
  * }
  */
 export interface TextWarning extends Diagnostic, Position {}
+
+/** A name, and the element that has the property if it is known. */
+type SymbolName = Pick<NamedSymbol, 'kind' | 'name'> & Partial<Pick<NamedSymbol, 'element'>>
 
 /** Names that one check compares for all its suggestions, which takes at most some 20 ms. */
 const COMPARISONS_MAX = 20_000
@@ -43,8 +47,10 @@ export class UnknownSymbols {
   }
 
   /** The message for a name that no graph has ever seen; null if one has, or if nothing was captured yet. */
-  messageFor({ kind, name }: Pick<NamedSymbol, 'kind' | 'name'>): string | null {
+  messageFor({ kind, name, element = null }: SymbolName): string | null {
     if (!this.isMeaningful || this.snapshots.some((snapshot) => snapshot.symbol(kind, name) !== 0)) return null
+    const ownField = element === null ? undefined : ownFieldMessages[element].get(name)
+    if (ownField !== undefined) return ownField
     const suggested = this.suggestionFor(kind, name)
     // The service may write a name of its own later.
     if (suggested === null && isReserved(name)) return null
@@ -91,6 +97,28 @@ export function unknownSymbolWarnings(
       return [{ code: phrases[kind].code, message, span, ...positionOf(text, span.start) }]
     })
     .sort((a, b) => a.span.start - b.span.start)
+}
+
+/**
+ * Messages for properties with the name of an own field, which no capture accepts: they say how Cypher reads the field
+ * (docs/decisions/0004-element-fields-and-values.md).
+ */
+const ownFieldMessages: Readonly<Record<NonNullable<NamedSymbol['element']>, ReadonlyMap<string, string>>> = {
+  node: new Map([
+    ['id', "nodes have no property `id`: `n.external_id` is the external id, and `graph.field(n, 'id')` the id"],
+    // The own fields themselves are no symbols, so the text says `n.property.type`.
+    ...nodeFieldNames
+      .filter((name) => protectedNames.has(name))
+      .map((name) => [name, `nodes have no property \`${name}\`: the own field is \`n.${name}\``] as const),
+  ]),
+  relationship: new Map([
+    ['type', 'relationships have no property `type`: their type is `type(r)`'],
+    ...['id', 'create_time', 'update_time'].map(
+      (name) =>
+        [name, `relationships have no property \`${name}\`: the own field is \`graph.field(r, '${name}')\``] as const,
+    ),
+    ['external_id', 'relationships have no `external_id`'],
+  ]),
 }
 
 interface SymbolPhrases {

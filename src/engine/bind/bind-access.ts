@@ -5,7 +5,7 @@ import type { ElementField } from '../store.ts'
 import { nodeField } from '../value/element-properties.ts'
 import { ANY, type StaticKind, staticType } from '../value/static-type.ts'
 import { bindLabels, labelNames } from './bind-labels.ts'
-import type { BoundExpression, Slot } from './bound.ts'
+import type { BoundExpression, NamedSymbol, Slot } from './bound.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
 import { booleanExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
 
@@ -40,16 +40,27 @@ export function bindProperty(ast: PropertyAccess, binder: ExpressionBinder): Typ
     return { bound: { kind: 'element-property', slot, key, own }, type: ANY }
   }
   binder.expect(['map', 'node', 'relationship', 'temporal'], type, ast.target.span, `property \`${key}\``)
-  const isElement = type.kind === 'node' || type.kind === 'relationship'
-  if (isElement && key !== 'property' && nodeField(key) === null) {
-    binder.nameSymbol({ kind: 'property', name: key, span: ast.key.span, variable: null })
+  const elementKind = type.kind === 'node' || type.kind === 'relationship' ? type.kind : null
+  if (elementKind !== null && key !== 'property' && nodeField(key) === null) {
+    binder.nameSymbol({ kind: 'property', name: key, span: ast.key.span, variable: null, element: elementKind })
   }
   return { bound: { kind: 'property', target, key, span: ast.span }, type: ANY }
 }
 
 /** Records that the text names a captured property. */
 function nameProperty({ key }: PropertyAccess, slot: Slot, binder: ExpressionBinder): void {
-  binder.nameSymbol({ kind: 'property', name: key.text, span: key.span, variable: slot.name })
+  binder.nameSymbol({
+    kind: 'property',
+    name: key.text,
+    span: key.span,
+    variable: slot.name,
+    element: elementKindOf(slot),
+  })
+}
+
+/** The kind of element that a slot holds in each row; null if rows differ, or for another value. */
+export function elementKindOf({ kind }: Slot): NamedSymbol['element'] {
+  return kind === 'node' || kind === 'relationship' ? kind : null
 }
 
 /** The slot of the node or relationship, if the expression is only this variable; otherwise null. */
@@ -97,7 +108,8 @@ export function bindLabelTest(ast: LabelTest, binder: ExpressionBinder): TypedEx
   const kind = kinds[target.type.kind]
   if (kind !== undefined) {
     const variable = elementIn(target.bound)?.name ?? null
-    for (const { name, span } of labelNames(ast.labels)) binder.nameSymbol({ kind, name, span, variable })
+    for (const { name, span } of labelNames(ast.labels))
+      binder.nameSymbol({ kind, name, span, variable, element: null })
   }
   return booleanExpression({ kind: 'label-test', target: target.bound, labels: bindLabels(ast.labels), span: ast.span })
 }

@@ -119,7 +119,7 @@ function nameLabels(
   { deps }: PatternBuilder,
 ): void {
   if (labels === null) return
-  for (const { name, span } of labelNames(labels)) deps.nameSymbol({ kind, name, span, variable })
+  for (const { name, span } of labelNames(labels)) deps.nameSymbol({ kind, name, span, variable, element: null })
 }
 
 function bindRelationship(

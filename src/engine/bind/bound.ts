@@ -266,6 +266,8 @@ export interface NamedSymbol {
   readonly span: Span
   /** The variable of the element; null if it has none. */
   readonly variable: string | null
+  /** The element that has the property; null for another symbol, and if the kind is only known for each row. */
+  readonly element: 'node' | 'relationship' | null
 }
 
 /** A whole query. */

@@ -1,6 +1,6 @@
 // Turns the labels, maps and WHERE inside a pattern into predicates over the slots of its elements.
 import type { Expression, LabelExpression, MapLiteral, Parameter, RelationshipPattern } from '../../../grammar/ast.ts'
-import { ownFieldOf } from './bind-access.ts'
+import { elementKindOf, ownFieldOf } from './bind-access.ts'
 import { bindLabels } from './bind-labels.ts'
 import type { BoundExpression, BoundRelationship, Slot } from './bound.ts'
 import { slotsOf } from './expression-tree.ts'
@@ -66,7 +66,13 @@ function mapPredicate(slot: Slot, map: MapLiteral | Parameter, builder: PatternB
   const operands = map.entries.map(({ key, value }): BoundExpression => {
     const own = ownFieldOf(key.text, slot)
     if (own === null) {
-      builder.deps.nameSymbol({ kind: 'property', name: key.text, span: key.span, variable: slot.name })
+      builder.deps.nameSymbol({
+        kind: 'property',
+        name: key.text,
+        span: key.span,
+        variable: slot.name,
+        element: elementKindOf(slot),
+      })
     }
     return {
       kind: 'comparison',

@@ -146,13 +146,50 @@ describe('a decision policy', () => {
       'policy.condition.cypher: line 1, column 19: no relationship of type `wrote` was ever captured; did you mean `[:WROTE]`?\n' +
         'MATCH (subject)-[:wrote]->(resource)\n                  ^^^^^',
     ])
-    // Relationships have no such field in Cypher.
-    const times = `MATCH (subject:Author)-[w:WROTE]->(resource:Page) WHERE w.create_time > '2026'`
-    const [time] = (await warningsOf(decision(times)))?.[0]?.split('\n') ?? []
-    expect(time).toBe('policy.condition.cypher: line 1, column 59: no property `create_time` was ever captured')
     // A field of nodes is suggested too.
     const [field] = (await warningsOf(decision(`${good} WHERE resource.externalid = 'home'`))) ?? []
     expect(field).toContain('no property `externalid` was ever captured; did you mean `external_id`?')
+  })
+
+  it('says how Cypher reads an own field, of which no property can have the name', async () => {
+    const matched = 'MATCH (subject:Author)-[w:WROTE]->(resource:Page)'
+    const messageFor = async (condition: string) => {
+      const [warning = '', ...more] = (await warningsOf(decision(`${matched} WHERE ${condition}`))) ?? []
+      expect(more, condition).toEqual([])
+      return warning.split('\n')[0]?.replace(/^policy\.condition\.cypher: line 1, column \d+: /, '')
+    }
+    const relationships: [condition: string, message: string, right: string][] = [
+      ['w.type = "WROTE"', 'property `type`: their type is `type(r)`', 'type(w) = "WROTE"'],
+      ...(['id', 'create_time', 'update_time'] as const).map((name): [string, string, string] => [
+        `w.${name} IS NULL`,
+        `property \`${name}\`: the own field is \`graph.field(r, '${name}')\``,
+        `graph.field(w, '${name}') IS NOT NULL`,
+      ]),
+      ['startNode(w).external_id <> endNode(w).external_id AND w.external_id = "x"', '`external_id`', 'true'],
+      ['EXISTS { (resource)<-[:WROTE {type: "x"}]-() }', 'property `type`: their type is `type(r)`', 'true'],
+    ]
+    for (const [wrong, message] of relationships) {
+      expect(await messageFor(wrong), wrong).toBe(`relationships have no ${message}`)
+    }
+    expect(await messageFor('resource.id = "home"')).toBe(
+      "nodes have no property `id`: `n.external_id` is the external id, and `graph.field(n, 'id')` the id",
+    )
+    for (const name of ['type', 'external_id', 'create_time', 'update_time']) {
+      expect(await messageFor(`resource.property.${name} IS NULL`)).toBe(
+        `nodes have no property \`${name}\`: the own field is \`n.${name}\``,
+      )
+    }
+    // What the messages recommend has a value, and no warning.
+    const right = [
+      ...relationships.map(([, , condition]) => condition),
+      `resource.external_id = 'home' AND graph.field(resource, 'id') IS NOT NULL`,
+      `resource.type = 'Page' AND resource.create_time IS NOT NULL AND resource.update_time IS NOT NULL`,
+    ].join(' AND ')
+    expect(await warningsOf(decision(`${matched} WHERE ${right}`, { actions: ['inspect'] }))).toBeUndefined()
+    const asked = { subject: { type: 'Author', id: 'ada' }, resource: { type: 'Page', id: 'home' } }
+    expect((await service.ask('/access/v1/evaluation', { ...asked, action: { name: 'inspect' } })).body).toEqual({
+      decision: true,
+    })
   })
 
   it('knows the nodes of the service, and corrects their names only', async () => {
