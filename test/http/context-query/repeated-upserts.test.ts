@@ -250,6 +250,39 @@ describe('a repeated upsert of a node', () => {
     }
   })
 
+  it('shows whether a guessed id is that of a node that the policy allows to update, and the order of names', async () => {
+    const id = await setup.addQuery('guessed', policy, {
+      nodes: ['same.property.*', 'same.property.checked'],
+      filter: { operator: '=', attribute: 'area.external_id', value: 'a1' },
+      upsert_nodes: [
+        { name: 'area', properties: [{ type: 'checked', value: true }] },
+        {
+          name: 'same',
+          type: 'Area',
+          external_id: '$id',
+          properties: [
+            { type: 'guess', value: 3 },
+            { type: 'draft', value: 2 },
+          ],
+        },
+      ],
+    })
+    // In the order in which the graph saw the names first, not in that of the query.
+    const own = [
+      { type: 'draft', value: 2 },
+      { type: 'checked', value: true },
+      { type: 'guess', value: 3 },
+    ]
+    for (let call = 0; call < 2; call++) {
+      expect(await run(id, { id: 'a1' })).toEqual([
+        { nodes: { 'same.property.*': own, 'same.property.checked': true } },
+      ])
+      expect(await run(id, { id: 'a2' })).toEqual([
+        { nodes: { 'same.property.*': own.filter(({ type }) => type !== 'checked') } },
+      ])
+    }
+  })
+
   it('resolves a written property without what the policy does not allow to read', async () => {
     const { port } = upstream.address() as AddressInfo
     const at = `http://127.0.0.1:${port}`
