@@ -34,7 +34,7 @@ import { BulkBatch, readCheckpoint } from './bulk-batch.ts'
 import { BulkKeyCache } from './bulk-key-cache.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 import type { IncompleteSymbols, SymbolLoader } from './symbol-loader.ts'
-import { SymbolTable } from './symbols.ts'
+import { type SymbolReader, SymbolTable } from './symbols.ts'
 import { LmdbWriteBatch, type WriteBatchOptions } from './write-batch.ts'
 
 /** Missing names that a snapshot reads on the event loop, which takes less than 1 ms. More are read in the background. */
@@ -154,7 +154,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
         symbolLoader.add(this)
         throw new LaneRequiredError('names')
       }
-      const all = this.symbols.complete(counts, this.databases.symbols, transaction)
+      const all = this.symbols.complete(counts, this.symbolReader(transaction))
       // Within a batch the header is visible, and the names that the batch adds are not.
       if (!all && !this.cache.isWriting) throw missingSymbolsError(this.databases)
     } catch (error) {
@@ -163,13 +163,25 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
     }
   }
 
+  /** Reads committed names only. */
+  private symbolReader(transaction: ReadOptions): SymbolReader {
+    const { symbols } = this.databases
+    if (!this.cache.isWriting) return (key) => symbols.get(key, transaction)
+    // Within a batch, `get` would see names that earlier batches of the same transaction have not committed yet.
+    return (key) => {
+      const range = { start: key, end: { ...key, symbol: key.symbol + 1 }, ...transaction }
+      for (const { valueView } of symbols.entries(range)) return valueView
+      return null
+    }
+  }
+
   readSymbolSlice(untilMs: number): boolean {
     if (this.isClosed) return false
     const { symbols } = this
-    return this.inspect(({ meta, symbols: database }, transaction) => {
+    return this.inspect(({ meta }, transaction) => {
       const counts = readSymbolCounts(meta.getRequired(HEADER_KEY, transaction))
       const before = symbols.missing(counts)
-      if (before === 0 || symbols.complete(counts, database, transaction, untilMs)) return false
+      if (before === 0 || symbols.complete(counts, this.symbolReader(transaction), untilMs)) return false
       // Without progress the names are not in the database: the next snapshot fails.
       return symbols.missing(counts) < before
     })

@@ -1,11 +1,10 @@
 // The interned names of one environment, in memory. Names are only added, so the table is complete if its count is right.
 import type { SymbolId, SymbolKind } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
+import type { ValueView } from '../format/bytes.ts'
 import type { SymbolCounts } from '../format/header.ts'
 import type { SymbolKey } from '../format/keys.ts'
 import { kindNumber, symbolText } from '../format/symbol-names.ts'
-import type { Database } from '../lmdb/database.ts'
-import type { ReadOptions } from '../lmdb/raw-database.ts'
 
 /** A map grows in one native step, which takes about 1 ms at this size, and 50 ms for 200,000 names. */
 const NAMES_PER_MAP = 16_384
@@ -15,6 +14,9 @@ const NAMES_PER_TIME_CHECK = 32
 
 // Per process, not per environment: the epochs of two environments must differ.
 let lastEpoch = 0
+
+/** Reads a stored name; null if it does not exist. The key is reused after the call. */
+export type SymbolReader = (key: SymbolKey) => ValueView | null
 
 /** Names and ids of the symbols of one environment. `epoch` changes with each added name. */
 export class SymbolTable {
@@ -69,21 +71,15 @@ export class SymbolTable {
   }
 
   /**
-   * Reads the names added since by any process, until `untilMs` (of `performance.now()`). Returns false if some are missing in
-   * the database, or not read yet.
+   * Adds the names that any process has stored since, until `untilMs` (of `performance.now()`). `read` returns a stored name, or
+   * null. Returns false if some are missing in the database, or not read yet.
    */
-  complete(
-    counts: SymbolCounts,
-    database: Database<SymbolKey>,
-    readOptions?: ReadOptions,
-    untilMs = Number.POSITIVE_INFINITY,
-  ): boolean {
+  complete(counts: SymbolCounts, read: SymbolReader, untilMs = Number.POSITIVE_INFINITY): boolean {
     for (let kind = 0; kind < 3; kind++) {
-      const start = { kind, symbol: this.count(kind) + 1 }
-      const end = { kind, symbol: counts[kind]! + 1 }
-      if (start.symbol >= end.symbol) continue
-      for (const { key, valueView } of database.entries({ start, end, ...readOptions })) {
-        if (key.symbol !== this.count(kind) + 1) break
+      const key = { kind, symbol: this.count(kind) + 1 }
+      for (; key.symbol <= counts[kind]!; key.symbol++) {
+        const valueView = read(key)
+        if (valueView === null) break
         this.add(kind, symbolText(valueView))
         if (key.symbol % NAMES_PER_TIME_CHECK === 0 && performance.now() > untilMs) return this.isComplete(counts)
       }

@@ -94,7 +94,7 @@ export class LmdbWriteBatch implements WriteBatch {
   ) {
     const header = readHeader(databases.meta.getRequired(HEADER_KEY))
     const counts = header.symbols
-    if (!symbols.isComplete(counts) && !symbols.complete(counts, databases.symbols))
+    if (!symbols.isComplete(counts) && !symbols.complete(counts, (key) => databases.symbols.get(key)))
       throw missingSymbolsError(databases)
     this.baseSymbolCounts = [...counts]
     this.baseVersion = { writer: header.writer, commit: header.commit }

@@ -228,6 +228,41 @@ const captures: HostileLoad = {
   },
 }
 
+const DICTIONARY_BATCHES = 24
+const NAMES_PER_BATCH = 5000
+
+/** A batch of nodes with property names that no graph has. */
+function namesOf(run: string, batch: number): Request {
+  const nodes = repeat(250, (i) => ({
+    type: 'Named',
+    external_id: `d${i}`,
+    properties: repeat(NAMES_PER_BATCH / 250, (n) => ({ type: `name_${run}_${batch}_${i}_${n}`, value: 1 })),
+  }))
+  return { path: '/capture/v1/nodes', body: JSON.stringify({ nodes }) }
+}
+
+/** The first decision after the captures needs all names, and each later one those of another batch. */
+const dictionary: HostileLoad = {
+  bar: 40,
+  async prepare(hostile) {
+    const run = `${process.pid}_${Date.now().toString(36)}`
+    let batch = 0
+    const capture = async (): Promise<void> => {
+      batch += 1
+      const { status, text } = await hostile.send('capture of 5,000 names', namesOf(run, batch))
+      if (status !== 200) throw new Error(`a capture of names ended with ${status}: ${text}`)
+    }
+    hostile.endMs = performance.now() + 20_000
+    while (batch < DICTIONARY_BATCHES) await capture()
+    return async () => {
+      while (!hostile.isOver) {
+        for (let i = 0; i < 20; i++) await hostile.send('decision', evaluation(question('read')))
+        await capture()
+      }
+    }
+  },
+}
+
 // -- connections
 
 const IDLE = 5000
@@ -499,6 +534,8 @@ const hostileLoads = {
     },
   },
   'restart of a worker': killsWorker,
+  // Last, because its names stay.
+  'dictionary of 120,000 names': dictionary,
 } as const satisfies Readonly<Record<string, HostileLoad>>
 
 export type HostileLoadName = keyof typeof hostileLoads
