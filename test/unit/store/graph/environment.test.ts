@@ -72,6 +72,25 @@ describe('a snapshot', () => {
     await environment.close()
   })
 
+  test('within a batch has no name of an earlier batch that is not committed', async () => {
+    const environment = openEnvironment(temporaryFolder(), options)
+    await environment.write((batch) => batch.upsertNode({ type: 'Old', externalId: 'a' }))
+    // Writes that begin in the same turn share a transaction.
+    const earlier = environment.write((batch) => batch.upsertNode({ type: 'New', externalId: 'b' }))
+    const found = environment.write(() => {
+      const snapshot = environment.snapshot()
+      const ids = [snapshot.symbol('label', 'Old'), snapshot.symbol('label', 'New')]
+      snapshot.close()
+      return ids
+    })
+    expect(await found).toEqual([1, 0])
+    await earlier
+    const after = environment.snapshot()
+    expect([after.symbol('label', 'Old'), after.symbol('label', 'New')]).toEqual([1, 2])
+    after.close()
+    await environment.close()
+  })
+
   test('cannot be used once it is closed', async () => {
     const environment = openEnvironment(temporaryFolder(), options)
     await environment.write((batch) => batch.upsertNode({ type: 'A', externalId: 'a' }))
