@@ -1,13 +1,15 @@
 // Opens the catalog of graphs, and closes the graphs of removed projects.
 import { join } from 'node:path'
 import { locationsOf } from '../config/db-connection.ts'
-import { projectsKind } from '../config/kind.ts'
+import { type ConfigReader, projectsKind } from '../config/kind.ts'
 import type { ConfigRepository } from '../config/repository.ts'
+import type { GraphStore } from '../engine/store.ts'
 import { GRAPHS_COMMIT_FILE } from '../kernel/data-folder.ts'
 import type { NameSource } from '../policy/name-warnings.ts'
 import { GraphRegistry } from '../runtime/graph-registry.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { type Catalog, type CatalogOptions, openCatalog } from '../store/tenancy/catalog.ts'
+import type { Constituent } from '../store/tenancy/project-graphs.ts'
 
 /** Opens the catalog of all graphs in the data folder. The caller closes it. */
 export function openGraphCatalog(dataDir: string, options: CatalogOptions): Catalog {
@@ -43,10 +45,31 @@ export function createGraphRegistry(
 export function createNameSource(graphs: GraphRegistry, documents: ConfigRepository): NameSource {
   return {
     ready: (projectId) => graphs.ready(projectId),
-    graphsOf: (projectId) => graphs.graphsOf(projectId),
-    locationsOf(projectId) {
+    storesOf(projectId) {
+      const all = graphs.graphsOf(projectId)
       const project = documents.get(projectsKind, projectId)
-      return project === null ? [] : locationsOf(project).keys()
+      if (all === null || project === null) return []
+      return distinct([all.default, all.global, ...Array.from(locationsOf(project).keys(), (one) => all.at(one))])
     },
   }
+}
+
+/**
+ * As `createNameSource`, for a folder that is not served: also the graphs of a project that the next start provisions, as far
+ * as they exist. Their use throws OperationalError if one cannot be opened.
+ */
+export function createOfflineNameSource(catalog: Catalog, documents: ConfigReader): NameSource {
+  return {
+    ready: () => null,
+    storesOf(projectId) {
+      const project = documents.get(projectsKind, projectId)
+      if (project === null) return []
+      const parts: readonly Constituent[] = ['default', 'global', ...locationsOf(project).values()]
+      return distinct(parts.map((part) => catalog.graph(projectId, part)))
+    },
+  }
+}
+
+function distinct(stores: readonly (GraphStore | null)[]): Iterable<GraphStore> {
+  return new Set(stores.filter((store) => store !== null))
 }

@@ -32,14 +32,13 @@ export function createConfigKinds(
   settings: Settings,
   { environment, upstream, clock, names }: KindDeps,
 ): readonly ConfigKind[] {
-  const { policyTextMax, publicUrl } = settings
+  const { publicUrl } = settings
   return [
     ...projectKinds(environment),
     agentCredentials(clock, publicUrl),
     serviceAccounts(clock),
     serviceAccountCredentials(clock, publicUrl),
-    authorizationPolicies(policyTextMax, (project) => locationsOf(project).keys(), names),
-    knowledgeQueries(policyTextMax, names),
+    ...policyKinds(settings, names),
     externalDataResolvers(upstream),
     trustScoreProfiles,
     eventSinks,
@@ -47,5 +46,13 @@ export function createConfigKinds(
     mcpServers,
     auditSignings,
     tokenIntrospects(upstream),
+  ]
+}
+
+/** Returns the kinds whose documents name what is in the graph. `names`: the graphs that their names are compared with. */
+export function policyKinds({ policyTextMax }: Settings, names: NameSource): readonly ConfigKind[] {
+  return [
+    authorizationPolicies(policyTextMax, (project) => locationsOf(project).keys(), names),
+    knowledgeQueries(policyTextMax, names),
   ]
 }

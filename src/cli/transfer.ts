@@ -4,7 +4,7 @@ import type { Settings } from '../settings.ts'
 import { exportFolder } from '../transfer/export.ts'
 import { importFile } from '../transfer/import.ts'
 import { printNotice } from './print.ts'
-import { progressLine } from './progress.ts'
+import { type ProgressLine, progressLine } from './progress.ts'
 
 /** Runs `export`. Rejects with OperationalError if it fails. */
 export async function exportTo({ dataDir }: Settings, out: string, projectId: string | undefined): Promise<void> {
@@ -34,10 +34,11 @@ export interface ImportFlags {
 }
 
 /** Runs `import`. Rejects with OperationalError if a line is invalid or the folder is being served. */
-export async function importFrom({ dataDir }: Settings, flags: ImportFlags): Promise<void> {
+export async function importFrom(settings: Settings, flags: ImportFlags): Promise<void> {
+  const { dataDir } = settings
   const progress = progressLine(`reading ${flags.in === '-' ? 'the standard input' : flags.in}`)
   try {
-    const { configuration, nodes, relationships, skipped, isResumed } = await importFile({
+    const { configuration, nodes, relationships, skipped, isResumed, documentIds } = await importFile({
       dataDir,
       from: flags.in,
       ...(flags.project === undefined ? {} : { projectId: flags.project }),
@@ -45,13 +46,27 @@ export async function importFrom({ dataDir }: Settings, flags: ImportFlags): Pro
       resume: flags.resume,
       progress: (done, total, what) => progress.show(done, total, what),
     })
+    const warnings = await warningsOf(settings, documentIds, progress)
     progress.end()
     const counts = `${configuration} configuration documents, ${nodes} nodes, ${relationships} relationships`
     printNotice(flags.dryRun ? `${counts}: valid, nothing was written` : counts)
     if (skipped > 0) printNotice(`${skipped} lines had been imported before`)
     if (flags.resume && !isResumed && !flags.dryRun)
       printNotice('there was no interrupted import of this file: it was imported completely')
+    for (const warning of warnings) printNotice(`warning: ${warning}`)
   } finally {
     progress.end()
   }
+}
+
+/** Warnings about names in the imported policies and queries. An import without them does not load the policy compiler. */
+async function warningsOf(
+  settings: Settings,
+  documentIds: ReadonlySet<string>,
+  progress: ProgressLine,
+): Promise<readonly string[]> {
+  if (documentIds.size === 0) return []
+  progress.show(0, null, 'comparing the names in policies with the graphs')
+  const { importedNameWarnings } = await import('../app/imported-names.ts')
+  return await importedNameWarnings(settings, documentIds)
 }

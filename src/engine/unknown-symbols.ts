@@ -100,7 +100,7 @@ export function unknownSymbolWarnings(
 }
 
 /**
- * Messages for properties with the name of an own field, which no capture accepts: they say how Cypher reads the field
+ * Messages for properties with the name of an own field, which no capture accepts: they name what reads the field in Cypher
  * (docs/decisions/0004-element-fields-and-values.md).
  */
 const ownFieldMessages: Readonly<Record<NonNullable<NamedSymbol['element']>, ReadonlyMap<string, string>>> = {

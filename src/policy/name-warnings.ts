@@ -2,9 +2,9 @@
 // used. Such a document is valid, because the data may come later, but most often the name is misspelt
 // (docs/decisions/0008-policy-filters-and-parameters.md).
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
+import type { GraphStore } from '../engine/store.ts'
 import { type NamedSymbol, UnknownSymbols, unknownSymbolWarnings } from '../engine/unknown-symbols.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
-import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { ContextPolicy } from './compile-context.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
 import { readsOf } from './context-filter.ts'
@@ -17,10 +17,8 @@ import { isContextVersion } from './policy-header.ts'
 export interface NameSource {
   /** Opens the graphs of a project; null if they are open. */
   ready(projectId: string): Promise<void> | null
-  /** The graphs of a project; null while it is not provisioned. Throws ThrownServiceError if they are unavailable. */
-  graphsOf(projectId: string): ProjectGraphs | null
-  /** The locations of a project. */
-  locationsOf(projectId: string): Iterable<string>
+  /** All graphs of a project, each once; none while it is not provisioned. Throws ThrownServiceError if one is unavailable. */
+  storesOf(projectId: string): Iterable<GraphStore>
 }
 
 const WARNINGS_MAX = 100
@@ -36,14 +34,7 @@ export async function nameWarnings(
 ): Promise<readonly string[]> {
   try {
     await source.ready(projectId)
-    const graphs = source.graphsOf(projectId)
-    if (graphs === null) return []
-    const stores = new Set([
-      graphs.default,
-      graphs.global,
-      ...Array.from(source.locationsOf(projectId), (one) => graphs.at(one)),
-    ])
-    const open = [...stores].flatMap((store) => (store === null ? [] : [store.snapshot()]))
+    const open = Array.from(source.storesOf(projectId), (store) => store.snapshot())
     try {
       const warnings = check(new UnknownSymbols(open))
       const more = warnings.length - WARNINGS_MAX

@@ -33,6 +33,11 @@ export class DocumentImporter {
     this.isDryRun = isTrial
   }
 
+  /** Ids of the current documents in the file, and keys of past revisions; none if documents are only checked. */
+  get storedIds(): ReadonlySet<string> {
+    return this.isWritten && !this.isDryRun ? this.ids : new Set()
+  }
+
   /** Adds a document. Throws LineError if its id is a duplicate, or if a past revision has no current document. */
   add(document: TransferredDocument, kind: 'configuration' | 'past'): void {
     const collection = kind === 'past' ? PAST_DOCUMENTS : CURRENT_DOCUMENTS

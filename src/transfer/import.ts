@@ -35,6 +35,8 @@ export interface ImportResult extends ExportTotals {
   readonly lines: number
   /** True if this run resumed an interrupted import. */
   readonly isResumed: boolean
+  /** Ids of the documents in the file that are in the configuration now, because of this import or an earlier one. */
+  readonly documentIds: ReadonlySet<string>
 }
 
 interface ImportRun {
@@ -143,7 +145,8 @@ async function runImport(
     if (projectId !== undefined && !isTrial) await requestProxyRepair(dataDir, projectId)
     isWhole = true
     const { count, skipped } = lines
-    return { configuration: documents.count, ...count, skipped, lines: reader.lines, isResumed }
+    const documentIds = documents.storedIds
+    return { configuration: documents.count, ...count, skipped, lines: reader.lines, isResumed, documentIds }
   } finally {
     reader.close()
     await graphs.closeGraph()

@@ -665,6 +665,10 @@ export const requirements: readonly Requirement[] = [
       [nameWarnings, 'have them for filters and paths as well'],
       [nameWarnings, 'are those of all its constituents, and outlast the elements that had them'],
       ['unit/index.test.ts', 'warns of names that the graph has never seen, with their place'],
+      [
+        'process/transfer/import-warnings.test.ts',
+        'an import prints one line for each unknown name of its policies and queries, and succeeds',
+      ],
     ],
   },
   {
@@ -1199,7 +1203,7 @@ export const requirements: readonly Requirement[] = [
       'tools run as the subject of the token with the permissions of the bound agent, and fail with a helpful message',
     shownBy: [
       [mcpWire, 'run under the token: each person sees their own data, and a write is one'],
-      [mcpWire, 'read integers as HTTP does, and report a number that is none'],
+      [mcpWire, 'read integers as HTTP does, and report other numbers'],
       [mcpSecurity, 'uses the current permissions of its agent'],
     ],
   },

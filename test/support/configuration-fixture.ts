@@ -128,7 +128,7 @@ export async function openConfiguration(
     upstream: createUpstream({ allowed: new UpstreamAllowList(new Set(['127.0.0.1']), []) }),
     clock,
     // The board holds no graphs, so there are no names to compare with.
-    names: { ready: () => null, graphsOf: () => null, locationsOf: () => [] },
+    names: { ready: () => null, storesOf: () => [] },
   })
   const service = new ConfigService({ kinds, documents, sealer: box, clock, report })
   const kind = (path: string): ConfigKind => {

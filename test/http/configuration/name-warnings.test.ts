@@ -151,7 +151,7 @@ describe('a decision policy', () => {
     expect(field).toContain('no property `externalid` was ever captured; did you mean `external_id`?')
   })
 
-  it('says how Cypher reads an own field, of which no property can have the name', async () => {
+  it('names what reads an own field, whose name no property can have', async () => {
     const matched = 'MATCH (subject:Author)-[w:WROTE]->(resource:Page)'
     const messageFor = async (condition: string) => {
       const [warning = '', ...more] = (await warningsOf(decision(`${matched} WHERE ${condition}`))) ?? []

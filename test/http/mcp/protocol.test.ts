@@ -424,7 +424,7 @@ describe('tools', () => {
     expect(textOf(result)).toContain(expected)
   })
 
-  it('read integers as HTTP does, and report a number that is none', async () => {
+  it('read integers as HTTP does, and report other numbers', async () => {
     const session = await setup.open(ann)
     const headers = { authorization: `Bearer ${ann}`, 'mcp-session-id': session }
     for (const [size, answer] of [

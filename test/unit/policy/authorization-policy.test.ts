@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => setup.close())
 afterAll(removeTemporaryFolders)
 
-const noNames = { ready: () => null, graphsOf: () => null, locationsOf: () => [] }
+const noNames = { ready: () => null, storesOf: () => [] }
 const CYPHER = 'MATCH (subject:Person)-[:OWNS]->(resource:Car)'
 const good = {
   meta: { policy_version: '2.0-kbac' },

@@ -1,0 +1,73 @@
+// Warnings about the policies and knowledge queries that an import has stored: those of a create or update.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { DocumentSnapshot } from '../config/document-snapshot.ts'
+import { projectsKind, type StoredDocument } from '../config/kind.ts'
+import { queriesKind } from '../context-query/knowledge-query.ts'
+import { systemClock } from '../kernel/clock.ts'
+import { CONFIGURATION_FOLDER, CURRENT_DOCUMENTS, DATA_FILE } from '../kernel/data-folder.ts'
+import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
+import { isJsonObject } from '../kernel/json-kind.ts'
+import { policiesKind } from '../policy/authorization-policy.ts'
+import type { Settings } from '../settings.ts'
+import { openCollections } from '../store/documents/collections.ts'
+import { openCatalog } from '../store/tenancy/catalog.ts'
+import { createOfflineNameSource } from './graphs.ts'
+import { policyKinds } from './kinds.ts'
+
+/**
+ * Returns one line for each name in policies and knowledge queries that no graph of their project has, and that is not of the
+ * service. `ids`: the imported documents; others in the folder are not checked. Never rejects because of the folder: a graph
+ * that cannot be read is a line itself.
+ */
+export async function importedNameWarnings(settings: Settings, ids: ReadonlySet<string>): Promise<readonly string[]> {
+  try {
+    return await warningsOf(settings, ids)
+  } catch (error) {
+    if (!(error instanceof OperationalError || error instanceof ThrownServiceError)) throw error
+    return [`the names in policies and knowledge queries were not checked: ${error.message}`]
+  }
+}
+
+async function warningsOf(settings: Settings, ids: ReadonlySet<string>): Promise<readonly string[]> {
+  const documents = await readDocuments(settings.dataDir)
+  const catalog = openCatalog(settings.dataDir, { clock: systemClock, readOnly: true })
+  try {
+    const lines: string[] = []
+    for (const kind of policyKinds(settings, createOfflineNameSource(catalog, documents))) {
+      for (const document of documents.all(kind.path)) {
+        if (!ids.has(document.id)) continue
+        const project = documents.get(projectsKind, document.project_id)
+        const place = `${kind.label} \`${document.name}\` of project \`${project?.name ?? document.project_id}\``
+        for (const warning of (await kind.warnings?.(document, documents)) ?? []) {
+          // Further lines show the text with a caret.
+          lines.push(`${place}: ${warning.split('\n')[0]}`)
+        }
+      }
+    }
+    return lines
+  } finally {
+    await catalog.close()
+  }
+}
+
+/** Reads the documents that the check needs. */
+async function readDocuments(dataDir: string): Promise<DocumentSnapshot> {
+  const folder = join(dataDir, CONFIGURATION_FOLDER)
+  if (!existsSync(join(folder, DATA_FILE))) return DocumentSnapshot.of([])
+  const collections = openCollections(folder, { readOnly: true })
+  try {
+    const all = collections.all(CURRENT_DOCUMENTS).map(([, document]) => document)
+    return DocumentSnapshot.of(all.filter(isReadable))
+  } finally {
+    await collections.close()
+  }
+}
+
+/** An import checks the texts of its lines, but not what a policy contains: there may be none. */
+function isReadable(document: unknown): document is StoredDocument {
+  if (!isJsonObject(document) || !isJsonObject(document.fields)) return false
+  const { policy, query } = document.fields
+  if (document.kind === policiesKind) return typeof policy === 'string'
+  return document.kind === queriesKind ? typeof query === 'string' : document.kind === projectsKind
+}
