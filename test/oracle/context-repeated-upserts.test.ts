@@ -1,4 +1,4 @@
-// What a knowledge query returns of elements that existed before its upserts met them, for random graphs, policies and
+// Answers of knowledge queries about elements that existed before their upserts, for random graphs, policies and
 // queries. A model decides which values may be returned. Three more properties need no model: a second call has the same
 // answer, elements that exist do not make a call fail, and an answer does not depend on anything that may not be returned.
 import { expect, test } from 'vitest'

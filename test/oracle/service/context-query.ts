@@ -104,7 +104,7 @@ export function naiveAnswer(
   return mutable.map((row) => recordOf(one, row, graph, writer.written))
 }
 
-/** What the upserts of one call wrote of an element. */
+/** The parts of an element that the upserts of one call wrote. */
 interface NaiveWrittenParts {
   readonly properties: Set<string>
   labels: boolean

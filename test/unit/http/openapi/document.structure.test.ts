@@ -20,7 +20,7 @@ function walk(value: unknown, path: string, visit: (object: Json, path: string) 
   if (typeof value !== 'object' || value === null) return
   if (!Array.isArray(value)) visit(value as Json, path)
   for (const [key, member] of Object.entries(value)) {
-    // What is below is data, not a schema.
+    // The members below are data, not a schema.
     if (key !== 'example' && key !== 'examples') walk(member, `${path}/${key}`, visit)
   }
 }
@@ -73,7 +73,7 @@ describe('the components of the OpenAPI document', () => {
     const add = (schema: Json, path: string) => {
       if (schema.type !== 'object' && !Array.isArray(schema.enum) && !Array.isArray(schema.anyOf)) return
       const choices = schema.anyOf as readonly Json[] | undefined
-      // What repeats in "X or null" is the reference.
+      // In "X or null", only the reference repeats.
       if (choices?.length === 2 && choices[1]?.type === 'null') return
       const { description: _, ...shape } = schema
       const text = JSON.stringify(shape)

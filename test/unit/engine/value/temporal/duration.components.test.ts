@@ -1,4 +1,4 @@
-// Components of durations, against a model that counts by repeated subtraction and knows no division of negative numbers. The
+// Components of durations, against a model that counts by repeated subtraction and does not divide negative numbers. The
 // rule is that of Neo4j: seconds are rounded down, the fraction of a second is never negative, and what is larger than a second is
 // rounded towards zero.
 import fc from 'fast-check'
