@@ -106,7 +106,7 @@ export function unknownSymbolWarnings(
 const ownFieldMessages: Readonly<Record<NonNullable<NamedSymbol['element']>, ReadonlyMap<string, string>>> = {
   node: new Map([
     ['id', "nodes have no property `id`: `n.external_id` is the external id, and `graph.field(n, 'id')` the id"],
-    // The own fields themselves are no symbols, so the text says `n.property.type`.
+    // The own fields themselves are no symbols, so the text reads `n.property.type`.
     ...nodeFieldNames
       .filter((name) => protectedNames.has(name))
       .map((name) => [name, `nodes have no property \`${name}\`: the own field is \`n.${name}\``] as const),

@@ -75,7 +75,7 @@ describe('while nothing was captured', () => {
     const before = await store(decision('MATCH (subject:Writer)-[:WROT {x: 1}]->(resource:Pag) WHERE resource.y = 1'))
     expect(before).not.toHaveProperty('warnings')
     await capture(service)
-    // The check is of the moment: an update of the same document reports what is missing by then.
+    // Each request compares anew: an update of the same document reports what is missing by then.
     const policy = JSON.stringify(decision('MATCH (subject:Autor)-[:WROT]->(resource:Page)'))
     const { status, body } = await service.configure('PUT', `authorization-policies/${before.id}`, {
       policy,
@@ -127,7 +127,7 @@ describe('a decision policy', () => {
       'policy.condition.cypher: line 2, column 94: no property `nme` was ever captured; did you mean `name`?',
       'policy.condition.cypher: line 3, column 59: no property `stauts` was ever captured; did you mean `status`?',
     ])
-    // The policy decides: an unknown type beside a known one does not matter.
+    // The policy decides: an unknown type does not matter if another one is known.
     await store(decision('MATCH (subject:Author)-[:WROTE|WRITES]->(resource:Page)', { actions: ['read'] }))
     const asked = { subject: { type: 'Author', id: 'ada' }, resource: { type: 'Page', id: 'home' } }
     expect((await service.ask('/access/v1/evaluation', { ...asked, action: { name: 'read' } })).body).toEqual({
@@ -179,7 +179,7 @@ describe('a decision policy', () => {
         `nodes have no property \`${name}\`: the own field is \`n.${name}\``,
       )
     }
-    // What the messages recommend has a value, and no warning.
+    // The recommended forms have a value, and no warning.
     const right = [
       ...relationships.map(([, , condition]) => condition),
       `resource.external_id = 'home' AND graph.field(resource, 'id') IS NOT NULL`,

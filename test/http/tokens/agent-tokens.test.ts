@@ -1,4 +1,4 @@
-// Agents whose credential has a public key of the client: they send tokens that they sign, in the place of an agent key.
+// Agents whose credential has a public key of the client: they send tokens that they sign, instead of an agent key.
 import { createPublicKey, randomUUID } from 'node:crypto'
 import { calculateJwkThumbprint, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
