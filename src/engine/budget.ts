@@ -88,6 +88,11 @@ export class Budget {
     if (this.steps >= this.nextCheck) this.checkLimits(count)
   }
 
+  /** Reads the clock. Call it before work that is not charged, such as planning a query. Throws as `chargeSteps` does. */
+  checkTime(): void {
+    this.checkLimits(0)
+  }
+
   /** Charges items that are copied natively, such as by `Array.prototype.slice`. Throws as `chargeSteps` does. */
   chargeCopies(count: number): void {
     if (count >= COPIES_PER_STEP) this.chargeSteps(Math.ceil(count / COPIES_PER_STEP))

@@ -76,6 +76,51 @@ describe('work that is too large for the event loop', () => {
   })
 })
 
+describe('planning on the event loop', () => {
+  /** Its clock advances by 1 ms with each read. */
+  class SteppedBudget extends Budget {
+    private nowMs = 0
+
+    protected override clock(): number {
+      this.nowMs += 1
+      return this.nowMs
+    }
+  }
+
+  const compiled = (text: string) => {
+    const query = compileRowsQuery(text)
+    if (!query.ok) throw new Error(query.error[0]?.message)
+    return query.value
+  }
+
+  /** Runs the queries as one request does, with one budget. */
+  function runAll(queries: readonly ReturnType<typeof compiled>[], given: BudgetLimits): unknown[] {
+    const budget = new SteppedBudget()
+    budget.start(given)
+    const snapshot = stored.environment.snapshot()
+    try {
+      return queries.map(
+        (query) => query.run({ snapshot, parameters: new Map(), limits: given, budget }).rows[0]?.[0] ?? null,
+      )
+    } finally {
+      snapshot.close()
+    }
+  }
+
+  test('ends at the time limit of the event loop, after a new name too', async () => {
+    const queries = [1, 2, 3].map((age) => compiled(`MATCH (p:Person) WHERE p.age = ${age} RETURN p.age AS v`))
+    const short = { ...limits, inlineMs: 1 }
+    // Two readings of the clock fit the limit, so the third plan does not.
+    expect(() => runAll(queries, short)).toThrow(LaneRequiredError)
+    expect(runAll(queries, short)).toEqual([1, null, null])
+    await stored.environment.write((batch) =>
+      batch.upsertNode({ type: 'Person', externalId: 'bob', properties: [{ name: 'height', value: 2 }] }),
+    )
+    expect(() => runAll(queries, short)).toThrow(LaneRequiredError)
+    expect(runAll(queries, limits)).toEqual([1, null, null])
+  })
+})
+
 describe('the memory of an evaluation', () => {
   const few: BudgetLimits = { ...limits, bytesHeldMax: 1024 * 1024 }
   const grown = (text: string): string => {
