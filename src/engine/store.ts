@@ -337,6 +337,11 @@ export interface WriteBatch {
   createNode(labels: readonly string[], properties: readonly PropertyInput[]): NodeId
   /** Creates a relationship by node ids. Parallel relationships are allowed. */
   createRelationship(source: NodeId, type: string, target: NodeId, properties: readonly PropertyInput[]): RelationshipId
+  /**
+   * Appends a record of `count` events to the outbox of the graph: it is on disk exactly if the batch is. Returns the sequence of
+   * the first event; the sequences of a graph have no holes. `record` is stored as it is.
+   */
+  appendEvents(record: Uint8Array, count: number): number
   /** The node with that key, with the writes of this batch, or 0. */
   findNode(key: NodeKey): NodeId
   /**

@@ -12,6 +12,13 @@ export interface DocumentReader {
 export interface DocumentTransaction extends DocumentReader {
   put(collection: string, key: string, value: unknown): void
   delete(collection: string, key: string): void
+  /**
+   * Appends a record of `count` events to a stream of the outbox of the store: it is on disk exactly if the transaction is.
+   * Returns the sequence of the first event. `timeMs`: milliseconds since the epoch.
+   */
+  appendEvents(stream: string, record: Uint8Array, count: number, timeMs: number): number
+  /** Removes a stream of the outbox with its cursors. */
+  dropEvents(stream: string): void
 }
 
 /** Durable collections of JSON documents. Several processes may use the same store. */

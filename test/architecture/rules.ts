@@ -180,9 +180,15 @@ export const layerRules: readonly LayerRule[] = [
     sentence: 'store/cache imports format and lmdb',
   },
   {
+    files: ['src/store/outbox/'],
+    mayImport: ['src/store/outbox/', 'src/store/lmdb/', 'src/store/format/', 'src/kernel/'],
+    sentence: 'store/outbox imports format and lmdb: it stores events and knows nothing of what they mean',
+  },
+  {
     files: ['src/store/integrity/'],
     mayImport: [
       'src/store/integrity/',
+      'src/store/outbox/',
       'src/store/lmdb/',
       'src/store/pages/',
       'src/store/format/',
@@ -195,13 +201,14 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/store/documents/'],
-    mayImport: ['src/store/documents/', 'src/store/lmdb/', 'src/store/format/', 'src/kernel/'],
-    sentence: 'store/documents imports format and lmdb, and nothing of graphs',
+    mayImport: ['src/store/documents/', 'src/store/outbox/', 'src/store/lmdb/', 'src/store/format/', 'src/kernel/'],
+    sentence: 'store/documents imports format, lmdb and outbox, and nothing of graphs',
   },
   {
     files: ['src/store/graph/'],
     mayImport: [
       'src/store/graph/',
+      'src/store/outbox/',
       'src/store/cache/',
       'src/store/integrity/',
       'src/store/lmdb/',

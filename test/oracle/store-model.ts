@@ -52,6 +52,7 @@ export class GraphModel implements WriteBatch {
   relationships = new Map<number, ModelRelationship>()
   private nextNode = 1
   private nextRelationship = 1
+  private nextEvent = 1
   private readonly clock: Clock
 
   constructor(clock: Clock) {
@@ -65,12 +66,18 @@ export class GraphModel implements WriteBatch {
     copy.relationships = new Map(this.relationships)
     copy.nextNode = this.nextNode
     copy.nextRelationship = this.nextRelationship
+    copy.nextEvent = this.nextEvent
     return copy
   }
 
   /** The model has no transaction to read within. */
   view(): null {
     return null
+  }
+
+  appendEvents(_record: Uint8Array, count: number): number {
+    this.nextEvent += count
+    return this.nextEvent - count
   }
 
   findNode(key: NodeKey): number {

@@ -4,19 +4,24 @@
 import { assert } from '../../kernel/assert.ts'
 import type { DocumentReader, DocumentStore, DocumentTransaction } from '../../kernel/document-store.ts'
 import { ByteWriter, type ValueView } from '../format/bytes.ts'
-import { DOCUMENT_KEY_UNITS_MAX, type DocumentKey, documentKeys } from '../format/keys.ts'
+import { DOCUMENT_KEY_UNITS_MAX, type DocumentKey, documentKeys, type OutboxKey } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
-import { DOCUMENTS_DESCRIPTION, openKeyed, openMeta } from '../lmdb/databases.ts'
+import { DOCUMENTS_DESCRIPTION, openKeyed, openMeta, openOutbox } from '../lmdb/databases.ts'
 import type { ReadTransaction } from '../lmdb/environment-file.ts'
 import { checkLayout, documentsLayout } from '../lmdb/layout.ts'
 import { LmdbFile } from '../lmdb/lmdb-file.ts'
 import type { LmdbFileOptions } from '../lmdb/open-file.ts'
 import { PendingWrites } from '../lmdb/pending-writes.ts'
+import { Outbox } from '../outbox/outbox.ts'
+import { OutboxEdits } from '../outbox/outbox-edits.ts'
 
 /** Collections of documents in one environment. */
 export class Collections implements DocumentStore {
+  /** The events of changes to the documents. */
+  readonly outbox: Outbox
   private readonly file: LmdbFile
   private readonly documents: Database<DocumentKey>
+  private readonly events: Database<OutboxKey> | null
 
   constructor(path: string, options: LmdbFileOptions) {
     this.file = new LmdbFile(path, options)
@@ -29,6 +34,8 @@ export class Collections implements DocumentStore {
         () => {},
       )
       this.documents = openKeyed(this.file, 'documents', documentKeys, DOCUMENTS_DESCRIPTION)
+      this.events = openOutbox(this.file, DOCUMENTS_DESCRIPTION)
+      this.outbox = new Outbox(this.file, this.events)
     } catch (error) {
       void this.file.close()
       throw error
@@ -87,6 +94,7 @@ export class Collections implements DocumentStore {
 
   private attempt<T>(change: (tx: DocumentTransaction) => T): { value: T } | { error: unknown } {
     const pending = new Map<string, PendingDocument>()
+    const events = new OutboxEdits(this.events)
     let open = true
     const name = (collection: string, key: string): string => {
       assert(open, 'a change is not used after its function has returned')
@@ -112,9 +120,17 @@ export class Collections implements DocumentStore {
         delete: (collection, key) => {
           pending.set(name(collection, key), { collection, key, json: null })
         },
+        appendEvents: (stream, record, count, timeMs) => {
+          assert(open, 'a change is not used after its function has returned')
+          return events.append(stream, record, count, timeMs)
+        },
+        dropEvents: (stream) => {
+          assert(open, 'a change is not used after its function has returned')
+          events.drop(stream)
+        },
       })
       assert(!(value instanceof Promise), 'a change is synchronous')
-      this.apply([...pending.values()])
+      this.apply([...pending.values()], events)
       return { value }
     } catch (error) {
       return { error }
@@ -123,7 +139,7 @@ export class Collections implements DocumentStore {
     }
   }
 
-  private apply(pending: readonly PendingDocument[]): void {
+  private apply(pending: readonly PendingDocument[], events: OutboxEdits): void {
     const writer = new ByteWriter()
     const operations = new PendingWrites()
     for (const { collection, key, json } of pending) {
@@ -134,6 +150,7 @@ export class Collections implements DocumentStore {
         operations.put(this.documents, { collection, key }, writer)
       }
     }
+    events.encode(writer, operations)
     operations.apply(writer)
   }
 

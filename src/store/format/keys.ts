@@ -17,6 +17,7 @@ export interface KeyCodec<K> {
 const KEY_SEED = { adjacency: 1, chunkIndex: 2, labels: 3, symbols: 4, upsertKeys: 5, index: 6, documents: 7 }
 /** Seeds of the databases whose keys are numbers. They continue KEY_SEED. */
 export const NUMERIC_KEY_SEED = { nodes: 8, relationships: 9, chunks: 10 }
+const OUTBOX_KEY_SEED = 11
 
 /** Codec of 32-bit integer keys in native byte order (little-endian). lmdb-js writes such keys itself (`uint32`). */
 export function uint32Keys(seed: number): KeyCodec<number> {
@@ -332,8 +333,63 @@ export const documentKeys: KeyCodec<DocumentKey> = {
     return writeCodePoints(key.key, target, offset + 1)
   },
   readKey(source, start, end) {
-    let offset = start
-    while (offset < end && source[offset] !== 0) offset += 1
+    const offset = endOfText(source, start, end)
     return { collection: readCodePoints(source, start, offset), key: readCodePoints(source, offset + 1, end) }
   },
+}
+
+// -- the outbox of events
+
+/** Kinds of entries of an outbox. Stored: never renumber them. Records come last, so that most appends are at the end. */
+export const OUTBOX_ENTRY = { head: 1, cursor: 2, deadLetter: 3, record: 4 } as const
+
+/** Key of an entry of an outbox. */
+export interface OutboxKey {
+  /** An OUTBOX_ENTRY. */
+  kind: number
+  /** Without zero characters. */
+  stream: string
+  /** Empty for heads and records. Without zero characters. */
+  provider: string
+  /** Sequence of the event, or of the first event of the record; 0 for heads and cursors. At most 2^53. */
+  sequence: number
+}
+
+const WORD = 2 ** 32
+
+/** Codec of OutboxKey. */
+export const outboxKeys: KeyCodec<OutboxKey> = {
+  seed: ({ kind, stream, provider, sequence }) =>
+    seedWithWords(
+      seedWithText(seedWithText(seedWithWords(OUTBOX_KEY_SEED, kind, 0), stream), provider),
+      Math.floor(sequence / WORD),
+      sequence >>> 0,
+    ),
+  writeKey({ kind, stream, provider, sequence }, target, start) {
+    target[start] = kind
+    let at = writeCodePoints(stream, target, start + 1)
+    target[at++] = 0
+    at = writeCodePoints(provider, target, at)
+    target[at++] = 0
+    writeWord(Math.floor(sequence / WORD), target, at)
+    writeWord(sequence >>> 0, target, at + 4)
+    return at + 8
+  },
+  readKey(source, start, end) {
+    const streamEnd = endOfText(source, start + 1, end)
+    const providerEnd = endOfText(source, streamEnd + 1, end)
+    return {
+      kind: source[start]!,
+      stream: readCodePoints(source, start + 1, streamEnd),
+      provider: readCodePoints(source, streamEnd + 1, providerEnd),
+      sequence: readWord(source, end - 8) * WORD + readWord(source, end - 4),
+    }
+  },
+}
+
+/** The offset of the zero byte that ends a text. */
+function endOfText(source: Uint8Array, start: number, end: number): number {
+  let at = start
+  while (at < end && source[at] !== 0) at += 1
+  return at
 }

@@ -27,6 +27,7 @@ import {
 import { EXTERNAL_ID_UNITS_MAX } from '../format/keys.ts'
 import { type Databases, HEADER_KEY, META_KIND, missingSymbolsError } from '../lmdb/databases.ts'
 import { PendingWrites, type TouchedKey } from '../lmdb/pending-writes.ts'
+import { OutboxEdits } from '../outbox/outbox-edits.ts'
 import type { BatchEdits } from './batch-view.ts'
 import type { PreservedFields } from './element-edits.ts'
 import { FlagEdits } from './flags.ts'
@@ -37,6 +38,9 @@ import { NodeEdits } from './node-edits.ts'
 import { withoutMetadata, withoutProperties } from './property-edits.ts'
 import { RelationshipEdits } from './relationship-edits.ts'
 import type { SymbolTable } from './symbols.ts'
+
+/** The stream of the events of a graph in its outbox. */
+export const GRAPH_STREAM = 'graph'
 
 /** Inputs of a batch. */
 export interface WriteBatchOptions {
@@ -79,6 +83,7 @@ export class LmdbWriteBatch implements WriteBatch {
   private readonly keys: KeyEdits
   private readonly nodes: NodeEdits
   private readonly relationships: RelationshipEdits
+  private readonly outbox: OutboxEdits
   private open = true
   /**
    * Called for each node that the batch upserts or deletes by key. `moved`: the node was created, deleted, or given a location.
@@ -110,6 +115,7 @@ export class LmdbWriteBatch implements WriteBatch {
     this.relationships = new RelationshipEdits(databases, header, this.symbols, entriesPerChunk)
     this.flags = new FlagEdits(databases.meta)
     this.intents = new IntentEdits(databases.meta)
+    this.outbox = new OutboxEdits(databases.outbox)
     this.edits = {
       before: this.baseVersion,
       symbols: this.symbols,
@@ -240,6 +246,13 @@ export class LmdbWriteBatch implements WriteBatch {
     return source === 0 || target === 0 || type === 0 ? [] : this.relationships.between(source, type, target)
   }
 
+  // -- events
+
+  appendEvents(record: Uint8Array, count: number): number {
+    this.assertOpen()
+    return this.outbox.append(GRAPH_STREAM, record, count, this.clock.now())
+  }
+
   // -- encoding and applying
 
   /** After `prepare`: all changed keys. Null: too many to record. */
@@ -255,6 +268,7 @@ export class LmdbWriteBatch implements WriteBatch {
     const nodes = this.nodes.encode(writer, pending)
     this.flags.encode(writer, pending)
     this.intents.encode(writer, pending)
+    this.outbox.encode(writer, pending)
     const relationships = this.prepareRelationships()
     header.nodes += sum(nodes.byType)
     header.relationships += sum(relationships)

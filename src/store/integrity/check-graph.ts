@@ -18,6 +18,7 @@ import { SYMBOL_KINDS, symbolText } from '../format/symbol-names.ts'
 import { CHECKSUM_MISMATCH, type Database, formatKey } from '../lmdb/database.ts'
 import { type Databases, META_KIND } from '../lmdb/databases.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
+import { checkOutbox } from '../outbox/check-outbox.ts'
 
 /** More findings than this do not help an operator. */
 const FINDINGS_MAX = 100
@@ -77,6 +78,7 @@ class GraphCheck {
     this.relationships()
     this.adjacency()
     this.chunks()
+    for (const finding of checkOutbox(this.databases.outbox, this.readOptions)) this.report(finding)
     for (const [name, difference] of this.balance.uneven()) {
       this.report(`${name}: ${Math.abs(difference)} ${difference > 0 ? 'too many' : 'too few'}`)
     }

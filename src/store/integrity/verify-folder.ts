@@ -8,16 +8,27 @@ import { documentKeys } from '../format/keys.ts'
 import { CHECKSUM_MISMATCH, type Database, formatKey } from '../lmdb/database.ts'
 import {
   DOCUMENTS_DESCRIPTION,
+  EVENTS_DESCRIPTION,
   GRAPH_DESCRIPTION,
   HEADER_KEY,
   openDatabases,
   openKeyed,
   openMeta,
+  openOutbox,
 } from '../lmdb/databases.ts'
-import { checkLayout, documentsLayout, graphLayout, LayoutError, readFolderLayout } from '../lmdb/layout.ts'
+import {
+  checkLayout,
+  documentsLayout,
+  eventsLayout,
+  graphLayout,
+  LAYOUT_KEY,
+  LayoutError,
+  readFolderLayout,
+} from '../lmdb/layout.ts'
 import { LmdbFile } from '../lmdb/lmdb-file.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../lmdb/open-lock.ts'
 import { entryCountOf, type ReadOptions } from '../lmdb/raw-database.ts'
+import { checkOutbox } from '../outbox/check-outbox.ts'
 import { PageFile } from '../pages/page-file.ts'
 import { walkTrees } from '../pages/page-walk.ts'
 import { checkGraph } from './check-graph.ts'
@@ -39,7 +50,8 @@ export async function verifyFolder(folder: string, at: VerifyProgress): Promise<
   try {
     at('the file', 0)
     const { kind } = await readFolderLayout(folder)
-    return kind === documentsLayout.kind ? await verifyDocuments(folder, at) : await verifyGraph(folder, at)
+    if (kind === documentsLayout.kind) return await verifyDocuments(folder, at)
+    return kind === eventsLayout.kind ? await verifyEvents(folder, at) : await verifyGraph(folder, at)
   } catch (error) {
     if (error instanceof LayoutError) throw error
     if (error instanceof OperationalError || error instanceof DataCorruptionError) return [error.message]
@@ -59,7 +71,8 @@ async function verifyGraph(folder: string, at: VerifyProgress): Promise<string[]
     const damage = findPageDamage(folder, at)
     if (damage !== null) return [damage]
     at('values', PAGES_SHARE)
-    const total = Object.values(databases).reduce((sum, { raw }) => sum + entryCountOf(raw), 0)
+    const present = Object.values(databases).filter((database) => database !== null)
+    const total = present.reduce((sum, { raw }) => sum + entryCountOf(raw), 0)
     return checkGraph({ inspect: (read) => read(databases, transaction) }, (entries) =>
       at('values', PAGES_SHARE + (1 - PAGES_SHARE) * Math.min(1, entries / total)),
     )
@@ -74,6 +87,7 @@ async function verifyDocuments(folder: string, at: VerifyProgress): Promise<stri
     const meta = openMeta(file, DOCUMENTS_DESCRIPTION)
     checkLayout(file, meta, documentsLayout, true, () => {})
     const documents = openKeyed(file, 'documents', documentKeys, DOCUMENTS_DESCRIPTION)
+    const outbox = openOutbox(file, DOCUMENTS_DESCRIPTION)
     const first = { collection: '', key: '' }
     const transaction = file.readTransactions.acquire()
     // This begins the read transaction: from here on LMDB reuses no page of this version.
@@ -81,7 +95,25 @@ async function verifyDocuments(folder: string, at: VerifyProgress): Promise<stri
     const damage = findPageDamage(folder, at)
     if (damage !== null) return [damage]
     at('values', PAGES_SHARE)
-    return [...damagedValues(documents, first, transaction)]
+    return [...damagedValues(documents, first, transaction), ...checkOutbox(outbox, transaction)]
+  } finally {
+    await file.close()
+  }
+}
+
+async function verifyEvents(folder: string, at: VerifyProgress): Promise<string[]> {
+  const file = new LmdbFile(folder, commandOptions)
+  try {
+    const meta = openMeta(file, EVENTS_DESCRIPTION)
+    checkLayout(file, meta, eventsLayout, true, () => {})
+    const outbox = openOutbox(file, EVENTS_DESCRIPTION)
+    const transaction = file.readTransactions.acquire()
+    // This begins the read transaction: from here on LMDB reuses no page of this version.
+    meta.raw.getBinaryFast(LAYOUT_KEY, transaction)
+    const damage = findPageDamage(folder, at)
+    if (damage !== null) return [damage]
+    at('values', PAGES_SHARE)
+    return [...checkOutbox(outbox, transaction)]
   } finally {
     await file.close()
   }

@@ -13,6 +13,8 @@ import {
   type LabelKey,
   labelKeys,
   NUMERIC_KEY_SEED,
+  type OutboxKey,
+  outboxKeys,
   type SymbolKey,
   symbolKeys,
   type UpsertKey,
@@ -65,6 +67,8 @@ export interface Databases {
   readonly chunkIndex: Database<ChunkKey>
   readonly labels: Database<LabelKey>
   readonly index: Database<IndexKey>
+  /** Events to deliver. Null in a read-only environment that never had any. */
+  readonly outbox: Database<OutboxKey> | null
 }
 
 /** Names the content of a graph environment in a DataCorruptionError. */
@@ -72,9 +76,21 @@ export const GRAPH_DESCRIPTION = 'the knowledge graph of this project'
 /** Names the content of an environment of documents in a DataCorruptionError. */
 export const DOCUMENTS_DESCRIPTION = 'the configuration'
 
+/** Names the content of the environment of events in a DataCorruptionError. */
+export const EVENTS_DESCRIPTION = 'the events to deliver'
+
 /** Opens `meta`. `holds` names the content of the environment in a DataCorruptionError. */
 export function openMeta(file: EnvironmentFile, holds: string): Database<SymbolKey> {
   return openKeyed(file, 'meta', symbolKeys, holds)
+}
+
+/**
+ * Opens the outbox, and creates it in an environment of a program that had none. Null if the environment is read-only and has
+ * none.
+ */
+export function openOutbox(file: EnvironmentFile, holds: string): Database<OutboxKey> | null {
+  const raw = file.openKeyedIfPresent('outbox', outboxKeys)
+  return raw && new Database('outbox', raw, outboxKeys, holds)
 }
 
 /** Opens a named database with encoded keys. */
@@ -99,6 +115,7 @@ export function openDatabases(file: EnvironmentFile, meta: Database<SymbolKey>):
     chunkIndex: openKeyed(file, 'chunk-index', chunkKeys, GRAPH_DESCRIPTION),
     labels: openKeyed(file, 'labels', labelKeys, GRAPH_DESCRIPTION),
     index: openKeyed(file, 'index', indexKeys, GRAPH_DESCRIPTION),
+    outbox: openOutbox(file, GRAPH_DESCRIPTION),
   }
 }
 

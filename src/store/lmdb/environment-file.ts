@@ -31,6 +31,8 @@ export interface EnvironmentFile {
   readonly readTransactions: ReadTransactionPool
   /** Opens a named database whose keys are encoded by the codec. */
   openKeyed<K>(name: string, codec: KeyCodec<K>): RawDatabase<K>
+  /** As `openKeyed`; null if the environment is read-only and does not have the database. */
+  openKeyedIfPresent<K>(name: string, codec: KeyCodec<K>): RawDatabase<K> | null
   /** Opens a named database whose keys are 32-bit integers. */
   openNumbered(name: string): RawDatabase<number>
   /** Runs `change`, which must not throw, in the next write transaction. Resolves when the commit is durable. */

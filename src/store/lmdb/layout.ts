@@ -29,6 +29,9 @@ export const graphLayout: FolderLayout = { kind: 1, contents: 'a graph', version
 /** The layout of a folder of documents. */
 export const documentsLayout: FolderLayout = { kind: 2, contents: 'documents', version: 3 }
 
+/** The layout of the folder of events that belong to no other transaction. */
+export const eventsLayout: FolderLayout = { kind: 3, contents: 'events', version: 1 }
+
 /**
  * Checks the layout of an opened folder. A new folder gets a layout entry, together with what `first` writes. Throws
  * LayoutError for another kind or version, and for a new folder if `readOnly`.

@@ -78,11 +78,20 @@ export class LmdbFile implements EnvironmentFile {
     return this.openNamed({ name, encoding: 'binary', keyEncoding: 'uint32' })
   }
 
+  /** As `openKeyed`; null if the environment is read-only and does not have the database. */
+  openKeyedIfPresent<K>(name: string, keyEncoder: KeyCodec<K>): RawDatabase<K> | null {
+    return this.findNamed({ name, encoding: 'binary', keyEncoder }) ?? null
+  }
+
   private openNamed<K>(options: object): RawDatabase<K> {
-    const openIt = () => this.root.openDB(options as { name: string }) as RawDatabase<K> | undefined
-    const database = this.isReadOnly ? openIt() : this.openLock.writeSync(openIt)
+    const database = this.findNamed<K>(options)
     if (database === undefined) throw new Error('the folder contains no such database')
     return database
+  }
+
+  private findNamed<K>(options: object): RawDatabase<K> | undefined {
+    const openIt = () => this.root.openDB(options as { name: string }) as RawDatabase<K> | undefined
+    return this.isReadOnly ? openIt() : this.openLock.writeSync(openIt)
   }
 
   /**

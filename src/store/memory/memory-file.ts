@@ -25,6 +25,10 @@ export class MemoryFile implements EnvironmentFile {
     return this.open(name, new MemoryDatabase(this.state, encodedKeys(codec)))
   }
 
+  openKeyedIfPresent<K>(name: string, codec: KeyCodec<K>): RawDatabase<K> {
+    return this.openKeyed(name, codec)
+  }
+
   openNumbered(name: string): RawDatabase<number> {
     return this.open(name, new MemoryDatabase(this.state, numericKeys))
   }

@@ -1,0 +1,114 @@
+// The events that one transaction appends. Like all changes of a batch they are collected in memory and written at the end, so
+// that a batch that throws appends nothing.
+import { assert } from '../../kernel/assert.ts'
+import type { ByteWriter } from '../format/bytes.ts'
+import { OUTBOX_ENTRY, type OutboxKey } from '../format/keys.ts'
+import type { Database } from '../lmdb/database.ts'
+import type { PendingWrites } from '../lmdb/pending-writes.ts'
+import {
+  drawOrigin,
+  type OutboxRecord,
+  RECORD_OVERHEAD_BYTES,
+  readHead,
+  type StreamHead,
+  writeHead,
+  writeRecord,
+} from './outbox-format.ts'
+
+/** In UTF-16 code units, so that a key stays below LMDB's limit. */
+export const STREAM_UNITS_MAX = 128
+
+/** The key of the head of a stream. */
+export function headKey(stream: string): OutboxKey {
+  return { kind: OUTBOX_ENTRY.head, stream, provider: '', sequence: 0 }
+}
+
+/** The key of a record. */
+export function recordKey(stream: string, sequence: number): OutboxKey {
+  return { kind: OUTBOX_ENTRY.record, stream, provider: '', sequence }
+}
+
+/** The key of a cursor. */
+export function cursorKey(stream: string, provider: string): OutboxKey {
+  return { kind: OUTBOX_ENTRY.cursor, stream, provider, sequence: 0 }
+}
+
+/** The key of a dead letter. */
+export function deadLetterKey(stream: string, provider: string, sequence: number): OutboxKey {
+  return { kind: OUTBOX_ENTRY.deadLetter, stream, provider, sequence }
+}
+
+interface EditedStream {
+  head: StreamHead
+  readonly records: OutboxRecord[]
+}
+
+/** The events that a transaction appends. */
+export class OutboxEdits {
+  private readonly database: Database<OutboxKey> | null
+  private readonly streams = new Map<string, EditedStream>()
+  private readonly dropped = new Set<string>()
+
+  constructor(database: Database<OutboxKey> | null) {
+    this.database = database
+  }
+
+  /**
+   * Appends a record of `count` events to a stream. Returns the sequence of the first event. Call it within the write
+   * transaction.
+   */
+  append(stream: string, bytes: Uint8Array, count: number, timeMs: number): number {
+    assert(stream.length <= STREAM_UNITS_MAX && !stream.includes('\0'), 'a stream has a short name')
+    assert(count > 0, 'a record has events')
+    let edited = this.streams.get(stream)
+    if (edited === undefined) {
+      edited = { head: this.storedHead(stream) ?? { origin: drawOrigin(), next: 1, bytes: 0 }, records: [] }
+      this.streams.set(stream, edited)
+    }
+    const { origin, next, bytes: offset } = edited.head
+    edited.records.push({ sequence: next, count, timeMs, offset, origin, bytes })
+    edited.head = { origin, next: next + count, bytes: offset + bytes.length + RECORD_OVERHEAD_BYTES }
+    return next
+  }
+
+  /** Removes everything of a stream, also what this transaction has appended before. */
+  drop(stream: string): void {
+    this.streams.delete(stream)
+    this.dropped.add(stream)
+  }
+
+  private storedHead(stream: string): StreamHead | null {
+    if (this.database === null || this.dropped.has(stream)) return null
+    const valueView = this.database.get(headKey(stream))
+    return valueView === null ? null : readHead(valueView)
+  }
+
+  /** Encodes the changes. Within the write transaction. */
+  encode(writer: ByteWriter, operations: PendingWrites): void {
+    if (this.streams.size + this.dropped.size === 0) return
+    const { database } = this
+    assert(database !== null, 'a read-only environment is not written')
+    for (const stream of this.dropped) for (const key of keysOf(database, stream)) operations.remove(database, key)
+    for (const [stream, { head, records }] of this.streams) {
+      for (const record of records) {
+        operations.begin(writer)
+        writeRecord(writer, record)
+        operations.put(database, recordKey(stream, record.sequence), writer)
+      }
+      operations.begin(writer)
+      writeHead(writer, head)
+      operations.put(database, headKey(stream), writer)
+    }
+  }
+}
+
+/** All keys of a stream. */
+function* keysOf(database: Database<OutboxKey>, stream: string): Iterable<OutboxKey> {
+  for (const kind of Object.values(OUTBOX_ENTRY)) {
+    const start = { kind, stream, provider: '', sequence: 0 }
+    for (const key of database.raw.getKeys({ start, end: undefined })) {
+      if (key.kind !== kind || key.stream !== stream) break
+      yield key
+    }
+  }
+}

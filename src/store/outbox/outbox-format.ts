@@ -1,0 +1,144 @@
+// The values of an outbox: heads of streams, records, cursors and dead letters.
+import { type ByteWriter, type ValueView, writerWith } from '../format/bytes.ts'
+
+/** Length of the name of an origin. */
+export const ORIGIN_LENGTH = 10
+
+const ORIGIN_LETTERS = '0123456789abcdefghjkmnpqrstvwxyz'
+
+/** Draws the name of an origin at random. */
+export function drawOrigin(): string {
+  let origin = ''
+  for (const byte of crypto.getRandomValues(new Uint8Array(ORIGIN_LENGTH))) origin += ORIGIN_LETTERS[byte & 31]
+  return origin
+}
+
+/** The end of a stream. */
+export interface StreamHead {
+  /**
+   * Names the history that sequences belong to. Drawn at random when the stream begins, and again when a backup is restored,
+   * so that two events never have the same origin and sequence.
+   */
+  readonly origin: string
+  /** Sequence of the next event. Starts at 1. */
+  readonly next: number
+  /** Bytes of all records that were ever appended. */
+  readonly bytes: number
+}
+
+/** A record without its bytes. */
+export interface OutboxRecordHead {
+  /** Sequence of its first event. */
+  readonly sequence: number
+  /** Number of its events. */
+  readonly count: number
+  /** When it was appended, in milliseconds since the epoch. */
+  readonly timeMs: number
+  /** Bytes of all records before it. */
+  readonly offset: number
+  /** See `StreamHead`. */
+  readonly origin: string
+}
+
+/** A record: the events of one transaction, or a part of them. */
+export interface OutboxRecord extends OutboxRecordHead {
+  /** As appended. */
+  readonly bytes: Uint8Array
+}
+
+/** Events that were not delivered because the backlog of a provider exceeded its bounds. */
+export interface OutboxGap {
+  /** Sequence of the first skipped event. */
+  readonly from: number
+  /** Sequence after the last skipped event. */
+  readonly to: number
+  /** Number of skipped events that were routed to the provider. */
+  readonly events: number
+  /** Time of the first and the last skipped record, in milliseconds since the epoch. */
+  readonly firstMs: number
+  readonly lastMs: number
+}
+
+/** The position of one provider in a stream. */
+export interface OutboxCursor {
+  /** Sequence of the next event to deliver. */
+  readonly next: number
+  /** To be delivered before the next event; null: nothing was skipped. */
+  readonly gap: OutboxGap | null
+}
+
+/** Writes the head of a stream. */
+export function writeHead(writer: ByteWriter, { origin, next, bytes }: StreamHead): void {
+  writer.f64(next)
+  writer.f64(bytes)
+  writer.textWithoutLength(origin)
+}
+
+/** Reads the head of a stream. */
+export function readHead({ view, text }: ValueView): StreamHead {
+  return {
+    next: view.getFloat64(0, true),
+    bytes: view.getFloat64(8, true),
+    origin: text.toString('latin1', 16, 16 + ORIGIN_LENGTH),
+  }
+}
+
+const RECORD_FIXED_BYTES = 24 + ORIGIN_LENGTH
+
+/** Bytes that a record takes in addition to its own. */
+export const RECORD_OVERHEAD_BYTES = RECORD_FIXED_BYTES
+
+/** Writes a record. */
+export function writeRecord(writer: ByteWriter, { count, timeMs, offset, origin, bytes }: OutboxRecord): void {
+  writer.u32(count)
+  writer.u32(bytes.length)
+  writer.f64(timeMs)
+  writer.f64(offset)
+  writer.textWithoutLength(origin)
+  writer.raw(bytes)
+}
+
+/** Reads a record without its bytes. */
+export function readRecordHead(sequence: number, { view, words, text }: ValueView): OutboxRecordHead {
+  return {
+    sequence,
+    count: words[0]!,
+    timeMs: view.getFloat64(8, true),
+    offset: view.getFloat64(16, true),
+    origin: text.toString('latin1', 24, RECORD_FIXED_BYTES),
+  }
+}
+
+/** Reads a record. */
+export function readRecord(sequence: number, valueView: ValueView): OutboxRecord {
+  const length = valueView.words[1]!
+  return { ...readRecordHead(sequence, valueView), bytes: copyOf(valueView, RECORD_FIXED_BYTES, length) }
+}
+
+/** Encodes bytes with their length, because values are padded. */
+export function encodeBytes(bytes: Uint8Array): Uint8Array {
+  const writer = writerWith(new Uint8Array(0))
+  writer.u32(bytes.length)
+  writer.raw(bytes)
+  return writer.written()
+}
+
+/** Reads what `encodeBytes` wrote. */
+export function readBytes(valueView: ValueView): Uint8Array {
+  return copyOf(valueView, 4, valueView.words[0]!)
+}
+
+/** A copy, because the memory of a view is reused by the next read. */
+function copyOf({ text }: ValueView, start: number, length: number): Uint8Array {
+  return Uint8Array.from(text.subarray(start, start + length))
+}
+
+/** Encodes a cursor. */
+export function encodeCursor(cursor: OutboxCursor): Uint8Array {
+  return encodeBytes(Buffer.from(JSON.stringify(cursor)))
+}
+
+/** Reads a cursor. */
+export function readCursor({ words, text }: ValueView): OutboxCursor {
+  return JSON.parse(text.toString('utf8', 4, 4 + words[0]!)) as OutboxCursor
+}

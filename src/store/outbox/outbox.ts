@@ -1,0 +1,333 @@
+// The outbox of one environment: events in streams, with a cursor for each provider that receives them. Events are appended in
+// the transaction of the change that they report, and removed when every provider has received them
+// (docs/decisions/0031-events.md).
+import { assert } from '../../kernel/assert.ts'
+import { ByteWriter } from '../format/bytes.ts'
+import { OUTBOX_ENTRY, type OutboxKey } from '../format/keys.ts'
+import type { Database } from '../lmdb/database.ts'
+import type { EnvironmentFile } from '../lmdb/environment-file.ts'
+import { PendingWrites } from '../lmdb/pending-writes.ts'
+import type { ReadOptions } from '../lmdb/raw-database.ts'
+import { cursorKey, deadLetterKey, headKey, OutboxEdits, recordKey } from './outbox-edits.ts'
+import {
+  drawOrigin,
+  encodeBytes,
+  encodeCursor,
+  type OutboxCursor,
+  type OutboxRecord,
+  type OutboxRecordHead,
+  readBytes,
+  readCursor,
+  readHead,
+  readRecord,
+  readRecordHead,
+  type StreamHead,
+  writeHead,
+} from './outbox-format.ts'
+
+/** Records that one commit of a cursor removes at most, so that other writers do not wait long. */
+const TRIM_MAX = 20_000
+
+/** What a stream holds. */
+export interface StreamStatus extends StreamHead {
+  /** Bytes of the records that are stored now. */
+  readonly pendingBytes: number
+  /** The oldest record; null: the stream is empty. */
+  readonly oldest: OutboxRecordHead | null
+}
+
+/** The bounds of one read. At least one record is returned, even if it exceeds them. */
+export interface OutboxReadLimits {
+  readonly events: number
+  readonly bytes: number
+}
+
+/** An event that its provider refused for good. */
+export interface DeadLetter {
+  readonly provider: string
+  /** Sequence of the event in its stream. */
+  readonly sequence: number
+  /** As the caller of `commit` encoded it. */
+  readonly bytes: Uint8Array
+}
+
+/** A record to append. */
+export interface OutboxAppend {
+  readonly stream: string
+  readonly bytes: Uint8Array
+  /** Number of events. */
+  readonly count: number
+  readonly timeMs: number
+}
+
+/** The progress of a provider. */
+export interface CursorCommit extends OutboxCursor {
+  readonly provider: string
+  /** All providers that receive events of the stream. Cursors of others are removed. */
+  readonly providers: readonly string[]
+  /** Dead letters to store in the same transaction. */
+  readonly deadLetters?: readonly Omit<DeadLetter, 'provider'>[]
+}
+
+/** The outbox of one environment. Reads see the latest commit of any process. */
+export class Outbox {
+  private readonly file: EnvironmentFile
+  /** Null: a read-only environment without outbox. */
+  private readonly database: Database<OutboxKey> | null
+
+  constructor(file: EnvironmentFile, database: Database<OutboxKey> | null) {
+    this.file = file
+    this.database = database
+  }
+
+  /** The names of all streams. */
+  streams(): string[] {
+    return this.reading([], (database, reading) => {
+      const names: string[] = []
+      const start = headKey('')
+      for (const key of database.raw.getKeys({ start, end: undefined, ...reading })) {
+        if (key.kind !== start.kind) break
+        names.push(key.stream)
+      }
+      return names
+    })
+  }
+
+  /** The status of a stream; null: it does not exist. */
+  status(stream: string): StreamStatus | null {
+    return this.reading(null, (database, reading) => {
+      const valueView = database.get(headKey(stream), reading)
+      if (valueView === null) return null
+      const head = readHead(valueView)
+      const [oldest] = recordHeads(database, stream, 0, 1, reading)
+      return { ...head, oldest: oldest ?? null, pendingBytes: oldest === undefined ? 0 : head.bytes - oldest.offset }
+    })
+  }
+
+  /**
+   * The records from the one that contains the event `from`, or from the next one, in order. `from` may be inside the first
+   * record.
+   */
+  read(stream: string, from: number, limits: OutboxReadLimits): readonly OutboxRecord[] {
+    return this.reading([], (database, reading) => {
+      const records: OutboxRecord[] = []
+      let events = 0
+      let bytes = 0
+      const start = recordKey(stream, firstSequence(database, stream, from, reading))
+      for (const { key, valueView } of database.entries({ start, end: undefined, ...reading })) {
+        if (key.kind !== OUTBOX_ENTRY.record || key.stream !== stream) break
+        const record = readRecord(key.sequence, valueView)
+        events += Math.min(record.count, record.sequence + record.count - from)
+        bytes += record.bytes.length
+        records.push(record)
+        if (events >= limits.events || bytes >= limits.bytes) break
+      }
+      return records
+    })
+  }
+
+  /** As `read`, without the bytes of the records: at most `limit` of them. */
+  readHeads(stream: string, from: number, limit: number): readonly OutboxRecordHead[] {
+    return this.reading([], (database, reading) => recordHeads(database, stream, from, limit, reading))
+  }
+
+  /** The cursors of a stream by provider. A provider without cursor has received nothing. */
+  cursors(stream: string): ReadonlyMap<string, OutboxCursor> {
+    return this.reading<ReadonlyMap<string, OutboxCursor>>(new Map(), (database, reading) =>
+      cursorsOf(database, stream, reading),
+    )
+  }
+
+  /**
+   * Stores the progress of a provider with its dead letters, and removes the records that all of its providers have passed. A
+   * provider without cursor has passed none. Rejects with StorageWriteError.
+   */
+  async commit(stream: string, { provider, next, gap, providers, deadLetters = [] }: CursorCommit): Promise<void> {
+    assert(providers.includes(provider), 'a cursor belongs to a provider of the sink')
+    await this.writing((database, edits) => {
+      const cursors = new Map(cursorsOf(database, stream, undefined))
+      // Nothing may bring back a stream that was dropped since it was read.
+      if (database.get(headKey(stream)) === null) return
+      assert(next >= (cursors.get(provider)?.next ?? 0), 'a cursor only moves forward')
+      cursors.set(provider, { next, gap })
+      edits.put(cursorKey(stream, provider), encodeCursor({ next, gap }))
+      for (const { sequence, bytes } of deadLetters)
+        edits.put(deadLetterKey(stream, provider, sequence), encodeBytes(bytes))
+      for (const other of cursors.keys()) if (!providers.includes(other)) edits.remove(cursorKey(stream, other))
+      const slowest = Math.min(...providers.map((each) => cursors.get(each)?.next ?? 0))
+      for (const { sequence, count } of recordHeads(database, stream, 0, TRIM_MAX, undefined)) {
+        if (sequence + count > slowest) break
+        edits.remove(recordKey(stream, sequence))
+      }
+    })
+  }
+
+  /** Dead letters of a stream in the order of provider and sequence, after a position. At most `limit`. */
+  deadLetters(
+    stream: string,
+    limit: number,
+    after: Pick<DeadLetter, 'provider' | 'sequence'> | null = null,
+  ): readonly DeadLetter[] {
+    return this.reading([], (database, reading) => {
+      const found: DeadLetter[] = []
+      const start =
+        after === null ? deadLetterKey(stream, '', 0) : deadLetterKey(stream, after.provider, after.sequence + 1)
+      for (const { key, valueView } of database.entries({ start, end: undefined, limit, ...reading })) {
+        if (key.kind !== OUTBOX_ENTRY.deadLetter || key.stream !== stream) break
+        found.push({ provider: key.provider, sequence: key.sequence, bytes: readBytes(valueView) })
+      }
+      return found
+    })
+  }
+
+  /** One dead letter, or null. */
+  deadLetter(stream: string, provider: string, sequence: number): DeadLetter | null {
+    return this.reading(null, (database, reading) => {
+      const valueView = database.get(deadLetterKey(stream, provider, sequence), reading)
+      return valueView && { provider, sequence, bytes: readBytes(valueView) }
+    })
+  }
+
+  /** Removes a dead letter. Resolves with false if there is no such dead letter. */
+  removeDeadLetter(stream: string, provider: string, sequence: number): Promise<boolean> {
+    return this.writing((database, edits) => {
+      const key = deadLetterKey(stream, provider, sequence)
+      if (database.get(key) === null) return false
+      edits.remove(key)
+      return true
+    })
+  }
+
+  /** Appends records in a transaction of their own. Resolves when they are on disk. */
+  async append(records: readonly OutboxAppend[]): Promise<void> {
+    if (records.length === 0) return
+    await this.writing((_, edits) => {
+      for (const { stream, bytes, count, timeMs } of records) edits.outbox.append(stream, bytes, count, timeMs)
+    })
+  }
+
+  /** Removes a stream with its cursors and dead letters. */
+  drop(stream: string): Promise<void> {
+    return this.writing((_, edits) => edits.outbox.drop(stream))
+  }
+
+  /**
+   * Gives each stream another origin, for the events that are appended from now on: after a restore, the sequences that the
+   * lost events had are used again.
+   */
+  renewOrigins(): Promise<void> {
+    const streams = this.streams()
+    return this.writing((database, edits) => {
+      for (const stream of streams) {
+        const valueView = database.get(headKey(stream))
+        if (valueView === null) continue
+        const writer = new ByteWriter(64)
+        writeHead(writer, { ...readHead(valueView), origin: drawOrigin() })
+        edits.put(headKey(stream), writer.written())
+      }
+    })
+  }
+
+  private reading<T>(absent: T, look: (database: Database<OutboxKey>, reading: ReadOptions) => T): T {
+    if (this.database === null) return absent
+    const transaction = this.file.readTransactions.acquire()
+    try {
+      return look(this.database, transaction)
+    } finally {
+      this.file.readTransactions.release(transaction)
+    }
+  }
+
+  /** Runs `change` in one write transaction; its edits are applied if it does not throw. */
+  private async writing<T>(change: (database: Database<OutboxKey>, edits: DirectEdits) => T): Promise<T> {
+    const { database } = this
+    assert(database !== null, 'a read-only environment is not written')
+    // An error is returned as a value: after a throw lmdb-js would still commit what shares the transaction.
+    const outcome = await this.file.transaction((): { value: T } | { error: unknown } => {
+      try {
+        const edits = new DirectEdits(database)
+        const value = change(database, edits)
+        edits.apply()
+        return { value }
+      } catch (error) {
+        return { error }
+      }
+    })
+    if ('error' in outcome) throw outcome.error
+    return outcome.value
+  }
+}
+
+/** Edits of one transaction that changes only the outbox. */
+class DirectEdits {
+  readonly outbox: OutboxEdits
+  private readonly database: Database<OutboxKey>
+  private readonly writer = new ByteWriter()
+  private readonly operations = new PendingWrites()
+
+  constructor(database: Database<OutboxKey>) {
+    this.database = database
+    this.outbox = new OutboxEdits(database)
+  }
+
+  put(key: OutboxKey, value: Uint8Array): void {
+    this.operations.begin(this.writer)
+    this.writer.raw(value)
+    this.operations.put(this.database, key, this.writer)
+  }
+
+  remove(key: OutboxKey): void {
+    this.operations.remove(this.database, key)
+  }
+
+  apply(): void {
+    this.outbox.encode(this.writer, this.operations)
+    this.operations.apply(this.writer)
+  }
+}
+
+/** `reading`: undefined within the write transaction. */
+function cursorsOf(
+  database: Database<OutboxKey>,
+  stream: string,
+  reading: ReadOptions | undefined,
+): ReadonlyMap<string, OutboxCursor> {
+  const cursors = new Map<string, OutboxCursor>()
+  for (const { key, valueView } of database.entries({ start: cursorKey(stream, ''), end: undefined, ...reading })) {
+    if (key.kind !== OUTBOX_ENTRY.cursor || key.stream !== stream) break
+    cursors.set(key.provider, readCursor(valueView))
+  }
+  return cursors
+}
+
+function recordHeads(
+  database: Database<OutboxKey>,
+  stream: string,
+  from: number,
+  limit: number,
+  reading: ReadOptions | undefined,
+): OutboxRecordHead[] {
+  const heads: OutboxRecordHead[] = []
+  const start = recordKey(stream, firstSequence(database, stream, from, reading))
+  for (const { key, valueView } of database.entries({ start, end: undefined, limit, ...reading })) {
+    if (key.kind !== OUTBOX_ENTRY.record || key.stream !== stream) break
+    heads.push(readRecordHead(key.sequence, valueView))
+  }
+  return heads
+}
+
+/** The sequence of the record that contains the event, or the event itself if no record does. */
+function firstSequence(
+  database: Database<OutboxKey>,
+  stream: string,
+  from: number,
+  reading: ReadOptions | undefined,
+): number {
+  if (from <= 1) return 0
+  const range = { start: recordKey(stream, from), end: recordKey(stream, 0), reverse: true, limit: 1, ...reading }
+  for (const { key, valueView } of database.entries(range)) {
+    const { count } = readRecordHead(key.sequence, valueView)
+    if (key.sequence + count > from) return key.sequence
+  }
+  return from
+}

@@ -1,0 +1,271 @@
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { openCollections } from '../../../../src/store/documents/collections.ts'
+import { ByteWriter } from '../../../../src/store/format/bytes.ts'
+import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
+import { GRAPH_STREAM } from '../../../../src/store/graph/write-batch.ts'
+import { verifyFolder } from '../../../../src/store/integrity/verify-folder.ts'
+import { openDatabases, openMeta } from '../../../../src/store/lmdb/databases.ts'
+import { LmdbFile } from '../../../../src/store/lmdb/lmdb-file.ts'
+import { EventsFolder } from '../../../../src/store/outbox/events-folder.ts'
+import { headKey, recordKey } from '../../../../src/store/outbox/outbox-edits.ts'
+import type { OutboxRecord } from '../../../../src/store/outbox/outbox-format.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+
+const options = { sync: false }
+const all = { events: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+const textOf = (record: OutboxRecord): string => new TextDecoder().decode(record.bytes)
+const noGap = { gap: null }
+
+function openGraph(folder = temporaryFolder()): LmdbEnvironment {
+  return openEnvironment(folder, { ...options, clock: new ManualClock(1000) })
+}
+
+async function unsound(folder: string): Promise<string[]> {
+  return verifyFolder(folder, () => {})
+}
+
+describe('events of a graph', () => {
+  test('are stored exactly if their batch is, in sequence, with the time and one origin', async () => {
+    const folder = temporaryFolder()
+    const graph = openGraph(folder)
+    const first = graph.write((batch) => {
+      batch.upsertNode({ type: 'Car', externalId: 'a' })
+      return [batch.appendEvents(bytes('one'), 3), batch.appendEvents(bytes('two'), 1)]
+    })
+    const failed = graph.write((batch) => {
+      batch.appendEvents(bytes('lost'), 5)
+      throw new Error('abandoned')
+    })
+    const second = graph.write((batch) => batch.appendEvents(bytes('three'), 2))
+    expect(await first).toEqual([1, 4])
+    await expect(failed).rejects.toThrow('abandoned')
+    expect(await second).toBe(5)
+    const records = graph.outbox.read(GRAPH_STREAM, 0, all)
+    expect(records.map((record) => [record.sequence, record.count, record.timeMs, textOf(record)])).toEqual([
+      [1, 3, 1000, 'one'],
+      [4, 1, 1000, 'two'],
+      [5, 2, 1000, 'three'],
+    ])
+    expect(new Set(records.map(({ origin }) => origin)).size).toBe(1)
+    await graph.close()
+    expect(await unsound(folder)).toEqual([])
+    const again = openGraph(folder)
+    expect(again.outbox.read(GRAPH_STREAM, 2, all).map(textOf)).toEqual(['one', 'two', 'three'])
+    expect(again.outbox.read(GRAPH_STREAM, 4, all).map(textOf)).toEqual(['two', 'three'])
+    expect(again.outbox.status(GRAPH_STREAM)).toMatchObject({ next: 7, oldest: { sequence: 1 } })
+    await again.close()
+  })
+
+  test('are not counted as a change of the graph when they are delivered', async () => {
+    const graph = openGraph()
+    await graph.write((batch) => batch.appendEvents(bytes('one'), 1))
+    const version = (): object => {
+      const snapshot = graph.snapshot()
+      snapshot.close()
+      return snapshot.version
+    }
+    const before = version()
+    await graph.outbox.commit(GRAPH_STREAM, { provider: 'p', providers: ['p'], next: 2, ...noGap })
+    expect(version()).toEqual(before)
+    await graph.close()
+  })
+
+  test('have an outbox in an environment that was written without one, which a reader opens unchanged', async () => {
+    const folder = temporaryFolder()
+    await openGraph(folder).close()
+    const file = new LmdbFile(folder, options)
+    const root = (file as unknown as { root: { openDB(name: string): { drop(): Promise<void> } } }).root
+    await root.openDB('outbox').drop()
+    await file.close()
+    const reader = openEnvironment(folder, { clock: new ManualClock(0), readOnly: true })
+    expect([reader.outbox.streams(), reader.outbox.read(GRAPH_STREAM, 0, all)]).toEqual([[], []])
+    await reader.close()
+    expect(await unsound(folder)).toEqual([])
+    const graph = openGraph(folder)
+    expect(await graph.write((batch) => batch.appendEvents(bytes('one'), 1))).toBe(1)
+    await graph.close()
+  })
+})
+
+describe('an outbox', () => {
+  test('has the records and cursors of a model, and keeps what the slowest provider has not passed', async () => {
+    const provider = fc.constantFrom('a', 'b', 'c')
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('append' as const), count: fc.integer({ min: 1, max: 5 }), text: fc.string() }),
+      fc.record({ kind: fc.constant('commit' as const), provider, ahead: fc.integer({ min: 0, max: 7 }) }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+        const folder = temporaryFolder()
+        const events = new EventsFolder(folder, options)
+        const { outbox } = events
+        let records: { sequence: number; count: number; text: string }[] = []
+        const cursors = new Map<string, number>()
+        let next = 1
+        for (const one of steps) {
+          if (one.kind === 'append') {
+            await outbox.append([{ stream: 's', bytes: bytes(one.text), count: one.count, timeMs: 0 }])
+            records.push({ sequence: next, count: one.count, text: one.text })
+            next += one.count
+          } else if (next > 1) {
+            const to = Math.min(next, (cursors.get(one.provider) ?? 1) + one.ahead)
+            cursors.set(one.provider, to)
+            await outbox.commit('s', { provider: one.provider, providers: ['a', 'b', 'c'], next: to, ...noGap })
+            const slowest = Math.min(...['a', 'b', 'c'].map((each) => cursors.get(each) ?? 0))
+            records = records.filter(({ sequence, count }) => sequence + count > slowest)
+          }
+          const stored = outbox.read('s', 0, all)
+          expect(stored.map((record) => [record.sequence, record.count, textOf(record)])).toEqual(
+            records.map(({ sequence, count, text }) => [sequence, count, new TextDecoder().decode(bytes(text))]),
+          )
+          expect(outbox.readHeads('s', 0, 100).map(({ sequence }) => sequence)).toEqual(
+            records.map(({ sequence }) => sequence),
+          )
+          expect(new Map([...outbox.cursors('s')].map(([name, cursor]) => [name, cursor.next]))).toEqual(cursors)
+          const pending = stored.reduce((sum, record) => sum + record.bytes.length + 34, 0)
+          expect(outbox.status('s')?.pendingBytes ?? 0).toBe(pending)
+        }
+        await events.close()
+        expect(await unsound(folder)).toEqual([])
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  test('reads within bounds, at least one record', async () => {
+    const events = new EventsFolder(temporaryFolder(), options)
+    const append = (text: string, count: number) => ({ stream: 's', bytes: bytes(text), count, timeMs: 0 })
+    await events.outbox.append([append('aaaa', 10), append('bbbb', 10), append('cccc', 10)])
+    const read = (from: number, limits: { events: number; bytes: number }): string[] =>
+      events.outbox.read('s', from, limits).map(textOf)
+    expect(read(1, { events: 1, bytes: 1 })).toEqual(['aaaa'])
+    expect(read(1, { events: 11, bytes: 100 })).toEqual(['aaaa', 'bbbb'])
+    expect(read(10, { events: 2, bytes: 100 })).toEqual(['aaaa', 'bbbb'])
+    expect(read(11, { events: 100, bytes: 5 })).toEqual(['bbbb', 'cccc'])
+    expect(read(31, all)).toEqual([])
+    await events.close()
+  })
+
+  test('keeps streams apart, whose names may be prefixes of each other', async () => {
+    const events = new EventsFolder(temporaryFolder(), options)
+    const { outbox } = events
+    for (const stream of ['a', 'ab', 'b']) await outbox.append([{ stream, bytes: bytes(stream), count: 1, timeMs: 0 }])
+    expect(outbox.streams()).toEqual(['a', 'ab', 'b'])
+    await outbox.commit('ab', {
+      provider: 'p',
+      providers: ['p'],
+      next: 1,
+      gap: null,
+      deadLetters: [{ sequence: 1, bytes: bytes('x') }],
+    })
+    await outbox.drop('a')
+    expect([outbox.streams(), outbox.read('a', 0, all)]).toEqual([['ab', 'b'], []])
+    expect(outbox.read('ab', 0, all).map(textOf)).toEqual(['ab'])
+    expect(outbox.deadLetters('ab', 10).map(({ sequence }) => sequence)).toEqual([1])
+    await outbox.drop('ab')
+    expect([outbox.cursors('ab').size, outbox.deadLetters('ab', 10)]).toEqual([0, []])
+    // Of a stream that was dropped since it was read.
+    await outbox.commit('ab', { provider: 'p', providers: ['p'], next: 2, ...noGap })
+    expect(outbox.cursors('ab').size).toBe(0)
+    await events.close()
+  })
+
+  test('stores a gap with the cursor, dead letters until they are removed, and forgets providers of the past', async () => {
+    const events = new EventsFolder(temporaryFolder(), options)
+    const { outbox } = events
+    await outbox.append([{ stream: 's', bytes: bytes('x'), count: 100, timeMs: 7 }])
+    const gap = { from: 1, to: 50, events: 49, firstMs: 7, lastMs: 7 }
+    await outbox.commit('s', { provider: 'old', providers: ['old', 'p'], next: 100, ...noGap })
+    const deadLetters = [60, 61, 62].map((sequence) => ({ sequence, bytes: bytes(`letter ${sequence}`) }))
+    await outbox.commit('s', { provider: 'p', providers: ['p'], next: 50, gap, deadLetters })
+    expect([...outbox.cursors('s')]).toEqual([['p', { next: 50, gap }]])
+    const found = outbox.deadLetters('s', 2)
+    expect(found.map(({ provider, sequence }) => [provider, sequence])).toEqual([
+      ['p', 60],
+      ['p', 61],
+    ])
+    expect(outbox.deadLetters('s', 2, found[1]).map((letter) => new TextDecoder().decode(letter.bytes))).toEqual([
+      'letter 62',
+    ])
+    expect(await outbox.removeDeadLetter('s', 'p', 61)).toBe(true)
+    expect(await outbox.removeDeadLetter('s', 'p', 61)).toBe(false)
+    expect([outbox.deadLetter('s', 'p', 61), outbox.deadLetter('s', 'p', 60)?.sequence]).toEqual([null, 60])
+    await expect(outbox.commit('s', { provider: 'p', providers: ['p'], next: 49, ...noGap })).rejects.toThrow(
+      'a cursor only moves forward',
+    )
+    await events.close()
+  })
+
+  test('names events of another origin after a restore', async () => {
+    const events = new EventsFolder(temporaryFolder(), options)
+    const { outbox } = events
+    const record = { stream: 's', bytes: bytes('x'), count: 1, timeMs: 0 }
+    await outbox.append([record])
+    await outbox.renewOrigins()
+    await outbox.append([record])
+    const [before, after] = outbox.read('s', 0, all)
+    expect(before?.origin).not.toBe(after?.origin)
+    expect([before?.sequence, after?.sequence]).toEqual([1, 2])
+    await events.close()
+  })
+})
+
+describe('verification', () => {
+  test('finds a missing record, a wrong head and a changed value', async () => {
+    const damaged = async (damage: (file: LmdbFile) => void): Promise<string[]> => {
+      const folder = temporaryFolder()
+      const graph = openGraph(folder)
+      for (const text of ['one', 'two', 'three']) await graph.write((batch) => batch.appendEvents(bytes(text), 2))
+      await graph.close()
+      const file = new LmdbFile(folder, options)
+      damage(file)
+      await file.close()
+      return unsound(folder)
+    }
+    const outboxOf = (file: LmdbFile) => openDatabases(file, openMeta(file, 'test')).outbox!
+    expect(await damaged((file) => file.transactionSync(() => outboxOf(file).remove(recordKey('graph', 3))))).toEqual([
+      expect.stringContaining('records before it are missing'),
+    ])
+    expect(await damaged((file) => file.transactionSync(() => outboxOf(file).remove(recordKey('graph', 5))))).toEqual([
+      'outbox stream "graph" does not end with its last record',
+    ])
+    expect(await damaged((file) => file.transactionSync(() => outboxOf(file).remove(headKey('graph'))))).toHaveLength(3)
+    const changed = await damaged((file) =>
+      file.transactionSync(() => {
+        const database = outboxOf(file)
+        const writer = new ByteWriter()
+        writer.raw(bytes('not sealed as it should be.'))
+        database.raw.put(recordKey('graph', 5), writer.written())
+      }),
+    )
+    expect(changed.join()).toContain('has a wrong checksum')
+  })
+
+  test('includes the configuration and the folder of events', async () => {
+    const folder = temporaryFolder()
+    const collections = openCollections(join(folder, 'config'), options)
+    await collections.transact((tx) => {
+      tx.put('a', 'b', 1)
+      expect(tx.appendEvents('gid:project', bytes('one'), 1, 5)).toBe(1)
+    })
+    const abandoned = collections.transact((tx) => {
+      tx.appendEvents('gid:project', bytes('lost'), 1, 5)
+      throw new Error('abandoned')
+    })
+    await expect(abandoned).rejects.toThrow('abandoned')
+    expect(collections.outbox.read('gid:project', 0, all).map(textOf)).toEqual(['one'])
+    await collections.transact((tx) => tx.appendEvents('gid:project', bytes('two'), 1, 5))
+    expect(collections.outbox.status('gid:project')?.next).toBe(3)
+    await collections.transact((tx) => tx.dropEvents('gid:project'))
+    expect(collections.outbox.streams()).toEqual([])
+    await collections.close()
+    const events = new EventsFolder(join(folder, 'events'), options)
+    await events.outbox.append([{ stream: 's', bytes: bytes('x'), count: 1, timeMs: 0 }])
+    await events.close()
+    expect([await unsound(join(folder, 'config')), await unsound(join(folder, 'events'))]).toEqual([[], []])
+  })
+})
