@@ -304,6 +304,57 @@ export interface UpsertResult {
   readonly created: boolean
 }
 
+/** The fields that the images of nodes and relationships share. */
+interface ElementImage {
+  /** The global id, with its prefix `gid:`. */
+  readonly id: string
+  /** Node type or relationship type; empty for a node without key. */
+  readonly type: string
+  /** Milliseconds since the epoch. */
+  readonly createdMs: number
+  /** Milliseconds since the epoch. */
+  readonly updatedMs: number
+  /** The value of a property; null if the element does not have it, or if a resolver supplies it. */
+  property(name: string): PropertyValue | null
+  /** All properties by name. */
+  properties(): ReadonlyMap<string, StoredProperty>
+}
+
+/** A node as it was before a batch, or as the batch leaves it. Valid within the batch. */
+export interface NodeImage extends ElementImage {
+  /** Empty for a node without key. */
+  readonly externalId: string
+  /** Names of all labels; includes the type. */
+  readonly labels: readonly string[]
+  readonly isIdentity: boolean
+  /** The logical location, or null. */
+  readonly location: string | null
+}
+
+/** A relationship as it was before a batch, or as the batch leaves it. Valid within the batch. */
+export interface RelationshipImage extends ElementImage {
+  readonly source: NodeKey
+  readonly target: NodeKey
+}
+
+/** One element that a batch has created (`before` is null), updated, or deleted (`after` is null). */
+export type ElementChange =
+  | { readonly element: 'node'; readonly before: NodeImage | null; readonly after: NodeImage | null }
+  | {
+      readonly element: 'relationship'
+      readonly before: RelationshipImage | null
+      readonly after: RelationshipImage | null
+    }
+
+/** A batch after its writes, before they are committed. */
+export interface WrittenBatch extends Pick<WriteBatch, 'appendEvents'> {
+  /**
+   * All changes of the batch, one for each element: deletions before other changes, and nodes exist whenever a relationship
+   * between them does.
+   */
+  changes(): Iterable<ElementChange>
+}
+
 /**
  * The writes of one batch: one transaction, all or nothing. Writes are applied in the order of the calls and see each other. If
  * the caller's function throws, nothing is written. A batch is valid only within that function. See
@@ -342,6 +393,10 @@ export interface WriteBatch {
    * the first event; the sequences of a graph have no holes. `record` is stored as it is.
    */
   appendEvents(record: Uint8Array, count: number): number
+  /** The node with that key, with the writes of this batch, or null. */
+  nodeImage(key: NodeKey): NodeImage | null
+  /** The relationship with that key, with the writes of this batch, or null. */
+  relationshipImage(key: RelationshipKey): RelationshipImage | null
   /** The node with that key, with the writes of this batch, or 0. */
   findNode(key: NodeKey): NodeId
   /**

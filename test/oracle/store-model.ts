@@ -6,8 +6,10 @@ import {
   type Direction,
   type MetadataFields,
   type NodeInput,
+  type NodeImage,
   type NodeKey,
   type PropertyInput,
+  type RelationshipImage,
   type RelationshipInput,
   type RelationshipKey,
   type Snapshot,
@@ -78,6 +80,19 @@ export class GraphModel implements WriteBatch {
   appendEvents(_record: Uint8Array, count: number): number {
     this.nextEvent += count
     return this.nextEvent - count
+  }
+
+  nodeImage(key: NodeKey): NodeImage | null {
+    const node = this.nodes.get(this.findNode(key))
+    if (node === undefined) return null
+    const { labels, isIdentity, location } = node
+    return { ...imageOf(node), ...key, labels, isIdentity, location }
+  }
+
+  relationshipImage(key: RelationshipKey): RelationshipImage | null {
+    const [id] = this.between(this.findNode(key.source), key.type, this.findNode(key.target))
+    const relationship = id === undefined ? undefined : this.relationships.get(id)
+    return relationship === undefined ? null : { ...imageOf(relationship), ...key }
   }
 
   findNode(key: NodeKey): number {
@@ -201,6 +216,22 @@ export class GraphModel implements WriteBatch {
       if (properties !== null) this.relationships.set(id, { ...old, properties, updatedMs: this.clock.now() })
     }
     return ids.length > 0 ? '' : null
+  }
+}
+
+function imageOf({ properties, createdMs, updatedMs }: Pick<ModelRelationship, 'properties' | 'createdMs' | 'updatedMs'>) {
+  return {
+    id: '',
+    createdMs,
+    updatedMs,
+    property: (name: string) => properties.get(name)?.value ?? null,
+    properties: () =>
+      new Map(
+        [...properties].map(([name, { value, externalValue, metadata, updatedMs: ms }]) => [
+          name,
+          { value: value ?? null, externalValue: externalValue ?? null, metadata: metadata ?? null, updatedMs: ms },
+        ]),
+      ),
   }
 }
 

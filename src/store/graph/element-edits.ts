@@ -67,6 +67,11 @@ export class ElementEdits<R extends EditableRecord> {
     return edited
   }
 
+  /** All records that differ from those before the batch. A record that was created and deleted again is left out. */
+  *changes(): Iterable<EditedRecord<R>> {
+    for (const edited of this.edited.values()) if (edited.before !== edited.now) yield edited
+  }
+
   protected add(id: number, record: R): void {
     this.edited.set(id, { before: null, now: record })
   }

@@ -1,6 +1,6 @@
 // One environment, in an LMDB file or in memory, as a graph store: opens it, checks its layout, creates snapshots and runs write batches.
 
-import type { GraphStore } from '../../engine/store.ts'
+import type { GraphStore, WrittenBatch } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { LaneRequiredError } from '../../kernel/lane-required.ts'
@@ -54,6 +54,8 @@ export interface EnvironmentOptions extends LmdbFileOptions {
    * LaneRequiredError. Absent: a snapshot reads all missing names.
    */
   readonly symbolLoader?: SymbolLoader
+  /** Called with each batch after its writes, within the transaction; not for bulk loads. If it throws, nothing is written. */
+  readonly onWritten?: (batch: WrittenBatch) => void
 }
 
 /** A graph store in one folder, or in memory. */
@@ -73,6 +75,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
   private readonly entriesPerChunk: number
   private readonly readOnly: boolean
   private readonly symbolLoader: SymbolLoader | null
+  private readonly onWritten: EnvironmentOptions['onWritten']
   /** The symbols that the next batch starts with; null after a failed commit. */
   private writerSymbols: SymbolTable | null = null
   /** Distinguishes the batches of this environment object from those of other processes. */
@@ -89,6 +92,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
     this.entriesPerChunk = options.entriesPerChunk ?? ENTRIES_PER_CHUNK
     this.readOnly = options.readOnly === true
     this.symbolLoader = options.symbolLoader ?? null
+    this.onWritten = options.onWritten
     this.file = path === null ? new MemoryFile() : new LmdbFile(path, options)
     try {
       const meta = openMeta(this.file, GRAPH_DESCRIPTION)
@@ -246,7 +250,17 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
    * with StorageWriteError; then nothing is written.
    */
   write<T>(change: (batch: LmdbWriteBatch) => T): Promise<T> {
-    return this.commit((start) => new LmdbWriteBatch(start), change)
+    const { onWritten } = this
+    return this.commit(
+      (start) => new LmdbWriteBatch(start),
+      onWritten === undefined
+        ? change
+        : (batch) => {
+            const value = change(batch)
+            onWritten(batch)
+            return value
+          },
+    )
   }
 
   /** As `write`, for a large batch of mostly new elements. No other process may write at the same time. */

@@ -2,17 +2,21 @@
 // that throws changes nothing, although it shares its transaction with other batches. See docs/decisions/0003-capture-semantics.md.
 import type {
   BatchView,
+  ElementChange,
   MetadataFields,
   NodeId,
+  NodeImage,
   NodeInput,
   NodeKey,
   PropertyInput,
   RelationshipId,
+  RelationshipImage,
   RelationshipInput,
   RelationshipKey,
   SymbolId,
   UpsertResult,
   WriteBatch,
+  WrittenBatch,
 } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -25,11 +29,13 @@ import {
   writeHeader,
 } from '../format/header.ts'
 import { EXTERNAL_ID_UNITS_MAX } from '../format/keys.ts'
+import type { NodeRecord, RelationshipRecord } from '../format/records.ts'
 import { type Databases, HEADER_KEY, META_KIND, missingSymbolsError } from '../lmdb/databases.ts'
 import { PendingWrites, type TouchedKey } from '../lmdb/pending-writes.ts'
 import { OutboxEdits } from '../outbox/outbox-edits.ts'
 import type { BatchEdits } from './batch-view.ts'
-import type { PreservedFields } from './element-edits.ts'
+import type { EditedRecord, PreservedFields } from './element-edits.ts'
+import { NodeRecordImage, RelationshipRecordImage } from './element-images.ts'
 import { FlagEdits } from './flags.ts'
 import { IntentEdits } from './intents.ts'
 import { KeyEdits } from './key-edits.ts'
@@ -66,7 +72,7 @@ function checkKey(end: string, key: NodeKey): void {
 }
 
 /** A batch of writes to an LmdbEnvironment. The methods are documented at the port (`WriteBatch`). */
-export class LmdbWriteBatch implements WriteBatch {
+export class LmdbWriteBatch implements WriteBatch, WrittenBatch {
   /** The version that the batch builds on. */
   readonly baseVersion: GraphVersion
   readonly baseSymbolCounts: SymbolCounts
@@ -246,7 +252,54 @@ export class LmdbWriteBatch implements WriteBatch {
     return source === 0 || target === 0 || type === 0 ? [] : this.relationships.between(source, type, target)
   }
 
-  // -- events
+  // -- events and images
+
+  nodeImage(key: NodeKey): NodeImage | null {
+    const id = this.findNode(key)
+    return id === 0 ? null : this.imageOfNode(this.nodes.at(id).now)
+  }
+
+  relationshipImage(key: RelationshipKey): RelationshipImage | null {
+    const [id] = this.relationshipsByKey(key)
+    return id === undefined ? null : this.imageOfRelationship(this.relationships.at(id).now)
+  }
+
+  *changes(): Iterable<ElementChange> {
+    const nodes = [...this.nodes.changes()]
+    const relationships = [...this.relationships.changes()]
+    for (const edited of relationships) if (edited.now === null) yield this.relationshipChange(edited)
+    for (const edited of nodes) if (edited.now === null) yield this.nodeChange(edited)
+    for (const edited of nodes) if (edited.now !== null) yield this.nodeChange(edited)
+    for (const edited of relationships) if (edited.now !== null) yield this.relationshipChange(edited)
+  }
+
+  private nodeChange({ before, now }: EditedRecord<NodeRecord>): ElementChange {
+    return { element: 'node', before: this.imageOfNode(before), after: this.imageOfNode(now) }
+  }
+
+  private relationshipChange({ before, now }: EditedRecord<RelationshipRecord>): ElementChange {
+    return {
+      element: 'relationship',
+      before: this.imageOfRelationship(before),
+      after: this.imageOfRelationship(now),
+    }
+  }
+
+  private imageOfNode(record: NodeRecord | null): NodeImage | null {
+    return record && new NodeRecordImage(record, this.symbols)
+  }
+
+  private imageOfRelationship(record: RelationshipRecord | null): RelationshipImage | null {
+    return record && new RelationshipRecordImage(record, this.symbols, (node) => this.keyOfNode(node))
+  }
+
+  /** Also of a node that the batch has deleted. */
+  private keyOfNode(id: NodeId): NodeKey {
+    const { now, before } = this.nodes.at(id)
+    const record = now ?? before
+    if (record === null || record.type === 0) return { type: '', externalId: '' }
+    return { type: this.symbols.name('label', record.type), externalId: record.externalId }
+  }
 
   appendEvents(record: Uint8Array, count: number): number {
     this.assertOpen()
