@@ -1,0 +1,187 @@
+// Builds the CloudEvents (1.0) of a record. The envelope is a pure function of the record and its place in the outbox, so a
+// repeated delivery sends equal bytes.
+import { timestamp } from '../kernel/clock.ts'
+import { type CapturedElement, decodeRecord, type EventActor, type RecordedEvent } from './event-record.ts'
+import { type EventTypeName, isChangeType, PAYLOAD_VERSION } from './event-types.ts'
+
+/** Where the events of a stream come from. */
+export type EventSourceKind = 'graph' | 'configuration' | 'activity'
+
+/** A stream of events, as envelopes name it. */
+export interface EventStreamName {
+  readonly projectId: string
+  readonly source: EventSourceKind
+}
+
+/** A record as the outbox returns it. */
+export interface StoredEventRecord {
+  /** Sequence of its first event. */
+  readonly sequence: number
+  /** Milliseconds since the epoch. */
+  readonly timeMs: number
+  /** The history to which the sequence belongs. */
+  readonly origin: string
+  readonly bytes: Uint8Array
+}
+
+/** One event, ready to be sent. */
+export interface EventEnvelope {
+  /** Attributes in the order of the envelope. All values are ASCII. */
+  readonly attributes: Readonly<Record<string, string>>
+  /** The payload: JSON in UTF-8. */
+  readonly data: Uint8Array
+  /** Events with the same key stay in order. At most `ORDERING_KEY_MAX` characters. */
+  readonly orderingKey: string
+  readonly type: EventTypeName
+  readonly sequence: number
+  /** The sink whose routes chose the providers. */
+  readonly sinkId: string
+  /** Ids of the providers that receive it. */
+  readonly providers: readonly string[]
+}
+
+/** Queue services limit the key of a partition to 128 characters. */
+export const ORDERING_KEY_MAX = 128
+
+const SEQUENCE_DIGITS = 16
+
+/** Builds the envelopes of a record, from the event `from` on. Throws if the record cannot be decoded. */
+export function envelopesOf(record: StoredEventRecord, stream: EventStreamName, from = 0): EventEnvelope[] {
+  const { sinkId, providers, requestId, actor, events } = decodeRecord(record.bytes)
+  const common = commonMembers(requestId, actor)
+  const envelopes: EventEnvelope[] = []
+  events.forEach((event, index) => {
+    const sequence = record.sequence + index
+    if (sequence < from) return
+    const { subject, timeMs, members } = event.ready ?? expand(event, record.timeMs)
+    const start = `{"eventType":"${event.type}","version":${PAYLOAD_VERSION}`
+    const lsn = isChangeType(event.type) ? `,"lsn":${sequence}` : ''
+    const text = `${start}${lsn}${common}${members === '' ? '' : ','}${members}}`
+    envelopes.push({
+      ...envelopeOf(stream, record.origin, event.type, sequence, subject, timeMs, text),
+      sinkId,
+      providers: providers.filter((_, at) => ((event.providers >>> at) & 1) === 1),
+    })
+  })
+  return envelopes
+}
+
+/** Events that a provider missed. */
+export interface EventGap {
+  /** Sequence of the first one. */
+  readonly from: number
+  /** Sequence after the last one. */
+  readonly to: number
+  readonly events: number
+  /** Milliseconds since the epoch. */
+  readonly firstMs: number
+  readonly lastMs: number
+}
+
+/** Builds the event that tells a provider which events it missed. It has the sequence of the first of them. */
+export function gapEnvelope(stream: EventStreamName, origin: string, provider: string, gap: EventGap): EventEnvelope {
+  const type = 'svc.events.gap'
+  const { from, to, events, firstMs, lastMs } = gap
+  const members = { from, to, events, firstTime: timestamp(firstMs), lastTime: timestamp(lastMs) }
+  const text = `{"eventType":"${type}","version":${PAYLOAD_VERSION},${JSON.stringify(members).slice(1)}`
+  const envelope = envelopeOf(stream, origin, type, from, `providers/${provider}`, lastMs, text)
+  const { id } = envelope.attributes
+  // The dropped event has the same sequence and another id.
+  return { ...envelope, attributes: { ...envelope.attributes, id: `${id}-gap` }, sinkId: '', providers: [provider] }
+}
+
+function envelopeOf(
+  { projectId, source }: EventStreamName,
+  origin: string,
+  type: EventTypeName,
+  sequence: number,
+  subject: string,
+  timeMs: number,
+  text: string,
+): Omit<EventEnvelope, 'sinkId' | 'providers'> {
+  const orderingKey = orderingKeyOf(subject)
+  return {
+    attributes: {
+      specversion: '1.0',
+      id: `${origin}-${sequence}`,
+      source: `/projects/${projectId}/${source}/${origin}`,
+      type,
+      subject,
+      time: timestamp(timeMs),
+      datacontenttype: 'application/json',
+      projectid: projectId,
+      // Sortable as text, as the extension `sequence` of CloudEvents requires.
+      sequence: String(sequence).padStart(SEQUENCE_DIGITS, '0'),
+      partitionkey: orderingKey,
+    },
+    data: Buffer.from(text, 'utf8'),
+    orderingKey,
+    type,
+    sequence,
+  }
+}
+
+/** The subject of an event: a path whose segments are percent-encoded. */
+export function subjectOf(...segments: readonly string[]): string {
+  return segments.map((segment) => encodeURIComponent(segment.toWellFormed())).join('/')
+}
+
+/** A long subject is cut and gets a hash. Two subjects with one key only share an order. */
+function orderingKeyOf(subject: string): string {
+  if (subject.length <= ORDERING_KEY_MAX) return subject
+  const hash = hashOf(subject)
+  return `${subject.slice(0, ORDERING_KEY_MAX - hash.length - 1)}~${hash}`
+}
+
+/** FNV-1a, 64 bits. */
+function hashOf(text: string): string {
+  let hash = 0xcbf29ce484222325n
+  for (let i = 0; i < text.length; i++) hash = ((hash ^ BigInt(text.charCodeAt(i))) * 0x100000001b3n) & 0xffffffffffffffffn
+  return hash.toString(16).padStart(16, '0')
+}
+
+/** The members of all payloads after type and version, each with a comma before it. */
+export function commonMembers(requestId: string, actor: EventActor | null): string {
+  const request = requestId === '' ? '' : `,"requestId":${JSON.stringify(requestId)}`
+  return actor === null ? request : `${request},"actor":${JSON.stringify(actor)}`
+}
+
+/** Subject and payload of a captured element. */
+function expand({ type, element }: RecordedEvent, timeMs: number): { subject: string; timeMs: number; members: string } {
+  const [subject, members] = payloadOf(type, element as CapturedElement)
+  return { subject, timeMs, members: JSON.stringify(members).slice(1, -1) }
+}
+
+function payloadOf(type: EventTypeName, element: CapturedElement): [subject: string, members: object] {
+  if (element[0] === 'n') {
+    const [, id, nodeType, externalId, location, detail] = element
+    const subject = subjectOf('nodes', nodeType, externalId)
+    const place = location === '' ? {} : { location }
+    const match = { externalId, type: nodeType }
+    switch (type) {
+      case 'svc.audit.capture.upsert.node':
+        return [subject, { nodes: [{ id, ...match, ...place, isIdentity: detail === true }] }]
+      case 'svc.audit.capture.delete.node.property': {
+        const names = detail as readonly string[]
+        return [subject, { nodeProperties: names.map((propertyType) => ({ id, match, ...place, propertyType })) }]
+      }
+      case 'svc.audit.capture.delete.node.property.metadata': {
+        const [propertyType, metadataFields] = detail as readonly [string, readonly string[]]
+        return [subject, { nodeProperties: [{ id, match, ...place, propertyType, metadataFields }] }]
+      }
+      default:
+        return [subject, { nodes: [{ id, ...match, ...place }] }]
+    }
+  }
+  const [, id, sourceType, sourceId, relationshipType, targetType, targetId, detail] = element
+  const subject = subjectOf('relationships', sourceType, sourceId, relationshipType, targetType, targetId)
+  const key = {
+    id,
+    type: relationshipType,
+    source: { externalId: sourceId, type: sourceType },
+    target: { externalId: targetId, type: targetType },
+  }
+  if (type !== 'svc.audit.capture.delete.relationship.property') return [subject, { relationships: [key] }]
+  const names = detail as readonly string[]
+  return [subject, { relationshipProperties: names.map((propertyType) => ({ ...key, propertyType })) }]
+}

@@ -1,0 +1,148 @@
+// The compact record of events in an outbox: one for each transaction. It holds what cannot be derived later: who caused the
+// events, which providers receive them, and for each event the least from which its payload can be built. Records outlive the
+// program that wrote them: a change of the format needs another version number, and the old version stays readable.
+//
+// Bytes: version (1) · length of the header (4, little-endian) · header as JSON · payloads of events that have one.
+import type { Caller } from '../kernel/caller.ts'
+import type { EventTypeName } from './event-types.ts'
+
+/** The format of the records that this program writes. */
+export const RECORD_FORMAT = 1
+
+/** Who caused an event, as the payload shows it. */
+export type EventActor =
+  | {
+      readonly type: 'agent'
+      readonly id: string
+      readonly applicationId: string
+      readonly user?: { readonly type: string; readonly externalId: string }
+    }
+  | { readonly type: 'service-account'; readonly id: string; readonly role: string }
+  | { readonly type: 'service' }
+
+/** The actor of a caller. */
+export function actorOf(caller: Caller): EventActor {
+  if (caller.kind === 'service-account')
+    return { type: 'service-account', id: caller.serviceAccountId, role: caller.role }
+  const { agentId: id, applicationId, user } = caller
+  if (user === null) return { type: 'agent', id, applicationId }
+  return { type: 'agent', id, applicationId, user: { type: user.nodeType, externalId: user.subjectId } }
+}
+
+/**
+ * An event of a capture, from which its payload is built: global id, then the key of the element, then what was deleted. A
+ * location is empty if there is none.
+ */
+export type CapturedElement =
+  | readonly [kind: 'n', id: string, type: string, externalId: string, location: string, detail?: CaptureDetail]
+  | readonly [
+      kind: 'r',
+      id: string,
+      sourceType: string,
+      sourceId: string,
+      type: string,
+      targetType: string,
+      targetId: string,
+      detail?: CaptureDetail,
+    ]
+
+/** `isIdentity` of an upserted node; deleted properties; a property and its deleted metadata. */
+export type CaptureDetail = boolean | readonly string[] | readonly [property: string, metadata: readonly string[]]
+
+/** An event with a ready payload. */
+export interface ReadyEvent {
+  readonly subject: string
+  /** When it happened, in milliseconds since the epoch. */
+  readonly timeMs: number
+  /** Members of the payload after those of all events: JSON without the braces. */
+  readonly members: string
+}
+
+/** One event of a record. */
+export interface RecordedEvent {
+  readonly type: EventTypeName
+  /** The providers that receive it, as bits in the order of the record's providers. */
+  readonly providers: number
+  /** Absent: the event has a ready payload. */
+  readonly element?: CapturedElement
+  /** Absent: the event is a captured element. */
+  readonly ready?: ReadyEvent
+}
+
+/** The events of one transaction. */
+export interface EventRecord {
+  /** The sink whose routes decided. */
+  readonly sinkId: string
+  /** Revision of the sink. */
+  readonly revision: number
+  /** Ids of the providers of the sink. */
+  readonly providers: readonly string[]
+  /** Empty: the events have their own, or none. */
+  readonly requestId: string
+  /** Null: the events have their own, or none. */
+  readonly actor: EventActor | null
+  readonly events: readonly RecordedEvent[]
+}
+
+type EncodedEvent =
+  | readonly [type: number, providers: number, element: CapturedElement]
+  | readonly [type: number, providers: number, subject: string, timeMs: number, length: number]
+
+type EncodedHeader = readonly [
+  sinkId: string,
+  revision: number,
+  providers: readonly string[],
+  requestId: string,
+  actor: EventActor | null,
+  types: readonly string[],
+  events: readonly EncodedEvent[],
+]
+
+const HEADER_AT = 5
+
+/** Encodes a record. */
+export function encodeRecord(record: EventRecord): Uint8Array {
+  const { sinkId, revision, providers, requestId, actor } = record
+  const types: string[] = []
+  let lastType = ''
+  let lastIndex = 0
+  const payloads: Buffer[] = []
+  const events = record.events.map(({ type, providers: bits, element, ready }): EncodedEvent => {
+    if (type !== lastType) {
+      lastType = type
+      lastIndex = types.indexOf(type)
+      if (lastIndex < 0) lastIndex = types.push(type) - 1
+    }
+    if (element !== undefined) return [lastIndex, bits, element]
+    const { subject, timeMs, members } = ready as ReadyEvent
+    const payload = Buffer.from(members, 'utf8')
+    payloads.push(payload)
+    return [lastIndex, bits, subject, timeMs, payload.length]
+  })
+  const header: EncodedHeader = [sinkId, revision, providers, requestId, actor, types, events]
+  const text = Buffer.from(JSON.stringify(header), 'utf8')
+  const start = Buffer.allocUnsafe(HEADER_AT)
+  start[0] = RECORD_FORMAT
+  start.writeUInt32LE(text.length, 1)
+  return Buffer.concat([start, text, ...payloads])
+}
+
+/** Decodes a record. Throws if it is of another format, or not a record. */
+export function decodeRecord(bytes: Uint8Array): EventRecord {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  if (buffer[0] !== RECORD_FORMAT)
+    throw new Error(`a record of events has format ${buffer[0]}; this program reads format ${RECORD_FORMAT}`)
+  let at = HEADER_AT + buffer.readUInt32LE(1)
+  const [sinkId, revision, providers, requestId, actor, types, encoded] = JSON.parse(
+    buffer.toString('utf8', HEADER_AT, at),
+  ) as EncodedHeader
+  const events = encoded.map((event): RecordedEvent => {
+    const type = types[event[0]] as EventTypeName
+    if (event.length === 3) return { type, providers: event[1], element: event[2] }
+    const [, bits, subject, timeMs, length] = event
+    const members = buffer.toString('utf8', at, at + length)
+    at += length
+    return { type, providers: bits, ready: { subject, timeMs, members } }
+  })
+  return { sinkId, revision, providers, requestId, actor, events }
+}

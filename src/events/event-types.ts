@@ -1,0 +1,512 @@
+// The table of event types: for each type its payload, the keys that routes can filter by, its subject, and what produces it.
+// docs/reference/events.md and data/events.asyncapi.json are generated from it.
+import { z } from 'zod'
+
+/** Version of the payloads. It changes when a member changes its meaning or is removed; new members do not change it. */
+export const PAYLOAD_VERSION = 1
+
+/** The groups of event types, in the order of the documentation. */
+export const eventGroups = {
+  capture: 'Captures',
+  config: 'Configuration',
+  permission: 'Permissions',
+  credentials: 'Credentials',
+  authorization: 'Decisions and searches',
+  ciq: 'Context queries',
+  cdc: 'Change data capture',
+  delivery: 'Delivery',
+} as const
+/** The name of a group. */
+export type EventGroup = keyof typeof eventGroups
+
+/** The declaration of an event type. */
+export interface EventTypeSpec {
+  readonly group: EventGroup
+  /** One sentence. */
+  readonly summary: string
+  /** Members of the payload in addition to those of all events. */
+  readonly data: z.ZodRawShape
+  /** Keys of `context_key_value`, as the documentation names them. */
+  readonly contextKeys: readonly string[]
+  /** The form of the attribute `subject`. Events with the same subject are delivered in order. */
+  readonly subject: string
+  /** The calls that produce it; null: no call of this interface does. */
+  readonly producedBy: string | null
+}
+
+const text = z.string()
+const id = text.describe('the global id')
+const time = z.iso.datetime()
+
+const nodeKey = { externalId: text, type: text.describe('the node type') }
+const endKey = z.strictObject(nodeKey)
+const relationshipKey = { type: text.describe('the relationship type'), source: endKey, target: endKey }
+const location = text.optional().describe('the location of the node, in a composite project')
+
+const nodes = (members: z.ZodRawShape) => ({
+  nodes: z.array(z.strictObject({ id, ...nodeKey, location, ...members })).describe('exactly one entry'),
+})
+const relationships = (members: z.ZodRawShape) => ({
+  relationships: z.array(z.strictObject({ id, ...relationshipKey, ...members })).describe('exactly one entry'),
+})
+
+const nodeSubject = 'nodes/{type}/{external id}'
+const relationshipSubject =
+  'relationships/{source type}/{source external id}/{type}/{target type}/{target external id}'
+const configSubject = '{kind}/{id}'
+const elementKeys = ['captureLabel', '{property name}']
+
+const upsertContext = 'The properties are those of the element after the upsert.'
+const deletionContext = 'The properties are those of the element before the deletion.'
+
+const containersPath = z
+  .strictObject({ organizationId: text, projectId: text.optional() })
+  .describe('what contains the document')
+const fields = z.record(z.string(), z.unknown())
+const document = {
+  id: text,
+  type: text.describe('the kind, as in the path of the interface'),
+  containersPath,
+}
+
+const permission = {
+  targetIdentifier: text.describe('the id of the application agent'),
+  targetType: text,
+  role: text.describe('the API permission'),
+  organizationId: text,
+  objectId: text.describe('the id of the project'),
+  objectType: text,
+}
+
+const masked = fields.describe('by name; values are masked as in the decision log (setting `parameter_mask`)')
+const policyReference = z.strictObject({ id: text, name: text })
+const askedEntity = z.strictObject({ type: text, externalId: text.optional() })
+const error = z.strictObject({ kind: text, message: text.optional() })
+
+const decisionRequest = z.strictObject({
+  subject: askedEntity,
+  resources: z
+    .array(z.strictObject({ ...askedEntity.shape, actions: z.array(text) }))
+    .describe('exactly one entry; a search has no external id for what it looks for'),
+  inputParams: masked.optional(),
+  policyTags: z.array(text).optional(),
+})
+const decisionMembers = {
+  request: decisionRequest.optional().describe('absent if the item of a batch was malformed'),
+  identity: z.strictObject({ type: text, externalId: text }).optional().describe('the user of the token'),
+  policiesFound: z.array(policyReference).describe('the active policies for subject type, action and resource type'),
+  evaluationTimeMs: z.number().describe('milliseconds'),
+  error: error.optional(),
+}
+const decided = {
+  ...decisionMembers,
+  response: z
+    .strictObject({
+      decisionTime: time,
+      decisions: z
+        .record(text, z.record(text, z.record(text, z.strictObject({ allow: z.boolean() }))))
+        .describe('by resource type, external id and action'),
+    })
+    .optional()
+    .describe('absent if there is an error'),
+  denyReason: z.strictObject({ message: text }).optional(),
+}
+const searched = {
+  ...decisionMembers,
+  response: z
+    .strictObject({ decisionTime: time, results: z.int().describe('number of results in the answer') })
+    .optional()
+    .describe('absent if there is an error'),
+}
+const decisionKeys = ['subjectType', 'action', 'resourceType', 'decision']
+const searchKeys = ['subjectType', 'action', 'resourceType']
+const askedSubject = 'subjects/{type}/{external id}'
+
+const property = z.strictObject({
+  value: z.unknown().optional().describe('absent if a resolver supplies the value'),
+  externalValue: text.optional().describe('the resolver that supplies the value'),
+  updateTime: time,
+  metadata: z
+    .strictObject({
+      source: text.optional(),
+      assuranceLevel: z.number().optional(),
+      verifiedTime: text.optional(),
+      customMetadata: fields.optional(),
+    })
+    .optional(),
+})
+const imageMembers = { createTime: time, updateTime: time, properties: z.record(text, property) }
+const nodeImage = z.strictObject({
+  id,
+  ...nodeKey,
+  labels: z.array(text),
+  isIdentity: z.boolean(),
+  location,
+  ...imageMembers,
+})
+const relationshipImage = z.strictObject({ id, ...relationshipKey, ...imageMembers })
+
+const lsn = z.int().describe('the number of the event in its graph; it equals the attribute `sequence`')
+const snapshot = z
+  .boolean()
+  .optional()
+  .describe('true: the element existed when the provider was added with `snapshot: initial`')
+
+function changeData(before: z.ZodType, after: z.ZodType): z.ZodRawShape {
+  return { lsn, snapshot, before, after }
+}
+const absent = z.null()
+
+const writes = 'every write to a graph: captures, knowledge queries, nodes of users and of applications'
+
+const retired = 'A call of earlier versions of the interface, which this service does not have.'
+
+/** All event types. */
+export const eventTypes = {
+  'svc.audit.capture.upsert.node': {
+    group: 'capture',
+    summary: `A node was created or updated. ${upsertContext}`,
+    data: nodes({ isIdentity: z.boolean() }),
+    contextKeys: elementKeys,
+    subject: nodeSubject,
+    producedBy: '`POST /capture/v1/nodes`',
+  },
+  'svc.audit.capture.upsert.relationship': {
+    group: 'capture',
+    summary: `A relationship was created or updated. ${upsertContext}`,
+    data: relationships({}),
+    contextKeys: elementKeys,
+    subject: relationshipSubject,
+    producedBy: '`POST /capture/v1/relationships`',
+  },
+  'svc.audit.capture.delete.node': {
+    group: 'capture',
+    summary: `A node was deleted, with its relationships. ${deletionContext}`,
+    data: nodes({}),
+    contextKeys: elementKeys,
+    subject: nodeSubject,
+    producedBy: '`POST /capture/v1/nodes/delete`',
+  },
+  'svc.audit.capture.delete.relationship': {
+    group: 'capture',
+    summary: `A relationship was deleted. ${deletionContext}`,
+    data: relationships({}),
+    contextKeys: elementKeys,
+    subject: relationshipSubject,
+    producedBy: '`POST /capture/v1/relationships/delete`',
+  },
+  'svc.audit.capture.delete.node.property': {
+    group: 'capture',
+    summary: `Properties of a node were deleted. ${deletionContext}`,
+    data: {
+      nodeProperties: z
+        .array(z.strictObject({ id, match: endKey, location, propertyType: text }))
+        .describe('one entry per property'),
+    },
+    contextKeys: elementKeys,
+    subject: nodeSubject,
+    producedBy: '`POST /capture/v1/nodes/properties/delete`',
+  },
+  'svc.audit.capture.delete.relationship.property': {
+    group: 'capture',
+    summary: `Properties of a relationship were deleted. ${deletionContext}`,
+    data: {
+      relationshipProperties: z
+        .array(z.strictObject({ id, ...relationshipKey, propertyType: text }))
+        .describe('one entry per property'),
+    },
+    contextKeys: elementKeys,
+    subject: relationshipSubject,
+    producedBy: '`POST /capture/v1/relationships/properties/delete`',
+  },
+  'svc.audit.capture.delete.node.tag': {
+    group: 'capture',
+    summary: 'A tag of a node was deleted.',
+    data: nodes({}),
+    contextKeys: elementKeys,
+    subject: nodeSubject,
+    producedBy: null,
+  },
+  'svc.audit.capture.delete.node.property.metadata': {
+    group: 'capture',
+    summary: `Metadata of a property of a node was deleted. ${deletionContext}`,
+    data: {
+      nodeProperties: z
+        .array(
+          z.strictObject({ id, match: endKey, location, propertyType: text, metadataFields: z.array(text) }),
+        )
+        .describe('exactly one entry'),
+    },
+    contextKeys: elementKeys,
+    subject: nodeSubject,
+    producedBy: '`POST /capture/v1/nodes/properties/metadata/delete`',
+  },
+  'svc.audit.config.create': {
+    group: 'config',
+    summary: 'A configuration document was created.',
+    data: {
+      ...document,
+      location: z.strictObject({ id: text, type: text }).describe('the parent of the document'),
+      detail: z.strictObject({
+        name: text.optional(),
+        displayName: text.optional(),
+        description: text.optional(),
+        version: z.int().describe('the revision'),
+        configuration: fields.describe('as a read returns it, without secrets'),
+      }),
+    },
+    contextKeys: ['configType'],
+    subject: configSubject,
+    producedBy: '`POST /configs/v1/{kind}`',
+  },
+  'svc.audit.config.read': {
+    group: 'config',
+    summary: 'A configuration document was read, or documents were listed.',
+    data: {
+      identifier: z
+        .strictObject({ id: text.optional(), name: text.optional(), location: text.optional() })
+        .describe('what the caller asked for; empty for a list'),
+      type: document.type,
+      containersPath,
+      ids: z.array(text).describe('the documents of this project in the answer'),
+    },
+    contextKeys: ['configType'],
+    subject: `${configSubject}, or {kind} for a list`,
+    producedBy: '`GET /configs/v1/{kind}/{id}` and `GET /configs/v1/{kind}`',
+  },
+  'svc.audit.config.update': {
+    group: 'config',
+    summary: 'A configuration document was updated. An update without changes has no event.',
+    data: {
+      ...document,
+      before: fields.describe('as a read returned it before, without secrets'),
+      after: fields.describe('as a read returns it, without secrets'),
+    },
+    contextKeys: ['configType'],
+    subject: configSubject,
+    producedBy: '`PUT /configs/v1/{kind}/{id}`',
+  },
+  'svc.audit.config.delete': {
+    group: 'config',
+    summary: 'A configuration document was deleted. There is one event for each document below it.',
+    data: document,
+    contextKeys: ['configType'],
+    subject: configSubject,
+    producedBy: '`DELETE /configs/v1/{kind}/{id}`',
+  },
+  'svc.audit.config.permission.assign': {
+    group: 'permission',
+    summary: 'An application agent was given an API permission.',
+    data: permission,
+    contextKeys: ['role'],
+    subject: 'application-agents/{id}',
+    producedBy: 'creating or updating an application agent',
+  },
+  'svc.audit.config.permission.revoke': {
+    group: 'permission',
+    summary: 'An API permission was taken from an application agent.',
+    data: permission,
+    contextKeys: ['role'],
+    subject: 'application-agents/{id}',
+    producedBy: 'updating or deleting an application agent',
+  },
+  'svc.audit.credentials.token.introspected': {
+    group: 'credentials',
+    summary: 'A user token was verified. A result from the cache has no event.',
+    data: {
+      tokenIntrospectId: text,
+      active: z.boolean().describe('whether the token was accepted'),
+      reason: text.optional().describe('why it was not'),
+      subject: z.strictObject({ type: text, externalId: text }).optional().describe('whom it is for'),
+    },
+    contextKeys: ['active'],
+    subject: 'token-introspects/{id}',
+    producedBy: 'requests with a user token, over HTTP and MCP',
+  },
+  'svc.audit.authorization.evaluation': {
+    group: 'authorization',
+    summary: 'An evaluation was answered.',
+    data: decided,
+    contextKeys: decisionKeys,
+    subject: askedSubject,
+    producedBy: '`POST /access/v1/evaluation`, `authzen_evaluate`',
+  },
+  'svc.audit.authorization.evaluations': {
+    group: 'authorization',
+    summary: 'An item of a batch of evaluations was answered. There is one event for each item.',
+    data: { ...decided, item: z.int().describe('index in the batch, from 0') },
+    contextKeys: decisionKeys,
+    subject: askedSubject,
+    producedBy: '`POST /access/v1/evaluations`, `authzen_evaluations`',
+  },
+  'svc.audit.authorization.searchsubject': {
+    group: 'authorization',
+    summary: 'A page of a subject search was answered.',
+    data: searched,
+    contextKeys: searchKeys,
+    subject: 'subjects/{type}',
+    producedBy: '`POST /access/v1/search/subject`, `authzen_search_subject`',
+  },
+  'svc.audit.authorization.searchresource': {
+    group: 'authorization',
+    summary: 'A page of a resource search was answered.',
+    data: searched,
+    contextKeys: searchKeys,
+    subject: askedSubject,
+    producedBy: '`POST /access/v1/search/resource`, `authzen_search_resource`',
+  },
+  'svc.audit.authorization.searchaction': {
+    group: 'authorization',
+    summary: 'A page of an action search was answered.',
+    data: searched,
+    contextKeys: ['subjectType', 'resourceType'],
+    subject: askedSubject,
+    producedBy: '`POST /access/v1/search/action`, `authzen_search_action`',
+  },
+  'svc.audit.authorization.isauthorized': {
+    group: 'authorization',
+    summary: retired,
+    data: decided,
+    contextKeys: decisionKeys,
+    subject: askedSubject,
+    producedBy: null,
+  },
+  'svc.audit.authorization.whatauthorized': {
+    group: 'authorization',
+    summary: retired,
+    data: searched,
+    contextKeys: searchKeys,
+    subject: askedSubject,
+    producedBy: null,
+  },
+  'svc.audit.authorization.whoauthorized': {
+    group: 'authorization',
+    summary: retired,
+    data: searched,
+    contextKeys: searchKeys,
+    subject: askedSubject,
+    producedBy: null,
+  },
+  'svc.audit.ciq.execute': {
+    group: 'ciq',
+    summary: 'A knowledge query was executed. The event of a query that wrote is in the transaction of its writes.',
+    data: {
+      request: z.strictObject({ id: text.describe('id or name, as sent'), inputParams: masked.optional() }),
+      query: policyReference.optional().describe('absent if it was not found'),
+      policy: policyReference.optional(),
+      identity: z.strictObject({ type: text, externalId: text }).optional().describe('the user of the token'),
+      response: z
+        .strictObject({ records: z.int(), isWrite: z.boolean() })
+        .optional()
+        .describe('absent if there is an error'),
+      evaluationTimeMs: z.number().optional().describe('milliseconds; absent for a query that wrote'),
+      error: error.optional(),
+    },
+    contextKeys: ['query', 'isWrite'],
+    subject: 'knowledge-queries/{id}',
+    producedBy: '`POST /contx-iq/v1/execute`, `ciq_execute`',
+  },
+  'svc.audit.cdc.node.create': {
+    group: 'cdc',
+    summary: 'A node was created.',
+    data: changeData(absent, nodeImage),
+    contextKeys: elementKeys,
+    subject: nodeSubject,
+    producedBy: writes,
+  },
+  'svc.audit.cdc.node.update': {
+    group: 'cdc',
+    summary: 'A node was updated.',
+    data: changeData(nodeImage, nodeImage),
+    contextKeys: elementKeys,
+    subject: nodeSubject,
+    producedBy: writes,
+  },
+  'svc.audit.cdc.node.delete': {
+    group: 'cdc',
+    summary: 'A node was deleted. The events of its relationships come before.',
+    data: changeData(nodeImage, absent),
+    contextKeys: elementKeys,
+    subject: nodeSubject,
+    producedBy: writes,
+  },
+  'svc.audit.cdc.relationship.create': {
+    group: 'cdc',
+    summary: 'A relationship was created.',
+    data: changeData(absent, relationshipImage),
+    contextKeys: elementKeys,
+    subject: relationshipSubject,
+    producedBy: writes,
+  },
+  'svc.audit.cdc.relationship.update': {
+    group: 'cdc',
+    summary: 'A relationship was updated.',
+    data: changeData(relationshipImage, relationshipImage),
+    contextKeys: elementKeys,
+    subject: relationshipSubject,
+    producedBy: writes,
+  },
+  'svc.audit.cdc.relationship.delete': {
+    group: 'cdc',
+    summary: 'A relationship was deleted.',
+    data: changeData(relationshipImage, absent),
+    contextKeys: elementKeys,
+    subject: relationshipSubject,
+    producedBy: writes,
+  },
+  'svc.events.gap': {
+    group: 'delivery',
+    summary:
+      'Events were dropped, because the backlog of the provider exceeded its bounds. It is delivered before all later events, to the provider that missed them, without a route.',
+    data: {
+      from: z.int().describe('sequence of the first dropped event'),
+      to: z.int().describe('sequence after the last dropped event'),
+      events: z.int().describe('number of dropped events that were routed to the provider'),
+      firstTime: time,
+      lastTime: time,
+    },
+    contextKeys: [],
+    subject: 'providers/{provider id}',
+    producedBy: 'the delivery of events',
+  },
+} as const satisfies Readonly<Record<string, EventTypeSpec>>
+
+/** The name of an event type. */
+export type EventTypeName = keyof typeof eventTypes
+
+/** All names, in the order of the documentation. */
+export const eventTypeNames = Object.keys(eventTypes) as readonly EventTypeName[]
+
+/** The declaration of a type. */
+export function eventTypeSpec(type: EventTypeName): EventTypeSpec {
+  return eventTypes[type]
+}
+
+/** Whether events of the type are sent only to providers with `include_cdc_events`. */
+export function isChangeType(type: EventTypeName): boolean {
+  return eventTypes[type].group === 'cdc'
+}
+
+const actor = z
+  .discriminatedUnion('type', [
+    z.strictObject({
+      type: z.literal('agent'),
+      id: text,
+      applicationId: text,
+      user: z.strictObject({ type: text, externalId: text }).optional().describe('the user of the token'),
+    }),
+    z.strictObject({ type: z.literal('service-account'), id: text, role: text }),
+    z.strictObject({ type: z.literal('service') }),
+  ])
+  .describe('who caused the event; `service`: the service itself')
+
+/** The payload (`data`) of events of a type. */
+export function payloadSchema(type: EventTypeName): z.ZodObject {
+  return z.strictObject({
+    eventType: z.literal(type),
+    version: z.literal(PAYLOAD_VERSION).describe('of the payload'),
+    requestId: text.optional().describe('the `X-Request-ID` of the call'),
+    actor: actor.optional(),
+    ...eventTypes[type].data,
+  })
+}
