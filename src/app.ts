@@ -4,6 +4,7 @@ import { configurationError } from './app/configuration.ts'
 import { createContextQueries } from './app/context-queries.ts'
 import { createDecisionLog, createDecisions, openDecisionLogFile } from './app/decisions.ts'
 import { createNameSource } from './app/graphs.ts'
+import { createEventRecording } from './app/events.ts'
 import { createHandlers, type Handlers } from './app/handlers.ts'
 import { createConfigKinds } from './app/kinds.ts'
 import { createLanePool } from './app/lanes.ts'
@@ -27,6 +28,7 @@ import { MAX_INLINE_CHARS } from './policy/compile-budget.ts'
 import { PolicyIndex } from './policy/policy-index.ts'
 import { BackgroundCompiler } from './runtime/background-compiler.ts'
 import { BackgroundJobs } from './runtime/background-jobs.ts'
+import type { EventStreams } from './runtime/event-streams.ts'
 import { HttpListener } from './runtime/http-listener.ts'
 import type { Settings } from './settings.ts'
 
@@ -47,6 +49,10 @@ export interface App extends Handlers {
   readonly capture: CaptureDeps
   /** The configuration feature. */
   readonly config: ConfigService
+  /** The streams of events to deliver. */
+  readonly eventStreams: EventStreams
+  /** Resolves when the events of all answered requests are on disk. */
+  settleEvents(): Promise<void>
   /** Issues a token of the admin service account. `lifetimeS`: seconds. */
   issueAdminToken(lifetimeS: number): Promise<string>
   /** Returns the metric increments since the last call. A lane sends them to its serving process. */
@@ -83,6 +89,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   const { settings, clock, report, metrics, upstream, documents, sealer, catalog, graphs, processNumber } = platform
   const isSoleProcess = processNumber === null
   const hasLanes = platform.inlineMs !== null
+  const events = stack.adopt(createEventRecording(platform, overrides.sync ?? true), (opened) => opened.close())
   const graphsOf: CaptureDeps['graphsOf'] = (projectId) => graphs.graphsOf(projectId)
 
   const systemGraph = createSystemGraph(
@@ -116,6 +123,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   const capture: CaptureDeps = {
     graphsOf,
     onCaptured: (operation, items) => metrics.recordCapture(operation, items),
+    events: events.captures,
   }
 
   const userTokens = createUserTokens(platform)
@@ -171,6 +179,10 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     decisions,
     capture,
     config,
+    eventStreams: events.streams,
+    settleEvents: async () => {
+      await events.activity.settled()
+    },
     issueAdminToken: (lifetimeS) => platform.serviceAccounts.issueToken(platform.adminAccountId, lifetimeS),
     takeCounts: () => metrics.takeDeltas(),
     reopenLogs() {
@@ -181,6 +193,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     reloadCertificate: () => listener.reloadCertificate(),
     checkReaders() {
       platform.clearStaleReaders()
+      events.clearStaleReaders()
       lanes?.checkReaders()
     },
     close() {

@@ -14,7 +14,7 @@ import {
 } from '../identity/master-key.ts'
 import { isSealedText, SecretBox } from '../identity/secret-box.ts'
 import { ServiceAccounts } from '../identity/service-account.ts'
-import { systemClock } from '../kernel/clock.ts'
+import { type Clock, systemClock } from '../kernel/clock.ts'
 import { CONFIGURATION_COMMIT_FILE, CONFIGURATION_FOLDER, CURRENT_DOCUMENTS } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { resolversKind } from '../pip/external-data-resolver.ts'
@@ -34,8 +34,12 @@ export function openConfiguration(dataDir: string, sync: boolean): Collections {
 }
 
 /** Opens the documents of the configuration. */
-export function openRepository(collections: Collections, dataDir: string): ConfigRepository {
-  return new ConfigRepository(collections, openSharedCounter(join(dataDir, CONFIGURATION_COMMIT_FILE)))
+export function openRepository(
+  collections: Collections,
+  dataDir: string,
+  clock: Clock = systemClock,
+): ConfigRepository {
+  return new ConfigRepository(collections, openSharedCounter(join(dataDir, CONFIGURATION_COMMIT_FILE)), clock)
 }
 
 /** The master keys, and the box that encrypts secrets with them. */

@@ -95,10 +95,10 @@ export async function openPlatform(
   const upstream = createUpstreamClient(settings)
 
   const collections = stack.adopt(openConfiguration(dataDir, sync), (opened) => opened.close())
-  const found = openRepository(collections, dataDir)
+  const found = openRepository(collections, dataDir, clock)
   const { keys, sealer } = loadSecrets(dataDir, found, report)
   const hasSealed = isSoleProcess && (await sealPlaintextSecrets(collections, found, sealer))
-  const documents = hasSealed ? openRepository(collections, dataDir) : found
+  const documents = hasSealed ? openRepository(collections, dataDir, clock) : found
   if (isSoleProcess) documents.resetCounter()
   const { created, admin } = await bootstrap(documents, sealer, clock)
   const serviceAccounts = new ServiceAccounts(documents, sealer, clock)

@@ -6,6 +6,7 @@ import { assert } from '../kernel/assert.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
+import type { CaptureElement, CaptureEventBatch, CaptureEventRecorder, CaptureEvents } from './capture-events.ts'
 import type { BatchResult, SkippedItem } from './schema.ts'
 
 /** Collaborators of captures. */
@@ -14,6 +15,8 @@ export interface CaptureDeps {
   graphsOf(projectId: string): ProjectGraphs | null
   /** Called after a durable write, with the operation and the number of items. */
   readonly onCaptured?: (operation: string, items: number) => void
+  /** Records the events of captures. Absent: there are none. */
+  readonly events?: CaptureEvents
 }
 
 /** The ids of the items, or the error of the request. */
@@ -22,6 +25,8 @@ export type CaptureOutcome = Promise<Result<BatchResult, ServiceError>>
 /** One item of a request. */
 export interface CaptureItem {
   readonly graph: GraphStore
+  /** What the item writes. */
+  readonly element: CaptureElement
   /** Applies the item. Returns the global id of the element; null if nodes that it needs are missing. */
   apply(batch: WriteBatch): string | null
   /** Returns the missing nodes. `has` looks into the item's graph. */
@@ -41,8 +46,13 @@ export type MissingNodesMode = 'refuse' | 'skip'
 /**
  * Writes the items and returns one id per item, in their order; the id is empty if there was nothing to do. Error:
  * `invalid` if nodes are missing and `mode` is `refuse`; then nothing was written. Rejects if a graph cannot be written.
+ * `recorder`: records the events; null: there are none.
  */
-export async function applyItems(items: readonly CaptureItem[], mode: MissingNodesMode = 'refuse'): CaptureOutcome {
+export async function applyItems(
+  items: readonly CaptureItem[],
+  recorder: CaptureEventRecorder | null,
+  mode: MissingNodesMode = 'refuse',
+): CaptureOutcome {
   const groups = new Map<GraphStore, number[]>()
   items.forEach(({ graph }, index) => {
     const group = groups.get(graph)
@@ -55,7 +65,12 @@ export async function applyItems(items: readonly CaptureItem[], mode: MissingNod
   const skipped: SkippedItem[] = []
   try {
     for (const [graph, indices] of groups) {
-      const written = await graph.write((batch) => applyGroup(batch, items, indices, mode))
+      const written = await graph.write((batch) => {
+        const events = recorder?.batch(batch) ?? null
+        const group = applyGroup(batch, events, items, indices, mode)
+        events?.end()
+        return group
+      })
       indices.forEach((index, at) => {
         ids[index] = written.ids[at]!
       })
@@ -76,6 +91,7 @@ interface WrittenGroup {
 
 function applyGroup(
   batch: WriteBatch,
+  events: CaptureEventBatch | null,
   items: readonly CaptureItem[],
   indices: readonly number[],
   mode: MissingNodesMode,
@@ -83,7 +99,7 @@ function applyGroup(
   const issues: string[] = []
   const skipped: SkippedItem[] = []
   const ids = indices.map((index) => {
-    const applied = applyItem(batch, items[index]!)
+    const applied = applyItem(batch, events, items[index]!)
     if (typeof applied === 'string') return applied
     if (mode === 'skip') skipped.push({ index, missing: applied.map(({ end }) => end) })
     else issues.push(...applied.map(({ issue }) => issue))
@@ -94,13 +110,19 @@ function applyGroup(
 }
 
 /** Returns the id, empty if there was nothing to do, or the missing nodes. */
-function applyItem(batch: WriteBatch, item: CaptureItem): string | readonly MissingEnd[] {
-  const id = item.apply(batch)
+function applyItem(
+  batch: WriteBatch,
+  events: CaptureEventBatch | null,
+  item: CaptureItem,
+): string | readonly MissingEnd[] {
+  const apply = (): string | null =>
+    events === null ? item.apply(batch) : events.apply(item.element, () => item.apply(batch))
+  const id = apply()
   if (id !== null || item.missing === undefined) return id ?? ''
   const missing = item.missing((key) => batch.findNode(key) !== 0)
   if (missing.length > 0) return missing
   // An end node in another graph was created in between.
-  const retried = item.apply(batch)
+  const retried = apply()
   assert(retried !== null, 'an item without missing nodes is applied')
   return retried
 }

@@ -1,11 +1,11 @@
 // Captures of nodes: upserts, and deletions of nodes, of their properties and of metadata. Well-formed requests that
 // break a rule are rejected before anything is written (422), with every issue.
 import type { MetadataFields, NodeInput, NodeKey, WriteBatch } from '../engine/store.ts'
-import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound } from '../kernel/errors.ts'
 import { err } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import { applyItems, type CaptureDeps, type CaptureItem, type CaptureOutcome } from './apply-items.ts'
+import type { CaptureElement, CaptureOperation, CaptureRequest } from './capture-events.ts'
 import { propertyInput } from './property.ts'
 import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
 import type {
@@ -19,10 +19,14 @@ import type {
 import { targetGraphOfNode } from './target-graph.ts'
 
 /** Creates or updates nodes. Errors: `not-found` (no graph), `invalid`. */
-export function captureNodes(deps: CaptureDeps, caller: AgentCaller, body: NodesBody<CapturedNode>): CaptureOutcome {
-  return onNodes(deps, caller, body, nodeIssues, (node) => {
+export function captureNodes(
+  deps: CaptureDeps,
+  request: CaptureRequest,
+  body: NodesBody<CapturedNode>,
+): CaptureOutcome {
+  return onNodes(deps, request, 'upsert.node', body, nodeIssues, (node) => {
     const input = nodeInput(node)
-    return (batch) => batch.upsertNode(input).gid
+    return { element: { key: input }, apply: (batch) => batch.upsertNode(input).gid }
   })
 }
 
@@ -32,7 +36,7 @@ export function captureNodes(deps: CaptureDeps, caller: AgentCaller, body: Nodes
  */
 export async function captureNode(
   deps: CaptureDeps,
-  caller: AgentCaller,
+  request: CaptureRequest,
   key: Pick<CapturedNode, 'type' | 'external_id'>,
   body: NodeBody,
 ): CaptureOutcome {
@@ -40,80 +44,92 @@ export async function captureNode(
     .filter((member) => body[member] !== undefined && body[member] !== key[member])
     .map((member) => `${member}: expected \`${key[member]}\` as in the path, found \`${body[member]}\``)
   if (differing.length > 0) return err({ kind: 'malformed', issues: differing })
-  const captured = await captureNodes(deps, caller, { nodes: [{ ...body, ...key }] })
+  const captured = await captureNodes(deps, request, { nodes: [{ ...body, ...key }] })
   if (captured.ok || captured.error.kind !== 'invalid') return captured
   return err({ kind: 'invalid', issues: captured.error.issues.map((issue) => issue.replace(/^nodes\[0\]\./, '')) })
 }
 
 /** Deletes nodes with their relationships. Errors: `not-found` (no graph), `invalid`. */
-export function deleteNodes(deps: CaptureDeps, caller: AgentCaller, body: NodesBody<NodeKeyInput>): CaptureOutcome {
-  return onNodes(deps, caller, body, noIssues, (node) => {
+export function deleteNodes(deps: CaptureDeps, request: CaptureRequest, body: NodesBody<NodeKeyInput>): CaptureOutcome {
+  return onNodes(deps, request, 'delete.node', body, noIssues, (node) => {
     const key = keyOf(node)
-    return (batch) => batch.deleteNode(key)
+    return { element: { key }, apply: (batch) => batch.deleteNode(key) }
   })
 }
 
 /** Deletes properties of nodes. Errors: `not-found` (no graph), `invalid`. */
 export function deleteNodeProperties(
   deps: CaptureDeps,
-  caller: AgentCaller,
+  request: CaptureRequest,
   body: NodesBody<NodePropertiesDeletion>,
 ): CaptureOutcome {
   const issuesOfNode = (path: string, node: NodePropertiesDeletion): string[] =>
     node.property_types.flatMap((name, i) => protectedNameIssues(`${path}.property_types[${i}]`, name))
-  return onNodes(deps, caller, body, issuesOfNode, (node) => {
+  return onNodes(deps, request, 'delete.node.property', body, issuesOfNode, (node) => {
     const key = keyOf(node)
-    return (batch) => batch.deleteNodeProperties(key, node.property_types)
+    return {
+      element: { key, properties: node.property_types },
+      apply: (batch) => batch.deleteNodeProperties(key, node.property_types),
+    }
   })
 }
 
 /** Deletes metadata of properties. Errors: `not-found` (no graph), `invalid`. */
 export function deletePropertyMetadata(
   deps: CaptureDeps,
-  caller: AgentCaller,
+  request: CaptureRequest,
   body: NodesBody<PropertyMetadataDeletion>,
 ): CaptureOutcome {
   const issuesOfNode = (path: string, node: PropertyMetadataDeletion): string[] =>
     protectedNameIssues(`${path}.property_type`, node.property_type)
-  return onNodes(deps, caller, body, issuesOfNode, (node) => {
+  return onNodes(deps, request, 'delete.node.property.metadata', body, issuesOfNode, (node) => {
     const key = keyOf(node)
     const fields = metadataFields(node.metadata_fields)
-    return (batch) => batch.deleteNodePropertyMetadata(key, node.property_type, fields)
+    return {
+      element: { key, properties: [node.property_type], metadata: node.metadata_fields },
+      apply: (batch) => batch.deleteNodePropertyMetadata(key, node.property_type, fields),
+    }
   })
 }
 
-/** Applies one item to a batch. Returns the global id of the element, null if there was nothing to do. */
-type ApplyItem = (batch: WriteBatch) => string | null
+/** What an item writes, and how. */
+interface NodeAction {
+  readonly element: CaptureElement
+  /** Returns the global id of the element, null if there was nothing to do. */
+  apply(batch: WriteBatch): string | null
+}
 
 async function onNodes<T extends NodeKeyInput>(
   deps: CaptureDeps,
-  caller: AgentCaller,
+  request: CaptureRequest,
+  operation: CaptureOperation,
   body: NodesBody<T>,
   issuesOf: (path: string, node: T) => string[],
-  applyOf: (node: T) => ApplyItem,
+  actionOf: (node: T) => NodeAction,
 ): CaptureOutcome {
-  const graphs = deps.graphsOf(caller.projectId)
+  const graphs = deps.graphsOf(request.caller.projectId)
   if (graphs === null) return graphNotFound
   const issues: string[] = []
   const items: CaptureItem[] = []
   body.nodes.forEach((node, index) => {
     const path = `nodes[${index}]`
     issues.push(...reservedNameIssues(`${path}.type`, node.type), ...issuesOf(path, node))
-    const item = itemOf(graphs, path, node, applyOf, issues)
+    const item = itemOf(graphs, path, node, actionOf, issues)
     if (item !== null) items.push(item)
   })
-  return issues.length > 0 ? err({ kind: 'invalid', issues }) : applyItems(items)
+  if (issues.length > 0) return err({ kind: 'invalid', issues })
+  return applyItems(items, deps.events?.begin(request, operation) ?? null)
 }
 
 function itemOf<T extends NodeKeyInput>(
   graphs: ProjectGraphs,
   path: string,
   node: T,
-  applyOf: (node: T) => ApplyItem,
+  actionOf: (node: T) => NodeAction,
   issues: string[],
 ): CaptureItem | null {
   const target = targetGraphOfNode(graphs, path, node.location)
-  if (target.ok) return { graph: target.value, apply: applyOf(node) }
+  if (target.ok) return { graph: target.value, ...actionOf(node) }
   issues.push(...target.error)
   return null
 }

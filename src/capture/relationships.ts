@@ -2,11 +2,11 @@
 // relationship joins proxies in the global graph; otherwise both end nodes are in one constituent
 // (docs/decisions/0002-composite-projects-and-locations.md).
 import type { GraphStore, NodeKey, RelationshipKey } from '../engine/store.ts'
-import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound } from '../kernel/errors.ts'
 import { err } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import { applyItems, type CaptureDeps, type CaptureItem, type CaptureOutcome, hasNode } from './apply-items.ts'
+import type { CaptureOperation, CaptureRequest } from './capture-events.ts'
 import { propertyInput } from './property.ts'
 import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
 import type {
@@ -24,62 +24,73 @@ import { targetGraphOfRelationship } from './target-graph.ts'
  */
 export function captureRelationships(
   deps: CaptureDeps,
-  caller: AgentCaller,
+  request: CaptureRequest,
   body: RelationshipsBody<CapturedRelationship>,
 ): CaptureOutcome {
   const issuesOf = (path: string, { properties }: CapturedRelationship): string[] =>
     properties?.flatMap(({ type }, i) => protectedNameIssues(`${path}.properties[${i}].type`, type)) ?? []
-  return onRelationships(deps, caller, body, issuesOf, (relationship, { graphs, graph, path }) => {
-    const { properties } = relationship
-    const key = keyOf(relationship)
-    const input = properties === undefined ? key : { ...key, properties: properties.map(propertyInput) }
-    const ends = (['source', 'target'] as const).map((end) => ({
-      end,
-      path: `${path}.${end}`,
-      key: key[end],
-      graph: endGraph(graphs, graph, relationship[end]),
-      where: graphs.global === null ? '' : locationText(graphs, graph, relationship[end]),
-    }))
-    const remoteEnds = ends.filter((end) => end.graph !== graph)
-    return {
-      apply(batch) {
-        if (remoteEnds.some((end) => !hasNode(end.graph, end.key))) return null
-        return batch.upsertRelationship(input)?.gid ?? null
-      },
-      missing: (has) =>
-        ends
-          .filter((end) => !has(end.key) || (end.graph !== graph && !hasNode(end.graph, end.key)))
-          .map(({ end, path, key, where }) => ({
-            end,
-            issue: `${path}: the node \`${key.type}\` \`${key.externalId}\` does not exist${where}`,
-          })),
-    }
-  })
+  return onRelationships(
+    deps,
+    request,
+    'upsert.relationship',
+    body,
+    issuesOf,
+    (relationship, { graphs, graph, path }) => {
+      const { properties } = relationship
+      const key = keyOf(relationship)
+      const input = properties === undefined ? key : { ...key, properties: properties.map(propertyInput) }
+      const ends = (['source', 'target'] as const).map((end) => ({
+        end,
+        path: `${path}.${end}`,
+        key: key[end],
+        graph: endGraph(graphs, graph, relationship[end]),
+        where: graphs.global === null ? '' : locationText(graphs, graph, relationship[end]),
+      }))
+      const remoteEnds = ends.filter((end) => end.graph !== graph)
+      return {
+        element: { key },
+        apply(batch) {
+          if (remoteEnds.some((end) => !hasNode(end.graph, end.key))) return null
+          return batch.upsertRelationship(input)?.gid ?? null
+        },
+        missing: (has) =>
+          ends
+            .filter((end) => !has(end.key) || (end.graph !== graph && !hasNode(end.graph, end.key)))
+            .map(({ end, path, key, where }) => ({
+              end,
+              issue: `${path}: the node \`${key.type}\` \`${key.externalId}\` does not exist${where}`,
+            })),
+      }
+    },
+  )
 }
 
 /** Deletes relationships. Errors: `not-found` (no graph), `invalid`. */
 export function deleteRelationships(
   deps: CaptureDeps,
-  caller: AgentCaller,
+  request: CaptureRequest,
   body: RelationshipsBody<RelationshipKeyInput>,
 ): CaptureOutcome {
-  return onRelationships(deps, caller, body, noIssues, (relationship) => {
+  return onRelationships(deps, request, 'delete.relationship', body, noIssues, (relationship) => {
     const key = keyOf(relationship)
-    return { apply: (batch) => batch.deleteRelationship(key) }
+    return { element: { key }, apply: (batch) => batch.deleteRelationship(key) }
   })
 }
 
 /** Deletes properties of relationships. Errors: `not-found` (no graph), `invalid`. */
 export function deleteRelationshipProperties(
   deps: CaptureDeps,
-  caller: AgentCaller,
+  request: CaptureRequest,
   body: RelationshipsBody<RelationshipPropertiesDeletion>,
 ): CaptureOutcome {
   const issuesOf = (path: string, { property_types }: RelationshipPropertiesDeletion): string[] =>
     property_types.flatMap((name, i) => protectedNameIssues(`${path}.property_types[${i}]`, name))
-  return onRelationships(deps, caller, body, issuesOf, (relationship) => {
+  return onRelationships(deps, request, 'delete.relationship.property', body, issuesOf, (relationship) => {
     const key = keyOf(relationship)
-    return { apply: (batch) => batch.deleteRelationshipProperties(key, relationship.property_types) }
+    return {
+      element: { key, properties: relationship.property_types },
+      apply: (batch) => batch.deleteRelationshipProperties(key, relationship.property_types),
+    }
   })
 }
 
@@ -92,12 +103,13 @@ interface RelationshipContext {
 
 async function onRelationships<T extends RelationshipKeyInput>(
   deps: CaptureDeps,
-  caller: AgentCaller,
+  request: CaptureRequest,
+  operation: CaptureOperation,
   body: RelationshipsBody<T>,
   issuesOf: (path: string, relationship: T) => string[],
   actionOf: (relationship: T, context: RelationshipContext) => Omit<CaptureItem, 'graph'>,
 ): CaptureOutcome {
-  const graphs = deps.graphsOf(caller.projectId)
+  const graphs = deps.graphsOf(request.caller.projectId)
   if (graphs === null) return graphNotFound
   const useGlobal = body.use_global_db === true
   const issues: string[] = []
@@ -111,7 +123,8 @@ async function onRelationships<T extends RelationshipKeyInput>(
     else items.push({ graph: target.value, ...actionOf(relationship, { path, graphs, graph: target.value }) })
   })
   if (useGlobal && graphs.global === null) issues.push('use_global_db: the project has no composite database')
-  return issues.length > 0 ? err({ kind: 'invalid', issues }) : applyItems(items, body.on_missing_end)
+  if (issues.length > 0) return err({ kind: 'invalid', issues })
+  return applyItems(items, deps.events?.begin(request, operation) ?? null, body.on_missing_end)
 }
 
 function noIssues(): string[] {

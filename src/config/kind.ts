@@ -86,6 +86,10 @@ export interface DocumentDraft extends ConfigReader {
   put(document: StoredDocument): void
   /** Deletes a document; no effect if none exists. */
   remove(kind: string, id: string): void
+  /** Appends a record of `count` events of a project to the outbox, in the transaction of the change. */
+  appendEvents(projectId: string, record: Uint8Array, count: number): void
+  /** Removes all events of configuration changes of a project from the outbox. */
+  dropEvents(projectId: string): void
 }
 
 /** Reads and writes of the configuration. */

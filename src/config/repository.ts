@@ -4,6 +4,7 @@
 // INVARIANT: the shared commit counter is at least the number of the last commit, because it is set before each commit.
 // A snapshot with the counter's number is therefore the newest; any other one reads the store.
 
+import { type Clock, systemClock } from '../kernel/clock.ts'
 import { CURRENT_DOCUMENTS, PAST_DOCUMENTS } from '../kernel/data-folder.ts'
 import type { DocumentReader, DocumentStore, DocumentTransaction } from '../kernel/document-store.ts'
 import { DocumentSnapshot } from './document-snapshot.ts'
@@ -44,6 +45,8 @@ interface RepositoryState {
 export class ConfigRepository implements ConfigWriter {
   private readonly store: DocumentStore
   private readonly counter: CommitCounter
+  /** Source of the times of events. */
+  private readonly clock: Clock
   private readonly listeners: ChangeListener[] = []
   private readonly writer = crypto.randomUUID()
   private attempts = 0
@@ -52,8 +55,9 @@ export class ConfigRepository implements ConfigWriter {
   private lastAttempt: RepositoryState
 
   /** `counter`: shared by all processes on the store; omitted if there is only one. */
-  constructor(store: DocumentStore, shared: CommitCounter = localCounter()) {
+  constructor(store: DocumentStore, shared: CommitCounter = localCounter(), clock: Clock = systemClock) {
     this.store = store
+    this.clock = clock
     this.counter = shared
     this.state = store.read((reading) => ({ head: readHead(reading), documents: readAll(reading) }))
     this.lastAttempt = this.state
@@ -124,6 +128,7 @@ export class ConfigRepository implements ConfigWriter {
       else transaction.delete(CURRENT_DOCUMENTS, id)
       if (before !== null) archiveRevision(transaction, before, after)
     }
+    draft.writeEvents(transaction, this.clock.now())
     this.attempts += 1
     const next: CommitHead = { commit: head.commit + 1, by: `${this.writer} ${this.attempts}` }
     transaction.put(HEADS, HEAD, next)
@@ -227,6 +232,7 @@ function localCounter(): CommitCounter {
 class RepositoryDraft implements DocumentDraft {
   documents: DocumentSnapshot
   private readonly start: DocumentSnapshot
+  private readonly events: ((transaction: DocumentTransaction, nowMs: number) => void)[] = []
   private readonly touched = new Map<string, { kind: string; id: string }>()
 
   constructor(start: DocumentSnapshot) {
@@ -262,6 +268,18 @@ class RepositoryDraft implements DocumentDraft {
   remove(kind: string, id: string): void {
     this.documents = this.documents.without(kind, id)
     this.touched.set(`${kind} ${id}`, { kind, id })
+  }
+
+  appendEvents(projectId: string, record: Uint8Array, count: number): void {
+    this.events.push((transaction, nowMs) => transaction.appendEvents(projectId, record, count, nowMs))
+  }
+
+  dropEvents(projectId: string): void {
+    this.events.push((transaction) => transaction.dropEvents(projectId))
+  }
+
+  writeEvents(transaction: DocumentTransaction, nowMs: number): void {
+    for (const write of this.events) write(transaction, nowMs)
   }
 
   /**

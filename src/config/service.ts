@@ -7,6 +7,7 @@ import type { ServiceError } from '../kernel/errors.ts'
 import { isGid } from '../kernel/ids.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { expiredTombstones, tombstoneOf, withDescendants } from './cascade-delete.ts'
+import type { ConfigChange, ConfigEvents } from './config-events.ts'
 import { newDocument, updatedFields } from './compose-document.ts'
 import { etagOf, matchesIfMatch } from './etag.ts'
 import { equalFields, withoutNulls } from './fields.ts'
@@ -48,6 +49,8 @@ export interface ConfigServiceDeps {
    * Default 0.
    */
   readonly processNumber?: number
+  /** Records the events of changes and reads. Absent: there are none. */
+  readonly events?: ConfigEvents
 }
 
 /**
@@ -59,12 +62,14 @@ export class ConfigService {
   private readonly sealer: Sealer
   private readonly clock: Clock
   private readonly outbox: Outbox
+  private readonly events: ConfigEvents | null
 
   constructor(deps: ConfigServiceDeps) {
     this.kinds = deps.kinds
     this.documents = deps.documents
     this.sealer = deps.sealer
     this.clock = deps.clock
+    this.events = deps.events ?? null
     this.outbox = new Outbox(deps.documents, deps.kinds, deps.report, deps.processNumber ?? 0)
   }
 
@@ -77,6 +82,7 @@ export class ConfigService {
     caller: ServiceAccountCaller,
     kind: ConfigKind,
     body: unknown,
+    requestId = '',
   ): Promise<Result<ConfigResponse, ServiceError>> {
     const refused = permissionError(caller, kind, kind.operations.create)
     if (refused !== null) return err(refused)
@@ -92,6 +98,7 @@ export class ConfigService {
       )
       if (!composed.ok) return composed
       draft.put(composed.value.document)
+      this.events?.changed({ caller, requestId }, draft, [{ kind, before: null, after: composed.value.document }])
       return ok({ ...composed.value, intents: this.outbox.record(draft, 'created', composed.value.document, nowMs) })
     })
     if (!stored.ok) return stored
@@ -113,6 +120,7 @@ export class ConfigService {
     kind: ConfigKind,
     key: string,
     query: URLSearchParams = new URLSearchParams(),
+    requestId = '',
   ): Result<ConfigResponse, ServiceError> {
     const found = isGid(key)
       ? this.find(caller, kind, key)
@@ -120,6 +128,9 @@ export class ConfigService {
     if (!found.ok) return found
     const revision = findRevision(this.documents, kind, found.value, query.get('version') ?? '')
     if (!revision.ok) return revision
+    const location = query.get('location')
+    const identifier = isGid(key) ? { id: key } : { name: key, ...(location !== null && { location }) }
+    this.events?.read({ caller, requestId }, kind, identifier, [revision.value])
     return ok({ body: representationOf(revision.value, kind, this.documents), etag: etagOf(revision.value) })
   }
 
@@ -138,10 +149,12 @@ export class ConfigService {
     caller: ServiceAccountCaller,
     kind: ConfigKind,
     query: URLSearchParams,
+    requestId = '',
   ): Result<{ readonly data: readonly DocumentFields[] }, ServiceError> {
     const listing = listDocuments(this.documents, kind, caller.organizationId, query)
     if (!listing.ok) return listing
     const { documents, full } = listing.value
+    this.events?.read({ caller, requestId }, kind, {}, documents)
     return ok({ data: documents.map((document) => listItemOf(document, kind, this.documents, full)) })
   }
 
@@ -156,6 +169,7 @@ export class ConfigService {
     id: string,
     body: unknown,
     ifMatch: string | null,
+    requestId = '',
   ): Promise<Result<ConfigResponse, ServiceError>> {
     const refused = permissionError(caller, kind, kind.operations.update)
     if (refused !== null || kind.updateSchema === null) return err(refused ?? methodNotAllowedError(kind))
@@ -183,6 +197,7 @@ export class ConfigService {
         fields: checked.value.fields,
       }
       draft.put(document)
+      this.events?.changed({ caller, requestId }, draft, [{ kind, before: current, after: document }])
       return ok({ document, intents: this.outbox.record(draft, 'changed', document, nowMs) })
     })
     if (!stored.ok) return stored
@@ -199,6 +214,7 @@ export class ConfigService {
     kind: ConfigKind,
     id: string,
     ifMatch: string | null,
+    requestId = '',
   ): Promise<Result<{ readonly id: string }, ServiceError>> {
     const refused = permissionError(caller, kind, kind.operations.delete)
     if (refused !== null) return err(refused)
@@ -211,12 +227,16 @@ export class ConfigService {
       const blocker = kind.deletionBlocker?.(current, draft) ?? null
       if (blocker !== null) return err<ServiceError>({ kind: 'conflict', message: blocker })
       const intents: StoredDocument[] = []
+      const changes: ConfigChange[] = []
       for (const document of withDescendants(this.kinds, draft, current)) {
         draft.remove(document.kind, document.id)
         const tombstone = tombstoneOf(this.kinds, draft, document, current, this.clock.now())
         if (tombstone !== null) draft.put(tombstone)
         intents.push(...this.outbox.record(draft, 'deleted', document, this.clock.now()))
+        const itsKind = this.kinds.find(({ path }) => path === document.kind)
+        if (itsKind !== undefined) changes.push({ kind: itsKind, before: document, after: null })
       }
+      this.events?.changed({ caller, requestId }, draft, changes)
       return ok(intents)
     })
     if (!removed.ok) return removed

@@ -136,7 +136,8 @@ function orderingKeyOf(subject: string): string {
 /** FNV-1a, 64 bits. */
 function hashOf(text: string): string {
   let hash = 0xcbf29ce484222325n
-  for (let i = 0; i < text.length; i++) hash = ((hash ^ BigInt(text.charCodeAt(i))) * 0x100000001b3n) & 0xffffffffffffffffn
+  for (let i = 0; i < text.length; i++)
+    hash = ((hash ^ BigInt(text.charCodeAt(i))) * 0x100000001b3n) & 0xffffffffffffffffn
   return hash.toString(16).padStart(16, '0')
 }
 
@@ -147,7 +148,10 @@ export function commonMembers(requestId: string, actor: EventActor | null): stri
 }
 
 /** Subject and payload of a captured element. */
-function expand({ type, element }: RecordedEvent, timeMs: number): { subject: string; timeMs: number; members: string } {
+function expand(
+  { type, element }: RecordedEvent,
+  timeMs: number,
+): { subject: string; timeMs: number; members: string } {
   const [subject, members] = payloadOf(type, element as CapturedElement)
   return { subject, timeMs, members: JSON.stringify(members).slice(1, -1) }
 }

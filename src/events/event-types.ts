@@ -51,8 +51,7 @@ const relationships = (members: z.ZodRawShape) => ({
 })
 
 const nodeSubject = 'nodes/{type}/{external id}'
-const relationshipSubject =
-  'relationships/{source type}/{source external id}/{type}/{target type}/{target external id}'
+const relationshipSubject = 'relationships/{source type}/{source external id}/{type}/{target type}/{target external id}'
 const configSubject = '{kind}/{id}'
 const elementKeys = ['captureLabel', '{property name}']
 
@@ -232,9 +231,7 @@ export const eventTypes = {
     summary: `Metadata of a property of a node was deleted. ${deletionContext}`,
     data: {
       nodeProperties: z
-        .array(
-          z.strictObject({ id, match: endKey, location, propertyType: text, metadataFields: z.array(text) }),
-        )
+        .array(z.strictObject({ id, match: endKey, location, propertyType: text, metadataFields: z.array(text) }))
         .describe('exactly one entry'),
     },
     contextKeys: elementKeys,

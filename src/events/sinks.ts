@@ -1,5 +1,5 @@
 // Finds the event sink of a project, with one look-up for a project that has none.
-import { type ConfigReader, type ConfigSource, type StoredDocument } from '../config/kind.ts'
+import type { ConfigReader, ConfigSource, StoredDocument } from '../config/kind.ts'
 import { PerProjectCache } from '../config/per-project-cache.ts'
 import { eventSinksKind } from './event-sink.ts'
 import { SinkRoutes } from './routes.ts'

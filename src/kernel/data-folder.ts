@@ -10,6 +10,9 @@ export const CONSTITUENTS_FOLDER = 'constituents'
 /** Prefix of a project that is being removed. It is renamed first, so that a crash leaves no partial project. */
 export const REMOVED_PREFIX = '.removed-'
 
+/** Folder with the environment of events that belong to no other transaction. */
+export const EVENTS_FOLDER = 'events'
+
 /** Data file in the folder of an LMDB environment, as lmdb-js names it. */
 export const DATA_FILE = 'data.mdb'
 /** Lock file in the folder of an LMDB environment, with its table of readers, as lmdb-js names it. */

@@ -230,6 +230,7 @@ export const layerRules: readonly LayerRule[] = [
     mayImport: [
       'src/store/tenancy/',
       'src/store/graph/',
+      'src/store/outbox/',
       'src/store/integrity/',
       'src/store/lmdb/',
       'src/engine/store.ts',

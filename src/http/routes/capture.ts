@@ -1,6 +1,7 @@
 // The capture routes: upsert and delete nodes, relationships, properties and property metadata.
 import type { z } from 'zod'
 import type { CaptureDeps } from '../../capture/apply-items.ts'
+import type { CaptureRequest } from '../../capture/capture-events.ts'
 import {
   captureNode,
   captureNodes,
@@ -26,12 +27,11 @@ import {
   relationshipsResult,
 } from '../../capture/schema.ts'
 import { validate } from '../../config/validate.ts'
-import type { AgentCaller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import { isGid } from '../../kernel/ids.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { segmentText } from '../request-target.ts'
-import { type Auth, errorStatuses, type Route, type RouteResponse, type Tag } from '../route.ts'
+import { type Auth, errorStatuses, type RequestContext, type Route, type RouteResponse, type Tag } from '../route.ts'
 import { agentOf } from './callers.ts'
 
 const auth: Auth = { kind: 'agent', permission: 'Capture', user: 'ignored' }
@@ -54,7 +54,7 @@ interface CaptureSpec<B> {
   readonly description?: string
   request(itemsMax: number): z.ZodType<B>
   readonly response: z.ZodType
-  capture(deps: CaptureDeps, caller: AgentCaller, body: B): Promise<Result<BatchResult, ServiceError>>
+  capture(deps: CaptureDeps, request: CaptureRequest, body: B): Promise<Result<BatchResult, ServiceError>>
   /** Set: an upsert, which also has a PUT route with this operation id. */
   readonly putOperationId?: string
 }
@@ -142,7 +142,7 @@ function captureRoutesOf<B>(
     lane: { always: true, limit: 'write', writes: putOperationId === undefined ? 'once' : 'idempotent' },
     responses: { 200: response, ...errors },
     async handle(context, body) {
-      return captureResponse(deps, operationId, await capture(deps, agentOf(context), body as B))
+      return captureResponse(deps, operationId, await capture(deps, captureRequestOf(context), body as B))
     },
   }
   if (putOperationId === undefined) return [post]
@@ -176,7 +176,7 @@ function nodeRoute(deps: CaptureDeps): Route {
       return captureResponse(
         deps,
         'upsertNodes',
-        await captureNode(deps, agentOf(context), key.value, body as NodeBody),
+        await captureNode(deps, captureRequestOf(context), key.value, body as NodeBody),
       )
     },
   }
@@ -202,4 +202,8 @@ function captureResponse(
   const { results, skipped = [] } = captured.value
   deps.onCaptured?.(operation, results.length - skipped.length)
   return ok({ status: 200, body: captured.value })
+}
+
+function captureRequestOf(context: RequestContext): CaptureRequest {
+  return { caller: agentOf(context), requestId: context.requestId }
 }

@@ -93,7 +93,7 @@ function listRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag, 
       ...errorStatuses(403, 422),
     },
     handle(context) {
-      const listed = service.list(serviceAccountOf(context), kind, context.query)
+      const listed = service.list(serviceAccountOf(context), kind, context.query, context.requestId)
       return listed.ok ? ok({ status: 200, body: listed.value }) : listed
     },
   }
@@ -122,7 +122,7 @@ function readRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag, 
     responseHeaders: etagHeader,
     handle(context) {
       const key = context.pathParameters.id ?? ''
-      const read = service.read(serviceAccountOf(context), kind, key, context.query)
+      const read = service.read(serviceAccountOf(context), kind, key, context.query, context.requestId)
       return read.ok ? ok(configResponse(200, read.value)) : read
     },
   }
@@ -146,7 +146,7 @@ function createRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     },
     responseHeaders: etagHeader,
     async handle(context, body) {
-      const created = await service.create(serviceAccountOf(context), kind, body)
+      const created = await service.create(serviceAccountOf(context), kind, body, context.requestId)
       return created.ok ? ok(configResponse(201, created.value)) : created
     },
   }
@@ -172,7 +172,7 @@ function updateRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     async handle(context, body) {
       const id = context.pathParameters.id ?? ''
       const ifMatch = context.header('if-match')
-      const updated = await service.update(serviceAccountOf(context), kind, id, body, ifMatch)
+      const updated = await service.update(serviceAccountOf(context), kind, id, body, ifMatch, context.requestId)
       return updated.ok ? ok(configResponse(200, updated.value)) : updated
     },
   }
@@ -199,7 +199,7 @@ function deleteRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     async handle(context) {
       const id = context.pathParameters.id ?? ''
       const ifMatch = context.header('if-match') ?? context.query.get('etag')
-      const gone = await service.remove(serviceAccountOf(context), kind, id, ifMatch)
+      const gone = await service.remove(serviceAccountOf(context), kind, id, ifMatch, context.requestId)
       if (!gone.ok) return gone
       return ok(silent ? { status: 204 } : { status: 200, body: gone.value })
     },

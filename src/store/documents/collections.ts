@@ -12,13 +12,13 @@ import { checkLayout, documentsLayout } from '../lmdb/layout.ts'
 import { LmdbFile } from '../lmdb/lmdb-file.ts'
 import type { LmdbFileOptions } from '../lmdb/open-file.ts'
 import { PendingWrites } from '../lmdb/pending-writes.ts'
-import { Outbox } from '../outbox/outbox.ts'
+import { EventOutbox } from '../outbox/outbox.ts'
 import { OutboxEdits } from '../outbox/outbox-edits.ts'
 
 /** Collections of documents in one environment. */
 export class Collections implements DocumentStore {
   /** The events of changes to the documents. */
-  readonly outbox: Outbox
+  readonly outbox: EventOutbox
   private readonly file: LmdbFile
   private readonly documents: Database<DocumentKey>
   private readonly events: Database<OutboxKey> | null
@@ -35,7 +35,7 @@ export class Collections implements DocumentStore {
       )
       this.documents = openKeyed(this.file, 'documents', documentKeys, DOCUMENTS_DESCRIPTION)
       this.events = openOutbox(this.file, DOCUMENTS_DESCRIPTION)
-      this.outbox = new Outbox(this.file, this.events)
+      this.outbox = new EventOutbox(this.file, this.events)
     } catch (error) {
       void this.file.close()
       throw error

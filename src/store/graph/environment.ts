@@ -29,7 +29,7 @@ import { LmdbFile } from '../lmdb/lmdb-file.ts'
 import type { LmdbFileOptions } from '../lmdb/open-file.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
 import { MemoryFile } from '../memory/memory-file.ts'
-import { Outbox } from '../outbox/outbox.ts'
+import { EventOutbox } from '../outbox/outbox.ts'
 import { LmdbBatchView } from './batch-view.ts'
 import { BulkBatch, readCheckpoint } from './bulk-batch.ts'
 import { BulkKeyCache } from './bulk-key-cache.ts'
@@ -67,7 +67,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
   /** The cache of the newest version. */
   readonly cache: GraphCache
   /** The events of this graph, in the stream `GRAPH_STREAM`. */
-  readonly outbox: Outbox
+  readonly outbox: EventOutbox
   /** Null in memory, where no page can be damaged. */
   private readonly negativeLookup: NegativeLookup | null
   private readonly file: EnvironmentFile
@@ -98,7 +98,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
       const meta = openMeta(this.file, GRAPH_DESCRIPTION)
       checkLayout(this.file, meta, graphLayout, this.readOnly, () => putEmptyHeader(meta))
       this.databases = openDatabases(this.file, meta)
-      this.outbox = new Outbox(this.file, this.databases.outbox)
+      this.outbox = new EventOutbox(this.file, this.databases.outbox)
       this.negativeLookup =
         path === null ? null : new NegativeLookup(path, this.databases, () => this.readLatestVersion())
       this.cache = new GraphCache(this.databases, this.writer, options.cacheBytes ?? DEFAULT_CACHE_BYTES)

@@ -4,12 +4,12 @@ import { EVENTS_DESCRIPTION, openMeta, openOutbox } from '../lmdb/databases.ts'
 import { checkLayout, eventsLayout } from '../lmdb/layout.ts'
 import { LmdbFile } from '../lmdb/lmdb-file.ts'
 import type { LmdbFileOptions } from '../lmdb/open-file.ts'
-import { Outbox } from './outbox.ts'
+import { EventOutbox } from './outbox.ts'
 
 /** An open environment of events. */
 export class EventsFolder {
   /** Its events. */
-  readonly outbox: Outbox
+  readonly outbox: EventOutbox
   private readonly file: LmdbFile
 
   constructor(path: string, options: LmdbFileOptions) {
@@ -17,7 +17,7 @@ export class EventsFolder {
     try {
       const meta = openMeta(this.file, EVENTS_DESCRIPTION)
       checkLayout(this.file, meta, eventsLayout, options.readOnly === true, () => {})
-      this.outbox = new Outbox(this.file, openOutbox(this.file, EVENTS_DESCRIPTION))
+      this.outbox = new EventOutbox(this.file, openOutbox(this.file, EVENTS_DESCRIPTION))
     } catch (error) {
       void this.file.close()
       throw error

@@ -70,7 +70,7 @@ export interface CursorCommit extends OutboxCursor {
 }
 
 /** The outbox of one environment. Reads see the latest commit of any process. */
-export class Outbox {
+export class EventOutbox {
   private readonly file: EnvironmentFile
   /** Null: a read-only environment without outbox. */
   private readonly database: Database<OutboxKey> | null

@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { GraphStore } from '../../engine/store.ts'
+import type { GraphStore, WrittenBatch } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import { PROJECTS_FOLDER, REMOVED_PREFIX } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
@@ -15,6 +15,7 @@ import { holdsEnvironment } from '../lmdb/environment-folder.ts'
 import { openWhenUnwritten } from '../lmdb/open-file.ts'
 import { LockTimeoutError } from '../lmdb/open-lock.ts'
 import { maxOpenGraphs, ResourceLimitError } from '../lmdb/resource-limits.ts'
+import type { EventOutbox } from '../outbox/outbox.ts'
 import { checkProxies } from './check-proxies.ts'
 import {
   type CompositeGraphs,
@@ -30,9 +31,22 @@ import type { Constituent, GraphLayout } from './project-graphs.ts'
 const singleGraphLayout: GraphLayout = { isComposite: false, locations: new Map() }
 
 /** Options of a catalog. */
-export interface CatalogOptions extends EnvironmentOptions {
+export interface CatalogOptions extends Omit<EnvironmentOptions, 'onWritten'> {
   /** Maximum number of open graphs; beyond it the least recently used ones are closed. 0: `maxOpenGraphs`. */
   readonly graphsMax?: number
+  /**
+   * Called with each batch after its writes, within the transaction; not for bulk loads. `isGlobal`: its nodes are proxies. If
+   * it throws, nothing is written.
+   */
+  readonly onWritten?: (projectId: string, isGlobal: boolean, batch: WrittenBatch) => void
+}
+
+/** The outbox of one graph of a project. */
+export interface GraphOutbox {
+  /** Names the graph among those of the project. Internal: it must not appear in an answer. */
+  readonly part: string
+  /** The events of the graph, in the stream `GRAPH_STREAM`. */
+  readonly outbox: EventOutbox
 }
 
 /** Number of graphs to close when the process has reached a limit of the system. */
@@ -41,7 +55,7 @@ const EVICT_COUNT = 16
 /** The graphs of all projects in a data folder. */
 export class Catalog {
   private readonly root: string
-  private readonly options: EnvironmentOptions
+  private readonly options: CatalogOptions
   private readonly open: OpenProjects
   private readonly folders = new WeakMap<object, string>()
 
@@ -121,6 +135,23 @@ export class Catalog {
         if (error instanceof LockTimeoutError) throw error
       })
     }
+  }
+
+  /**
+   * Calls `work` with the outboxes of all graphs of a project, which stay open until it is done. Opens them without blocking the
+   * process. Rejects with LockTimeoutError if other processes keep writing.
+   */
+  withOutboxes<T>(projectId: string, work: (outboxes: readonly GraphOutbox[]) => Promise<T>): Promise<T> {
+    return this.open.hold(projectId, async () => {
+      await this.openAll(projectId)
+      const parts = ['global', ...this.constituentsOf(projectId)]
+      return work(
+        parts.flatMap((part) => {
+          const found = this.open.find(projectId, part)
+          return found === undefined ? [] : [{ part, outbox: found.environment.outbox }]
+        }),
+      )
+    })
   }
 
   /** Updates the proxies that a crash has left outdated. Does nothing for a project that is not composite. */
@@ -206,7 +237,7 @@ export class Catalog {
     if (!make && !holdsEnvironment(path)) return null
     mkdirSync(path, { recursive: true, mode: 0o700 })
     this.open.startEvictionFor(projectId)
-    const environment = openEnvironment(path, this.options)
+    const environment = openEnvironment(path, this.environmentOptions(projectId, folder === 'global'))
     const inner =
       folder === 'global' ? environment : new ConstituentStore(environment, this.compositeGraphsOf(projectId))
     const store = new ReopeningStore(
@@ -216,6 +247,13 @@ export class Catalog {
     const opened = { environment, store }
     this.open.add(projectId, folder, opened)
     return opened
+  }
+
+  private environmentOptions(projectId: string, isGlobal: boolean): EnvironmentOptions {
+    const { onWritten, ...options } = this.options
+    return onWritten === undefined
+      ? options
+      : { ...options, onWritten: (batch) => onWritten(projectId, isGlobal, batch) }
   }
 
   /** Opens the environment again for a store that is used after its environment was closed. */

@@ -128,22 +128,42 @@ function ask(parts: CaptureDeps, projectId: string, asked: CaptureRequest): Capt
   const by = caller(projectId)
   switch (asked.do) {
     case 'nodes':
-      return captureNodes(parts, by, { nodes: asked.items.map(([node, properties]) => ({ ...node, properties })) })
+      return captureNodes(
+        parts,
+        { caller: by, requestId: '' },
+        { nodes: asked.items.map(([node, properties]) => ({ ...node, properties })) },
+      )
     case 'delete nodes':
-      return deleteNodes(parts, by, { nodes: asked.items })
+      return deleteNodes(parts, { caller: by, requestId: '' }, { nodes: asked.items })
     case 'trim nodes':
-      return deleteNodeProperties(parts, by, {
-        nodes: asked.items.map(([node, property_types]) => ({ ...node, property_types })),
-      })
+      return deleteNodeProperties(
+        parts,
+        { caller: by, requestId: '' },
+        {
+          nodes: asked.items.map(([node, property_types]) => ({ ...node, property_types })),
+        },
+      )
     case 'relationships':
-      return captureRelationships(parts, by, { relationships: asked.items, use_global_db: asked.use_global_db })
+      return captureRelationships(
+        parts,
+        { caller: by, requestId: '' },
+        { relationships: asked.items, use_global_db: asked.use_global_db },
+      )
     case 'delete relationships':
-      return deleteRelationships(parts, by, { relationships: asked.items, use_global_db: asked.use_global_db })
+      return deleteRelationships(
+        parts,
+        { caller: by, requestId: '' },
+        { relationships: asked.items, use_global_db: asked.use_global_db },
+      )
     case 'trim relationships':
-      return deleteRelationshipProperties(parts, by, {
-        relationships: asked.items.map(([item, property_types]) => ({ ...item, property_types })),
-        use_global_db: asked.use_global_db,
-      })
+      return deleteRelationshipProperties(
+        parts,
+        { caller: by, requestId: '' },
+        {
+          relationships: asked.items.map(([item, property_types]) => ({ ...item, property_types })),
+          use_global_db: asked.use_global_db,
+        },
+      )
   }
 }
 

@@ -77,7 +77,9 @@ describe('the changes of a batch', () => {
             ({ source, target, type }) =>
               model.relationshipImage({ source: keyOf(source), target: keyOf(target), type })!,
           )
-          expect(copy.relationships).toEqual(new Map(relationships.map((one) => [relationshipName(one), fieldsOf(one)])))
+          expect(copy.relationships).toEqual(
+            new Map(relationships.map((one) => [relationshipName(one), fieldsOf(one)])),
+          )
         }
         await environment.close()
       }),

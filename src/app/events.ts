@@ -1,0 +1,98 @@
+// Builds the recording of events, and the streams from which they are delivered.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { projectsKind } from '../config/kind.ts'
+import { ActivityLog, type ActivityRecord } from '../events/activity-log.ts'
+import { CaptureEventLog } from '../events/record-captures.ts'
+import { EventSinks } from '../events/sinks.ts'
+import { DATA_FILE, EVENTS_FOLDER } from '../kernel/data-folder.ts'
+import { EventStreams } from '../runtime/event-streams.ts'
+import { openWhenUnwritten } from '../store/lmdb/open-file.ts'
+import { EventsFolder } from '../store/outbox/events-folder.ts'
+import type { EventOutbox } from '../store/outbox/outbox.ts'
+import type { Platform } from './platform.ts'
+
+/** The recording of events in this process. */
+export interface EventRecording {
+  readonly sinks: EventSinks
+  readonly captures: CaptureEventLog
+  readonly activity: ActivityLog
+  readonly streams: EventStreams
+  /** Removes readers of killed processes. */
+  clearStaleReaders(): void
+  /** Writes what is left in memory and closes the folder of events. */
+  close(): Promise<void>
+}
+
+/** Opens the folder of events when it is first needed: most installations have no event sink. */
+class LazyEventsFolder {
+  private readonly path: string
+  private readonly sync: boolean
+  private opening: Promise<EventsFolder> | null = null
+  private opened: EventsFolder | null = null
+
+  constructor(dataDir: string, sync: boolean) {
+    this.path = join(dataDir, EVENTS_FOLDER)
+    this.sync = sync
+  }
+
+  /** Opens the folder, and creates it if necessary. Does not block the event loop. Rejects with OperationalError. */
+  async open(): Promise<EventOutbox> {
+    if (this.opened !== null) return this.opened.outbox
+    this.opening ??= openWhenUnwritten(this.path, () => new EventsFolder(this.path, { sync: this.sync }))
+    try {
+      this.opened = await this.opening
+      return this.opened.outbox
+    } finally {
+      this.opening = null
+    }
+  }
+
+  /** As `open`; null if the folder does not exist. */
+  async openIfPresent(): Promise<EventOutbox | null> {
+    return existsSync(join(this.path, DATA_FILE)) ? this.open() : null
+  }
+
+  clearStaleReaders(): void {
+    this.opened?.clearStaleReaders()
+  }
+
+  async close(): Promise<void> {
+    await this.opening?.catch(() => undefined)
+    await this.opened?.close()
+  }
+}
+
+/** Builds the recording of events. `sync`: false: commits are not flushed to disk. */
+export function createEventRecording(
+  { settings, clock, report, documents, collections, catalog }: Platform,
+  sync: boolean,
+): EventRecording {
+  const folder = new LazyEventsFolder(settings.dataDir, sync)
+  const sinks = new EventSinks(documents)
+  const append = async (records: readonly ActivityRecord[]): Promise<void> => {
+    // The sink may have been deleted since: nothing would remove these events.
+    const wanted = records.filter(({ projectId }) => sinks.routesOf(projectId) !== null)
+    if (wanted.length === 0) return
+    const outbox = await folder.open()
+    await outbox.append(wanted.map(({ projectId, ...record }) => ({ ...record, stream: projectId })))
+  }
+  const activity = new ActivityLog({ append, clock, report })
+  return {
+    sinks,
+    captures: new CaptureEventLog(sinks),
+    activity,
+    streams: new EventStreams({
+      catalog,
+      configuration: collections.outbox,
+      activity: () => folder.openIfPresent(),
+      sinks,
+      projects: () => documents.all(projectsKind).map(({ id }) => id),
+    }),
+    clearStaleReaders: () => folder.clearStaleReaders(),
+    async close() {
+      await activity.close()
+      await folder.close()
+    },
+  }
+}

@@ -1,0 +1,52 @@
+// The port through which captures report what they write: one event for each element, in the transaction of the write.
+import type { NodeKey, RelationshipKey, WriteBatch } from '../engine/store.ts'
+import type { AgentCaller } from '../kernel/caller.ts'
+
+/** What a capture does to each of its elements. */
+export type CaptureOperation =
+  | 'upsert.node'
+  | 'upsert.relationship'
+  | 'delete.node'
+  | 'delete.relationship'
+  | 'delete.node.property'
+  | 'delete.relationship.property'
+  | 'delete.node.property.metadata'
+
+/** The element of an item, and what is deleted of it. */
+export interface CaptureElement {
+  readonly key: NodeKey | RelationshipKey
+  /** Names of deleted properties. */
+  readonly properties?: readonly string[]
+  /** Names of deleted metadata of the only property. */
+  readonly metadata?: readonly string[]
+}
+
+/** Who captures, and in which request. */
+export interface CaptureRequest {
+  readonly caller: AgentCaller
+  /** The X-Request-ID of the call. */
+  readonly requestId: string
+}
+
+/** Records events of captures. */
+export interface CaptureEvents {
+  /** Returns null if no event of the operation can have a receiver; then nothing is recorded. */
+  begin(request: CaptureRequest, operation: CaptureOperation): CaptureEventRecorder | null
+}
+
+/** Records the events of one request. */
+export interface CaptureEventRecorder {
+  /** Begins the events of one transaction. */
+  batch(batch: WriteBatch): CaptureEventBatch
+}
+
+/** The events of one transaction. */
+export interface CaptureEventBatch {
+  /**
+   * Runs `apply`, which writes the element and returns its global id, or null if there is nothing to write. Records the event
+   * if there is one.
+   */
+  apply(element: CaptureElement, apply: () => string | null): string | null
+  /** Appends the events to the transaction. */
+  end(): void
+}

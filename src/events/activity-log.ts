@@ -1,0 +1,159 @@
+// Events that belong to no transaction: decisions, searches, reads. They are collected in memory and written together, at most
+// `ACTIVITY_DELAY_MS` later. What is recorded is not encoded before it is written, so that recording takes little of the time of
+// a decision.
+import type { Clock } from '../kernel/clock.ts'
+import { encodeRecord, type RecordedEvent } from './event-record.ts'
+import type { EventTypeName } from './event-types.ts'
+import type { SinkRoutes } from './routes.ts'
+
+/** How long a recorded event may stay in memory, in milliseconds, while the disk accepts writes. */
+export const ACTIVITY_DELAY_MS = 50
+
+/** The timer leaves the rest of `ACTIVITY_DELAY_MS` to the write. */
+const TIMER_MS = 25
+/** Events encoded in one turn of the event loop: about 1 ms. */
+const SLICE_EVENTS = 256
+/** Wait after a failed write. */
+const RETRY_MS = 1000
+/** Events that are kept in memory while the disk refuses writes. Later ones are dropped and counted. */
+const EVENTS_MAX = 100_000
+
+/** An event to write. */
+export interface ActivityEvent {
+  readonly routes: SinkRoutes
+  readonly type: EventTypeName
+  /** The providers that receive it; not 0. */
+  readonly providers: number
+  /** Milliseconds since the epoch. */
+  readonly timeMs: number
+  /** Called once, shortly after. Returns the subject, and the members of the payload as JSON without braces. */
+  encode(): { readonly subject: string; readonly members: string }
+}
+
+/** A record of one project. */
+export interface ActivityRecord {
+  readonly projectId: string
+  readonly bytes: Uint8Array
+  /** Number of events. */
+  readonly count: number
+  readonly timeMs: number
+}
+
+/** Collaborators of the log. */
+export interface ActivityLogDeps {
+  /** Writes the records in one transaction. Resolves when they are on disk. */
+  append(records: readonly ActivityRecord[]): Promise<void>
+  readonly clock: Clock
+  readonly report: (line: string) => void
+}
+
+/** Collects events and writes them. */
+export class ActivityLog {
+  private readonly deps: ActivityLogDeps
+  private recorded: ActivityEvent[] = []
+  /** Encoded and not on disk. */
+  private unwritten: ActivityRecord[] = []
+  private unwrittenEvents = 0
+  private timer: ReturnType<typeof setTimeout> | null = null
+  private running: Promise<void> | null = null
+  private isFailing = false
+  private droppedCount = 0
+
+  constructor(deps: ActivityLogDeps) {
+    this.deps = deps
+  }
+
+  /** Number of events that were dropped because the disk refused writes. */
+  get dropped(): number {
+    return this.droppedCount
+  }
+
+  /** Records an event. Never throws. */
+  record(event: ActivityEvent): void {
+    if (this.recorded.length + this.unwrittenEvents >= EVENTS_MAX) {
+      this.droppedCount += 1
+      return
+    }
+    this.recorded.push(event)
+    if (this.timer === null && this.running === null) this.schedule(TIMER_MS)
+  }
+
+  /**
+   * Resolves when everything recorded so far is on disk; null if it is. Rejects if it cannot be written; the events stay in memory
+   * and are written later.
+   */
+  settled(): Promise<void> | null {
+    return this.recorded.length + this.unwritten.length === 0 && this.running === null ? null : this.flush()
+  }
+
+  private schedule(delayMs: number): void {
+    this.timer = setTimeout(() => {
+      this.timer = null
+      // Reported by `write`.
+      this.flush().catch(() => undefined)
+    }, delayMs)
+    this.timer.unref?.()
+  }
+
+  /** Writes everything recorded so far. A write in progress may not contain it, so another one follows. */
+  private async flush(): Promise<void> {
+    if (this.timer !== null) clearTimeout(this.timer)
+    this.timer = null
+    const before = this.running
+    if (before !== null) await before.catch(() => undefined)
+    if (this.running !== null) return this.running
+    if (this.recorded.length + this.unwritten.length === 0) return
+    const running = this.write()
+    this.running = running
+    try {
+      await running
+    } finally {
+      this.running = null
+      if (this.unwritten.length > 0) this.schedule(RETRY_MS)
+      else if (this.recorded.length > 0) this.schedule(TIMER_MS)
+    }
+  }
+
+  private async write(): Promise<void> {
+    const events = this.recorded
+    this.recorded = []
+    for (let at = 0; at < events.length; at += SLICE_EVENTS) {
+      if (at > 0) await new Promise((resolve) => setImmediate(resolve))
+      this.encode(events.slice(at, at + SLICE_EVENTS))
+    }
+    const records = this.unwritten
+    try {
+      await this.deps.append(records)
+      this.unwritten = []
+      this.unwrittenEvents = 0
+      this.isFailing = false
+    } catch (failure) {
+      if (!this.isFailing) this.deps.report(`events of decisions and reads cannot be written: ${String(failure)}`)
+      this.isFailing = true
+      throw failure
+    }
+  }
+
+  /** One record for each revision of a sink. */
+  private encode(events: readonly ActivityEvent[]): void {
+    const bySink = new Map<SinkRoutes, RecordedEvent[]>()
+    for (const event of events) {
+      const { routes, type, providers, timeMs } = event
+      const encoded: RecordedEvent = { type, providers, ready: { ...event.encode(), timeMs } }
+      const group = bySink.get(routes)
+      if (group === undefined) bySink.set(routes, [encoded])
+      else group.push(encoded)
+    }
+    for (const [{ projectId, sinkId, revision, providers }, encoded] of bySink) {
+      const bytes = encodeRecord({ sinkId, revision, providers, requestId: '', actor: null, events: encoded })
+      this.unwritten.push({ projectId, bytes, count: encoded.length, timeMs: this.deps.clock.now() })
+      this.unwrittenEvents += encoded.length
+    }
+  }
+
+  /** Writes what is left. */
+  async close(): Promise<void> {
+    await this.flush().catch(() => undefined)
+    if (this.timer !== null) clearTimeout(this.timer)
+  }
+}

@@ -1,0 +1,155 @@
+// Records the events of captures: one event for each element that a capture writes, in the transaction of the write.
+import type { NodeImage, NodeKey, RelationshipImage, RelationshipKey, WriteBatch } from '../engine/store.ts'
+import type { AgentCaller } from '../kernel/caller.ts'
+import {
+  actorOf,
+  type CaptureDetail,
+  type CapturedElement,
+  type EventActor,
+  encodeRecord,
+  type RecordedEvent,
+} from './event-record.ts'
+import type { EventTypeName } from './event-types.ts'
+import type { ContextValue, EventContext, SinkRoutes, TypeRoutes } from './routes.ts'
+import type { EventSinks } from './sinks.ts'
+
+type CaptureTypeName = Extract<EventTypeName, `svc.audit.capture.${string}`>
+type CaptureTypeSuffix = CaptureTypeName extends `svc.audit.capture.${infer Suffix}` ? Suffix : never
+
+/** An element as captures name it. */
+interface RecordedKey {
+  readonly key: NodeKey | RelationshipKey
+  readonly properties?: readonly string[]
+  readonly metadata?: readonly string[]
+}
+
+/** Records events of captures. Implements the port of the feature `capture`. */
+export class CaptureEventLog {
+  private readonly sinks: EventSinks
+
+  constructor(sinks: EventSinks) {
+    this.sinks = sinks
+  }
+
+  /** Returns null if no route can match an event of the operation. */
+  begin(
+    { caller, requestId }: { readonly caller: AgentCaller; readonly requestId: string },
+    operation: CaptureTypeSuffix,
+  ): CaptureLogRequest | null {
+    const sink = this.sinks.routesOf(caller.projectId)
+    if (sink === null) return null
+    const type: CaptureTypeName = `svc.audit.capture.${operation}`
+    const routes = sink.ofType(type)
+    return routes && new CaptureLogRequest(sink, routes, type, requestId, actorOf(caller))
+  }
+}
+
+/** The events of one request, which may have several transactions. */
+class CaptureLogRequest {
+  readonly sink: SinkRoutes
+  readonly routes: TypeRoutes
+  readonly type: CaptureTypeName
+  readonly requestId: string
+  readonly actor: EventActor
+
+  constructor(sink: SinkRoutes, routes: TypeRoutes, type: CaptureTypeName, requestId: string, actor: EventActor) {
+    this.sink = sink
+    this.routes = routes
+    this.type = type
+    this.requestId = requestId
+    this.actor = actor
+  }
+
+  batch(batch: WriteBatch): CaptureLogBatch {
+    return new CaptureLogBatch(this, batch)
+  }
+}
+
+class CaptureLogBatch {
+  private readonly request: CaptureLogRequest
+  private readonly written: WriteBatch
+  private readonly events: RecordedEvent[] = []
+  private readonly isUpsert: boolean
+
+  constructor(request: CaptureLogRequest, written: WriteBatch) {
+    this.request = request
+    this.written = written
+    this.isUpsert = request.type.startsWith('svc.audit.capture.upsert.')
+  }
+
+  apply(element: RecordedKey, apply: () => string | null): string | null {
+    return 'source' in element.key
+      ? this.applyRelationship(element.key, element, apply)
+      : this.applyNode(element.key, element, apply)
+  }
+
+  private applyNode(key: NodeKey, element: RecordedKey, apply: () => string | null): string | null {
+    const { written, isUpsert } = this
+    // An image shows the element as it was when the image was made.
+    const before = isUpsert ? null : written.nodeImage(key)
+    const id = apply()
+    const image = id === null ? null : (before ?? written.nodeImage(key))
+    const providers = image === null ? 0 : this.match(key.type, image)
+    if (id === null || image === null || providers === 0) return id
+    const detail = isUpsert ? image.isIdentity : detailOf(element)
+    const { type, externalId } = key
+    const location = image.location ?? ''
+    this.add(
+      providers,
+      detail === undefined ? ['n', id, type, externalId, location] : ['n', id, type, externalId, location, detail],
+    )
+    return id
+  }
+
+  private applyRelationship(key: RelationshipKey, element: RecordedKey, apply: () => string | null): string | null {
+    const { written } = this
+    const before = this.isUpsert ? null : written.relationshipImage(key)
+    const id = apply()
+    const image = id === null ? null : (before ?? written.relationshipImage(key))
+    const providers = image === null ? 0 : this.match(key.type, image)
+    if (id === null || providers === 0) return id
+    const detail = detailOf(element)
+    const { source, type, target } = key
+    this.add(
+      providers,
+      detail === undefined
+        ? ['r', id, source.type, source.externalId, type, target.type, target.externalId]
+        : ['r', id, source.type, source.externalId, type, target.type, target.externalId, detail],
+    )
+    return id
+  }
+
+  private match(label: string, image: NodeImage | RelationshipImage): number {
+    const { routes } = this.request
+    return routes.match(routes.readsContext ? elementContext(label, image) : noKeys)
+  }
+
+  private add(providers: number, element: CapturedElement): void {
+    this.events.push({ type: this.request.type, providers, element })
+  }
+
+  end(): void {
+    if (this.events.length === 0) return
+    const { sink, requestId, actor } = this.request
+    const record = encodeRecord({
+      sinkId: sink.sinkId,
+      revision: sink.revision,
+      providers: sink.providers,
+      requestId,
+      actor,
+      events: this.events,
+    })
+    this.written.appendEvents(record, this.events.length)
+  }
+}
+
+const noKeys: EventContext = () => undefined
+
+/** The context of an event about an element: its type and its properties. */
+export function elementContext(label: string, image: NodeImage | RelationshipImage): EventContext {
+  return (key): ContextValue => (key === 'captureLabel' ? label : image.property(key))
+}
+
+function detailOf({ properties, metadata }: RecordedKey): CaptureDetail | undefined {
+  return metadata === undefined ? properties : [properties?.[0] ?? '', metadata]
+}
