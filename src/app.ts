@@ -22,6 +22,7 @@ import type { ListenAddress } from './http/port.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
 import type { Route } from './http/route.ts'
 import type { CounterDeltas } from './ops/metrics.ts'
+import { maskSecrets } from './ops/secret-mask.ts'
 import type { DecisionDeps } from './pdp/decision-deps.ts'
 import { ParameterMask } from './pdp/parameter-mask.ts'
 import { MAX_INLINE_CHARS } from './policy/compile-budget.ts'
@@ -30,6 +31,10 @@ import { BackgroundCompiler } from './runtime/background-compiler.ts'
 import { BackgroundJobs } from './runtime/background-jobs.ts'
 import type { EventStreams } from './runtime/event-streams.ts'
 import { HttpListener } from './runtime/http-listener.ts'
+import { ConfigEventLog } from './runtime/record-configuration.ts'
+import { DecisionEventLog } from './runtime/record-decisions.ts'
+import { introspectionEventLog } from './runtime/record-introspections.ts'
+import { QueryEventLog } from './runtime/record-queries.ts'
 import type { Settings } from './settings.ts'
 
 /** A running service. */
@@ -105,8 +110,24 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   const provisioning = new Provisioning({ documents, provisioner: catalog, systemGraph, report })
   const environment = { reader: documents, systemGraph, provisioning }
   const names = createNameSource(graphs, documents)
-  const kinds = createConfigKinds(settings, { environment, upstream, clock, names })
-  const config = new ConfigService({ documents, kinds, sealer, clock, report, processNumber: processNumber ?? 0 })
+  const kinds = createConfigKinds(settings, {
+    environment,
+    upstream,
+    clock,
+    names,
+    dropEvents: (projectId) => events.streams.drop(projectId),
+  })
+  const { sinks, activity } = events
+  const maskText = (text: string): string => maskSecrets(text, [])
+  const config = new ConfigService({
+    documents,
+    kinds,
+    sealer,
+    clock,
+    report,
+    processNumber: processNumber ?? 0,
+    events: new ConfigEventLog({ sinks, activity, documents, clock, maskText }),
+  })
 
   const mask = new ParameterMask(settings.parameterMask)
   const logFile = openDecisionLogFile(settings, report)
@@ -117,16 +138,19 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   const compiler = stack.adopt(new BackgroundCompiler(), (opened) => opened.close())
   const indexOptions = hasLanes ? { maxInlineChars: MAX_INLINE_CHARS, onDeferred: compiler.add } : {}
   const policies = new PolicyIndex(documents, report, indexOptions)
-  const decisions = createDecisions(platform, policies, createDecisionLog(platform, logFile, mask), overrides)
+  const decisionEvents = new DecisionEventLog({ sinks, activity, policies, mask, clock })
+  const decisionLog = createDecisionLog(platform, logFile, mask)
+  const decisions = createDecisions(platform, policies, decisionLog, decisionEvents, overrides)
   const queries = new QueryIndex(documents, report, indexOptions)
-  const contexts = createContextQueries(platform, queries)
+  const queryEvents = new QueryEventLog({ sinks, activity, documents, mask, clock })
+  const contexts = createContextQueries(platform, queries, queryEvents)
   const capture: CaptureDeps = {
     graphsOf,
     onCaptured: (operation, items) => metrics.recordCapture(operation, items),
     events: events.captures,
   }
 
-  const userTokens = createUserTokens(platform)
+  const userTokens = createUserTokens(platform, introspectionEventLog({ sinks, activity, clock }))
   // HTTP and MCP share one limiter, so that an agent has the same allowance in both. A lane has none, because the serving
   // process has counted the request.
   const perSecond = overrides.lane === undefined ? settings.agentRequestsPerS : 0
@@ -166,7 +190,12 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     config,
     notReadyReason: () => listener.notReady() ?? configurationError(platform.collections),
   })
-  const handlers = createHandlers(platform, routes, { userTokens, rateLimiter, lanes })
+  const handlers = createHandlers(platform, routes, {
+    userTokens,
+    rateLimiter,
+    lanes,
+    settled: () => activity.settled(),
+  })
 
   let closed: Promise<void> | null = null
   return {

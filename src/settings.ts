@@ -42,6 +42,7 @@ export const settingSections = [
   'Knowledge queries and captures',
   'MCP',
   'External calls',
+  'Events',
   'Logs and metrics',
 ] as const
 /** A section of the settings reference. */
@@ -398,6 +399,14 @@ export const settingSpecs = {
     0,
     [0, 3_600_000, 'milliseconds'],
     'How long responses of resolvers are cached for equal requests. 0: only within one execution.',
+  ),
+
+  eventActivityStrict: choice(
+    'Events',
+    'event_activity_strict',
+    ['on', 'off'],
+    'off',
+    '`on`: the answer to a decision, a search, a read of the configuration or a knowledge query is sent when its event is on disk. `off`: its event is written at most 50 ms later, and a crash may lose it. Without a route for such events there is no difference.',
   ),
 
   logLevel: choice(

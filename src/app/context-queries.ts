@@ -1,7 +1,7 @@
 // Builds the context-query feature: query index, limits and external data resolvers.
 import { applicationAgentsKind, projectsKind } from '../config/kind.ts'
 import { openSecret } from '../config/secrets.ts'
-import type { ContextQueryDeps } from '../context-query/execute.ts'
+import type { ContextQueryDeps, ExecutionListener } from '../context-query/execute.ts'
 import type { QueryIndex } from '../context-query/query-index.ts'
 import { InlineHistory } from '../kernel/inline-history.ts'
 import type { PageTokenCounts } from '../kernel/page-token-counts.ts'
@@ -12,9 +12,11 @@ import type { Platform } from './platform.ts'
 export function createContextQueries(
   { settings, clock, report, documents, sealer, graphs, upstream, inlineMs }: Platform,
   queries: QueryIndex,
+  listener: ExecutionListener,
 ): ContextQueryDeps {
   return {
     queries,
+    listener,
     graphsOf: (projectId) => graphs.graphsOf(projectId),
     limits: {
       stepsMax: settings.traversalStepsMax,

@@ -10,6 +10,7 @@ import type { ParameterMask } from '../pdp/parameter-mask.ts'
 import { SearchCache } from '../pdp/search-cache.ts'
 import type { PolicyIndex } from '../policy/policy-index.ts'
 import { logPolicyErrors } from '../runtime/process-log.ts'
+import type { DecisionEventLog } from '../runtime/record-decisions.ts'
 import type { Settings } from '../settings.ts'
 import type { AppOverrides } from './overrides.ts'
 import type { Platform } from './platform.ts'
@@ -17,12 +18,14 @@ import type { Platform } from './platform.ts'
 /**
  * Builds the dependencies of decisions.
  * @param decisionLog Null: the setting `decision_log` is off.
+ * @param events Records the events for event sinks.
  * @param listeners Called in addition to log and metrics.
  */
 export function createDecisions(
   { settings, clock, log, metrics, graphs, masterKey, inlineMs, onServiceError }: Platform,
   policies: PolicyIndex,
   decisionLog: DecisionLog | null,
+  events: DecisionEventLog,
   { onDecisionFault, onDecided }: Pick<AppOverrides, 'onDecisionFault' | 'onDecided'>,
 ): DecisionDeps {
   const logPolicyError = logPolicyErrors(log, clock)
@@ -55,6 +58,7 @@ export function createDecisions(
     onDecided: combineListeners([
       (event) => metrics.recordDecision(event),
       decisionLog && ((event) => decisionLog.record(event)),
+      (event) => events.record(event),
       onDecided ?? null,
     ]),
     onServiceError,

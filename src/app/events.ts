@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { projectsKind } from '../config/kind.ts'
 import { ActivityLog, type ActivityRecord } from '../events/activity-log.ts'
 import { CaptureEventLog } from '../events/record-captures.ts'
+import { ChangeEventLog } from '../events/record-changes.ts'
 import { EventSinks } from '../events/sinks.ts'
 import { DATA_FILE, EVENTS_FOLDER } from '../kernel/data-folder.ts'
 import { EventStreams } from '../runtime/event-streams.ts'
@@ -12,7 +13,7 @@ import { EventsFolder } from '../store/outbox/events-folder.ts'
 import type { EventOutbox } from '../store/outbox/outbox.ts'
 import type { Platform } from './platform.ts'
 
-/** The recording of events in this process. */
+/** The recording of events in this process. The recording of each feature is in `runtime/`. */
 export interface EventRecording {
   readonly sinks: EventSinks
   readonly captures: CaptureEventLog
@@ -70,6 +71,8 @@ export function createEventRecording(
 ): EventRecording {
   const folder = new LazyEventsFolder(settings.dataDir, sync)
   const sinks = new EventSinks(documents)
+  const changes = new ChangeEventLog(sinks)
+  catalog.observe((projectId, isGlobal, batch) => changes.record(projectId, isGlobal, batch))
   const append = async (records: readonly ActivityRecord[]): Promise<void> => {
     // The sink may have been deleted since: nothing would remove these events.
     const wanted = records.filter(({ projectId }) => sinks.routesOf(projectId) !== null)

@@ -2,9 +2,10 @@
 import { createAuthenticator } from '../http/authenticate.ts'
 import { createCors } from '../http/cors.ts'
 import { createDispatcher, type RequestHandler } from '../http/dispatch.ts'
+import { errorResponse } from '../http/http-response.ts'
 import type { LaneRunner } from '../http/lane-job.ts'
 import type { RateLimiter } from '../http/rate-limit.ts'
-import type { Route } from '../http/route.ts'
+import type { HttpResponse, Route } from '../http/route.ts'
 import { AgentKeys } from '../identity/agent-key.ts'
 import type { UserTokenAuthenticator } from '../identity/user-tokens.ts'
 import { createCallerIdentifier } from '../runtime/identify-caller.ts'
@@ -26,13 +27,15 @@ export interface HandlerDeps {
   readonly rateLimiter: RateLimiter | null
   /** Null: the process has no lanes. */
   readonly lanes: LaneRunner | null
+  /** Resolves when the events of everything answered so far are on disk; null if they are. */
+  settled(): Promise<void> | null
 }
 
 /** Creates the handlers. */
 export function createHandlers(
   { settings, clock, documents, graphs, serviceAccounts, metrics, log, onInternalError }: Platform,
   routes: readonly Route[],
-  { userTokens, rateLimiter, lanes }: HandlerDeps,
+  { userTokens, rateLimiter, lanes, settled }: HandlerDeps,
 ): Handlers {
   const agentKeys = new AgentKeys(documents, clock)
   const authenticate = createCallerIdentifier({
@@ -58,5 +61,31 @@ export function createHandlers(
       onInternalError,
       lanes: lanes === null ? null : { pool: lanes, limits: laneLimits(settings), assignBeforeRun },
     })
-  return { handle: create(true), handleInProcess: create(false) }
+  const finish = settings.eventActivityStrict === 'on' ? (handle: RequestHandler) => afterEvents(handle, settled) : same
+  return { handle: finish(create(true)), handleInProcess: finish(create(false)) }
+}
+
+const same = (handle: RequestHandler): RequestHandler => handle
+
+/** Sends no answer before its events are on disk. If they cannot be written, the answer is 503. */
+function afterEvents(handle: RequestHandler, settled: HandlerDeps['settled']): RequestHandler {
+  const settle = (response: HttpResponse): HttpResponse | Promise<HttpResponse> => {
+    const written = settled()
+    if (written === null) return response
+    return written.then(
+      () => response,
+      () => {
+        void response.stream?.return?.()
+        const requestId = response.headers['x-request-id'] ?? ''
+        return errorResponse(
+          { kind: 'unavailable', message: 'the event of the answer cannot be stored now' },
+          requestId,
+        )
+      },
+    )
+  }
+  return (request) => {
+    const response = handle(request)
+    return response instanceof Promise ? response.then(settle) : settle(response)
+  }
 }

@@ -25,12 +25,14 @@ export interface KindDeps {
   readonly clock: Clock
   /** The graphs whose names policies and queries are compared with. */
   readonly names: NameSource
+  /** Removes all events of a project that were not delivered. */
+  dropEvents(projectId: string): Promise<void>
 }
 
 /** Returns all kinds. */
 export function createConfigKinds(
   settings: Settings,
-  { environment, upstream, clock, names }: KindDeps,
+  { environment, upstream, clock, names, dropEvents }: KindDeps,
 ): readonly ConfigKind[] {
   const { publicUrl } = settings
   return [
@@ -41,7 +43,8 @@ export function createConfigKinds(
     ...policyKinds(settings, names),
     externalDataResolvers(upstream),
     trustScoreProfiles,
-    eventSinks,
+    // Without its sink, nothing would deliver or remove the events of a project.
+    { ...eventSinks, effects: { deleted: ({ project_id }) => dropEvents(project_id) } },
     entityMatchingPipelines,
     mcpServers,
     auditSignings,

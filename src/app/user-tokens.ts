@@ -1,20 +1,15 @@
 // Builds the verification of user tokens.
 import { type IssuerClientDeps, Issuers } from '../identity/issuers.ts'
 import { TokenRules } from '../identity/token-rules.ts'
-import { UserTokenAuthenticator } from '../identity/user-tokens.ts'
+import { type TokenIntrospection, UserTokenAuthenticator } from '../identity/user-tokens.ts'
 import { UserInfoClient } from '../identity/userinfo-client.ts'
 import type { Platform } from './platform.ts'
 
 /** Creates the authenticator of user tokens. With lanes, requests that must create the node of a user run in a lane. */
-export function createUserTokens({
-  settings,
-  clock,
-  report,
-  documents,
-  graphs,
-  upstream,
-  inlineMs,
-}: Platform): UserTokenAuthenticator {
+export function createUserTokens(
+  { settings, clock, report, documents, graphs, upstream, inlineMs }: Platform,
+  onIntrospected: (introspection: TokenIntrospection) => void,
+): UserTokenAuthenticator {
   const { upstreamTimeMs: timeoutMs, upstreamBytesMax: maxBytes } = settings
   const clientDeps: IssuerClientDeps = { upstream, clock, timeoutMs, maxBytes, report }
   return new UserTokenAuthenticator({
@@ -23,6 +18,7 @@ export function createUserTokens({
     issuers: new Issuers(clientDeps),
     userInfo: new UserInfoClient(clientDeps),
     clock,
+    onIntrospected,
     graphOf(projectId) {
       const graph = () => graphs.graphsOf(projectId)?.default ?? null
       return graphs.ready(projectId)?.then(graph) ?? graph()

@@ -28,10 +28,5 @@ export interface ConfigEvents {
   /** Called within the write, after `draft` contains all changes of the request. Must not throw. */
   changed(request: ConfigRequest, draft: DocumentDraft, changes: readonly ConfigChange[]): void
   /** Called after documents were read. */
-  read(
-    request: ConfigRequest,
-    kind: ConfigKind,
-    identifier: ReadIdentifier,
-    documents: readonly StoredDocument[],
-  ): void
+  read(request: ConfigRequest, kind: ConfigKind, identifier: ReadIdentifier, documents: readonly StoredDocument[]): void
 }

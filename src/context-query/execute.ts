@@ -3,7 +3,7 @@
 // (docs/decisions/0010-context-query-reads.md).
 import { Budget, type BudgetLimits } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
-import type { GraphStore } from '../engine/store.ts'
+import type { GraphStore, WriteBatch } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import type { InlineHistory } from '../kernel/inline-history.ts'
@@ -50,6 +50,32 @@ export interface ContextQueryDeps {
   pageTokenCounts(caller: AgentCaller): PageTokenCounts
   /** Durations of queries on the event loop. */
   readonly inlineHistory: InlineHistory
+  /** Reports executions. Absent: they are not reported. */
+  readonly listener?: ExecutionListener
+}
+
+/** One answered execution, including errors. It refers to the request's own objects, which must not be changed. */
+export interface QueryExecution {
+  readonly caller: AgentCaller
+  /** The X-Request-ID of the call. */
+  readonly requestId: string
+  readonly request: ExecuteRequest
+  /** Null if there is no such query. */
+  readonly query: CompiledQuery | null
+  /** Number of records in the answer; null for an error. */
+  readonly records: number | null
+  /** Null if there is an answer. */
+  readonly error: ServiceError | null
+  /** Null for a query that wrote. */
+  readonly durationMs: number | null
+}
+
+/** Receives executions. Neither method may throw. */
+export interface ExecutionListener {
+  /** Called within the transaction of a query that wrote, after its writes. */
+  onWriting(batch: WriteBatch, execution: QueryExecution): void
+  /** Called after every other execution. */
+  onExecuted(execution: QueryExecution): void
 }
 
 /**
@@ -62,6 +88,36 @@ export async function executeQuery(
   deps: ContextQueryDeps,
   caller: AgentCaller,
   request: ExecuteRequest,
+  requestId = '',
+): Promise<Result<ExecuteAnswer, ServiceError>> {
+  const { listener } = deps
+  if (listener === undefined) return execute(deps, caller, request, null)
+  const startMs = performance.now()
+  const executionOf = (records: number | null, error: ServiceError | null): Omit<QueryExecution, 'durationMs'> => ({
+    caller,
+    requestId,
+    request,
+    query: deps.queries.find(caller.projectId, request.id),
+    records,
+    error,
+  })
+  let isReported = false
+  const executed = await execute(deps, caller, request, (batch, records) => {
+    isReported = true
+    listener.onWriting(batch, { ...executionOf(records, null), durationMs: null })
+  })
+  if (executed.ok && isReported) return executed
+  const [records, error] = executed.ok ? [executed.value.data.length, null] : [null, executed.error]
+  listener.onExecuted({ ...executionOf(records, error), durationMs: performance.now() - startMs })
+  return executed
+}
+
+/** `onWritten`: called within the transaction of a query that writes, with the number of records; null: not called. */
+async function execute(
+  deps: ContextQueryDeps,
+  caller: AgentCaller,
+  request: ExecuteRequest,
+  onWritten: NonNullable<WriteCall['onWritten']> | null,
 ): Promise<Result<ExecuteAnswer, ServiceError>> {
   const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
@@ -115,6 +171,7 @@ export async function executeQuery(
               parameters: bound.value,
               limits,
               deadlineMs: performance.now() + limits.timeMs,
+              onWritten,
             },
             query.writes,
             page,
@@ -160,7 +217,7 @@ function readPage(
 /** Writes to all matched rows. There is one page: all rows, or an error. */
 async function writePage(
   { writesMax, answerMax }: ContextQueryDeps,
-  call: Pick<WriteCall, 'graph' | 'query' | 'parameters' | 'limits' | 'deadlineMs'>,
+  call: Pick<WriteCall, 'graph' | 'query' | 'parameters' | 'limits' | 'deadlineMs' | 'onWritten'>,
   writes: WritePlan,
   { skip, size, next }: PageRange,
   resolution: Resolution,

@@ -31,6 +31,8 @@ export interface WriteCall {
   readonly writesMax: number
   /** Maximum characters of the values in the response. */
   readonly answerMax: number
+  /** Called within the transaction after the writes, with the number of records. */
+  readonly onWritten?: ((batch: WriteBatch, records: number) => void) | null
 }
 
 /** The records of the written rows. */
@@ -151,5 +153,6 @@ function write(call: WriteCall, batch: WriteBatch, view: BatchView, rows: readon
   const written = applyWrites(query, bound, rows, batch, view)
   const context = new RecordContext(view, new ResponseBudget(call.answerMax, unlimitedBudget()), written)
   const data = rows.map((row) => query.records.read(row, context))
+  call.onWritten?.(batch, data.length)
   return { data, deferred: context.deferred }
 }

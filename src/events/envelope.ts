@@ -121,9 +121,9 @@ function envelopeOf(
   }
 }
 
-/** The subject of an event: a path whose segments are percent-encoded. */
+/** The subject of an event: a path whose segments are percent-encoded, except for the colon of global ids. */
 export function subjectOf(...segments: readonly string[]): string {
-  return segments.map((segment) => encodeURIComponent(segment.toWellFormed())).join('/')
+  return segments.map((segment) => encodeURIComponent(segment.toWellFormed()).replaceAll('%3A', ':')).join('/')
 }
 
 /** A long subject is cut and gets a hash. Two subjects with one key only share an order. */

@@ -46,8 +46,21 @@ export interface UserTokenAuthenticatorDeps extends TokenVerificationDeps {
   readonly rules: TokenRules
   /** False: a request whose user node must be written ends with LaneRequiredError. */
   readonly mayWrite: boolean
+  /** Called after each verification of a token by a configuration; not for cached results. Must not throw. */
+  onIntrospected?(introspection: TokenIntrospection): void
   /** The graph with the subjects' nodes; null while the project has none. */
   graphOf(projectId: string): Promise<GraphStore | null> | GraphStore | null
+}
+
+/** The result of one verification of a token. It contains no part of the token. */
+export interface TokenIntrospection {
+  readonly projectId: string
+  /** Id of the configuration that verified the token. */
+  readonly tokenIntrospectId: string
+  /** The user of an accepted token; null: it is of no user, or it was not accepted. */
+  readonly user: { readonly nodeType: string; readonly subjectId: string } | null
+  /** Why the token was not accepted; null: it was. */
+  readonly refusal: string | null
 }
 
 /** The error is the reason in the challenge: it names a rule and contains no part of the token. */
@@ -169,9 +182,24 @@ export class UserTokenAuthenticator {
       const rule = ruleFor(only === null ? all : all.filter(({ id }) => id === only), read)
       if (rule === null) return uncacheable(read === null ? noOpaqueRule : noMatchingRule)
       const checked = await verifyToken(this.deps, rule, token, read)
-      if (rules.isCurrent(rule)) return cacheEntry(checked, rule, this.deps.clock.now())
+      if (rules.isCurrent(rule)) {
+        const entry = cacheEntry(checked, rule, this.deps.clock.now())
+        this.report(projectId, rule.id, entry.verification)
+        return entry
+      }
     }
     return uncacheable(err({ kind: 'unavailable' }))
+  }
+
+  /** An issuer that cannot be reached has verified nothing. */
+  private report(projectId: string, tokenIntrospectId: string, verification: Verification): void {
+    if (!verification.ok && verification.error.kind === 'unavailable') return
+    const refusal = verification.ok || verification.error.kind === 'unavailable' ? null : verification.error.reason
+    const result = verification.ok ? verification.value.userResult : null
+    const error = result === null || result.ok ? null : result.error
+    const user = result?.ok === true && result.value.subjectId !== '' ? result.value : null
+    const unusable = error?.kind === 'unauthenticated' ? (error.invalidToken ?? error.message) : null
+    this.deps.onIntrospected?.({ projectId, tokenIntrospectId, user, refusal: refusal ?? unusable })
   }
 
   private async upsertNode(projectId: string, user: CachedVerification, { node }: VerifiedIdentity): Promise<void> {

@@ -53,6 +53,8 @@ export interface DecisionEvent {
   readonly kind: RequestKind
   /** The X-Request-ID of the call. */
   readonly requestId: string
+  /** Set for a search that is a part of another request. */
+  readonly partOf?: 'what-authorized' | 'who-authorized'
   readonly caller: AgentCaller
   /** Index in a batch; null for a single call. */
   readonly item: number | null
@@ -62,6 +64,8 @@ export interface DecisionEvent {
   readonly request: EvaluationRequest | null
   /** Null for searches and errors. */
   readonly decision: boolean | null
+  /** Why an evaluation is a denial, if there is more to say than that no policy grants. */
+  readonly reason: string | null
   /** Number of results in the answer; null for evaluations and errors. */
   readonly found: number | null
   /** The error; null if there is an answer. */

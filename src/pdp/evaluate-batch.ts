@@ -57,6 +57,7 @@ export function evaluateBatch(
           batch: request,
           request: item.ok ? item.value : null,
           decision: decided.ok ? decision.decision : null,
+          reason: decided.ok ? (decided.value.context?.reason ?? null) : null,
           found: null,
           error: decided.ok ? null : decided.error,
           durationMs: performance.now() - startedMs,

@@ -27,6 +27,7 @@ export function evaluate(
     item: null,
     request,
     decision: decided.ok ? decided.value.decision : null,
+    reason: decided.ok ? (decided.value.context?.reason ?? null) : null,
     found: null,
     error: decided.ok ? null : decided.error,
     durationMs: performance.now() - startedMs,

@@ -11,7 +11,7 @@ import type {
   WhoAuthorizedAnswer,
   WhoAuthorizedRequest,
 } from './authorized-schema.ts'
-import type { DecisionDeps } from './decision-deps.ts'
+import type { DecisionDeps, DecisionEvent } from './decision-deps.ts'
 import { readResourceSearch, readSubjectSearch } from './read-request.ts'
 import type { SearchAnswer } from './schema.ts'
 import { searchResources, searchSubjects } from './search.ts'
@@ -73,7 +73,7 @@ export function listWhatAuthorized(
   requestId: string,
   { subject, evaluations, context }: WhatAuthorizedRequest,
 ): Result<WhatAuthorizedAnswer, ServiceError> {
-  const searches = SearchSeries.start(deps, evaluations.length, '/access/v1/search/resource')
+  const searches = SearchSeries.start(deps, evaluations.length, 'what-authorized', '/access/v1/search/resource')
   if (!searches.ok) return searches
   const listed: WhatAuthorizedAnswer['evaluations'] = []
   for (const { action, resource } of evaluations) {
@@ -97,7 +97,7 @@ export function listWhoAuthorized(
   requestId: string,
   { evaluations, context }: WhoAuthorizedRequest,
 ): Result<WhoAuthorizedAnswer, ServiceError> {
-  const searches = SearchSeries.start(deps, evaluations.length, '/access/v1/search/subject')
+  const searches = SearchSeries.start(deps, evaluations.length, 'who-authorized', '/access/v1/search/subject')
   if (!searches.ok) return searches
   const listed: WhoAuthorizedAnswer['evaluations'] = []
   for (const { action, resource } of evaluations) {
@@ -119,6 +119,8 @@ export function listWhoAuthorized(
   return ok({ evaluations: listed })
 }
 
+type SearchPart = NonNullable<DecisionEvent['partOf']>
+
 /** Runs the searches of one request, with what is left of its time and of its results. */
 class SearchSeries {
   private readonly deps: DecisionDeps
@@ -126,17 +128,23 @@ class SearchSeries {
   private readonly pagedPath: string
   private resultsLeft: number
 
-  private constructor(deps: DecisionDeps, pagedPath: string) {
-    this.deps = deps
+  private constructor(deps: DecisionDeps, partOf: SearchPart, pagedPath: string) {
+    const { onDecided } = deps
+    this.deps = { ...deps, onDecided: onDecided && ((event) => onDecided({ ...event, partOf })) }
     this.endMs = performance.now() + deps.batchTimeMs
     this.pagedPath = pagedPath
     this.resultsLeft = deps.searchPageMax
   }
 
   /** `pagedPath`: the search to use instead if the answer is too large. Error: `malformed` for too many evaluations. */
-  static start(deps: DecisionDeps, evaluations: number, pagedPath: string): Result<SearchSeries, ServiceError> {
+  static start(
+    deps: DecisionDeps,
+    evaluations: number,
+    partOf: SearchPart,
+    pagedPath: string,
+  ): Result<SearchSeries, ServiceError> {
     const { evaluationsMax } = deps
-    if (evaluations <= evaluationsMax) return ok(new SearchSeries(deps, pagedPath))
+    if (evaluations <= evaluationsMax) return ok(new SearchSeries(deps, partOf, pagedPath))
     const issue = `evaluations: expected at most ${evaluationsMax} items, found ${evaluations}`
     return err({ kind: 'malformed', issues: [issue] })
   }

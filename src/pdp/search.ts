@@ -103,6 +103,7 @@ export function runSearch(
     item: null,
     request,
     decision: null,
+    reason: null,
     found: result.ok ? result.value.ids.length : null,
     error: result.ok ? null : result.error,
     durationMs: performance.now() - startedMs,

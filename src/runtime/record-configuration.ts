@@ -134,8 +134,7 @@ export class ConfigEventLog implements ConfigEvents {
     const type = 'svc.audit.config.read'
     for (const [projectId, found] of byProject) {
       const routes = projectId === '' ? null : this.deps.sinks.routesOf(projectId)
-      const providers =
-        routes?.ofType(type)?.match((key) => (key === 'configType' ? kind.path : undefined)) ?? 0
+      const providers = routes?.ofType(type)?.match((key) => (key === 'configType' ? kind.path : undefined)) ?? 0
       if (routes === null || providers === 0) continue
       const [first] = found as [StoredDocument]
       const isList = identifier.id === undefined && identifier.name === undefined

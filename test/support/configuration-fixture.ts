@@ -129,6 +129,7 @@ export async function openConfiguration(
     clock,
     // The board holds no graphs, so there are no names to compare with.
     names: { ready: () => null, storesOf: () => [] },
+    dropEvents: async () => {},
   })
   const service = new ConfigService({ kinds, documents, sealer: box, clock, report })
   const kind = (path: string): ConfigKind => {

@@ -34,12 +34,13 @@ const singleGraphLayout: GraphLayout = { isComposite: false, locations: new Map(
 export interface CatalogOptions extends Omit<EnvironmentOptions, 'onWritten'> {
   /** Maximum number of open graphs; beyond it the least recently used ones are closed. 0: `maxOpenGraphs`. */
   readonly graphsMax?: number
-  /**
-   * Called with each batch after its writes, within the transaction; not for bulk loads. `isGlobal`: its nodes are proxies. If
-   * it throws, nothing is written.
-   */
-  readonly onWritten?: (projectId: string, isGlobal: boolean, batch: WrittenBatch) => void
 }
+
+/**
+ * Called with each batch after its writes, within the transaction; not for bulk loads. `isGlobal`: its nodes are proxies. If it
+ * throws, nothing is written.
+ */
+export type BatchObserver = (projectId: string, isGlobal: boolean, batch: WrittenBatch) => void
 
 /** The outbox of one graph of a project. */
 export interface GraphOutbox {
@@ -56,6 +57,7 @@ const EVICT_COUNT = 16
 export class Catalog {
   private readonly root: string
   private readonly options: CatalogOptions
+  private observer: BatchObserver | null = null
   private readonly open: OpenProjects
   private readonly folders = new WeakMap<object, string>()
 
@@ -237,7 +239,10 @@ export class Catalog {
     if (!make && !holdsEnvironment(path)) return null
     mkdirSync(path, { recursive: true, mode: 0o700 })
     this.open.startEvictionFor(projectId)
-    const environment = openEnvironment(path, this.environmentOptions(projectId, folder === 'global'))
+    const environment = openEnvironment(path, {
+      ...this.options,
+      onWritten: (batch) => this.observer?.(projectId, folder === 'global', batch),
+    })
     const inner =
       folder === 'global' ? environment : new ConstituentStore(environment, this.compositeGraphsOf(projectId))
     const store = new ReopeningStore(
@@ -249,11 +254,9 @@ export class Catalog {
     return opened
   }
 
-  private environmentOptions(projectId: string, isGlobal: boolean): EnvironmentOptions {
-    const { onWritten, ...options } = this.options
-    return onWritten === undefined
-      ? options
-      : { ...options, onWritten: (batch) => onWritten(projectId, isGlobal, batch) }
+  /** Registers the observer of all batches. Call it before the first write. */
+  observe(observer: BatchObserver): void {
+    this.observer = observer
   }
 
   /** Opens the environment again for a store that is used after its environment was closed. */

@@ -1,0 +1,41 @@
+// Records the events of verified user tokens. No part of a token is in an event.
+import type { ActivityLog } from '../events/activity-log.ts'
+import { subjectOf } from '../events/envelope.ts'
+import type { EventSinks } from '../events/sinks.ts'
+import type { TokenIntrospection } from '../identity/user-tokens.ts'
+import type { Clock } from '../kernel/clock.ts'
+
+const TYPE = 'svc.audit.credentials.token.introspected'
+
+/** Collaborators of the recording. */
+export interface IntrospectionEventLogDeps {
+  readonly sinks: EventSinks
+  readonly activity: ActivityLog
+  readonly clock: Clock
+}
+
+/** Returns a function that records the event of a verification. */
+export function introspectionEventLog({ sinks, activity, clock }: IntrospectionEventLogDeps) {
+  return ({ projectId, tokenIntrospectId, user, refusal }: TokenIntrospection): void => {
+    const routes = sinks.routesOf(projectId)
+    const active = refusal === null
+    const providers = routes?.ofType(TYPE)?.match((key) => (key === 'active' ? active : undefined)) ?? 0
+    if (routes === null || providers === 0) return
+    const members = {
+      tokenIntrospectId,
+      active,
+      ...(refusal !== null && { reason: refusal }),
+      ...(user !== null && { subject: { type: user.nodeType, externalId: user.subjectId } }),
+    }
+    activity.record({
+      routes,
+      type: TYPE,
+      providers,
+      timeMs: clock.now(),
+      encode: () => ({
+        subject: subjectOf('token-introspects', tokenIntrospectId),
+        members: JSON.stringify(members).slice(1, -1),
+      }),
+    })
+  }
+}

@@ -1,0 +1,85 @@
+// Records the events of knowledge queries: that of a query that wrote in the transaction of its writes, the others with the
+// decisions.
+import type { ConfigReader } from '../config/kind.ts'
+import type { ExecutionListener, QueryExecution } from '../context-query/execute.ts'
+import { queriesKind } from '../context-query/knowledge-query.ts'
+import type { WriteBatch } from '../engine/store.ts'
+import type { ActivityLog } from '../events/activity-log.ts'
+import { commonMembers, subjectOf } from '../events/envelope.ts'
+import { actorOf, encodeRecord } from '../events/event-record.ts'
+import type { ContextValue, SinkRoutes } from '../events/routes.ts'
+import type { EventSinks } from '../events/sinks.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { writeJson } from '../kernel/json.ts'
+import type { ParameterMask } from '../pdp/parameter-mask.ts'
+import { policiesKind } from '../policy/authorization-policy.ts'
+import { errorMembers } from './record-decisions.ts'
+
+const TYPE = 'svc.audit.ciq.execute'
+
+/** Collaborators of the recording. */
+export interface QueryEventLogDeps {
+  readonly sinks: EventSinks
+  readonly activity: ActivityLog
+  readonly documents: ConfigReader
+  readonly mask: ParameterMask
+  readonly clock: Clock
+}
+
+/** Records events of executed knowledge queries. */
+export class QueryEventLog implements ExecutionListener {
+  private readonly deps: QueryEventLogDeps
+
+  constructor(deps: QueryEventLogDeps) {
+    this.deps = deps
+  }
+
+  onWriting(batch: WriteBatch, execution: QueryExecution): void {
+    const [routes, providers] = this.match(execution)
+    if (routes === null) return
+    const { sinkId, revision } = routes
+    const ready = { ...this.encode(execution), timeMs: this.deps.clock.now() }
+    const events = [{ type: TYPE, providers, ready }] as const
+    const record = encodeRecord({ sinkId, revision, providers: routes.providers, requestId: '', actor: null, events })
+    batch.appendEvents(record, 1)
+  }
+
+  onExecuted(execution: QueryExecution): void {
+    const [routes, providers] = this.match(execution)
+    if (routes === null) return
+    const timeMs = this.deps.clock.now()
+    this.deps.activity.record({ routes, type: TYPE, providers, timeMs, encode: () => this.encode(execution) })
+  }
+
+  private match({ caller, query }: QueryExecution): [SinkRoutes | null, number] {
+    const routes = this.deps.sinks.routesOf(caller.projectId)
+    const context = (key: string): ContextValue =>
+      key === 'query' ? query?.name : key === 'isWrite' && query !== null ? query.writes !== null : undefined
+    const providers = routes?.ofType(TYPE)?.match(context) ?? 0
+    return [providers === 0 ? null : routes, providers]
+  }
+
+  private encode(execution: QueryExecution): { subject: string; members: string } {
+    const { caller, request, requestId, query, records, error, durationMs } = execution
+    const { user } = caller
+    const { documents, mask } = this.deps
+    const policyId = query === null ? undefined : documents.get(queriesKind, query.id)?.fields.policy_id
+    const policy = typeof policyId === 'string' ? documents.get(policiesKind, policyId) : null
+    const members = {
+      request: {
+        id: request.id,
+        ...(request.input_params !== undefined && { inputParams: mask.apply(request.input_params) }),
+      },
+      ...(query !== null && { query: { id: query.id, name: query.name } }),
+      ...(policy !== null && { policy: { id: policy.id, name: policy.name } }),
+      ...(user !== null && { identity: { type: user.nodeType, externalId: user.subjectId } }),
+      ...(records !== null && { response: { records, isWrite: query !== null && query.writes !== null } }),
+      ...(durationMs !== null && { evaluationTimeMs: Math.round(durationMs * 1000) / 1000 }),
+      ...(error !== null && { error: errorMembers(error) }),
+    }
+    return {
+      subject: subjectOf('knowledge-queries', query?.id ?? request.id),
+      members: `${commonMembers(requestId, actorOf(caller)).slice(1)},${writeJson(members).slice(1, -1)}`,
+    }
+  }
+}
