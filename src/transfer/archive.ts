@@ -22,7 +22,7 @@ const memberSchema = z.strictObject({
   bytes: z.int().min(0),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   /** The content, and for a database the version of its layout. */
-  kind: z.enum(['graph', 'documents', 'file']),
+  kind: z.enum(['graph', 'documents', 'events', 'file']),
   layout: z.int().min(0),
 })
 

@@ -9,6 +9,7 @@ import {
   CURRENT_DOCUMENTS,
   DATA_FILE,
   DEMO_FILE,
+  EVENTS_FOLDER,
   PAST_DOCUMENTS,
   PROJECTS_FOLDER,
 } from '../kernel/data-folder.ts'
@@ -16,6 +17,7 @@ import { OperationalError } from '../kernel/errors.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { compactFolder, type PinnedEnvironment, pinTogether } from '../store/lmdb/consistent-copy.ts'
 import { readFolderLayout } from '../store/lmdb/layout.ts'
+import { EventsFolder } from '../store/outbox/events-folder.ts'
 import { type ArchiveSource, type Manifest, syncPath, writeArchive } from './archive.ts'
 import { belongsToProject, databaseFolders, type TransferredDocument } from './database-folders.ts'
 import { createStaging } from './staging.ts'
@@ -85,15 +87,16 @@ function databaseSource(
 ): ArchiveSource {
   const name = [...relative(request.dataDir, held.folder).split(sep), DATA_FILE].join('/')
   const isConfiguration = name === `${CONFIGURATION_FOLDER}/${DATA_FILE}`
+  const isEvents = name === `${EVENTS_FOLDER}/${DATA_FILE}`
   return {
     name,
-    kind: name.startsWith(`${PROJECTS_FOLDER}/`) ? 'graph' : 'documents',
+    kind: isEvents ? 'events' : name.startsWith(`${PROJECTS_FOLDER}/`) ? 'graph' : 'documents',
     async make() {
       progress(`copying ${name}`, 0)
       await held.copyTo(staging, (bytes) => progress(`copying ${name}`, bytes))
       let folder = staging
-      if (isConfiguration && request.projectId !== undefined) {
-        await removeOtherProjects(staging, request.projectId)
+      if ((isConfiguration || isEvents) && request.projectId !== undefined) {
+        await (isEvents ? removeOtherStreams : removeOtherProjects)(staging, request.projectId)
         folder = join(staging, 'kept')
         await compactFolder(staging, folder)
       }
@@ -126,9 +129,20 @@ async function removeOtherProjects(folder: string, projectId: string): Promise<v
           .filter(([, value]) => !belongsToProject(value as TransferredDocument, projectId)),
       }))
       for (const { collection, documents } of others) for (const [key] of documents) changes.delete(collection, key)
+      for (const stream of collections.outbox.streams()) if (stream !== projectId) changes.dropEvents(stream)
     })
   } finally {
     await collections.close()
+  }
+}
+
+/** Removes the events of other projects. */
+async function removeOtherStreams(folder: string, projectId: string): Promise<void> {
+  const events = new EventsFolder(folder, {})
+  try {
+    for (const stream of events.outbox.streams()) if (stream !== projectId) await events.outbox.drop(stream)
+  } finally {
+    await events.close()
   }
 }
 

@@ -6,6 +6,7 @@ import {
   CONFIGURATION_FOLDER,
   type CURRENT_DOCUMENTS,
   DATA_FILE,
+  EVENTS_FOLDER,
   PAST_DOCUMENTS,
   PROJECTS_FOLDER,
 } from '../kernel/data-folder.ts'
@@ -36,7 +37,7 @@ export function belongsToProject({ kind, id, project_id = '' }: TransferredDocum
 }
 
 /**
- * All folders with a database; for one project, its own folders and the configuration.
+ * All folders with a database; for one project, its own folders, the configuration and the events.
  * Throws OperationalError if the folder has no such project, or an import or migration was interrupted.
  */
 export function databaseFolders(dataDir: string, projectId: string | undefined): string[] {
@@ -61,7 +62,7 @@ function listFolders(dataDir: string, projectId: string | undefined): string[] {
   const project = projectFolderNameOrNull(projectId)
   const folders = project === null ? [] : foldersWithin(join(dataDir, PROJECTS_FOLDER, project), 2)
   if (folders.length === 0) throw new OperationalError(`the folder ${dataDir} has no project ${projectId}`)
-  return [configuration, ...folders]
+  return [configuration, ...foldersWithin(join(dataDir, EVENTS_FOLDER), 0), ...folders]
 }
 
 function foldersWithin(folder: string, depth: number): string[] {

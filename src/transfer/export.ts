@@ -10,6 +10,7 @@ import {
   CONFIGURATION_FOLDER,
   CURRENT_DOCUMENTS,
   DATA_FILE,
+  EVENTS_FOLDER,
   PAST_DOCUMENTS,
   PROJECTS_FOLDER,
 } from '../kernel/data-folder.ts'
@@ -61,7 +62,8 @@ export async function exportFolder(request: ExportRequest): Promise<ExportResult
   const { dataDir, out, projectId } = request
   const toFile = out !== '-'
   if (toFile && existsSync(out)) throw new OperationalError(`${out} already exists`)
-  const folders = databaseFolders(dataDir, projectId)
+  // Events are of changes that an import does not repeat.
+  const folders = databaseFolders(dataDir, projectId).filter((folder) => folder !== join(dataDir, EVENTS_FOLDER))
   const parent = toFile ? dirname(resolve(out)) : tmpdir()
   if (!existsSync(parent)) throw new OperationalError(`the folder ${parent} does not exist`)
   const temporary = createStaging(parent, `.${toFile ? basename(out) : 'verdigraph-export'}-`)

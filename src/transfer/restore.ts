@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, s
 import { basename, dirname, join, resolve } from 'node:path'
 import { LMDB_LOCK_FILE } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
-import { documentsLayout, graphLayout, readFolderLayout } from '../store/lmdb/layout.ts'
+import { documentsLayout, eventsLayout, graphLayout, readFolderLayout } from '../store/lmdb/layout.ts'
+import { renewOrigins } from '../store/outbox/renew-origins.ts'
 import { type ArchiveMember, type Manifest, readArchive, syncPath } from './archive.ts'
 import { createStaging } from './staging.ts'
 
@@ -78,10 +79,12 @@ function requireEmpty(dataDir: string): void {
     throw new OperationalError(`the folder ${dataDir} is not empty: restore the backup into a new folder`)
 }
 
+const layouts = { graph: graphLayout, documents: documentsLayout, events: eventsLayout }
+
 /** Opens the database as the service would, so that an unusable database fails the restore and not the next start. */
 async function checkMember(from: string, staging: string, { name, kind, layout }: ArchiveMember): Promise<void> {
   if (kind === 'file') return
-  const known = kind === 'graph' ? graphLayout : documentsLayout
+  const known = layouts[kind]
   if (layout > known.version) {
     throw new OperationalError(
       `${from} contains ${known.contents} in layout version ${layout}; this program reads up to version ${known.version}: restore it with the program that made it, or a newer one`,
@@ -93,6 +96,7 @@ async function checkMember(from: string, staging: string, { name, kind, layout }
     throw new OperationalError(
       `${from} is not a complete backup: \`${name}\` does not contain ${known.contents} as in the manifest`,
     )
+  if (layout === known.version) await renewOrigins(folder)
   rmSync(join(folder, LMDB_LOCK_FILE), { force: true })
 }
 

@@ -12,6 +12,7 @@ import { migrationBackup, migrationTarget } from './environment-folder.ts'
 import {
   documentsLayout,
   encodeLayout,
+  eventsLayout,
   type FolderLayout,
   graphLayout,
   LAYOUT_KEY,
@@ -96,7 +97,11 @@ function targetLayout(meta: Database<{ kind: number; symbol: number }>): FolderL
     const what = `the folder contains ${layout.contents} in layout version ${stored.version}`
     throw new LayoutError(`${what}; this program migrates version ${before} to version ${layout.version}`)
   }
-  throw new LayoutError('the folder contains neither a graph nor documents')
+  // There is no earlier layout of events.
+  if (stored.kind === eventsLayout.kind && stored.version === eventsLayout.version) return null
+  throw new LayoutError(
+    'the folder contains neither a graph nor documents nor events of a layout that this program knows',
+  )
 }
 
 async function rewriteGraph(from: LmdbFile, to: LmdbFile, progress: MigrationProgress): Promise<void> {

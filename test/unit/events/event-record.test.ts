@@ -1,0 +1,215 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type EventEnvelope, envelopesOf, gapEnvelope, ORDERING_KEY_MAX } from '../../../src/events/envelope.ts'
+import { decodeRecord, type EventRecord, encodeRecord, type RecordedEvent } from '../../../src/events/event-record.ts'
+import { type EventTypeName, eventTypeNames, payloadSchema } from '../../../src/events/event-types.ts'
+import { anyText } from '../../generate/store-inputs.ts'
+import { envelopeFaults } from '../../support/events.ts'
+
+const stream = { projectId: 'gid:01J000000000000000000PROJ1', source: 'graph' } as const
+const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
+
+const record: EventRecord = {
+  sinkId: 'gid:01J000000000000000000SINK1',
+  revision: 3,
+  providers: ['kafka', 'bus'],
+  requestId: 'request-1',
+  actor: { type: 'agent', id: 'gid:agent', applicationId: 'gid:app', user: { type: 'Person', externalId: 'ann' } },
+  events: [
+    {
+      type: 'svc.audit.capture.upsert.node',
+      providers: 3,
+      element: ['n', 'gid:node', 'Car', 'c 1', 'eu', true],
+    },
+    {
+      type: 'svc.audit.capture.delete.relationship.property',
+      providers: 2,
+      element: ['r', 'gid:rel', 'Person', 'ann', 'OWNS', 'Car', 'c 1', ['since', 'until']],
+    },
+    {
+      type: 'svc.audit.cdc.node.delete',
+      providers: 1,
+      ready: {
+        subject: 'nodes/Car/c%201',
+        timeMs: 1_750_000_000_123,
+        members: '"before":{"big":12345678901234567890},"after":null',
+      },
+    },
+  ],
+}
+
+const stored = { sequence: 41, timeMs: 1_750_000_000_000, origin: 'abcdefghjk' }
+
+describe('a record', () => {
+  test('has the bytes of format 1', () => {
+    const bytes = encodeRecord(record)
+    expect(Buffer.from(bytes.subarray(0, 5)).toString('hex')).toBe('01b9010000')
+    expect(text(bytes.subarray(5))).toBe(
+      '["gid:01J000000000000000000SINK1",3,["kafka","bus"],"request-1",' +
+        '{"type":"agent","id":"gid:agent","applicationId":"gid:app","user":{"type":"Person","externalId":"ann"}},' +
+        '["svc.audit.capture.upsert.node","svc.audit.capture.delete.relationship.property","svc.audit.cdc.node.delete"],' +
+        '[[0,3,["n","gid:node","Car","c 1","eu",true]],' +
+        '[1,2,["r","gid:rel","Person","ann","OWNS","Car","c 1",["since","until"]]],' +
+        '[2,1,"nodes/Car/c%201",1750000000123,50]]]' +
+        '"before":{"big":12345678901234567890},"after":null',
+    )
+  })
+
+  test('of another format is refused by name', () => {
+    const bytes = encodeRecord(record)
+    bytes[0] = 9
+    expect(() => decodeRecord(bytes)).toThrow('a record of events has format 9; this program reads format 1')
+  })
+
+  /** Types whose payload needs no further detail. */
+  const fitting = { n: 'svc.audit.capture.delete.node', r: 'svc.audit.capture.upsert.relationship' } as const
+
+  const names = fc.array(anyText, { maxLength: 3 })
+  const detail = fc.option(fc.oneof(fc.boolean(), names, fc.tuple(anyText, names)), { nil: undefined })
+  const captured = fc.oneof(
+    fc
+      .tuple(anyText, anyText, anyText, anyText, detail)
+      .map(([id, type, externalId, location, more]) =>
+        more === undefined
+          ? (['n', id, type, externalId, location] as const)
+          : (['n', id, type, externalId, location, more] as const),
+      ),
+    fc
+      .tuple(anyText, anyText, anyText, anyText, anyText, anyText)
+      .map(([id, a, b, type, c, d]) => ['r', id, a, b, type, c, d] as const),
+  )
+  const type = fc.constantFrom<EventTypeName>(...eventTypeNames)
+  const providers = fc.integer({ min: 1, max: 2 ** 32 - 1 })
+  const ready = fc.record({ subject: anyText, timeMs: fc.integer(), members: fc.json().map((json) => `"x":${json}`) })
+  const event: fc.Arbitrary<RecordedEvent> = fc.oneof(
+    fc.record({ type, providers, element: captured }),
+    fc.record({ type, providers, ready }),
+  )
+  const anyRecord: fc.Arbitrary<EventRecord> = fc.record({
+    sinkId: anyText,
+    revision: fc.nat(),
+    providers: names,
+    requestId: anyText,
+    actor: fc.constantFrom(null, record.actor),
+    events: fc.array(event, { maxLength: 8 }),
+  })
+
+  test('is decoded as it was encoded, and encoding it again gives the same bytes', () => {
+    fc.assert(
+      fc.property(anyRecord, (given) => {
+        const bytes = encodeRecord(given)
+        const decoded = decodeRecord(bytes)
+        // UTF-8 has no lone surrogates; payloads are JSON, which escapes them, and subjects are percent-encoded.
+        expect(decoded).toEqual(given)
+        expect(encodeRecord(decoded)).toEqual(bytes)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('gives the same envelopes each time, all valid, with keys of a bounded length', () => {
+    fc.assert(
+      fc.property(anyRecord, (given) => {
+        const events = given.events
+          .filter(({ element }) => element !== undefined)
+          .map((one) => ({ ...one, type: fitting[one.element![0]] }))
+        const bytes = encodeRecord({ ...given, events })
+        const once = envelopesOf({ ...stored, bytes }, stream)
+        expect(envelopesOf({ ...stored, bytes: Uint8Array.from(bytes) }, stream)).toEqual(once)
+        for (const { attributes, data, orderingKey } of once) {
+          expect(envelopeFaults(attributes)).toEqual([])
+          expect(orderingKey.length).toBeLessThanOrEqual(ORDERING_KEY_MAX)
+          JSON.parse(text(data))
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe('envelopes', () => {
+  const envelopes = envelopesOf({ ...stored, bytes: encodeRecord(record) }, stream)
+
+  test('have the attributes of CloudEvents and the payload of their type', () => {
+    expect(envelopes.map(({ attributes, data }) => ({ ...attributes, data: text(data) }))).toEqual([
+      {
+        specversion: '1.0',
+        id: 'abcdefghjk-41',
+        source: '/projects/gid:01J000000000000000000PROJ1/graph/abcdefghjk',
+        type: 'svc.audit.capture.upsert.node',
+        subject: 'nodes/Car/c%201',
+        time: '2025-06-15T15:06:40.000Z',
+        datacontenttype: 'application/json',
+        projectid: 'gid:01J000000000000000000PROJ1',
+        sequence: '0000000000000041',
+        partitionkey: 'nodes/Car/c%201',
+        data:
+          '{"eventType":"svc.audit.capture.upsert.node","version":1,"requestId":"request-1",' +
+          '"actor":{"type":"agent","id":"gid:agent","applicationId":"gid:app","user":{"type":"Person","externalId":"ann"}},' +
+          '"nodes":[{"id":"gid:node","externalId":"c 1","type":"Car","location":"eu","isIdentity":true}]}',
+      },
+      expect.objectContaining({
+        id: 'abcdefghjk-42',
+        subject: 'relationships/Person/ann/OWNS/Car/c%201',
+        data: expect.stringContaining('"relationshipProperties":[{"id":"gid:rel","type":"OWNS"'),
+      }),
+      expect.objectContaining({
+        id: 'abcdefghjk-43',
+        time: '2025-06-15T15:06:40.123Z',
+        data: expect.stringContaining('"version":1,"lsn":43,"requestId"'),
+      }),
+    ])
+    expect(Object.keys((envelopes[0] as EventEnvelope).attributes)).toEqual([
+      'specversion',
+      'id',
+      'source',
+      'type',
+      'subject',
+      'time',
+      'datacontenttype',
+      'projectid',
+      'sequence',
+      'partitionkey',
+    ])
+    expect(envelopes.map(({ providers }) => providers)).toEqual([['kafka', 'bus'], ['bus'], ['kafka']])
+    expect(text(envelopes[2]!.data)).toContain('12345678901234567890')
+  })
+
+  test('start inside a record where a cursor stands', () => {
+    const rest = envelopesOf({ ...stored, bytes: encodeRecord(record) }, stream, 42)
+    expect(rest).toEqual(envelopes.slice(1))
+  })
+
+  test('of long subjects have a shorter key with a hash', () => {
+    const keyOf = (externalId: string): string => {
+      const events = [
+        { type: 'svc.audit.capture.delete.node', providers: 1, element: ['n', '', 'Car', externalId, ''] },
+      ] as const
+      return envelopesOf({ ...stored, bytes: encodeRecord({ ...record, events }) }, stream)[0]!.orderingKey
+    }
+    const long = 'x'.repeat(256)
+    expect(keyOf(long)).toMatch(/^nodes\/Car\/x+~[0-9a-f]{16}$/)
+    expect(keyOf(long)).toHaveLength(ORDERING_KEY_MAX)
+    expect(keyOf(`${long}a`)).not.toBe(keyOf(`${long}b`))
+    expect(keyOf(long)).toBe(keyOf(long))
+  })
+
+  test('tell a provider of a gap with the id of none of the events', () => {
+    const gap = { from: 5, to: 9, events: 3, firstMs: 0, lastMs: 1000 }
+    const { attributes, data, type, providers } = gapEnvelope(stream, 'abcdefghjk', 'kafka', gap)
+    expect([attributes.id, attributes.subject, type, providers]).toEqual([
+      'abcdefghjk-5-gap',
+      'providers/kafka',
+      'svc.events.gap',
+      ['kafka'],
+    ])
+    expect(envelopeFaults(attributes)).toEqual([])
+    expect(payloadSchema('svc.events.gap').parse(JSON.parse(text(data)))).toMatchObject({
+      from: 5,
+      to: 9,
+      events: 3,
+      firstTime: '1970-01-01T00:00:00.000Z',
+      lastTime: '1970-01-01T00:00:01.000Z',
+    })
+  })
+})
