@@ -55,8 +55,8 @@ const relationshipSubject = 'relationships/{source type}/{source external id}/{t
 const configSubject = '{kind}/{id}'
 const elementKeys = ['captureLabel', '{property name}']
 
-const upsertContext = 'The properties are those of the element after the upsert.'
-const deletionContext = 'The properties are those of the element before the deletion.'
+const upsertContext = 'Context keys have the property values after the upsert.'
+const deletionContext = 'Context keys have the property values before the deletion.'
 
 const containersPath = z
   .strictObject({ organizationId: text, projectId: text.optional() })

@@ -12,7 +12,8 @@ import { decisionTools } from './tools/decision-tools.ts'
 import { queryTool } from './tools/query-tool.ts'
 import type { Tool, ToolOutput } from './tools/tool.ts'
 
-const tools: readonly Tool[] = [...decisionTools, queryTool]
+/** All tools. */
+export const tools: readonly Tool[] = [...decisionTools, queryTool]
 const toolsByName = new Map(tools.map((tool) => [tool.name, tool]))
 
 const listedTools = tools

@@ -1,5 +1,5 @@
-// The reference pages that are made from the program: Cypher, errors, metrics, settings and the command
-// line.
+// The reference pages that are made from the program: Cypher, errors, events, metrics, settings and
+// the command line.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,6 +19,7 @@ import {
   settingSections,
   settingSpecs,
 } from '../../src/settings.ts'
+import { eventSections } from './events-page.ts'
 import { repositoryRoot } from './pages.ts'
 
 /** Page by path. */
@@ -28,6 +29,7 @@ export const generatedPages: Readonly<Record<string, () => Promise<string>>> = {
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/cli.md': async () => cliPage(),
   'docs/reference/settings.md': async () => settingsPage(),
+  'docs/reference/events.md': async () => page('Events', eventSections(NOTE)),
 }
 
 const NOTE = 'This page is generated from the program (`npm run golden`).'

@@ -29,7 +29,8 @@ import { openNotificationStream } from './session-stream.ts'
 /** The header with the session id. */
 export const SESSION_HEADER = 'mcp-session-id'
 
-const methods: ReadonlyMap<string, McpMethod> = new Map<string, McpMethod>([
+/** The methods of a session in addition to `initialize`. */
+export const sessionMethods: ReadonlyMap<string, McpMethod> = new Map<string, McpMethod>([
   ['ping', () => ok({})],
   ['tools/list', listTools],
   ['tools/call', callTool],
@@ -66,7 +67,7 @@ export async function answerInSession(
   const session = findSession(sessions, caller, header)
   if (!session.ok) return errorResult(session.error.status, id, session.error.error)
   if (message.kind !== 'request') return ok(accepted)
-  const run = methods.get(message.method)
+  const run = sessionMethods.get(message.method)
   if (run === undefined) return errorResult(200, id, { code: rpcCodes.methodNotFound, message: 'Method not found' })
   const returned = run(deps, caller, message.params)
   const result = returned instanceof Promise ? await returned : returned

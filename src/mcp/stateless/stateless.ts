@@ -37,7 +37,7 @@ const statelessCapabilities = { ...capabilities, resources: { ...capabilities.re
 const discover: McpMethod = () => ok({ supportedVersions, capabilities: statelessCapabilities, instructions })
 
 /** All methods of this version except `subscriptions/listen`. */
-const methods: ReadonlyMap<string, MethodEntry> = new Map<string, MethodEntry>([
+export const statelessMethods: ReadonlyMap<string, MethodEntry> = new Map<string, MethodEntry>([
   ['server/discover', { run: discover, cache: { ttlMs: HOUR_MS, cacheScope: 'public' } }],
   ['tools/list', { run: listTools, cache: { ttlMs: HOUR_MS, cacheScope: 'public' } }],
   ['tools/call', { run: callTool }],
@@ -88,7 +88,7 @@ export async function answerStateless(
   if (mismatch !== null) return errorResult(400, id, rpcCodes.headerMismatch, mismatch)
   const { meta, metaJson } = deps.serverInfo
   if (method === LISTEN_METHOD) return listenForNotifications(subscriptions, caller, id, params, meta)
-  const entry = methods.get(method)
+  const entry = statelessMethods.get(method)
   if (entry === undefined) return errorResult(404, id, rpcCodes.methodNotFound, 'Method not found')
 
   const returned = entry.run(deps, caller, params)

@@ -1,0 +1,150 @@
+// Every route and every MCP method has its event types, or a reason for none. A new route without an entry fails.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type EventTypeName, eventTypeNames, eventTypes, isChangeType } from '../../../src/events/event-types.ts'
+import type { Route } from '../../../src/http/route.ts'
+import { sessionMethods } from '../../../src/mcp/session/session.ts'
+import { statelessMethods } from '../../../src/mcp/stateless/stateless.ts'
+import { tools } from '../../../src/mcp/tools.ts'
+import { startService, type TestService } from '../../support/service.ts'
+
+let service: TestService
+
+beforeAll(async () => {
+  service = await startService()
+})
+
+afterAll(() => service?.stop())
+
+/** The event types of an operation, without `svc.audit.`; or the reason why it has none. */
+type Events = readonly string[] | string
+
+const publicText = 'the answer is the same for everybody and contains no data of a project'
+const noChange = 'it reads how a project is used, not what it contains; reads of data have no events'
+
+const byOperation: Readonly<Record<string, Events>> = {
+  evaluate: ['authorization.evaluation'],
+  evaluateMany: ['authorization.evaluations'],
+  searchResources: ['authorization.searchresource'],
+  searchSubjects: ['authorization.searchsubject'],
+  searchActions: ['authorization.searchaction'],
+  listWhatAuthorized: ['authorization.whatauthorized'],
+  listWhoAuthorized: ['authorization.whoauthorized'],
+  explainDecision: 'a tool for authors of policies: it grants nothing, and no type of event exists for it',
+  listActivePolicies: 'an agent reads policies; the types of configuration reads are for /configs/v1',
+  readAuthzenConfiguration: publicText,
+  upsertNodes: ['capture.upsert.node'],
+  putNodes: ['capture.upsert.node'],
+  putNode: ['capture.upsert.node'],
+  deleteNodes: ['capture.delete.node'],
+  deleteNodeProperties: ['capture.delete.node.property'],
+  deleteNodePropertyMetadata: ['capture.delete.node.property.metadata'],
+  upsertRelationships: ['capture.upsert.relationship'],
+  putRelationships: ['capture.upsert.relationship'],
+  deleteRelationships: ['capture.delete.relationship'],
+  deleteRelationshipProperties: ['capture.delete.relationship.property'],
+  execute: ['ciq.execute', 'credentials.token.introspected'],
+  whoami: ['credentials.token.introspected'],
+  callMcp: ['credentials.token.introspected'],
+  listenToMcpSession: ['credentials.token.introspected'],
+  endMcpSession: ['credentials.token.introspected'],
+  readMcpResourceMetadata: publicText,
+  getDataSchema: noChange,
+  rebuildDataSchema: 'it counts the graph again and changes no document',
+  metrics: 'about the process, not about a project',
+  health: 'about the process, not about a project',
+  ready: 'about the process, not about a project',
+  describe: publicText,
+  describeIn32: publicText,
+  readDocumentation: publicText,
+  readApiReference: publicText,
+  searchDocumentation: publicText,
+  readDocumentationImage: publicText,
+  readDocumentationPage: publicText,
+  readDocumentationSectionPage: publicText,
+  readOrganization: 'the organization is in no project, and only projects have sinks',
+}
+
+/** The routes that every kind of configuration document has. */
+const byConfigRoute: Readonly<Record<string, Events>> = {
+  'GET /{kind}': ['config.read'],
+  'GET /{kind}/{id}': ['config.read'],
+  'POST /{kind}': ['config.create', 'config.permission.assign'],
+  'PUT /{kind}/{id}': ['config.update', 'config.permission.assign', 'config.permission.revoke'],
+  'DELETE /{kind}/{id}': ['config.delete', 'config.permission.revoke'],
+}
+
+const discovery = 'it describes the server to the client'
+
+const byMcpMethod: Readonly<Record<string, Events>> = {
+  ping: discovery,
+  initialize: discovery,
+  'server/discover': discovery,
+  'tools/list': discovery,
+  'tools/call': ['the types of the tools'],
+  'resources/list': 'it lists knowledge queries that the user may run; running one has an event',
+  'resources/templates/list': discovery,
+  'resources/read': 'it describes knowledge queries; running one has an event',
+  'completion/complete': 'it completes names of knowledge queries',
+  'subscriptions/listen': 'it notifies the client of changes of the lists; it reads no data',
+}
+
+const byTool: Readonly<Record<string, Events>> = {
+  authzen_evaluate: ['authorization.evaluation'],
+  authzen_evaluations: ['authorization.evaluations'],
+  authzen_search_resource: ['authorization.searchresource'],
+  authzen_search_subject: ['authorization.searchsubject'],
+  authzen_search_action: ['authorization.searchaction'],
+  ciq_execute: ['ciq.execute'],
+}
+
+function eventsOfRoute({ method, path, operationId }: Route): Events | undefined {
+  const own = byOperation[operationId]
+  if (own !== undefined) return own
+  const kind = service.app.config.kinds.find((each) => path.startsWith(`/configs/v1/${each.path}`))
+  return kind && byConfigRoute[`${method} ${path.replace(`/configs/v1/${kind.path}`, '/{kind}')}`]
+}
+
+const typesIn = (events: Events): string[] =>
+  typeof events === 'string' ? [] : events.map((name) => `svc.audit.${name}`)
+
+describe('the table of events', () => {
+  test('has every route', () => {
+    const missing = service.app.routes
+      .filter((route) => eventsOfRoute(route) === undefined)
+      .map(({ method, path }) => `${method} ${path}`)
+    expect(missing).toEqual([])
+    const operations = new Set(service.app.routes.map(({ operationId }) => operationId))
+    expect(Object.keys(byOperation).filter((name) => !operations.has(name))).toEqual([])
+  })
+
+  test('does not have a route that no entry describes', () => {
+    const [first] = service.app.routes as [Route]
+    expect(eventsOfRoute({ ...first, operationId: 'invented' })).toBeUndefined()
+    expect(
+      eventsOfRoute({ ...first, operationId: 'invented', method: 'POST', path: '/configs/v1/event-sinks/{id}/test' }),
+    ).toBeUndefined()
+  })
+
+  test('has every MCP method and tool', () => {
+    const methods = new Set([
+      ...sessionMethods.keys(),
+      ...statelessMethods.keys(),
+      'initialize',
+      'subscriptions/listen',
+    ])
+    expect(Object.keys(byMcpMethod).sort()).toEqual([...methods].sort())
+    expect(Object.keys(byTool).sort()).toEqual(tools.map(({ name }) => name).sort())
+  })
+
+  test('names only types that exist, and every type that calls produce', () => {
+    const named = new Set(
+      [...Object.values(byOperation), ...Object.values(byConfigRoute), ...Object.values(byTool)].flatMap(typesIn),
+    )
+    const produced = eventTypeNames.filter((type) => {
+      const { producedBy, group } = eventTypes[type]
+      return producedBy !== null && group !== 'delivery' && !isChangeType(type)
+    })
+    expect([...named].sort()).toEqual([...produced].sort())
+    expect([...named].every((name) => eventTypeNames.includes(name as EventTypeName))).toBe(true)
+  })
+})
