@@ -3,8 +3,8 @@
 import { configurationError } from './app/configuration.ts'
 import { createContextQueries } from './app/context-queries.ts'
 import { createDecisionLog, createDecisions, openDecisionLogFile } from './app/decisions.ts'
-import { createNameSource } from './app/graphs.ts'
 import { createEventRecording } from './app/events.ts'
+import { createNameSource } from './app/graphs.ts'
 import { createHandlers, type Handlers } from './app/handlers.ts'
 import { createConfigKinds } from './app/kinds.ts'
 import { createLanePool } from './app/lanes.ts'
@@ -118,6 +118,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     dropEvents: (projectId) => events.streams.drop(projectId),
   })
   const { sinks, activity } = events
+  metrics.registerEvents(() => activity.dropped)
   const maskText = (text: string): string => maskSecrets(text, [])
   const config = new ConfigService({
     documents,
@@ -166,6 +167,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     provisioning,
     config,
     mcp,
+    events,
     libraries: [policies, queries],
     report,
     isSoleProcess,

@@ -19,6 +19,8 @@ export interface EventRecording {
   readonly captures: CaptureEventLog
   readonly activity: ActivityLog
   readonly streams: EventStreams
+  /** Removes events of decisions and reads that nothing would deliver, because their project has no sink any more. */
+  sweep(): Promise<void>
   /** Removes readers of killed processes. */
   clearStaleReaders(): void
   /** Writes what is left in memory and closes the folder of events. */
@@ -92,6 +94,12 @@ export function createEventRecording(
       sinks,
       projects: () => documents.all(projectsKind).map(({ id }) => id),
     }),
+    async sweep() {
+      const outbox = await folder.openIfPresent()
+      for (const projectId of outbox?.streams() ?? []) {
+        if (sinks.routesOf(projectId) === null) await outbox?.drop(projectId)
+      }
+    },
     clearStaleReaders: () => folder.clearStaleReaders(),
     async close() {
       await activity.close()

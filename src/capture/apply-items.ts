@@ -15,7 +15,7 @@ export interface CaptureDeps {
   graphsOf(projectId: string): ProjectGraphs | null
   /** Called after a durable write, with the operation and the number of items. */
   readonly onCaptured?: (operation: string, items: number) => void
-  /** Records the events of captures. Absent: there are none. */
+  /** Records the events of captures. Absent: no events are recorded. */
   readonly events?: CaptureEvents
 }
 
@@ -25,7 +25,7 @@ export type CaptureOutcome = Promise<Result<BatchResult, ServiceError>>
 /** One item of a request. */
 export interface CaptureItem {
   readonly graph: GraphStore
-  /** What the item writes. */
+  /** The element that the item writes. */
   readonly element: CaptureElement
   /** Applies the item. Returns the global id of the element; null if nodes that it needs are missing. */
   apply(batch: WriteBatch): string | null
@@ -46,7 +46,7 @@ export type MissingNodesMode = 'refuse' | 'skip'
 /**
  * Writes the items and returns one id per item, in their order; the id is empty if there was nothing to do. Error:
  * `invalid` if nodes are missing and `mode` is `refuse`; then nothing was written. Rejects if a graph cannot be written.
- * `recorder`: records the events; null: there are none.
+ * `recorder`: records the events; null: no events are recorded.
  */
 export async function applyItems(
   items: readonly CaptureItem[],

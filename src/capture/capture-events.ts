@@ -2,7 +2,7 @@
 import type { NodeKey, RelationshipKey, WriteBatch } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 
-/** What a capture does to each of its elements. */
+/** The operation of a capture, the same for all its elements. */
 export type CaptureOperation =
   | 'upsert.node'
   | 'upsert.relationship'
@@ -22,7 +22,7 @@ export interface CaptureElement {
 }
 
 /** Who captures, and in which request. */
-export interface CaptureRequest {
+export interface CaptureCall {
   readonly caller: AgentCaller
   /** The X-Request-ID of the call. */
   readonly requestId: string
@@ -31,7 +31,7 @@ export interface CaptureRequest {
 /** Records events of captures. */
 export interface CaptureEvents {
   /** Returns null if no event of the operation can have a receiver; then nothing is recorded. */
-  begin(request: CaptureRequest, operation: CaptureOperation): CaptureEventRecorder | null
+  begin(request: CaptureCall, operation: CaptureOperation): CaptureEventRecorder | null
 }
 
 /** Records the events of one request. */

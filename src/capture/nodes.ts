@@ -5,7 +5,7 @@ import { graphNotFound } from '../kernel/errors.ts'
 import { err } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import { applyItems, type CaptureDeps, type CaptureItem, type CaptureOutcome } from './apply-items.ts'
-import type { CaptureElement, CaptureOperation, CaptureRequest } from './capture-events.ts'
+import type { CaptureCall, CaptureElement, CaptureOperation } from './capture-events.ts'
 import { propertyInput } from './property.ts'
 import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
 import type {
@@ -19,11 +19,7 @@ import type {
 import { targetGraphOfNode } from './target-graph.ts'
 
 /** Creates or updates nodes. Errors: `not-found` (no graph), `invalid`. */
-export function captureNodes(
-  deps: CaptureDeps,
-  request: CaptureRequest,
-  body: NodesBody<CapturedNode>,
-): CaptureOutcome {
+export function captureNodes(deps: CaptureDeps, request: CaptureCall, body: NodesBody<CapturedNode>): CaptureOutcome {
   return onNodes(deps, request, 'upsert.node', body, nodeIssues, (node) => {
     const input = nodeInput(node)
     return { element: { key: input }, apply: (batch) => batch.upsertNode(input).gid }
@@ -36,7 +32,7 @@ export function captureNodes(
  */
 export async function captureNode(
   deps: CaptureDeps,
-  request: CaptureRequest,
+  request: CaptureCall,
   key: Pick<CapturedNode, 'type' | 'external_id'>,
   body: NodeBody,
 ): CaptureOutcome {
@@ -50,7 +46,7 @@ export async function captureNode(
 }
 
 /** Deletes nodes with their relationships. Errors: `not-found` (no graph), `invalid`. */
-export function deleteNodes(deps: CaptureDeps, request: CaptureRequest, body: NodesBody<NodeKeyInput>): CaptureOutcome {
+export function deleteNodes(deps: CaptureDeps, request: CaptureCall, body: NodesBody<NodeKeyInput>): CaptureOutcome {
   return onNodes(deps, request, 'delete.node', body, noIssues, (node) => {
     const key = keyOf(node)
     return { element: { key }, apply: (batch) => batch.deleteNode(key) }
@@ -60,7 +56,7 @@ export function deleteNodes(deps: CaptureDeps, request: CaptureRequest, body: No
 /** Deletes properties of nodes. Errors: `not-found` (no graph), `invalid`. */
 export function deleteNodeProperties(
   deps: CaptureDeps,
-  request: CaptureRequest,
+  request: CaptureCall,
   body: NodesBody<NodePropertiesDeletion>,
 ): CaptureOutcome {
   const issuesOfNode = (path: string, node: NodePropertiesDeletion): string[] =>
@@ -77,7 +73,7 @@ export function deleteNodeProperties(
 /** Deletes metadata of properties. Errors: `not-found` (no graph), `invalid`. */
 export function deletePropertyMetadata(
   deps: CaptureDeps,
-  request: CaptureRequest,
+  request: CaptureCall,
   body: NodesBody<PropertyMetadataDeletion>,
 ): CaptureOutcome {
   const issuesOfNode = (path: string, node: PropertyMetadataDeletion): string[] =>
@@ -92,7 +88,7 @@ export function deletePropertyMetadata(
   })
 }
 
-/** What an item writes, and how. */
+/** The element of an item, and the write. */
 interface NodeAction {
   readonly element: CaptureElement
   /** Returns the global id of the element, null if there was nothing to do. */
@@ -101,7 +97,7 @@ interface NodeAction {
 
 async function onNodes<T extends NodeKeyInput>(
   deps: CaptureDeps,
-  request: CaptureRequest,
+  request: CaptureCall,
   operation: CaptureOperation,
   body: NodesBody<T>,
   issuesOf: (path: string, node: T) => string[],

@@ -6,7 +6,7 @@ import { graphNotFound } from '../kernel/errors.ts'
 import { err } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import { applyItems, type CaptureDeps, type CaptureItem, type CaptureOutcome, hasNode } from './apply-items.ts'
-import type { CaptureOperation, CaptureRequest } from './capture-events.ts'
+import type { CaptureCall, CaptureOperation } from './capture-events.ts'
 import { propertyInput } from './property.ts'
 import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
 import type {
@@ -24,7 +24,7 @@ import { targetGraphOfRelationship } from './target-graph.ts'
  */
 export function captureRelationships(
   deps: CaptureDeps,
-  request: CaptureRequest,
+  request: CaptureCall,
   body: RelationshipsBody<CapturedRelationship>,
 ): CaptureOutcome {
   const issuesOf = (path: string, { properties }: CapturedRelationship): string[] =>
@@ -68,7 +68,7 @@ export function captureRelationships(
 /** Deletes relationships. Errors: `not-found` (no graph), `invalid`. */
 export function deleteRelationships(
   deps: CaptureDeps,
-  request: CaptureRequest,
+  request: CaptureCall,
   body: RelationshipsBody<RelationshipKeyInput>,
 ): CaptureOutcome {
   return onRelationships(deps, request, 'delete.relationship', body, noIssues, (relationship) => {
@@ -80,7 +80,7 @@ export function deleteRelationships(
 /** Deletes properties of relationships. Errors: `not-found` (no graph), `invalid`. */
 export function deleteRelationshipProperties(
   deps: CaptureDeps,
-  request: CaptureRequest,
+  request: CaptureCall,
   body: RelationshipsBody<RelationshipPropertiesDeletion>,
 ): CaptureOutcome {
   const issuesOf = (path: string, { property_types }: RelationshipPropertiesDeletion): string[] =>
@@ -103,7 +103,7 @@ interface RelationshipContext {
 
 async function onRelationships<T extends RelationshipKeyInput>(
   deps: CaptureDeps,
-  request: CaptureRequest,
+  request: CaptureCall,
   operation: CaptureOperation,
   body: RelationshipsBody<T>,
   issuesOf: (path: string, relationship: T) => string[],

@@ -16,7 +16,7 @@ export interface ConfigChange {
   readonly after: StoredDocument | null
 }
 
-/** What a caller asked for: an id, or a name with its location. Empty for a list. */
+/** The identifier that a caller sent: an id, or a name with its location. Empty for a list. */
 export interface ReadIdentifier {
   readonly id?: string
   readonly name?: string

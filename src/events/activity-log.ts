@@ -1,5 +1,5 @@
 // Events that belong to no transaction: decisions, searches, reads. They are collected in memory and written together, at most
-// `ACTIVITY_DELAY_MS` later. What is recorded is not encoded before it is written, so that recording takes little of the time of
+// `ACTIVITY_DELAY_MS` later. Events are encoded when they are written, so that recording takes little of the time of
 // a decision.
 import type { Clock } from '../kernel/clock.ts'
 import { encodeRecord, type RecordedEvent } from './event-record.ts'

@@ -78,7 +78,7 @@ export interface EventGap {
   readonly lastMs: number
 }
 
-/** Builds the event that tells a provider which events it missed. It has the sequence of the first of them. */
+/** Builds the event about the events that a provider missed. It has the sequence of the first of them. */
 export function gapEnvelope(stream: EventStreamName, origin: string, provider: string, gap: EventGap): EventEnvelope {
   const type = 'svc.events.gap'
   const { from, to, events, firstMs, lastMs } = gap

@@ -125,7 +125,7 @@ export class SinkRoutes {
     return !isChangeType(type) || this.sendsChanges[provider] === true
   }
 
-  /** Says for each route, in order, whether it sends an event with this context, and why. */
+  /** Explains for each route, in order, why it sends an event with this context or not. */
   explain(type: EventTypeName, context: EventContext): readonly RouteExplanation[] {
     const sent = new Set<string>()
     let stopped: number | null = null

@@ -25,6 +25,8 @@ export interface ServiceMetrics {
   registerLanes(read: () => LaneStats): void
   /** Registers the decision log metric. `lost`: returns the number of lines that were never written. */
   registerDecisionLog(lost: () => number): void
+  /** Registers the metric of events. `dropped`: returns the number of events that were never written. */
+  registerEvents(dropped: () => number): void
   /** All metrics in the Prometheus text format. Rejects if the data folder cannot be read. */
   text(): Promise<string>
 }
@@ -93,6 +95,14 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
         'Lines of the decision log that were dropped because the disk was full or too slow.',
         'counter',
         () => [{ value: lost() }],
+      )
+    },
+    registerEvents(dropped) {
+      metrics.sampled(
+        'verdigraph_events_dropped_total',
+        'Events of decisions and reads that were dropped because the disk refused writes.',
+        'counter',
+        () => [{ value: dropped() }],
       )
     },
     addDeltas: (counts) => metrics.addDeltas(counts),

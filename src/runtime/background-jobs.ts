@@ -22,6 +22,8 @@ export interface BackgroundJobsDeps {
   readonly config: ConfigService
   /** Keeps ended sessions by project outside of the configuration. */
   readonly mcp: { sweep(): Promise<void> }
+  /** Keeps events of projects without sink that were written after the sink was deleted. */
+  readonly events: { sweep(): Promise<void> }
   /** The indexes to precompile, in this order. */
   readonly libraries: readonly { warming(): Iterator<void, void> }[]
   readonly report: (line: string) => void
@@ -107,10 +109,10 @@ export class BackgroundJobs {
   }
 
   private sweep(): void {
-    const { config, mcp, report } = this.deps
+    const { config, mcp, events, report } = this.deps
     if (this.isClosing || this.isHandedOver) return
     this.swept = this.swept
-      .then(() => Promise.all([config.deleteExpiredTombstones(), mcp.sweep()]))
+      .then(() => Promise.all([config.deleteExpiredTombstones(), mcp.sweep(), events.sweep()]))
       .then(() => undefined)
       .catch((failure: unknown) => report(`sweeping failed: ${String(failure)}`))
   }

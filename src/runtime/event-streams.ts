@@ -8,7 +8,7 @@ import type { EventOutbox } from '../store/outbox/outbox.ts'
 import type { Catalog } from '../store/tenancy/catalog.ts'
 
 /** One stream of events. */
-export interface EventStream extends EventStreamName {
+export interface ProjectEventStream extends EventStreamName {
   readonly projectId: string
   readonly source: EventSourceKind
   /** Names the graph among those of the project; internal. Empty for other sources. */
@@ -16,7 +16,7 @@ export interface EventStream extends EventStreamName {
 }
 
 /** A stream in its outbox. */
-export interface OpenEventStream extends EventStream {
+export interface OpenEventStream extends ProjectEventStream {
   readonly outbox: EventOutbox
   /** The name of the stream in the outbox. */
   readonly name: string

@@ -1,6 +1,5 @@
 // The reference page of events, from the table of event types.
 import { z } from 'zod'
-import { envelopeAttributes } from '../../src/events/asyncapi.ts'
 import {
   type EventGroup,
   type EventTypeName,
@@ -8,8 +7,9 @@ import {
   eventTypeNames,
   eventTypeSpec,
 } from '../../src/events/event-types.ts'
+import { envelopeAttributes } from './asyncapi.ts'
 
-type Schema = Readonly<Record<string, unknown>>
+type PayloadSchema = Readonly<Record<string, unknown>>
 
 /** The sections of the page after its first paragraph. */
 export function eventSections(note: string): string[] {
@@ -52,24 +52,24 @@ function typeSection(type: EventTypeName): string {
     `- Subject: ${code(subject)}.`,
     `- Context keys: ${contextKeys.length === 0 ? 'none' : contextKeys.map(code).join(', ')}.`,
   ]
-  const schema = z.toJSONSchema(z.strictObject(data), { target: 'draft-7' }) as Schema
+  const schema = z.toJSONSchema(z.strictObject(data), { target: 'draft-7' }) as PayloadSchema
   const rows = membersOf(schema, '', true)
   return [`### ${type}`, summary, facts.join('\n'), table(['Member', 'Type', 'Content'], rows)].join('\n\n')
 }
 
 /** One row for each member, also of objects and of the items of lists. */
-function membersOf(schema: Schema, path: string, isRequired: boolean): string[][] {
+function membersOf(schema: PayloadSchema, path: string, isRequired: boolean): string[][] {
   const description = typeof schema.description === 'string' ? schema.description : ''
   const own = path === '' ? [] : [[code(path), typeOf(schema) + (isRequired ? '' : ', optional'), description]]
-  const inner = (schema.type === 'array' ? schema.items : schema) as Schema | undefined
+  const inner = (schema.type === 'array' ? schema.items : schema) as PayloadSchema | undefined
   const at = path === '' ? '' : `${path}${schema.type === 'array' ? '[]' : ''}.`
   const required = (inner?.required ?? []) as readonly string[]
-  const members = Object.entries((inner?.properties ?? {}) as Readonly<Record<string, Schema>>)
+  const members = Object.entries((inner?.properties ?? {}) as Readonly<Record<string, PayloadSchema>>)
   return [...own, ...members.flatMap(([name, member]) => membersOf(member, `${at}${name}`, required.includes(name)))]
 }
 
-function typeOf({ type, items, additionalProperties, format }: Schema): string {
-  if (type === 'array') return `array of ${typeOf((items ?? {}) as Schema)}`
+function typeOf({ type, items, additionalProperties, format }: PayloadSchema): string {
+  if (type === 'array') return `array of ${typeOf((items ?? {}) as PayloadSchema)}`
   if (type === 'object' && typeof additionalProperties === 'object') return 'object by name'
   if (format === 'date-time') return 'RFC 3339'
   return typeof type === 'string' ? type : 'any'

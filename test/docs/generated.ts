@@ -163,6 +163,7 @@ async function metricsPage(): Promise<string> {
   try {
     const metrics = createServiceMetrics(folder, '0.0.0', null)
     metrics.registerDecisionLog(() => 0)
+    metrics.registerEvents(() => 0)
     metrics.registerLanes(() => ({ ready: 0, running: 0, waiting: 0, killed: 0, answered: 0 }))
     metrics.requestRecorder('/access/v1/evaluation', 'POST')(200, 0.001)
     metrics.recordCapture('upsert_nodes', 1)

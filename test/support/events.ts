@@ -103,7 +103,7 @@ function seen({ attributes, data, type, sequence, providers, orderingKey }: Even
   }
 }
 
-/** What CloudEvents 1.0 requires of attributes, and header values of ASCII. */
+/** Violations of CloudEvents 1.0, and values that are not ASCII. */
 export function envelopeFaults(attributes: Readonly<Record<string, string>>): string[] {
   const faults: string[] = []
   for (const name of ['specversion', 'id', 'source', 'type']) if (!attributes[name]) faults.push(`no ${name}`)

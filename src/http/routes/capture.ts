@@ -1,7 +1,7 @@
 // The capture routes: upsert and delete nodes, relationships, properties and property metadata.
 import type { z } from 'zod'
 import type { CaptureDeps } from '../../capture/apply-items.ts'
-import type { CaptureRequest } from '../../capture/capture-events.ts'
+import type { CaptureCall } from '../../capture/capture-events.ts'
 import {
   captureNode,
   captureNodes,
@@ -54,7 +54,7 @@ interface CaptureSpec<B> {
   readonly description?: string
   request(itemsMax: number): z.ZodType<B>
   readonly response: z.ZodType
-  capture(deps: CaptureDeps, request: CaptureRequest, body: B): Promise<Result<BatchResult, ServiceError>>
+  capture(deps: CaptureDeps, request: CaptureCall, body: B): Promise<Result<BatchResult, ServiceError>>
   /** Set: an upsert, which also has a PUT route with this operation id. */
   readonly putOperationId?: string
 }
@@ -204,6 +204,6 @@ function captureResponse(
   return ok({ status: 200, body: captured.value })
 }
 
-function captureRequestOf(context: RequestContext): CaptureRequest {
+function captureRequestOf(context: RequestContext): CaptureCall {
   return { caller: agentOf(context), requestId: context.requestId }
 }

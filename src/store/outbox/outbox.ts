@@ -28,7 +28,7 @@ import {
 /** Records that one commit of a cursor removes at most, so that other writers do not wait long. */
 const TRIM_MAX = 20_000
 
-/** What a stream holds. */
+/** The end and the stored records of a stream. */
 export interface StreamStatus extends StreamHead {
   /** Bytes of the records that are stored now. */
   readonly pendingBytes: number

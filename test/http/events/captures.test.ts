@@ -135,7 +135,7 @@ describe('captures', () => {
       ['Car/plain', ['cars', 'four']],
     ]
     expect(await routed()).toEqual(first)
-    // The property is one that the node has, and that this request does not name.
+    // The node has the property, and this request does not name it.
     await capture('nodes', { nodes: [car('volt', { properties: [value('wheels', 3)] })] })
     // A deletion is matched by what was there.
     await capture('nodes/properties/delete', { nodes: [car('other', { property_types: ['wheels'] })] })

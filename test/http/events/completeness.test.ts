@@ -16,12 +16,12 @@ beforeAll(async () => {
 afterAll(() => service?.stop())
 
 /** The event types of an operation, without `svc.audit.`; or the reason why it has none. */
-type Events = readonly string[] | string
+type OperationEvents = readonly string[] | string
 
 const publicText = 'the answer is the same for everybody and contains no data of a project'
 const noChange = 'it reads how a project is used, not what it contains; reads of data have no events'
 
-const byOperation: Readonly<Record<string, Events>> = {
+const byOperation: Readonly<Record<string, OperationEvents>> = {
   evaluate: ['authorization.evaluation'],
   evaluateMany: ['authorization.evaluations'],
   searchResources: ['authorization.searchresource'],
@@ -42,7 +42,7 @@ const byOperation: Readonly<Record<string, Events>> = {
   putRelationships: ['capture.upsert.relationship'],
   deleteRelationships: ['capture.delete.relationship'],
   deleteRelationshipProperties: ['capture.delete.relationship.property'],
-  execute: ['ciq.execute', 'credentials.token.introspected'],
+  executeKnowledgeQuery: ['ciq.execute', 'credentials.token.introspected'],
   whoami: ['credentials.token.introspected'],
   callMcp: ['credentials.token.introspected'],
   listenToMcpSession: ['credentials.token.introspected'],
@@ -53,8 +53,9 @@ const byOperation: Readonly<Record<string, Events>> = {
   metrics: 'about the process, not about a project',
   health: 'about the process, not about a project',
   ready: 'about the process, not about a project',
-  describe: publicText,
-  describeIn32: publicText,
+  readFrontPage: publicText,
+  readOpenApi: publicText,
+  readOpenApi32: publicText,
   readDocumentation: publicText,
   readApiReference: publicText,
   searchDocumentation: publicText,
@@ -65,7 +66,7 @@ const byOperation: Readonly<Record<string, Events>> = {
 }
 
 /** The routes that every kind of configuration document has. */
-const byConfigRoute: Readonly<Record<string, Events>> = {
+const byConfigRoute: Readonly<Record<string, OperationEvents>> = {
   'GET /{kind}': ['config.read'],
   'GET /{kind}/{id}': ['config.read'],
   'POST /{kind}': ['config.create', 'config.permission.assign'],
@@ -75,7 +76,7 @@ const byConfigRoute: Readonly<Record<string, Events>> = {
 
 const discovery = 'it describes the server to the client'
 
-const byMcpMethod: Readonly<Record<string, Events>> = {
+const byMcpMethod: Readonly<Record<string, OperationEvents>> = {
   ping: discovery,
   initialize: discovery,
   'server/discover': discovery,
@@ -88,7 +89,7 @@ const byMcpMethod: Readonly<Record<string, Events>> = {
   'subscriptions/listen': 'it notifies the client of changes of the lists; it reads no data',
 }
 
-const byTool: Readonly<Record<string, Events>> = {
+const byTool: Readonly<Record<string, OperationEvents>> = {
   authzen_evaluate: ['authorization.evaluation'],
   authzen_evaluations: ['authorization.evaluations'],
   authzen_search_resource: ['authorization.searchresource'],
@@ -97,14 +98,14 @@ const byTool: Readonly<Record<string, Events>> = {
   ciq_execute: ['ciq.execute'],
 }
 
-function eventsOfRoute({ method, path, operationId }: Route): Events | undefined {
+function eventsOfRoute({ method, path, operationId }: Route): OperationEvents | undefined {
   const own = byOperation[operationId]
   if (own !== undefined) return own
   const kind = service.app.config.kinds.find((each) => path.startsWith(`/configs/v1/${each.path}`))
   return kind && byConfigRoute[`${method} ${path.replace(`/configs/v1/${kind.path}`, '/{kind}')}`]
 }
 
-const typesIn = (events: Events): string[] =>
+const typesIn = (events: OperationEvents): string[] =>
   typeof events === 'string' ? [] : events.map((name) => `svc.audit.${name}`)
 
 describe('the table of events', () => {

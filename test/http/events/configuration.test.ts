@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { createApp } from '../../../src/app.ts'
 import { addSink, eventsLike, eventsOf, sinkBody } from '../../support/events.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
@@ -69,7 +70,7 @@ describe('changes of the configuration', () => {
     ])
   })
 
-  test('contain no secret, also none that somebody wrote into a text', async () => {
+  test('contain no secret, not even one that an editor wrote into a text', async () => {
     service = await startService()
     await addSink(service, [{ type: 'svc.audit.config.*' }])
     const secrets = { password: 'pass-word-1', connection: 'SharedAccessKey=secret-2', key: 'vgk_secret-3' }
@@ -155,6 +156,28 @@ describe('reads of the configuration', () => {
 })
 
 describe('a project without a sink', () => {
+  test('loses, at the next start, events of decisions that were written after the sink was deleted', async () => {
+    service = await startService()
+    await addSink(service, [{ type: 'svc.audit.*' }])
+    await service.configure('GET', `projects/${service.projectId}`)
+    await eventsOf(service)
+    await service.app.eventStreams.withStreams(service.projectId, async (streams) => {
+      const { outbox } = streams.find(({ source }) => source === 'activity')!
+      await outbox.append([
+        { stream: 'gid:00000000000000000000000000', bytes: new Uint8Array([1]), count: 1, timeMs: 0 },
+      ])
+    })
+    await service.app.close()
+    const app = await createApp(service.app.settings)
+    const streams = (): Promise<readonly string[]> =>
+      app.eventStreams.withStreams(service.projectId, async (found) =>
+        found.find(({ source }) => source === 'activity')!.outbox.streams(),
+      )
+    while ((await streams()).length > 1) await Bun.sleep(5)
+    expect(await streams()).toEqual([service.projectId])
+    await app.close()
+  })
+
   test('has no folder of events and nothing in its outboxes', async () => {
     service = await startService()
     await service.configure('GET', `projects/${service.projectId}`)

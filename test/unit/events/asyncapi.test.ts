@@ -6,8 +6,8 @@ import Ajv from 'ajv'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
 import packageJson from '../../../package.json' with { type: 'json' }
-import { asyncApiDocument, payloadJsonSchema } from '../../../src/events/asyncapi.ts'
 import { eventTypeNames } from '../../../src/events/event-types.ts'
+import { asyncApiDocument, payloadJsonSchema } from '../../docs/asyncapi.ts'
 
 const file = join(import.meta.dirname, '..', '..', '..', 'data', 'events.asyncapi.json')
 

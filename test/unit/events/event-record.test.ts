@@ -175,7 +175,7 @@ describe('envelopes', () => {
     expect(text(envelopes[2]!.data)).toContain('12345678901234567890')
   })
 
-  test('start inside a record where a cursor stands', () => {
+  test('start inside a record, at a cursor', () => {
     const rest = envelopesOf({ ...stored, bytes: encodeRecord(record) }, stream, 42)
     expect(rest).toEqual(envelopes.slice(1))
   })
@@ -194,7 +194,7 @@ describe('envelopes', () => {
     expect(keyOf(long)).toBe(keyOf(long))
   })
 
-  test('tell a provider of a gap with the id of none of the events', () => {
+  test('report a gap under an id that no event has', () => {
     const gap = { from: 5, to: 9, events: 3, firstMs: 0, lastMs: 1000 }
     const { attributes, data, type, providers } = gapEnvelope(stream, 'abcdefghjk', 'kafka', gap)
     expect([attributes.id, attributes.subject, type, providers]).toEqual([

@@ -126,7 +126,7 @@ describe('routes', () => {
 })
 
 describe('an explanation', () => {
-  test('says for each route what it does and why, as the match does', () => {
+  test('has the outcome of each route and its reason, equal to that of the match', () => {
     const routes = sink(
       [
         { type: 'svc.audit.config.*', to: 'a' },

@@ -50,7 +50,7 @@ class Copy {
 
 describe('the changes of a batch', () => {
   test('build the same graph in another place, in their order', async () => {
-    // Elements without key cannot be told apart in another place.
+    // A receiver cannot identify elements without key.
     const keyed = step.filter(({ do: what }) => !what.startsWith('create'))
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(keyed, { maxLength: 12 }), { maxLength: 8 }), async (batches) => {

@@ -1,6 +1,6 @@
 // Builds the AsyncAPI 3 description of the events: one message for each event type, with its payload as JSON Schema.
 import { z } from 'zod'
-import { type EventTypeName, eventTypeNames, eventTypeSpec, payloadSchema } from './event-types.ts'
+import { type EventTypeName, eventTypeNames, eventTypeSpec, payloadSchema } from '../../src/events/event-types.ts'
 
 type JsonObject = Record<string, unknown>
 
