@@ -2,7 +2,7 @@
 // `ACTIVITY_DELAY_MS` later. Events are encoded when they are written, so that recording takes little of the time of
 // a decision.
 import type { Clock } from '../kernel/clock.ts'
-import { encodeRecord, type RecordedEvent } from './event-record.ts'
+import { type DecidedElement, encodeRecord, type ReadyEvent, type RecordedEvent, SharedValues } from './event-record.ts'
 import type { EventTypeName } from './event-types.ts'
 import type { SinkRoutes } from './routes.ts'
 
@@ -24,10 +24,8 @@ export interface ActivityEvent {
   readonly type: EventTypeName
   /** The providers that receive it; not 0. */
   readonly providers: number
-  /** Milliseconds since the epoch. */
-  readonly timeMs: number
-  /** Called once, shortly after. Returns the subject, and the members of the payload as JSON without braces. */
-  encode(): { readonly subject: string; readonly members: string }
+  /** Called once, shortly after. `shared`: collects values that the events of a record share. */
+  encode(shared: SharedValues): ReadyEvent | DecidedElement
 }
 
 /** A record of one project. */
@@ -136,18 +134,25 @@ export class ActivityLog {
 
   /** One record for each revision of a sink. */
   private encode(events: readonly ActivityEvent[]): void {
-    const bySink = new Map<SinkRoutes, RecordedEvent[]>()
+    const bySink = new Map<SinkRoutes, { readonly events: RecordedEvent[]; readonly shared: SharedValues }>()
     for (const event of events) {
-      const { routes, type, providers, timeMs } = event
-      const encoded: RecordedEvent = { type, providers, ready: { ...event.encode(), timeMs } }
-      const group = bySink.get(routes)
-      if (group === undefined) bySink.set(routes, [encoded])
-      else group.push(encoded)
+      const { routes, type, providers } = event
+      let group = bySink.get(routes)
+      if (group === undefined) {
+        group = { events: [], shared: new SharedValues() }
+        bySink.set(routes, group)
+      }
+      const encoded = event.encode(group.shared)
+      group.events.push(
+        'members' in encoded ? { type, providers, ready: encoded } : { type, providers, element: encoded },
+      )
     }
-    for (const [{ projectId, sinkId, revision, providers }, encoded] of bySink) {
-      const bytes = encodeRecord({ sinkId, revision, providers, requestId: '', actor: null, events: encoded })
-      this.unwritten.push({ projectId, bytes, count: encoded.length, timeMs: this.deps.clock.now() })
-      this.unwrittenEvents += encoded.length
+    for (const [{ projectId, sinkId, revision, providers }, { events, shared }] of bySink) {
+      const { values } = shared
+      const common = { sinkId, revision, providers, requestId: '', actor: null, events }
+      const bytes = encodeRecord(values.length === 0 ? common : { ...common, shared: values })
+      this.unwritten.push({ projectId, bytes, count: events.length, timeMs: this.deps.clock.now() })
+      this.unwrittenEvents += events.length
     }
   }
 

@@ -1,7 +1,9 @@
 // Builds the CloudEvents (1.0) of a record. The envelope is a pure function of the record and its place in the outbox, so a
 // repeated delivery sends equal bytes.
 import { timestamp } from '../kernel/clock.ts'
-import { type CapturedElement, decodeRecord, type EventActor, type RecordedEvent } from './event-record.ts'
+import { decidedPayload } from './decision-payload.ts'
+import { type CapturedElement, decodeRecord, type ReadyEvent, type RecordedEvent } from './event-record.ts'
+import { commonMembers, subjectOf } from './event-text.ts'
 import { type EventTypeName, isChangeType, PAYLOAD_VERSION } from './event-types.ts'
 
 /** Where the events of a stream come from. */
@@ -47,13 +49,13 @@ const SEQUENCE_DIGITS = 16
 
 /** Builds the envelopes of a record, from the event `from` on. Throws if the record cannot be decoded. */
 export function envelopesOf(record: StoredEventRecord, stream: EventStreamName, from = 0): EventEnvelope[] {
-  const { sinkId, providers, requestId, actor, events } = decodeRecord(record.bytes)
+  const { sinkId, providers, requestId, actor, events, shared = [] } = decodeRecord(record.bytes)
   const common = commonMembers(requestId, actor)
   const envelopes: EventEnvelope[] = []
   events.forEach((event, index) => {
     const sequence = record.sequence + index
     if (sequence < from) return
-    const { subject, timeMs, members } = event.ready ?? expand(event, record.timeMs)
+    const { subject, timeMs, members } = event.ready ?? expand(event, record.timeMs, shared)
     const start = `{"eventType":"${event.type}","version":${PAYLOAD_VERSION}`
     const lsn = isChangeType(event.type) ? `,"lsn":${sequence}` : ''
     const text = `${start}${lsn}${common}${members === '' ? '' : ','}${members}}`
@@ -121,11 +123,6 @@ function envelopeOf(
   }
 }
 
-/** The subject of an event: a path whose segments are percent-encoded, except for the colon of global ids. */
-export function subjectOf(...segments: readonly string[]): string {
-  return segments.map((segment) => encodeURIComponent(segment.toWellFormed()).replaceAll('%3A', ':')).join('/')
-}
-
 /** A long subject is cut and gets a hash. Two subjects with one key only share an order. */
 function orderingKeyOf(subject: string): string {
   if (subject.length <= ORDERING_KEY_MAX) return subject
@@ -141,17 +138,9 @@ function hashOf(text: string): string {
   return hash.toString(16).padStart(16, '0')
 }
 
-/** The members of all payloads after type and version, each with a comma before it. */
-export function commonMembers(requestId: string, actor: EventActor | null): string {
-  const request = requestId === '' ? '' : `,"requestId":${JSON.stringify(requestId)}`
-  return actor === null ? request : `${request},"actor":${JSON.stringify(actor)}`
-}
-
-/** Subject and payload of a captured element. */
-function expand(
-  { type, element }: RecordedEvent,
-  timeMs: number,
-): { subject: string; timeMs: number; members: string } {
+/** Subject and payload of an element. */
+function expand({ type, element }: RecordedEvent, timeMs: number, shared: readonly unknown[]): ReadyEvent {
+  if (element?.[0] === 'd') return decidedPayload(element, shared)
   const [subject, members] = payloadOf(type, element as CapturedElement)
   return { subject, timeMs, members: JSON.stringify(members).slice(1, -1) }
 }

@@ -49,6 +49,48 @@ export type CapturedElement =
 /** `isIdentity` of an upserted node; deleted properties; a property and its deleted metadata. */
 export type CaptureDetail = boolean | readonly string[] | readonly [property: string, metadata: readonly string[]]
 
+/**
+ * An event of a decision or a search, from which its payload is built. Values that many events share are numbers of the list
+ * `shared` of the record.
+ */
+export type DecidedElement = readonly [
+  kind: 'd',
+  timeMs: number,
+  requestId: string,
+  /** Number of an EventActor. */
+  actor: number,
+  /** Milliseconds. */
+  duration: number,
+  /** Number of a list of `{id, name}`. */
+  policies: number,
+  answer: DecidedAnswer,
+  question: DecidedQuestion | null,
+  detail?: DecisionDetail,
+]
+
+/** A decision; the number of results of a search; the error. */
+export type DecidedAnswer = boolean | number | { readonly kind: string; readonly message?: string }
+
+/** The request of a decision. An id is null if a search looks for it; the action is null if a search looks for actions. */
+export type DecidedQuestion = readonly [
+  subjectType: string,
+  subjectId: string | null,
+  action: string | null,
+  resourceType: string,
+  resourceId: string | null,
+]
+
+/** Rare parts of an event of a decision. */
+export interface DecisionDetail {
+  /** Why the decision is a denial. */
+  readonly reason?: string
+  /** Index in a batch. */
+  readonly item?: number
+  /** Masked input parameters as JSON. */
+  readonly inputParams?: string
+  readonly policyTags?: readonly string[]
+}
+
 /** An event with a ready payload. */
 export interface ReadyEvent {
   readonly subject: string
@@ -64,8 +106,8 @@ export interface RecordedEvent {
   /** The providers that receive it, as bits in the order of the record's providers. */
   readonly providers: number
   /** Absent: the event has a ready payload. */
-  readonly element?: CapturedElement
-  /** Absent: the event is a captured element. */
+  readonly element?: CapturedElement | DecidedElement
+  /** Absent: the payload is built from the element. */
   readonly ready?: ReadyEvent
 }
 
@@ -82,10 +124,29 @@ export interface EventRecord {
   /** Null: the events have their own, or none. */
   readonly actor: EventActor | null
   readonly events: readonly RecordedEvent[]
+  /** Values that several events share; absent: none. */
+  readonly shared?: readonly unknown[]
+}
+
+/** Collects the values that events of one record share. */
+export class SharedValues {
+  /** The values, by number. */
+  readonly values: unknown[] = []
+  private readonly numbers = new Map<object, number>()
+
+  /** The number of the value that `make` derives from `key`. */
+  numberOf(key: object, make: () => unknown): number {
+    let number = this.numbers.get(key)
+    if (number === undefined) {
+      number = this.values.push(make()) - 1
+      this.numbers.set(key, number)
+    }
+    return number
+  }
 }
 
 type EncodedEvent =
-  | readonly [type: number, providers: number, element: CapturedElement]
+  | readonly [type: number, providers: number, element: CapturedElement | DecidedElement]
   | readonly [type: number, providers: number, subject: string, timeMs: number, length: number]
 
 type EncodedHeader = readonly [
@@ -96,6 +157,7 @@ type EncodedHeader = readonly [
   actor: EventActor | null,
   types: readonly string[],
   events: readonly EncodedEvent[],
+  shared?: readonly unknown[],
 ]
 
 const HEADER_AT = 5
@@ -119,7 +181,10 @@ export function encodeRecord(record: EventRecord): Uint8Array {
     payloads.push(payload)
     return [lastIndex, bits, subject, timeMs, payload.length]
   })
-  const header: EncodedHeader = [sinkId, revision, providers, requestId, actor, types, events]
+  const header: EncodedHeader =
+    record.shared === undefined
+      ? [sinkId, revision, providers, requestId, actor, types, events]
+      : [sinkId, revision, providers, requestId, actor, types, events, record.shared]
   const text = Buffer.from(JSON.stringify(header), 'utf8')
   const start = Buffer.allocUnsafe(HEADER_AT)
   start[0] = RECORD_FORMAT
@@ -133,7 +198,7 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
   if (buffer[0] !== RECORD_FORMAT)
     throw new Error(`a record of events has format ${buffer[0]}; this program reads format ${RECORD_FORMAT}`)
   let at = HEADER_AT + buffer.readUInt32LE(1)
-  const [sinkId, revision, providers, requestId, actor, types, encoded] = JSON.parse(
+  const [sinkId, revision, providers, requestId, actor, types, encoded, shared] = JSON.parse(
     buffer.toString('utf8', HEADER_AT, at),
   ) as EncodedHeader
   const events = encoded.map((event): RecordedEvent => {
@@ -144,5 +209,5 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
     at += length
     return { type, providers: bits, ready: { subject, timeMs, members } }
   })
-  return { sinkId, revision, providers, requestId, actor, events }
+  return { sinkId, revision, providers, requestId, actor, events, ...(shared !== undefined && { shared }) }
 }

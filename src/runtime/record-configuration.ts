@@ -13,9 +13,9 @@ import {
 } from '../config/kind.ts'
 import { representationOf } from '../config/representation.ts'
 import type { ActivityLog } from '../events/activity-log.ts'
-import { commonMembers, subjectOf } from '../events/envelope.ts'
 import { actorOf, encodeRecord, type RecordedEvent } from '../events/event-record.ts'
 import { eventSinksKind } from '../events/event-sink.ts'
+import { commonMembers, subjectOf } from '../events/event-text.ts'
 import type { EventTypeName } from '../events/event-types.ts'
 import type { ContextValue, EventContext, SinkRoutes } from '../events/routes.ts'
 import type { EventSinks } from '../events/sinks.ts'
@@ -138,12 +138,13 @@ export class ConfigEventLog implements ConfigEvents {
       if (routes === null || providers === 0) continue
       const [first] = found as [StoredDocument]
       const isList = identifier.id === undefined && identifier.name === undefined
+      const timeMs = this.deps.clock.now()
       this.deps.activity.record({
         routes,
         type,
         providers,
-        timeMs: this.deps.clock.now(),
         encode: () => ({
+          timeMs,
           subject: isList ? subjectOf(kind.path) : subjectOf(kind.path, first.id),
           members: joined(commonMembers(requestId, actorOf(caller)).slice(1), {
             identifier: this.masked({ ...identifier }),

@@ -1,14 +1,13 @@
 // Records the events of decisions and searches. Recording keeps references; the payload is built shortly after the answer.
 import type { ActivityEvent, ActivityLog } from '../events/activity-log.ts'
-import { commonMembers, subjectOf } from '../events/envelope.ts'
-import { actorOf } from '../events/event-record.ts'
+import { actorOf, type DecidedElement, type DecisionDetail, type SharedValues } from '../events/event-record.ts'
 import type { EventTypeName } from '../events/event-types.ts'
 import { type ContextValue, type EventContext, noContext, type SinkRoutes } from '../events/routes.ts'
 import type { EventSinks } from '../events/sinks.ts'
-import { type Clock, timestamp } from '../kernel/clock.ts'
+import type { Clock } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
-import type { DecisionDeps, DecisionEvent, Entity, RequestKind } from '../pdp/decision-deps.ts'
+import type { DecisionDeps, DecisionEvent, EvaluationRequest, RequestKind } from '../pdp/decision-deps.ts'
 import type { ParameterMask } from '../pdp/parameter-mask.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 
@@ -20,6 +19,8 @@ export interface DecisionEventLogDeps {
   readonly mask: ParameterMask
   readonly clock: Clock
 }
+
+const noPolicies: readonly CompiledPolicy[] = []
 
 const searchTypes: Readonly<Record<Exclude<RequestKind, 'evaluation'>, EventTypeName>> = {
   'resource search': 'svc.audit.authorization.searchresource',
@@ -48,7 +49,7 @@ export class DecisionEventLog {
     const { request, kind } = event
     const found =
       request === null || kind === 'action search'
-        ? []
+        ? noPolicies
         : policies.find(event.caller.projectId, request.subject.type, request.action.name, request.resource.type)
     activity.record(new RecordedDecision(sink, type, providers, clock.now(), event, found, mask))
   }
@@ -83,7 +84,7 @@ class RecordedDecision implements ActivityEvent {
   readonly routes: SinkRoutes
   readonly type: EventTypeName
   readonly providers: number
-  readonly timeMs: number
+  private readonly timeMs: number
   private readonly event: DecisionEvent
   private readonly policies: readonly CompiledPolicy[]
   private readonly mask: ParameterMask
@@ -106,60 +107,55 @@ class RecordedDecision implements ActivityEvent {
     this.mask = mask
   }
 
-  encode(): { subject: string; members: string } {
-    const { event } = this
-    const { caller, request, item, error, reason, batch } = event
-    const { user } = caller
-    const subject =
-      request === null ? [] : [request.subject.type, ...(request.subject.id === null ? [] : [request.subject.id])]
-    const members = {
-      ...(request !== null && { request: this.requestMembers(event) }),
-      ...(user !== null && { identity: { type: user.nodeType, externalId: user.subjectId } }),
-      policiesFound: this.policies.map(({ id, name }) => ({ id, name })),
-      evaluationTimeMs: Math.round(event.durationMs * 1000) / 1000,
-      ...(error === null ? { response: this.response(event) } : { error: errorMembers(error) }),
-      ...(reason !== null && { denyReason: { message: reason } }),
+  encode(shared: SharedValues): DecidedElement {
+    const { caller, requestId, request, kind, decision, found, error, durationMs } = this.event
+    const detail = this.detail()
+    const element = [
+      'd',
+      this.timeMs,
+      requestId,
+      shared.numberOf(caller, () => actorOf(caller)),
+      Math.round(durationMs * 1000) / 1000,
+      shared.numberOf(this.policies, () => this.policies.map(({ id, name }) => ({ id, name }))),
+      error === null ? (decision ?? found ?? 0) : errorMembers(error),
+      request === null
+        ? null
+        : ([
+            request.subject.type,
+            request.subject.id,
+            kind === 'action search' ? null : request.action.name,
+            request.resource.type,
+            request.resource.id,
+          ] as const),
+    ] as const
+    return detail === null ? element : [...element, detail]
+  }
+
+  private detail(): DecisionDetail | null {
+    const { request, item, reason, batch } = this.event
+    const inputParams = request === null ? null : this.inputParams(request)
+    const policyTags = request?.context?.policy_tags
+    if (reason === null && batch === undefined && inputParams === null && policyTags === undefined) return null
+    return {
+      ...(reason !== null && { reason }),
       ...(batch !== undefined && item !== null && { item }),
-    }
-    return {
-      subject: subjectOf('subjects', ...subject),
-      members: `${commonMembers(event.requestId, actorOf(caller)).slice(1)},${writeJson(members).slice(1, -1)}`,
+      ...(inputParams !== null && { inputParams }),
+      ...(policyTags !== undefined && { policyTags }),
     }
   }
 
-  private requestMembers({ request, kind }: DecisionEvent): object {
-    if (request === null) return {}
-    const { subject, resource, action, context } = request
+  /** Masked, as JSON; null: the request has no parameters. */
+  private inputParams({ subject, resource, action, context }: EvaluationRequest): string | null {
     const parameters: Record<string, unknown> = { ...context?.input_params }
-    for (const [side, { properties }] of Object.entries({ subject, resource, action })) {
-      if (properties !== undefined) parameters[`${side}_properties`] = properties
-    }
-    return {
-      subject: entityMembers(subject),
-      resources: [{ ...entityMembers(resource), actions: kind === 'action search' ? [] : [action.name] }],
-      ...(Object.keys(parameters).length > 0 && { inputParams: this.mask.apply(parameters) }),
-      ...(context?.policy_tags !== undefined && { policyTags: context.policy_tags }),
-    }
+    if (subject.properties !== undefined) parameters.subject_properties = subject.properties
+    if (resource.properties !== undefined) parameters.resource_properties = resource.properties
+    if (action.properties !== undefined) parameters.action_properties = action.properties
+    return Object.keys(parameters).length === 0 ? null : writeJson(this.mask.apply(parameters))
   }
-
-  private response({ request, decision, found }: DecisionEvent): object {
-    const decisionTime = timestamp(this.timeMs)
-    if (decision === null || request === null) return { decisionTime, results: found ?? 0 }
-    const { resource, action } = request
-    const byAction = new Map([[action.name, { allow: decision }]])
-    return {
-      decisionTime,
-      decisions: new Map([[resource.type, new Map([[resource.id ?? '', byAction]])]]),
-    }
-  }
-}
-
-function entityMembers({ type, id }: Entity): object {
-  return id === null ? { type } : { type, externalId: id }
 }
 
 /** The kind of an error, and its message if it is written for the caller. */
-export function errorMembers(error: ServiceError): object {
+export function errorMembers(error: ServiceError): { readonly kind: string; readonly message?: string } {
   const message = 'message' in error ? error.message : 'issues' in error ? error.issues.join('; ') : undefined
   return { kind: error.kind, ...(message !== undefined && { message }) }
 }

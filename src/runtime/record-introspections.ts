@@ -1,6 +1,6 @@
 // Records the events of verified user tokens. No part of a token is in an event.
 import type { ActivityLog } from '../events/activity-log.ts'
-import { subjectOf } from '../events/envelope.ts'
+import { subjectOf } from '../events/event-text.ts'
 import type { EventSinks } from '../events/sinks.ts'
 import type { TokenIntrospection } from '../identity/user-tokens.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -27,12 +27,13 @@ export function introspectionEventLog({ sinks, activity, clock }: IntrospectionE
       ...(refusal !== null && { reason: refusal }),
       ...(user !== null && { subject: { type: user.nodeType, externalId: user.subjectId } }),
     }
+    const timeMs = clock.now()
     activity.record({
       routes,
       type: TYPE,
       providers,
-      timeMs: clock.now(),
       encode: () => ({
+        timeMs,
         subject: subjectOf('token-introspects', tokenIntrospectId),
         members: JSON.stringify(members).slice(1, -1),
       }),

@@ -5,8 +5,8 @@ import type { ExecutionListener, QueryExecution } from '../context-query/execute
 import { queriesKind } from '../context-query/knowledge-query.ts'
 import type { WriteBatch } from '../engine/store.ts'
 import type { ActivityLog } from '../events/activity-log.ts'
-import { commonMembers, subjectOf } from '../events/envelope.ts'
-import { actorOf, encodeRecord } from '../events/event-record.ts'
+import { actorOf, encodeRecord, type ReadyEvent } from '../events/event-record.ts'
+import { commonMembers, subjectOf } from '../events/event-text.ts'
 import type { ContextValue, SinkRoutes } from '../events/routes.ts'
 import type { EventSinks } from '../events/sinks.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -38,7 +38,7 @@ export class QueryEventLog implements ExecutionListener {
     const [routes, providers] = this.match(execution)
     if (routes === null) return
     const { sinkId, revision } = routes
-    const ready = { ...this.encode(execution), timeMs: this.deps.clock.now() }
+    const ready = this.encode(execution, this.deps.clock.now())
     const events = [{ type: TYPE, providers, ready }] as const
     const record = encodeRecord({ sinkId, revision, providers: routes.providers, requestId: '', actor: null, events })
     batch.appendEvents(record, 1)
@@ -48,7 +48,7 @@ export class QueryEventLog implements ExecutionListener {
     const [routes, providers] = this.match(execution)
     if (routes === null) return
     const timeMs = this.deps.clock.now()
-    this.deps.activity.record({ routes, type: TYPE, providers, timeMs, encode: () => this.encode(execution) })
+    this.deps.activity.record({ routes, type: TYPE, providers, encode: () => this.encode(execution, timeMs) })
   }
 
   private match({ caller, query }: QueryExecution): [SinkRoutes | null, number] {
@@ -59,7 +59,7 @@ export class QueryEventLog implements ExecutionListener {
     return [providers === 0 ? null : routes, providers]
   }
 
-  private encode(execution: QueryExecution): { subject: string; members: string } {
+  private encode(execution: QueryExecution, timeMs: number): ReadyEvent {
     const { caller, request, requestId, query, records, error, durationMs } = execution
     const { user } = caller
     const { documents, mask } = this.deps
@@ -79,6 +79,7 @@ export class QueryEventLog implements ExecutionListener {
     }
     return {
       subject: subjectOf('knowledge-queries', query?.id ?? request.id),
+      timeMs,
       members: `${commonMembers(requestId, actorOf(caller)).slice(1)},${writeJson(members).slice(1, -1)}`,
     }
   }

@@ -14,8 +14,7 @@ function event(number: number, project: keyof typeof routes = 'p'): ActivityEven
     routes: routes[project],
     type: 'svc.audit.authorization.evaluation',
     providers: 1,
-    timeMs: number,
-    encode: () => ({ subject: `s/${number}`, members: `"number":${number}` }),
+    encode: () => ({ subject: `s/${number}`, timeMs: number, members: `"number":${number}` }),
   }
 }
 

@@ -112,7 +112,7 @@ describe('a record', () => {
       fc.property(anyRecord, (given) => {
         const events = given.events
           .filter(({ element }) => element !== undefined)
-          .map((one) => ({ ...one, type: fitting[one.element![0]] }))
+          .map((one) => ({ ...one, type: fitting[one.element![0] as 'n' | 'r'] }))
         const bytes = encodeRecord({ ...given, events })
         const once = envelopesOf({ ...stored, bytes }, stream)
         expect(envelopesOf({ ...stored, bytes: Uint8Array.from(bytes) }, stream)).toEqual(once)
@@ -124,6 +124,94 @@ describe('a record', () => {
       }),
       { numRuns: 300 },
     )
+  })
+})
+
+describe('a record of decisions', () => {
+  const decided: EventRecord = {
+    ...record,
+    requestId: '',
+    actor: null,
+    shared: [record.actor, [{ id: 'gid:policy', name: 'owners' }], []],
+    events: [
+      {
+        type: 'svc.audit.authorization.evaluation',
+        providers: 1,
+        element: [
+          'd',
+          1_750_000_000_500,
+          'request-2',
+          0,
+          0.125,
+          1,
+          true,
+          ['Person', 'ann', 'drive', 'Car', '__proto__'],
+        ],
+      },
+      {
+        type: 'svc.audit.authorization.evaluations',
+        providers: 1,
+        element: [
+          'd',
+          1_750_000_000_501,
+          'request-3',
+          0,
+          1,
+          1,
+          false,
+          ['Person', 'ann', 'drive', 'Car', 'c1'],
+          { reason: 'filter', item: 4, inputParams: '{"ratio":1.0,"big":12345678901234567890}', policyTags: ['fleet'] },
+        ],
+      },
+      {
+        type: 'svc.audit.authorization.searchaction',
+        providers: 1,
+        element: [
+          'd',
+          1_750_000_000_502,
+          '',
+          0,
+          1,
+          2,
+          { kind: 'budget', message: 'too much' },
+          ['Person', 'ann', null, 'Car', 'c1'],
+        ],
+      },
+      {
+        type: 'svc.audit.authorization.evaluations',
+        providers: 1,
+        element: ['d', 0, '', 0, 1, 2, { kind: 'malformed' }, null, { item: 0 }],
+      },
+    ],
+  }
+
+  test('is decoded as it was encoded, and builds the payloads of its types', () => {
+    const bytes = encodeRecord(decided)
+    expect(decodeRecord(bytes)).toEqual(decided)
+    const envelopes = envelopesOf({ ...stored, bytes }, stream)
+    expect(envelopes.map(({ attributes }) => [attributes.time, attributes.subject])).toEqual([
+      ['2025-06-15T15:06:40.500Z', 'subjects/Person/ann'],
+      ['2025-06-15T15:06:40.501Z', 'subjects/Person/ann'],
+      ['2025-06-15T15:06:40.502Z', 'subjects/Person/ann'],
+      ['1970-01-01T00:00:00.000Z', 'subjects'],
+    ])
+    const texts = envelopes.map(({ data }) => text(data))
+    for (const [at, { type }] of envelopes.entries()) {
+      const checked = payloadSchema(type).safeParse(JSON.parse(texts[at]!))
+      expect(checked.error?.message).toBeUndefined()
+    }
+    expect(texts[0]).toBe(
+      '{"eventType":"svc.audit.authorization.evaluation","version":1,"requestId":"request-2",' +
+        '"actor":{"type":"agent","id":"gid:agent","applicationId":"gid:app","user":{"type":"Person","externalId":"ann"}},' +
+        '"request":{"subject":{"type":"Person","externalId":"ann"},"resources":[{"type":"Car","externalId":"__proto__","actions":["drive"]}]},' +
+        '"identity":{"type":"Person","externalId":"ann"},"policiesFound":[{"id":"gid:policy","name":"owners"}],' +
+        '"evaluationTimeMs":0.125,"response":{"decisionTime":"2025-06-15T15:06:40.500Z",' +
+        '"decisions":{"Car":{"__proto__":{"drive":{"allow":true}}}}}}',
+    )
+    expect(texts[1]).toContain('"policyTags":["fleet"],"inputParams":{"ratio":1.0,"big":12345678901234567890}}')
+    expect(texts[1]).toContain('"denyReason":{"message":"filter"},"item":4}')
+    expect(texts[2]).toContain('"actions":[]}]}')
+    expect(texts[2]).toContain('"error":{"kind":"budget","message":"too much"}')
   })
 })
 
