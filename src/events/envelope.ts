@@ -92,7 +92,8 @@ export function gapEnvelope(stream: EventStreamName, origin: string, provider: s
   return { ...envelope, attributes: { ...envelope.attributes, id: `${id}-gap` }, sinkId: '', providers: [provider] }
 }
 
-function envelopeOf(
+/** Builds the envelope of an event with the payload `text`. */
+export function envelopeOf(
   { projectId, source }: EventStreamName,
   origin: string,
   type: EventTypeName,

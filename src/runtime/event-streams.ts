@@ -1,11 +1,17 @@
 // All streams of events of a data folder: for each project with a sink those of its graphs, of its configuration and of its
 // decisions and reads. The delivery of events reads them here and stores its progress.
+import type { Snapshot } from '../engine/store.ts'
 import type { EventSourceKind, EventStreamName } from '../events/envelope.ts'
 import type { SinkRoutes } from '../events/routes.ts'
 import type { EventSinks } from '../events/sinks.ts'
+import { readSnapshotPart, type SnapshotPart, type SnapshotPosition, snapshotStart } from '../events/snapshot-events.ts'
+import { assert } from '../kernel/assert.ts'
 import { GRAPH_STREAM } from '../store/graph/write-batch.ts'
 import type { EventOutbox } from '../store/outbox/outbox.ts'
 import type { Catalog } from '../store/tenancy/catalog.ts'
+
+/** The part of a composite project whose nodes are proxies. */
+const GLOBAL_PART = 'global'
 
 /** One stream of events. */
 export interface ProjectEventStream extends EventStreamName {
@@ -20,6 +26,8 @@ export interface OpenEventStream extends ProjectEventStream {
   readonly outbox: EventOutbox
   /** The name of the stream in the outbox. */
   readonly name: string
+  /** A snapshot of the graph, to be closed in the same turn of the event loop; null: the events are not of a graph. */
+  readonly snapshot: (() => Snapshot) | null
 }
 
 /** Collaborators of the streams. */
@@ -49,24 +57,51 @@ export class EventStreams {
   }
 
   /**
-   * Calls `work` with the streams of a project that have events or cursors. They stay open until it is done. Rejects with
+   * Calls `work` with all streams of a project, also those that have no events yet. They stay open until it is done. Rejects with
    * LockTimeoutError if other processes keep writing.
    */
   async withStreams<T>(projectId: string, work: (streams: readonly OpenEventStream[]) => Promise<T>): Promise<T> {
     const { catalog, configuration } = this.deps
     const activity = await this.deps.activity()
     return catalog.withOutboxes(projectId, (graphs) => {
-      const all: OpenEventStream[] = graphs.map(({ part, outbox }) => ({
+      const all: OpenEventStream[] = graphs.map(({ part, outbox, snapshot }) => ({
         projectId,
         source: 'graph',
         part,
         outbox,
         name: GRAPH_STREAM,
+        snapshot,
       }))
-      all.push({ projectId, source: 'configuration', part: '', outbox: configuration, name: projectId })
-      if (activity !== null) all.push({ projectId, source: 'activity', part: '', outbox: activity, name: projectId })
-      return work(all.filter(({ outbox, name }) => outbox.status(name) !== null))
+      const common = { projectId, part: '', name: projectId, snapshot: null }
+      all.push({ ...common, source: 'configuration', outbox: configuration })
+      if (activity !== null) all.push({ ...common, source: 'activity', outbox: activity })
+      return work(all)
     })
+  }
+
+  /**
+   * Reads about `limit` elements of the initial snapshot of a graph for a provider, from `position` on; null: from the first.
+   * The snapshot is followed by the stream from the event that was the next one before the first part. Begin the stream before
+   * (`EventOutbox.begin`).
+   */
+  readSnapshot(
+    { projectId, source, part, outbox, name, snapshot: open }: OpenEventStream,
+    routes: SinkRoutes,
+    provider: string,
+    position: SnapshotPosition | null,
+    limit: number,
+  ): SnapshotPart {
+    // Read before the snapshot: the stream from here on contains everything that the snapshot may lack.
+    const status = outbox.status(name)
+    assert(open !== null && status !== null, 'the stream of a graph was begun before its snapshot is read')
+    const { origin, next: lsn } = status
+    const snapshot = open()
+    try {
+      const target = { stream: { projectId, source }, origin, lsn, routes, provider, isGlobal: part === GLOBAL_PART }
+      return readSnapshotPart(snapshot, position ?? snapshotStart, limit, target)
+    } finally {
+      snapshot.close()
+    }
   }
 
   /** Removes all events, cursors and dead letters of a project, for example because its sink was deleted. */

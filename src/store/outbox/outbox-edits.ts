@@ -6,7 +6,7 @@ import { OUTBOX_ENTRY, type OutboxKey } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
 import type { PendingWrites } from '../lmdb/pending-writes.ts'
 import {
-  drawOrigin,
+  newHead,
   type OutboxRecord,
   RECORD_OVERHEAD_BYTES,
   readHead,
@@ -62,7 +62,7 @@ export class OutboxEdits {
     assert(count > 0, 'a record has events')
     let edited = this.streams.get(stream)
     if (edited === undefined) {
-      edited = { head: this.storedHead(stream) ?? { origin: drawOrigin(), next: 1, bytes: 0 }, records: [] }
+      edited = { head: this.storedHead(stream) ?? newHead(), records: [] }
       this.streams.set(stream, edited)
     }
     const { origin, next, bytes: offset } = edited.head

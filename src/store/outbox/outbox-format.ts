@@ -26,6 +26,11 @@ export interface StreamHead {
   readonly bytes: number
 }
 
+/** The head of a new stream. */
+export function newHead(): StreamHead {
+  return { origin: drawOrigin(), next: 1, bytes: 0 }
+}
+
 /** A record without its bytes. */
 export interface OutboxRecordHead {
   /** Sequence of its first event. */

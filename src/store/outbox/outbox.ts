@@ -13,6 +13,7 @@ import {
   drawOrigin,
   encodeBytes,
   encodeCursor,
+  newHead,
   type OutboxCursor,
   type OutboxRecord,
   type OutboxRecordHead,
@@ -203,6 +204,16 @@ export class EventOutbox {
     if (records.length === 0) return
     await this.writing((_, edits) => {
       for (const { stream, bytes, count, timeMs } of records) edits.outbox.append(stream, bytes, count, timeMs)
+    })
+  }
+
+  /** Begins a stream without events, so that it has an origin. Does nothing if the stream exists. */
+  begin(stream: string): Promise<void> {
+    return this.writing((database, edits) => {
+      if (database.get(headKey(stream)) !== null) return
+      const writer = new ByteWriter(64)
+      writeHead(writer, newHead())
+      edits.put(headKey(stream), writer.written())
     })
   }
 

@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { GraphStore, WrittenBatch } from '../../engine/store.ts'
+import type { GraphStore, Snapshot, WrittenBatch } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import { PROJECTS_FOLDER, REMOVED_PREFIX } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
@@ -48,6 +48,8 @@ export interface GraphOutbox {
   readonly part: string
   /** The events of the graph, in the stream `GRAPH_STREAM`. */
   readonly outbox: EventOutbox
+  /** A snapshot of the graph. Close it in the same turn of the event loop. */
+  snapshot(): Snapshot
 }
 
 /** Number of graphs to close when the process has reached a limit of the system. */
@@ -150,7 +152,9 @@ export class Catalog {
       return work(
         parts.flatMap((part) => {
           const found = this.open.find(projectId, part)
-          return found === undefined ? [] : [{ part, outbox: found.environment.outbox }]
+          if (found === undefined) return []
+          const { environment } = found
+          return [{ part, outbox: environment.outbox, snapshot: () => environment.snapshot() }]
         }),
       )
     })

@@ -133,6 +133,32 @@ describe('change data capture', () => {
     expect(seen).toContain(`node.create nodes/_Application/${created.body.id}`)
   })
 
+  test('begins with a snapshot of what a graph holds, for a provider that was added later', async () => {
+    service = await startService()
+    await capture('nodes', {
+      nodes: [
+        { type: 'Person', external_id: 'ann' },
+        { type: 'Car', external_id: 'c' },
+      ],
+    })
+    await capture('relationships', { relationships: [owns] })
+    await addSink(service, everyChange, { main: changeProvider })
+    const { eventStreams } = service.app
+    const [sink] = eventStreams.sinks()
+    const subjects = await eventStreams.withStreams(service.projectId, async ([graph]) => {
+      await graph!.outbox.begin(graph!.name)
+      const seen: string[] = []
+      let position: Parameters<typeof eventStreams.readSnapshot>[3] = null
+      do {
+        const part = eventStreams.readSnapshot(graph!, sink!, 'main', position, 2)
+        seen.push(...part.events.map(({ attributes }) => attributes.subject!))
+        position = part.next
+      } while (position !== null)
+      return seen.filter((subject) => !subject.includes('_App'))
+    })
+    expect(subjects).toEqual(['nodes/Person/ann', 'nodes/Car/c', 'relationships/Person/ann/OWNS/Car/c'])
+  })
+
   test('of a node with very many relationships is divided into several records', async () => {
     service = await startService({ captureItemsMax: 5000 })
     const count = 2500

@@ -200,6 +200,18 @@ describe('an outbox', () => {
     await events.close()
   })
 
+  test('begins a stream once, so that it has an origin before its first event', async () => {
+    const events = new EventsFolder(temporaryFolder(), options)
+    const { outbox } = events
+    await outbox.begin('s')
+    const begun = outbox.status('s')
+    expect(begun).toMatchObject({ next: 1, bytes: 0, pendingBytes: 0, oldest: null })
+    await outbox.begin('s')
+    await outbox.append([{ stream: 's', bytes: bytes('x'), count: 1, timeMs: 0 }])
+    expect(outbox.read('s', 0, all)[0]?.origin).toBe(begun?.origin)
+    await events.close()
+  })
+
   test('names events of another origin after a restore', async () => {
     const events = new EventsFolder(temporaryFolder(), options)
     const { outbox } = events
