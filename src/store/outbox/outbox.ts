@@ -1,6 +1,6 @@
 // The outbox of one environment: events in streams, with a cursor for each provider that receives them. Events are appended in
 // the transaction of the change that they report, and removed when every provider has received them
-// (docs/decisions/0031-events.md).
+// (docs/decisions/0033-events.md).
 import { assert } from '../../kernel/assert.ts'
 import { ByteWriter } from '../format/bytes.ts'
 import { OUTBOX_ENTRY, type OutboxKey } from '../format/keys.ts'
