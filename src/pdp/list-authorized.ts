@@ -4,6 +4,7 @@
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
+import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type {
   WhatAuthorizedAnswer,
@@ -75,16 +76,18 @@ export function listWhatAuthorized(
 ): Result<WhatAuthorizedAnswer, ServiceError> {
   const searches = SearchSeries.start(deps, evaluations.length, 'what-authorized', '/access/v1/search/resource')
   if (!searches.ok) return searches
-  const listed: WhatAuthorizedAnswer['evaluations'] = []
-  for (const { action, resource } of evaluations) {
-    const found = searches.value.run((limited) =>
-      searchResources(limited, caller, requestId, { subject, action, resource, context }),
-    )
-    if (!found.ok) return found
-    const { name } = action
-    for (const entity of found.value) listed.push({ action: { name }, resource: entity })
-  }
-  return ok({ evaluations: listed })
+  return searches.value.reporting(() => {
+    const listed: WhatAuthorizedAnswer['evaluations'] = []
+    for (const { action, resource } of evaluations) {
+      const found = searches.value.run((limited) =>
+        searchResources(limited, caller, requestId, { subject, action, resource, context }),
+      )
+      if (!found.ok) return found
+      const { name } = action
+      for (const entity of found.value) listed.push({ action: { name }, resource: entity })
+    }
+    return ok({ evaluations: listed })
+  })
 }
 
 /**
@@ -99,24 +102,26 @@ export function listWhoAuthorized(
 ): Result<WhoAuthorizedAnswer, ServiceError> {
   const searches = SearchSeries.start(deps, evaluations.length, 'who-authorized', '/access/v1/search/subject')
   if (!searches.ok) return searches
-  const listed: WhoAuthorizedAnswer['evaluations'] = []
-  for (const { action, resource } of evaluations) {
-    const subjects: SearchAnswer['results'] = []
-    let missing: Result<never, ServiceError> | null = null
-    // Without a policy there is still a search, so that the request is checked and reported like others.
-    const types = deps.policies.subjectTypes(caller.projectId, action.name, resource.type)
-    for (const type of types.length === 0 ? [anySubject.type] : types) {
-      const found = searches.value.run((limited) =>
-        searchSubjects(limited, caller, requestId, { subject: { type }, action, resource, context }),
-      )
-      if (found.ok) for (const entity of found.value) subjects.push(entity)
-      else if ('missing' in found) missing = found
-      else return found
+  return searches.value.reporting(() => {
+    const listed: WhoAuthorizedAnswer['evaluations'] = []
+    for (const { action, resource } of evaluations) {
+      const subjects: SearchAnswer['results'] = []
+      let missing: Result<never, ServiceError> | null = null
+      // Without a policy there is still a search, so that the request is checked and reported like others.
+      const types = deps.policies.subjectTypes(caller.projectId, action.name, resource.type)
+      for (const type of types.length === 0 ? [anySubject.type] : types) {
+        const found = searches.value.run((limited) =>
+          searchSubjects(limited, caller, requestId, { subject: { type }, action, resource, context }),
+        )
+        if (found.ok) for (const entity of found.value) subjects.push(entity)
+        else if ('missing' in found) missing = found
+        else return found
+      }
+      if (subjects.length === 0 && missing !== null) return missing
+      listed.push({ action: { name: action.name }, resource: { type: resource.type, id: resource.id }, subjects })
     }
-    if (subjects.length === 0 && missing !== null) return missing
-    listed.push({ action: { name: action.name }, resource: { type: resource.type, id: resource.id }, subjects })
-  }
-  return ok({ evaluations: listed })
+    return ok({ evaluations: listed })
+  })
 }
 
 type SearchPart = NonNullable<DecisionEvent['partOf']>
@@ -124,13 +129,16 @@ type SearchPart = NonNullable<DecisionEvent['partOf']>
 /** Runs the searches of one request, with what is left of its time and of its results. */
 class SearchSeries {
   private readonly deps: DecisionDeps
+  private readonly onDecided: DecisionDeps['onDecided']
+  private readonly reports: DecisionEvent[] = []
   private readonly endMs: number
   private readonly pagedPath: string
   private resultsLeft: number
 
   private constructor(deps: DecisionDeps, partOf: SearchPart, pagedPath: string) {
     const { onDecided } = deps
-    this.deps = { ...deps, onDecided: onDecided && ((event) => onDecided({ ...event, partOf })) }
+    this.onDecided = onDecided
+    this.deps = { ...deps, onDecided: onDecided && ((event) => void this.reports.push({ ...event, partOf })) }
     this.endMs = performance.now() + deps.batchTimeMs
     this.pagedPath = pagedPath
     this.resultsLeft = deps.searchPageMax
@@ -147,6 +155,21 @@ class SearchSeries {
     if (evaluations <= evaluationsMax) return ok(new SearchSeries(deps, partOf, pagedPath))
     const issue = `evaluations: expected at most ${evaluationsMax} items, found ${evaluations}`
     return err({ kind: 'malformed', issues: [issue] })
+  }
+
+  /** Runs the searches, and then reports them, unless a lane runs all of them again. */
+  reporting<T>(work: () => T): T {
+    const report = (): void => {
+      for (const event of this.reports) this.onDecided?.(event)
+    }
+    try {
+      const result = work()
+      report()
+      return result
+    } catch (error) {
+      if (!(error instanceof LaneRequiredError)) report()
+      throw error
+    }
   }
 
   /** Runs one search, with `limited` in the place of the dependencies. Returns all of its results. */

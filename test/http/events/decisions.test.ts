@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { LaneRequiredError } from '../../../src/kernel/lane-required.ts'
+import { listWhatAuthorized } from '../../../src/pdp/list-authorized.ts'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
 import { addSink, eventsLike, eventsOf } from '../../support/events.ts'
 import { type McpService, startMcpService } from '../../support/mcp-service.ts'
@@ -136,6 +138,42 @@ describe('decisions', () => {
       ['svc.audit.authorization.whatauthorized', { results: 1 }],
       ['svc.audit.authorization.whoauthorized', { results: 1 }],
     ])
+  })
+
+  test('of what-authorized are reported once if a lane runs the request again', async () => {
+    const service = await start()
+    await furnish(service)
+    const { decisions } = service.app
+    const caller = {
+      kind: 'agent',
+      agentId: service.agentId,
+      applicationId: service.applicationId,
+      projectId: service.projectId,
+      permissions: new Set(['Authorization'] as const),
+      user: null,
+    } as const
+    const reported: string[] = []
+    let searches = 0
+    let isInLane = false
+    const deps: typeof decisions = {
+      ...decisions,
+      policies: {
+        ...decisions.policies,
+        find(...parameters) {
+          searches += 1
+          if (!isInLane && searches === 2) throw new LaneRequiredError('time')
+          return decisions.policies.find(...parameters)
+        },
+      },
+      onDecided: ({ request, partOf }) => void reported.push(`${partOf} ${request?.action.name}`),
+    }
+    const evaluations = ['drive', 'sell'].map((name) => ({ action: { name }, resource: { type: 'Car' } }))
+    const asking = { subject: { type: 'Person', id: 'ann' }, evaluations, context: { input_params: { colour: 'red' } } }
+    expect(() => listWhatAuthorized(deps, caller, '', asking)).toThrow(LaneRequiredError)
+    expect(reported).toEqual([])
+    isInLane = true
+    expect(listWhatAuthorized(deps, caller, '', asking).ok).toBe(true)
+    expect(reported).toEqual(['what-authorized drive', 'what-authorized sell'])
   })
 
   test('are on disk before the answer if the setting is strict, and shortly after it otherwise', async () => {
