@@ -5,8 +5,8 @@ import {
   createChunk,
   type Direction,
   type MetadataFields,
-  type NodeInput,
   type NodeImage,
+  type NodeInput,
   type NodeKey,
   type PropertyInput,
   type RelationshipImage,
@@ -219,7 +219,11 @@ export class GraphModel implements WriteBatch {
   }
 }
 
-function imageOf({ properties, createdMs, updatedMs }: Pick<ModelRelationship, 'properties' | 'createdMs' | 'updatedMs'>) {
+function imageOf({
+  properties,
+  createdMs,
+  updatedMs,
+}: Pick<ModelRelationship, 'properties' | 'createdMs' | 'updatedMs'>) {
   return {
     id: '',
     createdMs,
