@@ -168,7 +168,7 @@ export const eventTypes = {
     data: nodes({ isIdentity: z.boolean() }),
     contextKeys: elementKeys,
     subject: nodeSubject,
-    producedBy: '`POST /capture/v1/nodes`',
+    producedBy: '`POST` and `PUT /capture/v1/nodes`, `PUT /capture/v1/nodes/{key}`',
   },
   'svc.audit.capture.upsert.relationship': {
     group: 'capture',
@@ -176,7 +176,7 @@ export const eventTypes = {
     data: relationships({}),
     contextKeys: elementKeys,
     subject: relationshipSubject,
-    producedBy: '`POST /capture/v1/relationships`',
+    producedBy: '`POST` and `PUT /capture/v1/relationships`',
   },
   'svc.audit.capture.delete.node': {
     group: 'capture',
