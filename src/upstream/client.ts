@@ -1,9 +1,9 @@
 // The HTTP client for URLs from the configuration, which callers of the service can write. It connects only to the
 // address that was checked, follows no redirect, and limits time and size (docs/decisions/0016-outgoing-requests.md).
-import { lookup } from 'node:dns/promises'
 import ipaddr from 'ipaddr.js'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { isInternalName, isPublic, type UpstreamAllowList } from './allow-list.ts'
+import type { UpstreamAllowList } from './allow-list.ts'
+import { createDestinations } from './destinations.ts'
 
 /** A request. */
 export interface UpstreamRequest {
@@ -66,39 +66,12 @@ const CLIENT_HEADERS = new Set([
 
 /** Creates the client. */
 export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstream {
+  const destinations = createDestinations(allowed)
+
   function urlError(text: string): string | null {
     const url = parseHttpUrl(text)
     if (url === null) return 'expected an absolute http or https URL without credentials'
-    const literal = ipLiteralOf(url)
-    const isListed = allowed.hasName(url.hostname) || (literal !== null && allowed.hasAddress(literal))
-    if (isListed) return null
-    if (literal !== null && !isPublic(literal)) return `the address \`${literal}\` is not public`
-    if (isInternalName(url.hostname) && !allowed.hasRanges) return `the host \`${url.hostname}\` is not public`
-    if (url.protocol === 'https:' || (literal === null && allowed.hasRanges)) return null
-    return 'expected https'
-  }
-
-  /** The addresses to try, in order. */
-  async function addressesOf(url: URL): Promise<Result<readonly string[], UpstreamError>> {
-    const literal = ipLiteralOf(url)
-    const addresses = literal === null ? await resolve(url.hostname) : [literal]
-    if (addresses.length === 0)
-      return err({ kind: 'unreachable', message: `no address of \`${url.hostname}\` was found` })
-    if (allowed.hasName(url.hostname)) return ok(addresses)
-    for (const address of addresses) {
-      if (allowed.hasAddress(address)) continue
-      // One forbidden address among allowed ones is treated as an attack.
-      if (!isPublic(address)) {
-        return err({
-          kind: 'forbidden',
-          message: `\`${url.hostname}\` has the address ${address}, which is not public`,
-        })
-      }
-      if (url.protocol !== 'https:') {
-        return err({ kind: 'forbidden', message: `\`${url.hostname}\` may only be called over https` })
-      }
-    }
-    return ok(addresses)
+    return destinations.hostError(hostOf(url), url.protocol === 'https:', 'https')
   }
 
   async function exchange(
@@ -106,7 +79,10 @@ export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstr
     request: UpstreamRequest,
     signal: AbortSignal,
   ): Promise<Result<UpstreamResponse, UpstreamError>> {
-    const addresses = await abortable(addressesOf(url), signal)
+    const addresses = await abortable(
+      destinations.addressesOf(hostOf(url), url.protocol === 'https:', 'https'),
+      signal,
+    )
     if (!addresses.ok) return addresses
     const headers = new Headers()
     for (const [name, value] of request.headers)
@@ -116,7 +92,7 @@ export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstr
     headers.set('accept-encoding', 'identity')
     const secure = {
       ...(authorities === undefined ? {} : { ca: authorities }),
-      ...(ipLiteralOf(url) === null ? { serverName: url.hostname } : {}),
+      ...(ipaddr.isValid(hostOf(url)) ? {} : { serverName: url.hostname }),
     }
     let failure: unknown
     for (const address of addresses.value) {
@@ -193,20 +169,9 @@ function parseHttpUrl(text: string): URL | null {
   return url.username === '' && url.password === '' && url.hostname !== '' ? url : null
 }
 
-/** The IP address in a URL, or null. URL parsing has normalized all notations of IPv4. */
-function ipLiteralOf({ hostname }: URL): string | null {
-  const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
-  return ipaddr.isValid(bare) ? bare : null
-}
-
-/** IPv4 first: on a machine without IPv6, such addresses only cost time. */
-async function resolve(name: string): Promise<string[]> {
-  try {
-    const records = await lookup(name, { all: true })
-    return records.sort((a, b) => a.family - b.family).map(({ address }) => address)
-  } catch {
-    return []
-  }
+/** The host of a URL without the brackets of IPv6. URL parsing has normalized all notations of IPv4. */
+function hostOf({ hostname }: URL): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
 }
 
 function bracketed(address: string): string {
