@@ -1,0 +1,118 @@
+// Sends a batch in parts that the receiver accepts: limits count and bytes, finds the refused event of a part by halving,
+// and skips what an earlier attempt delivered.
+import type { DeliveryOutcome, OutgoingEvent } from './provider.ts'
+
+/** How one part ended. `refused`: at least one of its events was refused. */
+export type PartOutcome =
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'retry'; readonly error: string }
+  | { readonly kind: 'refused'; readonly error: string; readonly isFinal: boolean }
+
+/** Limits of a part. A single event may exceed `bytes`; the receiver decides about it. */
+export interface PartLimits {
+  readonly count: number
+  readonly bytes: number
+  /** Size of an event in the form that is sent, at most a few percent too small. */
+  readonly bytesOf: (event: OutgoingEvent) => number
+}
+
+/**
+ * Events that the receiver acknowledged although an earlier event of the batch failed. The next attempt contains them
+ * again and must not send them again.
+ */
+export class AcknowledgedAhead {
+  private readonly keys = new Set<string>()
+
+  /** Whether the event was acknowledged. */
+  has(event: OutgoingEvent): boolean {
+    return this.keys.size > 0 && this.keys.has(keyOf(event))
+  }
+
+  /** Stores acknowledged events. */
+  add(events: Iterable<OutgoingEvent>): void {
+    for (const event of events) this.keys.add(keyOf(event))
+  }
+
+  /** Number of events from the first that are acknowledged; forgets them, because the caller does not send them again. */
+  takePrefix(events: readonly OutgoingEvent[]): number {
+    let count = 0
+    while (count < events.length && this.keys.delete(keyOf(events[count] as OutgoingEvent))) count++
+    return count
+  }
+}
+
+/** CloudEvents 1.0: `source` and `id` together identify an event. */
+function keyOf({ attributes }: OutgoingEvent): string {
+  return `${attributes.source}\n${attributes.id}`
+}
+
+/**
+ * Sends all events in order, part by part. `send` delivers a part within the given milliseconds, and stores in
+ * `acknowledged` what the receiver took of a part that failed.
+ */
+export async function sendInParts(
+  events: readonly OutgoingEvent[],
+  deadlineMs: number,
+  limits: PartLimits,
+  acknowledged: AcknowledgedAhead,
+  send: (part: readonly OutgoingEvent[], deadlineMs: number) => Promise<PartOutcome>,
+): Promise<DeliveryOutcome> {
+  const end = performance.now() + deadlineMs
+  let delivered = 0
+  let countMax = limits.count
+  for (;;) {
+    delivered += acknowledged.takePrefix(events.slice(delivered))
+    if (delivered === events.length) return { kind: 'delivered' }
+    const left = end - performance.now()
+    if (left <= 0) return { kind: 'retry', delivered, error: deadlineText(deadlineMs) }
+    const part = nextPart(events, delivered, countMax, limits, acknowledged)
+    const outcome = await send(part, left)
+    if (outcome.kind === 'delivered') {
+      acknowledged.add(part)
+      countMax = Math.min(limits.count, countMax * 2)
+      continue
+    }
+    delivered += acknowledged.takePrefix(events.slice(delivered))
+    if (outcome.kind === 'retry') return { kind: 'retry', delivered, error: outcome.error }
+    if (part.length === 1) return { ...outcome, delivered }
+    countMax = Math.ceil(part.length / 2)
+  }
+}
+
+/** The text of an expired deadline. */
+export function deadlineText(deadlineMs: number): string {
+  return `no acknowledgement within ${Math.round(deadlineMs)} milliseconds`
+}
+
+function nextPart(
+  events: readonly OutgoingEvent[],
+  from: number,
+  countMax: number,
+  { bytes: bytesMax, bytesOf }: PartLimits,
+  acknowledged: AcknowledgedAhead,
+): OutgoingEvent[] {
+  const part: OutgoingEvent[] = []
+  let bytes = 0
+  for (let at = from; at < events.length && part.length < countMax; at++) {
+    const event = events[at] as OutgoingEvent
+    if (acknowledged.has(event)) continue
+    bytes += bytesOf(event)
+    if (part.length > 0 && bytes > bytesMax) break
+    part.push(event)
+  }
+  return part
+}
+
+/** The result of `work`, or of `expired` when the time is over. Late faults of `work` are dropped. */
+export async function within<T>(work: Promise<T>, deadlineMs: number, expired: () => T): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const timeout = new Promise<T>((resolve) => {
+    timer = setTimeout(() => resolve(expired()), Math.max(0, deadlineMs))
+  })
+  work.catch(() => undefined)
+  try {
+    return await Promise.race([work, timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,84 @@
+// A broker as a child process: started on given ports, killed and started again on the same data.
+import { type AddressInfo, connect as connectSocket, createServer } from 'node:net'
+
+/** A running broker. */
+export class BrokerProcess {
+  private readonly command: readonly string[]
+  private readonly environment: Readonly<Record<string, string>>
+  private readonly ports: readonly number[]
+  private child: Bun.Subprocess<'ignore', 'pipe', 'pipe'> | null = null
+  private output = ''
+
+  constructor(
+    command: readonly string[],
+    ports: readonly number[],
+    environment: Readonly<Record<string, string>> = {},
+  ) {
+    this.command = command
+    this.ports = ports
+    this.environment = environment
+  }
+
+  /** Starts the broker and waits until all its ports accept connections. */
+  async start(limitSeconds = 120): Promise<void> {
+    const child = Bun.spawn(['nice', '-n', '10', ...this.command], {
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+      env: { ...process.env, ...this.environment },
+    })
+    this.child = child
+    for (const stream of [child.stdout, child.stderr]) void this.read(stream)
+    const end = performance.now() + limitSeconds * 1000
+    for (const port of this.ports) {
+      while (!(await accepts(port))) {
+        if (child.exitCode !== null || performance.now() > end) {
+          this.kill()
+          throw new Error(`the broker does not listen on port ${port}: ${this.output.slice(-2000)}`)
+        }
+        await Bun.sleep(100)
+      }
+    }
+  }
+
+  /** SIGKILL. */
+  kill(): void {
+    this.child?.kill('SIGKILL')
+    this.child = null
+  }
+
+  private async read(stream: ReadableStream<Uint8Array>): Promise<void> {
+    const decoder = new TextDecoder()
+    for await (const bytes of stream) this.output = `${this.output}${decoder.decode(bytes)}`.slice(-10_000)
+  }
+}
+
+/** Free ports of 127.0.0.1. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from(
+      { length: count },
+      () =>
+        new Promise<ReturnType<typeof createServer>>((resolve) => {
+          const server = createServer().listen(0, '127.0.0.1', () => resolve(server))
+        }),
+    ),
+  )
+  const ports = servers.map((server) => (server.address() as AddressInfo).port)
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connectSocket(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => {
+      socket.destroy()
+      resolve(false)
+    })
+  })
+}

@@ -1,0 +1,75 @@
+// Message brokers and fakes that tests run: installed once into a cache folder outside the repository, by the ordinary
+// clients of Maven and Go.
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+/** A counterpart cannot be installed here; the message is the reason. */
+export class CounterpartMissing extends Error {}
+
+/** The folder of all installed counterparts. */
+export function cacheFolder(): string {
+  return join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'verdigraph-test')
+}
+
+/** Whether the command is in PATH. */
+export function hasCommand(name: string): boolean {
+  return Bun.which(name) !== null
+}
+
+/**
+ * Returns the folder `name` of the cache. Without it, `build` fills an empty folder, which then gets the name; a build
+ * that fails leaves nothing.
+ */
+export async function installed(name: string, build: (folder: string) => Promise<void>): Promise<string> {
+  const folder = join(cacheFolder(), name)
+  if (existsSync(folder)) return folder
+  const building = `${folder}.${process.pid}`
+  rmSync(building, { recursive: true, force: true })
+  mkdirSync(building, { recursive: true })
+  try {
+    await build(building)
+    // Another process may have been faster.
+    if (!existsSync(folder)) renameSync(building, folder)
+  } finally {
+    rmSync(building, { recursive: true, force: true })
+  }
+  return folder
+}
+
+/** Copies the libraries of Maven artifacts (`group:artifact:version`) and their dependencies to `folder`/libs. */
+export async function mavenLibraries(folder: string, artifacts: readonly string[]): Promise<void> {
+  for (const command of ['java', 'mvn'])
+    if (!hasCommand(command)) throw new CounterpartMissing(`there is no ${command}`)
+  const dependencies = artifacts.map((artifact) => {
+    const [group, name, version] = artifact.split(':')
+    return `<dependency><groupId>${group}</groupId><artifactId>${name}</artifactId><version>${version}</version></dependency>`
+  })
+  writeFileSync(
+    join(folder, 'pom.xml'),
+    `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>test</groupId><artifactId>counterpart</artifactId><version>1</version>
+<dependencies>${dependencies.join('')}</dependencies></project>`,
+  )
+  await run(['mvn', '-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=libs'], folder)
+}
+
+/** Runs a command to its end at low priority and returns its output. Throws `CounterpartMissing` with its output if it fails. */
+export async function run(command: readonly string[], folder: string, limitSeconds = 400): Promise<string> {
+  const child = Bun.spawn(['nice', '-n', '10', ...command], {
+    cwd: folder,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    timeout: limitSeconds * 1000,
+    killSignal: 'SIGKILL',
+  })
+  const [output, faults, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  if (code !== 0)
+    throw new CounterpartMissing(`${command[0]} ended with ${code}: ${`${output}${faults}`.trim().slice(-500)}`)
+  return output
+}
