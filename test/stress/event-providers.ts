@@ -6,11 +6,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CounterpartMissing } from '../support/counterparts/install.ts'
 import { Checks } from './event-providers/checks.ts'
+import { checkEventTopic } from './event-providers/event-topic.ts'
+import { checkPubSub } from './event-providers/pub-sub.ts'
 import { checkStreamingBroker } from './event-providers/streaming-broker.ts'
 import { numberAfter, textsAfter } from './flags.ts'
 
 const sections = {
   'streaming-broker': checkStreamingBroker,
+  'pub-sub': checkPubSub,
+  'event-topic': checkEventTopic,
 }
 
 const only = textsAfter('--only')

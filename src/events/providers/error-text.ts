@@ -28,7 +28,6 @@ export function withoutSecrets(text: string, secrets: readonly (string | null | 
 
 /** Makes one printable line of limited length. */
 export function oneLine(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim()
   return line.length > TEXT_MAX ? `${line.slice(0, TEXT_MAX - 1)}…` : line
 }

@@ -44,8 +44,8 @@ export interface ProviderDeps {
   readonly upstream: Upstream
   /** Certificate authorities as PEM; replaces those of the system. */
   readonly authorities?: string
-  /** Base URL of a Pub/Sub emulator; requests carry no token. */
-  readonly pubSubEmulator?: string
+  /** Base URL of the Pub/Sub API, for an emulator; by default that of the vendor. */
+  readonly pubSubEndpoint?: string
 }
 
 /** The client of one provider kind. */

@@ -2,6 +2,19 @@
 import type { DeliveryOutcome, OutgoingEvent, ProviderConnection } from '../../../src/events/providers/provider.ts'
 import { compareReceived, type ReceivedEvent } from '../../support/outgoing-events.ts'
 
+/** What a section gets. */
+export interface SectionOptions {
+  readonly checks: Checks
+  /** Scratch folder of the section. */
+  readonly folder: string
+  /** Certificate authority of the TLS listeners. */
+  readonly authorities: string
+  /** Events that are sent while the broker is killed. */
+  readonly events: number
+  /** Kills. */
+  readonly rounds: number
+}
+
 /** Collects the results of all sections. */
 export class Checks {
   passed = 0

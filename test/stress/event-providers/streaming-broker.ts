@@ -4,19 +4,7 @@ import type { StreamingBrokerConfig } from '../../../src/events/providers/provid
 import { streamingBroker } from '../../../src/events/providers/streaming-broker.ts'
 import { createTopic, type KafkaRecord, kafkaUsers, prepareKafka, readTopic } from '../../support/counterparts/kafka.ts'
 import { outgoingEvent, outgoingEvents, providerDeps, type ReceivedEvent } from '../../support/outgoing-events.ts'
-import { type Checks, deliverAll, sendOnce } from './checks.ts'
-
-export interface SectionOptions {
-  readonly checks: Checks
-  /** Scratch folder of the section. */
-  readonly folder: string
-  /** Certificate authority of the TLS listeners. */
-  readonly authorities: string
-  /** Events that are sent while the broker is killed. */
-  readonly events: number
-  /** Kills. */
-  readonly rounds: number
-}
+import { deliverAll, type SectionOptions, sendOnce } from './checks.ts'
 
 const idOf = ({ key, headers }: KafkaRecord): ReceivedEvent => ({ id: headers.ce_id ?? '', key })
 
