@@ -8,6 +8,7 @@ import { CounterpartMissing } from '../support/counterparts/install.ts'
 import { Checks } from './event-providers/checks.ts'
 import { checkEventTopic } from './event-providers/event-topic.ts'
 import { checkPubSub } from './event-providers/pub-sub.ts'
+import { checkQueueService } from './event-providers/queue-service.ts'
 import { checkStreamingBroker } from './event-providers/streaming-broker.ts'
 import { numberAfter, textsAfter } from './flags.ts'
 
@@ -15,6 +16,7 @@ const sections = {
   'streaming-broker': checkStreamingBroker,
   'pub-sub': checkPubSub,
   'event-topic': checkEventTopic,
+  'queue-service': checkQueueService,
 }
 
 const only = textsAfter('--only')
