@@ -8,7 +8,7 @@ import { CounterpartMissing } from '../support/counterparts/install.ts'
 import { Checks } from './event-providers/checks.ts'
 import { checkEventTopic } from './event-providers/event-topic.ts'
 import { checkPubSub } from './event-providers/pub-sub.ts'
-import { checkQueueService } from './event-providers/queue-service.ts'
+import { checkQueueService, checkSecondQueueService } from './event-providers/queue-service.ts'
 import { checkStreamingBroker } from './event-providers/streaming-broker.ts'
 import { numberAfter, textsAfter } from './flags.ts'
 
@@ -17,6 +17,7 @@ const sections = {
   'pub-sub': checkPubSub,
   'event-topic': checkEventTopic,
   'queue-service': checkQueueService,
+  'queue-service-rabbitmq': checkSecondQueueService,
 }
 
 const only = textsAfter('--only')

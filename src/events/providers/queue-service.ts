@@ -110,9 +110,7 @@ class QueueServiceConnection implements ProviderConnection {
         return outage(fault)
       }
     }
-    const failure = await within(work(), deadlineMs, () =>
-      outage(`${deadlineText(deadlineMs)}${this.waitText(batch)}`),
-    )
+    const failure = await within(work(), deadlineMs, () => outage(`${deadlineText(deadlineMs)}${this.waitText(batch)}`))
     if (failure !== null) {
       this.attempt.abort(new Error('the attempt is over'))
       if (failure.event === null || this.link?.isUsable() !== true) this.drop()

@@ -2,8 +2,9 @@
 import type { Message } from 'rhea'
 import type { QueueServiceConfig } from '../../../src/events/providers/provider.ts'
 import { queueService } from '../../../src/events/providers/queue-service.ts'
-import { readQueue } from '../../support/counterparts/amqp-reader.ts'
+import { declareDurable, readQueue } from '../../support/counterparts/amqp-reader.ts'
 import { type AmqpBroker, prepareArtemis } from '../../support/counterparts/artemis.ts'
+import { prepareRabbitMq } from '../../support/counterparts/rabbitmq.ts'
 import { outgoingEvent, outgoingEvents, providerDeps, type ReceivedEvent } from '../../support/outgoing-events.ts'
 import { type Checks, deliverAll, type SectionOptions, sendOnce } from './checks.ts'
 
@@ -107,6 +108,39 @@ export async function checkQueueService(options: SectionOptions): Promise<void> 
     checks.received('in order', hot, (await read('hot')).map(receivedOf), 0)
 
     await checkKills(checks, broker, 'killed', { events, rounds }, local, read)
+  } finally {
+    broker.kill()
+  }
+}
+
+/** A second implementation: queues, a topic exchange, TLS, a connection string with a key, and kill -9. */
+export async function checkSecondQueueService(options: SectionOptions): Promise<void> {
+  const { checks, folder, authorities, events, rounds } = options
+  const broker = await prepareRabbitMq(folder)
+  await broker.start()
+  try {
+    const { plain, tls, username, password } = broker
+    const read = (address: string) => readQueue({ port: plain, username, password, address })
+    const local = providerDeps('127.0.0.1,::1', authorities)
+    const sharedKey = `Endpoint=sb://localhost:${tls}/;SharedAccessKeyName=${username};SharedAccessKey=${password}`
+    const send = (queueOrTopicName: string, connectionString: string) =>
+      sendOnce(queueService.connect({ queueOrTopicName, connectionString }, local), outgoingEvents(0, 20), 20_000)
+    checks.outcome(
+      'queue over TCP',
+      await send('q1', `amqp://${username}:${password}@127.0.0.1:${plain}`),
+      /^delivered$/,
+    )
+    await checkMessages(checks, await read('q1'), 20)
+    checks.outcome('queue over TLS, connection string with a key', await send('/queue/q1', sharedKey), /^delivered$/)
+    checks.received('the queue', outgoingEvents(0, 20), (await read('q1')).map(receivedOf), 0)
+    checks.outcome(
+      'wrong key',
+      await send('q1', sharedKey.replace(password, 'wrong-key-of-svc')),
+      /^retry after 0: (?!.*wrong-key)/,
+    )
+    // A queue that a sender declares by its address alone does not survive a restart.
+    await declareDurable({ port: plain, username, password, address: '/queue/killed' })
+    await checkKills(checks, broker, '/amq/queue/killed', { events, rounds: Math.min(rounds, 2) }, local, read)
   } finally {
     broker.kill()
   }

@@ -40,3 +40,19 @@ export function readQueue({ port, username, password, address, quietMs = 1500 }:
     connection.open_receiver(address)
   })
 }
+
+/** Declares a durable queue at RabbitMQ, whose AMQP 1.0 declares queues by attaching to them. */
+export function declareDurable({ port, username, password, address }: ReadOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const container = rhea.create_container()
+    const connection = container.connect({ host: '127.0.0.1', port, username, password, reconnect: false })
+    for (const event of ['connection_error', 'session_error', 'sender_error', 'error']) {
+      container.on(event, (context: EventContext) => reject(new Error(`${event} at ${address}: ${context.error}`)))
+    }
+    container.on('sender_open', () => {
+      connection.close()
+      resolve()
+    })
+    connection.open_sender({ target: { address, durable: 2 } })
+  })
+}

@@ -1,5 +1,6 @@
 // A broker as a child process: started on given ports, killed and started again on the same data.
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net'
+import { childrenOf } from '../child-processes.ts'
 
 /** A running broker. */
 export class BrokerProcess {
@@ -41,9 +42,14 @@ export class BrokerProcess {
     }
   }
 
-  /** SIGKILL. */
+  /** Whether it was started and did not end by itself. */
+  isRunning(): boolean {
+    return this.child !== null && this.child.exitCode === null
+  }
+
+  /** SIGKILL for the process and its descendants: brokers are started by scripts. */
   kill(): void {
-    this.child?.kill('SIGKILL')
+    if (this.child !== null) killTree(this.child.pid)
     this.child = null
   }
 
@@ -51,6 +57,16 @@ export class BrokerProcess {
     const decoder = new TextDecoder()
     for await (const bytes of stream) this.output = `${this.output}${decoder.decode(bytes)}`.slice(-10_000)
   }
+}
+
+function killTree(pid: number): void {
+  const children = childrenOf(pid)
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It ended by itself.
+  }
+  for (const child of children) killTree(child.pid)
 }
 
 /** Free ports of 127.0.0.1. */
