@@ -5,6 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync,
 import { dirname, join, normalize, relative } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { embedDocumentation } from './embed-documentation.ts'
+import { embedKafkaWasm } from './embed-kafka-wasm.ts'
 import { SERVER_BUNDLE } from './self-command.ts'
 
 const top = join(import.meta.dirname, '..', '..')
@@ -37,7 +38,7 @@ async function buildServer(): Promise<void> {
     external,
     outdir: server,
     naming: SERVER_BUNDLE,
-    plugins: [embedDocumentation],
+    plugins: [embedDocumentation, embedKafkaWasm],
   })
   writeLicences(inputs, server)
 }

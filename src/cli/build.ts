@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { embedDocumentation } from './embed-documentation.ts'
+import { embedKafkaWasm } from './embed-kafka-wasm.ts'
 
 const top = join(import.meta.dirname, '..', '..')
 const outfile = join(top, 'dist', 'verdigraph')
@@ -35,6 +36,7 @@ const built = await Bun.build({
   compile: { outfile },
   plugins: [
     embedDocumentation,
+    embedKafkaWasm,
     {
       name: 'embed-lmdb-addon',
       setup(build) {

@@ -79,10 +79,7 @@ export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstr
     request: UpstreamRequest,
     signal: AbortSignal,
   ): Promise<Result<UpstreamResponse, UpstreamError>> {
-    const addresses = await abortable(
-      destinations.addressesOf(hostOf(url), url.protocol === 'https:', 'https'),
-      signal,
-    )
+    const addresses = await abortable(destinations.addressesOf(hostOf(url), url.protocol === 'https:', 'https'), signal)
     if (!addresses.ok) return addresses
     const headers = new Headers()
     for (const [name, value] of request.headers)

@@ -21,11 +21,7 @@ export interface Destinations {
    */
   hostError(host: string, isSecure: boolean, protocol?: string): string | null
   /** Resolves the host once and checks each address. Returns the addresses to try, in order; never an empty list. */
-  addressesOf(
-    host: string,
-    isSecure: boolean,
-    protocol?: string,
-  ): Promise<Result<readonly string[], DestinationError>>
+  addressesOf(host: string, isSecure: boolean, protocol?: string): Promise<Result<readonly string[], DestinationError>>
 }
 
 /** Creates the rule. `allowed`: hosts that may be called in addition to the public internet. */

@@ -249,7 +249,7 @@ export const layerRules: readonly LayerRule[] = [
     files: ['src/upstream/'],
     mayImport: ['src/upstream/', 'src/kernel/', 'ipaddr.js', 'node:dns/promises'],
     sentence:
-      'upstream makes all outgoing requests; it imports kernel, ipaddr.js to classify addresses and node:dns to resolve them',
+      'upstream makes outgoing requests and decides about their addresses; it imports kernel, ipaddr.js to classify addresses and node:dns to resolve them',
   },
   {
     files: ['src/policy/'],
@@ -295,6 +295,24 @@ export const layerRules: readonly LayerRule[] = [
     mayImport: ['src/pip/', 'src/upstream/client.ts', ...feature, 'lru-cache', 'p-limit'],
     sentence:
       'pip imports kernel, the engine’s entry points, the shared types, zod, lru-cache, p-limit, and upstream for requests to resolvers; no other feature',
+  },
+  {
+    files: ['src/events/providers/'],
+    mayImport: [
+      'src/events/providers/',
+      'src/upstream/client.ts',
+      'src/upstream/destinations.ts',
+      ...feature,
+      '@platformatic/kafka',
+      'rhea',
+      'jose',
+      'ipaddr.js',
+      'node:crypto',
+      'node:net',
+      'node:tls',
+    ],
+    sentence:
+      'events/providers sends events: it imports kernel, the shared types, zod, jose, upstream, the clients of brokers, and node:net and node:tls to connect them to checked addresses; nothing of delivery',
   },
   {
     files: features
@@ -436,6 +454,8 @@ export const entryPoints: readonly string[] = [
 export const testOnlyFiles: readonly string[] = [
   // records, keys, both directions, labels, index and counts of a store agree
   'src/store/integrity/check-graph.ts',
+  // the drivers of event providers, which delivery connects
+  'src/events/providers/drivers.ts',
 ]
 
 /** Only the wiring may import these files, even if another rule allows it. */

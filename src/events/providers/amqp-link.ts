@@ -15,7 +15,7 @@ const CLOSE_MS = 500
 /** The peer ends a connection that is silent for longer; the client sends empty frames. */
 const IDLE_MS = 60_000
 
-/** What a link tells its user. Deliveries are identified by their id. */
+/** Events of a link. Deliveries are identified by their id. */
 export interface LinkEvents {
   accepted(delivery: number): void
   /** `error`: null if the receiver gave none. */

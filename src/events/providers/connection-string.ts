@@ -1,7 +1,7 @@
 // Connection strings of queue services: `Endpoint=sb://…;SharedAccessKeyName=…;SharedAccessKey=…;EntityPath=…` and AMQP URLs.
 import { err, ok, type Result } from '../../kernel/result.ts'
 
-/** How to log in. `token`: a shared access signature that somebody else made. */
+/** How to log in. `token`: a ready shared access signature. */
 export type QueueLogin =
   | { readonly kind: 'anonymous' }
   | { readonly kind: 'password'; readonly username: string; readonly password: string }
@@ -21,7 +21,7 @@ export interface QueueTarget {
 
 const PORTS = { secure: 5671, plain: 5672 }
 
-/** Parses a connection string. The error contains nothing of it but names of members. */
+/** Parses a connection string. The error contains names of members only, no values. */
 export function parseConnectionString(text: string): Result<QueueTarget, string> {
   const trimmed = text.trim()
   return /^amqps?:/i.test(trimmed) ? parseUrl(trimmed) : parseMembers(trimmed)

@@ -1,7 +1,7 @@
 // Error texts for `last_error`: one line with the causes, limited in length, without secrets.
 
 const TEXT_MAX = 500
-/** Texts that say only that something below failed, when a cause says more. */
+/** General texts, which are left out if a cause is more specific. */
 const GENERAL =
   /^(?:Cannot connect to any broker|Producing messages failed|\w+ failed \d+ times|Connection to \S+ failed|Received response with error while executing API \S+)\.?$/
 

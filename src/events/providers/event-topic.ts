@@ -28,6 +28,7 @@ class EventTopicConnection implements ProviderConnection {
   private readonly config: EventTopicConfig
   private readonly deps: ProviderDeps
   private readonly acknowledged = new AcknowledgedAhead()
+  private readonly closed = new AbortController()
 
   constructor(config: EventTopicConfig, deps: ProviderDeps) {
     this.config = config
@@ -35,11 +36,15 @@ class EventTopicConnection implements ProviderConnection {
   }
 
   send(events: readonly OutgoingEvent[], deadlineMs: number) {
-    return sendInParts(events, deadlineMs, PART, this.acknowledged, (part, left) => this.sendPart(part, left))
+    return sendInParts(events, deadlineMs, PART, this.acknowledged, this.closed.signal, (part, left) =>
+      this.sendPart(part, left),
+    )
   }
 
-  /** Each request has a connection of its own. */
-  async close(): Promise<void> {}
+  /** Each request has a connection of its own; a running one ends at its deadline. */
+  async close(): Promise<void> {
+    this.closed.abort()
+  }
 
   private async sendPart(part: readonly OutgoingEvent[], timeoutMs: number): Promise<PartOutcome> {
     const { topic_endpoint, access_key } = this.config

@@ -5,7 +5,8 @@ import type { Broker, Connection, ConnectionOptions, ConnectionPool, Producer } 
 import ipaddr from 'ipaddr.js'
 import type { Destinations } from '../../upstream/destinations.ts'
 
-type KafkaClient = typeof import('@platformatic/kafka')
+/** The client library, which is loaded late. */
+export type KafkaClient = typeof import('@platformatic/kafka')
 type ConnectionCallback = (error: Error | null, connection?: Connection) => void
 type AnyProducer = Pick<Producer<Buffer, Buffer, Buffer, Buffer>, 'connections'>
 

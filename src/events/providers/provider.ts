@@ -36,7 +36,7 @@ export interface ProviderConnection {
   close(): Promise<void>
 }
 
-/** What a driver needs from its surroundings. */
+/** Dependencies of a driver. */
 export interface ProviderDeps {
   /** The rule for outgoing connections. */
   readonly destinations: Destinations

@@ -39,7 +39,7 @@ export const pubSub: ProviderDriver<PubSubConfig> = {
   connect: (config, deps) => new PubSubConnection(config, deps),
 }
 
-/** Parses the key file of a service account. The error contains nothing of the file. */
+/** Parses the key file of a service account. The error does not quote the file. */
 export function parseServiceAccount(text: string): Result<ServiceAccount, string> {
   let json: unknown
   try {
@@ -57,6 +57,7 @@ class PubSubConnection implements ProviderConnection {
   private readonly config: PubSubConfig
   private readonly deps: ProviderDeps
   private readonly acknowledged = new AcknowledgedAhead()
+  private readonly closed = new AbortController()
   private token: { readonly text: string; readonly replaceAt: number } | null = null
 
   constructor(config: PubSubConfig, deps: ProviderDeps) {
@@ -65,11 +66,15 @@ class PubSubConnection implements ProviderConnection {
   }
 
   send(events: readonly OutgoingEvent[], deadlineMs: number) {
-    return sendInParts(events, deadlineMs, PART, this.acknowledged, (part, left) => this.sendPart(part, left))
+    return sendInParts(events, deadlineMs, PART, this.acknowledged, this.closed.signal, (part, left) =>
+      this.sendPart(part, left),
+    )
   }
 
-  /** Each request has a connection of its own. */
-  async close(): Promise<void> {}
+  /** Each request has a connection of its own; a running one ends at its deadline. */
+  async close(): Promise<void> {
+    this.closed.abort()
+  }
 
   private async sendPart(part: readonly OutgoingEvent[], timeoutMs: number): Promise<PartOutcome> {
     const account = parseServiceAccount(this.config.credentials_json)

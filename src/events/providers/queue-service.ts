@@ -112,7 +112,7 @@ class QueueServiceConnection implements ProviderConnection {
     }
     const failure = await within(work(), deadlineMs, () => outage(`${deadlineText(deadlineMs)}${this.waitText(batch)}`))
     if (failure !== null) {
-      this.attempt.abort(new Error('the attempt is over'))
+      this.attempt.abort(new Error('the attempt has ended'))
       if (failure.event === null || this.link?.isUsable() !== true) this.drop()
       if (failure.fault instanceof AmqpFault && failure.fault.condition === TOO_LARGE) this.window = 1
     }
@@ -140,7 +140,7 @@ class QueueServiceConnection implements ProviderConnection {
     return link
   }
 
-  /** What the expired attempt was waiting for. */
+  /** The missing event of an expired attempt. */
   private waitText(batch: QueueBatch | null): string {
     if (batch === null) return ': no AMQP connection'
     return batch.hasCredit() ? '' : ': the queue grants no credit'

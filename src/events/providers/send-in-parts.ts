@@ -48,13 +48,14 @@ function keyOf({ attributes }: OutgoingEvent): string {
 
 /**
  * Sends all events in order, part by part. `send` delivers a part within the given milliseconds, and stores in
- * `acknowledged` what the receiver took of a part that failed.
+ * `acknowledged` what the receiver took of a part that failed. `closed` ends the batch at once.
  */
 export async function sendInParts(
   events: readonly OutgoingEvent[],
   deadlineMs: number,
   limits: PartLimits,
   acknowledged: AcknowledgedAhead,
+  closed: AbortSignal,
   send: (part: readonly OutgoingEvent[], deadlineMs: number) => Promise<PartOutcome>,
 ): Promise<DeliveryOutcome> {
   const end = performance.now() + deadlineMs
@@ -66,7 +67,7 @@ export async function sendInParts(
     const left = end - performance.now()
     if (left <= 0) return { kind: 'retry', delivered, error: deadlineText(deadlineMs) }
     const part = nextPart(events, delivered, countMax, limits, acknowledged)
-    const outcome = await send(part, left)
+    const outcome = closed.aborted ? CLOSED : await endedBy(closed, send(part, left))
     if (outcome.kind === 'delivered') {
       acknowledged.add(part)
       countMax = Math.min(limits.count, countMax * 2)
@@ -77,6 +78,16 @@ export async function sendInParts(
     if (part.length === 1) return { ...outcome, delivered }
     countMax = Math.ceil(part.length / 2)
   }
+}
+
+const CLOSED: PartOutcome = { kind: 'retry', error: 'the connection is closed' }
+
+function endedBy(closed: AbortSignal, sending: Promise<PartOutcome>): Promise<PartOutcome> {
+  return new Promise((resolve, reject) => {
+    const close = (): void => resolve(CLOSED)
+    closed.addEventListener('abort', close, { once: true })
+    sending.then(resolve, reject).finally(() => closed.removeEventListener('abort', close))
+  })
 }
 
 /** The text of an expired deadline. */
@@ -103,7 +114,7 @@ function nextPart(
   return part
 }
 
-/** The result of `work`, or of `expired` when the time is over. Late faults of `work` are dropped. */
+/** The result of `work`, or of `expired` after `deadlineMs`. Late faults of `work` are dropped. */
 export async function within<T>(work: Promise<T>, deadlineMs: number, expired: () => T): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const timeout = new Promise<T>((resolve) => {

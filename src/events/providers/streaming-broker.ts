@@ -3,7 +3,7 @@
 import type { MessageToProduce, Producer, SASLMechanismValue } from '@platformatic/kafka'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { errorText } from './error-text.ts'
-import { causesOf, KafkaConnections } from './kafka-connections.ts'
+import { causesOf, type KafkaClient, KafkaConnections } from './kafka-connections.ts'
 import type {
   OutgoingEvent,
   ProviderConnection,
@@ -22,9 +22,8 @@ const MECHANISMS: readonly SASLMechanismValue[] = ['SCRAM-SHA-512', 'SCRAM-SHA-2
 const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])
 const REFUSED = new Set(['INVALID_RECORD', 'INVALID_TIMESTAMP', 'POLICY_VIOLATION'])
 
-const EXPIRED = 'the attempt is over'
+const EXPIRED = 'the attempt has ended'
 
-type KafkaClient = typeof import('@platformatic/kafka')
 type RecordToSend = MessageToProduce<Buffer, Buffer, Buffer, Buffer> & { readonly partition: number }
 
 interface OpenProducer {
@@ -65,10 +64,10 @@ class StreamingBrokerConnection implements ProviderConnection {
   private readonly config: StreamingBrokerConfig
   private readonly deps: ProviderDeps
   private readonly acknowledged = new AcknowledgedAhead()
+  private readonly closed = new AbortController()
   private open: OpenProducer | null = null
   /** The mechanism of the last successful login. */
   private mechanism: SASLMechanismValue | null = null
-  private isClosed = false
   /** Counts the attempts: one that ran into its deadline must not connect again. */
   private attempts = 0
   /** Why the client library repeats its current operation. */
@@ -80,16 +79,17 @@ class StreamingBrokerConnection implements ProviderConnection {
   }
 
   send(events: readonly OutgoingEvent[], deadlineMs: number) {
-    return sendInParts(events, deadlineMs, PART, this.acknowledged, (part, left) => this.sendPart(part, left))
+    return sendInParts(events, deadlineMs, PART, this.acknowledged, this.closed.signal, (part, left) =>
+      this.sendPart(part, left),
+    )
   }
 
   async close(): Promise<void> {
-    this.isClosed = true
+    this.closed.abort()
     this.abandon()
   }
 
   private async sendPart(part: readonly OutgoingEvent[], deadlineMs: number): Promise<PartOutcome> {
-    if (this.isClosed) return { kind: 'retry', error: 'the connection is closed' }
     const configError = streamingBroker.configError(this.config, this.deps.destinations)
     if (configError !== null) return { kind: 'retry', error: configError }
     this.lastFault = undefined

@@ -2,7 +2,7 @@
 import type { DeliveryOutcome, OutgoingEvent, ProviderConnection } from '../../../src/events/providers/provider.ts'
 import { compareReceived, type ReceivedEvent } from '../../support/outgoing-events.ts'
 
-/** What a section gets. */
+/** Options of a section. */
 export interface SectionOptions {
   readonly checks: Checks
   /** Scratch folder of the section. */

@@ -1,4 +1,4 @@
-// `event_topic` against a stand-in, with the vendor's SDK as oracle: both must send the same request.
+// `event_topic` against a fake, with the vendor's SDK as oracle: both must send the same request.
 import { eventTopic } from '../../../src/events/providers/event-topic.ts'
 import { sendWithSdk, startEventTopic } from '../../support/counterparts/event-topic.ts'
 import { outgoingEvents, providerDeps } from '../../support/outgoing-events.ts'

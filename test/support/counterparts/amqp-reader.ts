@@ -2,7 +2,7 @@
 import rhea, { type EventContext, type Message } from 'rhea'
 
 /** Where to read. */
-export interface ReadOptions {
+export interface QueueReadOptions {
   readonly port: number
   readonly username: string
   readonly password: string
@@ -13,7 +13,7 @@ export interface ReadOptions {
 }
 
 /** All messages of a queue, in order; they are removed. */
-export function readQueue({ port, username, password, address, quietMs = 1500 }: ReadOptions): Promise<Message[]> {
+export function readQueue({ port, username, password, address, quietMs = 1500 }: QueueReadOptions): Promise<Message[]> {
   return new Promise((resolve, reject) => {
     const container = rhea.create_container()
     const messages: Message[] = []
@@ -42,7 +42,7 @@ export function readQueue({ port, username, password, address, quietMs = 1500 }:
 }
 
 /** Declares a durable queue at RabbitMQ, whose AMQP 1.0 declares queues by attaching to them. */
-export function declareDurable({ port, username, password, address }: ReadOptions): Promise<void> {
+export function declareDurable({ port, username, password, address }: QueueReadOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     const container = rhea.create_container()
     const connection = container.connect({ host: '127.0.0.1', port, username, password, reconnect: false })

@@ -1,5 +1,5 @@
-// A stand-in of the event topic: accepts what the vendor's own SDK sends, over TLS. The SDK is installed into the cache and sends to
-// the stand-in too, so that both requests can be compared.
+// A fake of the event topic: accepts what the vendor's own SDK sends, over TLS. The SDK is installed into the cache and sends to
+// the fake too, so that both requests can be compared.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +9,7 @@ import { installed, run } from './install.ts'
 const SDK = '@azure/eventgrid@5.12.0'
 const certificates = join(import.meta.dirname, '..', 'data', 'certificates')
 
-/** A request that the stand-in received. */
+/** A request that the fake received. */
 export interface TopicRequest {
   readonly method: string
   readonly path: string
@@ -18,18 +18,18 @@ export interface TopicRequest {
   readonly body: string
 }
 
-/** A running stand-in. */
-export interface EventTopicStandIn {
+/** A running fake. */
+export interface EventTopicFake {
   /** `https://localhost:…/api/events`. */
   readonly endpoint: string
   readonly requests: TopicRequest[]
   stop(): Promise<void>
 }
 
-/** Starts the stand-in. `answer`: status and body for a request; 200 by default. */
+/** Starts the fake. `answer`: status and body for a request; 200 by default. */
 export async function startEventTopic(
   answer: (request: TopicRequest) => { readonly status: number; readonly body?: string } = () => ({ status: 200 }),
-): Promise<EventTopicStandIn> {
+): Promise<EventTopicFake> {
   const read = (name: string): Buffer => readFileSync(join(certificates, name))
   const requests: TopicRequest[] = []
   const server = createServer(
