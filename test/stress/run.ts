@@ -85,6 +85,10 @@ const programs: Readonly<Record<string, StressProgram>> = {
     about: 'mixed requests agree with the service oracle while lanes are killed',
     short: { flags: '--requests 1000', limitSeconds: 240 },
   },
+  'event-providers': {
+    about: 'events reach Kafka, AMQP brokers, an event topic and Pub/Sub in order, also through kill -9 of the brokers',
+    short: { flags: '--events 6000 --rounds 2', limitSeconds: 900 },
+  },
   memory: { about: 'memory of the processes before, during and after memory-intensive requests', short: null },
   'super-nodes': { about: 'the cost of a node does not grow with its degree', short: null },
   'second-provider': { about: 'user tokens of glewlwyd; skips if it is not installed', short: null },

@@ -7,6 +7,7 @@ import { type AmqpBroker, prepareArtemis } from '../../support/counterparts/arte
 import { prepareRabbitMq } from '../../support/counterparts/rabbitmq.ts'
 import { outgoingEvent, outgoingEvents, providerDeps, type ReceivedEvent } from '../../support/outgoing-events.ts'
 import { type Checks, deliverAll, type SectionOptions, sendOnce } from './checks.ts'
+import { sendCompiled } from './compiled.ts'
 
 const receivedOf = ({ message_id, group_id }: Message): ReceivedEvent => ({
   id: String(message_id),
@@ -50,6 +51,13 @@ export async function checkQueueService(options: SectionOptions): Promise<void> 
       /^retry after 0: amqp:unauthorized-access: authentication failed(?!.*wrongKeyOfTheQueue)/,
     )
     checks.received('the queue', outgoingEvents(0, 20), (await read('q1')).map(receivedOf), 0)
+    const compiled = { queueOrTopicName: 'q1', connectionString: url('amqps', `localhost:${tls}`) }
+    checks.outcome(
+      'compiled to one file',
+      await sendCompiled(folder, { queue_service: compiled }, authorities),
+      /^delivered$/,
+    )
+    checks.received('from the compiled file', outgoingEvents(0, 20), (await read('q1')).map(receivedOf), 0)
     checks.outcome('topic', await send({ queueOrTopicName: 'topic1' }), /^delivered$/)
     for (const subscription of ['sub1', 'sub2']) {
       const messages = await read(`topic1::${subscription}`)

@@ -5,6 +5,7 @@ import { streamingBroker } from '../../../src/events/providers/streaming-broker.
 import { createTopic, type KafkaRecord, kafkaUsers, prepareKafka, readTopic } from '../../support/counterparts/kafka.ts'
 import { outgoingEvent, outgoingEvents, providerDeps, type ReceivedEvent } from '../../support/outgoing-events.ts'
 import { deliverAll, type SectionOptions, sendOnce } from './checks.ts'
+import { sendCompiled } from './compiled.ts'
 
 const idOf = ({ key, headers }: KafkaRecord): ReceivedEvent => ({ id: headers.ce_id ?? '', key })
 
@@ -46,6 +47,19 @@ export async function checkStreamingBroker({
       ['SASL without TLS', { brokers: [`localhost:${saslPlaintext}`], disable_tls: true, ...kafkaUsers.all }],
       ['the second broker of the list', { brokers: ['localhost:1', `localhost:${tls}`] }],
     ]
+    const compiled = { brokers: [`localhost:${saslTls}`], topic: 'compiled', ...kafkaUsers.all }
+    await createTopic(plaintext, 'compiled', 3)
+    checks.outcome(
+      'compiled to one file',
+      await sendCompiled(folder, { streaming_broker: compiled }, authorities),
+      /^delivered$/,
+    )
+    checks.received(
+      'from the compiled file',
+      outgoingEvents(0, 20),
+      (await readTopic(plaintext, 'compiled')).map(idOf),
+      0,
+    )
     for (const [name, config] of protocols) checks.outcome(name, await send(config), /^delivered$/)
     const records = await readTopic(plaintext, 'events')
     checks.equal('each protocol delivered each event once', records.length, 20 * protocols.length)

@@ -1,0 +1,36 @@
+// The drivers in an executable of one file, built like the product: packages that read files of their own at run time fail there.
+import { join } from 'node:path'
+import { buildPlugins } from '../../../src/cli/build-plugins.ts'
+import type { ProviderSettings } from '../../../src/events/providers/drivers.ts'
+import type { DeliveryOutcome } from '../../../src/events/providers/provider.ts'
+
+/** Builds the executable once in `folder` and sends 20 events with it, far from the packages. */
+export async function sendCompiled(
+  folder: string,
+  provider: ProviderSettings,
+  authorities: string,
+): Promise<DeliveryOutcome> {
+  const outfile = join(folder, 'send-compiled')
+  if (!(await Bun.file(outfile).exists())) {
+    const built = await Bun.build({
+      entrypoints: [join(import.meta.dirname, 'send-compiled.ts')],
+      target: 'bun',
+      minify: true,
+      bytecode: true,
+      format: 'esm',
+      compile: { outfile },
+      plugins: buildPlugins(),
+    })
+    if (!built.success) throw new Error(built.logs.join('\n'))
+  }
+  const child = Bun.spawn([outfile, JSON.stringify({ provider, authorities })], {
+    cwd: '/',
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    timeout: 60_000,
+  })
+  const [output, faults] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  if ((await child.exited) !== 0) throw new Error(faults.slice(-2000))
+  return JSON.parse(output)
+}

@@ -1,0 +1,12 @@
+// A program with all drivers, which the stress program compiles to one file: `<program> <JSON>` sends 20 events.
+import { connectProvider, type ProviderSettings } from '../../../src/events/providers/drivers.ts'
+import { outgoingEvents, providerDeps } from '../../support/outgoing-events.ts'
+
+const { provider, authorities } = JSON.parse(process.argv[2] ?? '') as {
+  readonly provider: ProviderSettings
+  readonly authorities: string
+}
+const connection = connectProvider(provider, providerDeps('127.0.0.1,::1', authorities))
+console.log(JSON.stringify(await connection.send(outgoingEvents(0, 20), 30_000)))
+await connection.close()
+process.exit(0)
