@@ -87,7 +87,7 @@ const programs: Readonly<Record<string, StressProgram>> = {
   },
   'event-providers': {
     about: 'events reach Kafka, AMQP brokers, an event topic and Pub/Sub in order, also through kill -9 of the brokers',
-    short: { flags: '--events 6000 --rounds 2', limitSeconds: 900 },
+    short: null,
   },
   memory: { about: 'memory of the processes before, during and after memory-intensive requests', short: null },
   'super-nodes': { about: 'the cost of a node does not grow with its degree', short: null },

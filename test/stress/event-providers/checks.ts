@@ -75,20 +75,60 @@ export async function sendOnce(
   }
 }
 
+/** A broker that can be killed. */
+export interface KillableBroker {
+  start(): Promise<void>
+  kill(): void
+}
+
+/**
+ * Delivers all events while the broker is killed `rounds` times, each time a few milliseconds after a batch was sent, and
+ * started again. Prints the failures.
+ */
+export async function deliverThroughKills(
+  connection: ProviderConnection,
+  events: readonly OutgoingEvent[],
+  broker: KillableBroker,
+  rounds: number,
+): Promise<void> {
+  let killed = 0
+  let restart: Promise<void> | null = null
+  const killAndStart = async (): Promise<void> => {
+    await Bun.sleep((killed * 7) % 20)
+    broker.kill()
+    await Bun.sleep(200 + 2500 * (killed % 2))
+    await broker.start()
+    restart = null
+  }
+  const { retries, errors } = await deliverAll(connection, events, {
+    beforeSend(at) {
+      if (restart !== null || killed >= rounds || at < (events.length * killed) / rounds) return
+      killed++
+      restart = killAndStart()
+      restart.catch(() => undefined)
+    },
+  })
+  await restart
+  await connection.close()
+  console.log(`     ${killed} kills, ${retries} failed sends: ${[...errors].slice(0, 4).join(' | ')}`)
+  if (killed < rounds) throw new Error(`${killed} of ${rounds} kills`)
+}
+
 /**
  * Delivers all events in batches, through outages, as the dispatcher does. Returns the number of failed sends and the texts of
- * their errors. `limitSeconds`: for all of them.
+ * their errors. `limitSeconds`: for all of them. `beforeSend` gets the number of delivered events.
  */
 export async function deliverAll(
   connection: ProviderConnection,
   events: readonly OutgoingEvent[],
-  { batch = 200, deadlineMs = 5000, limitSeconds = 180 } = {},
+  { batch = 200, deadlineMs = 5000, limitSeconds = 180, beforeSend = (_at: number): void => undefined } = {},
 ): Promise<{ readonly retries: number; readonly errors: ReadonlySet<string> }> {
   const end = performance.now() + limitSeconds * 1000
   const errors = new Set<string>()
   let retries = 0
   for (let at = 0; at < events.length; ) {
     const part = events.slice(at, at + batch)
+    beforeSend(at)
     const outcome = await connection.send(part, deadlineMs)
     if (outcome.kind === 'delivered') {
       at += part.length

@@ -1,6 +1,6 @@
 // The drivers in an executable of one file, built like the product: packages that read files of their own at run time fail there.
 import { join } from 'node:path'
-import { buildPlugins } from '../../../src/cli/build-plugins.ts'
+import { embedKafkaWasm } from '../../../src/cli/embed-kafka-wasm.ts'
 import type { ProviderSettings } from '../../../src/events/providers/drivers.ts'
 import type { DeliveryOutcome } from '../../../src/events/providers/provider.ts'
 
@@ -19,7 +19,7 @@ export async function sendCompiled(
       bytecode: true,
       format: 'esm',
       compile: { outfile },
-      plugins: buildPlugins(),
+      plugins: [embedKafkaWasm],
     })
     if (!built.success) throw new Error(built.logs.join('\n'))
   }

@@ -6,7 +6,7 @@ import { declareDurable, readQueue } from '../../support/counterparts/amqp-reade
 import { type AmqpBroker, prepareArtemis } from '../../support/counterparts/artemis.ts'
 import { prepareRabbitMq } from '../../support/counterparts/rabbitmq.ts'
 import { outgoingEvent, outgoingEvents, providerDeps, type ReceivedEvent } from '../../support/outgoing-events.ts'
-import { type Checks, deliverAll, type SectionOptions, sendOnce } from './checks.ts'
+import { type Checks, deliverThroughKills, type SectionOptions, sendOnce } from './checks.ts'
 import { sendCompiled } from './compiled.ts'
 
 const receivedOf = ({ message_id, group_id }: Message): ReceivedEvent => ({
@@ -148,7 +148,7 @@ export async function checkSecondQueueService(options: SectionOptions): Promise<
     )
     // A queue that a sender declares by its address alone does not survive a restart.
     await declareDurable({ port: plain, username, password, address: '/queue/killed' })
-    await checkKills(checks, broker, '/amq/queue/killed', { events, rounds: Math.min(rounds, 2) }, local, read)
+    await checkKills(checks, broker, '/amq/queue/killed', { events, rounds: Math.min(rounds, 3) }, local, read)
   } finally {
     broker.kill()
   }
@@ -185,19 +185,6 @@ async function checkKills(
   const all = outgoingEvents(0, Math.ceil(events / 4), 97)
   const connectionString = `amqps://${broker.username}:${encodeURIComponent(broker.password)}@localhost:${broker.tls}`
   const connection = queueService.connect({ queueOrTopicName, connectionString }, deps)
-  let isDone = false
-  const kills = (async () => {
-    for (let round = 0; round < rounds && !isDone; round++) {
-      await Bun.sleep(300 + 150 * round)
-      broker.kill()
-      await Bun.sleep(300)
-      await broker.start()
-    }
-  })()
-  const { retries, errors } = await deliverAll(connection, all)
-  isDone = true
-  await kills
-  await connection.close()
-  console.log(`     ${rounds} kills, ${retries} failed sends: ${[...errors].slice(0, 4).join(' | ')}`)
+  await deliverThroughKills(connection, all, broker, rounds)
   checks.received('kill -9 while it sends', all, (await read(queueOrTopicName)).map(receivedOf))
 }

@@ -4,7 +4,7 @@ import type { StreamingBrokerConfig } from '../../../src/events/providers/provid
 import { streamingBroker } from '../../../src/events/providers/streaming-broker.ts'
 import { createTopic, type KafkaRecord, kafkaUsers, prepareKafka, readTopic } from '../../support/counterparts/kafka.ts'
 import { outgoingEvent, outgoingEvents, providerDeps, type ReceivedEvent } from '../../support/outgoing-events.ts'
-import { deliverAll, type SectionOptions, sendOnce } from './checks.ts'
+import { deliverAll, deliverThroughKills, type SectionOptions, sendOnce } from './checks.ts'
 import { sendCompiled } from './compiled.ts'
 
 const idOf = ({ key, headers }: KafkaRecord): ReceivedEvent => ({ id: headers.ce_id ?? '', key })
@@ -143,21 +143,23 @@ export async function checkStreamingBroker({
       { brokers: [`localhost:${saslTls}`], topic: 'killed', ...kafkaUsers.all },
       local,
     )
-    let isDone = false
-    const kills = (async () => {
-      for (let round = 0; round < rounds && !isDone; round++) {
-        await Bun.sleep(100 + 150 * round)
-        broker.kill()
-        await Bun.sleep(500 + 3000 * (round % 2))
-        await broker.start()
-      }
-    })()
-    const { retries, errors } = await deliverAll(connection, all)
-    isDone = true
-    await kills
-    await connection.close()
-    console.log(`     ${rounds} kills, ${retries} failed sends: ${[...errors].slice(0, 4).join(' | ')}`)
+    await deliverThroughKills(connection, all, broker, rounds)
     checks.received('kill -9 while it sends', all, (await readTopic(plaintext, 'killed')).map(idOf))
+
+    await createTopic(plaintext, 'stopped', 3)
+    const paused = streamingBroker.connect({ brokers: [`localhost:${tls}`], topic: 'stopped' }, local)
+    const sent = outgoingEvents(0, 600)
+    checks.outcome('before the broker stops answering', await paused.send(sent.slice(0, 200), 30_000), /^delivered$/)
+    broker.pause()
+    checks.outcome(
+      'a broker that does not answer',
+      await paused.send(sent.slice(200, 400), 2000),
+      /^retry after 0: no acknowledgement within 2000 milliseconds/,
+    )
+    broker.resume()
+    await deliverAll(paused, sent.slice(200))
+    await paused.close()
+    checks.received('once it answers again', sent, (await readTopic(plaintext, 'stopped')).map(idOf))
   } finally {
     broker.kill()
   }

@@ -53,6 +53,11 @@ export class BrokerProcess {
     this.child = null
   }
 
+  /** Sends a signal to the process itself. */
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void {
+    this.child?.kill(name)
+  }
+
   private async read(stream: ReadableStream<Uint8Array>): Promise<void> {
     const decoder = new TextDecoder()
     for await (const bytes of stream) this.output = `${this.output}${decoder.decode(bytes)}`.slice(-10_000)

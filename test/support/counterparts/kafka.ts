@@ -24,6 +24,9 @@ export interface KafkaBroker {
   start(): Promise<void>
   /** SIGKILL; the data stay. */
   kill(): void
+  /** SIGSTOP: it keeps its connections and answers nothing until `resume`. */
+  pause(): void
+  resume(): void
 }
 
 /** Credentials by mechanism. The user `svc` exists for all mechanisms, the others for one. */
@@ -128,6 +131,8 @@ export async function prepareKafka(folder: string): Promise<KafkaBroker> {
     ports: { plaintext, tls, saslPlaintext, saslTls, elsewhere },
     start: () => broker.start(),
     kill: () => broker.kill(),
+    pause: () => broker.signal('SIGSTOP'),
+    resume: () => broker.signal('SIGCONT'),
   }
 }
 
