@@ -4,7 +4,7 @@ import { parseAllowList } from '../../src/upstream/allow-list.ts'
 import { createUpstream } from '../../src/upstream/client.ts'
 import { createDestinations } from '../../src/upstream/destinations.ts'
 
-/** What a receiver needs to check completeness and order. */
+/** Id and ordering key of an event that arrived. */
 export interface ReceivedEvent {
   readonly id: string
   readonly key: string
@@ -12,7 +12,7 @@ export interface ReceivedEvent {
 
 /** Event `sequence` of a project with `keys` elements. `padding`: bytes added to the data. */
 export function outgoingEvent(sequence: number, keys = 13, padding = 200): OutgoingEvent {
-  // Not in step with the sequence, so that a part contains several events of one key next to each other.
+  // Three neighbours have the same key, so that a part contains several events of one key.
   const key = `p/Person/${Math.floor(sequence / 3) % keys}`
   return {
     attributes: {

@@ -217,7 +217,7 @@ function endProducer({ producer, connections }: OpenProducer): void {
 /**
  * The record of an event, in the binary mode of the CloudEvents Kafka binding: attributes are headers with the prefix
  * `ce_`. The same headers with the prefix `ce-` are for consumers that know only these
- * (docs/decisions/0031-event-providers.md).
+ * (docs/decisions/0034-event-providers.md).
  */
 function recordOf(event: OutgoingEvent, topic: string, partitions: number, kafka: KafkaClient): RecordToSend {
   const key = Buffer.from(event.orderingKey)
