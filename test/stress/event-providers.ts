@@ -8,7 +8,7 @@ import { CounterpartMissing } from '../support/counterparts/install.ts'
 import { Checks } from './event-providers/checks.ts'
 import { checkEventTopic } from './event-providers/event-topic.ts'
 import { checkPubSub } from './event-providers/pub-sub.ts'
-import { checkQueueService, checkSecondQueueService } from './event-providers/queue-service.ts'
+import { checkQueueService, checkQueueTokens, checkSecondQueueService } from './event-providers/queue-service.ts'
 import { checkStreamingBroker } from './event-providers/streaming-broker.ts'
 import { numberAfter, textsAfter } from './flags.ts'
 
@@ -18,6 +18,7 @@ const sections = {
   'event-topic': checkEventTopic,
   'queue-service': checkQueueService,
   'queue-service-rabbitmq': checkSecondQueueService,
+  'queue-service-token': checkQueueTokens,
 }
 
 const only = textsAfter('--only')

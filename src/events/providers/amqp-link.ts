@@ -161,7 +161,7 @@ async function openLinkWith(options: LinkOptions, mechanisms: readonly SaslMecha
     await Promise.race([once(container, 'connection_open'), opening.promise])
     let replaceAt = Number.POSITIVE_INFINITY
     if (chosen !== 'PLAIN' && (target.login.kind === 'shared-key' || target.login.kind === 'token')) {
-      const audience = `sb://${target.host}/${address}`
+      const audience = `sb://${target.authority}/${address}`
       await Promise.race([putToken(connection, rhea.generate_uuid(), audience, target.login), opening.promise])
       replaceAt = Date.now() + TOKEN_USE_SECONDS * 1000
     }

@@ -13,6 +13,8 @@ export interface QueueTarget {
   /** Name or IP address in lower case, IPv6 without brackets. */
   readonly host: string
   readonly port: number
+  /** Host, and port if the connection string has one: tokens are for this name. */
+  readonly authority: string
   readonly isSecure: boolean
   readonly login: QueueLogin
   /** The queue or topic, if the connection string is for one only. */
@@ -92,7 +94,8 @@ function parseMembers(text: string): Result<QueueTarget, string> {
   return ok({ ...addressOf(url, isSecure), login, entityPath: members.get('entitypath') || null })
 }
 
-function addressOf(url: URL, isSecure: boolean): Pick<QueueTarget, 'host' | 'port' | 'isSecure'> {
+function addressOf(url: URL, isSecure: boolean): Pick<QueueTarget, 'host' | 'port' | 'authority' | 'isSecure'> {
   const host = url.hostname.toLowerCase().replace(/^\[(.*)\]$/, '$1')
-  return { host, port: url.port === '' ? PORTS[isSecure ? 'secure' : 'plain'] : Number(url.port), isSecure }
+  const authority = url.host.toLowerCase()
+  return { host, authority, port: url.port === '' ? PORTS[isSecure ? 'secure' : 'plain'] : Number(url.port), isSecure }
 }

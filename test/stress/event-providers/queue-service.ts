@@ -1,9 +1,12 @@
 // `queue_service` against Artemis: queue, topic, TLS, refusals, and kill -9 while it sends.
 import type { Message } from 'rhea'
-import type { QueueServiceConfig } from '../../../src/events/providers/provider.ts'
+import { sharedAccessSignature } from '../../../src/events/providers/amqp-link.ts'
+import type { OutgoingEvent, QueueServiceConfig } from '../../../src/events/providers/provider.ts'
 import { queueService } from '../../../src/events/providers/queue-service.ts'
+import { startAmqpFake } from '../../support/counterparts/amqp-fake.ts'
 import { declareDurable, readQueue } from '../../support/counterparts/amqp-reader.ts'
 import { type AmqpBroker, prepareArtemis } from '../../support/counterparts/artemis.ts'
+import { sendWithQueueSdk } from '../../support/counterparts/queue-sdk.ts'
 import { prepareRabbitMq } from '../../support/counterparts/rabbitmq.ts'
 import { outgoingEvent, outgoingEvents, providerDeps, type ReceivedEvent } from '../../support/outgoing-events.ts'
 import { type Checks, deliverThroughKills, type SectionOptions, sendOnce } from './checks.ts'
@@ -151,6 +154,46 @@ export async function checkSecondQueueService(options: SectionOptions): Promise<
     await checkKills(checks, broker, '/amq/queue/killed', { events, rounds: Math.min(rounds, 3) }, local, read)
   } finally {
     broker.kill()
+  }
+}
+
+/** The login by token, which no broker here offers: a fake receives the same from the driver and from the vendor's SDK. */
+export async function checkQueueTokens({ checks }: SectionOptions): Promise<void> {
+  const fake = await startAmqpFake({ mechanisms: ['ANONYMOUS', 'MSSBCBS'] })
+  try {
+    const [name, key] = ['send & listen', 'c2VjcmV0IG9mIHRoZSBxdWV1ZQ==']
+    const connectionString = `Endpoint=sb://127.0.0.1:${fake.port};SharedAccessKeyName=${name};SharedAccessKey=${key};UseDevelopmentEmulator=true;`
+    const [event] = outgoingEvents(0, 1)
+    const { id, type, datacontenttype } = event?.attributes ?? {}
+    await sendWithQueueSdk(connectionString, 'q', {
+      body: JSON.parse(new TextDecoder().decode(event?.data)),
+      messageId: id,
+      sessionId: event?.orderingKey,
+      contentType: datacontenttype,
+      subject: type,
+    })
+    const connection = queueService.connect({ queueOrTopicName: 'q', connectionString }, providerDeps('127.0.0.1'))
+    checks.outcome('login by token', await sendOnce(connection, [event as OutgoingEvent]), /^delivered$/)
+    const [sdkToken, ownToken] = fake.tokens
+    checks.equal('number of tokens', fake.tokens.length, 2)
+    const sorted = (properties: object | undefined) => Object.entries(properties ?? {}).sort()
+    checks.equal('token request as the SDK sends it', sorted(ownToken?.properties), sorted(sdkToken?.properties))
+    const expiry = Number(/&se=(\d+)/.exec(sdkToken?.body ?? '')?.[1])
+    const audience = String(sdkToken?.properties.name)
+    const signature = sharedAccessSignature(audience, name, key, (expiry - 3600) * 1000)
+    checks.equal('signature as the SDK makes it', signature, sdkToken?.body)
+    const formOf = (message: Message | undefined) => [
+      message?.message_id,
+      message?.group_id,
+      message?.subject,
+      message?.content_type,
+      message?.body?.typecode,
+      message?.body?.content?.toString(),
+    ]
+    const [fromSdk, own] = fake.messages
+    checks.equal('message as the SDK sends it', formOf(own?.message), formOf(fromSdk?.message))
+  } finally {
+    await fake.stop()
   }
 }
 

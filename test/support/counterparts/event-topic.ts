@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { installed, run } from './install.ts'
+import { npmPackage, run } from './install.ts'
 
 const SDK = '@azure/eventgrid@5.12.0'
 const certificates = join(import.meta.dirname, '..', 'data', 'certificates')
@@ -63,10 +63,7 @@ export async function startEventTopic(
 
 /** Sends CloudEvents with the vendor's SDK. Throws `CounterpartMissing` if it cannot be installed. */
 export async function sendWithSdk(endpoint: string, key: string, events: readonly object[]): Promise<void> {
-  const folder = await installed(SDK.replace(/\W+/g, '-'), async (target) => {
-    writeFileSync(join(target, 'package.json'), '{"private": true, "type": "module"}')
-    await run(['npm', 'install', '--no-audit', '--no-fund', SDK], target)
-  })
+  const folder = await npmPackage(SDK)
   const program = join(folder, 'send.js')
   if (!existsSync(program)) {
     writeFileSync(

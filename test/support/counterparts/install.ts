@@ -54,6 +54,14 @@ export async function mavenLibraries(folder: string, artifacts: readonly string[
   await run(['mvn', '-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=libs'], folder)
 }
 
+/** Installs one npm package (`name@version`) as a program's only dependency. */
+export function npmPackage(specification: string): Promise<string> {
+  return installed(specification.replace(/\W+/g, '-'), async (target) => {
+    writeFileSync(join(target, 'package.json'), '{"private": true, "type": "module"}')
+    await run(['npm', 'install', '--no-audit', '--no-fund', specification], target)
+  })
+}
+
 /** Runs a command to its end at low priority and returns its output. Throws `CounterpartMissing` with its output if it fails. */
 export async function run(command: readonly string[], folder: string, limitSeconds = 400): Promise<string> {
   const child = Bun.spawn(['nice', '-n', '10', ...command], {

@@ -12,6 +12,7 @@ describe('a connection string', () => {
       value: {
         host: 'queues.example',
         port: 5671,
+        authority: 'queues.example',
         isSecure: true,
         login: { kind: 'shared-key', name: 'send', key },
         entityPath: 'orders/in',

@@ -64,10 +64,14 @@ describe('login', () => {
     expect(await connection.send(outgoingEvents(0, 3), 5000)).toEqual({ kind: 'delivered' })
     expect(await connection.send(outgoingEvents(3, 3), 5000)).toEqual({ kind: 'delivered' })
     expect(receiver.tokens.map(({ properties }) => properties)).toEqual([
-      { operation: 'put-token', type: 'servicebus.windows.net:sastoken', name: 'sb://127.0.0.1/q' },
+      {
+        operation: 'put-token',
+        type: 'servicebus.windows.net:sastoken',
+        name: `sb://127.0.0.1:${receiver.port}/q`,
+      },
     ])
     expect(receiver.tokens[0]?.body).toMatch(
-      /^SharedAccessSignature sr=sb%3A%2F%2F127\.0\.0\.1%2Fq&sig=[\w%]+&se=\d{10}&skn=sender$/,
+      /^SharedAccessSignature sr=sb%3A%2F%2F127\.0\.0\.1%3A\d+%2Fq&sig=[\w%]+&se=\d{10}&skn=sender$/,
     )
     expect(idsOf(receiver)).toHaveLength(6)
   })
