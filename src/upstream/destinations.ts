@@ -36,7 +36,8 @@ export function createDestinations(allowed: UpstreamAllowList): Destinations {
       return isSecure || (!isAddress && allowed.hasRanges) ? null : `expected ${protocol}`
     },
     async addressesOf(host, isSecure, protocol = 'TLS') {
-      const addresses = ipaddr.isValid(host) ? [host] : await resolve(host)
+      // Notations such as 0177.0.0.1 must mean the same to what connects.
+      const addresses = ipaddr.isValid(host) ? [ipaddr.process(host).toString()] : await resolve(host)
       if (addresses.length === 0) return err({ kind: 'unreachable', message: `no address of \`${host}\` was found` })
       if (hasName(host)) return ok(addresses)
       for (const address of addresses) {

@@ -238,6 +238,7 @@ describe('addresses', () => {
     const refusal = (error: string) => ({ kind: 'retry', delivered: 0, error: `connectionString: ${error}` })
     expect(await send(urlOf(receiver))).toEqual(refusal('the address `127.0.0.1` is not public'))
     expect(await send('amqps://[::1]')).toEqual(refusal('the address `::1` is not public'))
+    expect(await send(`Endpoint=sb://0177.0.0.1/;${shared}`)).toEqual(refusal('the address `0177.0.0.1` is not public'))
     expect(await send(`Endpoint=sb://localhost:1/;${shared}`)).toEqual(refusal('the host `localhost` is not public'))
     expect(await send('amqp://queue.example')).toEqual(refusal('expected TLS'))
     expect(receiver.logins).toEqual([])

@@ -61,6 +61,11 @@ describe('a send to brokers', () => {
     expect(await send({ brokers: ['[::ffff:10.0.0.1]:1'] })).toEqual(
       retry('brokers[0]: the address `::ffff:10.0.0.1` is not public'),
     )
+    for (const notation of ['2130706433', '0x7f.1', '0177.0.0.1', '127.1']) {
+      expect(await send({ brokers: [notation] })).toEqual(
+        retry(`brokers[0]: the address \`${notation}\` is not public`),
+      )
+    }
     expect(await send({ brokers: ['localhost'] })).toEqual(retry('brokers[0]: the host `localhost` is not public'))
     expect(await send({ brokers: ['b.example'], disable_tls: true })).toEqual(retry('brokers[0]: expected TLS'))
     expect(await send({ brokers: ['localhost:1'] }, '10.0.0.0/8')).toEqual(
