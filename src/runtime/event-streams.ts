@@ -1,6 +1,7 @@
 // All streams of events of a data folder: for each project with a sink those of its graphs, of its configuration and of its
 // decisions and reads. The delivery of events reads them here and stores its progress.
 import type { Snapshot } from '../engine/store.ts'
+import { type ProviderStatus, readStatuses } from '../events/delivery/status.ts'
 import type { EventSourceKind, EventStreamName } from '../events/envelope.ts'
 import type { SinkRoutes } from '../events/routes.ts'
 import type { EventSinks } from '../events/sinks.ts'
@@ -104,10 +105,18 @@ export class EventStreams {
     }
   }
 
-  /** Removes all events, cursors and dead letters of a project, for example because its sink was deleted. */
-  drop(projectId: string): Promise<void> {
-    return this.withStreams(projectId, async (streams) => {
+  /** Removes all events, cursors, dead letters and statuses of a project, for example because its sink was deleted. */
+  async drop(projectId: string): Promise<void> {
+    await this.withStreams(projectId, async (streams) => {
       for (const { outbox, name } of streams) await outbox.drop(name)
     })
+    // Statuses of providers are stored there, also if the project has no events of decisions or reads.
+    await (await this.deps.activity())?.drop(projectId)
+  }
+
+  /** The statuses of the providers of a project, as the dispatcher last stored them. */
+  async statuses(projectId: string): Promise<ReadonlyMap<string, ProviderStatus>> {
+    const outbox = await this.deps.activity()
+    return outbox === null ? new Map() : readStatuses(outbox, projectId)
   }
 }

@@ -315,6 +315,12 @@ export const layerRules: readonly LayerRule[] = [
       'events/providers sends events: it imports kernel, the shared types, zod, jose, upstream, the clients of brokers, and node:net and node:tls to connect them to checked addresses; nothing of delivery',
   },
   {
+    files: ['src/events/delivery/'],
+    mayImport: ['src/events/', 'src/store/outbox/', ...feature],
+    sentence:
+      'events/delivery imports events, the outbox that it delivers, kernel and the shared types; never http or app',
+  },
+  {
     files: features
       .filter((name) => !['policy', 'pdp', 'context-query', 'pip', 'identity', 'config'].includes(name))
       .map((name) => `src/${name}/`),

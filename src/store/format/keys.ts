@@ -341,7 +341,7 @@ export const documentKeys: KeyCodec<DocumentKey> = {
 // -- the outbox of events
 
 /** Kinds of entries of an outbox. Stored: never renumber them. Records come last, so that most appends are at the end. */
-export const OUTBOX_ENTRY = { head: 1, cursor: 2, deadLetter: 3, record: 4 } as const
+export const OUTBOX_ENTRY = { status: 0, head: 1, cursor: 2, deadLetter: 3, record: 4 } as const
 
 /** Key of an entry of an outbox. */
 export interface OutboxKey {
@@ -351,7 +351,7 @@ export interface OutboxKey {
   stream: string
   /** Empty for heads and records. Without zero characters. */
   provider: string
-  /** Sequence of the event, or of the first event of the record; 0 for heads and cursors. At most 2^53. */
+  /** Sequence of the event, or of the first event of the record; 0 for the other entries. At most 2^53. */
   sequence: number
 }
 

@@ -8,7 +8,7 @@ import type { Database } from '../lmdb/database.ts'
 import type { EnvironmentFile } from '../lmdb/environment-file.ts'
 import { PendingWrites } from '../lmdb/pending-writes.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
-import { cursorKey, deadLetterKey, headKey, OutboxEdits, recordKey } from './outbox-edits.ts'
+import { cursorKey, deadLetterKey, headKey, OutboxEdits, recordKey, statusKey } from './outbox-edits.ts'
 import {
   drawOrigin,
   encodeBytes,
@@ -199,6 +199,28 @@ export class EventOutbox {
     })
   }
 
+  /** The statuses of the providers of a stream, as `putStatuses` encoded them, by provider. */
+  statuses(stream: string): ReadonlyMap<string, Uint8Array> {
+    return this.reading(new Map(), (database, reading) => {
+      const found = new Map<string, Uint8Array>()
+      for (const { key, valueView } of database.entries({ start: statusKey(stream, ''), end: undefined, ...reading })) {
+        if (key.kind !== OUTBOX_ENTRY.status || key.stream !== stream) break
+        found.set(key.provider, readBytes(valueView))
+      }
+      return found
+    })
+  }
+
+  /** Replaces the statuses of some providers, or removes them (null). The stream need not have events. */
+  async putStatuses(stream: string, statuses: ReadonlyMap<string, Uint8Array | null>): Promise<void> {
+    await this.writing((_, edits) => {
+      for (const [provider, bytes] of statuses) {
+        if (bytes === null) edits.remove(statusKey(stream, provider))
+        else edits.put(statusKey(stream, provider), encodeBytes(bytes))
+      }
+    })
+  }
+
   /** Appends records in a transaction of their own. Resolves when they are on disk. */
   async append(records: readonly OutboxAppend[]): Promise<void> {
     if (records.length === 0) return
@@ -217,7 +239,7 @@ export class EventOutbox {
     })
   }
 
-  /** Removes a stream with its cursors and dead letters. */
+  /** Removes a stream with its cursors, dead letters and statuses. */
   drop(stream: string): Promise<void> {
     return this.writing((_, edits) => edits.outbox.drop(stream))
   }

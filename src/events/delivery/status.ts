@@ -1,0 +1,86 @@
+// What delivery knows about each provider of an event sink: its last error and counts. The dispatcher stores it in the folder of
+// events; serving processes read it. The backlog is not part of it: it follows from the streams and cursors of the outbox.
+import type { EventOutbox } from '../../store/outbox/outbox.ts'
+
+/** Where one provider stands, as the dispatcher last stored it. Counts are since the provider was created. */
+export interface ProviderStatus {
+  readonly sinkId: string
+  readonly providerId: string
+  /** One line without secrets; empty after a success. */
+  readonly lastError: string
+  /** Milliseconds since the epoch; null: no error since the provider was created. */
+  readonly lastErrorTime: number | null
+  /** Milliseconds since the epoch; null: nothing was delivered yet. */
+  readonly lastDeliveryTime: number | null
+  /** Events that the receiver acknowledged. An event that was sent twice because of a crash may count once or twice. */
+  readonly delivered: number
+  /** Attempts to deliver that failed. */
+  readonly failed: number
+  /** Events that became dead letters. */
+  readonly deadLettered: number
+  /** Events in gaps: dropped because the backlog exceeded its bounds. */
+  readonly skipped: number
+}
+
+/** The status of a provider that has delivered nothing. */
+export function initialStatus(sinkId: string, providerId: string): ProviderStatus {
+  return {
+    sinkId,
+    providerId,
+    lastError: '',
+    lastErrorTime: null,
+    lastDeliveryTime: null,
+    delivered: 0,
+    failed: 0,
+    deadLettered: 0,
+    skipped: 0,
+  }
+}
+
+/** The statuses of a project as stored, by provider. Those of a deleted sink may be among them: compare `sinkId`. */
+export function readStatuses(outbox: EventOutbox, projectId: string): ReadonlyMap<string, ProviderStatus> {
+  const statuses = new Map<string, ProviderStatus>()
+  for (const [provider, bytes] of outbox.statuses(projectId))
+    statuses.set(provider, JSON.parse(new TextDecoder().decode(bytes)) as ProviderStatus)
+  return statuses
+}
+
+/** Stores statuses, and removes those of the providers `removed`. */
+export function storeStatuses(
+  outbox: EventOutbox,
+  projectId: string,
+  statuses: Iterable<ProviderStatus>,
+  removed: readonly string[] = [],
+): Promise<void> {
+  const encoded = new Map<string, Uint8Array | null>(removed.map((provider) => [provider, null]))
+  for (const status of statuses) encoded.set(status.providerId, Buffer.from(JSON.stringify(status)))
+  return outbox.putStatuses(projectId, encoded)
+}
+
+/** An event that its provider refused for good, as a dead letter stores it. */
+export interface DeadLetterContent {
+  readonly sinkId: string
+  /** CloudEvents attributes in the order of the envelope. */
+  readonly attributes: Readonly<Record<string, string>>
+  /** JSON text of `data`. */
+  readonly data: string
+  readonly orderingKey: string
+  /** The reason of the receiver: one line without secrets. */
+  readonly error: string
+  /** When it became a dead letter, in milliseconds since the epoch. */
+  readonly timeMs: number
+  /** How often it was sent and refused. */
+  readonly attempts: number
+  /** True: the dispatcher sends it again, out of order, and removes it when the receiver accepts it. */
+  readonly isRequested: boolean
+}
+
+/** Encodes a dead letter. */
+export function encodeDeadLetter(content: DeadLetterContent): Uint8Array {
+  return Buffer.from(JSON.stringify(content))
+}
+
+/** Reads what `encodeDeadLetter` wrote. */
+export function readDeadLetter(bytes: Uint8Array): DeadLetterContent {
+  return JSON.parse(new TextDecoder().decode(bytes)) as DeadLetterContent
+}
