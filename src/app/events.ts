@@ -6,11 +6,12 @@ import { ActivityLog, type ActivityRecord } from '../events/activity-log.ts'
 import { CaptureEventLog } from '../events/record-captures.ts'
 import { ChangeEventLog } from '../events/record-changes.ts'
 import { EventSinks } from '../events/sinks.ts'
-import { DATA_FILE, EVENTS_FOLDER } from '../kernel/data-folder.ts'
+import { DATA_FILE, EVENTS_COMMIT_FILE, EVENTS_FOLDER } from '../kernel/data-folder.ts'
 import { EventStreams } from '../runtime/event-streams.ts'
-import { openWhenUnwritten } from '../store/lmdb/open-file.ts'
+import { type LmdbFileOptions, openWhenUnwritten } from '../store/lmdb/open-file.ts'
 import { EventsFolder } from '../store/outbox/events-folder.ts'
 import type { EventOutbox } from '../store/outbox/outbox.ts'
+import { openSharedCounter } from '../store/process/shared-counter.ts'
 import type { Platform } from './platform.ts'
 
 /** The recording of events in this process. The recording of each feature is in `runtime/`. */
@@ -30,19 +31,19 @@ export interface EventRecording {
 /** Opens the folder of events when it is first needed: most installations have no event sink. */
 class LazyEventsFolder {
   private readonly path: string
-  private readonly sync: boolean
+  private readonly options: LmdbFileOptions
   private opening: Promise<EventsFolder> | null = null
   private opened: EventsFolder | null = null
 
   constructor(dataDir: string, sync: boolean) {
     this.path = join(dataDir, EVENTS_FOLDER)
-    this.sync = sync
+    this.options = { sync, commitCounter: openSharedCounter(join(dataDir, EVENTS_COMMIT_FILE)) }
   }
 
   /** Opens the folder, and creates it if necessary. Does not block the event loop. Rejects with OperationalError. */
   async open(): Promise<EventOutbox> {
     if (this.opened !== null) return this.opened.outbox
-    this.opening ??= openWhenUnwritten(this.path, () => new EventsFolder(this.path, { sync: this.sync }))
+    this.opening ??= openWhenUnwritten(this.path, () => new EventsFolder(this.path, this.options))
     try {
       this.opened = await this.opening
       return this.opened.outbox

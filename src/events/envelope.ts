@@ -88,8 +88,13 @@ export function gapEnvelope(stream: EventStreamName, origin: string, provider: s
   const text = `{"eventType":"${type}","version":${PAYLOAD_VERSION},${JSON.stringify(members).slice(1)}`
   const envelope = envelopeOf(stream, origin, type, from, `providers/${provider}`, lastMs, text)
   const { id } = envelope.attributes
-  // The dropped event has the same sequence and another id.
-  return { ...envelope, attributes: { ...envelope.attributes, id: `${id}-gap` }, sinkId: '', providers: [provider] }
+  // The dropped event has the same sequence and another id. So has a gap that grew before it was delivered.
+  return {
+    ...envelope,
+    attributes: { ...envelope.attributes, id: `${id}-gap-${to}` },
+    sinkId: '',
+    providers: [provider],
+  }
 }
 
 /** Builds the envelope of an event with the payload `text`. */

@@ -30,6 +30,8 @@ export const PAST_DOCUMENTS = 'configuration-past'
 export const CONFIGURATION_COMMIT_FILE = 'config.commit'
 /** Shared counter with the number of the last graph commit. */
 export const GRAPHS_COMMIT_FILE = 'graphs.commit'
+/** Shared counter with the number of the last commit of the folder of events. */
+export const EVENTS_COMMIT_FILE = 'events.commit'
 
 /** The master key, unless it comes from the environment. */
 export const MASTER_KEY_FILE = 'master.key'

@@ -71,8 +71,6 @@ export interface DeadLetterContent {
   readonly timeMs: number
   /** How often it was sent and refused. */
   readonly attempts: number
-  /** True: the dispatcher sends it again, out of order, and removes it when the receiver accepts it. */
-  readonly isRequested: boolean
 }
 
 /** Encodes a dead letter. */

@@ -38,6 +38,11 @@ export function deadLetterKey(stream: string, provider: string, sequence: number
   return { kind: OUTBOX_ENTRY.deadLetter, stream, provider, sequence }
 }
 
+/** The key of a request to send a dead letter again. */
+export function requestKey(stream: string, provider: string, sequence: number): OutboxKey {
+  return { kind: OUTBOX_ENTRY.request, stream, provider, sequence }
+}
+
 /** The key of the status of a provider. */
 export function statusKey(stream: string, provider: string): OutboxKey {
   return { kind: OUTBOX_ENTRY.status, stream, provider, sequence: 0 }

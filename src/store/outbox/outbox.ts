@@ -8,7 +8,7 @@ import type { Database } from '../lmdb/database.ts'
 import type { EnvironmentFile } from '../lmdb/environment-file.ts'
 import { PendingWrites } from '../lmdb/pending-writes.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
-import { cursorKey, deadLetterKey, headKey, OutboxEdits, recordKey, statusKey } from './outbox-edits.ts'
+import { cursorKey, deadLetterKey, headKey, OutboxEdits, recordKey, requestKey, statusKey } from './outbox-edits.ts'
 import {
   drawOrigin,
   encodeBytes,
@@ -64,7 +64,9 @@ export interface OutboxAppend {
 /** The progress of a provider. */
 export interface CursorCommit extends OutboxCursor {
   readonly provider: string
-  /** All providers that receive events of the stream. Cursors of others are removed. */
+  /** The origin of the stream that was read. */
+  readonly origin: string
+  /** All providers that receive events of the stream. Cursors and dead letters of others are removed. */
   readonly providers: readonly string[]
   /** Dead letters to store in the same transaction. */
   readonly deadLetters?: readonly Omit<DeadLetter, 'provider'>[]
@@ -141,25 +143,28 @@ export class EventOutbox {
 
   /**
    * Stores the progress of a provider with its dead letters, and removes the records that all of its providers have passed. A
-   * provider without cursor has passed none. Rejects with StorageWriteError.
+   * provider without cursor has passed none. Resolves with false, and changes nothing, if the stream was dropped or replaced
+   * since it was read. Rejects with StorageWriteError.
    */
-  async commit(stream: string, { provider, next, gap, providers, deadLetters = [] }: CursorCommit): Promise<void> {
+  commit(stream: string, commit: CursorCommit): Promise<boolean> {
+    const { provider, origin, next, gap, providers, deadLetters = [] } = commit
     assert(providers.includes(provider), 'a cursor belongs to a provider of the sink')
-    await this.writing((database, edits) => {
+    return this.writing((database, edits) => {
+      const head = database.get(headKey(stream))
+      if (head === null || readHead(head).origin !== origin) return false
       const cursors = new Map(cursorsOf(database, stream, undefined))
-      // Nothing may bring back a stream that was dropped since it was read.
-      if (database.get(headKey(stream)) === null) return
       assert(next >= (cursors.get(provider)?.next ?? 0), 'a cursor only moves forward')
       cursors.set(provider, { next, gap })
       edits.put(cursorKey(stream, provider), encodeCursor({ next, gap }))
       for (const { sequence, bytes } of deadLetters)
         edits.put(deadLetterKey(stream, provider, sequence), encodeBytes(bytes))
-      for (const other of cursors.keys()) if (!providers.includes(other)) edits.remove(cursorKey(stream, other))
+      for (const other of cursors.keys()) if (!providers.includes(other)) removeProvider(database, edits, stream, other)
       const slowest = Math.min(...providers.map((each) => cursors.get(each)?.next ?? 0))
       for (const { sequence, count } of recordHeads(database, stream, 0, TRIM_MAX, undefined)) {
         if (sequence + count > slowest) break
         edits.remove(recordKey(stream, sequence))
       }
+      return true
     })
   }
 
@@ -195,7 +200,41 @@ export class EventOutbox {
       const key = deadLetterKey(stream, provider, sequence)
       if (database.get(key) === null) return false
       edits.remove(key)
+      edits.remove(requestKey(stream, provider, sequence))
       return true
+    })
+  }
+
+  /** Requests that a dead letter is sent again. Resolves with false if there is no such dead letter. */
+  requestDeadLetter(stream: string, provider: string, sequence: number): Promise<boolean> {
+    return this.writing((database, edits) => {
+      if (database.get(deadLetterKey(stream, provider, sequence)) === null) return false
+      edits.put(requestKey(stream, provider, sequence), encodeBytes(new Uint8Array(0)))
+      return true
+    })
+  }
+
+  /** The first dead letters of a provider that were requested, in sequence. At most `limit`. */
+  requestedDeadLetters(stream: string, provider: string, limit: number): readonly DeadLetter[] {
+    return this.reading([], (database, reading) => {
+      const found: DeadLetter[] = []
+      const start = requestKey(stream, provider, 0)
+      for (const key of database.raw.getKeys({ start, end: undefined, limit, ...reading })) {
+        if (key.kind !== OUTBOX_ENTRY.request || key.stream !== stream || key.provider !== provider) break
+        const valueView = database.get(deadLetterKey(stream, provider, key.sequence), reading)
+        if (valueView !== null) found.push({ provider, sequence: key.sequence, bytes: readBytes(valueView) })
+      }
+      return found
+    })
+  }
+
+  /** Replaces a dead letter that was sent again and refused; its request is done. Does nothing if it was removed. */
+  async replaceDeadLetter(stream: string, { provider, sequence, bytes }: DeadLetter): Promise<void> {
+    await this.writing((database, edits) => {
+      const key = deadLetterKey(stream, provider, sequence)
+      if (database.get(key) === null) return
+      edits.put(key, encodeBytes(bytes))
+      edits.remove(requestKey(stream, provider, sequence))
     })
   }
 
@@ -316,6 +355,17 @@ class DirectEdits {
   apply(): void {
     this.outbox.encode(this.writer, this.operations)
     this.operations.apply(this.writer)
+  }
+}
+
+/** Removes cursor, dead letters and requests of a provider that the sink no longer has. */
+function removeProvider(database: Database<OutboxKey>, edits: DirectEdits, stream: string, provider: string): void {
+  edits.remove(cursorKey(stream, provider))
+  for (const start of [deadLetterKey(stream, provider, 0), requestKey(stream, provider, 0)]) {
+    for (const key of database.raw.getKeys({ start, end: undefined })) {
+      if (key.kind !== start.kind || key.stream !== stream || key.provider !== provider) break
+      edits.remove(key)
+    }
   }
 }
 

@@ -211,9 +211,11 @@ describe('backup and restore', () => {
     await setup.call(server, 'GET', `projects/${setup.project}`)
     expect(await server.kill('SIGTERM')).toBe(0)
     const catalog = openCatalog(setup.data, { clock: systemClock })
-    await catalog.withOutboxes(setup.project, async ([graph]) =>
-      graph!.outbox.commit(GRAPH_STREAM, { provider: 'main', providers: ['main', 'other'], next: 3, gap: null }),
-    )
+    await catalog.withOutboxes(setup.project, async ([graph]) => {
+      const { origin } = graph!.outbox.status(GRAPH_STREAM)!
+      const providers = ['main', 'other']
+      await graph!.outbox.commit(GRAPH_STREAM, { origin, provider: 'main', providers, next: 3, gap: null })
+    })
     await catalog.close()
     const before = await read(setup)
 

@@ -286,7 +286,7 @@ describe('envelopes', () => {
     const gap = { from: 5, to: 9, events: 3, firstMs: 0, lastMs: 1000 }
     const { attributes, data, type, providers } = gapEnvelope(stream, 'abcdefghjk', 'kafka', gap)
     expect([attributes.id, attributes.subject, type, providers]).toEqual([
-      'abcdefghjk-5-gap',
+      'abcdefghjk-5-gap-9',
       'providers/kafka',
       'svc.events.gap',
       ['kafka'],

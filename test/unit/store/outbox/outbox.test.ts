@@ -9,6 +9,7 @@ import { verifyFolder } from '../../../../src/store/integrity/verify-folder.ts'
 import { openDatabases, openMeta } from '../../../../src/store/lmdb/databases.ts'
 import { LmdbFile } from '../../../../src/store/lmdb/lmdb-file.ts'
 import { EventsFolder } from '../../../../src/store/outbox/events-folder.ts'
+import type { EventOutbox } from '../../../../src/store/outbox/outbox.ts'
 import { headKey, recordKey } from '../../../../src/store/outbox/outbox-edits.ts'
 import type { OutboxRecord } from '../../../../src/store/outbox/outbox-format.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
@@ -19,6 +20,7 @@ const all = { events: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const textOf = (record: OutboxRecord): string => new TextDecoder().decode(record.bytes)
 const noGap = { gap: null }
+const originOf = (outbox: EventOutbox, stream: string): string => outbox.status(stream)?.origin ?? ''
 
 function openGraph(folder = temporaryFolder()): LmdbEnvironment {
   return openEnvironment(folder, { ...options, clock: new ManualClock(1000) })
@@ -69,7 +71,13 @@ describe('events of a graph', () => {
       return snapshot.version
     }
     const before = version()
-    await graph.outbox.commit(GRAPH_STREAM, { provider: 'p', providers: ['p'], next: 2, ...noGap })
+    await graph.outbox.commit(GRAPH_STREAM, {
+      origin: originOf(graph.outbox, GRAPH_STREAM),
+      provider: 'p',
+      providers: ['p'],
+      next: 2,
+      ...noGap,
+    })
     expect(version()).toEqual(before)
     await graph.close()
   })
@@ -114,7 +122,8 @@ describe('an outbox', () => {
           } else if (next > 1) {
             const to = Math.min(next, (cursors.get(one.provider) ?? 1) + one.ahead)
             cursors.set(one.provider, to)
-            await outbox.commit('s', { provider: one.provider, providers: ['a', 'b', 'c'], next: to, ...noGap })
+            const origin = originOf(outbox, 's')
+            await outbox.commit('s', { origin, provider: one.provider, providers: ['a', 'b', 'c'], next: to, ...noGap })
             const slowest = Math.min(...['a', 'b', 'c'].map((each) => cursors.get(each) ?? 0))
             records = records.filter(({ sequence, count }) => sequence + count > slowest)
           }
@@ -155,7 +164,9 @@ describe('an outbox', () => {
     const { outbox } = events
     for (const stream of ['a', 'ab', 'b']) await outbox.append([{ stream, bytes: bytes(stream), count: 1, timeMs: 0 }])
     expect(outbox.streams()).toEqual(['a', 'ab', 'b'])
+    const origin = originOf(outbox, 'ab')
     await outbox.commit('ab', {
+      origin,
       provider: 'p',
       providers: ['p'],
       next: 1,
@@ -168,9 +179,12 @@ describe('an outbox', () => {
     expect(outbox.deadLetters('ab', 10).map(({ sequence }) => sequence)).toEqual([1])
     await outbox.drop('ab')
     expect([outbox.cursors('ab').size, outbox.deadLetters('ab', 10)]).toEqual([0, []])
-    // Of a stream that was dropped since it was read.
-    await outbox.commit('ab', { provider: 'p', providers: ['p'], next: 2, ...noGap })
-    expect(outbox.cursors('ab').size).toBe(0)
+    // Of a stream that was dropped since it was read, and then of one that has begun again.
+    const late = { origin, provider: 'p', providers: ['p'], next: 2, ...noGap }
+    expect(await outbox.commit('ab', late)).toBe(false)
+    await outbox.append([{ stream: 'ab', bytes: bytes('again'), count: 1, timeMs: 0 }])
+    expect(await outbox.commit('ab', late)).toBe(false)
+    expect([outbox.cursors('ab').size, outbox.status('ab')?.next]).toEqual([0, 2])
     await events.close()
   })
 
@@ -179,10 +193,14 @@ describe('an outbox', () => {
     const { outbox } = events
     await outbox.append([{ stream: 's', bytes: bytes('x'), count: 100, timeMs: 7 }])
     const gap = { from: 1, to: 50, events: 49, firstMs: 7, lastMs: 7 }
-    await outbox.commit('s', { provider: 'old', providers: ['old', 'p'], next: 100, ...noGap })
+    const origin = originOf(outbox, 's')
+    const old = { provider: 'old', deadLetters: [{ sequence: 1, bytes: bytes('old') }] }
+    await outbox.commit('s', { origin, ...old, providers: ['old', 'p'], next: 100, ...noGap })
+    expect(await outbox.requestDeadLetter('s', 'old', 1)).toBe(true)
     const deadLetters = [60, 61, 62].map((sequence) => ({ sequence, bytes: bytes(`letter ${sequence}`) }))
-    await outbox.commit('s', { provider: 'p', providers: ['p'], next: 50, gap, deadLetters })
+    await outbox.commit('s', { origin, provider: 'p', providers: ['p'], next: 50, gap, deadLetters })
     expect([...outbox.cursors('s')]).toEqual([['p', { next: 50, gap }]])
+    expect(outbox.requestedDeadLetters('s', 'old', 10)).toEqual([])
     const found = outbox.deadLetters('s', 2)
     expect(found.map(({ provider, sequence }) => [provider, sequence])).toEqual([
       ['p', 60],
@@ -194,7 +212,7 @@ describe('an outbox', () => {
     expect(await outbox.removeDeadLetter('s', 'p', 61)).toBe(true)
     expect(await outbox.removeDeadLetter('s', 'p', 61)).toBe(false)
     expect([outbox.deadLetter('s', 'p', 61), outbox.deadLetter('s', 'p', 60)?.sequence]).toEqual([null, 60])
-    await expect(outbox.commit('s', { provider: 'p', providers: ['p'], next: 49, ...noGap })).rejects.toThrow(
+    await expect(outbox.commit('s', { origin, provider: 'p', providers: ['p'], next: 49, ...noGap })).rejects.toThrow(
       'a cursor only moves forward',
     )
     await events.close()
@@ -209,6 +227,28 @@ describe('an outbox', () => {
     await outbox.begin('s')
     await outbox.append([{ stream: 's', bytes: bytes('x'), count: 1, timeMs: 0 }])
     expect(outbox.read('s', 0, all)[0]?.origin).toBe(begun?.origin)
+    await events.close()
+  })
+
+  test('stores requests to send dead letters again, until they are sent or removed', async () => {
+    const events = new EventsFolder(temporaryFolder(), options)
+    const { outbox } = events
+    await outbox.append([{ stream: 's', bytes: bytes('x'), count: 9, timeMs: 7 }])
+    const origin = originOf(outbox, 's')
+    const deadLetters = [3, 4, 5].map((sequence) => ({ sequence, bytes: bytes(`letter ${sequence}`) }))
+    for (const provider of ['a', 'ab'])
+      await outbox.commit('s', { origin, provider, providers: ['a', 'ab'], next: 9, ...noGap, deadLetters })
+    expect(await outbox.requestDeadLetter('s', 'a', 6)).toBe(false)
+    for (const sequence of [5, 3, 4]) expect(await outbox.requestDeadLetter('s', 'a', sequence)).toBe(true)
+    const requested = (provider: string): unknown[] =>
+      outbox.requestedDeadLetters('s', provider, 2).map((letter) => new TextDecoder().decode(letter.bytes))
+    expect([requested('a'), requested('ab')]).toEqual([['letter 3', 'letter 4'], []])
+    await outbox.removeDeadLetter('s', 'a', 3)
+    await outbox.replaceDeadLetter('s', { provider: 'a', sequence: 4, bytes: bytes('refused again') })
+    expect(requested('a')).toEqual(['letter 5'])
+    expect(new TextDecoder().decode(outbox.deadLetter('s', 'a', 4)?.bytes)).toBe('refused again')
+    await outbox.replaceDeadLetter('s', { provider: 'a', sequence: 3, bytes: bytes('removed before') })
+    expect(outbox.deadLetter('s', 'a', 3)).toBe(null)
     await events.close()
   })
 
