@@ -3,6 +3,7 @@
 import { configurationError } from './app/configuration.ts'
 import { createContextQueries } from './app/context-queries.ts'
 import { createDecisionLog, createDecisions, openDecisionLogFile } from './app/decisions.ts'
+import { createDispatcherProcess, createEventDispatcher } from './app/event-delivery.ts'
 import { createEventRecording } from './app/events.ts'
 import { createNameSource } from './app/graphs.ts'
 import { createHandlers, type Handlers } from './app/handlers.ts'
@@ -174,6 +175,15 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   })
   stack.adopt(jobs, (running) => running.close())
   jobs.start()
+  const { dispatcherCommand } = overrides
+  const dispatcher = dispatcherCommand === undefined ? null : createDispatcherProcess(platform, dispatcherCommand)
+  if (dispatcher !== null) {
+    stack.adopt(dispatcher, (running) => running.close())
+    dispatcher.start()
+  }
+  const { eventDelivery } = overrides
+  if (eventDelivery !== undefined)
+    stack.adopt(createEventDispatcher(platform, events, eventDelivery.random), (running) => running.close()).start()
   // Lanes write, so they take over the jobs that write. This process stays free to answer.
   const lanes = hasLanes ? createLanePool(platform, overrides.laneCommand ?? [], () => jobs.handOver()) : null
   if (lanes !== null) stack.defer(() => lanes.close(settings.drainMs))
@@ -226,6 +236,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
       platform.clearStaleReaders()
       events.clearStaleReaders()
       lanes?.checkReaders()
+      dispatcher?.checkReaders()
     },
     close() {
       closed ??= stack.disposeAsync()

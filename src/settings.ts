@@ -409,6 +409,21 @@ export const settingSpecs = {
     '`on`: the answer to a decision, a search, a read of the configuration or a knowledge query is sent when its event is on disk. `off`: its event is written at most 50 ms later, and a crash may lose it. Without a route for such events there is no difference.',
   ),
 
+  eventBacklogBytesMax: integer(
+    'Events',
+    'event_backlog_bytes_max',
+    GIB,
+    [MIB, 1024 * GIB, 'bytes'],
+    'Maximum size of the events that wait for one provider of an event sink, in each graph of the project and in its configuration. Beyond it the oldest are dropped, and the provider receives one event that says which.',
+  ),
+  eventBacklogAgeMaxS: integer(
+    'Events',
+    'event_backlog_age_max_s',
+    604_800,
+    [1, 31_536_000, 'seconds'],
+    'How long events wait for a provider that cannot be reached. Older ones are dropped, and the provider receives one event that says which.',
+  ),
+
   logLevel: choice(
     'Logs and metrics',
     'log_level',

@@ -22,6 +22,8 @@ export interface EventRecording {
   readonly streams: EventStreams
   /** Removes events of decisions and reads that nothing would deliver, because their project has no sink any more. */
   sweep(): Promise<void>
+  /** Opens the folder of events, and creates it if necessary. */
+  openFolder(): Promise<EventOutbox>
   /** Removes readers of killed processes. */
   clearStaleReaders(): void
   /** Writes what is left in memory and closes the folder of events. */
@@ -101,6 +103,7 @@ export function createEventRecording(
         if (sinks.routesOf(projectId) === null) await outbox?.drop(projectId)
       }
     },
+    openFolder: () => folder.open(),
     clearStaleReaders: () => folder.clearStaleReaders(),
     async close() {
       await activity.close()

@@ -1,12 +1,12 @@
 // The process of a lane: started by a serving process, controlled over IPC, and terminated with it. It listens on its
 // own Unix socket only (docs/decisions/0018-lanes.md).
-import { readFileSync } from 'node:fs'
 import { type App, createApp } from '../app.ts'
 import type { LaneCommand, LaneEvent } from '../lanes/lane-process.ts'
 import { type LaneServer, startLaneServer } from '../lanes/lane-server.ts'
 import { exitWithParent } from '../lanes/parent-death.ts'
 import type { Settings } from '../settings.ts'
 import { UsageError } from './cli-error.ts'
+import { ownMemory } from './own-memory.ts'
 import { printError } from './print.ts'
 
 /** After a request beyond these limits, the lane collects garbage and reports its memory. */
@@ -76,11 +76,4 @@ export async function runLane(parent: number): Promise<void> {
     })
   })
   await new Promise(() => {})
-}
-
-/** Memory that is not backed by files, bytes; null if the system does not report it. */
-function ownMemory(): number | null {
-  if (process.platform !== 'linux') return null
-  const kilobytes = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]
-  return kilobytes === undefined ? null : Number(kilobytes) * 1024
 }

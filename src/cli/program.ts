@@ -13,7 +13,7 @@ import { formatSettings } from './format-settings.ts'
 import { nameOfThisProcess } from './own-command.ts'
 import { printError, printNotice } from './print.ts'
 import { readSettings, resolveSettings, type SettingSources } from './read-settings.ts'
-import { LANE_COMMAND, VERIFY_FOLDER_COMMAND, WORKER_COMMAND } from './self-command.ts'
+import { EVENT_DISPATCHER_COMMAND, LANE_COMMAND, VERIFY_FOLDER_COMMAND, WORKER_COMMAND } from './self-command.ts'
 import type { ImportFlags } from './transfer.ts'
 
 /** Options of a command by name: settings, `--settings`, and the command's own. */
@@ -87,6 +87,12 @@ export function program(name = 'verdigraph'): Command {
     .command(LANE_COMMAND, { hidden: true })
     .argument('<parent>', 'process id of the serving process')
     .action(async (parent: string) => (await import('./lane.ts')).runLane(Number(parent)))
+
+  // Started only by a serving process, which sends it its settings.
+  command
+    .command(EVENT_DISPATCHER_COMMAND, { hidden: true })
+    .argument('<parent>', 'process id of the serving process')
+    .action(async (parent: string) => (await import('./event-dispatcher.ts')).runEventDispatcher(Number(parent)))
 
   withSettings(command.command('init'))
     .description('create the organization and its admin service account in an empty data folder, and print a token')

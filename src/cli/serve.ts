@@ -8,7 +8,7 @@ import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
 import { TOKEN_LIFETIME_S, tokenLines } from './credentials.ts'
 import { ownCommand } from './own-command.ts'
-import { LANE_COMMAND, selfCommand } from './self-command.ts'
+import { processCommands } from './self-command.ts'
 
 /**
  * Runs `serve` in one process. Resolves after a clean stop. Rejects with CliError if it cannot listen, OperationalError
@@ -17,7 +17,7 @@ import { LANE_COMMAND, selfCommand } from './self-command.ts'
 export async function serve(settings: Settings, demo: boolean): Promise<void> {
   // Checked first: otherwise a failed start would create the organization, and its token would be lost.
   loadCertificate(settings)
-  const app = await createApp(settings, { laneCommand: selfCommand([LANE_COMMAND]) })
+  const app = await createApp(settings, processCommands())
   const stopped = stopOnSignal(() => app.close())
   // Sent by log rotation after renaming a file, and by certificate renewal.
   process.on('SIGHUP', () => {

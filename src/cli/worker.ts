@@ -6,7 +6,7 @@ import { exitWithParent, surviveParent } from '../lanes/parent-death.ts'
 import type { Settings } from '../settings.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { printError } from './print.ts'
-import { LANE_COMMAND, selfCommand } from './self-command.ts'
+import { processCommands } from './self-command.ts'
 
 /** A command of the supervisor. */
 export type SupervisorCommand =
@@ -82,7 +82,7 @@ export async function runWorker(parent: number): Promise<void> {
         const { settings, number, proof } = message
         // Imported here, so that the end of the supervisor is detected while the service loads.
         opening = import('../app.ts').then(({ createApp }) =>
-          createApp(settings, { worker: { number, proof }, laneCommand: selfCommand([LANE_COMMAND]) }),
+          createApp(settings, { worker: { number, proof }, ...processCommands() }),
         )
         await opening
         send('open')

@@ -187,6 +187,11 @@ const route = z
 
 const routes = z.array(route).min(1).max(100)
 
+/** The member of a provider kind that contains its secret. */
+export function providerSecretOf(kind: keyof typeof providerKinds): string {
+  return providerKinds[kind].secret
+}
+
 /** The kind `event-sinks`. */
 export const eventSinks: ConfigKind = {
   path: eventSinksKind,

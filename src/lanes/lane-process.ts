@@ -109,7 +109,8 @@ export class LaneProcess {
 /** Lanes run at a lower scheduling priority than the serving process. */
 const NICENESS = 10
 
-function lowerPriority(pid: number): void {
+/** Lowers the scheduling priority of a process to that of lanes, if the system permits it. */
+export function lowerPriority(pid: number): void {
   try {
     setPriority(pid, NICENESS)
   } catch {

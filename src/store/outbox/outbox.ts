@@ -214,6 +214,16 @@ export class EventOutbox {
     })
   }
 
+  /** Whether a dead letter of any provider was requested. */
+  hasRequests(stream: string): boolean {
+    return this.reading(false, (database, reading) => {
+      const start = requestKey(stream, '', 0)
+      for (const key of database.raw.getKeys({ start, end: undefined, limit: 1, ...reading }))
+        return key.kind === start.kind && key.stream === stream
+      return false
+    })
+  }
+
   /** The first dead letters of a provider that were requested, in sequence. At most `limit`. */
   requestedDeadLetters(stream: string, provider: string, limit: number): readonly DeadLetter[] {
     return this.reading([], (database, reading) => {

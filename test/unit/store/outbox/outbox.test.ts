@@ -239,10 +239,12 @@ describe('an outbox', () => {
     for (const provider of ['a', 'ab'])
       await outbox.commit('s', { origin, provider, providers: ['a', 'ab'], next: 9, ...noGap, deadLetters })
     expect(await outbox.requestDeadLetter('s', 'a', 6)).toBe(false)
+    expect(outbox.hasRequests('s')).toBe(false)
     for (const sequence of [5, 3, 4]) expect(await outbox.requestDeadLetter('s', 'a', sequence)).toBe(true)
     const requested = (provider: string): unknown[] =>
       outbox.requestedDeadLetters('s', provider, 2).map((letter) => new TextDecoder().decode(letter.bytes))
     expect([requested('a'), requested('ab')]).toEqual([['letter 3', 'letter 4'], []])
+    expect([outbox.hasRequests('s'), outbox.hasRequests('other')]).toEqual([true, false])
     await outbox.removeDeadLetter('s', 'a', 3)
     await outbox.replaceDeadLetter('s', { provider: 'a', sequence: 4, bytes: bytes('refused again') })
     expect(requested('a')).toEqual(['letter 5'])

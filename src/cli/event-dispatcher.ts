@@ -1,0 +1,91 @@
+// The process that delivers events: started by a serving process, controlled over IPC, and terminated with it. It listens on no
+// port (docs/decisions/0031-events.md).
+import { createEventDispatcher } from '../app/event-delivery.ts'
+import { createEventRecording } from '../app/events.ts'
+import { openPlatform } from '../app/platform.ts'
+import { exitWithParent } from '../lanes/parent-death.ts'
+import type { EventDispatcherCommand } from '../runtime/event-dispatcher-process.ts'
+import type { Settings } from '../settings.ts'
+import { LeaderElection } from '../store/process/leader-election.ts'
+import { UsageError } from './cli-error.ts'
+import { ownMemory } from './own-memory.ts'
+import { printError } from './print.ts'
+
+/** Beyond this the process ends and is started again: a client library may leak memory. */
+const MEMORY_BYTES_MAX = 768 * 1024 * 1024
+const MEMORY_CHECK_MS = 5000
+/** Exit code for too much memory. */
+const EXIT_MEMORY = 3
+
+interface Delivery {
+  checkReaders(): void
+  close(): Promise<void>
+}
+
+/**
+ * Delivers events. `parent`: the id of the serving process. Never resolves; rejects with UsageError if it was not started by a
+ * serving process.
+ */
+export async function runEventDispatcher(parent: number): Promise<void> {
+  if (process.send === undefined) throw new UsageError(['event-dispatcher is started by `verdigraph serve` only'])
+  exitWithParent(parent)
+  let delivery: Promise<Delivery> | null = null
+
+  // Ignored: terminals and service managers signal whole process groups, and the serving process decides when this one stops.
+  process.on('SIGTERM', () => {})
+  process.on('SIGINT', () => {})
+  process.on('SIGHUP', () => {})
+  process.on('disconnect', () => process.exit(0))
+
+  async function stop(code: number): Promise<void> {
+    await (await delivery)?.close()
+    process.exit(code)
+  }
+
+  async function handleCommand(message: EventDispatcherCommand): Promise<void> {
+    switch (message.order) {
+      case 'deliver':
+        delivery = deliver(message.settings as Settings, message.number, message.proof)
+        await delivery
+        return
+      case 'check readers':
+        ;(await delivery)?.checkReaders()
+        return
+      case 'stop':
+        await stop(0)
+    }
+  }
+
+  process.on('message', (message: EventDispatcherCommand) => {
+    handleCommand(message).catch((failure: unknown) => {
+      printError(`the delivery of events failed to ${message.order}: ${String((failure as Error).stack ?? failure)}`)
+      process.exit(1)
+    })
+  })
+  setInterval(() => {
+    const bytes = ownMemory()
+    if (bytes === null || bytes <= MEMORY_BYTES_MAX) return
+    printError(`the delivery of events uses ${bytes} bytes of memory and is started again`)
+    stop(EXIT_MEMORY).catch(() => process.exit(EXIT_MEMORY))
+  }, MEMORY_CHECK_MS)
+  await new Promise(() => {})
+}
+
+async function deliver(settings: Settings, number: number, proof: string): Promise<Delivery> {
+  const stack = new AsyncDisposableStack()
+  // Its graphs are never searched, so they need no cache.
+  const platform = await openPlatform({ ...settings, hotBytesMax: 0 }, { lane: { number, proof } }, stack)
+  const elections = new LeaderElection(settings.dataDir)
+  stack.defer(() => elections.close())
+  const events = stack.adopt(createEventRecording(platform, true), (opened) => opened.close())
+  const dispatcher = stack.adopt(createEventDispatcher(platform, events), (opened) => opened.close())
+  // The process of a serving process that was killed may still be delivering: two would change the order of events.
+  elections.campaign('event-delivery', () => dispatcher.start())
+  return {
+    checkReaders() {
+      platform.clearStaleReaders()
+      events.clearStaleReaders()
+    },
+    close: () => stack.disposeAsync(),
+  }
+}

@@ -1,0 +1,210 @@
+// Delivers the events of all projects that have a sink: one delivery for each stream and provider. It follows the configuration,
+// and looks for new events when any process has committed.
+import type { Clock } from '../../kernel/clock.ts'
+import type { EventOutbox } from '../../store/outbox/outbox.ts'
+import type { EventStreamName } from '../envelope.ts'
+import type { BacklogBounds } from './backlog.ts'
+import { StatusBook } from './status-book.ts'
+import { type DeliveryLogEntry, type DeliveryTarget, StreamDelivery } from './stream-delivery.ts'
+
+/** Time between two looks at the commit counters, in milliseconds. A look takes less than a microsecond. */
+const POLL_MS = 20
+/** Projects are looked through at least this often, because a counter may be incremented before its commit. */
+const RESCAN_MS = 1000
+/** Looking through the projects takes at most this share of a processor. */
+const SCAN_SHARE = 0.05
+
+/** A stream that is open for reading. */
+export interface DeliveredStream extends EventStreamName {
+  /** Names the graph among those of the project. */
+  readonly part: string
+  readonly outbox: EventOutbox
+  /** The name of the stream in the outbox. */
+  readonly name: string
+}
+
+/** A sink with the configuration of its providers. */
+export interface DeliveredSink {
+  readonly projectId: string
+  readonly sinkId: string
+  readonly targets: readonly DeliveryTarget[]
+}
+
+/** Collaborators of the dispatcher. */
+export interface EventDispatcherDeps {
+  /** The sinks of all projects, in the newest configuration. */
+  sinks(): readonly DeliveredSink[]
+  /** Registers a listener for changes of the sinks. */
+  onSinksChanged(listener: () => void): void
+  /** Takes over the changes of other processes. Calls the listeners. */
+  catchUp(): void
+  /** Differs after any process has committed to an environment with events. */
+  commits(): string
+  /** Calls `work` with the streams of a project that have events. They stay open until it is done. */
+  withStreams<T>(projectId: string, work: (streams: readonly DeliveredStream[]) => Promise<T>): Promise<T>
+  /** Opens the folder of events, and creates it if necessary. */
+  openEvents(): Promise<EventOutbox>
+  readonly bounds: BacklogBounds
+  readonly clock: Clock
+  /** From 0 inclusive to 1 exclusive: for the jitter of retries. */
+  readonly random: () => number
+  readonly log: (entry: DeliveryLogEntry) => void
+}
+
+interface ProjectDeliveries {
+  sink: DeliveredSink
+  /** By stream and provider. */
+  readonly deliveries: Map<string, { readonly providerId: string; readonly delivery: StreamDelivery }>
+}
+
+/** Delivers the events of a data folder. Only one process may do this at a time. */
+export class EventDispatcher {
+  private readonly deps: EventDispatcherDeps
+  private readonly statuses: StatusBook
+  private readonly projects = new Map<string, ProjectDeliveries>()
+  private readonly stopped = new Set<Promise<void>>()
+  private timer: ReturnType<typeof setTimeout> | null = null
+  private haveSinksChanged = true
+  private commits = ''
+  private nextScanMs = 0
+  private rescanMs = 0
+  private working: Promise<void> = Promise.resolve()
+  private isClosing = false
+
+  constructor(deps: EventDispatcherDeps) {
+    this.deps = deps
+    const { log } = deps
+    this.statuses = new StatusBook({
+      open: () => deps.openEvents(),
+      report: (message) => log({ level: 'error', message }),
+    })
+    deps.onSinksChanged(() => {
+      this.haveSinksChanged = true
+    })
+  }
+
+  /** Starts to deliver. */
+  start(): void {
+    this.poll()
+  }
+
+  /** Stores the progress, and closes all connections. */
+  async close(): Promise<void> {
+    this.isClosing = true
+    if (this.timer !== null) clearTimeout(this.timer)
+    await this.working
+    for (const { deliveries } of this.projects.values())
+      for (const { delivery } of deliveries.values()) this.finish(delivery.stop())
+    await Promise.all(this.stopped)
+    await this.statuses.close()
+  }
+
+  private poll(): void {
+    this.working = this.look().catch((failure: unknown) =>
+      this.deps.log({ level: 'error', message: `events cannot be looked for: ${String(failure)}` }),
+    )
+    void this.working.then(() => {
+      if (!this.isClosing) this.timer = setTimeout(() => this.poll(), POLL_MS)
+    })
+  }
+
+  private async look(): Promise<void> {
+    this.deps.catchUp()
+    if (this.haveSinksChanged) {
+      this.haveSinksChanged = false
+      await this.applySinks()
+      this.rescanMs = 0
+    }
+    const nowMs = performance.now()
+    if (nowMs < this.nextScanMs) return
+    const commits = this.deps.commits()
+    if (commits === this.commits && nowMs < this.rescanMs) return
+    this.commits = commits
+    this.rescanMs = nowMs + RESCAN_MS
+    for (const [projectId, project] of this.projects) {
+      if (this.isClosing) return
+      await this.scan(projectId, project)
+    }
+    const endMs = performance.now()
+    this.nextScanMs = endMs + (endMs - nowMs) * (1 / SCAN_SHARE - 1)
+  }
+
+  private async scan(projectId: string, project: ProjectDeliveries): Promise<void> {
+    try {
+      await this.deps.withStreams(projectId, async (streams) => {
+        for (const stream of streams) this.notify(project, stream)
+      })
+    } catch (failure) {
+      const message = 'the events of a project cannot be read'
+      this.deps.log({ level: 'error', message, project: projectId, error: String(failure) })
+      this.nextScanMs = performance.now() + RESCAN_MS
+    }
+  }
+
+  private notify(project: ProjectDeliveries, stream: DeliveredStream): void {
+    const status = stream.outbox.status(stream.name)
+    if (status === null || this.projects.get(stream.projectId) !== project) return
+    const hasRequests = stream.outbox.hasRequests(stream.name)
+    for (const target of project.sink.targets) {
+      const key = `${stream.source} ${stream.part} ${target.providerId}`
+      const known = project.deliveries.get(key)
+      if (known === undefined) {
+        const { providerId } = target
+        project.deliveries.set(key, { providerId, delivery: this.begin(stream, target) })
+      } else known.delivery.notify(status.origin, status.next, hasRequests)
+    }
+  }
+
+  private begin({ projectId, source, part }: DeliveredStream, target: DeliveryTarget): StreamDelivery {
+    const { withStreams, bounds, clock, random, log } = this.deps
+    const { providerId } = target
+    return new StreamDelivery({ projectId, source }, target, {
+      withOutbox: (work) =>
+        withStreams(projectId, async (streams) => {
+          const stream = streams.find((each) => each.source === source && each.part === part)
+          return stream === undefined ? null : work(stream.outbox, stream.name)
+        }),
+      bounds,
+      clock,
+      random,
+      log,
+      changeStatus: (change) => this.statuses.change(projectId, providerId, change),
+    })
+  }
+
+  private async applySinks(): Promise<void> {
+    const sinks = new Map(this.deps.sinks().map((sink) => [sink.projectId, sink]))
+    for (const projectId of [...this.projects.keys()]) {
+      if (sinks.has(projectId)) continue
+      for (const { delivery } of this.projects.get(projectId)?.deliveries.values() ?? [])
+        this.finish(delivery.abandon())
+      this.projects.delete(projectId)
+      this.statuses.forget(projectId)
+    }
+    for (const [projectId, sink] of sinks) {
+      const providers = sink.targets.map(({ providerId }) => providerId)
+      await this.statuses.load(projectId, sink.sinkId, providers)
+      const project = this.projects.get(projectId)
+      if (project === undefined) this.projects.set(projectId, { sink, deliveries: new Map() })
+      else this.retarget(project, sink)
+    }
+  }
+
+  private retarget(project: ProjectDeliveries, sink: DeliveredSink): void {
+    project.sink = sink
+    for (const [key, { providerId, delivery }] of project.deliveries) {
+      const target = sink.targets.find((each) => each.providerId === providerId)
+      if (target !== undefined) {
+        delivery.retarget(target)
+        continue
+      }
+      project.deliveries.delete(key)
+      this.finish(delivery.abandon())
+    }
+  }
+
+  private finish(ending: Promise<void>): void {
+    const stopped = ending.finally(() => this.stopped.delete(stopped))
+    this.stopped.add(stopped)
+  }
+}

@@ -1,0 +1,100 @@
+// The statuses of all providers in memory. They are stored shortly after a change: they inform, and nothing depends on them.
+import type { EventOutbox } from '../../store/outbox/outbox.ts'
+import { initialStatus, type ProviderStatus, readStatuses, storeStatuses } from './status.ts'
+
+/** How long a change may stay in memory, in milliseconds. */
+const STORE_DELAY_MS = 500
+
+/** Collaborators of the statuses. */
+export interface StatusBookDeps {
+  /** Opens the folder of events, and creates it if necessary. */
+  open(): Promise<EventOutbox>
+  /** Logs an error. */
+  readonly report: (line: string) => void
+}
+
+/** The statuses of the providers of one sink. */
+interface SinkStatuses {
+  readonly sinkId: string
+  readonly byProvider: Map<string, ProviderStatus>
+  readonly removed: Set<string>
+}
+
+/** The statuses of all projects with a sink. */
+export class StatusBook {
+  private readonly deps: StatusBookDeps
+  private readonly sinks = new Map<string, SinkStatuses>()
+  private readonly changed = new Set<string>()
+  private timer: ReturnType<typeof setTimeout> | null = null
+  private storing: Promise<void> = Promise.resolve()
+
+  constructor(deps: StatusBookDeps) {
+    this.deps = deps
+  }
+
+  /** Takes the stored statuses of a sink; call it again when its providers have changed. */
+  async load(projectId: string, sinkId: string, providers: readonly string[]): Promise<void> {
+    const outbox = await this.deps.open()
+    const known = this.sinks.get(projectId)
+    const stored = known?.sinkId === sinkId ? known.byProvider : readStatuses(outbox, projectId)
+    const byProvider = new Map<string, ProviderStatus>()
+    for (const provider of providers) {
+      const status = stored.get(provider)
+      byProvider.set(provider, status?.sinkId === sinkId ? status : initialStatus(sinkId, provider))
+    }
+    const removed = new Set([...stored.keys()].filter((provider) => !byProvider.has(provider)))
+    this.sinks.set(projectId, { sinkId, byProvider, removed })
+    this.scheduleStore(projectId)
+  }
+
+  /** Changes the status of a provider. Does nothing for a provider that is not loaded. */
+  change(projectId: string, provider: string, change: (status: ProviderStatus) => Partial<ProviderStatus>): void {
+    const byProvider = this.sinks.get(projectId)?.byProvider
+    const status = byProvider?.get(provider)
+    if (byProvider === undefined || status === undefined) return
+    byProvider.set(provider, { ...status, ...change(status) })
+    this.scheduleStore(projectId)
+  }
+
+  /** Forgets the statuses of a deleted sink, which are removed with its events. */
+  forget(projectId: string): void {
+    this.sinks.delete(projectId)
+    this.changed.delete(projectId)
+  }
+
+  private scheduleStore(projectId: string): void {
+    this.changed.add(projectId)
+    this.timer ??= setTimeout(() => {
+      this.timer = null
+      void this.store()
+    }, STORE_DELAY_MS)
+  }
+
+  /** Stores all changes. Never rejects. */
+  private store(): Promise<void> {
+    this.storing = this.storing.then(async () => {
+      const changed = [...this.changed]
+      this.changed.clear()
+      try {
+        const outbox = await this.deps.open()
+        await Promise.all(
+          changed.map(async (projectId) => {
+            const sink = this.sinks.get(projectId)
+            if (sink === undefined) return
+            await storeStatuses(outbox, projectId, sink.byProvider.values(), [...sink.removed])
+            sink.removed.clear()
+          }),
+        )
+      } catch (failure) {
+        this.deps.report(`the statuses of event providers cannot be stored: ${String(failure)}`)
+      }
+    })
+    return this.storing
+  }
+
+  /** Stores what is left. */
+  async close(): Promise<void> {
+    if (this.timer !== null) clearTimeout(this.timer)
+    await this.store()
+  }
+}

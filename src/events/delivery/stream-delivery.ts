@@ -1,0 +1,482 @@
+// Delivers the events of one stream to one provider, in order and at least once: reads a batch, sends it, and stores how far the
+// provider is. An outage is retried without end; an event that the receiver refuses for good becomes a dead letter
+// (docs/decisions/0031-events.md).
+import { assertNever } from '../../kernel/assert.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { DeadLetter, EventOutbox } from '../../store/outbox/outbox.ts'
+import type { OutboxGap, OutboxRecord } from '../../store/outbox/outbox-format.ts'
+import { type EventStreamName, envelopesOf, gapEnvelope } from '../envelope.ts'
+import type { OutgoingEvent, ProviderConnection } from '../providers/provider.ts'
+import { type BacklogBounds, dropBeyond, exceededLimit } from './backlog.ts'
+import { retryDelayMs } from './retry-delay.ts'
+import { type DeadLetterContent, encodeDeadLetter, type ProviderStatus, readDeadLetter } from './status.ts'
+
+/** Events of one call of a provider, at most. */
+export const BATCH_EVENTS = 500
+/** Bytes of the records that are read at once. A record has at most a few megabytes. */
+const BATCH_BYTES = 1024 * 1024
+/** Time limit of one call of a provider. */
+const SEND_TIMEOUT_MS = 30_000
+/** An event that is refused this often becomes a dead letter. */
+export const REFUSALS_MAX = 10
+/** Delivered events whose progress is not stored yet, at most. After a crash they are delivered again. */
+const UNCOMMITTED_MAX = 5000
+/** How long progress may stay in memory. */
+const COMMIT_DELAY_MS = 100
+/** An idle delivery looks for requests to send dead letters again, and for missed notifications, at this interval. */
+const IDLE_CHECK_MS = 5000
+/** Requested dead letters of one pass. */
+const REQUESTS_MAX = 20
+/** How long a stop waits for a call of a provider. */
+const STOP_TIMEOUT_MS = 3000
+
+/** What a stream is delivered to. */
+export interface DeliveryTarget {
+  readonly sinkId: string
+  readonly providerId: string
+  /** All providers of the sink. */
+  readonly providers: readonly string[]
+  /** Differs if the provider has another configuration. */
+  readonly configuration: string
+  /** Opens no connection before the first call. */
+  connect(): ProviderConnection
+}
+
+/** A line for the log. */
+export interface DeliveryLogEntry {
+  readonly level: 'info' | 'error'
+  readonly message: string
+  readonly [field: string]: unknown
+}
+
+/** Collaborators of a delivery. */
+export interface StreamDeliveryDeps {
+  /**
+   * Calls `work` with the outbox of the stream and the name of the stream in it, which stays open until it is done. Resolves with
+   * null if the stream does not exist.
+   */
+  withOutbox<T>(work: (outbox: EventOutbox, name: string) => T | Promise<T>): Promise<T | null>
+  readonly bounds: BacklogBounds
+  readonly clock: Clock
+  /** From 0 inclusive to 1 exclusive. */
+  readonly random: () => number
+  readonly log: (entry: DeliveryLogEntry) => void
+  changeStatus(change: (status: ProviderStatus) => Partial<ProviderStatus>): void
+}
+
+/** An event to send. */
+interface PendingEvent {
+  readonly event: OutgoingEvent
+  readonly sequence: number
+}
+
+/** How far the provider is. */
+interface Position {
+  /** Of the stream. */
+  readonly origin: string
+  /** Sequence of the next event. */
+  next: number
+  gap: OutboxGap | null
+}
+
+/**
+ * What a pass through the loop did. `idle`: there is nothing to deliver. `failed`: the next attempt waits.
+ */
+type Pass = 'worked' | 'idle' | 'failed'
+
+interface Sleep {
+  readonly isIdle: boolean
+  end(): void
+}
+
+/** Delivers one stream to one provider. */
+export class StreamDelivery {
+  private readonly stream: EventStreamName
+  private readonly deps: StreamDeliveryDeps
+  private target: DeliveryTarget
+  private connection: ProviderConnection
+  /** Null: not read yet, or the stream was replaced. */
+  private position: Position | null = null
+  /** Events that were read and not sent. */
+  private pending: PendingEvent[] = []
+  /** Sequence after the last record that was read. */
+  private readTo = 0
+  /** Requested by callers of the API. */
+  private requested: readonly DeadLetter[] = []
+  /** Events since the stored position. */
+  private uncommitted = 0
+  private deadLetters: { readonly sequence: number; readonly bytes: Uint8Array }[] = []
+  private mustCommit = false
+  private commitTimer: ReturnType<typeof setTimeout> | null = null
+  private committing: Promise<void> | null = null
+  /** In a row. */
+  private failures = 0
+  private refused = { sequence: 0, times: 0 }
+  private isFailing = false
+  private isStopping = false
+  private isNotified = false
+  private isInterrupted = false
+  private sleeping: Sleep | null = null
+  private readonly running: Promise<void>
+
+  constructor(stream: EventStreamName, target: DeliveryTarget, deps: StreamDeliveryDeps) {
+    this.stream = stream
+    this.target = target
+    this.deps = deps
+    this.connection = target.connect()
+    this.running = this.run()
+  }
+
+  /** Call it when the stream may have grown. `next`: sequence of the next event to append. */
+  notify(origin: string, next: number, hasRequests: boolean): void {
+    const { position } = this
+    if (!hasRequests && position !== null && position.origin === origin && position.next === next) return
+    this.isNotified = true
+    if (this.sleeping?.isIdle === true) this.sleeping.end()
+  }
+
+  /** Changes the target. A changed configuration is tried at once, also after failures. */
+  retarget(target: DeliveryTarget): void {
+    const before = this.target
+    this.target = target
+    if (before.sinkId !== target.sinkId) this.rewind()
+    else if (before.providers.join() !== target.providers.join()) {
+      // Removes the cursors of providers that the sink no longer has.
+      this.mustCommit = true
+      this.scheduleCommit()
+    }
+    if (before.configuration === target.configuration) return
+    const { connection } = this
+    this.connection = target.connect()
+    this.failures = 0
+    this.refused = { sequence: 0, times: 0 }
+    void connection.close()
+    this.interrupt()
+  }
+
+  /** Waits a short time for a running call, stores the progress and closes the connection. */
+  async stop(): Promise<void> {
+    await this.end(STOP_TIMEOUT_MS)
+    await this.commit().catch((failure: unknown) => this.fail(outboxError(failure)))
+  }
+
+  /** Stops at once, without storing the progress: the sink no longer has the provider. */
+  abandon(): Promise<void> {
+    return this.end(0)
+  }
+
+  private async end(timeoutMs: number): Promise<void> {
+    this.isStopping = true
+    this.interrupt()
+    const timer = setTimeout(() => void this.connection.close(), timeoutMs)
+    await this.running
+    clearTimeout(timer)
+    await this.connection.close()
+    if (this.commitTimer !== null) clearTimeout(this.commitTimer)
+    this.commitTimer = null
+  }
+
+  private async run(): Promise<void> {
+    while (!this.isStopping) {
+      this.isNotified = false
+      this.isInterrupted = false
+      const pass = await this.pass().catch((failure: unknown): Pass => {
+        this.fail(outboxError(failure))
+        return 'failed'
+      })
+      if (pass === 'worked') continue
+      // Read again later: a receiver that is down must not occupy memory.
+      this.pending = []
+      const isIdle = pass === 'idle'
+      if (this.isStopping || this.isInterrupted || (isIdle && this.isNotified)) continue
+      await this.sleep(isIdle ? IDLE_CHECK_MS : retryDelayMs(this.failures, this.deps.random()), isIdle)
+    }
+  }
+
+  private sleep(delayMs: number, isIdle: boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer)
+        this.sleeping = null
+        resolve()
+      }
+      const timer = setTimeout(end, delayMs)
+      this.sleeping = { isIdle, end }
+    })
+  }
+
+  private interrupt(): void {
+    this.isInterrupted = true
+    this.sleeping?.end()
+  }
+
+  private rewind(): void {
+    this.position = null
+    this.pending = []
+    this.requested = []
+    this.uncommitted = 0
+    this.deadLetters = []
+    this.mustCommit = false
+  }
+
+  private async pass(): Promise<Pass> {
+    if (this.mustCommit || this.uncommitted >= UNCOMMITTED_MAX) await this.commit()
+    if (this.pending.length === 0) {
+      const found = await this.deps.withOutbox((outbox, name) => this.fetch(outbox, name))
+      // Its project was deleted, or its sink.
+      if (found === null) this.rewind()
+      if (found !== 'worked') return found ?? 'idle'
+    }
+    const { position } = this
+    if (position === null) return 'worked'
+    if (this.requested.length > 0) return this.sendRequested(position)
+    if (position.gap !== null) return this.sendGap(position, position.gap)
+    return this.pending.length === 0 ? 'worked' : this.sendPending(position)
+  }
+
+  /** Reads the next events of the provider into `pending`. Skips those of other providers. */
+  private async fetch(outbox: EventOutbox, name: string): Promise<Pass> {
+    const status = outbox.status(name)
+    if (status === null) {
+      this.rewind()
+      return 'idle'
+    }
+    const { sinkId, providerId } = this.target
+    if (this.position?.origin !== status.origin) {
+      this.rewind()
+      const stored = outbox.cursors(name).get(providerId)
+      this.position = { origin: status.origin, next: stored?.next ?? 1, gap: stored?.gap ?? null }
+    }
+    const { position } = this
+    this.requested = outbox.requestedDeadLetters(name, providerId, REQUESTS_MAX)
+    const records = outbox.read(name, position.next, { events: BATCH_EVENTS, bytes: BATCH_BYTES })
+    const [oldest] = records
+    if (oldest === undefined) return position.gap === null && this.requested.length === 0 ? 'idle' : 'worked'
+    const { bounds, clock } = this.deps
+    const limit = exceededLimit(oldest, status.bytes, clock.now(), this.isFailing, bounds)
+    if (limit !== null) {
+      const { next, gap, dropped } = await dropBeyond(outbox, name, position.next, position.gap, limit, this.target)
+      if (this.position === position) this.skip(position, next, gap, dropped)
+      return 'worked'
+    }
+    this.pending = records.flatMap((record) =>
+      envelopesOf(record, this.stream, position.next)
+        .filter((envelope) => envelope.sinkId === sinkId && envelope.providers.includes(providerId))
+        .map((event) => ({ event, sequence: event.sequence })),
+    )
+    const last = records.at(-1) as OutboxRecord
+    this.readTo = last.sequence + last.count
+    this.advance(position, 0)
+    return 'worked'
+  }
+
+  private skip(position: Position, next: number, gap: OutboxGap | null, dropped: number): void {
+    this.uncommitted += next - position.next
+    position.next = next
+    position.gap = gap
+    this.mustCommit = true
+    if (dropped === 0) return
+    this.deps.changeStatus(({ skipped }) => ({ skipped: skipped + dropped }))
+    this.log('error', 'events were dropped because the backlog of their provider exceeded its bounds', { dropped })
+  }
+
+  private async sendPending(position: Position): Promise<Pass> {
+    const { connection } = this
+    const batch = this.pending.slice(0, BATCH_EVENTS)
+    const events = batch.map(({ event }) => event)
+    const outcome = await connection.send(events, SEND_TIMEOUT_MS)
+    if (this.position !== position) return 'worked'
+    this.advance(position, outcome.kind === 'delivered' ? batch.length : outcome.delivered)
+    // The error of a connection that was replaced says nothing about the present one.
+    if (connection !== this.connection) return 'worked'
+    switch (outcome.kind) {
+      case 'delivered':
+        this.succeed()
+        return 'worked'
+      case 'retry':
+        return this.fail(outcome.error)
+      case 'refused': {
+        const first = this.pending[0] as PendingEvent
+        const times = this.countRefusal(first.sequence)
+        if (!outcome.isFinal && times < REFUSALS_MAX) return this.fail(outcome.error)
+        this.bury(first, outcome.error, times)
+        this.pending.shift()
+        this.advance(position, 0)
+        return 'worked'
+      }
+      default:
+        return assertNever(outcome)
+    }
+  }
+
+  private async sendGap(position: Position, gap: OutboxGap): Promise<Pass> {
+    const { connection } = this
+    const event = gapEnvelope(this.stream, position.origin, this.target.providerId, gap)
+    const outcome = await connection.send([event], SEND_TIMEOUT_MS)
+    if (this.position !== position || (connection !== this.connection && outcome.kind !== 'delivered')) return 'worked'
+    switch (outcome.kind) {
+      case 'delivered':
+        this.succeed()
+        break
+      case 'retry':
+        return this.fail(outcome.error)
+      case 'refused': {
+        const times = this.countRefusal(gap.from)
+        if (!outcome.isFinal && times < REFUSALS_MAX) return this.fail(outcome.error)
+        this.bury({ event, sequence: gap.from }, outcome.error, times)
+        break
+      }
+      default:
+        return assertNever(outcome)
+    }
+    position.gap = null
+    this.mustCommit = true
+    return 'worked'
+  }
+
+  /** Sends dead letters again. They are out of order anyway, so each is independent of the others. */
+  private async sendRequested(position: Position): Promise<Pass> {
+    for (const letter of this.requested) {
+      const { connection } = this
+      const content = readDeadLetter(letter.bytes)
+      const { attributes, data, orderingKey } = content
+      const outcome = await connection.send([{ attributes, data: Buffer.from(data), orderingKey }], SEND_TIMEOUT_MS)
+      if (this.position !== position || this.isStopping) return 'worked'
+      switch (outcome.kind) {
+        case 'delivered':
+          this.succeed()
+          this.deps.changeStatus(({ delivered }) => ({ delivered: delivered + 1 }))
+          await this.deps.withOutbox((outbox, name) => outbox.removeDeadLetter(name, letter.provider, letter.sequence))
+          break
+        case 'retry':
+          return connection === this.connection ? this.fail(outcome.error) : 'worked'
+        case 'refused': {
+          const { error } = outcome
+          const bytes = encodeDeadLetter({ ...content, error, attempts: content.attempts + 1 })
+          await this.deps.withOutbox((outbox, name) => outbox.replaceDeadLetter(name, { ...letter, bytes }))
+          this.failWithoutRetry(error)
+          break
+        }
+        default:
+          return assertNever(outcome)
+      }
+    }
+    this.requested = []
+    return 'worked'
+  }
+
+  /** Moves the position past the first `delivered` events, and past the events of other providers that follow. */
+  private advance(position: Position, delivered: number): void {
+    this.pending.splice(0, delivered)
+    const next = this.pending[0]?.sequence ?? this.readTo
+    this.uncommitted += next - position.next
+    position.next = next
+    if (delivered > 0) {
+      this.failures = 0
+      const lastDeliveryTime = this.deps.clock.now()
+      this.deps.changeStatus((status) => ({ delivered: status.delivered + delivered, lastDeliveryTime }))
+    }
+    this.scheduleCommit()
+  }
+
+  private succeed(): void {
+    this.failures = 0
+    this.deps.changeStatus(({ lastError }) => (lastError === '' ? {} : { lastError: '' }))
+    if (this.isFailing) this.log('info', 'events are delivered again')
+    this.isFailing = false
+  }
+
+  private fail(error: string): Pass {
+    this.failures += 1
+    this.failWithoutRetry(error)
+    if (!this.isFailing) this.log('error', 'events cannot be delivered; they are sent again', { error })
+    this.isFailing = true
+    return 'failed'
+  }
+
+  private failWithoutRetry(error: string): void {
+    const lastErrorTime = this.deps.clock.now()
+    this.deps.changeStatus(({ failed }) => ({ failed: failed + 1, lastError: error, lastErrorTime }))
+  }
+
+  private countRefusal(sequence: number): number {
+    this.refused = { sequence, times: this.refused.sequence === sequence ? this.refused.times + 1 : 1 }
+    return this.refused.times
+  }
+
+  /** Makes an event a dead letter, in the transaction that moves the position past it. */
+  private bury({ event, sequence }: PendingEvent, error: string, attempts: number): void {
+    const { attributes, data, orderingKey } = event
+    const content: DeadLetterContent = {
+      sinkId: this.target.sinkId,
+      attributes,
+      data: new TextDecoder().decode(data),
+      orderingKey,
+      error,
+      timeMs: this.deps.clock.now(),
+      attempts,
+    }
+    this.deadLetters.push({ sequence, bytes: encodeDeadLetter(content) })
+    this.mustCommit = true
+    this.failures = 0
+    this.failWithoutRetry(error)
+    this.deps.changeStatus(({ deadLettered }) => ({ deadLettered: deadLettered + 1 }))
+    this.log('error', 'an event cannot be delivered and is stored as a dead letter', { event: attributes.id, error })
+  }
+
+  private scheduleCommit(): void {
+    if (this.commitTimer !== null || this.isStopping) return
+    this.commitTimer = setTimeout(() => {
+      this.commitTimer = null
+      this.commit().catch((failure: unknown) => {
+        this.fail(outboxError(failure))
+        this.scheduleCommit()
+      })
+    }, COMMIT_DELAY_MS)
+  }
+
+  /** Stores the position. Events continue to be sent during the write. Rejects with StorageWriteError. */
+  private async commit(): Promise<void> {
+    while (this.committing !== null) await this.committing.catch(() => undefined)
+    const { position } = this
+    if (position === null || (this.uncommitted === 0 && !this.mustCommit)) return
+    const committing = this.store(position)
+    this.committing = committing
+    try {
+      await committing
+    } finally {
+      this.committing = null
+    }
+  }
+
+  private async store(position: Position): Promise<void> {
+    const { origin, next, gap } = position
+    const { providerId: provider, providers } = this.target
+    const { uncommitted, deadLetters } = this
+    this.uncommitted = 0
+    this.deadLetters = []
+    this.mustCommit = false
+    try {
+      const isStored = await this.deps.withOutbox((outbox, name) =>
+        outbox.commit(name, { provider, origin, next, gap, providers, deadLetters }),
+      )
+      if (isStored !== true && this.position === position) this.rewind()
+    } catch (failure) {
+      if (this.position === position) {
+        this.uncommitted += uncommitted
+        this.deadLetters = [...deadLetters, ...this.deadLetters]
+        this.mustCommit = true
+      }
+      throw failure
+    }
+  }
+
+  private log(level: DeliveryLogEntry['level'], message: string, more: object = {}): void {
+    const { projectId, source } = this.stream
+    this.deps.log({ level, message, project: projectId, source, provider: this.target.providerId, ...more })
+  }
+}
+
+function outboxError(failure: unknown): string {
+  return `the outbox cannot be used: ${failure instanceof Error ? failure.message : String(failure)}`
+}

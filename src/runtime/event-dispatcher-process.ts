@@ -1,0 +1,146 @@
+// The process that delivers events, as its serving process sees it: it runs while some project has a sink, and is started again
+// when it exits. Among several workers one is elected to start it (docs/decisions/0031-events.md).
+
+import type { ConfigRepository } from '../config/repository.ts'
+import { eventSinksKind } from '../events/event-sink.ts'
+import { lowerPriority } from '../lanes/lane-process.ts'
+import type { Log } from '../ops/log.ts'
+import { LeaderElection } from '../store/process/leader-election.ts'
+
+/** The number of the process among those on the folder: no worker and no lane has it. */
+export const EVENT_DISPATCHER_NUMBER = 999
+
+/** Delay before a process that exited is started again. It doubles each time until a process has run for STABLE_MS. */
+const RESTART_DELAY_MIN_MS = 100
+const RESTART_DELAY_MAX_MS = 10_000
+const STABLE_MS = 10_000
+/** Time that the process gets to finish running calls and to store its progress. */
+const STOP_TIMEOUT_MS = 8000
+
+/** Messages from the serving process to the process that delivers events. */
+export type EventDispatcherCommand =
+  /** Start. `proof` shows that the parent holds the lock of the data folder. */
+  | { readonly order: 'deliver'; readonly settings: unknown; readonly number: number; readonly proof: string }
+  /** Another process on the folder was killed: clear its stale LMDB reader slots. */
+  | { readonly order: 'check readers' }
+  | { readonly order: 'stop' }
+
+/** Collaborators of the process. */
+export interface EventDispatcherProcessDeps {
+  readonly dataDir: string
+  /** The command line. The process id of this process is appended as the last argument. */
+  readonly command: readonly string[]
+  readonly settings: unknown
+  readonly proof: string
+  readonly documents: ConfigRepository
+  readonly log: Log
+  /** Called when the process was killed or has crashed. It may have left a stale LMDB reader slot. */
+  onUnexpectedExit(): void
+}
+
+/** Starts and stops the process that delivers events. */
+export class EventDispatcherProcess {
+  private readonly deps: EventDispatcherProcessDeps
+  private readonly elections: LeaderElection
+  private child: Bun.Subprocess | null = null
+  private isLeading = false
+  private isClosing = false
+  /** Null: no start is scheduled. */
+  private restart: ReturnType<typeof setTimeout> | null = null
+  private restartDelayMs = 0
+  private startedMs = 0
+
+  constructor(deps: EventDispatcherProcessDeps) {
+    this.deps = deps
+    this.elections = new LeaderElection(deps.dataDir)
+  }
+
+  /** Starts the process as soon as this process is elected and a project has a sink. */
+  start(): void {
+    this.deps.documents.subscribe((changes) => {
+      if (changes.some(({ before, after }) => (after ?? before)?.kind === eventSinksKind)) this.adjust()
+    })
+    this.elections.campaign('event-dispatcher', () => {
+      this.isLeading = true
+      this.adjust()
+    })
+  }
+
+  /** Process id; null: the process is not running. */
+  get pid(): number | null {
+    return this.child?.pid ?? null
+  }
+
+  /** Makes the process clear stale LMDB reader slots. */
+  checkReaders(): void {
+    this.send({ order: 'check readers' })
+  }
+
+  /** Stops the process. Resolves when it has exited. */
+  async close(): Promise<void> {
+    this.isClosing = true
+    if (this.restart !== null) clearTimeout(this.restart)
+    await this.stop()
+    this.elections.close()
+  }
+
+  private adjust(): void {
+    if (this.isClosing || !this.isLeading) return
+    const isNeeded = this.deps.documents.all(eventSinksKind).length > 0
+    if (isNeeded && this.child === null && this.restart === null) this.spawn()
+    if (!isNeeded && this.child !== null) void this.stop()
+  }
+
+  private spawn(): void {
+    const { command, settings, proof } = this.deps
+    const child = Bun.spawn([...command, String(process.pid)], {
+      stdin: 'ignore',
+      stdout: 'inherit',
+      stderr: 'inherit',
+      // It sends nothing; the channel tells it that this process has exited.
+      ipc: () => undefined,
+    })
+    this.child = child
+    this.startedMs = performance.now()
+    lowerPriority(child.pid)
+    this.send({ order: 'deliver', settings, number: EVENT_DISPATCHER_NUMBER, proof })
+    void child.exited.then(() => this.onExit(child))
+  }
+
+  private send(command: EventDispatcherCommand): void {
+    try {
+      this.child?.send(command)
+    } catch {
+      // The process has just exited; `onExit` follows.
+    }
+  }
+
+  private onExit(child: Bun.Subprocess): void {
+    this.child = null
+    const { signalCode, exitCode } = child
+    const isExpected = exitCode === 0 && (this.isClosing || this.deps.documents.all(eventSinksKind).length === 0)
+    if (!isExpected) {
+      const how = signalCode === null ? `exit code ${exitCode}` : `signal ${signalCode}`
+      this.deps.log({ level: 'error', message: 'the process that delivers events exited', how })
+      this.deps.onUnexpectedExit()
+    }
+    if (this.isClosing) return
+    const isStable = performance.now() - this.startedMs > STABLE_MS
+    this.restartDelayMs = isStable
+      ? RESTART_DELAY_MIN_MS
+      : Math.min(RESTART_DELAY_MAX_MS, Math.max(RESTART_DELAY_MIN_MS, this.restartDelayMs * 2))
+    this.restart = setTimeout(() => {
+      this.restart = null
+      this.adjust()
+    }, this.restartDelayMs)
+  }
+
+  private async stop(): Promise<void> {
+    const { child } = this
+    if (child === null) return
+    this.send({ order: 'stop' })
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
+    await child.exited
+    clearTimeout(timer)
+  }
+}

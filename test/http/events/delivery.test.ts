@@ -1,0 +1,360 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { AppOverrides } from '../../../src/app/overrides.ts'
+import { createApp } from '../../../src/app.ts'
+import { readDeadLetter } from '../../../src/events/delivery/status.ts'
+import { REFUSALS_MAX } from '../../../src/events/delivery/stream-delivery.ts'
+import { defaultSettings } from '../../../src/settings.ts'
+import type { EventOutbox } from '../../../src/store/outbox/outbox.ts'
+import { Random, testSeed } from '../../generate/random.ts'
+import { checkOrder, type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
+import { addSink, sinkBody } from '../../support/events.ts'
+import { startService, type TestService } from '../../support/service.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+let service: TestService
+const receivers: EventReceiver[] = []
+
+afterEach(async () => {
+  await service.stop()
+  for (const receiver of receivers.splice(0)) await receiver.stop()
+})
+
+function receive(): EventReceiver {
+  const receiver = startReceiver()
+  receivers.push(receiver)
+  return receiver
+}
+
+/** Retries follow at once. */
+const eventDelivery = { random: (): number => 0.001 }
+
+async function start(settings: object = {}, overrides: AppOverrides = { eventDelivery }): Promise<void> {
+  const log = (): void => {}
+  service = await startService({ upstreamAllow: '127.0.0.1', ...settings }, { log, sync: false, ...overrides })
+}
+
+async function capture(...external_ids: readonly string[]): Promise<void> {
+  const nodes = external_ids.map((external_id) => ({ type: 'Car', external_id }))
+  const answered = await service.ask('/capture/v1/nodes', { nodes })
+  expect(answered.status, answered.text).toBe(200)
+}
+
+const all = { events: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
+const captures = [{ type: 'svc.audit.capture.*' }]
+const has =
+  (...subjects: readonly string[]) =>
+  (accepted: readonly { subject: string }[]): boolean =>
+    subjects.every((subject) => accepted.some((event) => event.subject === `nodes/Car/${subject}`))
+
+interface StoredStatus {
+  readonly lastError: string
+  readonly delivered: number
+  readonly failed: number
+  readonly deadLettered: number
+  readonly skipped: number
+}
+
+async function statusOf(provider: string): Promise<StoredStatus | undefined> {
+  return (await service.app.eventStreams.statuses(service.projectId)).get(provider)
+}
+
+/** Resolves when the stored status of the provider fulfils the condition, or rejects after 20 s. */
+async function untilStatus(provider: string, condition: (status: StoredStatus) => boolean): Promise<StoredStatus> {
+  const end = performance.now() + 20_000
+  for (;;) {
+    const status = await statusOf(provider)
+    if (status !== undefined && condition(status)) return status
+    if (performance.now() > end) throw new Error(`the status is ${JSON.stringify(status)}`)
+    await Bun.sleep(20)
+  }
+}
+
+/** Calls `work` with the outbox of the graph. */
+async function inGraph<T>(work: (outbox: EventOutbox, name: string) => T | Promise<T>): Promise<T> {
+  return service.app.eventStreams.withStreams(service.projectId, async (streams) => {
+    const graph = streams.find(({ source }) => source === 'graph')
+    if (graph === undefined) throw new Error('the graph has no events')
+    return work(graph.outbox, graph.name)
+  })
+}
+
+/** Resolves when the outbox of the graph contains no event, or rejects after 20 s. */
+async function untilEmpty(): Promise<void> {
+  const end = performance.now() + 20_000
+  while ((await inGraph((outbox, name) => outbox.status(name)?.oldest)) !== null) {
+    if (performance.now() > end) throw new Error('the outbox is not trimmed')
+    await Bun.sleep(20)
+  }
+}
+
+describe('delivery', () => {
+  test('a capture arrives at the receiver as CloudEvents with the access key, and leaves the outbox', async () => {
+    await start()
+    const receiver = receive()
+    await addSink(service, captures, { main: receiverProvider(receiver) })
+    await capture('a', 'b')
+    await capture('c')
+    await receiver.until(has('a', 'b', 'c'))
+    expect(receiver.accepted.map(({ type, subject, sequence }) => [type, subject, Number(sequence)])).toEqual([
+      ['svc.audit.capture.upsert.node', 'nodes/Car/a', 1],
+      ['svc.audit.capture.upsert.node', 'nodes/Car/b', 2],
+      ['svc.audit.capture.upsert.node', 'nodes/Car/c', 3],
+    ])
+    expect(new Set(receiver.keys)).toEqual(new Set(['key-1']))
+    expect(receiver.accepted[0]?.data).toMatchObject({ nodes: [{ externalId: 'a', type: 'Car', isIdentity: false }] })
+    await untilEmpty()
+    expect(await untilStatus('main', ({ delivered }) => delivered === 3)).toMatchObject({ lastError: '', failed: 0 })
+  })
+
+  test('events of the configuration and of decisions arrive as well', async () => {
+    await start()
+    const receiver = receive()
+    const routes = [{ type: 'svc.audit.config.*' }, { type: 'svc.audit.authorization.*' }]
+    await addSink(service, routes, { main: receiverProvider(receiver) })
+    await service.addPolicy({ name: 'drivers', cypher: 'MATCH (subject:Person)-[:OWNS]->(resource:Car)' })
+    await service.ask('/access/v1/evaluation', {
+      subject: { type: 'Person', id: 'ann' },
+      action: { name: 'drive' },
+      resource: { type: 'Car', id: 'c1' },
+    })
+    await receiver.until((accepted) => new Set(accepted.map(({ source }) => source.split('/')[3])).size === 2)
+    const sources = receiver.accepted.map(({ type, source }) => `${type} of ${source.split('/')[3]}`)
+    expect(sources.filter((text) => text.endsWith('of configuration')).length).toBeGreaterThan(0)
+    expect(sources.filter((text) => text.endsWith('of activity')).length).toBeGreaterThan(0)
+  })
+
+  test('a failed batch is sent again with equal bytes and in order, and the status shows the error', async () => {
+    await start()
+    const receiver = receive()
+    const statuses = [500, 401, 503]
+    let isDown = true
+    receiver.answer = () => (isDown ? (statuses[receiver.seen.length % 3] as number) : 200)
+    await addSink(service, captures, { main: receiverProvider(receiver) })
+    await capture('a', 'b')
+    await untilStatus('main', ({ lastError, failed }) => failed > 3 && lastError.startsWith('HTTP status '))
+    await capture('a', 'c')
+    isDown = false
+    await receiver.until(has('a', 'b', 'c'))
+    expect(checkOrder(receiver.accepted)).toBe(0)
+    const texts = new Map<string, Set<string>>()
+    for (const { id, text } of receiver.seen) texts.set(id, new Set([...(texts.get(id) ?? []), text]))
+    expect(receiver.seen.length).toBeGreaterThan(receiver.accepted.length)
+    for (const [id, each] of texts) expect(each.size, id).toBe(1)
+    expect(await untilStatus('main', ({ delivered }) => delivered === 4)).toMatchObject({ lastError: '' })
+  })
+
+  test('captures are answered while a receiver is down, and their events arrive when it is back', async () => {
+    await start()
+    const receiver = receive()
+    await addSink(service, captures, { main: receiverProvider(receiver) })
+    await receiver.stop()
+    for (let i = 0; i < 20; i++) await capture(`c${i}`)
+    expect((await untilStatus('main', ({ failed }) => failed > 0)).lastError).not.toBe('')
+    receiver.start()
+    await receiver.until((accepted) => accepted.length >= 20)
+    expect(checkOrder(receiver.accepted)).toBe(0)
+    expect(receiver.accepted).toHaveLength(20)
+  })
+
+  test('one receiver that is down delays no other', async () => {
+    await start()
+    const [down, up] = [receive(), receive()]
+    await down.stop()
+    const routes = ['down', 'up'].map((provider) => ({ type: 'svc.audit.capture.*', provider }))
+    await addSink(service, routes, { down: receiverProvider(down), up: receiverProvider(up) })
+    await capture('a')
+    await up.until(has('a'))
+    await untilStatus('down', ({ failed }) => failed > 0)
+    await capture('b')
+    await up.until(has('b'))
+    expect(await statusOf('up')).toMatchObject({ failed: 0, lastError: '' })
+    // Stored for the receiver that is down.
+    expect(await inGraph((outbox, name) => outbox.read(name, 0, all).length)).toBe(2)
+    down.start()
+    await down.until(has('a', 'b'))
+    await untilEmpty()
+  })
+
+  test('an event that is too large becomes a dead letter at once, and the later events arrive', async () => {
+    await start()
+    const receiver = receive()
+    const isLarge = ({ subject }: { subject: string }): boolean => subject.endsWith('/large')
+    receiver.answer = (events) => (events.some(isLarge) ? 413 : 200)
+    const sinkId = await addSink(service, captures, { main: receiverProvider(receiver) })
+    await capture('a', 'large', 'b')
+    await receiver.until(has('a', 'b'))
+    expect(await untilStatus('main', ({ deadLettered }) => deadLettered === 1)).toMatchObject({ delivered: 2 })
+    const [letter] = await inGraph((outbox, name) => outbox.deadLetters(name, 10))
+    expect(letter).toMatchObject({ provider: 'main', sequence: 2 })
+    expect(readDeadLetter(letter!.bytes)).toMatchObject({
+      sinkId,
+      error: 'HTTP status 413',
+      attempts: 1,
+      attributes: { subject: 'nodes/Car/large' },
+      orderingKey: 'nodes/Car/large',
+    })
+
+    // Requested while the receiver still refuses it, and when it accepts it.
+    const request = (): Promise<boolean> => inGraph((outbox, name) => outbox.requestDeadLetter(name, 'main', 2))
+    expect(await request()).toBe(true)
+    await untilStatus('main', ({ failed }) => failed === 2)
+    expect(readDeadLetter((await inGraph((outbox, name) => outbox.deadLetters(name, 10)))[0]!.bytes).attempts).toBe(2)
+    receiver.answer = () => 200
+    expect(await request()).toBe(true)
+    await receiver.until(has('large'))
+    await untilStatus('main', ({ delivered }) => delivered === 3)
+    expect(await inGraph((outbox, name) => outbox.deadLetters(name, 10))).toEqual([])
+    const texts = receiver.seen.filter(isLarge).map(({ text }) => text)
+    expect(new Set(texts).size).toBe(1)
+  })
+
+  test('an event that a receiver keeps refusing becomes a dead letter after some attempts', async () => {
+    await start()
+    const receiver = receive()
+    receiver.answer = (events) => (events.some(({ subject }) => subject.endsWith('/bad')) ? 422 : 200)
+    await addSink(service, captures, { main: receiverProvider(receiver) })
+    await capture('bad', 'good')
+    await receiver.until(has('good'))
+    const [letter] = await inGraph((outbox, name) => outbox.deadLetters(name, 10))
+    expect(readDeadLetter(letter!.bytes)).toMatchObject({ attempts: REFUSALS_MAX, error: 'HTTP status 422' })
+  })
+
+  test('beyond the bound of the backlog the oldest events are dropped, and one event says which, before later ones', async () => {
+    await start({ eventBacklogBytesMax: 3000 })
+    const receiver = receive()
+    await addSink(service, captures, { main: receiverProvider(receiver) })
+    await receiver.stop()
+    for (let i = 0; i < 30; i++) await capture(`c${i}`)
+    const { skipped } = await untilStatus('main', (status) => status.skipped > 0)
+    const pendingBytes = (): Promise<number> => inGraph((outbox, name) => outbox.status(name)?.pendingBytes ?? 0)
+    while ((await pendingBytes()) > 3000) await Bun.sleep(10)
+    receiver.start()
+    await receiver.until(has('c29'))
+    const [gap, ...rest] = receiver.accepted
+    expect(gap?.type).toBe('svc.events.gap')
+    expect(gap?.data).toMatchObject({ from: 1, to: skipped + 1, events: skipped })
+    expect(rest.map(({ sequence }) => Number(sequence))).toEqual(
+      Array.from({ length: 30 - skipped }, (_, i) => skipped + 1 + i),
+    )
+    expect(checkOrder(rest)).toBe(0)
+  })
+
+  test('events that wait for a receiver for too long are dropped', async () => {
+    await start({ eventBacklogAgeMaxS: 1 })
+    const receiver = receive()
+    await addSink(service, captures, { main: receiverProvider(receiver) })
+    await receiver.stop()
+    await capture('old')
+    await untilStatus('main', ({ skipped }) => skipped === 1)
+    receiver.start()
+    await capture('new')
+    await receiver.until(has('new'))
+    expect(receiver.accepted.map(({ type }) => type)).toEqual(['svc.events.gap', 'svc.audit.capture.upsert.node'])
+  })
+
+  test('changes of routes, addresses and secrets apply to a running delivery', async () => {
+    await start()
+    const [wrong, right] = [receive(), receive()]
+    wrong.answer = () => 401
+    const sink = await addSink(service, captures, { main: receiverProvider(wrong) })
+    await capture('a')
+    await untilStatus('main', ({ failed }) => failed > 2)
+    const moved = sinkBody(service.projectId, captures, { main: receiverProvider(right, {}, 'key-2') })
+    const { project_id: _, name: __, ...changes } = moved as Record<string, unknown>
+    const changed = await service.configure('PUT', `event-sinks/${sink}`, changes)
+    expect(changed.status, changed.text).toBe(200)
+    await right.until(has('a'))
+    expect(new Set(right.keys)).toEqual(new Set(['key-2']))
+    expect(await untilStatus('main', ({ lastError }) => lastError === '')).toMatchObject({ delivered: 1 })
+
+    // A second provider receives what is captured from then on; the first is removed with its progress.
+    const second = receive()
+    const routes = [{ type: 'svc.audit.capture.*', provider: 'other' }]
+    const {
+      project_id: ___,
+      name: ____,
+      ...next
+    } = sinkBody(service.projectId, routes, {
+      other: receiverProvider(second),
+    }) as Record<string, unknown>
+    expect((await service.configure('PUT', `event-sinks/${sink}`, next)).status).toBe(200)
+    await capture('b')
+    await second.until(has('b'))
+    await untilEmpty()
+    expect([right.accepted.length, second.accepted.length]).toEqual([1, 1])
+    expect(await inGraph((outbox, name) => [...outbox.cursors(name).keys()])).toEqual(['other'])
+    await untilStatus('other', ({ delivered }) => delivered === 1)
+    expect(await statusOf('main')).toBe(undefined)
+  })
+
+  test('a deleted sink drops what was not delivered, and a new one starts with new events', async () => {
+    await start()
+    const receiver = receive()
+    await receiver.stop()
+    const sink = await addSink(service, captures, { main: receiverProvider(receiver) })
+    await capture('lost')
+    await untilStatus('main', ({ failed }) => failed > 0)
+    expect((await service.configure('DELETE', `event-sinks/${sink}`)).status).toBe(200)
+    receiver.start()
+    await addSink(service, captures, { main: receiverProvider(receiver) })
+    await capture('new')
+    await receiver.until(has('new'))
+    expect(receiver.accepted.map(({ subject }) => subject)).toEqual(['nodes/Car/new'])
+    expect(await untilStatus('main', ({ delivered }) => delivered === 1)).toMatchObject({ failed: 0 })
+  })
+
+  test('a restart continues where the delivery was', async () => {
+    const dataDir = temporaryFolder()
+    await start({ dataDir })
+    const receiver = receive()
+    await addSink(service, captures, { main: receiverProvider(receiver) })
+    await capture('a')
+    await receiver.until(has('a'))
+    await receiver.stop()
+    await capture('b')
+    const { key, projectId } = service
+    await service.stop()
+    receiver.start()
+    const app = await createApp(
+      { ...defaultSettings, port: 0, dataDir, upstreamAllow: '127.0.0.1' },
+      { eventDelivery, log: () => {} },
+    )
+    const { url } = await app.listen()
+    await receiver.until(has('b'))
+    const headers = { 'x-svc-clientkey': key, 'content-type': 'application/json' }
+    const body = JSON.stringify({ nodes: [{ type: 'Car', external_id: 'c' }] })
+    expect((await fetch(`${url}/capture/v1/nodes`, { method: 'POST', headers, body })).status).toBe(200)
+    await receiver.until(has('c'))
+    expect(receiver.accepted.map(({ subject }) => subject)).toEqual(['nodes/Car/a', 'nodes/Car/b', 'nodes/Car/c'])
+    expect((await app.eventStreams.statuses(projectId)).get('main')?.delivered).toBeGreaterThanOrEqual(1)
+    await app.close()
+  })
+
+  test('random failures of receivers lose no event and keep the order of each element', async () => {
+    const seed = testSeed()
+    const random = new Random(seed)
+    await start({}, { eventDelivery: { random: () => random.between(0, 99) / 1000 } })
+    const receiver = receive()
+    receiver.answer = async () => {
+      await Bun.sleep(random.between(0, 4))
+      return random.odds(0.3) ? 503 : 200
+    }
+    await addSink(service, captures, { main: receiverProvider(receiver) })
+    const sent = new Map<string, number>()
+    for (let i = 0; i < 40; i++) {
+      const names = Array.from({ length: random.between(1, 5) }, () => `c${random.between(0, 9)}`)
+      const unique = [...new Set(names)]
+      await capture(...unique)
+      for (const name of unique) sent.set(name, (sent.get(name) ?? 0) + 1)
+    }
+    const total = [...sent.values()].reduce((sum, count) => sum + count, 0)
+    await receiver.until((accepted) => accepted.length >= total)
+    expect(checkOrder(receiver.accepted), `seed ${seed}`).toBe(0)
+    const received = new Map<string, number>()
+    for (const { subject } of receiver.accepted) {
+      const name = subject.replace('nodes/Car/', '')
+      received.set(name, (received.get(name) ?? 0) + 1)
+    }
+    expect(received, `seed ${seed}`).toEqual(sent)
+  })
+})
