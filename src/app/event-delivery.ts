@@ -5,7 +5,7 @@ import { type DocumentFields, projectsKind, type StoredDocument } from '../confi
 import { openSecret } from '../config/secrets.ts'
 import { type DeliveredSink, EventDispatcher } from '../events/delivery/dispatcher.ts'
 import type { DeliveryTarget } from '../events/delivery/stream-delivery.ts'
-import { eventSinksKind, providerSecretOf } from '../events/event-sink.ts'
+import { eventSinksKind, providerSecretOf, startsWithSnapshot } from '../events/event-sink.ts'
 import { eventTopic } from '../events/providers/event-topic.ts'
 import type { ProviderConfigs, ProviderConnection, ProviderDeps, ProviderDriver } from '../events/providers/provider.ts'
 import { pubSub } from '../events/providers/pub-sub.ts'
@@ -14,6 +14,7 @@ import { streamingBroker } from '../events/providers/streaming-broker.ts'
 import { CONFIGURATION_COMMIT_FILE, EVENTS_COMMIT_FILE, GRAPHS_COMMIT_FILE } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { EventDispatcherProcess } from '../runtime/event-dispatcher-process.ts'
+import type { OpenEventStream } from '../runtime/event-streams.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { parseAllowList } from '../upstream/allow-list.ts'
 import { createDestinations } from '../upstream/destinations.ts'
@@ -33,9 +34,9 @@ const drivers: { readonly [K in keyof ProviderConfigs]: ProviderDriver<ProviderC
  */
 export function createEventDispatcher(
   platform: Platform,
-  { streams, openFolder }: EventRecording,
+  { streams, sinks, openFolder }: EventRecording,
   random: () => number = Math.random,
-): EventDispatcher {
+): EventDispatcher<OpenEventStream> {
   const { settings, documents, clock, log } = platform
   const deps = providerDeps(platform)
   const counters = [GRAPHS_COMMIT_FILE, CONFIGURATION_COMMIT_FILE, EVENTS_COMMIT_FILE].map((file) =>
@@ -54,6 +55,10 @@ export function createEventDispatcher(
     catchUp: () => documents.catchUp(),
     commits: () => counters.map((counter) => counter.load()).join(),
     withStreams: (projectId, work) => streams.withStreams(projectId, work),
+    readSnapshot(stream, provider, position, limit) {
+      const routes = sinks.routesOf(stream.projectId)
+      return routes === null ? null : streams.readSnapshot(stream, routes, provider, position, limit)
+    },
     openEvents: openFolder,
     bounds: { bytesMax: settings.eventBacklogBytesMax, ageMaxMs: settings.eventBacklogAgeMaxS * 1000 },
     clock,
@@ -91,6 +96,7 @@ function deliveredSink(sink: StoredDocument, platform: Platform, deps: ProviderD
       providerId,
       providers,
       configuration: JSON.stringify(provider),
+      startsWithSnapshot: startsWithSnapshot(sink.fields, provider),
       connect: () => connect(sink, providerId, provider, platform, deps),
     }),
   )

@@ -77,7 +77,11 @@ export function createEventRecording(
   const folder = new LazyEventsFolder(settings.dataDir, sync)
   const sinks = new EventSinks(documents)
   const changes = new ChangeEventLog(sinks)
-  catalog.observe((projectId, isGlobal, batch) => changes.record(projectId, isGlobal, batch))
+  catalog.observe((projectId, isGlobal, batch) => {
+    // Within the write transaction: what it writes after the snapshot of a new sink was begun is in the events of that sink.
+    documents.catchUp()
+    changes.record(projectId, isGlobal, batch)
+  })
   const append = async (records: readonly ActivityRecord[]): Promise<void> => {
     // The sink may have been deleted since: nothing would remove these events.
     const wanted = records.filter(({ projectId }) => sinks.routesOf(projectId) !== null)

@@ -119,10 +119,19 @@ const queueSpellings = [
   ['connectionString', 'connection_string'],
 ] as const
 
+/** Whether change data capture starts with a snapshot of the graph. */
+const snapshotStart = z
+  .enum(['initial', 'none'])
+  .nullish()
+  .describe(
+    '`initial`: change data capture starts with one event for each existing element. Requires `include_cdc_events`',
+  )
+
 const provider = z
   .strictObject({
     display_name: commonMembers.display_name.meta({ alias: 'display_name inside the provider' }),
     include_cdc_events: z.boolean().nullish(),
+    snapshot: snapshotStart,
     ...Object.fromEntries(providerNames.map((name) => [name, providerKinds[name].schema.nullish()])),
   })
   .refine((given) => providerKindsIn(given).length === 1, {
@@ -203,6 +212,7 @@ export const eventSinks: ConfigKind = {
     ...envelope,
     project_id: reference,
     include_cdc_events: z.boolean().nullish(),
+    snapshot: snapshotStart,
     providers,
     routes,
     tags: tagList.nullish(),
@@ -210,12 +220,14 @@ export const eventSinks: ConfigKind = {
   updateSchema: z.strictObject({
     ...envelopeUpdate,
     include_cdc_events: z.boolean().nullish(),
+    snapshot: snapshotStart,
     providers: providers.nullish(),
     routes: routes.nullish(),
     tags: tagList.nullish(),
   }),
   readShape: {
     include_cdc_events: z.boolean(),
+    snapshot: z.enum(['initial', 'none']).optional(),
     providers,
     routes,
     tags: z.array(z.string()),
@@ -235,6 +247,7 @@ export const eventSinks: ConfigKind = {
     const issues = [
       ...missingSecretErrors(all),
       ...unknownProviderErrors(fields.routes as readonly { provider_id: string }[], all),
+      ...snapshotErrors(fields, all),
     ]
     return issues.length === 0 ? ok({ fields }) : err({ kind: 'invalid', issues })
   },
@@ -245,6 +258,16 @@ export const eventSinks: ConfigKind = {
 }
 
 type Providers = Readonly<Record<string, DocumentFields>>
+
+/** Whether a provider of a sink receives change data capture. */
+export function receivesChanges(sink: DocumentFields, provider: DocumentFields): boolean {
+  return (provider.include_cdc_events ?? sink.include_cdc_events) === true
+}
+
+/** Whether change data capture to a provider of a sink starts with a snapshot. */
+export function startsWithSnapshot(sink: DocumentFields, provider: DocumentFields): boolean {
+  return receivesChanges(sink, provider) && (provider.snapshot ?? sink.snapshot) === 'initial'
+}
 
 function providerKindsIn(provider: DocumentFields): (keyof typeof providerKinds)[] {
   return providerNames.filter((name) => provider[name] != null)
@@ -299,6 +322,15 @@ function missingSecretErrors(providers: Providers): string[] {
       .filter((name) => (one[name] as DocumentFields)[providerKinds[name].secret] === undefined)
       .map((name) => `providers.${id}.${name}.${providerKinds[name].secret}: expected string, found nothing`),
   )
+}
+
+function snapshotErrors(sink: DocumentFields, providers: Providers): string[] {
+  const refused = Object.entries(providers)
+    .filter(([, one]) => one.snapshot === 'initial' && !receivesChanges(sink, one))
+    .map(([id]) => `providers.${id}.snapshot: requires \`include_cdc_events\``)
+  const isUsed = Object.values(providers).some((one) => receivesChanges(sink, one))
+  if (sink.snapshot === 'initial' && !isUsed) refused.push('snapshot: requires `include_cdc_events`')
+  return refused
 }
 
 function unknownProviderErrors(routes: readonly { readonly provider_id: string }[], providers: Providers): string[] {

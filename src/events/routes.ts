@@ -2,6 +2,7 @@
 // and is sent to each provider once, until a matching route has `stop_processing`.
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
 import { Float } from '../kernel/float.ts'
+import { receivesChanges } from './event-sink.ts'
 import { type EventTypeName, eventTypeNames, isChangeType } from './event-types.ts'
 
 /** A value of the context of an event, which routes compare as text. One item of a list is enough. */
@@ -96,9 +97,7 @@ export class SinkRoutes {
     this.projectId = project_id
     this.providers = providers.map(([name]) => name)
     this.routes = fields.routes as readonly SinkRoute[]
-    this.sendsChanges = providers.map(
-      ([, provider]) => (provider.include_cdc_events ?? fields.include_cdc_events) === true,
-    )
+    this.sendsChanges = providers.map(([, provider]) => receivesChanges(fields, provider))
   }
 
   /** The routes of a type; null: no event of the type can match. */

@@ -61,6 +61,10 @@ const programs: Readonly<Record<string, StressProgram>> = {
     about: 'kill -9 during captures loses no acknowledged batch and leaves none in part',
     short: { flags: '--rounds 25', limitSeconds: 300 },
   },
+  'event-kills': {
+    about: 'kill -9 of delivery, receiver and service loses no event; a copy built from the events equals the graph',
+    short: { flags: '--rounds 6 --events 6000', limitSeconds: 240 },
+  },
   composite: {
     about: 'kill -9 between the databases of a composite project leaves no node without its proxy',
     short: { flags: '--rounds 25', limitSeconds: 120 },

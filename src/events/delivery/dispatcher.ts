@@ -3,6 +3,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
 import type { EventStreamName } from '../envelope.ts'
+import type { SnapshotPart, SnapshotPosition } from '../snapshot-events.ts'
 import type { BacklogBounds } from './backlog.ts'
 import { StatusBook } from './status-book.ts'
 import { type DeliveryLogEntry, type DeliveryTarget, StreamDelivery } from './stream-delivery.ts'
@@ -31,7 +32,7 @@ export interface DeliveredSink {
 }
 
 /** Collaborators of the dispatcher. */
-export interface EventDispatcherDeps {
+export interface EventDispatcherDeps<S extends DeliveredStream = DeliveredStream> {
   /** The sinks of all projects, in the newest configuration. */
   sinks(): readonly DeliveredSink[]
   /** Registers a listener for changes of the sinks. */
@@ -40,8 +41,10 @@ export interface EventDispatcherDeps {
   catchUp(): void
   /** Differs after any process has committed to an environment with events. */
   commits(): string
-  /** Calls `work` with the streams of a project that have events. They stay open until it is done. */
-  withStreams<T>(projectId: string, work: (streams: readonly DeliveredStream[]) => Promise<T>): Promise<T>
+  /** Calls `work` with the streams of a project. They stay open until it is done. */
+  withStreams<T>(projectId: string, work: (streams: readonly S[]) => Promise<T>): Promise<T>
+  /** Reads about `limit` elements of the initial snapshot of a graph for a provider. */
+  readSnapshot(stream: S, provider: string, position: SnapshotPosition | null, limit: number): SnapshotPart | null
   /** Opens the folder of events, and creates it if necessary. */
   openEvents(): Promise<EventOutbox>
   readonly bounds: BacklogBounds
@@ -58,8 +61,8 @@ interface ProjectDeliveries {
 }
 
 /** Delivers the events of a data folder. Only one process may do this at a time. */
-export class EventDispatcher {
-  private readonly deps: EventDispatcherDeps
+export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
+  private readonly deps: EventDispatcherDeps<S>
   private readonly statuses: StatusBook
   private readonly projects = new Map<string, ProjectDeliveries>()
   private readonly stopped = new Set<Promise<void>>()
@@ -71,7 +74,7 @@ export class EventDispatcher {
   private working: Promise<void> = Promise.resolve()
   private isClosing = false
 
-  constructor(deps: EventDispatcherDeps) {
+  constructor(deps: EventDispatcherDeps<S>) {
     this.deps = deps
     const { log } = deps
     this.statuses = new StatusBook({
@@ -142,28 +145,31 @@ export class EventDispatcher {
   }
 
   private notify(project: ProjectDeliveries, stream: DeliveredStream): void {
+    if (this.projects.get(stream.projectId) !== project) return
     const status = stream.outbox.status(stream.name)
-    if (status === null || this.projects.get(stream.projectId) !== project) return
     const hasRequests = stream.outbox.hasRequests(stream.name)
     for (const target of project.sink.targets) {
       const key = `${stream.source} ${stream.part} ${target.providerId}`
       const known = project.deliveries.get(key)
       if (known === undefined) {
         const { providerId } = target
+        if (status === null && !(target.startsWithSnapshot && stream.source === 'graph')) continue
         project.deliveries.set(key, { providerId, delivery: this.begin(stream, target) })
-      } else known.delivery.notify(status.origin, status.next, hasRequests)
+      } else if (status !== null) known.delivery.notify(status.origin, status.next, hasRequests)
     }
   }
 
   private begin({ projectId, source, part }: DeliveredStream, target: DeliveryTarget): StreamDelivery {
-    const { withStreams, bounds, clock, random, log } = this.deps
+    const { readSnapshot, bounds, clock, random, log } = this.deps
     const { providerId } = target
+    const withStream = <T>(work: (stream: S) => T | Promise<T>): Promise<T | null> =>
+      this.deps.withStreams(projectId, async (streams) => {
+        const stream = streams.find((each) => each.source === source && each.part === part)
+        return stream === undefined ? null : work(stream)
+      })
     return new StreamDelivery({ projectId, source }, target, {
-      withOutbox: (work) =>
-        withStreams(projectId, async (streams) => {
-          const stream = streams.find((each) => each.source === source && each.part === part)
-          return stream === undefined ? null : work(stream.outbox, stream.name)
-        }),
+      withOutbox: (work) => withStream(({ outbox, name }) => work(outbox, name)),
+      readSnapshot: (position, limit) => withStream((stream) => readSnapshot(stream, providerId, position, limit)),
       bounds,
       clock,
       random,

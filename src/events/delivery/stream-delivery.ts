@@ -5,8 +5,9 @@ import { assertNever } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { DeadLetter, EventOutbox } from '../../store/outbox/outbox.ts'
 import type { OutboxGap, OutboxRecord } from '../../store/outbox/outbox-format.ts'
-import { type EventStreamName, envelopesOf, gapEnvelope } from '../envelope.ts'
+import { type EventEnvelope, type EventStreamName, envelopesOf, gapEnvelope } from '../envelope.ts'
 import type { OutgoingEvent, ProviderConnection } from '../providers/provider.ts'
+import { type SnapshotPart, type SnapshotPosition, snapshotStart } from '../snapshot-events.ts'
 import { type BacklogBounds, dropBeyond, exceededLimit } from './backlog.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import { type DeadLetterContent, encodeDeadLetter, type ProviderStatus, readDeadLetter } from './status.ts'
@@ -27,6 +28,12 @@ const COMMIT_DELAY_MS = 100
 const IDLE_CHECK_MS = 5000
 /** Requested dead letters of one pass. */
 const REQUESTS_MAX = 20
+/** Stored in place of the position when the initial snapshot is complete. */
+const COMPLETE = 'complete'
+/** Elements of one part of a snapshot. */
+const SNAPSHOT_ELEMENTS = 500
+/** Dead letters of snapshots have sequences from here on, because elements of a snapshot have none. */
+const SNAPSHOT_SEQUENCES = 2 ** 52
 /** How long a stop waits for a call of a provider. */
 const STOP_TIMEOUT_MS = 3000
 
@@ -38,6 +45,8 @@ export interface DeliveryTarget {
   readonly providers: readonly string[]
   /** Differs if the provider has another configuration. */
   readonly configuration: string
+  /** Change data capture starts with a snapshot of the graph. */
+  readonly startsWithSnapshot: boolean
   /** Opens no connection before the first call. */
   connect(): ProviderConnection
 }
@@ -56,6 +65,11 @@ export interface StreamDeliveryDeps {
    * null if the stream does not exist.
    */
   withOutbox<T>(work: (outbox: EventOutbox, name: string) => T | Promise<T>): Promise<T | null>
+  /**
+   * Reads about `limit` elements of the initial snapshot of the graph from `position` on; null: from the first. Resolves with null
+   * if the stream does not exist.
+   */
+  readSnapshot(position: SnapshotPosition | null, limit: number): Promise<SnapshotPart | null>
   readonly bounds: BacklogBounds
   readonly clock: Clock
   /** From 0 inclusive to 1 exclusive. */
@@ -77,6 +91,8 @@ interface Position {
   /** Sequence of the next event. */
   next: number
   gap: OutboxGap | null
+  /** Of the initial snapshot. Undefined: not begun, or the target does not start with one. */
+  snapshot: SnapshotPosition | typeof COMPLETE | undefined
 }
 
 /**
@@ -112,6 +128,7 @@ export class StreamDelivery {
   /** In a row. */
   private failures = 0
   private refused = { sequence: 0, times: 0 }
+  private buriedOfSnapshots = 0
   private isFailing = false
   private isStopping = false
   private isNotified = false
@@ -145,6 +162,7 @@ export class StreamDelivery {
       this.mustCommit = true
       this.scheduleCommit()
     }
+    if (before.startsWithSnapshot !== target.startsWithSnapshot) this.interrupt()
     if (before.configuration === target.configuration) return
     const { connection } = this
     this.connection = target.connect()
@@ -231,6 +249,7 @@ export class StreamDelivery {
     if (position === null) return 'worked'
     if (this.requested.length > 0) return this.sendRequested(position)
     if (position.gap !== null) return this.sendGap(position, position.gap)
+    if (this.lacksSnapshot(position)) return this.sendSnapshot(position)
     return this.pending.length === 0 ? 'worked' : this.sendPending(position)
   }
 
@@ -239,19 +258,27 @@ export class StreamDelivery {
     const status = outbox.status(name)
     if (status === null) {
       this.rewind()
-      return 'idle'
+      if (!this.hasSnapshot()) return 'idle'
+      await outbox.begin(name)
+      return 'worked'
     }
     const { sinkId, providerId } = this.target
     if (this.position?.origin !== status.origin) {
       this.rewind()
-      const stored = outbox.cursors(name).get(providerId)
-      this.position = { origin: status.origin, next: stored?.next ?? 1, gap: stored?.gap ?? null }
+      const { next = 1, gap = null, snapshot } = outbox.cursors(name).get(providerId) ?? {}
+      this.position = { origin: status.origin, next, gap, snapshot: snapshot as Position['snapshot'] }
     }
     const { position } = this
+    if (!this.hasSnapshot() && position.snapshot !== undefined) {
+      // Switched off: it starts again if it is switched on.
+      position.snapshot = undefined
+      this.mustCommit = true
+    }
     this.requested = outbox.requestedDeadLetters(name, providerId, REQUESTS_MAX)
     const records = outbox.read(name, position.next, { events: BATCH_EVENTS, bytes: BATCH_BYTES })
     const [oldest] = records
-    if (oldest === undefined) return position.gap === null && this.requested.length === 0 ? 'idle' : 'worked'
+    const isDue = position.gap !== null || this.requested.length > 0 || this.lacksSnapshot(position)
+    if (oldest === undefined) return isDue ? 'worked' : 'idle'
     const { bounds, clock } = this.deps
     const limit = exceededLimit(oldest, status.bytes, clock.now(), this.isFailing, bounds)
     if (limit !== null) {
@@ -330,8 +357,60 @@ export class StreamDelivery {
         return assertNever(outcome)
     }
     position.gap = null
+    // A copy that lacks the changes of the gap is made anew.
+    position.snapshot = undefined
     this.mustCommit = true
     return 'worked'
+  }
+
+  private hasSnapshot(): boolean {
+    return this.target.startsWithSnapshot && this.stream.source === 'graph'
+  }
+
+  private lacksSnapshot(position: Position): boolean {
+    return this.hasSnapshot() && position.snapshot !== COMPLETE
+  }
+
+  /** Sends the next part of the initial snapshot. After a failure the part is read again. */
+  private async sendSnapshot(position: Position): Promise<Pass> {
+    if (position.snapshot === undefined) {
+      // A write transaction: every change from here on is in the stream, also one of a writer that did not know the sink.
+      await this.deps.withOutbox((outbox, name) => outbox.begin(name))
+      position.snapshot = snapshotStart
+      this.mustCommit = true
+      await this.commit()
+      return 'worked'
+    }
+    if (position.snapshot === COMPLETE) return 'worked'
+    const part = await this.deps.readSnapshot(position.snapshot, SNAPSHOT_ELEMENTS)
+    if (this.position !== position || part === null) return 'worked'
+    let { events } = part
+    while (events.length > 0) {
+      const { connection } = this
+      const outcome = await connection.send(events, SEND_TIMEOUT_MS)
+      if (this.position !== position) return 'worked'
+      const delivered = outcome.kind === 'delivered' ? events.length : outcome.delivered
+      this.countDelivered(delivered)
+      if (outcome.kind === 'delivered') break
+      if (connection !== this.connection) return 'worked'
+      if (outcome.kind === 'retry') return this.fail(outcome.error)
+      const event = events[delivered] as EventEnvelope
+      const times = this.countRefusal(event.sequence)
+      if (!outcome.isFinal && times < REFUSALS_MAX) return this.fail(outcome.error)
+      this.bury({ event, sequence: this.nextSnapshotSequence() }, outcome.error, times)
+      events = events.slice(delivered + 1)
+    }
+    this.succeed()
+    position.snapshot = part.next ?? COMPLETE
+    this.uncommitted += SNAPSHOT_ELEMENTS
+    this.scheduleCommit()
+    if (part.next === null) this.log('info', 'the initial snapshot of a graph was delivered')
+    return 'worked'
+  }
+
+  private nextSnapshotSequence(): number {
+    this.buriedOfSnapshots += 1
+    return SNAPSHOT_SEQUENCES + this.deps.clock.now() * 1000 + (this.buriedOfSnapshots % 1000)
   }
 
   /** Sends dead letters again. They are out of order anyway, so each is independent of the others. */
@@ -371,12 +450,15 @@ export class StreamDelivery {
     const next = this.pending[0]?.sequence ?? this.readTo
     this.uncommitted += next - position.next
     position.next = next
-    if (delivered > 0) {
-      this.failures = 0
-      const lastDeliveryTime = this.deps.clock.now()
-      this.deps.changeStatus((status) => ({ delivered: status.delivered + delivered, lastDeliveryTime }))
-    }
+    this.countDelivered(delivered)
     this.scheduleCommit()
+  }
+
+  private countDelivered(delivered: number): void {
+    if (delivered === 0) return
+    this.failures = 0
+    const lastDeliveryTime = this.deps.clock.now()
+    this.deps.changeStatus((status) => ({ delivered: status.delivered + delivered, lastDeliveryTime }))
   }
 
   private succeed(): void {
@@ -450,7 +532,7 @@ export class StreamDelivery {
   }
 
   private async store(position: Position): Promise<void> {
-    const { origin, next, gap } = position
+    const { origin, next, gap, snapshot } = position
     const { providerId: provider, providers } = this.target
     const { uncommitted, deadLetters } = this
     this.uncommitted = 0
@@ -458,7 +540,7 @@ export class StreamDelivery {
     this.mustCommit = false
     try {
       const isStored = await this.deps.withOutbox((outbox, name) =>
-        outbox.commit(name, { provider, origin, next, gap, providers, deadLetters }),
+        outbox.commit(name, { provider, origin, next, gap, snapshot, providers, deadLetters }),
       )
       if (isStored !== true && this.position === position) this.rewind()
     } catch (failure) {

@@ -70,6 +70,8 @@ export interface OutboxCursor {
   readonly next: number
   /** To be delivered before the next event; null: nothing was skipped. */
   readonly gap: OutboxGap | null
+  /** How far the initial snapshot of the graph is, as its reader defines it. Absent: it was not begun, or there is no such snapshot. */
+  readonly snapshot?: unknown
 }
 
 /** Writes the head of a stream. */

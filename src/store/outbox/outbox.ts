@@ -147,15 +147,16 @@ export class EventOutbox {
    * since it was read. Rejects with StorageWriteError.
    */
   commit(stream: string, commit: CursorCommit): Promise<boolean> {
-    const { provider, origin, next, gap, providers, deadLetters = [] } = commit
+    const { provider, origin, next, gap, snapshot, providers, deadLetters = [] } = commit
     assert(providers.includes(provider), 'a cursor belongs to a provider of the sink')
     return this.writing((database, edits) => {
       const head = database.get(headKey(stream))
       if (head === null || readHead(head).origin !== origin) return false
       const cursors = new Map(cursorsOf(database, stream, undefined))
       assert(next >= (cursors.get(provider)?.next ?? 0), 'a cursor only moves forward')
-      cursors.set(provider, { next, gap })
-      edits.put(cursorKey(stream, provider), encodeCursor({ next, gap }))
+      const cursor = snapshot === undefined ? { next, gap } : { next, gap, snapshot }
+      cursors.set(provider, cursor)
+      edits.put(cursorKey(stream, provider), encodeCursor(cursor))
       for (const { sequence, bytes } of deadLetters)
         edits.put(deadLetterKey(stream, provider, sequence), encodeBytes(bytes))
       for (const other of cursors.keys()) if (!providers.includes(other)) removeProvider(database, edits, stream, other)

@@ -6,7 +6,13 @@ import { REFUSALS_MAX } from '../../../src/events/delivery/stream-delivery.ts'
 import { defaultSettings } from '../../../src/settings.ts'
 import type { EventOutbox } from '../../../src/store/outbox/outbox.ts'
 import { Random, testSeed } from '../../generate/random.ts'
-import { checkOrder, type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
+import {
+  checkOrder,
+  type EventReceiver,
+  type ReceivedEvent,
+  receiverProvider,
+  startReceiver,
+} from '../../support/event-receiver.ts'
 import { addSink, sinkBody } from '../../support/events.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -356,5 +362,133 @@ describe('delivery', () => {
       received.set(name, (received.get(name) ?? 0) + 1)
     }
     expect(received, `seed ${seed}`).toEqual(sent)
+  })
+})
+
+describe('change data capture that starts with a snapshot', () => {
+  const changes = [{ type: 'svc.audit.cdc.*' }]
+  const many = Array.from({ length: 1200 }, (_, i) => `c${i}`)
+
+  async function captureMany(): Promise<void> {
+    for (let at = 0; at < many.length; at += 200) await capture(...many.slice(at, at + 200))
+  }
+
+  const snapshotEvents = (events: readonly ReceivedEvent[]): ReceivedEvent[] =>
+    events.filter(({ data }) => data.snapshot === true)
+  const carsOf = (events: readonly ReceivedEvent[]): Set<string> =>
+    new Set(events.map(({ subject }) => subject).filter((subject) => subject.startsWith('nodes/Car/')))
+
+  test('sends every existing element, then the changes, and continues after a restart where it was', async () => {
+    const dataDir = temporaryFolder()
+    await start({ dataDir })
+    await captureMany()
+    const receiver = receive()
+    const provider = receiverProvider(receiver, { include_cdc_events: true, snapshot: 'initial' })
+    // The second part is not accepted.
+    receiver.answer = () => (receiver.accepted.length === 0 ? 200 : 503)
+    await addSink(service, changes, { main: provider })
+    await untilStatus('main', ({ failed }) => failed > 2)
+    const before = receiver.accepted.length
+    expect(before).toBe(500)
+    await capture('later')
+    const { projectId } = service
+    await service.stop()
+
+    receiver.answer = () => 200
+    const app = await createApp(
+      { ...defaultSettings, port: 0, dataDir, upstreamAllow: '127.0.0.1' },
+      { eventDelivery, log: () => {}, sync: false },
+    )
+    await receiver.until(has('later', 'c1199'))
+    const end = performance.now() + 20_000
+    const isComplete = (): Promise<boolean> =>
+      app.eventStreams.withStreams(projectId, async (streams) => {
+        const graph = streams.find(({ source }) => source === 'graph')
+        return graph?.outbox.cursors(graph.name).get('main')?.snapshot === 'complete'
+      })
+    while (!(await isComplete())) {
+      if (performance.now() > end) throw new Error('the snapshot is not complete')
+      await Bun.sleep(20)
+    }
+    await app.close()
+    const sent = snapshotEvents(receiver.accepted)
+    expect(carsOf(sent).size).toBeGreaterThanOrEqual(1200)
+    // The accepted part was not sent again. The snapshot may also contain what was captured while it was read.
+    expect(sent.length).toBe(new Set(sent.map(({ subject }) => subject)).size)
+    expect(snapshotEvents(receiver.accepted.slice(0, before)).length).toBe(before)
+    expect(sent[0]?.data).toMatchObject({ snapshot: true, before: null, after: { type: '_Application' } })
+    const streamed = receiver.accepted.filter(({ data }) => data.snapshot !== true)
+    expect(streamed.map(({ subject }) => subject)).toContain('nodes/Car/later')
+  })
+
+  test('is sent for a graph without events, only to providers that ask for it, and again when it is switched on again', async () => {
+    await start()
+    await capture('a', 'b')
+    const [one, two] = [receive(), receive()]
+    const providers = (snapshot: string): object => ({
+      one: receiverProvider(one, { snapshot }),
+      two: receiverProvider(two, { snapshot: 'none' }),
+    })
+    const routes = ['one', 'two'].map((provider) => ({ type: 'svc.audit.cdc.*', provider }))
+    const body = { ...sinkBody(service.projectId, routes, providers('initial')), include_cdc_events: true }
+    const created = await service.configure('POST', 'event-sinks', body)
+    expect(created.status, created.text).toBe(201)
+    await one.until(has('a', 'b'))
+    await capture('c')
+    await one.until(has('c'))
+    await two.until(has('c'))
+    expect([...carsOf(snapshotEvents(one.accepted))].sort()).toEqual(['nodes/Car/a', 'nodes/Car/b'])
+    expect(carsOf(two.accepted)).toEqual(new Set(['nodes/Car/c']))
+
+    const update = async (snapshot: string): Promise<void> => {
+      const {
+        project_id: _,
+        name: __,
+        ...more
+      } = { ...body, providers: providers(snapshot) } as Record<string, unknown>
+      const changed = await service.configure('PUT', `event-sinks/${created.body.id}`, more)
+      expect(changed.status, changed.text).toBe(200)
+    }
+    await update('none')
+    await capture('d')
+    await one.until(has('d'))
+    const count = snapshotEvents(one.accepted).length
+    await update('initial')
+    await one.until((accepted) => carsOf(snapshotEvents(accepted).slice(count)).size === 4)
+  })
+
+  test('begins again after a gap, because the copy of the receiver lacks changes', async () => {
+    await start({ eventBacklogBytesMax: 3000 })
+    await capture('a')
+    const receiver = receive()
+    const provider = receiverProvider(receiver, { include_cdc_events: true, snapshot: 'initial' })
+    await addSink(service, changes, { main: provider })
+    await receiver.until(has('a'))
+    await receiver.stop()
+    for (let i = 0; i < 20; i++) await capture(`c${i}`)
+    await untilStatus('main', ({ skipped }) => skipped > 0)
+    receiver.start()
+    await receiver.until((accepted) => {
+      const gap = accepted.findIndex(({ type }) => type === 'svc.events.gap')
+      return gap >= 0 && carsOf(snapshotEvents(accepted.slice(gap))).size === 21
+    })
+  })
+
+  test('is refused for a provider without change data capture', async () => {
+    await start()
+    const receiver = receive()
+    const routes = [{ type: 'svc.audit.*' }]
+    const create = async (more: object, provider: object): Promise<unknown[]> => {
+      const body = { ...sinkBody(service.projectId, routes, { main: receiverProvider(receiver, provider) }), ...more }
+      const { status, body: answer } = await service.configure('POST', 'event-sinks', body)
+      return [status, answer.errors]
+    }
+    expect(await create({}, { snapshot: 'initial' })).toEqual([
+      422,
+      ['providers.main.snapshot: requires `include_cdc_events`'],
+    ])
+    expect(await create({ snapshot: 'initial' }, {})).toEqual([422, ['snapshot: requires `include_cdc_events`']])
+    const [status, errors] = await create({}, { snapshot: 'always', include_cdc_events: true })
+    expect([status, errors]).toEqual([422, [expect.stringContaining('snapshot')]])
   })
 })

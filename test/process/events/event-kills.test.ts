@@ -1,0 +1,17 @@
+import { afterEach, expect, it } from 'vitest'
+import { testSeed } from '../../generate/random.ts'
+import { eventKillRounds } from '../../stress/event-kills.ts'
+import { killAll } from '../../support/cli-process.ts'
+
+afterEach(killAll)
+
+it('no event is lost when delivery, receiver and service are killed, and a copy built from the events equals the graph', async () => {
+  const seed = testSeed()
+  console.log(`seed ${seed}`)
+  const outcome = await eventKillRounds({ rounds: 3, events: 2000, seed, kafka: false })
+  expect(outcome.faults).toEqual([])
+  expect(outcome.missing).toBe(0)
+  expect(outcome.copyHash).toBe(outcome.graphHash)
+  expect(outcome.elements).toBeGreaterThan(100)
+  expect(Object.values(outcome.kills)).toEqual([1, 1, 1])
+})
