@@ -414,14 +414,14 @@ export const settingSpecs = {
     'event_backlog_bytes_max',
     GIB,
     [MIB, 1024 * GIB, 'bytes'],
-    'Maximum size of the events that wait for one provider of an event sink, in each graph of the project and in its configuration. Beyond it the oldest are dropped, and the provider receives one event that says which.',
+    'Maximum size of the events that wait for one provider of an event sink, in each graph of the project and in its configuration. Beyond it the oldest are dropped, and the provider receives one event with their range.',
   ),
   eventBacklogAgeMaxS: integer(
     'Events',
     'event_backlog_age_max_s',
     604_800,
     [1, 31_536_000, 'seconds'],
-    'How long events wait for a provider that cannot be reached. Older ones are dropped, and the provider receives one event that says which.',
+    'How long events wait for a provider that cannot be reached. Older ones are dropped, and the provider receives one event with their range.',
   ),
 
   logLevel: choice(

@@ -120,18 +120,17 @@ const queueSpellings = [
 ] as const
 
 /** Whether change data capture starts with a snapshot of the graph. */
-const snapshotStart = z
-  .enum(['initial', 'none'])
-  .nullish()
-  .describe(
-    '`initial`: change data capture starts with one event for each existing element. Requires `include_cdc_events`',
-  )
+const snapshotStart = z.enum(['initial', 'none']).meta({
+  id: 'SnapshotStart',
+  description:
+    '`initial`: change data capture starts with one event for each existing element; requires `include_cdc_events`',
+})
 
 const provider = z
   .strictObject({
     display_name: commonMembers.display_name.meta({ alias: 'display_name inside the provider' }),
     include_cdc_events: z.boolean().nullish(),
-    snapshot: snapshotStart,
+    snapshot: snapshotStart.nullish(),
     ...Object.fromEntries(providerNames.map((name) => [name, providerKinds[name].schema.nullish()])),
   })
   .refine((given) => providerKindsIn(given).length === 1, {
@@ -212,7 +211,7 @@ export const eventSinks: ConfigKind = {
     ...envelope,
     project_id: reference,
     include_cdc_events: z.boolean().nullish(),
-    snapshot: snapshotStart,
+    snapshot: snapshotStart.nullish(),
     providers,
     routes,
     tags: tagList.nullish(),
@@ -220,14 +219,14 @@ export const eventSinks: ConfigKind = {
   updateSchema: z.strictObject({
     ...envelopeUpdate,
     include_cdc_events: z.boolean().nullish(),
-    snapshot: snapshotStart,
+    snapshot: snapshotStart.nullish(),
     providers: providers.nullish(),
     routes: routes.nullish(),
     tags: tagList.nullish(),
   }),
   readShape: {
     include_cdc_events: z.boolean(),
-    snapshot: z.enum(['initial', 'none']).optional(),
+    snapshot: snapshotStart.optional(),
     providers,
     routes,
     tags: z.array(z.string()),

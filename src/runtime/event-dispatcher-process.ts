@@ -97,7 +97,7 @@ export class EventDispatcherProcess {
       stdin: 'ignore',
       stdout: 'inherit',
       stderr: 'inherit',
-      // It sends nothing; the channel tells it that this process has exited.
+      // It sends no messages; the channel closes when this process exits.
       ipc: () => undefined,
     })
     this.child = child

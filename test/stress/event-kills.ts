@@ -81,7 +81,7 @@ export async function eventKillRounds(options: EventKillOptions): Promise<EventK
     const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
     const start = (): Promise<Server> => startServer(['--data', data], SETTINGS)
     server = await start()
-    const load = await CaptureLoad.create(server, token, organization_id)
+    const load = await EventLoad.create(server, token, organization_id)
     // Elements that only the initial snapshot contains.
     await load.run(server, random, 300)
     await load.addSink(server, receiver.provider)
@@ -157,7 +157,7 @@ async function killDispatcher(server: Server): Promise<void> {
 }
 
 /** Captures at random: nodes and relationships are created, changed and deleted. */
-class CaptureLoad {
+class EventLoad {
   /** Events of answered requests. */
   sent = 0
   readonly projectId: string
@@ -171,7 +171,7 @@ class CaptureLoad {
     this.key = key
   }
 
-  static async create(server: Server, token: string, organization_id: string): Promise<CaptureLoad> {
+  static async create(server: Server, token: string, organization_id: string): Promise<EventLoad> {
     const call = (method: string, path: string, body?: object) => configure(server, token, method, path, body)
     const project = await call('POST', 'projects', { organization_id, name: 'fleet', region: 'local' })
     while ((await call('GET', `projects/${project.id}`)).ikg_status !== 'ACTIVE') await Bun.sleep(10)
@@ -179,7 +179,7 @@ class CaptureLoad {
     const agent = { application_id: application.id, name: 'agent', api_permissions: ['Capture'] }
     const application_agent_id = (await call('POST', 'application-agents', agent)).id
     const { api_key } = await call('POST', 'application-agent-credentials', { application_agent_id })
-    return new CaptureLoad(project.id as string, token, api_key as string)
+    return new EventLoad(project.id as string, token, api_key as string)
   }
 
   async addSink(server: Server, provider: object): Promise<void> {

@@ -1,7 +1,7 @@
 // A receiver of events: an event topic over HTTP that records what it accepts. Tests script its answers and stop it.
 
 /** A CloudEvent as it arrived. */
-export interface ReceivedEvent {
+export interface AcceptedEvent {
   readonly id: string
   readonly source: string
   readonly type: string
@@ -14,14 +14,14 @@ export interface ReceivedEvent {
 }
 
 /** The status for a batch; the events are recorded as accepted if it is 200. */
-export type ReceiverAnswer = (events: readonly ReceivedEvent[]) => number | Promise<number>
+export type ReceiverAnswer = (events: readonly AcceptedEvent[]) => number | Promise<number>
 
 export interface EventReceiver {
   readonly endpoint: string
   /** In the order of arrival, with repetitions. */
-  readonly accepted: ReceivedEvent[]
+  readonly accepted: AcceptedEvent[]
   /** Every event of every request, also of refused ones. */
-  readonly seen: ReceivedEvent[]
+  readonly seen: AcceptedEvent[]
   /** The access key of each request. */
   readonly keys: string[]
   answer: ReceiverAnswer
@@ -29,7 +29,7 @@ export interface EventReceiver {
   stop(): Promise<void>
   start(): void
   /** Resolves when an accepted event fulfils the condition, or rejects after 20 s. */
-  until(condition: (accepted: readonly ReceivedEvent[]) => boolean): Promise<void>
+  until(condition: (accepted: readonly AcceptedEvent[]) => boolean): Promise<void>
 }
 
 /** Starts a receiver on a free port of the loopback address. */
@@ -78,8 +78,8 @@ export function startReceiver(): EventReceiver {
 }
 
 /** Splits a batch into its events, each with its own text. The JSON batch has one event per attribute object. */
-function eventsIn(body: string): ReceivedEvent[] {
-  const parsed = JSON.parse(body) as Omit<ReceivedEvent, 'text'>[]
+function eventsIn(body: string): AcceptedEvent[] {
+  const parsed = JSON.parse(body) as Omit<AcceptedEvent, 'text'>[]
   const texts = body.slice(1, -1).split(/,(?=\{"specversion")/)
   return parsed.map((event, at) => ({ ...event, text: texts[at] as string }))
 }
@@ -90,7 +90,7 @@ export function receiverProvider(receiver: EventReceiver, more: object = {}, acc
 }
 
 /** Fails if the events of one element are not in the order of their sequences, ignoring repetitions. Returns the repetitions. */
-export function checkOrder(accepted: readonly ReceivedEvent[]): number {
+export function checkOrder(accepted: readonly AcceptedEvent[]): number {
   const last = new Map<string, string>()
   const ids = new Set<string>()
   let repeated = 0

@@ -7,7 +7,7 @@ interface ImageProperty {
   readonly updateTime: string
 }
 
-interface ElementImage {
+interface ReceivedElement {
   readonly id: string
   readonly type: string
   readonly externalId?: string
@@ -22,8 +22,8 @@ interface ElementImage {
 
 /** The payload of a change event. */
 export interface ChangePayload {
-  readonly before: ElementImage | null
-  readonly after: ElementImage | null
+  readonly before: ReceivedElement | null
+  readonly after: ReceivedElement | null
 }
 
 /** Whether the type is one of change data capture. */
@@ -33,13 +33,13 @@ export function isChange(type: string): boolean {
 
 /** Applies change events in the order of their arrival; of an event that arrives twice, only the first one. */
 export class GraphCopy {
-  private readonly elements = new Map<string, ElementImage>()
+  private readonly elements = new Map<string, ReceivedElement>()
   private readonly applied = new Set<string>()
 
   apply(id: string, { before, after }: ChangePayload): void {
     if (this.applied.has(id)) return
     this.applied.add(id)
-    const element = (after ?? before) as ElementImage
+    const element = (after ?? before) as ReceivedElement
     if (after === null) this.elements.delete(element.id)
     else this.elements.set(element.id, after)
   }
@@ -54,7 +54,7 @@ export class GraphCopy {
   }
 }
 
-function lineOfImage(image: ElementImage): string {
+function lineOfImage(image: ReceivedElement): string {
   const { id, type, externalId, labels, isIdentity, source, target, createTime, updateTime, properties } = image
   const others = (labels ?? []).filter((label) => label !== type).sort()
   const key =

@@ -1,6 +1,5 @@
 // The bound of a backlog: events that a provider has not received for too long, or that take too much space, are dropped, and the
-// provider receives one event in their place that says which ones.
-import { setImmediate } from 'node:timers/promises'
+// provider receives one event with their range instead.
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
 import type { OutboxGap, OutboxRecord, OutboxRecordHead } from '../../store/outbox/outbox-format.ts'
 import { decodeRecord } from '../event-record.ts'
@@ -48,8 +47,8 @@ export function exceededLimit(
   }
 }
 
-/** A receiver of events. */
-export interface EventReceiver {
+/** The provider of a backlog. */
+export interface BacklogOwner {
   readonly sinkId: string
   readonly providerId: string
 }
@@ -64,7 +63,7 @@ export async function dropBeyond(
   from: number,
   gap: OutboxGap | null,
   limit: BacklogLimit,
-  receiver: EventReceiver,
+  receiver: BacklogOwner,
 ): Promise<{ readonly next: number; readonly gap: OutboxGap | null; readonly dropped: number }> {
   let next = from
   let dropped = 0
@@ -82,7 +81,7 @@ export async function dropBeyond(
       dropped += count
     }
     if (records.length === 0 || beyond.length < records.length) break
-    await setImmediate()
+    await new Promise((resolve) => setImmediate(resolve))
   }
   if (dropped === 0) return { next, gap, dropped }
   const before = gap ?? { from, events: 0, firstMs }
@@ -94,7 +93,7 @@ export async function dropBeyond(
 }
 
 /** The events of a record from `from` on that were routed to the receiver. All events of a record that cannot be read. */
-function routedEvents({ sequence, count, bytes }: OutboxRecord, from: number, receiver: EventReceiver): number {
+function routedEvents({ sequence, count, bytes }: OutboxRecord, from: number, receiver: BacklogOwner): number {
   try {
     const { sinkId, providers, events } = decodeRecord(bytes)
     const at = providers.indexOf(receiver.providerId)

@@ -1,8 +1,8 @@
-// What delivery knows about each provider of an event sink: its last error and counts. The dispatcher stores it in the folder of
-// events; serving processes read it. The backlog is not part of it: it follows from the streams and cursors of the outbox.
+// The status of each provider of an event sink: its last error and counts. The dispatcher stores it in the folder of events;
+// serving processes read it. The backlog is not part of it: it follows from the streams and cursors of the outbox.
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
 
-/** Where one provider stands, as the dispatcher last stored it. Counts are since the provider was created. */
+/** The status of one provider, as the dispatcher last stored it. Counts are since the provider was created. */
 export interface ProviderStatus {
   readonly sinkId: string
   readonly providerId: string

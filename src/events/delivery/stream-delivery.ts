@@ -37,7 +37,7 @@ const SNAPSHOT_SEQUENCES = 2 ** 52
 /** How long a stop waits for a call of a provider. */
 const STOP_TIMEOUT_MS = 3000
 
-/** What a stream is delivered to. */
+/** The provider that a stream is delivered to. */
 export interface DeliveryTarget {
   readonly sinkId: string
   readonly providerId: string
@@ -85,7 +85,7 @@ interface PendingEvent {
 }
 
 /** How far the provider is. */
-interface Position {
+interface DeliveryPosition {
   /** Of the stream. */
   readonly origin: string
   /** Sequence of the next event. */
@@ -96,7 +96,7 @@ interface Position {
 }
 
 /**
- * What a pass through the loop did. `idle`: there is nothing to deliver. `failed`: the next attempt waits.
+ * The result of a pass through the loop. `idle`: there is nothing to deliver. `failed`: the next attempt waits.
  */
 type Pass = 'worked' | 'idle' | 'failed'
 
@@ -112,7 +112,7 @@ export class StreamDelivery {
   private target: DeliveryTarget
   private connection: ProviderConnection
   /** Null: not read yet, or the stream was replaced. */
-  private position: Position | null = null
+  private position: DeliveryPosition | null = null
   /** Events that were read and not sent. */
   private pending: PendingEvent[] = []
   /** Sequence after the last record that was read. */
@@ -266,7 +266,7 @@ export class StreamDelivery {
     if (this.position?.origin !== status.origin) {
       this.rewind()
       const { next = 1, gap = null, snapshot } = outbox.cursors(name).get(providerId) ?? {}
-      this.position = { origin: status.origin, next, gap, snapshot: snapshot as Position['snapshot'] }
+      this.position = { origin: status.origin, next, gap, snapshot: snapshot as DeliveryPosition['snapshot'] }
     }
     const { position } = this
     if (!this.hasSnapshot() && position.snapshot !== undefined) {
@@ -297,7 +297,7 @@ export class StreamDelivery {
     return 'worked'
   }
 
-  private skip(position: Position, next: number, gap: OutboxGap | null, dropped: number): void {
+  private skip(position: DeliveryPosition, next: number, gap: OutboxGap | null, dropped: number): void {
     this.uncommitted += next - position.next
     position.next = next
     position.gap = gap
@@ -307,14 +307,14 @@ export class StreamDelivery {
     this.log('error', 'events were dropped because the backlog of their provider exceeded its bounds', { dropped })
   }
 
-  private async sendPending(position: Position): Promise<Pass> {
+  private async sendPending(position: DeliveryPosition): Promise<Pass> {
     const { connection } = this
     const batch = this.pending.slice(0, BATCH_EVENTS)
     const events = batch.map(({ event }) => event)
     const outcome = await connection.send(events, SEND_TIMEOUT_MS)
     if (this.position !== position) return 'worked'
     this.advance(position, outcome.kind === 'delivered' ? batch.length : outcome.delivered)
-    // The error of a connection that was replaced says nothing about the present one.
+    // The error of a connection that was replaced does not concern the present one.
     if (connection !== this.connection) return 'worked'
     switch (outcome.kind) {
       case 'delivered':
@@ -336,7 +336,7 @@ export class StreamDelivery {
     }
   }
 
-  private async sendGap(position: Position, gap: OutboxGap): Promise<Pass> {
+  private async sendGap(position: DeliveryPosition, gap: OutboxGap): Promise<Pass> {
     const { connection } = this
     const event = gapEnvelope(this.stream, position.origin, this.target.providerId, gap)
     const outcome = await connection.send([event], SEND_TIMEOUT_MS)
@@ -357,7 +357,7 @@ export class StreamDelivery {
         return assertNever(outcome)
     }
     position.gap = null
-    // A copy that lacks the changes of the gap is made anew.
+    // A copy that lacks the changes of the gap starts again.
     position.snapshot = undefined
     this.mustCommit = true
     return 'worked'
@@ -367,12 +367,12 @@ export class StreamDelivery {
     return this.target.startsWithSnapshot && this.stream.source === 'graph'
   }
 
-  private lacksSnapshot(position: Position): boolean {
+  private lacksSnapshot(position: DeliveryPosition): boolean {
     return this.hasSnapshot() && position.snapshot !== COMPLETE
   }
 
   /** Sends the next part of the initial snapshot. After a failure the part is read again. */
-  private async sendSnapshot(position: Position): Promise<Pass> {
+  private async sendSnapshot(position: DeliveryPosition): Promise<Pass> {
     if (position.snapshot === undefined) {
       // A write transaction: every change from here on is in the stream, also one of a writer that did not know the sink.
       await this.deps.withOutbox((outbox, name) => outbox.begin(name))
@@ -414,7 +414,7 @@ export class StreamDelivery {
   }
 
   /** Sends dead letters again. They are out of order anyway, so each is independent of the others. */
-  private async sendRequested(position: Position): Promise<Pass> {
+  private async sendRequested(position: DeliveryPosition): Promise<Pass> {
     for (const letter of this.requested) {
       const { connection } = this
       const content = readDeadLetter(letter.bytes)
@@ -445,7 +445,7 @@ export class StreamDelivery {
   }
 
   /** Moves the position past the first `delivered` events, and past the events of other providers that follow. */
-  private advance(position: Position, delivered: number): void {
+  private advance(position: DeliveryPosition, delivered: number): void {
     this.pending.splice(0, delivered)
     const next = this.pending[0]?.sequence ?? this.readTo
     this.uncommitted += next - position.next
@@ -531,7 +531,7 @@ export class StreamDelivery {
     }
   }
 
-  private async store(position: Position): Promise<void> {
+  private async store(position: DeliveryPosition): Promise<void> {
     const { origin, next, gap, snapshot } = position
     const { providerId: provider, providers } = this.target
     const { uncommitted, deadLetters } = this

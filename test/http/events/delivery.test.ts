@@ -7,9 +7,9 @@ import { defaultSettings } from '../../../src/settings.ts'
 import type { EventOutbox } from '../../../src/store/outbox/outbox.ts'
 import { Random, testSeed } from '../../generate/random.ts'
 import {
+  type AcceptedEvent,
   checkOrder,
   type EventReceiver,
-  type ReceivedEvent,
   receiverProvider,
   startReceiver,
 } from '../../support/event-receiver.ts'
@@ -373,9 +373,9 @@ describe('change data capture that starts with a snapshot', () => {
     for (let at = 0; at < many.length; at += 200) await capture(...many.slice(at, at + 200))
   }
 
-  const snapshotEvents = (events: readonly ReceivedEvent[]): ReceivedEvent[] =>
+  const snapshotEvents = (events: readonly AcceptedEvent[]): AcceptedEvent[] =>
     events.filter(({ data }) => data.snapshot === true)
-  const carsOf = (events: readonly ReceivedEvent[]): Set<string> =>
+  const carsOf = (events: readonly AcceptedEvent[]): Set<string> =>
     new Set(events.map(({ subject }) => subject).filter((subject) => subject.startsWith('nodes/Car/')))
 
   test('sends every existing element, then the changes, and continues after a restart where it was', async () => {
