@@ -111,7 +111,21 @@ const providerKinds = {
   },
 } satisfies Record<string, SinkProviderKind>
 
-const providerNames = Object.keys(providerKinds) as (keyof typeof providerKinds)[]
+/** The name of a provider kind: the member of a provider that contains its configuration. */
+export type SinkProviderName = keyof typeof providerKinds
+
+/** All provider kinds. */
+export const providerNames = Object.keys(providerKinds) as readonly SinkProviderName[]
+
+/** The kind of a stored provider, its configuration, and the member of it that is secret. */
+export function configurationOf(provider: DocumentFields): {
+  readonly kind: SinkProviderName
+  readonly config: DocumentFields
+  readonly secret: string
+} {
+  const [kind] = providerKindsIn(provider) as [SinkProviderName]
+  return { kind, config: provider[kind] as DocumentFields, secret: providerKinds[kind].secret }
+}
 
 /** Both spellings are accepted; responses contain the first. */
 const queueSpellings = [
@@ -268,7 +282,7 @@ export function startsWithSnapshot(sink: DocumentFields, provider: DocumentField
   return receivesChanges(sink, provider) && (provider.snapshot ?? sink.snapshot) === 'initial'
 }
 
-function providerKindsIn(provider: DocumentFields): (keyof typeof providerKinds)[] {
+function providerKindsIn(provider: DocumentFields): SinkProviderName[] {
   return providerNames.filter((name) => provider[name] != null)
 }
 
