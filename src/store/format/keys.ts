@@ -340,8 +340,16 @@ export const documentKeys: KeyCodec<DocumentKey> = {
 
 // -- the outbox of events
 
-/** Kinds of entries of an outbox. Stored: never renumber them. Records come last, so that most appends are at the end. */
-export const OUTBOX_ENTRY = { status: 0, head: 1, cursor: 2, deadLetter: 3, request: 4, record: 5 } as const
+/** Kinds of entries of an outbox. Stored: never renumber them. Records come near the end, so that most appends are there. */
+export const OUTBOX_ENTRY = {
+  status: 0,
+  head: 1,
+  cursor: 2,
+  deadLetter: 3,
+  request: 4,
+  record: 5,
+  follow: 6,
+} as const
 
 /** Key of an entry of an outbox. */
 export interface OutboxKey {

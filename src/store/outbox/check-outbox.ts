@@ -26,6 +26,8 @@ export function* checkOutbox(database: Database<OutboxKey> | null, readOptions: 
       heads.set(key.stream, readHead(valueView))
       continue
     }
+    // A stream may be followed before its first event.
+    if (key.kind === OUTBOX_ENTRY.follow) continue
     const head = heads.get(key.stream)
     if (head === undefined) {
       yield `${name} belongs to no stream`

@@ -48,6 +48,11 @@ export function statusKey(stream: string, provider: string): OutboxKey {
   return { kind: OUTBOX_ENTRY.status, stream, provider, sequence: 0 }
 }
 
+/** The key of the time until which a stream is followed. */
+export function followKey(stream: string): OutboxKey {
+  return { kind: OUTBOX_ENTRY.follow, stream, provider: '', sequence: 0 }
+}
+
 interface EditedStream {
   head: StreamHead
   readonly records: OutboxRecord[]

@@ -149,3 +149,15 @@ export function encodeCursor(cursor: OutboxCursor): Uint8Array {
 export function readCursor({ words, text }: ValueView): OutboxCursor {
   return JSON.parse(text.toString('utf8', 4, 4 + words[0]!)) as OutboxCursor
 }
+
+/** Encodes a time. */
+export function encodeTime(timeMs: number): Uint8Array {
+  const writer = writerWith(new Uint8Array(0))
+  writer.f64(timeMs)
+  return writer.written()
+}
+
+/** Reads what `encodeTime` wrote. */
+export function readTime({ view }: ValueView): number {
+  return view.getFloat64(0, true)
+}

@@ -8,11 +8,21 @@ import type { Database } from '../lmdb/database.ts'
 import type { EnvironmentFile } from '../lmdb/environment-file.ts'
 import { PendingWrites } from '../lmdb/pending-writes.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
-import { cursorKey, deadLetterKey, headKey, OutboxEdits, recordKey, requestKey, statusKey } from './outbox-edits.ts'
+import {
+  cursorKey,
+  deadLetterKey,
+  followKey,
+  headKey,
+  OutboxEdits,
+  recordKey,
+  requestKey,
+  statusKey,
+} from './outbox-edits.ts'
 import {
   drawOrigin,
   encodeBytes,
   encodeCursor,
+  encodeTime,
   newHead,
   type OutboxCursor,
   type OutboxRecord,
@@ -22,12 +32,18 @@ import {
   readHead,
   readRecord,
   readRecordHead,
+  readTime,
   type StreamHead,
   writeHead,
 } from './outbox-format.ts'
 
 /** Records that one commit of a cursor removes at most, so that other writers do not wait long. */
 const TRIM_MAX = 20_000
+/** Dead letters that one transaction changes at most. */
+const DEAD_LETTERS_MAX = 500
+
+/** How long a followed stream keeps what all providers have received, in milliseconds. */
+export const FOLLOW_KEEP_MS = 30_000
 
 /** The end and the stored records of a stream. */
 export interface StreamStatus extends StreamHead {
@@ -161,12 +177,25 @@ export class EventOutbox {
         edits.put(deadLetterKey(stream, provider, sequence), encodeBytes(bytes))
       for (const other of cursors.keys()) if (!providers.includes(other)) removeProvider(database, edits, stream, other)
       const slowest = Math.min(...providers.map((each) => cursors.get(each)?.next ?? 0))
-      for (const { sequence, count } of recordHeads(database, stream, 0, TRIM_MAX, undefined)) {
-        if (sequence + count > slowest) break
+      const nowMs = Date.now()
+      const isFollowed = followedUntil(database, stream, undefined) > nowMs
+      const keptFrom = isFollowed ? nowMs - FOLLOW_KEEP_MS : Number.POSITIVE_INFINITY
+      for (const { sequence, count, timeMs } of recordHeads(database, stream, 0, TRIM_MAX, undefined)) {
+        if (sequence + count > slowest || timeMs > keptFrom) break
         edits.remove(recordKey(stream, sequence))
       }
       return true
     })
+  }
+
+  /**
+   * Makes `commit` keep events of the last `FOLLOW_KEEP_MS` although all providers have received them, for a client that follows the
+   * stream. The stream need not have events. Does nothing if it is followed for at least half of that time already.
+   */
+  async follow(stream: string, nowMs: number): Promise<void> {
+    const until = this.reading(0, (database, reading) => followedUntil(database, stream, reading))
+    if (until > nowMs + FOLLOW_KEEP_MS / 2) return
+    await this.writing((_, edits) => edits.put(followKey(stream), encodeTime(nowMs + FOLLOW_KEEP_MS)))
   }
 
   /** Dead letters of a stream in the order of provider and sequence, after a position. At most `limit`. */
@@ -222,6 +251,53 @@ export class EventOutbox {
       for (const key of database.raw.getKeys({ start, end: undefined, limit: 1, ...reading }))
         return key.kind === start.kind && key.stream === stream
       return false
+    })
+  }
+
+  /** Removes all dead letters of a provider. Resolves with their number. */
+  removeDeadLetters(stream: string, provider: string): Promise<number> {
+    return this.changeDeadLetters(stream, provider, (edits, sequence) => {
+      edits.remove(deadLetterKey(stream, provider, sequence))
+      edits.remove(requestKey(stream, provider, sequence))
+    })
+  }
+
+  /** Requests that all dead letters of a provider are sent again. Resolves with their number. */
+  requestDeadLetters(stream: string, provider: string): Promise<number> {
+    return this.changeDeadLetters(stream, provider, (edits, sequence) =>
+      edits.put(requestKey(stream, provider, sequence), encodeBytes(new Uint8Array(0))),
+    )
+  }
+
+  /** In several transactions, so that other writers do not wait long. */
+  private async changeDeadLetters(
+    stream: string,
+    provider: string,
+    change: (edits: DirectEdits, sequence: number) => void,
+  ): Promise<number> {
+    let changed = 0
+    for (let from = 0; ; ) {
+      const last = await this.writing((database, edits) => {
+        const keys = database.raw.getKeys({ start: deadLetterKey(stream, provider, from), end: undefined })
+        let count = 0
+        for (const key of keys) {
+          if (key.kind !== OUTBOX_ENTRY.deadLetter || key.stream !== stream || key.provider !== provider) return null
+          if (count === DEAD_LETTERS_MAX) return key.sequence
+          count += 1
+          changed += 1
+          change(edits, key.sequence)
+        }
+        return null
+      })
+      if (last === null) return changed
+      from = last
+    }
+  }
+
+  /** Whether it was requested that a dead letter is sent again. */
+  isDeadLetterRequested(stream: string, provider: string, sequence: number): boolean {
+    return this.reading(false, (database, reading) => {
+      return database.get(requestKey(stream, provider, sequence), reading) !== null
     })
   }
 
@@ -378,6 +454,12 @@ function removeProvider(database: Database<OutboxKey>, edits: DirectEdits, strea
       edits.remove(key)
     }
   }
+}
+
+/** Milliseconds since the epoch; 0: the stream is not followed. `reading`: undefined within the write transaction. */
+function followedUntil(database: Database<OutboxKey>, stream: string, reading: ReadOptions | undefined): number {
+  const valueView = database.get(followKey(stream), reading)
+  return valueView === null ? 0 : readTime(valueView)
 }
 
 /** `reading`: undefined within the write transaction. */

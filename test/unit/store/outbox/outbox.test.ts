@@ -9,7 +9,7 @@ import { verifyFolder } from '../../../../src/store/integrity/verify-folder.ts'
 import { openDatabases, openMeta } from '../../../../src/store/lmdb/databases.ts'
 import { LmdbFile } from '../../../../src/store/lmdb/lmdb-file.ts'
 import { EventsFolder } from '../../../../src/store/outbox/events-folder.ts'
-import type { EventOutbox } from '../../../../src/store/outbox/outbox.ts'
+import { type EventOutbox, FOLLOW_KEEP_MS } from '../../../../src/store/outbox/outbox.ts'
 import { headKey, recordKey } from '../../../../src/store/outbox/outbox-edits.ts'
 import type { OutboxRecord } from '../../../../src/store/outbox/outbox-format.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
@@ -251,6 +251,65 @@ describe('an outbox', () => {
     expect(new TextDecoder().decode(outbox.deadLetter('s', 'a', 4)?.bytes)).toBe('refused again')
     await outbox.replaceDeadLetter('s', { provider: 'a', sequence: 3, bytes: bytes('removed before') })
     expect(outbox.deadLetter('s', 'a', 3)).toBe(null)
+    await events.close()
+  })
+
+  test('keeps delivered events of the last seconds while a client follows the stream, also from before its first event', async () => {
+    const folder = temporaryFolder()
+    const events = new EventsFolder(folder, options)
+    const { outbox } = events
+    const deliver = (next: number): Promise<boolean> =>
+      outbox.commit('s', { origin: originOf(outbox, 's'), provider: 'p', providers: ['p'], next, ...noGap })
+    const append = (text: string, timeMs: number): Promise<void> =>
+      outbox.append([{ stream: 's', bytes: bytes(text), count: 1, timeMs }])
+    const stored = (): string[] => outbox.read('s', 0, all).map(textOf)
+    const expired = Date.now() - FOLLOW_KEEP_MS - 1000
+    await outbox.follow('s', Date.now())
+    expect([outbox.streams(), outbox.status('s')]).toEqual([[], null])
+    await append('old', expired)
+    await append('new', Date.now())
+    await deliver(3)
+    expect(stored()).toEqual(['new'])
+    // It is followed longer already.
+    await outbox.follow('s', expired)
+    await append('newer', Date.now())
+    await deliver(4)
+    expect(stored()).toEqual(['new', 'newer'])
+    await outbox.drop('s')
+    await append('new', Date.now())
+    await deliver(2)
+    expect(stored()).toEqual([])
+    await outbox.follow('s', expired)
+    await append('newer', Date.now())
+    await deliver(3)
+    expect(stored()).toEqual([])
+    await outbox.follow('t', Date.now())
+    await events.close()
+    expect(await unsound(folder)).toEqual([])
+  })
+
+  test('requests and removes all dead letters of a provider, in several transactions', async () => {
+    const events = new EventsFolder(temporaryFolder(), options)
+    const { outbox } = events
+    const letters = Array.from({ length: 1201 }, (_, at) => ({ sequence: at + 1, bytes: bytes(`letter ${at + 1}`) }))
+    await outbox.append([{ stream: 's', bytes: bytes('x'), count: 2000, timeMs: 7 }])
+    const origin = originOf(outbox, 's')
+    for (const provider of ['p', 'q', 'r']) {
+      const deadLetters = provider === 'q' ? letters : letters.slice(0, 3)
+      await outbox.commit('s', { origin, provider, providers: ['p', 'q', 'r'], next: 2000, ...noGap, deadLetters })
+    }
+    const counts = (): number[] =>
+      ['p', 'q', 'r'].map((name) => outbox.deadLetters('s', 9999).filter(({ provider }) => provider === name).length)
+    await outbox.requestDeadLetter('s', 'p', 2)
+    expect(await outbox.requestDeadLetters('s', 'q')).toBe(1201)
+    expect(outbox.requestedDeadLetters('s', 'q', 9999)).toHaveLength(1201)
+    const requested = [1, 2].map((sequence) => outbox.isDeadLetterRequested('s', 'p', sequence))
+    expect(requested).toEqual([false, true])
+    expect(await outbox.removeDeadLetters('s', 'q')).toBe(1201)
+    expect([counts(), outbox.requestedDeadLetters('s', 'q', 9999)]).toEqual([[3, 0, 3], []])
+    expect(await outbox.removeDeadLetters('s', 'q')).toBe(0)
+    expect(await outbox.requestDeadLetters('none', 'q')).toBe(0)
+    expect(outbox.requestedDeadLetters('s', 'p', 9)).toHaveLength(1)
     await events.close()
   })
 
