@@ -117,6 +117,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     clock,
     names,
     dropEvents: (projectId) => events.streams.drop(projectId),
+    withDeliveryState: (sink, body) => events.delivery.withState(sink, body),
   })
   const { sinks, activity } = events
   metrics.registerEvents(() => activity.dropped)
@@ -200,6 +201,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     contexts,
     mcp,
     config,
+    eventSinks: events.operations,
     notReadyReason: () => listener.notReady() ?? configurationError(platform.collections),
   })
   const handlers = createHandlers(platform, routes, {

@@ -2,11 +2,15 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectsKind } from '../config/kind.ts'
+import { openSecret } from '../config/secrets.ts'
 import { ActivityLog, type ActivityRecord } from '../events/activity-log.ts'
 import { CaptureEventLog } from '../events/record-captures.ts'
 import { ChangeEventLog } from '../events/record-changes.ts'
+import type { EventSinkOperations } from '../events/sink-operations.ts'
 import { EventSinks } from '../events/sinks.ts'
 import { DATA_FILE, EVENTS_COMMIT_FILE, EVENTS_FOLDER } from '../kernel/data-folder.ts'
+import { EventDeliveryState } from '../runtime/event-delivery-state.ts'
+import { createEventSinkOperations } from '../runtime/event-sink-service.ts'
 import { EventStreams } from '../runtime/event-streams.ts'
 import { type LmdbFileOptions, openWhenUnwritten } from '../store/lmdb/open-file.ts'
 import { EventsFolder } from '../store/outbox/events-folder.ts'
@@ -24,6 +28,8 @@ export interface EventRecording {
   sweep(): Promise<void>
   /** Opens the folder of events, and creates it if necessary. */
   openFolder(): Promise<EventOutbox>
+  readonly delivery: EventDeliveryState
+  readonly operations: EventSinkOperations
   /** Removes readers of killed processes. */
   clearStaleReaders(): void
   /** Writes what is left in memory and closes the folder of events. */
@@ -71,7 +77,7 @@ class LazyEventsFolder {
 
 /** Builds the recording of events. `sync`: false: commits are not flushed to disk. */
 export function createEventRecording(
-  { settings, clock, report, documents, collections, catalog }: Platform,
+  { settings, clock, report, documents, collections, catalog, sealer, upstream, destinations, metrics }: Platform,
   sync: boolean,
 ): EventRecording {
   const folder = new LazyEventsFolder(settings.dataDir, sync)
@@ -90,16 +96,28 @@ export function createEventRecording(
     await outbox.append(wanted.map(({ projectId, ...record }) => ({ ...record, stream: projectId })))
   }
   const activity = new ActivityLog({ append, clock, report })
+  const streams = new EventStreams({
+    catalog,
+    configuration: collections.outbox,
+    activity: () => folder.openIfPresent(),
+    createActivity: () => folder.open(),
+    sinks,
+    projects: () => documents.all(projectsKind).map(({ id }) => id),
+  })
+  const delivery = new EventDeliveryState({ streams, documents, clock })
+  metrics.registerEventDelivery(() => delivery.totalsByKind())
   return {
     sinks,
     captures: new CaptureEventLog(sinks),
     activity,
-    streams: new EventStreams({
-      catalog,
-      configuration: collections.outbox,
-      activity: () => folder.openIfPresent(),
-      sinks,
-      projects: () => documents.all(projectsKind).map(({ id }) => id),
+    streams,
+    delivery,
+    operations: createEventSinkOperations({
+      documents,
+      streams,
+      clock,
+      openSecret: (document, path) => openSecret(document, path, sealer),
+      providers: { destinations, upstream },
     }),
     async sweep() {
       const outbox = await folder.openIfPresent()

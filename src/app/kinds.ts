@@ -1,7 +1,7 @@
 // The list of all configuration kinds, in the order of the API description.
 import { auditSignings } from '../audit/audit-signing.ts'
 import { locationsOf } from '../config/db-connection.ts'
-import type { ConfigKind } from '../config/kind.ts'
+import type { ConfigKind, DocumentFields, StoredDocument } from '../config/kind.ts'
 import { type ProjectKindsDeps, projectKinds } from '../config/project-kinds.ts'
 import { knowledgeQueries } from '../context-query/knowledge-query.ts'
 import { eventSinks } from '../events/event-sink.ts'
@@ -27,12 +27,14 @@ export interface KindDeps {
   readonly names: NameSource
   /** Removes all events of a project that were not delivered. */
   dropEvents(projectId: string): Promise<void>
+  /** Adds the state of delivery to the body of an event sink. */
+  withDeliveryState(sink: StoredDocument, body: DocumentFields): Promise<DocumentFields>
 }
 
 /** Returns all kinds. */
 export function createConfigKinds(
   settings: Settings,
-  { environment, upstream, clock, names, dropEvents }: KindDeps,
+  { environment, upstream, clock, names, dropEvents, withDeliveryState }: KindDeps,
 ): readonly ConfigKind[] {
   const { publicUrl } = settings
   return [
@@ -43,8 +45,12 @@ export function createConfigKinds(
     ...policyKinds(settings, names),
     externalDataResolvers(upstream),
     trustScoreProfiles,
-    // Without its sink, nothing would deliver or remove the events of a project.
-    { ...eventSinks, effects: { deleted: ({ project_id }) => dropEvents(project_id) } },
+    {
+      ...eventSinks,
+      withState: withDeliveryState,
+      // Without its sink, nothing would deliver or remove the events of a project.
+      effects: { deleted: ({ project_id }) => dropEvents(project_id) },
+    },
     entityMatchingPipelines,
     mcpServers,
     auditSignings,

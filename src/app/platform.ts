@@ -18,6 +18,7 @@ import { folderPermissionWarning } from '../store/process/folder-permissions.ts'
 import type { Catalog } from '../store/tenancy/catalog.ts'
 import { parseAllowList } from '../upstream/allow-list.ts'
 import { createUpstream, type Upstream } from '../upstream/client.ts'
+import { createDestinations, type Destinations } from '../upstream/destinations.ts'
 import { loadSecrets, openConfiguration, openRepository, sealPlaintextSecrets } from './configuration.ts'
 import { createGraphRegistry, openGraphCatalog } from './graphs.ts'
 import type { AppOverrides } from './overrides.ts'
@@ -50,6 +51,8 @@ export interface Platform {
   readonly onServiceError: (error: ThrownServiceError) => void
   readonly metrics: ServiceMetrics
   readonly upstream: Upstream
+  /** The rule for connections to event providers. */
+  readonly destinations: Destinations
   readonly collections: Collections
   readonly documents: ConfigRepository
   readonly sealer: SecretBox
@@ -92,7 +95,7 @@ export async function openPlatform(
   const warning = isSoleProcess ? folderPermissionWarning(dataDir) : null
   if (warning !== null) report(warning)
   const metrics = createServiceMetrics(dataDir, version, worker)
-  const upstream = createUpstreamClient(settings)
+  const { upstream, destinations } = createOutgoing(settings)
 
   const collections = stack.adopt(openConfiguration(dataDir, sync), (opened) => opened.close())
   const found = openRepository(collections, dataDir, clock)
@@ -129,6 +132,7 @@ export async function openPlatform(
     onServiceError: (error) => logUnserved(error, {}),
     metrics,
     upstream,
+    destinations,
     collections,
     documents,
     sealer,
@@ -153,9 +157,9 @@ function takeFolder(dataDir: string, { folder, worker, lane }: AppOverrides): Se
   return folder === 'held' ? { workerToken: '', release: () => undefined } : lockFolder(dataDir)
 }
 
-/** Creates the client for outgoing requests. Throws OperationalError if the setting `upstream_allow` is not valid. */
-function createUpstreamClient({ upstreamAllow }: Settings): Upstream {
+/** Creates the client and the rule for outgoing connections. Throws OperationalError if the setting `upstream_allow` is not valid. */
+function createOutgoing({ upstreamAllow }: Settings): Pick<Platform, 'upstream' | 'destinations'> {
   const allowed = parseAllowList(upstreamAllow)
   if (!allowed.ok) throw new OperationalError(`the setting upstream_allow: ${allowed.error}`)
-  return createUpstream({ allowed: allowed.value })
+  return { upstream: createUpstream({ allowed: allowed.value }), destinations: createDestinations(allowed.value) }
 }

@@ -2,6 +2,7 @@
 import type { CaptureDeps } from '../capture/apply-items.ts'
 import type { ConfigService } from '../config/service.ts'
 import type { ContextQueryDeps } from '../context-query/execute.ts'
+import type { EventSinkOperations } from '../events/sink-operations.ts'
 import { collectDataSchema } from '../graph-statistics/data-schema.ts'
 import { rebuildDataSchema } from '../graph-statistics/rebuild-data-schema.ts'
 import type { Auth, Route } from '../http/route.ts'
@@ -11,6 +12,7 @@ import { configRoutes } from '../http/routes/config.ts'
 import { contextRoutes } from '../http/routes/context-query.ts'
 import { dataSchemaRoutes } from '../http/routes/data-schema.ts'
 import { documentationRoutes } from '../http/routes/docs.ts'
+import { eventSinkRoutes } from '../http/routes/event-sinks.ts'
 import { mcpRoutes } from '../http/routes/mcp.ts'
 import { metadataRoutes } from '../http/routes/metadata.ts'
 import { operationRoutes } from '../http/routes/operations.ts'
@@ -30,6 +32,7 @@ export interface RouteFeatures {
   readonly contexts: ContextQueryDeps
   readonly mcp: McpEndpoint
   readonly config: ConfigService
+  readonly eventSinks: EventSinkOperations
   /** The reason why the process should not receive requests; null: it is ready. */
   notReadyReason(): string | null
 }
@@ -49,6 +52,7 @@ export function createRoutes(
     ...contextRoutes(features.contexts),
     ...mcpRoutes(features.mcp, { publicUrl, secure: settings.tlsCertificate !== '' }),
     ...configRoutes(features.config),
+    ...eventSinkRoutes(features.eventSinks),
     ...dataSchemaRoutes(
       async ({ projectId }) => {
         const project = graphs.graphsOf(projectId)

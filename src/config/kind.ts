@@ -217,6 +217,11 @@ export interface ConfigKind {
    */
   warnings?(document: StoredDocument, reader: ConfigReader): Promise<readonly string[]>
   /**
+   * Adds to a response what is not configuration, such as counts. `response`: the body without it. A past revision has the
+   * present state.
+   */
+  withState?(document: StoredDocument, response: DocumentFields): Promise<DocumentFields>
+  /**
    * Side effects outside of the configuration. Awaited before the response, one at a time, in commit order. After a
    * crash the next start repeats an effect that may not have finished, so each is idempotent and reads the current
    * configuration first.

@@ -122,6 +122,32 @@ export class ConfigService {
     query: URLSearchParams = new URLSearchParams(),
     requestId = '',
   ): Result<ConfigResponse, ServiceError> {
+    const read = this.readDocument(caller, kind, key, query, requestId)
+    return read.ok ? ok({ body: representationOf(read.value, kind, this.documents), etag: etagOf(read.value) }) : read
+  }
+
+  /** As `read`, with what is not configuration (`ConfigKind.withState`). */
+  async readWithState(
+    caller: ServiceAccountCaller,
+    kind: ConfigKind,
+    key: string,
+    query: URLSearchParams,
+    requestId: string,
+  ): Promise<Result<ConfigResponse, ServiceError>> {
+    const read = this.readDocument(caller, kind, key, query, requestId)
+    if (!read.ok) return read
+    const document = read.value
+    const body = representationOf(document, kind, this.documents)
+    return ok({ body: await bodyWithState(kind, document, body), etag: etagOf(document) })
+  }
+
+  private readDocument(
+    caller: ServiceAccountCaller,
+    kind: ConfigKind,
+    key: string,
+    query: URLSearchParams,
+    requestId: string,
+  ): Result<StoredDocument, ServiceError> {
     const found = isGid(key)
       ? this.find(caller, kind, key)
       : findByName(this.documents, caller.organizationId, kind, key, query)
@@ -131,7 +157,7 @@ export class ConfigService {
     const location = query.get('location')
     const identifier = isGid(key) ? { id: key } : { name: key, ...(location !== null && { location }) }
     this.events?.read({ caller, requestId }, kind, identifier, [revision.value])
-    return ok({ body: representationOf(revision.value, kind, this.documents), etag: etagOf(revision.value) })
+    return revision
   }
 
   /** The caller's own organization. */
@@ -151,11 +177,35 @@ export class ConfigService {
     query: URLSearchParams,
     requestId = '',
   ): Result<{ readonly data: readonly DocumentFields[] }, ServiceError> {
+    const listing = this.listDocuments(caller, kind, query, requestId)
+    return listing.ok ? ok({ data: listing.value.map(({ item }) => item) }) : listing
+  }
+
+  /** As `list`, with what is not configuration (`ConfigKind.withState`). */
+  async listWithState(
+    caller: ServiceAccountCaller,
+    kind: ConfigKind,
+    query: URLSearchParams,
+    requestId: string,
+  ): Promise<Result<{ readonly data: readonly DocumentFields[] }, ServiceError>> {
+    const listing = this.listDocuments(caller, kind, query, requestId)
+    if (!listing.ok) return listing
+    return ok({
+      data: await Promise.all(listing.value.map(({ document, item }) => bodyWithState(kind, document, item))),
+    })
+  }
+
+  private listDocuments(
+    caller: ServiceAccountCaller,
+    kind: ConfigKind,
+    query: URLSearchParams,
+    requestId: string,
+  ): Result<readonly { readonly document: StoredDocument; readonly item: DocumentFields }[], ServiceError> {
     const listing = listDocuments(this.documents, kind, caller.organizationId, query)
     if (!listing.ok) return listing
     const { documents, full } = listing.value
     this.events?.read({ caller, requestId }, kind, {}, documents)
-    return ok({ data: documents.map((document) => listItemOf(document, kind, this.documents, full)) })
+    return ok(documents.map((document) => ({ document, item: listItemOf(document, kind, this.documents, full) })))
   }
 
   /**
@@ -270,6 +320,14 @@ export class ConfigService {
   private find(caller: ServiceAccountCaller, kind: ConfigKind, id: string): Result<StoredDocument, ServiceError> {
     return findById(this.documents, caller.organizationId, kind, id)
   }
+}
+
+function bodyWithState(
+  kind: ConfigKind,
+  document: StoredDocument,
+  body: DocumentFields,
+): DocumentFields | Promise<DocumentFields> {
+  return kind.withState?.(document, body) ?? body
 }
 
 function permissionError(caller: ServiceAccountCaller, kind: ConfigKind, offered: boolean): ServiceError | null {

@@ -2,7 +2,13 @@
 // repeated delivery sends equal bytes.
 import { timestamp } from '../kernel/clock.ts'
 import { decidedPayload } from './decision-payload.ts'
-import { type CapturedElement, decodeRecord, type ReadyEvent, type RecordedEvent } from './event-record.ts'
+import {
+  type CapturedElement,
+  decodeRecord,
+  type EventActor,
+  type ReadyEvent,
+  type RecordedEvent,
+} from './event-record.ts'
 import { commonMembers, subjectOf } from './event-text.ts'
 import { type EventTypeName, isChangeType, PAYLOAD_VERSION } from './event-types.ts'
 
@@ -97,9 +103,33 @@ export function gapEnvelope(stream: EventStreamName, origin: string, provider: s
   }
 }
 
+/** The event that a test of routes sends. */
+export interface TestEvent {
+  readonly projectId: string
+  /** Empty: the sink is not stored. */
+  readonly sinkId: string
+  /** Drawn at random for each test. */
+  readonly origin: string
+  /** Milliseconds since the epoch. */
+  readonly timeMs: number
+  readonly requestId: string
+  readonly actor: EventActor
+  readonly tested: { readonly eventType: EventTypeName; readonly context: object }
+}
+
+/** Builds the event of a test of routes. It belongs to no stream. */
+export function testEnvelope(event: TestEvent): Pick<EventEnvelope, 'attributes' | 'data' | 'orderingKey'> {
+  const { projectId, sinkId, origin, timeMs, requestId, actor, tested } = event
+  const type = 'svc.events.test'
+  const members = JSON.stringify({ tested }).slice(1)
+  const text = `{"eventType":"${type}","version":${PAYLOAD_VERSION}${commonMembers(requestId, actor)},${members}`
+  const subject = sinkId === '' ? 'event-sinks' : subjectOf('event-sinks', sinkId)
+  return envelopeOf({ projectId, source: 'test' }, origin, type, 0, subject, timeMs, text)
+}
+
 /** Builds the envelope of an event with the payload `text`. */
 export function envelopeOf(
-  { projectId, source }: EventStreamName,
+  { projectId, source }: { readonly projectId: string; readonly source: EventSourceKind | 'test' },
   origin: string,
   type: EventTypeName,
   sequence: number,

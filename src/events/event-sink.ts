@@ -1,5 +1,5 @@
 // The configuration kind of event sinks: at most one per project, with brokers and queues (providers) and routes that
-// select events for them. Stored, not executed (docs/decisions/0028-stored-but-not-executed.md).
+// select events for them (docs/explanation/events.md).
 import { z } from 'zod'
 import {
   type ConfigKind,
@@ -37,6 +37,26 @@ const commonMembers = {
     .nullish()
     .meta({ readOnly: true, description: 'ignored in a request: the last error of delivery, or empty' }),
 }
+
+const count = z.int().min(0)
+const deliveryState = z.looseObject({
+  backlog: z
+    .looseObject({
+      events: count.describe('stored events after the last delivered one, also those for other providers'),
+      bytes: count,
+      oldest_time: z.iso.datetime().optional().describe('absent: the backlog is empty'),
+    })
+    .describe('what is not delivered yet'),
+  delivered: count.describe('events that the receiver has acknowledged'),
+  failed: count.describe('failed attempts to deliver'),
+  dead_lettered: count.describe('events that the receiver refused for good'),
+  skipped: count.describe('events that were dropped because the backlog exceeded its bounds'),
+  last_delivery_time: z.iso.datetime().optional(),
+  last_error_time: z.iso.datetime().optional(),
+})
+
+/** What a read of a sink shows about the delivery to one provider. Counts begin when the provider is created. */
+export type DeliveryState = z.infer<typeof deliveryState>
 
 /** An update may omit secrets; `check` verifies that the required ones are present. */
 const providerKinds = {
@@ -145,6 +165,10 @@ const provider = z
     display_name: commonMembers.display_name.meta({ alias: 'display_name inside the provider' }),
     include_cdc_events: z.boolean().nullish(),
     snapshot: snapshotStart.nullish(),
+    delivery: deliveryState.nullish().meta({
+      readOnly: true,
+      description: 'ignored in a request: the present state; absent while the stored events cannot be read',
+    }),
     ...Object.fromEntries(providerNames.map((name) => [name, providerKinds[name].schema.nullish()])),
   })
   .refine((given) => providerKindsIn(given).length === 1, {
@@ -180,15 +204,18 @@ const keyValue = z
   .meta({ id: 'EventKeyValue' })
 const contextPairs = z.array(keyValue).max(32).nullish()
 
+/** The types that a route or a reader selects: one type, or a wildcard at the end for all below. */
+export const eventTypeFilter = z
+  .string()
+  .min(1)
+  .max(256)
+  .regex(/^(?:[A-Za-z0-9_]+\.)*(?:[A-Za-z0-9_]+|\*)$/, {
+    error: 'expected words of letters, digits and `_` joined by dots, the last of which may be `*`',
+  })
+
 const eventFilter = z
   .strictObject({
-    event_type: z
-      .string()
-      .min(1)
-      .max(256)
-      .regex(/^(?:[A-Za-z0-9_]+\.)*(?:[A-Za-z0-9_]+|\*)$/, {
-        error: 'expected words of letters, digits and `_` joined by dots, the last of which may be `*`',
-      }),
+    event_type: eventTypeFilter,
     context_key_value: contextPairs,
     key_value_pairs: contextPairs.meta({ alias: 'context_key_value' }),
   })
@@ -208,11 +235,6 @@ const route = z
   .meta({ id: 'EventRoute' })
 
 const routes = z.array(route).min(1).max(100)
-
-/** The member of a provider kind that contains its secret. */
-export function providerSecretOf(kind: keyof typeof providerKinds): string {
-  return providerKinds[kind].secret
-}
 
 /** The kind `event-sinks`. */
 export const eventSinks: ConfigKind = {
@@ -264,10 +286,25 @@ export const eventSinks: ConfigKind = {
     ]
     return issues.length === 0 ? ok({ fields }) : err({ kind: 'invalid', issues })
   },
-  // Delivery would set the last error.
   computedFields: ({ fields }) => ({
     providers: mapProviders(fields.providers as Providers, (one) => withLastError(normaliseProvider(one), '')),
   }),
+}
+
+/** The providers of a response with the state of their delivery; those without state are unchanged. */
+export function withDeliveryStates(
+  providers: DocumentFields,
+  states: ReadonlyMap<string, { readonly lastError: string; readonly delivery: DeliveryState }>,
+): DocumentFields {
+  return Object.fromEntries(
+    Object.entries(providers as Providers).map(([id, provider]) => {
+      const state = states.get(id)
+      return [
+        id,
+        state === undefined ? provider : { ...withLastError(provider, state.lastError), delivery: state.delivery },
+      ]
+    }),
+  )
 }
 
 type Providers = Readonly<Record<string, DocumentFields>>
@@ -303,7 +340,7 @@ function normaliseSpelling(body: DocumentFields): DocumentFields {
 function normaliseProvider(given: DocumentFields): DocumentFields {
   const [name] = providerKindsIn(given)
   if (name === undefined) return given
-  const { display_name: outer, ...wrapper } = given
+  const { display_name: outer, delivery: _delivery, ...wrapper } = given
   const { display_name: inner, last_error: _, ...members } = wrapper[name] as Record<string, unknown>
   if (name === 'queue_service') {
     for (const [camel, snake] of queueSpellings) {

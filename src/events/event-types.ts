@@ -466,6 +466,19 @@ export const eventTypes = {
     subject: 'providers/{provider id}',
     producedBy: 'the delivery of events',
   },
+  'svc.events.test': {
+    group: 'delivery',
+    summary:
+      'An administrator tests the routes of an event sink. Nothing else has happened. It is sent to the providers that the tested event would be sent to.',
+    data: {
+      tested: z
+        .strictObject({ eventType: text, context: fields.describe('the value of each context key') })
+        .describe('the event whose routes are tested'),
+    },
+    contextKeys: [],
+    subject: 'event-sinks/{id}, or event-sinks for a sink that is not stored',
+    producedBy: '`POST /configs/v1/event-sinks/{id}/test` with `send`',
+  },
 } as const satisfies Readonly<Record<string, EventTypeSpec>>
 
 /** The name of an event type. */

@@ -3,7 +3,7 @@
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
 import { Float } from '../kernel/float.ts'
 import { receivesChanges } from './event-sink.ts'
-import { type EventTypeName, eventTypeNames, isChangeType } from './event-types.ts'
+import { type EventTypeName, eventTypeNames, eventTypes, isChangeType } from './event-types.ts'
 
 /** A value of the context of an event, which routes compare as text. One item of a list is enough. */
 export type ContextValue = string | number | bigint | boolean | Float | object | null | undefined
@@ -169,6 +169,11 @@ export function matchesType(filter: string, type: string): boolean {
 /** The types that a filter matches. */
 export function typesOf(filter: string): readonly EventTypeName[] {
   return eventTypeNames.filter((type) => matchesType(filter, type))
+}
+
+/** Whether routes can select events of the type. */
+export function isRoutable(type: EventTypeName): boolean {
+  return eventTypes[type].group !== 'delivery'
 }
 
 function isEqual(found: ContextValue, expected: string): boolean {

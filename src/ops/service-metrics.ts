@@ -23,6 +23,8 @@ export interface ServiceMetrics {
   takeDeltas(): CounterDeltas
   /** Registers the lane metrics. */
   registerLanes(read: () => LaneStats): void
+  /** Registers the metrics of event delivery. `read`: called before each scrape. */
+  registerEventDelivery(read: () => Promise<readonly DeliveryTotals[]>): void
   /** Registers the decision log metric. `lost`: returns the number of lines that were never written. */
   registerDecisionLog(lost: () => number): void
   /** Registers the metric of events. `dropped`: returns the number of events that were never written. */
@@ -39,6 +41,56 @@ export interface LaneStats {
   readonly killed: number
   readonly answered: number
 }
+
+/** Sums over the providers of one kind in all projects. */
+export interface DeliveryTotals {
+  /** Name of the provider kind. */
+  readonly kind: string
+  readonly providers: number
+  /** Providers whose last attempt failed. */
+  readonly failing: number
+  readonly pending: number
+  readonly pendingBytes: number
+  /** The largest age, in seconds. */
+  readonly oldestS: number
+  readonly delivered: number
+  readonly failed: number
+  readonly deadLettered: number
+  readonly skipped: number
+}
+
+/** The metrics of event delivery. */
+const deliveryMetrics: readonly (readonly [
+  name: string,
+  help: string,
+  type: 'gauge' | 'counter',
+  member: Exclude<keyof DeliveryTotals, 'kind'>,
+])[] = [
+  ['verdigraph_event_providers', 'Providers of event sinks.', 'gauge', 'providers'],
+  ['verdigraph_event_providers_failing', 'Providers whose last delivery failed.', 'gauge', 'failing'],
+  [
+    'verdigraph_events_pending',
+    'Stored events that a provider has not received, counted for each provider of a sink.',
+    'gauge',
+    'pending',
+  ],
+  ['verdigraph_events_pending_bytes', 'Size of the records of these events.', 'gauge', 'pendingBytes'],
+  ['verdigraph_events_oldest_pending_seconds', 'Age of the oldest pending event.', 'gauge', 'oldestS'],
+  ['verdigraph_events_delivered_total', 'Events that providers have acknowledged.', 'counter', 'delivered'],
+  ['verdigraph_event_deliveries_failed_total', 'Failed attempts to deliver events.', 'counter', 'failed'],
+  [
+    'verdigraph_events_dead_lettered_total',
+    'Events that providers refused for good, and that became dead letters.',
+    'counter',
+    'deadLettered',
+  ],
+  [
+    'verdigraph_events_skipped_total',
+    'Events that were dropped because the backlog of their provider exceeded its bounds.',
+    'counter',
+    'skipped',
+  ],
+]
 
 /** Buckets from 0.1 ms: a decision takes less than the first default bucket of client libraries. */
 const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -67,6 +119,8 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
   const captured = metrics.counter('verdigraph_capture_items_total', 'Captured items that were written.')
   const operations = new Map<string, Counter>()
   let storeBytes = 0
+  let readDelivery: (() => Promise<readonly DeliveryTotals[]>) | null = null
+  let delivery: readonly DeliveryTotals[] = []
   metrics.sampled('verdigraph_store_bytes', 'Size of the data folder.', 'gauge', () => [{ value: storeBytes }])
   registerProcessMetrics(metrics)
 
@@ -88,6 +142,13 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
       const counter = operations.get(operation) ?? captured({ operation })
       operations.set(operation, counter)
       counter.add(items)
+    },
+    registerEventDelivery(read) {
+      readDelivery = read
+      for (const [name, help, type, member] of deliveryMetrics)
+        metrics.sampled(name, help, type, () =>
+          delivery.map((totals) => ({ labels: { provider_kind: totals.kind }, value: totals[member] })),
+        )
     },
     registerDecisionLog(lost) {
       metrics.sampled(
@@ -125,6 +186,7 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
     },
     async text() {
       storeBytes = await bytesIn(dataDir)
+      delivery = (await readDelivery?.()) ?? []
       return metrics.text()
     },
   }

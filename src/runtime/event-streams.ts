@@ -38,6 +38,8 @@ export interface EventStreamsDeps {
   readonly configuration: EventOutbox
   /** The outbox of decisions and reads; null: no such event was ever recorded. */
   activity(): Promise<EventOutbox | null>
+  /** As `activity`; creates it. */
+  createActivity(): Promise<EventOutbox>
   readonly sinks: EventSinks
   /** Ids of all projects. */
   projects(): readonly string[]
@@ -62,8 +64,22 @@ export class EventStreams {
    * LockTimeoutError if other processes keep writing.
    */
   async withStreams<T>(projectId: string, work: (streams: readonly OpenEventStream[]) => Promise<T>): Promise<T> {
+    return this.open(projectId, await this.deps.activity(), (all) =>
+      work(all.filter(({ outbox, name }) => outbox.status(name) !== null)),
+    )
+  }
+
+  /** As `withStreams`, with the streams that have no events yet. */
+  async withAllStreams<T>(projectId: string, work: (streams: readonly OpenEventStream[]) => Promise<T>): Promise<T> {
+    return this.open(projectId, await this.deps.createActivity(), work)
+  }
+
+  private open<T>(
+    projectId: string,
+    activity: EventOutbox | null,
+    work: (streams: readonly OpenEventStream[]) => Promise<T>,
+  ): Promise<T> {
     const { catalog, configuration } = this.deps
-    const activity = await this.deps.activity()
     return catalog.withOutboxes(projectId, (graphs) => {
       const all: OpenEventStream[] = graphs.map(({ part, outbox, snapshot }) => ({
         projectId,

@@ -164,6 +164,20 @@ async function metricsPage(): Promise<string> {
     const metrics = createServiceMetrics(folder, '0.0.0', null)
     metrics.registerDecisionLog(() => 0)
     metrics.registerEvents(() => 0)
+    metrics.registerEventDelivery(async () => [
+      {
+        kind: 'streaming_broker',
+        providers: 1,
+        failing: 0,
+        pending: 0,
+        pendingBytes: 0,
+        oldestS: 0,
+        delivered: 0,
+        failed: 0,
+        deadLettered: 0,
+        skipped: 0,
+      },
+    ])
     metrics.registerLanes(() => ({ ready: 0, running: 0, waiting: 0, killed: 0, answered: 0 }))
     metrics.requestRecorder('/access/v1/evaluation', 'POST')(200, 0.001)
     metrics.recordCapture('upsert_nodes', 1)
@@ -183,6 +197,7 @@ async function metricsPage(): Promise<string> {
       `${NOTE} \`GET /metrics\` returns them in the text format of Prometheus. \`VERDIGRAPH_METRICS_ACCESS\` defines who may read them.`,
       'Metrics are counted in each process. With `--workers` each line has a label `worker`, and a scrape reads the worker that answers it. Counts of lanes are ' +
         'part of their worker.',
+      'The metrics of event delivery are sums over all projects, equal in each worker: take one of them, not the sum. Counts begin again when a provider is removed.',
       table(['Metric', 'Type', 'Labels', 'Meaning'], rows),
       '`process_open_fds` and `process_max_fds` exist on Linux only.',
     ])

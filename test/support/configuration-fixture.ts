@@ -130,6 +130,7 @@ export async function openConfiguration(
     // The board holds no graphs, so there are no names to compare with.
     names: { ready: () => null, storesOf: () => [] },
     dropEvents: async () => {},
+    withDeliveryState: async (_sink, body) => body,
   })
   const service = new ConfigService({ kinds, documents, sealer: box, clock, report })
   const kind = (path: string): ConfigKind => {

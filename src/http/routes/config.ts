@@ -92,8 +92,8 @@ function listRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag, 
       200: z.strictObject({ data: z.array(document) }).meta({ id: `${noun}List` }),
       ...errorStatuses(403, 422),
     },
-    handle(context) {
-      const listed = service.list(serviceAccountOf(context), kind, context.query, context.requestId)
+    async handle(context) {
+      const listed = await service.listWithState(serviceAccountOf(context), kind, context.query, context.requestId)
       return listed.ok ? ok({ status: 200, body: listed.value }) : listed
     },
   }
@@ -120,9 +120,9 @@ function readRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag, 
     request: null,
     responses: { 200: document, ...errorStatuses(403, 404, 422) },
     responseHeaders: etagHeader,
-    handle(context) {
+    async handle(context) {
       const key = context.pathParameters.id ?? ''
-      const read = service.read(serviceAccountOf(context), kind, key, context.query, context.requestId)
+      const read = await service.readWithState(serviceAccountOf(context), kind, key, context.query, context.requestId)
       return read.ok ? ok(configResponse(200, read.value)) : read
     },
   }

@@ -1,0 +1,78 @@
+// What administrators do with an event sink. Finds the sink of the caller's organization and checks the role.
+import type { ConfigReader, StoredDocument } from '../config/kind.ts'
+import { eventSinksKind } from '../events/event-sink.ts'
+import type { OpenSecret } from '../events/providers/connect-provider.ts'
+import type { ProviderDeps } from '../events/providers/provider.ts'
+import type { EventSinkOperations } from '../events/sink-operations.ts'
+import type { ServiceAccountCaller } from '../kernel/caller.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { ServiceError } from '../kernel/errors.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import {
+  deleteDeadLettersOf,
+  deleteOneDeadLetter,
+  listDeadLetters,
+  readOneDeadLetter,
+  requestDeadLetters,
+} from './event-dead-letters.ts'
+import { followEvents } from './event-follower.ts'
+import { type RoutingTestDeps, testDraft, testSink } from './event-routing-test.ts'
+import type { EventStreams } from './event-streams.ts'
+
+/** Collaborators of the service. */
+export interface EventSinkServiceDeps {
+  readonly documents: ConfigReader
+  readonly streams: EventStreams
+  readonly clock: Clock
+  readonly openSecret: OpenSecret
+  readonly providers: ProviderDeps
+}
+
+/** Builds the operations. */
+export function createEventSinkOperations(deps: EventSinkServiceDeps): EventSinkOperations {
+  const { documents, streams, clock } = deps
+  const tests: RoutingTestDeps = { ...deps, sendingError: (caller) => editorError(caller, 'send events') }
+
+  function find(caller: ServiceAccountCaller, id: string): Result<StoredDocument, ServiceError> {
+    const sink = documents.get(eventSinksKind, id)
+    if (sink !== null && sink.organization_id === caller.organizationId) return ok(sink)
+    return err({ kind: 'not-found', message: `no event sink \`${id}\`` })
+  }
+
+  /** Events contain data of the graph, which a viewer of the configuration must not see. */
+  function withSink<T>(
+    caller: ServiceAccountCaller,
+    id: string,
+    action: string,
+    run: (sink: StoredDocument) => Promise<Result<T, ServiceError>>,
+  ): Promise<Result<T, ServiceError>> | Result<T, ServiceError> {
+    const refused = editorError(caller, action)
+    if (refused !== null) return err(refused)
+    const sink = find(caller, id)
+    return sink.ok ? run(sink.value) : sink
+  }
+
+  return {
+    async test(caller, id, body, requestId) {
+      const sink = find(caller, id)
+      return sink.ok ? testSink(tests, caller, sink.value, body, requestId) : sink
+    },
+    testDraft: (caller, body, requestId) => testDraft(tests, caller, body, requestId),
+    listDeadLetters: async (caller, id, query) =>
+      withSink(caller, id, 'read events', (sink) => listDeadLetters(streams, sink, query)),
+    readDeadLetter: async (caller, id, letter) =>
+      withSink(caller, id, 'read events', (sink) => readOneDeadLetter(streams, sink, letter)),
+    sendDeadLetters: async (caller, id, body) =>
+      withSink(caller, id, 'send events', (sink) => requestDeadLetters(streams, sink, body)),
+    deleteDeadLetter: async (caller, id, letter) =>
+      withSink(caller, id, 'delete events', (sink) => deleteOneDeadLetter(streams, sink, letter)),
+    deleteDeadLetters: async (caller, id, provider) =>
+      withSink(caller, id, 'delete events', (sink) => deleteDeadLettersOf(streams, sink, provider)),
+    follow: async (caller, id, body) =>
+      withSink(caller, id, 'read events', (sink) => followEvents(streams, sink, body, clock.now())),
+  }
+}
+
+function editorError({ role }: ServiceAccountCaller, action: string): ServiceError | null {
+  return role === 'all_editor' ? null : { kind: 'forbidden', message: `the role \`${role}\` may not ${action}` }
+}
