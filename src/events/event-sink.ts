@@ -46,7 +46,7 @@ const deliveryState = z.looseObject({
       bytes: count,
       oldest_time: z.iso.datetime().optional().describe('absent: the backlog is empty'),
     })
-    .describe('what is not delivered yet'),
+    .meta({ id: 'DeliveryBacklog', description: 'what is not delivered yet' }),
   delivered: count.describe('events that the receiver has acknowledged'),
   failed: count.describe('failed attempts to deliver'),
   dead_lettered: count.describe('events that the receiver refused for good'),

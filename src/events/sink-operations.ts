@@ -12,68 +12,84 @@ const text = z.string()
 const count = z.int().min(0)
 const time = z.iso.datetime()
 
-const scalar = z.union([z.string().max(1024), z.number(), z.boolean()])
+const scalar = z.union([z.string().max(1024), z.number(), z.boolean()]).meta({ id: 'EventContextScalar' })
 const contextValue = z.union([scalar, z.array(scalar).max(100)], {
   error: 'expected string, number, boolean, or a list of them',
 })
 
-const testedEvent = z.strictObject({
-  type: z.enum(eventTypeNames.filter(isRoutable)),
-  context: z
-    .record(z.string().min(1).max(256), contextValue)
-    .optional()
-    .describe('the value of each context key; one item of a list is enough for a match'),
-})
+const testedEvent = z
+  .strictObject({
+    type: z.enum(eventTypeNames.filter(isRoutable)),
+    context: z
+      .record(z.string().min(1).max(256), contextValue)
+      .optional()
+      .describe('the value of each context key; one item of a list is enough for a match'),
+  })
+  .meta({ id: 'TestedEvent' })
 
 /** The body of a test of a stored sink. */
-export const routingTestRequest = z.strictObject({
-  event: testedEvent,
-  send: z.boolean().optional().describe('true: send a test event to the providers that would receive the event'),
-})
+export const routingTestRequest = z
+  .strictObject({
+    event: testedEvent,
+    send: z.boolean().optional().describe('true: send a test event to the providers that would receive the event'),
+  })
+  .meta({ id: 'EventSinkTest' })
 
 /** The body of a test of a sink that is not stored. */
-export const draftTestRequest = z.strictObject({
-  sink: eventSinks.createSchema.partial({ name: true }).describe('as in a create request; `name` may be absent'),
-  ...routingTestRequest.shape,
-})
+export const draftTestRequest = z
+  .strictObject({
+    sink: eventSinks.createSchema
+      .partial({ name: true })
+      .meta({ id: 'EventSinkDraft', description: 'as in a create request; `name` may be absent' }),
+    ...routingTestRequest.shape,
+  })
+  .meta({ id: 'EventSinkDraftTest' })
 
 /** How a test event was received. */
-export const testDelivery = z.strictObject({
-  provider_id: text,
-  outcome: z
-    .enum(['delivered', 'refused', 'failed'])
-    .describe(
-      '`refused`: the receiver does not accept the event; `failed`: it cannot be reached, or refuses the login',
-    ),
-  error: text.describe('empty if it was delivered'),
-  duration_ms: z.number().min(0),
-})
+export const testDelivery = z
+  .strictObject({
+    provider_id: text,
+    outcome: z
+      .enum(['delivered', 'refused', 'failed'])
+      .describe(
+        '`refused`: the receiver does not accept the event; `failed`: it cannot be reached, or refuses the login',
+      ),
+    error: text.describe('empty if it was delivered'),
+    duration_ms: z.number().min(0),
+  })
+  .meta({ id: 'TestDelivery' })
 
 /** The answer of a test. */
-export const routingTestAnswer = z.strictObject({
-  providers: z.array(text).describe('the providers that receive the event'),
-  routes: z.array(
-    z.strictObject({
-      route: count.describe('index in `routes` of the sink'),
-      display_name: text,
-      provider_id: text,
-      outcome: z.enum(['sent', 'already-sent', 'not-reached', 'type-differs', 'context-differs', 'no-cdc-events']),
-      reason: text,
-    }),
-  ),
-  deliveries: z.array(testDelivery).optional().describe('only with `send`: one entry for each of `providers`'),
-})
+export const routingTestAnswer = z
+  .strictObject({
+    providers: z.array(text).describe('the providers that receive the event'),
+    routes: z.array(
+      z
+        .strictObject({
+          route: count.describe('index in `routes` of the sink'),
+          display_name: text,
+          provider_id: text,
+          outcome: z.enum(['sent', 'already-sent', 'not-reached', 'type-differs', 'context-differs', 'no-cdc-events']),
+          reason: text,
+        })
+        .meta({ id: 'TestedRoute' }),
+    ),
+    deliveries: z.array(testDelivery).optional().describe('only with `send`: one entry for each of `providers`'),
+  })
+  .meta({ id: 'EventSinkTestAnswer' })
 
 /** A CloudEvent in the JSON format. */
-const cloudEvent = z.looseObject({
-  specversion: z.literal('1.0'),
-  id: text,
-  source: text,
-  type: text,
-  subject: text,
-  time,
-  data: z.record(z.string(), z.unknown()).describe('the payload, see the event types'),
-})
+const cloudEvent = z
+  .looseObject({
+    specversion: z.literal('1.0'),
+    id: text,
+    source: text,
+    type: text,
+    subject: text,
+    time,
+    data: z.unknown().describe('the payload, an object: see the event types'),
+  })
+  .meta({ id: 'CloudEvent' })
 
 const deadLetterMembers = {
   id: text.describe('of the dead letter'),
@@ -90,14 +106,18 @@ const deadLetterMembers = {
 }
 
 /** A dead letter in a list. */
-export const deadLetterItem = z.strictObject(deadLetterMembers)
+export const deadLetterItem = z.strictObject(deadLetterMembers).meta({ id: 'DeadLetter' })
 /** A page of dead letters. */
-export const deadLetterPage = z.strictObject({
-  dead_letters: z.array(deadLetterItem),
-  next_page_token: text.describe('empty: this is the last page'),
-})
+export const deadLetterPage = z
+  .strictObject({
+    dead_letters: z.array(deadLetterItem),
+    next_page_token: text.describe('empty: this is the last page'),
+  })
+  .meta({ id: 'DeadLetterPage' })
 /** A dead letter with its event. */
-export const deadLetterDetail = z.strictObject({ ...deadLetterMembers, event: cloudEvent })
+export const deadLetterDetail = z
+  .strictObject({ ...deadLetterMembers, event: cloudEvent })
+  .meta({ id: 'DeadLetterDetail' })
 
 const pageSizeMax = 500
 /** The query of a list of dead letters. */
@@ -114,6 +134,9 @@ export const deadLetterQuery = z.strictObject({
 /** The query that selects the dead letters to delete. */
 export const deadLetterDeletion = z.strictObject({ provider_id: z.string() })
 
+/** The answer to the deletion. */
+export const deadLettersDeleted = z.strictObject({ deleted: count }).meta({ id: 'DeletedDeadLetters' })
+
 /** Which dead letters to send again. */
 export const resendRequest = z
   .strictObject({
@@ -123,30 +146,43 @@ export const resendRequest = z
   .refine(({ ids, provider_id }) => (ids === undefined) !== (provider_id === undefined), {
     error: 'expected exactly one of `ids`, `provider_id`',
   })
+  .meta({ id: 'DeadLetterResend' })
 /** The answer. They are sent shortly after. */
-export const resendAnswer = z.strictObject({
-  requested: count,
-  refused: z.array(z.strictObject({ id: text, reason: text })).describe('dead letters that cannot be sent again'),
-})
+export const resendAnswer = z
+  .strictObject({
+    requested: count,
+    refused: z
+      .array(z.strictObject({ id: text, reason: text }).meta({ id: 'RefusedResend' }))
+      .describe('dead letters that cannot be sent again'),
+  })
+  .meta({ id: 'DeadLetterResendAnswer' })
 
 /** Which events to read. */
-export const followRequest = z.strictObject({
-  position: z.string().max(65_536).optional().describe('of the answer before; absent: see `start`'),
-  start: z
-    .enum(['now', 'oldest'])
-    .optional()
-    .describe('without `position`: only later events (`now`, the default), or also those that are still stored'),
-  event_type: eventTypeFilter.optional().describe('only these types; a wildcard `*` at the end matches all below'),
-  limit: z.int().min(1).max(pageSizeMax).optional().describe('events in the answer, default 100'),
-})
+export const followRequest = z
+  .strictObject({
+    position: z.string().max(65_536).optional().describe('of the answer before; absent: see `start`'),
+    start: z
+      .enum(['now', 'oldest'])
+      .optional()
+      .describe('without `position`: only later events (`now`, the default), or also those that are still stored'),
+    event_type: eventTypeFilter.optional().describe('only these types; a wildcard `*` at the end matches all below'),
+    limit: z.int().min(1).max(pageSizeMax).optional().describe('events in the answer, default 100'),
+  })
+  .meta({ id: 'EventFollow' })
 
 /** Events in the order of each source. */
-export const followAnswer = z.strictObject({
-  events: z.array(z.strictObject({ providers: z.array(text).describe('who receives it'), event: cloudEvent })),
-  position: text.describe('for the next request'),
-  has_more: z.boolean().describe('true: more events are stored already'),
-  missed: count.describe('events that were removed before they were read'),
-})
+export const followAnswer = z
+  .strictObject({
+    events: z.array(
+      z
+        .strictObject({ providers: z.array(text).describe('who receives it'), event: cloudEvent })
+        .meta({ id: 'FollowedEvent' }),
+    ),
+    position: text.describe('for the next request'),
+    has_more: z.boolean().describe('true: more events are stored already'),
+    missed: count.describe('events that were removed before they were read'),
+  })
+  .meta({ id: 'EventFollowAnswer' })
 
 /** See `routingTestRequest`. */
 export type RoutingTestRequest = z.infer<typeof routingTestRequest>

@@ -128,8 +128,9 @@ const eventStream = {
 }
 const htmlPage = { schema: { type: 'string', description: 'A page for a browser.' } }
 
-function successDescription({ mediaType, mayStream, htmlForBrowsers }: Route, status: number): string {
+function successDescription({ mediaType, mayStream, htmlForBrowsers, responses }: Route, status: number): string {
   if (status === 201) return 'The document has been created'
+  if (status === 202 && responses[202] !== null) return 'The request has been accepted and will be executed'
   if (status === 202) return 'The message has been accepted; the response has no body'
   if (status === 204) return 'The request has been executed; the response has no body'
   if (mediaType === 'text/event-stream') return 'A stream of server-sent events, until either side ends it'

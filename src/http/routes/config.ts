@@ -206,7 +206,8 @@ function deleteRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
   }
 }
 
-const deletedDocument = z.strictObject({ id: z.string() }).meta({ id: 'DeletedDocument' })
+/** The answer to a deletion. */
+export const deletedDocument = z.strictObject({ id: z.string() }).meta({ id: 'DeletedDocument' })
 const identifier = { id: 'the identifier' }
 const ifMatchHeader = { 'If-Match': 'the expected ETag; if it differs, the response is 412' }
 const etagHeader = { ETag: 'the ETag of this revision' }

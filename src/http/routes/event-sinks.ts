@@ -1,10 +1,10 @@
 // The routes of event sinks in addition to those of every kind: test of routes, dead letters, and following events.
-import { z } from 'zod'
 import {
   deadLetterDeletion,
   deadLetterDetail,
   deadLetterPage,
   deadLetterQuery,
+  deadLettersDeleted,
   draftTestRequest,
   type EventSinkOperations,
   followAnswer,
@@ -18,6 +18,7 @@ import type { ServiceError } from '../../kernel/errors.ts'
 import { ok, type Result } from '../../kernel/result.ts'
 import { errorStatuses, type RequestContext, type Route, type RouteResponse, type Tag } from '../route.ts'
 import { serviceAccountOf } from './callers.ts'
+import { deletedDocument } from './config.ts'
 
 const tag: Tag = { name: 'Event delivery', description: 'Tests of routes, dead letters, and events as they happen.' }
 const sinkPath = '/configs/v1/event-sinks/{id}'
@@ -129,7 +130,7 @@ function deadLetterRoutes(sinks: EventSinkOperations): Route[] {
       lane: writes,
       pathParameters: sinkId,
       query: deadLetterDeletion,
-      responses: { 200: z.strictObject({ deleted: z.int().min(0) }), ...errorStatuses(403, 404, 422, 503) },
+      responses: { 200: deadLettersDeleted, ...errorStatuses(403, 404, 422, 503) },
       async handle(context) {
         const provider = context.query.get('provider_id') ?? ''
         return answer(200, await sinks.deleteDeadLetters(serviceAccountOf(context), idOf(context), provider))
@@ -155,7 +156,7 @@ function deadLetterRoutes(sinks: EventSinkOperations): Route[] {
       summary: 'Delete a dead letter',
       lane: writes,
       pathParameters: letterId,
-      responses: { 200: z.strictObject({ id: z.string() }), ...errorStatuses(403, 404, 503) },
+      responses: { 200: deletedDocument, ...errorStatuses(403, 404, 503) },
       handle: async (context) =>
         answer(200, await sinks.deleteDeadLetter(serviceAccountOf(context), idOf(context), letterOf(context))),
     },

@@ -15,6 +15,8 @@ beforeAll(async () => {
 
 afterAll(() => service?.stop())
 
+const operationOfDelivery = 'it is about events, and an event for it could be one of those that it is about'
+
 /** The event types of an operation, without `svc.audit.`; or the reason why it has none. */
 type OperationEvents = readonly string[] | string
 
@@ -62,6 +64,14 @@ const byOperation: Readonly<Record<string, OperationEvents>> = {
   readDocumentationImage: publicText,
   readDocumentationPage: publicText,
   readDocumentationSectionPage: publicText,
+  testEventSink: 'it sends an event of its own type, and only to the providers that it tests',
+  testEventSinkDraft: 'it sends an event of its own type, and only to the providers that it tests',
+  listDeadLetters: operationOfDelivery,
+  readDeadLetter: operationOfDelivery,
+  sendDeadLetters: operationOfDelivery,
+  deleteDeadLetter: operationOfDelivery,
+  deleteDeadLetters: operationOfDelivery,
+  followEvents: operationOfDelivery,
   readOrganization: 'the organization is in no project, and only projects have sinks',
 }
 

@@ -105,6 +105,7 @@ describe('the interface description', () => {
       'application/json or text/event-stream: The response to the message, as JSON or as a stream of server-sent events',
       'application/json or text/html: JSON, or a page for a browser',
       'application/json: The document has been created',
+      'application/json: The request has been accepted and will be executed',
       'application/json: The result',
       'image/svg+xml: A text of the type `image/svg+xml`',
       'text/event-stream: A stream of server-sent events, until either side ends it',
