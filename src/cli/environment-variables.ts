@@ -10,6 +10,8 @@ export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
 /** Names the settings file. */
 export const settingsFileVariable = 'VERDIGRAPH_SETTINGS'
+/** The admin token that commands send to a running service, if they should not issue one from the data folder. */
+export const tokenVariable = 'VERDIGRAPH_TOKEN'
 
 const PREFIX = /^VERDIGRAPH_/i
 
@@ -35,6 +37,7 @@ export function unknownVariables(environment: EnvironmentVariables): string[] {
     masterKeyVariable,
     nextMasterKeyVariable,
     settingsFileVariable,
+    tokenVariable,
   ])
   return Object.entries(withoutServiceLinks(environment))
     .filter(([name, value]) => PREFIX.test(name) && !names.has(name) && (value ?? '') !== '')

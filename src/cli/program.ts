@@ -7,7 +7,8 @@ import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import { environmentNameOf, type SettingField, type Settings, settingFields, settingSpecs } from '../settings.ts'
 import { folderPermissionWarning } from '../store/process/folder-permissions.ts'
 import { CliError, UsageError } from './cli-error.ts'
-import { settingsFileVariable, unknownVariables, withoutServiceLinks } from './environment-variables.ts'
+import { settingsFileVariable, tokenVariable, unknownVariables, withoutServiceLinks } from './environment-variables.ts'
+import type { RoutingTestFlags, TailFlags } from './events.ts'
 import { exitCodes } from './exit-codes.ts'
 import { formatSettings } from './format-settings.ts'
 import { nameOfThisProcess } from './own-command.ts'
@@ -193,12 +194,39 @@ export function program(name = 'verdigraph'): Command {
       await (await import('./migrate.ts')).migrate(settingsFrom(flags), flags.json)
     })
 
+  const events = command.command('events').description('watch and test the delivery of events of a running service')
+
+  withService(events.command('tail'))
+    .description('print events as they happen; events exist only where a route of the event sink matches')
+    .option('--type <filter>', 'only these event types; a wildcard * at the end matches all below', '*')
+    .option('--oldest', 'begin with the oldest event that is stored', false)
+    .option('--count <n>', 'end after this number of events')
+    .option('--json', 'print each event as one line of JSON (CloudEvents)', false)
+    .action(async (flags: Flags & TailFlags) => {
+      await (await import('./events.ts')).tailEvents(readSettingsFrom(flags), flags)
+    })
+
+  withService(events.command('test'))
+    .description('print which routes an event takes and why')
+    .requiredOption('--type <type>', 'the event type')
+    .option('--context <key=value>', 'the value of a context key; may be repeated', appended, [])
+    .option('--send', 'send a test event to the providers that would receive the event', false)
+    .option('--draft <file>', 'test the event sink in this JSON file, which need not be stored')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & RoutingTestFlags) => {
+      await (await import('./events.ts')).testRoutes(readSettingsFrom(flags), flags)
+    })
+
   // Started by `verify` for each environment.
   command
     .command(`${VERIFY_FOLDER_COMMAND} <folder>`, { hidden: true })
     .action(async (folder: string) => (await import('./verify.ts')).runVerifyFolder(folder))
 
-  for (const one of command.commands) one.showHelpAfterError(`(${name} ${one.name()} --help lists its options)`)
+  for (const one of command.commands) {
+    one.showHelpAfterError(`(${name} ${one.name()} --help lists its options)`)
+    for (const inner of one.commands)
+      inner.showHelpAfterError(`(${name} ${one.name()} ${inner.name()} --help lists its options)`)
+  }
   return command
 }
 
@@ -208,6 +236,21 @@ const listeningFields = ['host', 'port', 'workers'] as const
 function withListening(command: Command): Command {
   for (const field of listeningFields) addSettingOption(command, field)
   return command
+}
+
+/** For commands that call a running service. */
+function withService(command: Command): Command {
+  return withSettings(command)
+    .requiredOption('--project <id>', 'the project')
+    .option(
+      '--url <url>',
+      `the URL of the service (default: from the settings); ${tokenVariable} may hold a token for it`,
+    )
+}
+
+/** Collects an option that may be repeated. */
+function appended(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value]
 }
 
 function withSettings(command: Command): Command {

@@ -207,14 +207,21 @@ async function metricsPage(): Promise<string> {
 }
 
 function cliPage(): string {
-  const commands = program().commands.filter((command) => !(command as unknown as { _hidden: boolean })._hidden)
+  const commands = program()
+    .commands.filter((command) => !(command as unknown as { _hidden: boolean })._hidden)
+    .flatMap((command) => (command.commands.length === 0 ? [command] : command.commands))
+  const nameOf = (command: (typeof commands)[number]): string =>
+    command.parent?.parent ? `${command.parent.name()} ${command.name()}` : command.name()
   const sections = commands.map((command) => {
     const options = command.options.map(({ flags, description, defaultValue }) => {
-      const shown = defaultValue === undefined || defaultValue === false ? '' : code(String(defaultValue))
+      const shown =
+        defaultValue === undefined || defaultValue === false || String(defaultValue) === ''
+          ? ''
+          : code(String(defaultValue))
       return row([code(flags), description, shown])
     })
     return [
-      `## ${command.name()}`,
+      `## ${nameOf(command)}`,
       `${command.description()}.`,
       ...(options.length === 0 ? [] : [table(['Option', 'Meaning', 'Default'], options)]),
     ].join('\n\n')

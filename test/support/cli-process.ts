@@ -77,6 +77,43 @@ export async function startServer(
   }
 }
 
+export interface StartedCommand {
+  /** The standard output so far. */
+  output(): string
+  /** The error stream so far. */
+  notices(): string
+  /** Resolves when a condition on both is fulfilled, or rejects after 20 s. */
+  until(condition: (output: string, notices: string) => boolean): Promise<void>
+  readonly ended: Promise<number | null>
+}
+
+/** Starts a command that ends later. */
+export function startCommand(args: readonly string[], environment: Record<string, string> = {}): StartedCommand {
+  const child = spawn(args, environment)
+  const texts = { stdout: '', stderr: '' }
+  const collect = async (stream: keyof typeof texts): Promise<void> => {
+    const decoder = new TextDecoder()
+    for await (const bytes of child[stream]) texts[stream] += decoder.decode(bytes, { stream: true })
+  }
+  const collected = Promise.all([collect('stdout'), collect('stderr')])
+  return {
+    output: () => texts.stdout,
+    notices: () => texts.stderr,
+    async until(condition) {
+      const end = performance.now() + 20_000
+      while (!condition(texts.stdout, texts.stderr)) {
+        if (performance.now() > end) throw new Error(`the command printed ${texts.stdout}\n${texts.stderr}`)
+        await Bun.sleep(10)
+      }
+    },
+    ended: (async () => {
+      await collected
+      await child.exited
+      return child.exitCode
+    })(),
+  }
+}
+
 const running = new Set<Bun.Subprocess>()
 
 /** Kills all processes that are still running, for example after a failed test. */

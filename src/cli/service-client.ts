@@ -1,0 +1,116 @@
+// A client of the configuration interface of a running service, for commands: finds its address in the settings, and issues itself
+// a token from the data folder.
+import { existsSync } from 'node:fs'
+import { issueAdminToken } from '../app/configuration.ts'
+import type { Settings } from '../settings.ts'
+import { CliError } from './cli-error.ts'
+import { tokenVariable } from './environment-variables.ts'
+import { ownCommand } from './own-command.ts'
+
+/** How long a service may take to answer, in milliseconds: longer than a test of all providers. */
+const ANSWER_TIME_MS = 60_000
+const TOKEN_LIFETIME_S = 3600
+
+/** A service that cannot be reached, or that cannot answer now. */
+export class ServiceUnreachableError extends CliError {
+  override readonly name = 'ServiceUnreachableError'
+}
+
+/** A response that is not a success. */
+export class ServiceRefusalError extends CliError {
+  override readonly name = 'ServiceRefusalError'
+  readonly status: number
+  constructor(status: number, lines: readonly string[]) {
+    super(lines)
+    this.status = status
+  }
+}
+
+/** A client of a running service. */
+export class ServiceClient {
+  /** Base URL without a slash at the end. */
+  readonly url: string
+  private readonly settings: Settings
+  private token: string | null = null
+
+  /** `url`: null: where the settings say that the service listens. */
+  constructor(settings: Settings, url: string | null) {
+    this.settings = settings
+    this.url = (url ?? addressOf(settings)).replace(/\/+$/, '')
+  }
+
+  /**
+   * Sends a request to `/configs/v1`. Rejects with ServiceUnreachableError, or ServiceRefusalError for an answer that is not a
+   * success.
+   */
+  async call(method: string, path: string, body?: object): Promise<unknown> {
+    const isFirst = this.token === null
+    const response = await this.send(method, path, body)
+    // A command may run longer than its token is valid.
+    const isExpired = response.status === 401 && !isFirst && this.ownToken() === null
+    if (!isExpired) return read(response)
+    this.token = null
+    return read(await this.send(method, path, body))
+  }
+
+  private async send(method: string, path: string, body: object | undefined): Promise<Response> {
+    this.token ??= await this.issueToken()
+    const target = `${this.url}/configs/v1/${path}`
+    const headers = { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' }
+    try {
+      return await fetch(target, {
+        method,
+        headers,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        redirect: 'error',
+        signal: AbortSignal.timeout(ANSWER_TIME_MS),
+      })
+    } catch (failure) {
+      const why = failure instanceof Error ? failure.message : String(failure)
+      throw new ServiceUnreachableError([`${this.url} cannot be reached: ${why}`])
+    }
+  }
+
+  private ownToken(): string | null {
+    const own = process.env[tokenVariable]
+    return own === undefined || own === '' ? null : own
+  }
+
+  private async issueToken(): Promise<string> {
+    const own = this.ownToken()
+    if (own !== null) return own
+    const { dataDir } = this.settings
+    if (!existsSync(dataDir)) {
+      throw new CliError([
+        `${dataDir} does not exist; set ${tokenVariable}, or pass the data folder of the service with --data to \`${ownCommand(['events'])}\``,
+      ])
+    }
+    return (await issueAdminToken(this.settings, TOKEN_LIFETIME_S)).token
+  }
+}
+
+async function read(response: Response): Promise<unknown> {
+  const text = await response.text()
+  const answer = parse(text)
+  if (response.ok && answer !== undefined) return answer
+  const { message, errors } = (answer ?? {}) as { message?: unknown; errors?: unknown }
+  const lines =
+    Array.isArray(errors) && errors.length > 0 ? errors.map(String) : [String(message ?? text.slice(0, 200))]
+  if (response.status >= 500)
+    throw new ServiceUnreachableError([`the service answered ${response.status}: ${lines[0]}`])
+  throw new ServiceRefusalError(response.status, lines)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function addressOf({ host, port, tlsCertificate }: Settings): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  const name = reachable.includes(':') ? `[${reachable}]` : reachable
+  return `${tlsCertificate === '' ? 'http' : 'https'}://${name}:${port}`
+}

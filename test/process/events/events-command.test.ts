@@ -1,0 +1,219 @@
+// The commands `events tail` and `events test` against a served folder whose dispatcher delivers events.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { killAll, runCommand, type Server, startCommand, startServer } from '../../support/cli-process.ts'
+import { type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
+import { sinkBody } from '../../support/events.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const environment = { VERDIGRAPH_UPSTREAM_ALLOW: '127.0.0.1' }
+const data = join(temporaryFolder(), 'data')
+const serve = ['--data', data, '--workers', '2']
+const none = `gid:${'0'.repeat(26)}`
+
+let server: Server
+let receiver: EventReceiver
+let token: string
+let project: string
+let empty: string
+let key: string
+let nodes = 0
+
+async function call(path: string, body?: object): Promise<Record<string, unknown>> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+  const response = await fetch(`${server.url}/configs/v1/${path}`, { headers, ...sent })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`)
+  return JSON.parse(text)
+}
+
+/** Captures a car with a new external id. */
+async function captureOne(): Promise<void> {
+  const body = JSON.stringify({ nodes: [{ type: 'Car', external_id: `c${nodes++}` }] })
+  const headers = { 'x-svc-clientkey': key, 'content-type': 'application/json' }
+  await fetch(`${server.url}/capture/v1/nodes`, { method: 'POST', headers, body })
+}
+
+beforeAll(async () => {
+  receiver = startReceiver()
+  const made = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
+  token = made.token
+  server = await startServer(serve, environment)
+  const { organization_id } = made
+  project = (await call('projects', { organization_id, name: 'fleet', region: 'local' })).id as string
+  empty = (await call('projects', { organization_id, name: 'empty', region: 'local' })).id as string
+  while ((await call(`projects/${project}`)).ikg_status !== 'ACTIVE') await Bun.sleep(10)
+  const application_id = (await call('applications', { project_id: project, name: 'shop' })).id
+  const agent = { application_id, name: 'shop-agent', api_permissions: ['Capture'] }
+  const application_agent_id = (await call('application-agents', agent)).id
+  key = (await call('application-agent-credentials', { application_agent_id })).api_key as string
+  const routes = [
+    { type: 'svc.audit.capture.*', context: { captureLabel: 'Car' } },
+    { type: 'svc.audit.config.*', provider: 'gone' },
+  ]
+  const gone = { event_topic: { topic_endpoint: 'http://127.0.0.1:1/events', access_key: 'k' } }
+  await call('event-sinks', sinkBody(project, routes, { main: receiverProvider(receiver), gone }))
+})
+afterEach(() => {
+  receiver.answer = () => 200
+})
+afterAll(async () => {
+  await killAll()
+  await receiver.stop()
+})
+
+const events = (command: string, ...args: string[]): string[] => [
+  'events',
+  command,
+  '--data',
+  data,
+  '--url',
+  server.url,
+  ...args,
+]
+
+describe('events tail', () => {
+  test('prints every later event once, in order, while a provider receives them and the service starts again', async () => {
+    const tail = startCommand(events('tail', '--project', project, '--type', 'svc.audit.capture.*', '--json'))
+    while (tail.output() === '') {
+      await captureOne()
+      await Bun.sleep(50)
+    }
+    for (let count = 0; count < 20; count++) await captureOne()
+    const url = new URL(server.url)
+    await tail.until((output) => output.includes(`"subject":"nodes/Car/c${nodes - 1}"`))
+    expect(await server.kill('SIGTERM')).toBe(0)
+    await tail.until((_, notices) => notices.includes('cannot be reached'))
+    server = await startServer([...serve, '--port', url.port], environment)
+    await captureOne()
+    await tail.until((output) => output.includes(`"subject":"nodes/Car/c${nodes - 1}"`))
+    await receiver.until((accepted) => accepted.some(({ subject }) => subject === `nodes/Car/c${nodes - 1}`))
+
+    const printed = tail
+      .output()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const numbers = printed.map(({ subject }) => Number(subject.slice('nodes/Car/c'.length)))
+    const first = numbers[0] as number
+    expect(numbers).toEqual(Array.from({ length: nodes - first }, (_, at) => first + at))
+    expect(printed[0]).toMatchObject({ specversion: '1.0', data: { nodes: [{ type: 'Car' }] } })
+    expect(tail.notices()).toContain(
+      'following the sink sink; events exist only where one of its routes matches: svc.audit.capture.*, svc.audit.config.*\n',
+    )
+    expect(tail.notices()).toContain('the service answers again\n')
+    expect(tail.notices()).not.toContain('removed before they were read')
+  })
+
+  test('prints the stored events and ends after the given number; a line has time, type, subject and providers', async () => {
+    // The provider `gone` never receives this event, so it stays.
+    const { exitCode, stdout } = await runCommand(
+      events('tail', '--project', project, '--type', 'svc.audit.config.create', '--oldest', '--count', '1'),
+    )
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(/^\d{4}-\S+Z svc\.audit\.config\.create event-sinks\/gid:\w+ → gone\n$/)
+  })
+
+  test('names what is wrong: project, type, number, address, token', async () => {
+    const failed = async (args: readonly string[], more: Record<string, string> = {}): Promise<[number, string]> => {
+      const { exitCode, stdout, stderr } = await runCommand(args, more)
+      expect(stdout).toBe('')
+      return [exitCode, stderr]
+    }
+    expect(await failed(events('tail', '--project', empty))).toEqual([
+      1,
+      `error: the project ${empty} has no event sink: events are recorded only where a route of a sink matches\n`,
+    ])
+    expect(await failed(events('tail', '--project', none))).toEqual([1, expect.stringContaining(none)])
+    const wrongType = await failed(events('tail', '--project', project, '--type', 'svc.*.node'))
+    expect([wrongType[0], wrongType[1]]).toEqual([1, expect.stringContaining('event_type: expected words of letters')])
+    expect(await failed(events('tail', '--project', project, '--count', '0'))).toEqual([
+      2,
+      'error: --count: expected an integer from 1, found `0`\n',
+    ])
+    const [code, text] = await failed([
+      'events',
+      'tail',
+      '--data',
+      data,
+      '--url',
+      'http://127.0.0.1:1',
+      '--project',
+      project,
+    ])
+    expect([code, text]).toEqual([1, expect.stringMatching(/^error: http:\/\/127\.0\.0\.1:1 cannot be reached: /)])
+    expect(await failed(events('tail', '--project', project), { VERDIGRAPH_TOKEN: 'wrong' })).toEqual([
+      1,
+      expect.stringContaining('token'),
+    ])
+    expect((await failed(['events', 'tail', '--data', data]))[0]).toBe(2)
+    const elsewhere = ['events', 'tail', '--data', join(data, 'none'), '--project', project]
+    expect(await failed(elsewhere)).toEqual([1, expect.stringContaining('set VERDIGRAPH_TOKEN')])
+  })
+
+  test('reads without the data folder, with a token from the environment', async () => {
+    const args = ['--url', server.url, '--project', project, '--oldest', '--count', '1', '--json']
+    const { exitCode, stdout } = await runCommand(['events', 'tail', '--data', join(data, 'none'), ...args], {
+      VERDIGRAPH_TOKEN: token,
+    })
+    expect([exitCode, JSON.parse(stdout).specversion]).toEqual([0, '1.0'])
+  })
+})
+
+describe('events test', () => {
+  test('prints each route with its reason, and sends a test event', async () => {
+    const type = [
+      '--type',
+      'svc.audit.capture.upsert.node',
+      '--context',
+      'captureLabel=Car',
+      '--context',
+      'captureLabel=x',
+    ]
+    const { exitCode, stdout, stderr } = await runCommand(events('test', '--project', project, ...type, '--send'))
+    expect([exitCode, stderr]).toEqual([0, ''])
+    expect(stdout.split('\n')).toEqual([
+      'routes[0] sent: sent to `main`',
+      'routes[1] type-differs: `svc.audit.config.*` does not match `svc.audit.capture.upsert.node`',
+      'received by main',
+      expect.stringMatching(/^the test event was delivered to main in \d+ ms$/),
+      '',
+    ])
+    expect(receiver.accepted.at(-1)?.data).toMatchObject({ tested: { context: { captureLabel: ['Car', 'x'] } } })
+    const json = await runCommand(events('test', '--project', project, '--type', 'svc.audit.ciq.execute', '--json'))
+    expect(JSON.parse(json.stdout).providers).toEqual([])
+  })
+
+  test('exits with 1 if a provider does not accept it, and with 2 for wrong options', async () => {
+    const type = ['--type', 'svc.audit.config.read']
+    const failed = await runCommand(events('test', '--project', project, ...type, '--send'))
+    expect([failed.exitCode, failed.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^error: the test event was not delivered to gone: failed: /),
+    ])
+    const context = await runCommand(events('test', '--project', project, ...type, '--context', 'Car'))
+    expect([context.exitCode, context.stderr]).toEqual([2, 'error: --context: expected key=value, found `Car`\n'])
+    const unknown = await runCommand(events('test', '--project', project, '--type', 'svc.audit.none'))
+    expect([unknown.exitCode, unknown.stderr]).toEqual([1, expect.stringContaining('event.type: expected')])
+  })
+
+  test('tests a sink in a file', async () => {
+    const file = join(temporaryFolder(), 'sink.json')
+    const routes = [{ type: 'svc.audit.*' }]
+    const { project_id: _, ...draft } = sinkBody(project, routes, { main: receiverProvider(receiver) }) as {
+      project_id: string
+    }
+    writeFileSync(file, JSON.stringify(draft))
+    const args = ['--project', empty, '--type', 'svc.audit.ciq.execute', '--draft', file]
+    const { exitCode, stdout } = await runCommand(events('test', ...args))
+    expect([exitCode, stdout]).toEqual([0, 'routes[0] sent: sent to `main`\nreceived by main\n'])
+    writeFileSync(file, '[]')
+    const wrong = await runCommand(events('test', ...args))
+    expect([wrong.exitCode, wrong.stderr]).toEqual([
+      2,
+      `error: ${file}: expected a JSON object, the body of an event sink\n`,
+    ])
+  })
+})
