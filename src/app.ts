@@ -116,7 +116,11 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     upstream,
     clock,
     names,
-    dropEvents: (projectId) => events.streams.drop(projectId),
+    async dropEvents(projectId) {
+      const dropped = await events.streams.drop(projectId)
+      const message = 'an event sink was deleted; the events that were not delivered are dropped'
+      if (dropped > 0) platform.log({ level: 'info', message, project: projectId, events: dropped })
+    },
     withDeliveryState: (sink, body) => events.delivery.withState(sink, body),
   })
   const { sinks, activity } = events

@@ -100,7 +100,6 @@ export function createEventRecording(
     catalog,
     configuration: collections.outbox,
     activity: () => folder.openIfPresent(),
-    createActivity: () => folder.open(),
     sinks,
     projects: () => documents.all(projectsKind).map(({ id }) => id),
   })
@@ -115,6 +114,7 @@ export function createEventRecording(
     operations: createEventSinkOperations({
       documents,
       streams,
+      createActivity: () => folder.open(),
       clock,
       openSecret: (document, path) => openSecret(document, path, sealer),
       providers: { destinations, upstream },

@@ -49,7 +49,7 @@ export async function listDeadLetters(
   const page = found.slice(0, size)
   return ok({
     dead_letters: page.map(({ item }) => item),
-    next_page_token: found.length > size ? encodePosition(page.at(-1)?.position as Position) : '',
+    next_page_token: found.length > size ? encodePosition(page.at(-1)?.position as DeadLetterPosition) : '',
   })
 }
 
@@ -136,7 +136,7 @@ function read(
   streams: readonly OpenEventStream[],
   sink: StoredDocument,
   provider: string | null,
-  after: Position | null,
+  after: DeadLetterPosition | null,
   limit: number,
 ): FoundLetter[] {
   const found: FoundLetter[] = []
@@ -218,7 +218,7 @@ function cloudEventOf({ attributes, data }: DeadLetterContent): DeadLetterDetail
 }
 
 /** The last dead letter of a page. */
-interface Position {
+interface DeadLetterPosition {
   readonly stream: string
   readonly provider: string
   readonly sequence: number
@@ -226,16 +226,16 @@ interface Position {
 
 const position = z.tuple([z.string(), z.string(), z.int().min(0)])
 
-function positionOf({ stream, letter: { provider, sequence } }: FoundLetter): Position {
+function positionOf({ stream, letter: { provider, sequence } }: FoundLetter): DeadLetterPosition {
   return { stream: nameOf(stream), provider, sequence }
 }
 
-function encodePosition({ stream, provider, sequence }: Position): string {
+function encodePosition({ stream, provider, sequence }: DeadLetterPosition): string {
   return Buffer.from(JSON.stringify([stream, provider, sequence])).toString('base64url')
 }
 
 /** Null: the first page; undefined: not a token. */
-function decodePosition(token: string): Position | null | undefined {
+function decodePosition(token: string): DeadLetterPosition | null | undefined {
   if (token === '') return null
   const read = position.safeParse(parseJson(Buffer.from(token, 'base64url').toString('utf8')))
   if (!read.success || read.data[1].includes('\0')) return undefined

@@ -5,6 +5,7 @@ import { validate } from '../config/validate.ts'
 import { type EventEnvelope, envelopesOf } from '../events/envelope.ts'
 import { matchesType } from '../events/routes.ts'
 import { type FollowAnswer, followRequest } from '../events/sink-operations.ts'
+import type { Clock } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { decodePosition, type EventPosition, encodePosition, streamKey } from './event-position.ts'
@@ -15,6 +16,14 @@ const EVENTS_DEFAULT = 100
 const SCAN = { events: 2000, bytes: 1024 * 1024 }
 /** Bytes of the payloads of one answer, beyond which no event is added. */
 const ANSWER_BYTES = 4 * 1024 * 1024
+
+/** Collaborators of a follower. */
+export interface EventFollowerDeps {
+  readonly streams: EventStreams
+  /** Creates the outbox of decisions and reads if it does not exist. */
+  createActivity(): Promise<unknown>
+  readonly clock: Clock
+}
 
 /** The events of one stream that one call has read. */
 interface ScannedStream {
@@ -30,10 +39,9 @@ interface ScannedStream {
 
 /** Reads the next events. Errors: `invalid`. */
 export async function followEvents(
-  streams: EventStreams,
+  { streams, createActivity, clock }: EventFollowerDeps,
   sink: StoredDocument,
   body: unknown,
-  nowMs: number,
 ): Promise<Result<FollowAnswer, ServiceError>> {
   const request = validate(followRequest, body)
   if (!request.ok) return err({ kind: 'invalid', issues: request.error })
@@ -43,9 +51,10 @@ export async function followEvents(
     return err({ kind: 'invalid', issues: ['position: expected the `position` of an answer'] })
   if (before !== null && start !== undefined)
     return err({ kind: 'invalid', issues: ['start: cannot be combined with `position`'] })
-  return streams.withAllStreams(sink.project_id, async (open) => {
+  await createActivity()
+  return streams.withStreams(sink.project_id, async (open) => {
     // Before the streams are read: what is delivered afterwards stays.
-    for (const { outbox, name } of open) await outbox.follow(name, nowMs)
+    for (const { outbox, name } of open) await outbox.follow(name, clock.now())
     let missed = 0
     const scanned = open.map((stream) => {
       const from = startOf(stream, before, start ?? 'now')

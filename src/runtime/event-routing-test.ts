@@ -2,11 +2,11 @@
 import { withoutNulls } from '../config/fields.ts'
 import { type ConfigReader, type DocumentFields, projectsKind, type StoredDocument } from '../config/kind.ts'
 import { validate } from '../config/validate.ts'
+import { connectProvider, type OpenProviderSecret, openProvider } from '../events/connect-provider.ts'
 import { testEnvelope } from '../events/envelope.ts'
 import { actorOf } from '../events/event-record.ts'
 import { eventSinks, eventSinksKind } from '../events/event-sink.ts'
 import { type EventTypeName, eventTypeSpec } from '../events/event-types.ts'
-import { connectProvider, type OpenSecret, openProvider } from '../events/providers/connect-provider.ts'
 import type { DeliveryOutcome, OutgoingEvent, ProviderDeps } from '../events/providers/provider.ts'
 import { type EventContext, SinkRoutes } from '../events/routes.ts'
 import {
@@ -30,7 +30,7 @@ const SEND_TIME_MS = 10_000
 export interface RoutingTestDeps {
   readonly documents: ConfigReader
   readonly clock: Clock
-  readonly openSecret: OpenSecret
+  readonly openSecret: OpenProviderSecret
   readonly providers: ProviderDeps
   /** Returns the error if the caller may not send events. */
   sendingError(caller: ServiceAccountCaller): ServiceError | null
@@ -67,7 +67,7 @@ export async function testDraft(
 interface TestedSink {
   readonly sink: StoredDocument
   readonly isStored: boolean
-  readonly openSecret: OpenSecret
+  readonly openSecret: OpenProviderSecret
 }
 
 async function test(
@@ -105,7 +105,7 @@ async function deliver(
   { providers }: RoutingTestDeps,
   sink: StoredDocument,
   id: string,
-  openSecret: OpenSecret,
+  openSecret: OpenProviderSecret,
   event: OutgoingEvent,
 ): Promise<TestDelivery> {
   const start = performance.now()
@@ -168,7 +168,7 @@ function draftDocument(
   })
 }
 
-const plainSecret: OpenSecret = ({ fields }, path) => {
+const plainSecret: OpenProviderSecret = ({ fields }, path) => {
   const secret = path.reduce<unknown>((value, step) => (value as DocumentFields | undefined)?.[step], fields)
   return typeof secret === 'string' ? secret : null
 }

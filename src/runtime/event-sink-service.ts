@@ -1,7 +1,7 @@
 // What administrators do with an event sink. Finds the sink of the caller's organization and checks the role.
 import type { ConfigReader, StoredDocument } from '../config/kind.ts'
+import type { OpenProviderSecret } from '../events/connect-provider.ts'
 import { eventSinksKind } from '../events/event-sink.ts'
-import type { OpenSecret } from '../events/providers/connect-provider.ts'
 import type { ProviderDeps } from '../events/providers/provider.ts'
 import type { EventSinkOperations } from '../events/sink-operations.ts'
 import type { ServiceAccountCaller } from '../kernel/caller.ts'
@@ -23,14 +23,16 @@ import type { EventStreams } from './event-streams.ts'
 export interface EventSinkServiceDeps {
   readonly documents: ConfigReader
   readonly streams: EventStreams
+  /** Creates the outbox of decisions and reads if it does not exist. */
+  createActivity(): Promise<unknown>
   readonly clock: Clock
-  readonly openSecret: OpenSecret
+  readonly openSecret: OpenProviderSecret
   readonly providers: ProviderDeps
 }
 
 /** Builds the operations. */
 export function createEventSinkOperations(deps: EventSinkServiceDeps): EventSinkOperations {
-  const { documents, streams, clock } = deps
+  const { documents, streams } = deps
   const tests: RoutingTestDeps = { ...deps, sendingError: (caller) => editorError(caller, 'send events') }
 
   function find(caller: ServiceAccountCaller, id: string): Result<StoredDocument, ServiceError> {
@@ -68,8 +70,7 @@ export function createEventSinkOperations(deps: EventSinkServiceDeps): EventSink
       withSink(caller, id, 'delete events', (sink) => deleteOneDeadLetter(streams, sink, letter)),
     deleteDeadLetters: async (caller, id, provider) =>
       withSink(caller, id, 'delete events', (sink) => deleteDeadLettersOf(streams, sink, provider)),
-    follow: async (caller, id, body) =>
-      withSink(caller, id, 'read events', (sink) => followEvents(streams, sink, body, clock.now())),
+    follow: async (caller, id, body) => withSink(caller, id, 'read events', (sink) => followEvents(deps, sink, body)),
   }
 }
 

@@ -38,8 +38,6 @@ export interface EventStreamsDeps {
   readonly configuration: EventOutbox
   /** The outbox of decisions and reads; null: no such event was ever recorded. */
   activity(): Promise<EventOutbox | null>
-  /** As `activity`; creates it. */
-  createActivity(): Promise<EventOutbox>
   readonly sinks: EventSinks
   /** Ids of all projects. */
   projects(): readonly string[]
@@ -64,22 +62,8 @@ export class EventStreams {
    * LockTimeoutError if other processes keep writing.
    */
   async withStreams<T>(projectId: string, work: (streams: readonly OpenEventStream[]) => Promise<T>): Promise<T> {
-    return this.open(projectId, await this.deps.activity(), (all) =>
-      work(all.filter(({ outbox, name }) => outbox.status(name) !== null)),
-    )
-  }
-
-  /** As `withStreams`, with the streams that have no events yet. */
-  async withAllStreams<T>(projectId: string, work: (streams: readonly OpenEventStream[]) => Promise<T>): Promise<T> {
-    return this.open(projectId, await this.deps.createActivity(), work)
-  }
-
-  private open<T>(
-    projectId: string,
-    activity: EventOutbox | null,
-    work: (streams: readonly OpenEventStream[]) => Promise<T>,
-  ): Promise<T> {
     const { catalog, configuration } = this.deps
+    const activity = await this.deps.activity()
     return catalog.withOutboxes(projectId, (graphs) => {
       const all: OpenEventStream[] = graphs.map(({ part, outbox, snapshot }) => ({
         projectId,
@@ -121,13 +105,20 @@ export class EventStreams {
     }
   }
 
-  /** Removes all events, cursors, dead letters and statuses of a project, for example because its sink was deleted. */
-  async drop(projectId: string): Promise<void> {
-    await this.withStreams(projectId, async (streams) => {
-      for (const { outbox, name } of streams) await outbox.drop(name)
+  /**
+   * Removes all events, cursors, dead letters and statuses of a project, for example because its sink was deleted. Resolves with
+   * the number of events.
+   */
+  drop(projectId: string): Promise<number> {
+    return this.withStreams(projectId, async (streams) => {
+      let events = 0
+      for (const { outbox, name } of streams) {
+        const status = outbox.status(name)
+        if (status?.oldest != null) events += status.next - status.oldest.sequence
+        await outbox.drop(name)
+      }
+      return events
     })
-    // Statuses of providers are stored there, also if the project has no events of decisions or reads.
-    await (await this.deps.activity())?.drop(projectId)
   }
 
   /** The statuses of the providers of a project, as the dispatcher last stored them. */
