@@ -1,4 +1,5 @@
-// Lists, reads, requests and deletes the dead letters of an event sink. Their id is that of the provider and of the event.
+// Lists, reads, requests and deletes the dead letters of an event sink. Their id has the provider, the sequence under which it is
+// stored, and the id of the event.
 import { z } from 'zod'
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
 import { validate } from '../config/validate.ts'
@@ -170,15 +171,15 @@ function nameOf({ source, part }: OpenEventStream): string {
 }
 
 function idOf({ letter, content }: FoundLetter): string {
-  return `${letter.provider}.${content.attributes.id}`
+  return `${letter.provider}.${letter.sequence}.${content.attributes.id}`
 }
 
 /** Null: not the id of a dead letter. */
 function parseId(id: string): LetterName | null {
-  const parts = /^([A-Za-z0-9_-]{2,63})\.([0-9a-z]+-(\d{1,16})(?:-gap-\d{1,16})?)$/.exec(id)
+  const parts = /^([A-Za-z0-9_-]{2,63})\.(\d{1,16})\.(.{1,256})$/.exec(id)
   if (parts === null) return null
-  const [, provider = '', eventId = '', sequence] = parts
-  return { provider, eventId, sequence: Number(sequence) }
+  const [, provider = '', sequence, eventId = ''] = parts
+  return Number.isSafeInteger(Number(sequence)) ? { provider, eventId, sequence: Number(sequence) } : null
 }
 
 /** A sequence can occur in each stream of the project; the id of the event only once. */

@@ -63,9 +63,9 @@ describe('dead letters', () => {
     await receiver.until((accepted) => accepted.length >= 2)
     expect(receiver.accepted.map(({ subject }) => subject)).toEqual(['nodes/Car/a', 'nodes/Car/b'])
     expect(letter).toEqual({
-      id: expect.stringMatching(/^main\.[0-9a-z]{10}-2$/),
+      id: expect.stringMatching(/^main\.2\.[0-9a-z]{10}-2$/),
       provider_id: 'main',
-      event_id: letter?.id.slice(5),
+      event_id: letter?.id.slice('main.2.'.length),
       event_type: 'svc.audit.capture.upsert.node',
       source: expect.stringContaining(`/projects/${service.projectId}/graph/`),
       subject: 'nodes/Car/bad',
@@ -89,11 +89,11 @@ describe('dead letters', () => {
     await capture('bad1', 'bad2', 'bad3')
     const letters = await untilListed(3)
     const ids = letters.map(({ id }) => id)
-    const again = await call('POST', '', { ids: [ids[0], 'main.none-1', 'garbage'] })
+    const again = await call('POST', '', { ids: [ids[0], 'main.1.none-1', 'garbage'] })
     const reason = (id: string): object => ({ id, reason: `no dead letter \`${id}\`` })
     expect([again.status, again.body]).toEqual([
       202,
-      { requested: 1, refused: [reason('main.none-1'), reason('garbage')] },
+      { requested: 1, refused: [reason('main.1.none-1'), reason('garbage')] },
     ])
     // It is refused again, and stays.
     const end = performance.now() + 20_000
@@ -108,7 +108,7 @@ describe('dead letters', () => {
     expect(new Set(receiver.accepted.map(({ subject }) => subject))).toEqual(
       new Set(['nodes/Car/bad1', 'nodes/Car/bad2', 'nodes/Car/bad3']),
     )
-    expect(receiver.accepted[0]?.id).toBe(ids[0]?.slice(5))
+    expect(receiver.accepted[0]?.id).toBe(ids[0]?.slice('main.1.'.length))
   })
 
   test('are listed in pages by provider, and deleted one by one or all of a provider', async () => {
@@ -146,7 +146,7 @@ describe('dead letters', () => {
     }
     const either = ['body: expected exactly one of `ids`, `provider_id`']
     expect(await errors('POST', '', {})).toEqual(either)
-    expect(await errors('POST', '', { ids: ['main.x-1'], provider_id: 'main' })).toEqual(either)
+    expect(await errors('POST', '', { ids: ['main.1.x-1'], provider_id: 'main' })).toEqual(either)
     expect(await errors('POST', '', { ids: [] })).toEqual(['ids: expected at least 1 item'])
     expect(await errors('POST', '', { provider_id: 'other' })).toEqual(['provider_id: no provider `other`'])
     expect(await errors('GET', '?page_size=0')).toEqual([expect.stringContaining('page_size: expected an integer')])
@@ -155,7 +155,16 @@ describe('dead letters', () => {
       expect(await errors('GET', `?page_token=${token}`)).toEqual(['page_token: expected a `next_page_token`'])
     expect(await errors('GET', '?limit=3')).toEqual([expect.stringContaining('limit')])
     expect(await errors('DELETE', '')).toEqual([expect.stringContaining('provider_id')])
-    for (const id of ['x', 'main.', 'main.abc', 'main.abc-1', `main.${'9'.repeat(200)}`, 'main.a-99999999999999999999'])
+    for (const id of [
+      'x',
+      'main.',
+      'main.abc',
+      'main.1.',
+      'main.1.abc-1',
+      `main.${'9'.repeat(16)}.a-1`,
+      'main.x.a-1',
+      `main.1.${'9'.repeat(300)}`,
+    ])
       expect((await call('GET', `/${id}`)).status).toBe(404)
     sink = `gid:${'0'.repeat(26)}`
     expect((await call('GET')).body).toEqual({ message: `no event sink \`${sink}\`` })

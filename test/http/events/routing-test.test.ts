@@ -222,8 +222,8 @@ test('a viewer of the configuration may test routes, and may not send', async ()
     ['GET', 'dead-letters', undefined],
     ['POST', 'dead-letters', { provider_id: 'all' }],
     ['DELETE', 'dead-letters?provider_id=all', undefined],
-    ['GET', 'dead-letters/all.x-1', undefined],
-    ['DELETE', 'dead-letters/all.x-1', undefined],
+    ['GET', 'dead-letters/all.1.x-1', undefined],
+    ['DELETE', 'dead-letters/all.1.x-1', undefined],
   ] as const)
     statuses.push((await service.send(`${path}/${place}`, { method, headers, body: sent })).status)
   expect(statuses).toEqual([403, 403, 403, 403, 403, 403])
