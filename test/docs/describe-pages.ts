@@ -17,7 +17,14 @@ export function describePages(pages: readonly Page[]): void {
   let environment: Record<string, string>
 
   beforeAll(async () => {
-    service = await startService({ upstreamAllow: '127.0.0.1/32' }, { sync: false, log: () => {} })
+    service = await startService(
+      { upstreamAllow: '127.0.0.1/32' },
+      {
+        sync: false,
+        log: () => {},
+        eventDelivery: { random: () => 0.001 },
+      },
+    )
     const { app, dataDir, url } = service
     const lines = await demoLines(app, url)
     const printed = (name: string): string =>
