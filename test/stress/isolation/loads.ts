@@ -1,6 +1,6 @@
 // The loads of the hostile tenant, one per row of the table, with the limit of the steady tenant's longest stall.
 import { spawn } from 'node:child_process'
-import type { Socket } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { Random } from '../../generate/random.ts'
 import { descendantsOf, type LimitName, lanesOf, policy } from './fixture.ts'
@@ -263,6 +263,44 @@ const dictionary: HostileLoad = {
   },
 }
 
+/** Sinks of both tenants whose receivers refuse connections or never respond, during captures. */
+const deadSinks: HostileLoad = {
+  bar: 50,
+  isShort: true,
+  async prepare(hostile) {
+    const hung = createServer(() => {})
+    await new Promise<void>((resolve) => hung.listen(0, '127.0.0.1', resolve))
+    const endpoints = [`http://127.0.0.1:${(hung.address() as AddressInfo).port}/`, 'http://127.0.0.1:1/']
+    const providers = Object.fromEntries(
+      endpoints.flatMap((topic_endpoint, at) =>
+        repeat(4, (i) => [`dead-${at}-${i}`, { event_topic: { topic_endpoint, access_key: 'key' } }]),
+      ),
+    )
+    const routes = Object.keys(providers).map((provider_id) => ({
+      provider_id,
+      event_type_key_values_filter: { event_type: 'svc.audit.*' },
+    }))
+    const { fixture } = hostile
+    const ids: string[] = []
+    for (const project_id of [fixture.steady.project, fixture.hostile.project]) {
+      const body = { project_id, name: 'dead', include_cdc_events: true, providers, routes }
+      const response = await fetch(`${fixture.url}/configs/v1/event-sinks`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${fixture.admin}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      if (response.status !== 201) throw new Error(`the sink was refused: ${await response.text()}`)
+      ids.push(((await response.json()) as { id: string }).id)
+    }
+    const run = await captures.prepare(hostile)
+    return async () => {
+      await run()
+      for (const id of ids) await hostile.configure('delete sink', 'DELETE', `event-sinks/${id}`)
+      hung.close()
+    }
+  },
+}
+
 // -- connections
 
 const IDLE = 5000
@@ -479,6 +517,7 @@ const hostileLoads = {
   'policy refused': stores(true),
   'delete of a hub': deletes,
   'captures by eight': captures,
+  'dead event sinks': deadSinks,
   '5,000 idle connections': idle,
   'slow heads': slow(() => 'POST /access/v1/evaluation HTTP/1.1\r\nhost: slow\r\nx-slow: '),
   'slow bodies': slow(slowBody),
