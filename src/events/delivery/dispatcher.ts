@@ -198,6 +198,7 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
 
   private retarget(project: ProjectDeliveries, sink: DeliveredSink): void {
     project.sink = sink
+    const removed = new Set<string>()
     for (const [key, { providerId, delivery }] of project.deliveries) {
       const target = sink.targets.find((each) => each.providerId === providerId)
       if (target !== undefined) {
@@ -205,8 +206,11 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
         continue
       }
       project.deliveries.delete(key)
+      removed.add(providerId)
       this.finish(delivery.abandon())
     }
+    const message = 'a provider was removed from its event sink; the events that it had not received are dropped'
+    for (const provider of removed) this.deps.log({ level: 'info', message, project: sink.projectId, provider })
   }
 
   private finish(ending: Promise<void>): void {

@@ -294,13 +294,20 @@ describe('delivery', () => {
   })
 
   test('a deleted sink drops what was not delivered, and a new one starts with new events', async () => {
-    await start()
+    const lines: object[] = []
+    await start({}, { eventDelivery, log: (entry) => void lines.push(entry) })
     const receiver = receive()
     await receiver.stop()
     const sink = await addSink(service, captures, { main: receiverProvider(receiver) })
     await capture('lost')
     await untilStatus('main', ({ failed }) => failed > 0)
     expect((await service.configure('DELETE', `event-sinks/${sink}`)).status).toBe(200)
+    expect(lines).toContainEqual({
+      level: 'info',
+      message: 'an event sink was deleted; the events that were not delivered are dropped',
+      project: service.projectId,
+      events: 1,
+    })
     receiver.start()
     await addSink(service, captures, { main: receiverProvider(receiver) })
     await capture('new')
