@@ -60,7 +60,7 @@ interface Arrived {
 }
 
 /** Where events are sent to. */
-interface KilledReceiver {
+export interface KilledReceiver {
   readonly provider: object
   kill(): void
   start(): Promise<void>
@@ -172,14 +172,8 @@ class EventLoad {
   }
 
   static async create(server: Server, token: string, organization_id: string): Promise<EventLoad> {
-    const call = (method: string, path: string, body?: object) => configure(server, token, method, path, body)
-    const project = await call('POST', 'projects', { organization_id, name: 'fleet', region: 'local' })
-    while ((await call('GET', `projects/${project.id}`)).ikg_status !== 'ACTIVE') await Bun.sleep(10)
-    const application = await call('POST', 'applications', { project_id: project.id, name: 'shop' })
-    const agent = { application_id: application.id, name: 'agent', api_permissions: ['Capture'] }
-    const application_agent_id = (await call('POST', 'application-agents', agent)).id
-    const { api_key } = await call('POST', 'application-agent-credentials', { application_agent_id })
-    return new EventLoad(project.id as string, token, api_key as string)
+    const { projectId, key } = await createFleet(server, token, organization_id)
+    return new EventLoad(projectId, token, key)
   }
 
   async addSink(server: Server, provider: object): Promise<void> {
@@ -235,6 +229,18 @@ class EventLoad {
     if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${text}`)
     return (JSON.parse(text).results as { id?: string }[]).filter(({ id }) => id !== undefined && id !== '').length
   }
+}
+
+/** Creates a project and an agent that may capture. */
+export async function createFleet(server: Server, token: string, organization_id: string) {
+  const call = (method: string, path: string, body?: object) => configure(server, token, method, path, body)
+  const project = await call('POST', 'projects', { organization_id, name: 'fleet', region: 'local' })
+  while ((await call('GET', `projects/${project.id}`)).ikg_status !== 'ACTIVE') await Bun.sleep(10)
+  const application = await call('POST', 'applications', { project_id: project.id, name: 'shop' })
+  const agent = { application_id: application.id, name: 'agent', api_permissions: ['Capture'] }
+  const application_agent_id = (await call('POST', 'application-agents', agent)).id
+  const { api_key } = await call('POST', 'application-agent-credentials', { application_agent_id })
+  return { projectId: project.id as string, key: api_key as string, configure: call }
 }
 
 async function configure(
@@ -313,7 +319,7 @@ function differenceOf(graph: readonly string[], copy: readonly string[]): string
   return `the copy differs: only in the graph ${show(only)}; only in the copy ${show(extra)}`
 }
 
-async function httpReceiver(folder: string): Promise<KilledReceiver> {
+export async function httpReceiver(folder: string): Promise<KilledReceiver> {
   const [port] = (await freePorts(1)) as [number]
   const file = join(folder, 'arrived')
   const program = join(import.meta.dirname, '..', 'support', 'event-receiver-process.ts')
@@ -338,7 +344,7 @@ async function httpReceiver(folder: string): Promise<KilledReceiver> {
   }
 }
 
-async function kafkaReceiver(folder: string): Promise<KilledReceiver> {
+export async function kafkaReceiver(folder: string): Promise<KilledReceiver> {
   const broker = await prepareKafka(join(folder, 'kafka'))
   const port = broker.ports.plaintext
   let isNew = true
