@@ -36,7 +36,7 @@ export function createEventDispatcher(
         if (changes.some(({ before, after }) => (after ?? before)?.kind === eventSinksKind)) listener()
       }),
     catchUp: () => documents.catchUp(),
-    commits: () => counters.map((counter) => counter.load()).join(),
+    commits: () => counters.reduce((sum, counter) => sum + counter.load(), 0),
     withStreams: (projectId, work) => streams.withStreams(projectId, work),
     readSnapshot(stream, provider, position, limit) {
       const routes = sinks.routesOf(stream.projectId)

@@ -93,6 +93,7 @@ const programs: Readonly<Record<string, StressProgram>> = {
     about: 'events reach Kafka, AMQP brokers, an event topic and Pub/Sub in order, also through kill -9 of the brokers',
     short: null,
   },
+  'event-throughput': { about: 'rate, latency and idle cost of the delivery of events; --kafka', short: null },
   memory: { about: 'memory of the processes before, during and after memory-intensive requests', short: null },
   'super-nodes': { about: 'the cost of a node does not grow with its degree', short: null },
   'second-provider': { about: 'user tokens of glewlwyd; skips if it is not installed', short: null },

@@ -9,7 +9,7 @@ import { StatusBook } from './status-book.ts'
 import { type DeliveryLogEntry, type DeliveryTarget, StreamDelivery } from './stream-delivery.ts'
 
 /** Time between two looks at the commit counters, in milliseconds. A look takes less than a microsecond. */
-const POLL_MS = 20
+const POLL_MS = 25
 /** Projects are looked through at least this often, because a counter may be incremented before its commit. */
 const RESCAN_MS = 1000
 /** Looking through the projects takes at most this share of a processor. */
@@ -40,7 +40,7 @@ export interface EventDispatcherDeps<S extends DeliveredStream = DeliveredStream
   /** Takes over the changes of other processes. Calls the listeners. */
   catchUp(): void
   /** Differs after any process has committed to an environment with events. */
-  commits(): string
+  commits(): number
   /** Calls `work` with the streams of a project. They stay open until it is done. */
   withStreams<T>(projectId: string, work: (streams: readonly S[]) => Promise<T>): Promise<T>
   /** Reads about `limit` elements of the initial snapshot of a graph for a provider. */
@@ -68,7 +68,7 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
   private readonly stopped = new Set<Promise<void>>()
   private timer: ReturnType<typeof setTimeout> | null = null
   private haveSinksChanged = true
-  private commits = ''
+  private commits = Number.NaN
   private nextScanMs = 0
   private rescanMs = 0
   private working: Promise<void> = Promise.resolve()
@@ -103,6 +103,11 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
   }
 
   private poll(): void {
+    this.deps.catchUp()
+    if (!this.isDue()) {
+      this.timer = setTimeout(() => this.poll(), POLL_MS)
+      return
+    }
     this.working = this.look().catch((failure: unknown) =>
       this.deps.log({ level: 'error', message: `events cannot be looked for: ${String(failure)}` }),
     )
@@ -111,18 +116,22 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
     })
   }
 
+  private isDue(): boolean {
+    if (this.haveSinksChanged) return true
+    const nowMs = performance.now()
+    if (nowMs < this.nextScanMs) return false
+    return nowMs >= this.rescanMs || this.deps.commits() !== this.commits
+  }
+
   private async look(): Promise<void> {
-    this.deps.catchUp()
     if (this.haveSinksChanged) {
       this.haveSinksChanged = false
       await this.applySinks()
       this.rescanMs = 0
     }
     const nowMs = performance.now()
-    if (nowMs < this.nextScanMs) return
-    const commits = this.deps.commits()
-    if (commits === this.commits && nowMs < this.rescanMs) return
-    this.commits = commits
+    // Read before the projects: a commit in between is seen next time.
+    this.commits = this.deps.commits()
     this.rescanMs = nowMs + RESCAN_MS
     for (const [projectId, project] of this.projects) {
       if (this.isClosing) return

@@ -178,7 +178,7 @@ describe('the process that delivers events', () => {
 
   test('cannot be started by hand', async () => {
     const { exitCode, stderr } = await runCommand(['event-dispatcher', '1'])
-    expect([exitCode, stderr.includes('event-dispatcher is started by `verdigraph serve` only')]).toEqual([1, true])
+    expect([exitCode, stderr.includes('event-dispatcher is started by `verdigraph serve` only')]).toEqual([2, true])
   })
 })
 
