@@ -4,7 +4,7 @@
 import { assertNever } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { DeadLetter, EventOutbox } from '../../store/outbox/outbox.ts'
-import type { OutboxGap, OutboxRecord } from '../../store/outbox/outbox-format.ts'
+import type { OutboxGap, OutboxRecord, OutboxRecordHead } from '../../store/outbox/outbox-format.ts'
 import { type EventEnvelope, type EventStreamName, envelopesOf, gapEnvelope } from '../envelope.ts'
 import type { OutgoingEvent, ProviderConnection } from '../providers/provider.ts'
 import { type SnapshotPart, type SnapshotPosition, snapshotStart } from '../snapshot-events.ts'
@@ -14,6 +14,8 @@ import { type DeadLetterContent, encodeDeadLetter, type ProviderStatus, readDead
 
 /** Events of one call of a provider, at most. */
 export const BATCH_EVENTS = 500
+/** Events of an attempt after a failure, at most. */
+const PROBE_EVENTS = 20
 /** Bytes of the records that are read at once. A record has at most a few megabytes. */
 const BATCH_BYTES = 1024 * 1024
 /** Time limit of one call of a provider. */
@@ -203,8 +205,7 @@ export class StreamDelivery {
         return 'failed'
       })
       if (pass === 'worked') continue
-      // Read again later: a receiver that is down must not occupy memory.
-      this.pending = []
+      if (pass === 'failed') this.keepProbe()
       const isIdle = pass === 'idle'
       if (this.isStopping || this.isInterrupted || (isIdle && this.isNotified)) continue
       await this.sleep(isIdle ? IDLE_CHECK_MS : retryDelayMs(this.failures, this.deps.random()), isIdle)
@@ -239,7 +240,8 @@ export class StreamDelivery {
 
   private async pass(): Promise<Pass> {
     if (this.mustCommit || this.uncommitted >= UNCOMMITTED_MAX) await this.commit()
-    if (this.pending.length === 0) {
+    // After a failure a few events are left, but the stream may have been dropped, or its backlog may have grown.
+    if (this.pending.length === 0 || this.isFailing) {
       const found = await this.deps.withOutbox((outbox, name) => this.fetch(outbox, name))
       // Its project was deleted, or its sink.
       if (found === null) this.rewind()
@@ -269,6 +271,11 @@ export class StreamDelivery {
       this.position = { origin: status.origin, next, gap, snapshot: snapshot as DeliveryPosition['snapshot'] }
     }
     const { position } = this
+    if (this.pending.length > 0) {
+      const [oldest] = outbox.readHeads(name, position.next, 1)
+      if (oldest !== undefined) await this.dropBeyondBounds(outbox, name, position, oldest, status.bytes)
+      return 'worked'
+    }
     if (!this.hasSnapshot() && position.snapshot !== undefined) {
       // Switched off: it starts again if it is switched on.
       position.snapshot = undefined
@@ -279,13 +286,7 @@ export class StreamDelivery {
     const [oldest] = records
     const isDue = position.gap !== null || this.requested.length > 0 || this.lacksSnapshot(position)
     if (oldest === undefined) return isDue ? 'worked' : 'idle'
-    const { bounds, clock } = this.deps
-    const limit = exceededLimit(oldest, status.bytes, clock.now(), this.isFailing, bounds)
-    if (limit !== null) {
-      const { next, gap, dropped } = await dropBeyond(outbox, name, position.next, position.gap, limit, this.target)
-      if (this.position === position) this.skip(position, next, gap, dropped)
-      return 'worked'
-    }
+    if (await this.dropBeyondBounds(outbox, name, position, oldest, status.bytes)) return 'worked'
     this.pending = records.flatMap((record) =>
       envelopesOf(record, this.stream, position.next)
         .filter((envelope) => envelope.sinkId === sinkId && envelope.providers.includes(providerId))
@@ -297,7 +298,24 @@ export class StreamDelivery {
     return 'worked'
   }
 
+  /** Drops events if the backlog exceeds its bounds. Resolves with false if it does not. */
+  private async dropBeyondBounds(
+    outbox: EventOutbox,
+    name: string,
+    position: DeliveryPosition,
+    oldest: OutboxRecordHead,
+    end: number,
+  ): Promise<boolean> {
+    const { bounds, clock } = this.deps
+    const limit = exceededLimit(oldest, end, clock.now(), this.isFailing, bounds)
+    if (limit === null) return false
+    const { next, gap, dropped } = await dropBeyond(outbox, name, position.next, position.gap, limit, this.target)
+    if (this.position === position) this.skip(position, next, gap, dropped)
+    return true
+  }
+
   private skip(position: DeliveryPosition, next: number, gap: OutboxGap | null, dropped: number): void {
+    this.pending = []
     this.uncommitted += next - position.next
     position.next = next
     position.gap = gap
@@ -305,6 +323,17 @@ export class StreamDelivery {
     if (dropped === 0) return
     this.deps.changeStatus(({ skipped }) => ({ skipped: skipped + dropped }))
     this.log('error', 'events were dropped because the backlog of their provider exceeded its bounds', { dropped })
+  }
+
+  /**
+   * Keeps a few events for the next attempts, so that a receiver that is down costs neither memory nor the time to read a whole
+   * batch again.
+   */
+  private keepProbe(): void {
+    const rest = this.pending[PROBE_EVENTS]
+    if (rest === undefined) return
+    this.readTo = rest.sequence
+    this.pending.length = PROBE_EVENTS
   }
 
   private async sendPending(position: DeliveryPosition): Promise<Pass> {
