@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { settingsFileVariable } from '../../src/cli/environment-variables.ts'
+import { settingsFileVariable, tokenVariable } from '../../src/cli/environment-variables.ts'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
 import { program } from '../../src/cli/program.ts'
 import { internalErrorResponse, toErrorResponse } from '../../src/http/error-response.ts'
@@ -263,6 +263,10 @@ function settingsPage(): string {
     [masterKeyVariable, 'The master key, which encrypts secrets at rest: 32 bytes in base64 or hexadecimal.'],
     [nextMasterKeyVariable, 'The next master key, for `rotate-master-key` with a key from the environment.'],
     [settingsFileVariable, 'The settings file; the same as the option `--settings`.'],
+    [
+      tokenVariable,
+      'The admin token that `events tail` and `events test` send to a running service. Without it they issue one from the data folder.',
+    ],
   ] as const
   return page('Settings', [
     `${NOTE} \`npx verdigraph settings\` prints every setting with its current value and source.`,

@@ -89,6 +89,10 @@ const programs: Readonly<Record<string, StressProgram>> = {
     about: 'mixed requests agree with the service oracle while lanes are killed',
     short: { flags: '--requests 1000', limitSeconds: 240 },
   },
+  'kafka-consumer': {
+    about: 'the example of a consumer reads every event of a served folder from Kafka, and each is valid by its schema',
+    short: { flags: '--nodes 200', limitSeconds: 300 },
+  },
   'event-providers': {
     about: 'events reach Kafka, AMQP brokers, an event topic and Pub/Sub in order, also through kill -9 of the brokers',
     short: null,

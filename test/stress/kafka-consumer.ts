@@ -1,0 +1,115 @@
+// The example `examples/kafka-consumer` against Apache Kafka: a served folder whose dispatcher sends to the broker, and the consumer
+// as a process of its own. Skips if Kafka cannot be installed.
+//   bun test/stress/kafka-consumer.ts [--nodes 500]
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { killAll, runCommand, startServer } from '../support/cli-process.ts'
+import { CounterpartMissing } from '../support/counterparts/install.ts'
+import { createTopic, prepareKafka } from '../support/counterparts/kafka.ts'
+import { numberAfter } from './flags.ts'
+
+const WAIT_MS = 60_000
+const consumerFile = join(import.meta.dirname, '../../examples/kafka-consumer/consumer.mjs')
+const folder = mkdtempSync(join(tmpdir(), 'verdigraph-consumer-'))
+const nodes = numberAfter('--nodes', 500)
+
+async function check(): Promise<string[]> {
+  const broker = await prepareKafka(join(folder, 'kafka'))
+  await broker.start()
+  try {
+    return await readThrough(broker.ports.plaintext)
+  } finally {
+    broker.kill()
+  }
+}
+
+/** Returns what is wrong. */
+async function readThrough(port: number): Promise<string[]> {
+  await createTopic(port, 'events', 3)
+  const data = join(folder, 'data')
+  const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
+  const server = await startServer(['--data', data], { VERDIGRAPH_UPSTREAM_ALLOW: '127.0.0.1,localhost,::1' })
+  const send = async (path: string, body: object | null, headers: object): Promise<Record<string, unknown>> => {
+    const method = body === null ? {} : { method: 'POST', body: JSON.stringify(body) }
+    const sent = { 'content-type': 'application/json', ...headers }
+    const response = await fetch(`${server.url}${path}`, { headers: sent, ...method })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`)
+    return JSON.parse(text)
+  }
+  const configure = (path: string, body: object | null = null): Promise<Record<string, unknown>> =>
+    send(`/configs/v1/${path}`, body, { authorization: `Bearer ${token}` })
+  const project_id = (await configure('projects', { organization_id, name: 'fleet', region: 'local' })).id
+  while ((await configure(`projects/${project_id}`)).ikg_status !== 'ACTIVE') await Bun.sleep(20)
+  const application_id = (await configure('applications', { project_id, name: 'shop' })).id
+  const agent = { application_id, name: 'shop-agent', api_permissions: ['Capture'] }
+  const application_agent_id = (await configure('application-agents', agent)).id
+  const key = (await configure('application-agent-credentials', { application_agent_id })).api_key
+  const streaming_broker = { brokers: [`localhost:${port}`], topic: 'events', disable_tls: true }
+  await configure('event-sinks', {
+    project_id,
+    name: 'events',
+    providers: { kafka: { include_cdc_events: true, streaming_broker } },
+    routes: ['svc.audit.capture.*', 'svc.audit.cdc.*'].map((event_type) => ({
+      provider_id: 'kafka',
+      event_type_key_values_filter: { event_type },
+    })),
+  })
+  const consumer = Bun.spawn([process.execPath, consumerFile], {
+    env: { PATH: process.env.PATH ?? '', KAFKA: `localhost:${port}`, TOPIC: 'events' },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  try {
+    for (let at = 0; at < nodes; at += 100) {
+      const batch = Array.from({ length: Math.min(100, nodes - at) }, (_, i) => ({
+        type: 'Car',
+        external_id: `c${at + i}`,
+      }))
+      await send('/capture/v1/nodes', { nodes: batch }, { 'x-svc-clientkey': key })
+    }
+    return faultsIn(await linesOf(consumer.stdout, 2 * nodes))
+  } finally {
+    consumer.kill('SIGKILL')
+  }
+}
+
+/** The first `count` lines, or those that arrive in time. */
+async function linesOf(stream: ReadableStream<Uint8Array>, count: number): Promise<string[]> {
+  const reader = stream.getReader()
+  const decoder = new TextDecoder()
+  const end = performance.now() + WAIT_MS
+  let text = ''
+  while (text.split('\n').length <= count) {
+    const late = Bun.sleep(end - performance.now()).then(() => null)
+    const part = await Promise.race([reader.read(), late])
+    if (part === null || part.done) break
+    text += decoder.decode(part.value, { stream: true })
+  }
+  return text.split('\n').slice(0, -1)
+}
+
+function faultsIn(lines: readonly string[]): string[] {
+  const faults = lines.filter((line) => !line.endsWith(' valid')).slice(0, 10)
+  for (const type of ['svc.audit.capture.upsert.node', 'svc.audit.cdc.node.create']) {
+    const subjects = new Set(lines.filter((line) => line.includes(` ${type} `)).map((line) => line.split(' ')[3]))
+    if (subjects.size !== nodes) faults.push(`${type}: ${subjects.size} of ${nodes} elements`)
+  }
+  console.log(`${lines.length} events were read`)
+  return faults
+}
+
+try {
+  const faults = await check()
+  for (const fault of faults) console.error(fault)
+  console.log(faults.length === 0 ? 'every event arrived and is valid' : `${faults.length} faults`)
+  process.exitCode = faults.length === 0 ? 0 : 1
+} catch (fault) {
+  if (!(fault instanceof CounterpartMissing)) throw fault
+  console.log(`skipped: ${fault.message.replaceAll('\n', ' ')}`)
+} finally {
+  await killAll()
+  rmSync(folder, { recursive: true, force: true })
+}
