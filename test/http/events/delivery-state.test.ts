@@ -133,7 +133,7 @@ describe('a sink that is read', () => {
 
   test('counts a provider that was never reached from the first event of every source', async () => {
     const clock = new ManualClock(Date.parse('2026-01-01T00:00:00.000Z'))
-    service = await startService({}, { sync: false, clock })
+    service = await startService({}, { sync: false, clock, log: () => undefined })
     const sink = await addSink(service, [{ type: 'svc.audit.capture.*' }, { type: 'svc.audit.config.create' }])
     await capture('a', 'b', 'c')
     const state = (await providersOf(sink)).main
@@ -180,7 +180,7 @@ describe('the metrics of delivery', () => {
 
   test('have the age of the oldest event that waits, and follow a deleted sink', async () => {
     const clock = new ManualClock(Date.parse('2026-01-01T00:00:00.000Z'))
-    service = await startService({}, { sync: false, clock })
+    service = await startService({}, { sync: false, clock, log: () => undefined })
     const sink = await addSink(service, captures)
     await capture('a')
     clock.advance(90_000)

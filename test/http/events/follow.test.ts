@@ -46,7 +46,7 @@ const decide = () =>
 
 describe('following events', () => {
   test('returns those since the position as CloudEvents, from all sources by time, each once', async () => {
-    service = await startService()
+    service = await startService({}, { log: () => undefined })
     const sink = await addSink(service, [{ type: 'svc.audit.*' }])
     const start = await follow(sink)
     expect([start.events, start.has_more, start.missed]).toEqual([[], false, 0])
@@ -74,7 +74,7 @@ describe('following events', () => {
   })
 
   test('starts with the oldest stored event, filters by type, and continues within a transaction', async () => {
-    service = await startService()
+    service = await startService({}, { log: () => undefined })
     const sink = await addSink(service, [{ type: 'svc.audit.capture.*' }, { type: 'svc.audit.config.*' }])
     await capture('a', 'b', 'c', 'd', 'e')
     await service.ask('/capture/v1/nodes/delete', { nodes: [{ type: 'Car', external_id: 'a' }] })
@@ -153,7 +153,7 @@ describe('following events', () => {
   })
 
   test('refuses wrong positions, types and sinks', async () => {
-    service = await startService()
+    service = await startService({}, { log: () => undefined })
     const sink = await addSink(service, [{ type: 'svc.audit.capture.*' }])
     const issues = async (body: unknown): Promise<unknown> => {
       const refused = await service.configure('POST', `event-sinks/${sink}/follow`, body)
