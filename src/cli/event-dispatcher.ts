@@ -1,5 +1,5 @@
 // The process that delivers events: started by a serving process, controlled over IPC, and terminated with it. It listens on no
-// port (docs/decisions/0036-event-delivery.md).
+// port (docs/decisions/0035-event-delivery.md).
 import { createEventDispatcher } from '../app/event-delivery.ts'
 import { createEventRecording } from '../app/events.ts'
 import { openPlatform } from '../app/platform.ts'

@@ -1,5 +1,5 @@
 // The process that delivers events, as its serving process sees it: it runs while some project has a sink, and is started again
-// when it exits. Among several workers one is elected to start it (docs/decisions/0036-event-delivery.md).
+// when it exits. Among several workers one is elected to start it (docs/decisions/0035-event-delivery.md).
 
 import type { ConfigRepository } from '../config/repository.ts'
 import { eventSinksKind } from '../events/event-sink.ts'

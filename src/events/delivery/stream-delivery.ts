@@ -1,6 +1,6 @@
 // Delivers the events of one stream to one provider, in order and at least once: reads a batch, sends it, and stores how far the
 // provider is. An outage is retried without end; an event that the receiver refuses for good becomes a dead letter
-// (docs/decisions/0036-event-delivery.md).
+// (docs/decisions/0035-event-delivery.md).
 import { assertNever } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { DeadLetter, EventOutbox } from '../../store/outbox/outbox.ts'
