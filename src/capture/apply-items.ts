@@ -40,7 +40,7 @@ export interface MissingEnd {
   readonly issue: string
 }
 
-/** What happens to items with missing nodes. `refuse`: nothing of the batch is written. */
+/** How items with missing nodes are treated. `refuse`: nothing of the batch is written. */
 export type MissingNodesMode = 'refuse' | 'skip'
 
 /**

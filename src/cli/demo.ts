@@ -16,7 +16,7 @@ export interface DemoExample {
   readonly body: unknown
   /** A command that selects a part of the response; absent: the whole response is printed. */
   readonly filter?: string
-  /** What the command prints. */
+  /** The text that the command prints. */
   readonly expectedOutput: string
 }
 

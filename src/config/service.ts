@@ -49,7 +49,7 @@ export interface ConfigServiceDeps {
    * Default 0.
    */
   readonly processNumber?: number
-  /** Records the events of changes and reads. Absent: there are none. */
+  /** Records the events of changes and reads. Absent: no events are recorded. */
   readonly events?: ConfigEvents
 }
 

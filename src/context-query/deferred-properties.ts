@@ -36,7 +36,7 @@ export function readProperty(
   into[key] = stored?.value ?? null
   const resolver = stored?.externalValue ?? null
   if (resolver === null) return
-  // What the policy permits is resolved with the whole element.
+  // Properties that the policy permits are resolved with the whole element.
   const restricted = access?.property(element, name) === 'written' ? access : null
   deferred.push({
     resolver,

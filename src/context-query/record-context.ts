@@ -1,4 +1,4 @@
-// What reading the records of one response shares: the graph, the limits, what the call wrote, and the elements that were
+// State that the reading of all records of one response shares: the graph, the limits, what the call wrote, and the elements that were
 // read. A response repeats an element in every row that names it; the element is read once.
 import type { NodeId, RelationshipId, Snapshot } from '../engine/store.ts'
 import { NodeValue, type PropertyValue, type RelationshipValue } from '../engine/value/value.ts'

@@ -1,4 +1,4 @@
-// What the upserts of one call wrote, and which parts of an element a record may return under a name of the query's own. An
+// The parts of elements that the upserts of one call wrote, and which parts of an element a record may return under a name of the query's own. An
 // upsert may meet an element that existed before. The call then returns its own fields, what the call wrote and what the
 // policy allows to read, exactly as if the call had created the element: a caller learns nothing else of it
 // (docs/decisions/0011-context-query-writes.md).
@@ -49,7 +49,7 @@ function add(all: Map<number, WrittenParts>, id: number, properties: Iterable<st
 /** How a record may return a property: `readable` by the policy, only because the call has `written` it, or not at all. */
 export type PropertyPermission = 'readable' | 'written' | 'hidden'
 
-/** What a record may return of an element. */
+/** The parts of an element that a record may return. */
 export class ElementAccess {
   private readonly written: WrittenElements
   private readonly readable: readonly ElementPath[]

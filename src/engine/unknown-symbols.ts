@@ -29,7 +29,7 @@ type SymbolName = Pick<NamedSymbol, 'kind' | 'name'> & Partial<Pick<NamedSymbol,
 /** Names that one check compares for all its suggestions, which takes at most some 20 ms. */
 const COMPARISONS_MAX = 20_000
 
-/** Says which of the given names several graphs together have never seen. Valid while the snapshots are open. */
+/** Finds the given names that several graphs together have never seen. Valid while the snapshots are open. */
 export class UnknownSymbols {
   /** False if nothing was captured yet: then every name is unknown, and no warning has a meaning. */
   readonly isMeaningful: boolean

@@ -55,7 +55,7 @@ const deliveryState = z.looseObject({
   last_error_time: z.iso.datetime().optional(),
 })
 
-/** What a read of a sink shows about the delivery to one provider. Counts begin when the provider is created. */
+/** The state of the delivery to one provider, as a read of a sink shows it. Counts begin when the provider is created. */
 export type DeliveryState = z.infer<typeof deliveryState>
 
 /** An update may omit secrets; `check` verifies that the required ones are present. */

@@ -1,4 +1,4 @@
-// Tokens that application agents sign with a key of their own, and send in the place of an agent key. A verified token is
+// Tokens that application agents sign with a key of their own, and send instead of an agent key. A verified token is
 // cached, so that further requests with it cost a map lookup.
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../kernel/clock.ts'

@@ -1,7 +1,7 @@
-// What the `page_token` of an execution counts: a member of projects and application agents
+// The unit of the `page_token` of an execution: a member of projects and application agents
 // (docs/decisions/0010-context-query-reads.md).
 
 /** The values of `page_token_counts`. */
 export const pageTokenCounts = ['rows', 'pages'] as const
-/** What `page_token` counts: rows to skip, or pages from 1. */
+/** The unit of `page_token`: rows to skip, or pages from 1. */
 export type PageTokenCounts = (typeof pageTokenCounts)[number]

@@ -138,7 +138,7 @@ export function reportPolicyError(
   session.report(() => deps.onPolicyError(policyFault))
 }
 
-/** Advice tells the caller how to satisfy the filter. */
+/** Advice describes how the caller can satisfy the filter. */
 function filterDenial(budget: Budget, filters: readonly PolicyFilter[], parameters: BoundParameters): Decision {
   const advice = filters.flatMap((filter) => filter.explainRejection(budget, parameters).advice)
   const reason = 'the filter of a matching policy does not admit the token or the parameters'

@@ -172,7 +172,7 @@ class SearchSeries {
     }
   }
 
-  /** Runs one search, with `limited` in the place of the dependencies. Returns all of its results. */
+  /** Runs one search, with `limited` instead of the dependencies. Returns all of its results. */
   run(
     search: (limited: DecisionDeps) => Result<SearchAnswer, ServiceError>,
   ): Result<SearchAnswer['results'], ServiceError> {

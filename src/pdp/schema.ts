@@ -80,7 +80,7 @@ export type RequestContextMembers = z.infer<typeof context>
 /** The `page` member of a search. */
 export type PageRequest = NonNullable<z.infer<typeof page>>
 
-/** What a caller can do to be permitted: names and texts from the filter of the policy. */
+/** Steps with which a caller can be permitted: names and texts from the filter of the policy. */
 export const advice = z.record(z.string(), z.string()).meta({ id: 'Advice' })
 
 /** A decision. */

@@ -2,7 +2,7 @@
 import { parseJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
-/** What stands in for a placeholder without a value. */
+/** The replacement of a placeholder without a value. */
 export interface PlaceholderDefault {
   /** The text as written, without surrounding white space and quotes. */
   readonly text: string

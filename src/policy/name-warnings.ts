@@ -77,7 +77,7 @@ function contextPolicyWarnings(fields: DocumentFields, json: unknown, unknown: U
   const createdLabels = [...(nodes?.node_types ?? []), ...(nodes?.node_labels ?? [])]
   const createdTypes = relationships?.relationship_types?.map(({ type }) => type) ?? []
   const written = writableVariables(policy)
-  // What the queries of the policy may write need not exist before.
+  // Names that the queries of the policy may write need not exist before.
   const mayBeFirst: Readonly<Record<NamedSymbol['kind'], (symbol: NamedSymbol) => boolean>> = {
     label: ({ name }) => createdLabels.includes(name),
     type: ({ name }) => createdTypes.includes(name),

@@ -14,7 +14,7 @@ import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import type { DeliveryTotals } from '../ops/service-metrics.ts'
 import type { EventStreams, OpenEventStream } from './event-streams.ts'
 
-/** What a provider has not received yet. */
+/** The events that a provider has not received yet. */
 interface ProviderBacklog {
   /** Stored events after its position, also those for other providers. */
   readonly events: number

@@ -12,7 +12,7 @@ import { decodePosition, type EventPosition, encodePosition, streamKey } from '.
 import type { EventStreams, OpenEventStream } from './event-streams.ts'
 
 const EVENTS_DEFAULT = 100
-/** What one call reads of one stream at most. */
+/** Limits of one read of one stream. */
 const SCAN = { events: 2000, bytes: 1024 * 1024 }
 /** Bytes of the payloads of one answer, beyond which no event is added. */
 const ANSWER_BYTES = 4 * 1024 * 1024
@@ -86,7 +86,7 @@ function startOf(
   const oldest = status.oldest?.sequence ?? status.next
   if (before === null) return { next: start === 'now' ? status.next : oldest, missed: 0 }
   const next = before.get(streamKey(stream)) ?? 1
-  // Behind the end: the events of the project were removed with its sink, and have begun again.
+  // After the end: the events of the project were removed with its sink, and have begun again.
   if (next > status.next) return { next: oldest, missed: 0 }
   return next < oldest ? { next: oldest, missed: oldest - next } : { next, missed: 0 }
 }

@@ -278,6 +278,6 @@ export interface BoundQuery extends BoundPart {
   readonly parameters: readonly string[]
   /** By graph index. The first is always the default graph. */
   readonly graphs: readonly GraphReference[]
-  /** What the text names in graphs, once for each place. */
+  /** The names of graph symbols in the text, once for each place. */
   readonly symbols: readonly NamedSymbol[]
 }

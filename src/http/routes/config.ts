@@ -42,7 +42,7 @@ function organizationRoute(service: ConfigService): Route {
   }
 }
 
-/** What the routes of a kind share. */
+/** The members that all routes of a kind share. */
 interface RouteNames {
   readonly path: string
   readonly noun: string

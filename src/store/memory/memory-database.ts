@@ -6,7 +6,7 @@ import { SortedKeys } from './sorted-keys.ts'
 /** Longer than any key. */
 const KEY_BYTES_MAX = 4096
 
-/** What the databases of one file share. */
+/** State that the databases of one file share. */
 export interface MemoryState {
   /** Identifies the latest commit. A read transaction holds the token of its own. */
   commit: object
