@@ -39,6 +39,8 @@ async function buildServer(): Promise<void> {
     outdir: server,
     naming: SERVER_BUNDLE,
     plugins: [embedDocumentation, embedKafkaWasm],
+    // Names stay, so that stack traces can be read.
+    minify: { whitespace: true, syntax: true },
   })
   writeLicences(inputs, server)
 }

@@ -35,6 +35,7 @@ h2 { font-size: 1.4rem; margin: 2.6rem 0 .4rem; padding-bottom: .3rem; border-bo
 h3 { font-size: 1.1rem; margin: 1.6rem 0 .4rem; }
 article h3 { margin-top: 0; }
 h1 a, h2 a, h3 a, h4 a { text-decoration: none; }
+h1, h2, h3, h4 { overflow-wrap: anywhere; }
 img { max-width: 100%; height: auto; background: #fdfefd; border-radius: 8px; }
 blockquote { margin: .8rem 0; padding: .1rem 1rem; border-left: 3px solid var(--leaf); color: var(--soft); }
 .wide, article table { overflow-x: auto; }
