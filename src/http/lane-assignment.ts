@@ -42,14 +42,15 @@ export class LaneAssignment {
    */
   run(exchange: Exchange, route: Route, cause: LaneRequiredError | null): Promise<HttpResponse> {
     const { request, requestId } = exchange
-    const { limit, writes } = route.lane ?? defaultUse
+    const { limit, writes, waits = false } = route.lane ?? defaultUse
     const job: LaneJob = {
       project: exchange.projectName,
       agent: exchange.callerName,
       label: `${route.method} ${route.path}`,
       limitMs: cause?.limitMs ?? this.lanes.limits[limit],
       isRepeatable: cause?.isWrite === undefined ? writes !== 'once' : !cause.isWrite,
-      isSharedWrite: limit === 'write',
+      isSharedWrite: limit === 'write' && !waits,
+      isWaiting: waits,
       body: exchange.bytes,
       signal: request.signal,
       head: () => ({

@@ -24,6 +24,8 @@ export interface LaneJob {
   readonly isRepeatable: boolean
   /** A write that may run concurrently with other writes of its project in one lane: they share commits. */
   readonly isSharedWrite: boolean
+  /** It waits for other services, and leaves its lane to other requests. */
+  readonly isWaiting: boolean
   /** Null: no body. */
   readonly body: Uint8Array | null
   /** Aborted when the client disconnects; absent if that cannot be detected. */

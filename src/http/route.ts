@@ -138,6 +138,8 @@ export interface LaneUse {
   readonly always?: true
   /** The time limit in a lane. */
   readonly limit: LaneLimit
+  /** True: the request only waits for other services, so its lane runs other requests at the same time. */
+  readonly waits?: true
   /** The request writes. `once`: it must not be repeated; `idempotent`: it may be. */
   readonly writes?: 'once' | 'idempotent'
 }

@@ -259,7 +259,7 @@ export class LanePool implements LaneRunner {
     }
     clearTimeout(running.timer)
     lane.running.delete(running)
-    this.queue.charge(request, performance.now() - startMs)
+    this.queue.charge(request, job.isWaiting ? 0 : performance.now() - startMs)
     if (response === null) this.onLaneEnded(running)
     else {
       lane.responses += 1

@@ -6,6 +6,8 @@ import type { LaneProcess } from './lane-process.ts'
 
 /** Maximum number of concurrent writes of one project in one lane. They share commits. */
 const CONCURRENT_WRITES_MAX = 8
+/** Maximum number of requests in one lane that wait for other services. */
+const WAITING_MAX = 8
 
 /** A request in the queue or in a lane. */
 export interface QueuedRequest {
@@ -43,6 +45,11 @@ export interface Lane {
   responses: number
 }
 
+/** The requests that use the processor of a lane. Those that wait for other services leave it to others. */
+function occupying({ running }: Lane): readonly RunningRequest[] {
+  return [...running].filter(({ queued }) => !queued.job.isWaiting)
+}
+
 /**
  * Chooses an idle lane, or for a write the lane that runs writes of the same project; null: the request has to wait.
  * `lanesMax`: size of the pool.
@@ -52,14 +59,15 @@ export function chooseLane(lanes: Iterable<Lane>, { job, project }: QueuedReques
   let ofProject = 0
   for (const lane of lanes) {
     if (lane.state !== 'ready') continue
-    if (lane.running.size === 0) {
-      idle ??= lane
+    const occupied = occupying(lane)
+    if (occupied.length === 0) {
+      if (!job.isWaiting || lane.running.size < WAITING_MAX) idle ??= lane
       continue
     }
     if (!runsOnly(lane, project)) continue
     ofProject += 1
-    const isWriting = [...lane.running].every(({ queued }) => queued.job.isSharedWrite)
-    if (job.isSharedWrite && isWriting) return lane.running.size < CONCURRENT_WRITES_MAX ? lane : null
+    const isWriting = occupied.every(({ queued }) => queued.job.isSharedWrite)
+    if (job.isSharedWrite && isWriting) return occupied.length < CONCURRENT_WRITES_MAX ? lane : null
   }
   return ofProject < projectLanesMax(lanesMax) ? idle : null
 }
@@ -67,7 +75,7 @@ export function chooseLane(lanes: Iterable<Lane>, { job, project }: QueuedReques
 /** Returns whether a project would get another lane if there was one. Starting lanes are not counted. */
 export function canUseAnotherLane(lanes: Iterable<Lane>, project: string, lanesMax: number): boolean {
   let held = 0
-  for (const lane of lanes) if (lane.running.size > 0 && runsOnly(lane, project)) held += 1
+  for (const lane of lanes) if (occupying(lane).length > 0 && runsOnly(lane, project)) held += 1
   return held < projectLanesMax(lanesMax)
 }
 
@@ -77,6 +85,6 @@ function projectLanesMax(lanesMax: number): number {
 }
 
 function runsOnly(lane: Lane, project: string): boolean {
-  for (const { queued } of lane.running) if (queued.project !== project) return false
+  for (const { queued } of occupying(lane)) if (queued.project !== project) return false
   return true
 }

@@ -42,8 +42,8 @@ function testRoutes(sinks: EventSinkOperations): Route[] {
     method: 'POST',
     tag,
     auth: { kind: 'service-account' },
-    // A test that sends may take as long as its providers need.
-    lane: { always: true, limit: 'write', writes: 'once' },
+    // A test that sends takes as long as its providers need.
+    lane: { always: true, limit: 'write', writes: 'once', waits: true },
     // The handler validates the body, and answers 422 as other configuration requests do.
     parse: ok,
     responses: { 200: routingTestAnswer, ...bodyStatuses },

@@ -301,6 +301,52 @@ const deadSinks: HostileLoad = {
   },
 }
 
+/** Administrators who test a provider that never responds, follow events and read the state of delivery, during captures. */
+const eventRequests: HostileLoad = {
+  bar: 50,
+  async prepare(hostile) {
+    const hung = createServer(() => {})
+    await new Promise<void>((resolve) => hung.listen(0, '127.0.0.1', resolve))
+    const topic_endpoint = `http://127.0.0.1:${(hung.address() as AddressInfo).port}/`
+    const { fixture } = hostile
+    const headers = { authorization: `Bearer ${fixture.admin}`, 'content-type': 'application/json' }
+    const response = await fetch(`${fixture.url}/configs/v1/event-sinks`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({
+        project_id: fixture.hostile.project,
+        name: 'tested',
+        providers: { hung: { event_topic: { topic_endpoint, access_key: 'key' } } },
+        routes: [{ provider_id: 'hung', event_type_key_values_filter: { event_type: 'svc.audit.*' } }],
+      }),
+    })
+    if (response.status !== 201) throw new Error(`the sink was refused: ${await response.text()}`)
+    const { id } = (await response.json()) as { id: string }
+    const path = `/configs/v1/event-sinks/${id}`
+    const event = { type: 'svc.audit.capture.upsert.node', context: { captureLabel: 'Page' } }
+    const posts = (to: string, body: object) => () => ({ path: `${path}/${to}`, headers, body: JSON.stringify(body) })
+    const scrapes = async (): Promise<void> => {
+      while (!hostile.isOver) {
+        await hostile.send('metrics', { method: 'GET', path: '/metrics', headers })
+        await Bun.sleep(200)
+      }
+    }
+    const run = await captures.prepare(hostile)
+    return async () => {
+      await Promise.all([
+        run(),
+        hostile.loop('test', 8, posts('test', { event, send: true })),
+        hostile.loop('follow', 8, posts('follow', { start: 'oldest', limit: 500 })),
+        hostile.loop('state', 4, () => ({ method: 'GET', path, headers })),
+        hostile.loop('dead letters', 4, () => ({ method: 'GET', path: `${path}/dead-letters`, headers })),
+        scrapes(),
+      ])
+      await hostile.configure('delete sink', 'DELETE', `event-sinks/${id}`)
+      hung.close()
+    }
+  },
+}
+
 // -- connections
 
 const IDLE = 5000
@@ -518,6 +564,7 @@ const hostileLoads = {
   'delete of a hub': deletes,
   'captures by eight': captures,
   'dead event sinks': deadSinks,
+  'event administration': eventRequests,
   '5,000 idle connections': idle,
   'slow heads': slow(() => 'POST /access/v1/evaluation HTTP/1.1\r\nhost: slow\r\nx-slow: '),
   'slow bodies': slow(slowBody),
