@@ -213,6 +213,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     rateLimiter,
     lanes,
     settled: () => activity.settled(),
+    recorded: () => activity.count,
   })
 
   let closed: Promise<void> | null = null

@@ -29,13 +29,15 @@ export interface HandlerDeps {
   readonly lanes: LaneRunner | null
   /** Resolves when the events of everything answered so far are on disk; null if they are. */
   settled(): Promise<void> | null
+  /** Number of events recorded so far that `settled` waits for. */
+  recorded(): number
 }
 
 /** Creates the handlers. */
 export function createHandlers(
   { settings, clock, documents, graphs, serviceAccounts, metrics, log, onInternalError }: Platform,
   routes: readonly Route[],
-  { userTokens, rateLimiter, lanes, settled }: HandlerDeps,
+  { userTokens, rateLimiter, lanes, settled, recorded }: HandlerDeps,
 ): Handlers {
   const agentKeys = new AgentKeys(documents, clock)
   const authenticate = createCallerIdentifier({
@@ -61,15 +63,24 @@ export function createHandlers(
       onInternalError,
       lanes: lanes === null ? null : { pool: lanes, limits: laneLimits(settings), assignBeforeRun },
     })
-  const finish = settings.eventActivityStrict === 'on' ? (handle: RequestHandler) => afterEvents(handle, settled) : same
+  const finish =
+    settings.eventActivityStrict === 'on' ? (handle: RequestHandler) => afterEvents(handle, settled, recorded) : same
   return { handle: finish(create(true)), handleInProcess: finish(create(false)) }
 }
 
 const same = (handle: RequestHandler): RequestHandler => handle
 
-/** Sends no answer before its events are on disk. If they cannot be written, the answer is 503. */
-function afterEvents(handle: RequestHandler, settled: HandlerDeps['settled']): RequestHandler {
-  const settle = (response: HttpResponse): HttpResponse | Promise<HttpResponse> => {
+/**
+ * Sends no answer before its events are on disk. If they cannot be written, the answer is 503. An answer during which no event was
+ * recorded does not wait: health checks, metrics and projects without events work while the disk refuses writes.
+ */
+function afterEvents(
+  handle: RequestHandler,
+  settled: HandlerDeps['settled'],
+  recorded: HandlerDeps['recorded'],
+): RequestHandler {
+  const settle = (response: HttpResponse, before: number): HttpResponse | Promise<HttpResponse> => {
+    if (recorded() === before) return response
     const written = settled()
     if (written === null) return response
     return written.then(
@@ -85,7 +96,8 @@ function afterEvents(handle: RequestHandler, settled: HandlerDeps['settled']): R
     )
   }
   return (request) => {
+    const before = recorded()
     const response = handle(request)
-    return response instanceof Promise ? response.then(settle) : settle(response)
+    return response instanceof Promise ? response.then((answer) => settle(answer, before)) : settle(response, before)
   }
 }

@@ -17,6 +17,8 @@ const SLICE_EVENTS = 256
 const RETRY_MS = 1000
 /** Events that are kept in memory while the disk refuses writes. Later ones are dropped and counted. */
 const EVENTS_MAX = 100_000
+/** Encoded bytes that are kept in memory while the disk refuses writes. */
+const BYTES_MAX = 64 * 1024 * 1024
 
 /** An event to write. */
 export interface ActivityEvent {
@@ -52,6 +54,8 @@ export class ActivityLog {
   /** Encoded and not on disk. */
   private unwritten: ActivityRecord[] = []
   private unwrittenEvents = 0
+  private unwrittenBytes = 0
+  private recordedCount = 0
   private timer: ReturnType<typeof setTimeout> | null = null
   private running: Promise<void> | null = null
   private isFailing = false
@@ -66,9 +70,15 @@ export class ActivityLog {
     return this.droppedCount
   }
 
+  /** Number of events so far, also of dropped ones. */
+  get count(): number {
+    return this.recordedCount
+  }
+
   /** Records an event. Never throws. */
   record(event: ActivityEvent): void {
-    if (this.recorded.length + this.unwrittenEvents >= EVENTS_MAX) {
+    this.recordedCount += 1
+    if (this.recorded.length + this.unwrittenEvents >= EVENTS_MAX || this.unwrittenBytes >= BYTES_MAX) {
       this.droppedCount += 1
       return
     }
@@ -124,6 +134,7 @@ export class ActivityLog {
       await this.deps.append(records)
       this.unwritten = []
       this.unwrittenEvents = 0
+      this.unwrittenBytes = 0
       this.isFailing = false
     } catch (failure) {
       if (!this.isFailing) this.deps.report(`events of decisions and reads cannot be written: ${String(failure)}`)
@@ -153,6 +164,7 @@ export class ActivityLog {
       const bytes = encodeRecord(values.length === 0 ? common : { ...common, shared: values })
       this.unwritten.push({ projectId, bytes, count: events.length, timeMs: this.deps.clock.now() })
       this.unwrittenEvents += events.length
+      this.unwrittenBytes += bytes.length
     }
   }
 

@@ -1,3 +1,5 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { LaneRequiredError } from '../../../src/kernel/lane-required.ts'
 import { listWhatAuthorized } from '../../../src/pdp/list-authorized.ts'
@@ -193,6 +195,23 @@ describe('decisions', () => {
       await service.stop()
       stop = null
     }
+  })
+
+  test('that cannot be stored refuse only their own answers if the setting is strict', async () => {
+    const service = await start({ eventActivityStrict: 'on' })
+    await addSink(service, [{ type: 'svc.audit.authorization.*' }])
+    // The folder of events cannot be created.
+    writeFileSync(join(service.dataDir, 'events'), '')
+    const refused = await service.ask('/access/v1/evaluation', asked('c1'))
+    expect([refused.status, refused.text]).toEqual([
+      503,
+      expect.stringContaining('the event of the answer cannot be stored now'),
+    ])
+    expect((await fetch(`${service.url}/health`)).status).toBe(200)
+    const captured = await service.ask('/capture/v1/nodes', { nodes: [{ type: 'Car', external_id: 'c2' }] })
+    expect(captured.status, captured.text).toBe(200)
+    rmSync(join(service.dataDir, 'events'))
+    expect((await service.ask('/access/v1/evaluation', asked('c1'))).status).toBe(200)
   })
 })
 

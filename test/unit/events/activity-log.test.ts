@@ -128,6 +128,24 @@ describe('events without a transaction', () => {
     expect(disk.numbers('p')).toEqual(range(100_000))
   })
 
+  test('with large payloads are dropped beyond the bound of bytes', async () => {
+    const { log, disk } = open()
+    disk.isFull = true
+    const large = 'x'.repeat(1024 * 1024)
+    const count = 64
+    for (const number of range(count)) {
+      log.record({ ...event(number), encode: () => ({ subject: 's', timeMs: number, members: `"large":"${large}"` }) })
+    }
+    await expect(log.settled()).rejects.toThrow()
+    log.record(event(count))
+    expect([log.dropped, log.count]).toEqual([1, count + 1])
+    disk.isFull = false
+    await log.settled()
+    log.record(event(count + 1))
+    await log.close()
+    expect(disk.numbers('p')).toEqual([...range(count), count + 1])
+  })
+
   test('are written by a close', async () => {
     const { log, disk } = open()
     log.record(event(1))
