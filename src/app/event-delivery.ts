@@ -37,6 +37,11 @@ export function createEventDispatcher(
       }),
     catchUp: () => documents.catchUp(),
     commits: () => counters.reduce((sum, counter) => sum + counter.load(), 0),
+    newestProviders(projectId, sinkId) {
+      documents.catchUp()
+      const [sink] = documents.inScope(eventSinksKind, projectId)
+      return sink?.id === sinkId ? Object.keys(sink.fields.providers as DocumentFields) : null
+    },
     withStreams: (projectId, work) => streams.withStreams(projectId, work),
     readSnapshot(stream, provider, position, limit) {
       const routes = sinks.routesOf(stream.projectId)

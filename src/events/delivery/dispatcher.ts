@@ -41,6 +41,8 @@ export interface EventDispatcherDeps<S extends DeliveredStream = DeliveredStream
   catchUp(): void
   /** Differs after any process has committed to an environment with events. */
   commits(): number
+  /** The providers of a sink in the newest configuration; null: the sink was deleted. */
+  newestProviders(projectId: string, sinkId: string): readonly string[] | null
   /** Calls `work` with the streams of a project. They stay open until it is done. */
   withStreams<T>(projectId: string, work: (streams: readonly S[]) => Promise<T>): Promise<T>
   /** Reads about `limit` elements of the initial snapshot of a graph for a provider. */
@@ -70,6 +72,8 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
   private haveSinksChanged = true
   private commits = Number.NaN
   private nextScanMs = 0
+  /** After the sinks could not be loaded. */
+  private nextApplyMs = 0
   private rescanMs = 0
   private working: Promise<void> = Promise.resolve()
   private isClosing = false
@@ -117,16 +121,21 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
   }
 
   private isDue(): boolean {
-    if (this.haveSinksChanged) return true
     const nowMs = performance.now()
+    if (this.haveSinksChanged && nowMs >= this.nextApplyMs) return true
     if (nowMs < this.nextScanMs) return false
     return nowMs >= this.rescanMs || this.deps.commits() !== this.commits
   }
 
   private async look(): Promise<void> {
-    if (this.haveSinksChanged) {
+    if (this.haveSinksChanged && performance.now() >= this.nextApplyMs) {
       this.haveSinksChanged = false
-      await this.applySinks()
+      await this.applySinks().catch((failure: unknown) => {
+        // Tried again: without its sinks the process would deliver nothing until the next change of one.
+        this.haveSinksChanged = true
+        this.nextApplyMs = performance.now() + RESCAN_MS
+        throw failure
+      })
       this.rescanMs = 0
     }
     const nowMs = performance.now()
@@ -179,6 +188,7 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
     return new StreamDelivery({ projectId, source }, target, {
       withOutbox: (work) => withStream(({ outbox, name }) => work(outbox, name)),
       readSnapshot: (position, limit) => withStream((stream) => readSnapshot(stream, providerId, position, limit)),
+      newestProviders: (sinkId) => this.deps.newestProviders(projectId, sinkId),
       bounds,
       clock,
       random,

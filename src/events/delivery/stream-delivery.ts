@@ -72,6 +72,11 @@ export interface StreamDeliveryDeps {
    * if the stream does not exist.
    */
   readSnapshot(position: SnapshotPosition | null, limit: number): Promise<SnapshotPart | null>
+  /**
+   * The providers of a sink in the newest configuration; null: the sink was deleted. Called within the transaction that stores a
+   * position: every provider with events in the stream is known by then.
+   */
+  newestProviders(sinkId: string): readonly string[] | null
   readonly bounds: BacklogBounds
   readonly clock: Clock
   /** From 0 inclusive to 1 exclusive. */
@@ -562,7 +567,8 @@ export class StreamDelivery {
 
   private async store(position: DeliveryPosition): Promise<void> {
     const { origin, next, gap, snapshot } = position
-    const { providerId: provider, providers } = this.target
+    const { sinkId, providerId: provider } = this.target
+    const providers = (): readonly string[] | null => this.deps.newestProviders(sinkId)
     const { uncommitted, deadLetters } = this
     this.uncommitted = 0
     this.deadLetters = []

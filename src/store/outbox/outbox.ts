@@ -39,6 +39,8 @@ import {
 
 /** Records that one commit of a cursor removes at most, so that other writers do not wait long. */
 const TRIM_MAX = 20_000
+/** Records that one transaction removes at most when a stream is dropped: about 15 ms. */
+const DROP_MAX = 5000
 /** Dead letters that one transaction changes at most. */
 const DEAD_LETTERS_MAX = 500
 
@@ -82,8 +84,11 @@ export interface CursorCommit extends OutboxCursor {
   readonly provider: string
   /** The origin of the stream that was read. */
   readonly origin: string
-  /** All providers that receive events of the stream. Cursors and dead letters of others are removed. */
-  readonly providers: readonly string[]
+  /**
+   * All providers that receive events of the stream. Cursors and dead letters of others are removed. A function is called within
+   * the transaction; null: the provider receives no events any more.
+   */
+  readonly providers: readonly string[] | (() => readonly string[] | null)
   /** Dead letters to store in the same transaction. */
   readonly deadLetters?: readonly Omit<DeadLetter, 'provider'>[]
 }
@@ -160,14 +165,15 @@ export class EventOutbox {
   /**
    * Stores the progress of a provider with its dead letters, and removes the records that all of its providers have passed. A
    * provider without cursor has passed none. Resolves with false, and changes nothing, if the stream was dropped or replaced
-   * since it was read. Rejects with StorageWriteError.
+   * since it was read, or the provider was removed. Rejects with StorageWriteError.
    */
   commit(stream: string, commit: CursorCommit): Promise<boolean> {
-    const { provider, origin, next, gap, snapshot, providers, deadLetters = [] } = commit
-    assert(providers.includes(provider), 'a cursor belongs to a provider of the sink')
+    const { provider, origin, next, gap, snapshot, deadLetters = [] } = commit
     return this.writing((database, edits) => {
       const head = database.get(headKey(stream))
       if (head === null || readHead(head).origin !== origin) return false
+      const providers = typeof commit.providers === 'function' ? commit.providers() : commit.providers
+      if (providers?.includes(provider) !== true) return false
       const cursors = new Map(cursorsOf(database, stream, undefined))
       assert(next >= (cursors.get(provider)?.next ?? 0), 'a cursor only moves forward')
       const cursor = snapshot === undefined ? { next, gap } : { next, gap, snapshot }
@@ -365,9 +371,38 @@ export class EventOutbox {
     })
   }
 
-  /** Removes a stream with its cursors, dead letters and statuses. */
-  drop(stream: string): Promise<void> {
-    return this.writing((_, edits) => edits.outbox.drop(stream))
+  /**
+   * Removes a stream with its cursors, dead letters and statuses. A large backlog takes several transactions, so that other writers
+   * and the event loop do not wait long. Events that are appended in the meantime belong to a new sink: they stay, with another
+   * origin.
+   */
+  async drop(stream: string): Promise<void> {
+    const end = await this.writing((database, edits) => {
+      const valueView = database.get(headKey(stream))
+      const head = valueView === null ? null : readHead(valueView)
+      if (head === null || recordHeads(database, stream, 0, DROP_MAX, undefined).length < DROP_MAX) {
+        edits.outbox.drop(stream)
+        return null
+      }
+      const writer = new ByteWriter(64)
+      writeHead(writer, { ...head, origin: drawOrigin() })
+      edits.put(headKey(stream), writer.written())
+      for (const provider of cursorsOf(database, stream, undefined).keys()) edits.remove(cursorKey(stream, provider))
+      return head.next
+    })
+    while (end !== null && !(await this.dropPart(stream, end))) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  /** Removes some records before `end`. Resolves with true if it was the last part. */
+  private dropPart(stream: string, end: number): Promise<boolean> {
+    return this.writing((database, edits) => {
+      const heads = recordHeads(database, stream, 0, DROP_MAX, undefined).filter(({ sequence }) => sequence < end)
+      for (const { sequence } of heads) edits.remove(recordKey(stream, sequence))
+      if (heads.length === DROP_MAX) return false
+      const head = database.get(headKey(stream))
+      if (head !== null && readHead(head).next === end) edits.outbox.drop(stream)
+      return true
+    })
   }
 
   /**

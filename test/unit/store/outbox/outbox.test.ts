@@ -100,6 +100,27 @@ describe('events of a graph', () => {
 })
 
 describe('an outbox', () => {
+  test('drops a large stream in several transactions, and keeps what a new sink appends in the meantime', async () => {
+    const folder = new EventsFolder(temporaryFolder(), options)
+    const { outbox } = folder
+    const count = 12_000
+    const record = { stream: 's', bytes: bytes('old'), count: 1, timeMs: 1 }
+    const fill = (): Promise<void> => outbox.append(Array.from({ length: count }, () => record))
+    await fill()
+    const origin = originOf(outbox, 's')
+    await outbox.commit('s', { origin, provider: 'p', providers: ['p'], next: 2, ...noGap })
+    const dropping = outbox.drop('s')
+    await outbox.append([{ ...record, bytes: bytes('new') }])
+    await dropping
+    expect(outbox.read('s', 0, all).map((found) => [found.sequence, textOf(found)])).toEqual([[count + 1, 'new']])
+    expect(originOf(outbox, 's')).not.toBe(origin)
+    expect(outbox.cursors('s').size).toBe(0)
+    await fill()
+    await outbox.drop('s')
+    expect([outbox.status('s'), outbox.streams(), outbox.read('s', 0, all)]).toEqual([null, [], []])
+    await folder.close()
+  })
+
   test('has the records and cursors of a model, and keeps what the slowest provider has not passed', async () => {
     const provider = fc.constantFrom('a', 'b', 'c')
     const step = fc.oneof(
