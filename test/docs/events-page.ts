@@ -35,7 +35,7 @@ export function eventSections(note: string): string[] {
           'who caused the event: `type` (`agent`, `service-account` or `service`), `id`, and for agents `applicationId` and `user` (`type`, `externalId`)',
         ],
       ],
-    )}\n\nSecrets are never in an event. Values of input parameters are masked as in the decision log (setting \`parameter_mask\`). Property values are only in events of change data capture.`,
+    )}\n\nSecrets are never in an event. Values of input parameters are masked as in the decision log (setting \`parameter_mask\`). Values of stored properties are only in events of change data capture. Events of decisions and queries contain the input parameters and the properties of the request.`,
     ...(Object.keys(eventGroups) as EventGroup[]).map(groupSection),
   ]
 }
