@@ -168,6 +168,7 @@ const LOWEST: Readonly<Record<string, unknown>> = {
   'chunk-index': { node: 0, side: 0, neighbour: 0, relationship: 0 },
   labels: { label: 0, block: 0 },
   index: { label: 0, property: 0, scalar: new Uint8Array(0), node: 0 },
+  outbox: { kind: 0, stream: '', provider: '', sequence: 0 },
 }
 
 /**
