@@ -30,8 +30,8 @@ export function actorOf(caller: Caller): EventActor {
 }
 
 /**
- * An event of a capture, from which its payload is built: global id, then the key of the element, then what was deleted. A
- * location is empty if there is none.
+ * An event of a capture, from which its payload is built: global id, then the key of the element, then what was deleted. The
+ * location of an element without one is empty.
  */
 export type CapturedElement =
   | readonly [kind: 'n', id: string, type: string, externalId: string, location: string, detail?: CaptureDetail]

@@ -182,7 +182,7 @@ export const layerRules: readonly LayerRule[] = [
   {
     files: ['src/store/outbox/'],
     mayImport: ['src/store/outbox/', 'src/store/lmdb/', 'src/store/format/', 'src/kernel/'],
-    sentence: 'store/outbox imports format and lmdb: it stores events and knows nothing of what they mean',
+    sentence: 'store/outbox imports format and lmdb: it stores events as bytes and does not interpret them',
   },
   {
     files: ['src/store/integrity/'],

@@ -171,7 +171,7 @@ function followRoute(sinks: EventSinkOperations): Route {
     tag,
     summary: 'Read the events of a project as they happen',
     description:
-      'Returns the events after `position` at once, also if there are none. Events exist only where a route of the sink matches. What a call does not return is kept for the next call within 30 seconds.',
+      'Returns the events after `position` at once. The list is empty if no event is stored after it. Events exist only where a route of the sink matches. For 30 seconds after a call, later events stay stored for the next call, also when all providers have received them.',
     auth: { kind: 'service-account' },
     lane: { always: true, limit: 'query', writes: 'idempotent' },
     pathParameters: sinkId,
