@@ -212,8 +212,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     userTokens,
     rateLimiter,
     lanes,
-    settled: () => activity.settled(),
-    recorded: () => activity.count,
+    events: activity,
   })
 
   let closed: Promise<void> | null = null

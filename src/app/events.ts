@@ -95,7 +95,7 @@ export function createEventRecording(
     const outbox = await folder.open()
     await outbox.append(wanted.map(({ projectId, ...record }) => ({ ...record, stream: projectId })))
   }
-  const activity = new ActivityLog({ append, clock, report })
+  const activity = new ActivityLog({ append, clock, report, isStrict: settings.eventActivityStrict === 'on' })
   const streams = new EventStreams({
     catalog,
     configuration: collections.outbox,

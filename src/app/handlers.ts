@@ -27,17 +27,27 @@ export interface HandlerDeps {
   readonly rateLimiter: RateLimiter | null
   /** Null: the process has no lanes. */
   readonly lanes: LaneRunner | null
-  /** Resolves when the events of everything answered so far are on disk; null if they are. */
+  /** The events of decisions and reads. */
+  readonly events: AnsweredEvents
+}
+
+/** The events of answers, for answers that wait for them. */
+interface AnsweredEvents {
+  /** Resolves when the events of one request are on disk; null if they are. */
+  settledOf(requestId: string): Promise<void> | null
+  /** Resolves when the events recorded so far are on disk; null if they are. */
   settled(): Promise<void> | null
-  /** Number of events recorded so far that `settled` waits for. */
-  recorded(): number
+  /** Number of events so far. */
+  readonly count: number
+  /** Number of those whose request is unknown. */
+  readonly unattributed: number
 }
 
 /** Creates the handlers. */
 export function createHandlers(
   { settings, clock, documents, graphs, serviceAccounts, metrics, log, onInternalError }: Platform,
   routes: readonly Route[],
-  { userTokens, rateLimiter, lanes, settled, recorded }: HandlerDeps,
+  { userTokens, rateLimiter, lanes, events }: HandlerDeps,
 ): Handlers {
   const agentKeys = new AgentKeys(documents, clock)
   const authenticate = createCallerIdentifier({
@@ -63,31 +73,32 @@ export function createHandlers(
       onInternalError,
       lanes: lanes === null ? null : { pool: lanes, limits: laneLimits(settings), assignBeforeRun },
     })
-  const finish =
-    settings.eventActivityStrict === 'on' ? (handle: RequestHandler) => afterEvents(handle, settled, recorded) : same
+  const finish = settings.eventActivityStrict === 'on' ? (handle: RequestHandler) => afterEvents(handle, events) : same
   return { handle: finish(create(true)), handleInProcess: finish(create(false)) }
 }
 
 const same = (handle: RequestHandler): RequestHandler => handle
 
 /**
- * Sends no answer before its events are on disk. If they cannot be written, the answer is 503. An answer during which no event was
- * recorded does not wait: health checks, metrics and projects without events work while the disk refuses writes.
+ * Sends no answer before its events are on disk. If they cannot be written, the answer is 503. An answer without an event does
+ * not wait: health checks, metrics and projects without events work while the disk refuses writes. An event whose request is
+ * unknown delays every answer during which it was recorded.
  */
-function afterEvents(
-  handle: RequestHandler,
-  settled: HandlerDeps['settled'],
-  recorded: HandlerDeps['recorded'],
-): RequestHandler {
-  const settle = (response: HttpResponse, before: number): HttpResponse | Promise<HttpResponse> => {
-    if (recorded() === before) return response
-    const written = settled()
+function afterEvents(handle: RequestHandler, events: AnsweredEvents): RequestHandler {
+  const settle = (
+    response: HttpResponse,
+    count: number,
+    unattributed: number,
+  ): HttpResponse | Promise<HttpResponse> => {
+    if (events.count === count) return response
+    const requestId = response.headers['x-request-id'] ?? ''
+    const isKnown = requestId !== '' && events.unattributed === unattributed
+    const written = isKnown ? events.settledOf(requestId) : events.settled()
     if (written === null) return response
     return written.then(
       () => response,
       () => {
         void response.stream?.return?.()
-        const requestId = response.headers['x-request-id'] ?? ''
         return errorResponse(
           { kind: 'unavailable', message: 'the event of the answer cannot be stored now' },
           requestId,
@@ -96,8 +107,10 @@ function afterEvents(
     )
   }
   return (request) => {
-    const before = recorded()
+    const { count, unattributed } = events
     const response = handle(request)
-    return response instanceof Promise ? response.then((answer) => settle(answer, before)) : settle(response, before)
+    return response instanceof Promise
+      ? response.then((answer) => settle(answer, count, unattributed))
+      : settle(response, count, unattributed)
   }
 }

@@ -15,6 +15,8 @@ const TIMER_MS = 25
 const SLICE_EVENTS = 256
 /** Wait after a failed write. */
 const RETRY_MS = 1000
+/** Events that cannot be encoded are reported at most once in this time. */
+const REPORT_MS = 60_000
 /** Events that are kept in memory while the disk refuses writes. Later ones are dropped and counted. */
 const EVENTS_MAX = 100_000
 /** Encoded bytes that are kept in memory while the disk refuses writes. */
@@ -26,7 +28,12 @@ export interface ActivityEvent {
   readonly type: EventTypeName
   /** The providers that receive it; not 0. */
   readonly providers: number
-  /** Called once, shortly after. `shared`: collects values that the events of a record share. */
+  /** The request that caused it. Absent or empty: unknown, because several requests may use the same verification of a token. */
+  readonly requestId?: string
+  /**
+   * Called shortly after; again with other `shared` if an event of the same record cannot be encoded. `shared`: collects values
+   * that the events of a record share.
+   */
   encode(shared: SharedValues): ReadyEvent | DecidedElement
 }
 
@@ -45,6 +52,8 @@ export interface ActivityLogDeps {
   append(records: readonly ActivityRecord[]): Promise<void>
   readonly clock: Clock
   readonly report: (line: string) => void
+  /** Answers wait for their events: the log remembers which requests have an unwritten event. */
+  readonly isStrict: boolean
 }
 
 /** Collects events and writes them. */
@@ -60,12 +69,18 @@ export class ActivityLog {
   private running: Promise<void> | null = null
   private isFailing = false
   private droppedCount = 0
+  /** Requests with a recorded event, if answers wait. */
+  private recordedRequests = new Set<string>()
+  /** Requests whose events are being written, or could not be written. */
+  private unwrittenRequests = new Set<string>()
+  private unattributedCount = 0
+  private nextReportMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: ActivityLogDeps) {
     this.deps = deps
   }
 
-  /** Number of events that were dropped because the disk refused writes. */
+  /** Number of events that were dropped because the disk refused writes, or because they could not be encoded. */
   get dropped(): number {
     return this.droppedCount
   }
@@ -75,9 +90,18 @@ export class ActivityLog {
     return this.recordedCount
   }
 
+  /** Number of events so far whose request is unknown. */
+  get unattributed(): number {
+    return this.unattributedCount
+  }
+
   /** Records an event. Never throws. */
   record(event: ActivityEvent): void {
     this.recordedCount += 1
+    const { requestId = '' } = event
+    if (requestId === '') this.unattributedCount += 1
+    // Also of a dropped event: its answer is refused.
+    else if (this.deps.isStrict) this.recordedRequests.add(requestId)
     if (this.recorded.length + this.unwrittenEvents >= EVENTS_MAX || this.unwrittenBytes >= BYTES_MAX) {
       this.droppedCount += 1
       return
@@ -92,6 +116,14 @@ export class ActivityLog {
    */
   settled(): Promise<void> | null {
     return this.recorded.length + this.unwritten.length === 0 && this.running === null ? null : this.flush()
+  }
+
+  /**
+   * As `settled`, for the events of one request: it does not wait for later events. Requires `isStrict`.
+   */
+  settledOf(requestId: string): Promise<void> | null {
+    if (this.recordedRequests.has(requestId)) return this.flush()
+    return this.unwrittenRequests.has(requestId) ? (this.running ?? this.flush()) : null
   }
 
   private schedule(delayMs: number): void {
@@ -125,6 +157,8 @@ export class ActivityLog {
   private async write(): Promise<void> {
     const events = this.recorded
     this.recorded = []
+    for (const requestId of this.recordedRequests) this.unwrittenRequests.add(requestId)
+    this.recordedRequests = new Set()
     for (let at = 0; at < events.length; at += SLICE_EVENTS) {
       if (at > 0) await new Promise((resolve) => setImmediate(resolve))
       this.encode(events.slice(at, at + SLICE_EVENTS))
@@ -135,6 +169,7 @@ export class ActivityLog {
       this.unwritten = []
       this.unwrittenEvents = 0
       this.unwrittenBytes = 0
+      this.unwrittenRequests = new Set()
       this.isFailing = false
     } catch (failure) {
       if (!this.isFailing) this.deps.report(`events of decisions and reads cannot be written: ${String(failure)}`)
@@ -145,27 +180,36 @@ export class ActivityLog {
 
   /** One record for each revision of a sink. */
   private encode(events: readonly ActivityEvent[]): void {
-    const bySink = new Map<SinkRoutes, { readonly events: RecordedEvent[]; readonly shared: SharedValues }>()
+    const bySink = new Map<SinkRoutes, ActivityEvent[]>()
     for (const event of events) {
-      const { routes, type, providers } = event
-      let group = bySink.get(routes)
-      if (group === undefined) {
-        group = { events: [], shared: new SharedValues() }
-        bySink.set(routes, group)
-      }
-      const encoded = event.encode(group.shared)
-      group.events.push(
-        'members' in encoded ? { type, providers, ready: encoded } : { type, providers, element: encoded },
-      )
+      const group = bySink.get(event.routes)
+      if (group === undefined) bySink.set(event.routes, [event])
+      else group.push(event)
     }
-    for (const [{ projectId, sinkId, revision, providers }, { events, shared }] of bySink) {
-      const { values } = shared
-      const common = { sinkId, revision, providers, requestId: '', actor: null, events }
-      const bytes = encodeRecord(values.length === 0 ? common : { ...common, shared: values })
-      this.unwritten.push({ projectId, bytes, count: events.length, timeMs: this.deps.clock.now() })
-      this.unwrittenEvents += events.length
-      this.unwrittenBytes += bytes.length
+    for (const [routes, group] of bySink) this.encodeGroup(routes, group)
+  }
+
+  /** If a record cannot be encoded, each of its events gets one of its own: one that is faulty drops no other. */
+  private encodeGroup(routes: SinkRoutes, events: readonly ActivityEvent[]): void {
+    let bytes: Uint8Array
+    try {
+      bytes = recordOf(routes, events)
+    } catch (failure) {
+      if (events.length === 1) this.drop(routes, failure)
+      else for (const event of events) this.encodeGroup(routes, [event])
+      return
     }
+    this.unwritten.push({ projectId: routes.projectId, bytes, count: events.length, timeMs: this.deps.clock.now() })
+    this.unwrittenEvents += events.length
+    this.unwrittenBytes += bytes.length
+  }
+
+  private drop({ projectId }: SinkRoutes, failure: unknown): void {
+    this.droppedCount += 1
+    const nowMs = this.deps.clock.now()
+    if (nowMs < this.nextReportMs) return
+    this.nextReportMs = nowMs + REPORT_MS
+    this.deps.report(`an event of the project ${projectId} cannot be encoded and is dropped: ${String(failure)}`)
   }
 
   /** Writes what is left. */
@@ -173,4 +217,18 @@ export class ActivityLog {
     await this.flush().catch(() => undefined)
     if (this.timer !== null) clearTimeout(this.timer)
   }
+}
+
+/** Encodes the events of one revision of a sink. Throws if one of them cannot be encoded. */
+function recordOf({ sinkId, revision, providers }: SinkRoutes, events: readonly ActivityEvent[]): Uint8Array {
+  const shared = new SharedValues()
+  const recorded = events.map((event): RecordedEvent => {
+    const encoded = event.encode(shared)
+    const { type, providers: receivers } = event
+    return 'members' in encoded
+      ? { type, providers: receivers, ready: encoded }
+      : { type, providers: receivers, element: encoded }
+  })
+  const common = { sinkId, revision, providers, requestId: '', actor: null, events: recorded }
+  return encodeRecord(shared.values.length === 0 ? common : { ...common, shared: shared.values })
 }

@@ -161,7 +161,7 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
     registerEvents(dropped) {
       metrics.sampled(
         'verdigraph_events_dropped_total',
-        'Events of decisions and reads that were dropped because the disk refused writes.',
+        'Events of decisions and reads that were dropped because the disk refused writes, or because they could not be encoded.',
         'counter',
         () => [{ value: dropped() }],
       )

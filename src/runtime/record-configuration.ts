@@ -143,6 +143,7 @@ export class ConfigEventLog implements ConfigEvents {
         routes,
         type,
         providers,
+        requestId,
         encode: () => ({
           timeMs,
           subject: isList ? subjectOf(kind.path) : subjectOf(kind.path, first.id),

@@ -107,6 +107,10 @@ class RecordedDecision implements ActivityEvent {
     this.mask = mask
   }
 
+  get requestId(): string {
+    return this.event.requestId
+  }
+
   encode(shared: SharedValues): DecidedElement {
     const { caller, requestId, request, kind, decision, found, error, durationMs } = this.event
     const detail = this.detail()

@@ -48,7 +48,14 @@ export class QueryEventLog implements ExecutionListener {
     const [routes, providers] = this.match(execution)
     if (routes === null) return
     const timeMs = this.deps.clock.now()
-    this.deps.activity.record({ routes, type: TYPE, providers, encode: () => this.encode(execution, timeMs) })
+    const { requestId } = execution
+    this.deps.activity.record({
+      routes,
+      type: TYPE,
+      providers,
+      requestId,
+      encode: () => this.encode(execution, timeMs),
+    })
   }
 
   private match({ caller, query }: QueryExecution): [SinkRoutes | null, number] {

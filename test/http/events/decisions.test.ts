@@ -199,7 +199,7 @@ describe('decisions', () => {
 
   test('that cannot be stored refuse only their own answers if the setting is strict', async () => {
     const service = await start({ eventActivityStrict: 'on' })
-    await addSink(service, [{ type: 'svc.audit.authorization.*' }])
+    const sink = await addSink(service, [{ type: 'svc.audit.authorization.*' }])
     // The folder of events cannot be created.
     writeFileSync(join(service.dataDir, 'events'), '')
     const refused = await service.ask('/access/v1/evaluation', asked('c1'))
@@ -210,6 +210,12 @@ describe('decisions', () => {
     expect((await fetch(`${service.url}/health`)).status).toBe(200)
     const captured = await service.ask('/capture/v1/nodes', { nodes: [{ type: 'Car', external_id: 'c2' }] })
     expect(captured.status, captured.text).toBe(200)
+    // Answered at the same time as others, each of which has an event.
+    const [read, ...decided] = await Promise.all([
+      service.configure('GET', `event-sinks/${sink}`),
+      ...Array.from({ length: 20 }, () => service.ask('/access/v1/evaluation', asked('c1'))),
+    ])
+    expect([read.status, new Set(decided.map(({ status }) => status))]).toEqual([200, new Set([503])])
     rmSync(join(service.dataDir, 'events'))
     expect((await service.ask('/access/v1/evaluation', asked('c1'))).status).toBe(200)
   })

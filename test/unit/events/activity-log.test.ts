@@ -44,6 +44,7 @@ function open(): { log: ActivityLog; disk: Disk; reports: string[] } {
     append: disk.append,
     clock: new ManualClock(5),
     report: (line) => void reports.push(line),
+    isStrict: true,
   })
   return { log, disk, reports }
 }
@@ -144,6 +145,52 @@ describe('events without a transaction', () => {
     log.record(event(count + 1))
     await log.close()
     expect(disk.numbers('p')).toEqual([...range(count), count + 1])
+  })
+
+  test('that cannot be encoded are dropped, counted and reported once, and lose no other event', async () => {
+    const { log, disk, reports } = open()
+    const faulty = (number: number): ActivityEvent => ({
+      ...event(number),
+      encode() {
+        throw new Error('no such policy')
+      },
+    })
+    for (const number of range(3)) log.record(event(number))
+    log.record(faulty(3))
+    log.record(event(4))
+    log.record(event(5, 'q'))
+    log.record(faulty(6))
+    await log.settled()
+    log.record(event(7))
+    await log.close()
+    expect([disk.numbers('p'), disk.numbers('q')]).toEqual([[0, 1, 2, 4, 7], [5]])
+    expect(log.dropped).toBe(2)
+    expect(reports).toEqual(['an event of the project p cannot be encoded and is dropped: Error: no such policy'])
+  })
+
+  test('of a request are awaited without those of later requests', async () => {
+    const { log, disk } = open()
+    const of = (number: number, requestId: string): ActivityEvent => ({ ...event(number), requestId })
+    log.record(of(1, 'one'))
+    expect(log.settledOf('two')).toBeNull()
+    const first = log.settledOf('one')
+    log.record(of(2, 'two'))
+    // It is being written, so that a second write is not awaited.
+    await log.settledOf('one')
+    expect(disk.numbers('p')).toEqual([1])
+    expect(log.settledOf('one')).toBeNull()
+    disk.isFull = true
+    await expect(log.settledOf('two')).rejects.toThrow('the disk is full')
+    await expect(log.settledOf('two')).rejects.toThrow('the disk is full')
+    expect(log.settledOf('three')).toBeNull()
+    disk.isFull = false
+    await first
+    await log.settledOf('two')
+    expect(disk.numbers('p')).toEqual([1, 2])
+    log.record(event(3))
+    log.record(of(4, ''))
+    expect([log.count, log.unattributed]).toEqual([4, 2])
+    await log.close()
   })
 
   test('are written by a close', async () => {
