@@ -348,8 +348,7 @@ export class StreamDelivery {
     const outcome = await connection.send(events, SEND_TIMEOUT_MS)
     if (this.position !== position) return 'worked'
     this.advance(position, outcome.kind === 'delivered' ? batch.length : outcome.delivered)
-    // The error of a connection that was replaced does not concern the present one.
-    if (connection !== this.connection) return 'worked'
+    if (this.isEnded(connection) && outcome.kind !== 'delivered') return 'worked'
     switch (outcome.kind) {
       case 'delivered':
         this.succeed()
@@ -374,7 +373,7 @@ export class StreamDelivery {
     const { connection } = this
     const event = gapEnvelope(this.stream, position.origin, this.target.providerId, gap)
     const outcome = await connection.send([event], SEND_TIMEOUT_MS)
-    if (this.position !== position || (connection !== this.connection && outcome.kind !== 'delivered')) return 'worked'
+    if (this.position !== position || (this.isEnded(connection) && outcome.kind !== 'delivered')) return 'worked'
     switch (outcome.kind) {
       case 'delivered':
         this.succeed()
@@ -395,6 +394,11 @@ export class StreamDelivery {
     position.snapshot = undefined
     this.mustCommit = true
     return 'worked'
+  }
+
+  /** Whether this delivery has ended a connection, because the provider was changed or removed: it reports no failure of the provider. */
+  private isEnded(connection: ProviderConnection): boolean {
+    return this.isStopping || connection !== this.connection
   }
 
   private hasSnapshot(): boolean {
@@ -426,7 +430,7 @@ export class StreamDelivery {
       const delivered = outcome.kind === 'delivered' ? events.length : outcome.delivered
       this.countDelivered(delivered)
       if (outcome.kind === 'delivered') break
-      if (connection !== this.connection) return 'worked'
+      if (this.isEnded(connection)) return 'worked'
       if (outcome.kind === 'retry') return this.fail(outcome.error)
       const event = events[delivered] as EventEnvelope
       const times = this.countRefusal(event.sequence)
@@ -462,7 +466,7 @@ export class StreamDelivery {
           await this.deps.withOutbox((outbox, name) => outbox.removeDeadLetter(name, letter.provider, letter.sequence))
           break
         case 'retry':
-          return connection === this.connection ? this.fail(outcome.error) : 'worked'
+          return this.isEnded(connection) ? 'worked' : this.fail(outcome.error)
         case 'refused': {
           const { error } = outcome
           const bytes = encodeDeadLetter({ ...content, error, attempts: content.attempts + 1 })
