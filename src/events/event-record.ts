@@ -168,7 +168,7 @@ export function encodeRecord(record: EventRecord): Uint8Array {
   const types: string[] = []
   let lastType = ''
   let lastIndex = 0
-  const payloads: Buffer[] = []
+  let payloads = ''
   const events = record.events.map(({ type, providers: bits, element, ready }): EncodedEvent => {
     if (type !== lastType) {
       lastType = type
@@ -177,9 +177,8 @@ export function encodeRecord(record: EventRecord): Uint8Array {
     }
     if (element !== undefined) return [lastIndex, bits, element]
     const { subject, timeMs, members } = ready as ReadyEvent
-    const payload = Buffer.from(members, 'utf8')
-    payloads.push(payload)
-    return [lastIndex, bits, subject, timeMs, payload.length]
+    payloads += members
+    return [lastIndex, bits, subject, timeMs, Buffer.byteLength(members, 'utf8')]
   })
   const header: EncodedHeader =
     record.shared === undefined
@@ -189,7 +188,7 @@ export function encodeRecord(record: EventRecord): Uint8Array {
   const start = Buffer.allocUnsafe(HEADER_AT)
   start[0] = RECORD_FORMAT
   start.writeUInt32LE(text.length, 1)
-  return Buffer.concat([start, text, ...payloads])
+  return Buffer.concat([start, text, Buffer.from(payloads, 'utf8')])
 }
 
 /** Decodes a record. Throws if it is of another format, or not a record. */

@@ -1,18 +1,8 @@
 // Records change data capture: for each element that a batch creates, updates or deletes an event with its images before and
 // after, in the transaction of the batch. From these events alone a receiver can build a copy of the graph.
-import type {
-  ElementChange,
-  NodeImage,
-  NodeKey,
-  RelationshipImage,
-  StoredProperty,
-  WrittenBatch,
-} from '../engine/store.ts'
-import { toJson } from '../engine/value/json-conversion.ts'
-import { timestamp } from '../kernel/clock.ts'
-import { writeJson } from '../kernel/json.ts'
+import type { ElementChange, NodeImage, RelationshipImage, WrittenBatch } from '../engine/store.ts'
+import { ElementWriter, subjectOfElement } from './element-text.ts'
 import { encodeRecord, type RecordedEvent } from './event-record.ts'
-import { subjectOf } from './event-text.ts'
 import { type EventTypeName, eventTypeNames, isChangeType } from './event-types.ts'
 import { elementContext } from './record-captures.ts'
 import { noContext, type SinkRoutes } from './routes.ts'
@@ -39,6 +29,7 @@ export class ChangeEventLog {
     if (sink === null || !sink.mayMatch(changeTypes)) return
     let events: RecordedEvent[] = []
     let characters = 0
+    const writer = new ElementWriter()
     const append = (): void => {
       if (events.length === 0) return
       const { sinkId, revision, providers } = sink
@@ -49,7 +40,7 @@ export class ChangeEventLog {
     }
     for (const change of batch.changes()) {
       if (isGlobal && change.element === 'node') continue
-      const event = changeEvent(sink, change)
+      const event = changeEvent(sink, change, writer)
       if (event === null) continue
       events.push(event)
       characters += event.ready?.members.length ?? 0
@@ -59,7 +50,7 @@ export class ChangeEventLog {
   }
 }
 
-function changeEvent(sink: SinkRoutes, change: ElementChange): RecordedEvent | null {
+function changeEvent(sink: SinkRoutes, change: ElementChange, writer: ElementWriter): RecordedEvent | null {
   const { element, before, after } = change
   const image = (after ?? before) as NodeImage | RelationshipImage
   const action = before === null ? 'create' : after === null ? 'delete' : 'update'
@@ -67,72 +58,6 @@ function changeEvent(sink: SinkRoutes, change: ElementChange): RecordedEvent | n
   const routes = sink.ofType(type)
   const providers = routes?.match(routes.readsContext ? elementContext(image.type, image) : noContext) ?? 0
   if (providers === 0) return null
-  const members =
-    change.element === 'node'
-      ? { before: change.before && nodeMembers(change.before), after: change.after && nodeMembers(change.after) }
-      : {
-          before: change.before && relationshipMembers(change.before),
-          after: change.after && relationshipMembers(change.after),
-        }
-  return {
-    type,
-    providers,
-    ready: { subject: subjectOfElement(image), timeMs: image.updatedMs, members: writeJson(members).slice(1, -1) },
-  }
-}
-
-/** The subject of events about an element. */
-export function subjectOfElement(image: NodeImage | RelationshipImage): string {
-  if (!('source' in image)) return subjectOf('nodes', image.type, image.externalId)
-  const { source, type, target } = image
-  return subjectOf('relationships', source.type, source.externalId, type, target.type, target.externalId)
-}
-
-/** A node as events show it. */
-export function nodeMembers(node: NodeImage): object {
-  const { id, externalId, type, labels, isIdentity, location } = node
-  return {
-    id,
-    externalId,
-    type,
-    labels,
-    isIdentity,
-    ...(location !== null && { location }),
-    ...timesAndProperties(node),
-  }
-}
-
-/** A relationship as events show it. */
-export function relationshipMembers(relationship: RelationshipImage): object {
-  const { id, type, source, target } = relationship
-  return { id, type, source: endMembers(source), target: endMembers(target), ...timesAndProperties(relationship) }
-}
-
-function endMembers({ externalId, type }: NodeKey): object {
-  return { externalId, type }
-}
-
-function timesAndProperties(image: NodeImage | RelationshipImage): object {
-  const properties = [...image.properties()].map(([name, property]) => [name, propertyMembers(property)] as const)
-  return {
-    createTime: timestamp(image.createdMs),
-    updateTime: timestamp(image.updatedMs),
-    properties: new Map(properties),
-  }
-}
-
-function propertyMembers({ value, externalValue, updatedMs, metadata }: StoredProperty): object {
-  return {
-    ...(value !== null && { value: toJson(value, () => null) }),
-    ...(externalValue !== null && { externalValue }),
-    updateTime: timestamp(updatedMs),
-    ...(metadata !== null && {
-      metadata: {
-        ...(metadata.source !== undefined && { source: metadata.source }),
-        ...(metadata.assuranceLevel !== undefined && { assuranceLevel: metadata.assuranceLevel }),
-        ...(metadata.verifiedTime !== undefined && { verifiedTime: metadata.verifiedTime }),
-        ...(metadata.custom !== undefined && { customMetadata: metadata.custom }),
-      },
-    }),
-  }
+  const members = `"before":${before && writer.element(before)},"after":${after && writer.element(after)}`
+  return { type, providers, ready: { subject: subjectOfElement(image), timeMs: image.updatedMs, members } }
 }

@@ -6,11 +6,10 @@
 // snapshot contains are in the stream.
 import { createChunk, type NodeImage, type NodeKey, type RelationshipImage, type Snapshot } from '../engine/store.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
-import { writeJson } from '../kernel/json.ts'
+import { ElementWriter, subjectOfElement } from './element-text.ts'
 import { type EventEnvelope, type EventStreamName, envelopeOf } from './envelope.ts'
 import { PAYLOAD_VERSION } from './event-types.ts'
 import { elementContext } from './record-captures.ts'
-import { nodeMembers, relationshipMembers, subjectOfElement } from './record-changes.ts'
 import { noContext, type SinkRoutes } from './routes.ts'
 
 /** The next element of a snapshot. It is plain data, so that it can be stored. */
@@ -128,15 +127,9 @@ function append(
   const matching = routes.ofType(type)
   const bits = matching?.match(matching.readsContext ? elementContext(image.type, image) : noContext) ?? 0
   if (((bits >>> routes.providers.indexOf(provider)) & 1) === 0) return
-  const members = {
-    eventType: type,
-    version: PAYLOAD_VERSION,
-    lsn,
-    snapshot: true,
-    before: null,
-    after: isNode ? nodeMembers(image) : relationshipMembers(image),
-  }
-  const envelope = envelopeOf(stream, origin, type, lsn, subjectOfElement(image), image.updatedMs, writeJson(members))
+  const start = `{"eventType":"${type}","version":${PAYLOAD_VERSION},"lsn":${lsn},"snapshot":true`
+  const text = `${start},"before":null,"after":${new ElementWriter().element(image)}}`
+  const envelope = envelopeOf(stream, origin, type, lsn, subjectOfElement(image), image.updatedMs, text)
   const { id } = envelope.attributes
   events.push({
     ...envelope,

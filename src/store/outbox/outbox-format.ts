@@ -137,7 +137,8 @@ export function readBytes(valueView: ValueView): Uint8Array {
 
 /** A copy, because the memory of a view is reused by the next read. */
 function copyOf({ text }: ValueView, start: number, length: number): Uint8Array {
-  return Uint8Array.from(text.subarray(start, start + length))
+  // Not `Uint8Array.from`, which goes through an iterator: 20 ns per byte.
+  return new Uint8Array(text.subarray(start, start + length))
 }
 
 /** Encodes a cursor. */
