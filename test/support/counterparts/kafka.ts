@@ -1,7 +1,8 @@
 // Apache Kafka as one process: broker and controller (KRaft), with a listener for each security protocol.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createReadStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { BrokerProcess, freePorts } from './broker-process.ts'
 import { cacheFolder, installed, mavenLibraries, run } from './install.ts'
 
@@ -157,24 +158,37 @@ export async function createTopic(
 
 /** All records of a topic, by partition and offset. */
 export async function readTopic(port: number, topic: string): Promise<KafkaRecord[]> {
-  const lines = (await tool(['read', `127.0.0.1:${port}`, topic])).split('\n').filter(Boolean)
-  const text = (encoded: string | undefined): string => Buffer.from(encoded ?? '', 'base64').toString()
-  const records = lines.map((line) => {
-    const [partition, offset, key, value, ...headers] = line.split('\t')
-    return {
-      partition: Number(partition),
-      offset: Number(offset),
-      key: text(key),
-      value: text(value),
-      headers: Object.fromEntries(
-        headers.map((header) => {
-          const [name, content] = header.split(':')
-          return [text(name), text(content)]
-        }),
-      ),
-    }
-  })
-  return records.sort((a, b) => a.partition - b.partition || a.offset - b.offset)
+  const folder = mkdtempSync(join(tmpdir(), 'verdigraph-topic-'))
+  try {
+    const file = join(folder, 'records')
+    await tool(['read', `127.0.0.1:${port}`, topic, file])
+    const records: KafkaRecord[] = []
+    // A topic can have more bytes than a string.
+    for await (const line of createInterface({ input: createReadStream(file) })) records.push(readLine(line))
+    return records.sort((a, b) => a.partition - b.partition || a.offset - b.offset)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function readLine(line: string): KafkaRecord {
+  const [partition, offset, key, value, ...headers] = line.split('\t')
+  return {
+    partition: Number(partition),
+    offset: Number(offset),
+    key: textOf(key),
+    value: textOf(value),
+    headers: Object.fromEntries(
+      headers.map((header) => {
+        const [name, content] = header.split(':')
+        return [textOf(name), textOf(content)]
+      }),
+    ),
+  }
+}
+
+function textOf(encoded: string | undefined): string {
+  return Buffer.from(encoded ?? '', 'base64').toString()
 }
 
 async function tool(args: readonly string[]): Promise<string> {

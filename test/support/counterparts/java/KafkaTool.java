@@ -1,9 +1,12 @@
 // Creates topics and reads records with Apache Kafka's own client, so that what the product sends is read by another program.
 //   java -cp 'libs/*' KafkaTool.java create <bootstrap> <topic> <partitions> [<setting>=<value> …]
-//   java -cp 'libs/*' KafkaTool.java read <bootstrap> <topic>
-// `read` prints one line per record: partition, offset, key, value and headers (`name:value`), separated by tabs, all
-// texts in base64.
+//   java -cp 'libs/*' KafkaTool.java read <bootstrap> <topic> <file>
+// `read` writes one line per record into the file: partition, offset, key, value and headers (`name:value`), separated by
+// tabs, all texts in base64.
+import java.io.BufferedWriter;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.HashMap;
@@ -23,7 +26,7 @@ public class KafkaTool {
     Properties properties = new Properties();
     properties.put("bootstrap.servers", args[1]);
     if (args[0].equals("create")) create(properties, args);
-    else read(properties, args[2]);
+    else read(properties, args[2], Path.of(args[3]));
   }
 
   private static void create(Properties properties, String[] args) throws Exception {
@@ -38,11 +41,11 @@ public class KafkaTool {
     }
   }
 
-  private static void read(Properties properties, String topic) {
+  private static void read(Properties properties, String topic, Path file) throws Exception {
     properties.put("key.deserializer", ByteArrayDeserializer.class.getName());
     properties.put("value.deserializer", ByteArrayDeserializer.class.getName());
-    StringBuilder lines = new StringBuilder();
-    try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(properties)) {
+    try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(properties);
+        BufferedWriter lines = Files.newBufferedWriter(file)) {
       List<TopicPartition> partitions =
           consumer.partitionsFor(topic).stream().map(info -> new TopicPartition(topic, info.partition())).toList();
       consumer.assign(partitions);
@@ -50,7 +53,7 @@ public class KafkaTool {
       Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
       while (ends.entrySet().stream().anyMatch(end -> consumer.position(end.getKey()) < end.getValue())) {
         for (ConsumerRecord<byte[], byte[]> one : consumer.poll(Duration.ofMillis(200))) {
-          lines.append(one.partition()).append('\t').append(one.offset());
+          lines.append(one.partition() + "\t" + one.offset());
           lines.append('\t').append(text(one.key())).append('\t').append(text(one.value()));
           for (Header header : one.headers()) {
             lines.append('\t').append(text(header.key().getBytes(StandardCharsets.UTF_8)));
@@ -60,7 +63,6 @@ public class KafkaTool {
         }
       }
     }
-    System.out.print(lines);
   }
 
   private static String text(byte[] bytes) {
