@@ -1,19 +1,28 @@
-// The commands `events tail` and `events test`: print the events of a project as they happen, and test the routes of its sink.
+// The commands `events`: print the events of a project as they happen, test the routes of its sink, and handle its dead letters.
 import { readFileSync } from 'node:fs'
 import { typesOf } from '../events/routes.ts'
-import type { FollowAnswer, RoutingTestAnswer } from '../events/sink-operations.ts'
+import type {
+  DeadLetterItem,
+  DeadLetterPage,
+  FollowAnswer,
+  ResendAnswer,
+  RoutingTestAnswer,
+} from '../events/sink-operations.ts'
 import type { Settings } from '../settings.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { colours } from './colours.ts'
 import { printNotice } from './print.ts'
-import { ServiceClient, ServiceUnreachableError } from './service-client.ts'
+import { ServiceClient, ServiceRefusalError, ServiceUnreachableError } from './service-client.ts'
 
 /** Pause between two reads if there was nothing more to read, in milliseconds. */
 const POLL_MS = 500
 /** Pause while the service cannot be reached, in milliseconds. */
 const RETRY_MS = 1000
 
-/** The options that both commands have. */
+/** Dead letters in one request, the most that the service accepts. */
+const LETTERS_PER_REQUEST = 500
+
+/** The options that all commands have. */
 interface EventFlags {
   readonly project: string
   readonly url?: string
@@ -36,6 +45,19 @@ export interface RoutingTestFlags extends EventFlags {
   readonly send: boolean
   /** A file with the body of a sink that is not stored. */
   readonly draft?: string
+}
+
+/** The options of `events dead-letters list`. */
+export interface ListFlags extends EventFlags {
+  readonly provider?: string
+  /** Number of dead letters after which the command ends. */
+  readonly count?: string
+}
+
+/** The options of `events dead-letters resend` and `delete`: ids, or a provider. */
+export interface LettersFlags extends EventFlags {
+  /** All dead letters of this provider. */
+  readonly provider?: string
 }
 
 interface ReadSink {
@@ -134,6 +156,112 @@ function testLines({ providers, routes, deliveries = [] }: RoutingTestAnswer): r
       .filter(({ outcome }) => outcome === 'delivered')
       .map(({ provider_id, duration_ms }) => `the test event was delivered to ${provider_id} in ${duration_ms} ms`),
   ]
+}
+
+/** Runs `events dead-letters list`. */
+export async function listDeadLetters(settings: Settings, flags: ListFlags): Promise<void> {
+  const most = flags.count === undefined ? Number.POSITIVE_INFINITY : countFrom(flags.count)
+  const { client, path } = await deadLettersOf(settings, flags)
+  process.stdout.on('error', () => process.exit(0))
+  let printed = 0
+  for (let token = '', isLast = false; !isLast && printed < most; ) {
+    const query = new URLSearchParams({ page_size: String(Math.min(LETTERS_PER_REQUEST, most - printed)) })
+    if (token !== '') query.set('page_token', token)
+    if (flags.provider !== undefined) query.set('provider_id', flags.provider)
+    const page = (await client.call('GET', `${path}?${query}`)) as DeadLetterPage
+    for (const letter of page.dead_letters) console.log(flags.json ? JSON.stringify(letter) : letterLine(letter))
+    printed += page.dead_letters.length
+    token = page.next_page_token
+    isLast = token === ''
+  }
+  if (printed === 0) printNotice('no dead letters')
+}
+
+function letterLine(letter: DeadLetterItem): string {
+  const { id, event_type, subject, attempts, error, is_requested } = letter
+  const state = is_requested ? ', will be sent again' : ''
+  return `${id} ${event_type} ${subject} ${colours.dim(`(${counted(attempts, 'attempt')}${state})`)} ${error}`
+}
+
+/** Runs `events dead-letters show`: prints the dead letter with its event. */
+export async function showDeadLetter(settings: Settings, id: string, flags: EventFlags): Promise<void> {
+  const { client, path } = await deadLettersOf(settings, flags)
+  const letter = await client.call('GET', `${path}/${encodeURIComponent(id)}`)
+  console.log(flags.json ? JSON.stringify(letter) : JSON.stringify(letter, null, 2))
+}
+
+/** Runs `events dead-letters resend`. Rejects with CliError if one of the dead letters does not exist; the others are requested. */
+export async function resendDeadLetters(
+  settings: Settings,
+  ids: readonly string[],
+  flags: LettersFlags,
+): Promise<void> {
+  refuseUnlessOne(ids, flags)
+  const { client, path } = await deadLettersOf(settings, flags)
+  const requests =
+    flags.provider === undefined ? inParts(ids).map((part) => ({ ids: part })) : [{ provider_id: flags.provider }]
+  let requested = 0
+  const refused: ResendAnswer['refused'][number][] = []
+  for (const request of requests) {
+    const answer = (await client.call('POST', path, request)) as ResendAnswer
+    requested += answer.requested
+    refused.push(...answer.refused)
+  }
+  console.log(
+    flags.json ? JSON.stringify({ requested, refused }) : `${counted(requested, 'dead letter')} will be sent again`,
+  )
+  if (refused.length > 0) throw new CliError(refused.map(({ reason }) => reason))
+}
+
+/** Runs `events dead-letters delete`. Rejects with CliError if one of the dead letters does not exist; the others are deleted. */
+export async function deleteDeadLetters(
+  settings: Settings,
+  ids: readonly string[],
+  flags: LettersFlags,
+): Promise<void> {
+  refuseUnlessOne(ids, flags)
+  const { client, path } = await deadLettersOf(settings, flags)
+  let deleted = 0
+  const missing: string[] = []
+  if (flags.provider !== undefined) {
+    const query = new URLSearchParams({ provider_id: flags.provider })
+    deleted = ((await client.call('DELETE', `${path}?${query}`)) as { readonly deleted: number }).deleted
+  }
+  for (const id of new Set(ids)) {
+    try {
+      await client.call('DELETE', `${path}/${encodeURIComponent(id)}`)
+      deleted += 1
+    } catch (failure) {
+      if (!(failure instanceof ServiceRefusalError) || failure.status !== 404) throw failure
+      missing.push(...failure.lines)
+    }
+  }
+  console.log(flags.json ? JSON.stringify({ deleted }) : `${counted(deleted, 'dead letter')} deleted`)
+  if (missing.length > 0) throw new CliError(missing)
+}
+
+async function deadLettersOf(
+  settings: Settings,
+  flags: EventFlags,
+): Promise<{ readonly client: ServiceClient; readonly path: string }> {
+  const client = new ServiceClient(settings, flags.url ?? null)
+  const { id } = await sinkOf(client, flags.project)
+  return { client, path: `event-sinks/${id}/dead-letters` }
+}
+
+function refuseUnlessOne(ids: readonly string[], { provider }: LettersFlags): void {
+  if (ids.length > 0 !== (provider !== undefined)) return
+  throw new UsageError(['expected either ids of dead letters, or --provider for all of a provider'])
+}
+
+function inParts(ids: readonly string[]): readonly (readonly string[])[] {
+  const parts: (readonly string[])[] = []
+  for (let at = 0; at < ids.length; at += LETTERS_PER_REQUEST) parts.push(ids.slice(at, at + LETTERS_PER_REQUEST))
+  return parts
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 async function sinkOf(client: ServiceClient, projectId: string): Promise<ReadSink> {

@@ -8,7 +8,7 @@ import { environmentNameOf, type SettingField, type Settings, settingFields, set
 import { folderPermissionWarning } from '../store/process/folder-permissions.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { settingsFileVariable, tokenVariable, unknownVariables, withoutServiceLinks } from './environment-variables.ts'
-import type { RoutingTestFlags, TailFlags } from './events.ts'
+import type { LettersFlags, ListFlags, RoutingTestFlags, TailFlags } from './events.ts'
 import { exitCodes } from './exit-codes.ts'
 import { formatSettings } from './format-settings.ts'
 import { nameOfThisProcess } from './own-command.ts'
@@ -217,17 +217,55 @@ export function program(name = 'verdigraph'): Command {
       await (await import('./events.ts')).testRoutes(readSettingsFrom(flags), flags)
     })
 
+  const letters = events
+    .command('dead-letters')
+    .description('handle the events that a provider refused for good; requires the role all_editor')
+
+  withService(letters.command('list'))
+    .description('print one line for each dead letter: id, type, subject, reason')
+    .option('--provider <id>', 'only those of this provider')
+    .option('--count <n>', 'end after this number of dead letters')
+    .option('--json', 'print each dead letter as one line of JSON', false)
+    .action(async (flags: Flags & ListFlags) => {
+      await (await import('./events.ts')).listDeadLetters(readSettingsFrom(flags), flags)
+    })
+
+  withService(letters.command('show <id>'))
+    .description('print a dead letter with its event as JSON')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (id: string, flags: Flags & LettersFlags) => {
+      await (await import('./events.ts')).showDeadLetter(readSettingsFrom(flags), id, flags)
+    })
+
+  withService(letters.command('resend [ids...]'))
+    .description('send dead letters again; each is removed when the provider accepts it')
+    .option('--provider <id>', 'all dead letters of this provider')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (ids: readonly string[], flags: Flags & LettersFlags) => {
+      await (await import('./events.ts')).resendDeadLetters(readSettingsFrom(flags), ids, flags)
+    })
+
+  withService(letters.command('delete [ids...]'))
+    .description('delete dead letters')
+    .option('--provider <id>', 'all dead letters of this provider')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (ids: readonly string[], flags: Flags & LettersFlags) => {
+      await (await import('./events.ts')).deleteDeadLetters(readSettingsFrom(flags), ids, flags)
+    })
+
   // Started by `verify` for each environment.
   command
     .command(`${VERIFY_FOLDER_COMMAND} <folder>`, { hidden: true })
     .action(async (folder: string) => (await import('./verify.ts')).runVerifyFolder(folder))
 
-  for (const one of command.commands) {
-    one.showHelpAfterError(`(${name} ${one.name()} --help lists its options)`)
-    for (const inner of one.commands)
-      inner.showHelpAfterError(`(${name} ${one.name()} ${inner.name()} --help lists its options)`)
-  }
+  for (const one of command.commands) addHelpAfterError(one, `${name} ${one.name()}`)
   return command
+}
+
+/** `path`: the command line up to the command. */
+function addHelpAfterError(command: Command, path: string): void {
+  command.showHelpAfterError(`(${path} --help lists its ${command.commands.length === 0 ? 'options' : 'commands'})`)
+  for (const inner of command.commands) addHelpAfterError(inner, `${path} ${inner.name()}`)
 }
 
 /** Settings that `serve` also accepts as options. */

@@ -3,6 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Command } from 'commander'
 import { settingsFileVariable, tokenVariable } from '../../src/cli/environment-variables.ts'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
 import { program } from '../../src/cli/program.ts'
@@ -206,12 +207,24 @@ async function metricsPage(): Promise<string> {
   }
 }
 
+/** The commands that do something: a group has only commands of its own. */
+function leavesOf(command: Command): readonly Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf)
+}
+
 function cliPage(): string {
   const commands = program()
     .commands.filter((command) => !(command as unknown as { _hidden: boolean })._hidden)
-    .flatMap((command) => (command.commands.length === 0 ? [command] : command.commands))
-  const nameOf = (command: (typeof commands)[number]): string =>
-    command.parent?.parent ? `${command.parent.name()} ${command.name()}` : command.name()
+    .flatMap(leavesOf)
+  const nameOf = (command: Command): string =>
+    command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
+  const operandsOf = ({ registeredArguments }: Command): string =>
+    registeredArguments
+      .map((one) => {
+        const name = `${one.name()}${one.variadic ? '…' : ''}`
+        return one.required ? ` <${name}>` : ` [${name}]`
+      })
+      .join('')
   const sections = commands.map((command) => {
     const options = command.options.map(({ flags, description, defaultValue }) => {
       const shown =
@@ -223,6 +236,7 @@ function cliPage(): string {
     return [
       `## ${nameOf(command)}`,
       `${command.description()}.`,
+      ...(command.registeredArguments.length === 0 ? [] : [code(`${nameOf(command)}${operandsOf(command)}`)]),
       ...(options.length === 0 ? [] : [table(['Option', 'Meaning', 'Default'], options)]),
     ].join('\n\n')
   })

@@ -1,4 +1,4 @@
-// The commands `events tail` and `events test` against a served folder whose dispatcher delivers events.
+// The commands `events` against a served folder whose dispatcher delivers events.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -215,5 +215,126 @@ describe('events test', () => {
       2,
       `error: ${file}: expected a JSON object, the body of an event sink\n`,
     ])
+  })
+})
+
+describe('events dead-letters', () => {
+  const letters = (command: string, ...args: string[]): string[] => [
+    'events',
+    'dead-letters',
+    command,
+    ...['--data', data, '--url', server.url, '--project', project],
+    ...args,
+  ]
+  interface Letter {
+    readonly id: string
+    readonly subject: string
+  }
+  async function listed(...args: string[]): Promise<Letter[]> {
+    const { exitCode, stdout, stderr } = await runCommand(letters('list', '--json', ...args))
+    expect([exitCode, stderr === '' || stderr === 'no dead letters\n']).toEqual([0, true])
+    return stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line))
+  }
+  async function untilListed(count: number): Promise<Letter[]> {
+    const end = performance.now() + 30_000
+    for (;;) {
+      const found = await listed()
+      if (found.length === count) return found
+      if (performance.now() > end) throw new Error(`there are ${found.length} dead letters, not ${count}`)
+    }
+  }
+
+  test('lists, shows, resends and deletes the events that a provider refused', async () => {
+    const isRefused = new Set<string>()
+    receiver.answer = (batch) => (batch.some(({ subject }) => isRefused.has(subject)) ? 413 : 200)
+    for (let count = 0; count < 5; count++) {
+      isRefused.add(`nodes/Car/c${nodes}`)
+      await captureOne()
+    }
+    const all = await untilListed(5)
+    expect(all.map(({ subject }) => subject).sort()).toEqual([...isRefused].sort())
+    const [first, second, third] = all as [Letter, Letter, Letter]
+
+    const lines = await runCommand(letters('list', '--count', '2'))
+    expect([lines.exitCode, lines.stdout.split('\n')]).toEqual([
+      0,
+      [
+        expect.stringMatching(
+          new RegExp(
+            `^${first.id} svc\\.audit\\.capture\\.upsert\\.node ${first.subject} \\(1 attempt\\) HTTP status 413`,
+          ),
+        ),
+        expect.stringContaining(second.id),
+        '',
+      ],
+    ])
+    const shown = await runCommand(letters('show', first.id))
+    expect([shown.exitCode, JSON.parse(shown.stdout)]).toEqual([
+      0,
+      expect.objectContaining({ id: first.id, event: expect.objectContaining({ subject: first.subject }) }),
+    ])
+    expect((await runCommand(letters('show', first.id, '--json'))).stdout.split('\n')).toHaveLength(2)
+
+    const deleted = await runCommand(letters('delete', first.id, 'main.1.none-1', second.id, first.id))
+    expect([deleted.exitCode, deleted.stdout, deleted.stderr]).toEqual([
+      1,
+      '2 dead letters deleted\n',
+      'error: no dead letter `main.1.none-1`\n',
+    ])
+    expect((await listed('--provider', 'gone')).length).toBe(0)
+
+    receiver.answer = () => 200
+    const resent = await runCommand(letters('resend', third.id, first.id, '--json'))
+    expect([resent.exitCode, JSON.parse(resent.stdout), resent.stderr]).toEqual([
+      1,
+      { requested: 1, refused: [{ id: first.id, reason: `no dead letter \`${first.id}\`` }] },
+      `error: no dead letter \`${first.id}\`\n`,
+    ])
+    await receiver.until((accepted) => accepted.some(({ subject }) => subject === third.subject))
+    await untilListed(2)
+    const rest = await runCommand(letters('resend', '--provider', 'main'))
+    expect([rest.exitCode, rest.stdout]).toEqual([0, '2 dead letters will be sent again\n'])
+    await untilListed(0)
+    const nothing = await runCommand(letters('delete', '--provider', 'main', '--json'))
+    expect([nothing.exitCode, nothing.stdout]).toEqual([0, '{"deleted":0}\n'])
+    const list = await runCommand(letters('list'))
+    expect([list.exitCode, list.stdout, list.stderr]).toEqual([0, '', 'no dead letters\n'])
+  })
+
+  test('names what is wrong: ids and provider together or neither, provider, id, number, role', async () => {
+    const failed = async (args: readonly string[], more: Record<string, string> = {}): Promise<[number, string]> => {
+      const { exitCode, stdout, stderr } = await runCommand(args, more)
+      expect(stdout).toBe('')
+      return [exitCode, stderr]
+    }
+    const either = 'error: expected either ids of dead letters, or --provider for all of a provider\n'
+    for (const verb of ['resend', 'delete']) {
+      expect(await failed(letters(verb))).toEqual([2, either])
+      expect(await failed(letters(verb, 'main.1.a-1', '--provider', 'main'))).toEqual([2, either])
+    }
+    expect(await failed(letters('resend', '--provider', 'other'))).toEqual([
+      1,
+      'error: provider_id: no provider `other`\n',
+    ])
+    expect(await failed(letters('show', 'garbage?x'))).toEqual([1, 'error: no dead letter `garbage?x`\n'])
+    expect(await failed(letters('list', '--count', 'x'))).toEqual([
+      2,
+      'error: --count: expected an integer from 1, found `x`\n',
+    ])
+    expect(
+      await failed(['events', 'dead-letters', 'list', '--data', data, '--url', server.url, '--project', empty]),
+    ).toEqual([1, expect.stringContaining(`the project ${empty} has no event sink`)])
+    const { organization_id } = JSON.parse((await runCommand(['token', '--data', data, '--json'])).stdout)
+    const account = await call('service-accounts', { organization_id, name: 'viewer', role: 'all_viewer' })
+    const credential = await call('service-account-credentials', { service_account_id: account.id })
+    const viewer = (credential.service_account_config as { readonly token: string }).token
+    for (const args of [letters('list'), letters('show', 'main.1.a-1'), letters('delete', 'main.1.a-1')])
+      expect(await failed(args, { VERDIGRAPH_TOKEN: viewer })).toEqual([
+        1,
+        expect.stringContaining('the role `all_viewer` may not'),
+      ])
   })
 })
