@@ -15,6 +15,8 @@ export type CaptureOperation =
 /** The element of an item, and what is deleted of it. */
 export interface CaptureElement {
   readonly key: NodeKey | RelationshipKey
+  /** The labels of an upserted node after the upsert; absent: it keeps its labels. */
+  readonly labels?: readonly string[] | undefined
   /** Names of deleted properties. */
   readonly properties?: readonly string[]
   /** Names of deleted metadata of the only property. */

@@ -22,7 +22,7 @@ import { targetGraphOfNode } from './target-graph.ts'
 export function captureNodes(deps: CaptureDeps, request: CaptureCall, body: NodesBody<CapturedNode>): CaptureOutcome {
   return onNodes(deps, request, 'upsert.node', body, nodeIssues, (node) => {
     const input = nodeInput(node)
-    return { element: { key: input }, apply: (batch) => batch.upsertNode(input).gid }
+    return { element: { key: input, labels: input.labels }, apply: (batch) => batch.upsertNode(input).gid }
   })
 }
 

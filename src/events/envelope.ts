@@ -190,6 +190,10 @@ function payloadOf(type: EventTypeName, element: CapturedElement): [subject: str
     switch (type) {
       case 'svc.audit.capture.upsert.node':
         return [subject, { nodes: [{ id, ...match, ...place, isIdentity: detail === true }] }]
+      case 'svc.audit.capture.delete.node.tag': {
+        const names = detail as readonly string[]
+        return [subject, { nodeTags: names.map((tagType) => ({ id, match, ...place, tagType })) }]
+      }
       case 'svc.audit.capture.delete.node.property': {
         const names = detail as readonly string[]
         return [subject, { nodeProperties: names.map((propertyType) => ({ id, match, ...place, propertyType })) }]

@@ -46,7 +46,7 @@ export type CapturedElement =
       detail?: CaptureDetail,
     ]
 
-/** `isIdentity` of an upserted node; deleted properties; a property and its deleted metadata. */
+/** `isIdentity` of an upserted node; deleted properties or labels; a property and its deleted metadata. */
 export type CaptureDetail = boolean | readonly string[] | readonly [property: string, metadata: readonly string[]]
 
 /**

@@ -30,8 +30,8 @@ export interface EventTypeSpec {
   readonly contextKeys: readonly string[]
   /** The form of the attribute `subject`. Events with the same subject are delivered in order. */
   readonly subject: string
-  /** The calls that produce it; null: no call of this interface does. */
-  readonly producedBy: string | null
+  /** The calls that produce it. */
+  readonly producedBy: string
 }
 
 const text = z.string()
@@ -158,8 +158,6 @@ const absent = z.null()
 
 const writes = 'every write to a graph: captures, knowledge queries, nodes of users and of applications'
 
-const retired = 'A call of earlier versions of the interface, which this service does not have.'
-
 /** All event types. */
 export const eventTypes = {
   'svc.audit.capture.upsert.node': {
@@ -220,11 +218,15 @@ export const eventTypes = {
   },
   'svc.audit.capture.delete.node.tag': {
     group: 'capture',
-    summary: 'A tag of a node was deleted.',
-    data: nodes({}),
+    summary: `An upsert replaced the labels of a node, and the node has lost some. ${deletionContext.replace('deletion', 'upsert')}`,
+    data: {
+      nodeTags: z
+        .array(z.strictObject({ id, match: endKey, location, tagType: text.describe('the label') }))
+        .describe('one entry per label; never the node type'),
+    },
     contextKeys: elementKeys,
     subject: nodeSubject,
-    producedBy: null,
+    producedBy: '`POST` and `PUT /capture/v1/nodes`, `PUT /capture/v1/nodes/{key}`, with `labels` or `tags`',
   },
   'svc.audit.capture.delete.node.property.metadata': {
     group: 'capture',
@@ -359,14 +361,6 @@ export const eventTypes = {
     contextKeys: ['subjectType', 'resourceType'],
     subject: askedSubject,
     producedBy: '`POST /access/v1/search/action`, `authzen_search_action`',
-  },
-  'svc.audit.authorization.isauthorized': {
-    group: 'authorization',
-    summary: retired,
-    data: decided,
-    contextKeys: decisionKeys,
-    subject: askedSubject,
-    producedBy: null,
   },
   'svc.audit.authorization.whatauthorized': {
     group: 'authorization',

@@ -16,9 +16,12 @@ import type { EventSinks } from './sinks.ts'
 type CaptureTypeName = Extract<EventTypeName, `svc.audit.capture.${string}`>
 type CaptureTypeSuffix = CaptureTypeName extends `svc.audit.capture.${infer Suffix}` ? Suffix : never
 
+const TAG_DELETION = 'svc.audit.capture.delete.node.tag'
+
 /** An element as captures name it. */
 interface RecordedKey {
   readonly key: NodeKey | RelationshipKey
+  readonly labels?: readonly string[] | undefined
   readonly properties?: readonly string[]
   readonly metadata?: readonly string[]
 }
@@ -40,21 +43,35 @@ export class CaptureEventLog {
     if (sink === null) return null
     const type: CaptureTypeName = `svc.audit.capture.${operation}`
     const routes = sink.ofType(type)
-    return routes && new CaptureLogRequest(sink, routes, type, requestId, actorOf(caller))
+    // An upsert replaces labels, so it may delete some.
+    const tagRoutes = operation === 'upsert.node' ? sink.ofType(TAG_DELETION) : null
+    if (routes === null && tagRoutes === null) return null
+    return new CaptureLogRequest(sink, routes, tagRoutes, type, requestId, actorOf(caller))
   }
 }
 
 /** The events of one request, which may have several transactions. */
 class CaptureLogRequest {
   readonly sink: SinkRoutes
-  readonly routes: TypeRoutes
+  /** Null: no route can match the events of the operation. */
+  readonly routes: TypeRoutes | null
+  /** Null: no route can match deletions of labels, or the operation deletes none. */
+  readonly tagRoutes: TypeRoutes | null
   readonly type: CaptureTypeName
   readonly requestId: string
   readonly actor: EventActor
 
-  constructor(sink: SinkRoutes, routes: TypeRoutes, type: CaptureTypeName, requestId: string, actor: EventActor) {
+  constructor(
+    sink: SinkRoutes,
+    routes: TypeRoutes | null,
+    tagRoutes: TypeRoutes | null,
+    type: CaptureTypeName,
+    requestId: string,
+    actor: EventActor,
+  ) {
     this.sink = sink
     this.routes = routes
+    this.tagRoutes = tagRoutes
     this.type = type
     this.requestId = requestId
     this.actor = actor
@@ -85,32 +102,57 @@ class CaptureLogBatch {
 
   private applyNode(key: NodeKey, element: RecordedKey, apply: () => string | null): string | null {
     const { written, isUpsert } = this
+    const { routes, tagRoutes, type } = this.request
+    const mayDeleteTags = tagRoutes !== null && element.labels !== undefined
     // An image shows the element as it was when the image was made.
-    const before = isUpsert ? null : written.nodeImage(key)
+    const before = isUpsert && !mayDeleteTags ? null : written.nodeImage(key)
     const id = apply()
-    const image = id === null ? null : (before ?? written.nodeImage(key))
-    const providers = image === null ? 0 : this.match(key.type, image)
-    if (id === null || image === null || providers === 0) return id
-    const detail = isUpsert ? image.isIdentity : detailOf(element)
-    const { type, externalId } = key
+    if (id === null) return null
+    if (routes !== null) {
+      const image = isUpsert ? written.nodeImage(key) : before
+      const providers = image === null ? 0 : match(routes, key.type, image)
+      if (image !== null && providers !== 0)
+        this.addNode(type, providers, id, image, isUpsert ? image.isIdentity : detailOf(element))
+    }
+    if (mayDeleteTags && before !== null) this.addTagDeletion(tagRoutes, id, before, element.labels)
+    return id
+  }
+
+  private addTagDeletion(routes: TypeRoutes, id: string, before: NodeImage, labels: readonly string[]): void {
+    const deleted = before.labels.filter((label) => label !== before.type && !labels.includes(label))
+    const providers = deleted.length === 0 ? 0 : match(routes, before.type, before)
+    if (providers !== 0) this.addNode(TAG_DELETION, providers, id, before, deleted)
+  }
+
+  private addNode(
+    type: CaptureTypeName,
+    providers: number,
+    id: string,
+    image: NodeImage,
+    detail: CaptureDetail | undefined,
+  ): void {
     const location = image.location ?? ''
     this.add(
+      type,
       providers,
-      detail === undefined ? ['n', id, type, externalId, location] : ['n', id, type, externalId, location, detail],
+      detail === undefined
+        ? ['n', id, image.type, image.externalId, location]
+        : ['n', id, image.type, image.externalId, location, detail],
     )
-    return id
   }
 
   private applyRelationship(key: RelationshipKey, element: RecordedKey, apply: () => string | null): string | null {
     const { written } = this
+    const { routes } = this.request
     const before = this.isUpsert ? null : written.relationshipImage(key)
     const id = apply()
     const image = id === null ? null : (before ?? written.relationshipImage(key))
-    const providers = image === null ? 0 : this.match(key.type, image)
+    const providers = image === null || routes === null ? 0 : match(routes, key.type, image)
     if (id === null || providers === 0) return id
     const detail = detailOf(element)
     const { source, type, target } = key
     this.add(
+      this.request.type,
       providers,
       detail === undefined
         ? ['r', id, source.type, source.externalId, type, target.type, target.externalId]
@@ -119,13 +161,8 @@ class CaptureLogBatch {
     return id
   }
 
-  private match(label: string, image: NodeImage | RelationshipImage): number {
-    const { routes } = this.request
-    return routes.match(routes.readsContext ? elementContext(label, image) : noKeys)
-  }
-
-  private add(providers: number, element: CapturedElement): void {
-    this.events.push({ type: this.request.type, providers, element })
+  private add(type: CaptureTypeName, providers: number, element: CapturedElement): void {
+    this.events.push({ type, providers, element })
   }
 
   end(): void {
@@ -141,6 +178,10 @@ class CaptureLogBatch {
     })
     this.written.appendEvents(record, this.events.length)
   }
+}
+
+function match(routes: TypeRoutes, label: string, image: NodeImage | RelationshipImage): number {
+  return routes.match(routes.readsContext ? elementContext(label, image) : noKeys)
 }
 
 const noKeys: EventContext = () => undefined

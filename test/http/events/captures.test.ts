@@ -143,6 +143,44 @@ describe('captures', () => {
     expect(await routed()).toEqual([...first, ['Car/volt', ['volt']], ['Car/other', ['four']]])
   })
 
+  test('that replace labels have one more event with the labels that the node has lost', async () => {
+    service = await startService()
+    await addSink(service, [
+      { type: 'svc.audit.capture.delete.*', context: { captureLabel: 'Car', wheels: '4' } },
+      { type: 'svc.audit.capture.upsert.node', context: { captureLabel: 'Bike' } },
+    ])
+    const wheels = (count: number): object => ({ properties: [value('wheels', count)] })
+    const upsert = (...nodes: readonly object[]): Promise<unknown> => capture('nodes', { nodes })
+    await upsert(
+      car('c1', { labels: ['Fast', 'Red', 'Car'], ...wheels(4) }),
+      car('c2', { labels: ['Fast'], ...wheels(3) }),
+    )
+    // Without labels the node keeps them; with all of them it loses none.
+    await upsert(car('c1', wheels(4)), car('c1', { labels: ['Red'], tags: ['Fast'] }))
+    expect(await eventsOf(service)).toEqual([])
+    // The route reads the properties before the upsert.
+    await upsert(car('c1', { labels: ['Blue'], ...wheels(5) }), car('c2', { labels: [], ...wheels(4) }))
+    await upsert({ type: 'Bike', external_id: 'b', labels: ['Red'] }, car('c2', { labels: ['Slow'] }))
+    await upsert({ type: 'Bike', external_id: 'b', labels: [] }, car('c2', { labels: [] }))
+    const match = { externalId: 'c1', type: 'Car' }
+    expect(
+      (await eventsOf(service)).map(({ type, data }) => [type.replace('svc.audit.capture.', ''), data]),
+    ).toMatchObject([
+      [
+        'delete.node.tag',
+        {
+          nodeTags: [
+            { match, tagType: 'Fast' },
+            { match, tagType: 'Red' },
+          ],
+        },
+      ],
+      ['upsert.node', { nodes: [{ externalId: 'b', type: 'Bike' }] }],
+      ['upsert.node', { nodes: [{ externalId: 'b', type: 'Bike' }] }],
+      ['delete.node.tag', { nodeTags: [{ match: { externalId: 'c2', type: 'Car' }, tagType: 'Slow' }] }],
+    ])
+  })
+
   test('of a project without a matching route write nothing to the outbox', async () => {
     service = await startService()
     await capture('nodes', { nodes: [car('c1')] })
