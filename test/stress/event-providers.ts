@@ -42,7 +42,7 @@ try {
     try {
       await check(options)
     } catch (fault) {
-      if (fault instanceof CounterpartMissing) console.log(`skipped: ${fault.message.replaceAll('\n', ' ')}`)
+      if (fault instanceof CounterpartMissing) console.log(`skipped  ${name}: ${fault.message.replaceAll('\n', ' ')}`)
       else checks.report(name, fault instanceof Error ? (fault.stack ?? fault.message) : String(fault))
     }
   }

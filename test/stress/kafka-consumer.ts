@@ -108,7 +108,7 @@ try {
   process.exitCode = faults.length === 0 ? 0 : 1
 } catch (fault) {
   if (!(fault instanceof CounterpartMissing)) throw fault
-  console.log(`skipped: ${fault.message.replaceAll('\n', ' ')}`)
+  console.log(`skipped  kafka-consumer: ${fault.message.replaceAll('\n', ' ')}`)
 } finally {
   await killAll()
   rmSync(folder, { recursive: true, force: true })

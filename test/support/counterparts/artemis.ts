@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BrokerProcess, freePorts } from './broker-process.ts'
-import { installed, mavenLibraries } from './install.ts'
+import { installed, mavenLibraries, requireJava } from './install.ts'
 
 const VERSION = '2.44.0'
 const certificates = join(import.meta.dirname, '..', 'data', 'certificates')
@@ -20,6 +20,7 @@ export interface AmqpBroker {
 
 /** Prepares a broker in `folder`, on free ports. Throws `CounterpartMissing` without Java or Maven. */
 export async function prepareArtemis(folder: string): Promise<AmqpBroker> {
+  requireJava()
   const libraries = await installed(`artemis-${VERSION}`, (target) =>
     mavenLibraries(target, [
       `org.apache.activemq:artemis-server:${VERSION}`,

@@ -37,10 +37,14 @@ export async function installed(name: string, build: (folder: string) => Promise
   return folder
 }
 
+/** Throws `CounterpartMissing` without a Java development kit: brokers and their tools are started from source files. */
+export function requireJava(): void {
+  if (!hasCommand('javac')) throw new CounterpartMissing('there is no javac (Debian package default-jdk-headless)')
+}
+
 /** Copies the libraries of Maven artifacts (`group:artifact:version`) and their dependencies to `folder`/libs. */
 export async function mavenLibraries(folder: string, artifacts: readonly string[]): Promise<void> {
-  for (const command of ['java', 'mvn'])
-    if (!hasCommand(command)) throw new CounterpartMissing(`there is no ${command}`)
+  if (!hasCommand('mvn')) throw new CounterpartMissing('there is no mvn (Debian package maven)')
   const dependencies = artifacts.map((artifact) => {
     const [group, name, version] = artifact.split(':')
     return `<dependency><groupId>${group}</groupId><artifactId>${name}</artifactId><version>${version}</version></dependency>`
@@ -51,18 +55,37 @@ export async function mavenLibraries(folder: string, artifacts: readonly string[
 <groupId>test</groupId><artifactId>counterpart</artifactId><version>1</version>
 <dependencies>${dependencies.join('')}</dependencies></project>`,
   )
-  await run(['mvn', '-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=libs'], folder)
+  await download(['mvn', '-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=libs'], folder)
 }
 
 /** Installs one npm package (`name@version`) as a program's only dependency. */
 export function npmPackage(specification: string): Promise<string> {
   return installed(specification.replace(/\W+/g, '-'), async (target) => {
     writeFileSync(join(target, 'package.json'), '{"private": true, "type": "module"}')
-    await run(['npm', 'install', '--no-audit', '--no-fund', specification], target)
+    await download(['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error', specification], target)
   })
 }
 
-/** Runs a command to its end at low priority and returns its output. Throws `CounterpartMissing` with its output if it fails. */
+/** Runs a command that downloads. Throws `CounterpartMissing` with one line if it fails: there may be no network. */
+export async function download(command: readonly string[], folder: string): Promise<void> {
+  try {
+    await run(command, folder)
+  } catch (failure) {
+    const output = failure instanceof CommandError ? failure.output : String(failure)
+    const line = output.split('\n').find((one) => one.trim() !== '') ?? 'no output'
+    throw new CounterpartMissing(`${command.slice(0, 3).join(' ')} failed: ${line.trim().slice(0, 200)}`)
+  }
+}
+
+class CommandError extends Error {
+  readonly output: string
+  constructor(name: string, code: number, output: string) {
+    super(`${name} ended with ${code}: ${output.slice(-500)}`)
+    this.output = output
+  }
+}
+
+/** Runs a command to its end at low priority and returns its output. Throws with its output if it fails. */
 export async function run(command: readonly string[], folder: string, limitSeconds = 400): Promise<string> {
   const child = Bun.spawn(['nice', '-n', '10', ...command], {
     cwd: folder,
@@ -77,7 +100,6 @@ export async function run(command: readonly string[], folder: string, limitSecon
     new Response(child.stderr).text(),
     child.exited,
   ])
-  if (code !== 0)
-    throw new CounterpartMissing(`${command[0]} ended with ${code}: ${`${output}${faults}`.trim().slice(-500)}`)
+  if (code !== 0) throw new CommandError(command[0] ?? '', code, `${output}${faults}`.trim())
   return output
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { BrokerProcess, freePorts } from './broker-process.ts'
-import { cacheFolder, installed, mavenLibraries, run } from './install.ts'
+import { cacheFolder, installed, mavenLibraries, requireJava, run } from './install.ts'
 
 const VERSION = '4.1.1'
 const certificates = join(import.meta.dirname, '..', 'data', 'certificates')
@@ -40,6 +40,7 @@ export const kafkaUsers = {
 
 /** Prepares a broker in `folder`, on free ports. Throws `CounterpartMissing` without Java or Maven. */
 export async function prepareKafka(folder: string): Promise<KafkaBroker> {
+  requireJava()
   const libraries = await installed(`kafka-${VERSION}`, (target) =>
     mavenLibraries(target, [`org.apache.kafka:kafka_2.13:${VERSION}`, 'org.slf4j:slf4j-nop:1.7.36']),
   )

@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CounterpartMissing, hasCommand, installed, run } from './install.ts'
+import { CounterpartMissing, download, hasCommand, installed, run } from './install.ts'
 
 const VERSION = 'v1.49.0'
 
@@ -22,16 +22,20 @@ export interface PubSubFake {
   stop(): void
 }
 
-/** Starts the fake with topics (`projects/p/topics/t`). Throws `CounterpartMissing` without Go. */
+/** Starts the fake with topics (`projects/p/topics/t`). Throws `CounterpartMissing` without Go 1.21. */
 export async function startPubSub(folder: string, topics: readonly string[]): Promise<PubSubFake> {
   const built = await installed(`pubsub-${VERSION}`, async (target) => {
-    if (!hasCommand('go')) throw new CounterpartMissing('there is no go')
+    if (!hasCommand('go')) throw new CounterpartMissing('there is no go (Debian package golang-go)')
+    // From 1.21 on, Go downloads the toolchain that a module requires.
+    const found = (await run(['go', 'env', 'GOVERSION'], target)).trim()
+    const [, minor = '0'] = /^go1\.(\d+)/.exec(found) ?? []
+    if (Number(minor) < 21) throw new CounterpartMissing(`${found} is too old; 1.21 is required`)
     copyFileSync(join(import.meta.dirname, 'go', 'pubsub.go'), join(target, 'main.go'))
     writeFileSync(
       join(target, 'go.mod'),
       `module pubsubfake\n\ngo 1.23\n\nrequire cloud.google.com/go/pubsub ${VERSION}\n`,
     )
-    await run(['go', 'mod', 'tidy'], target)
+    await download(['go', 'mod', 'tidy'], target)
     await run(['go', 'build', '-p', '1', '-o', 'pubsubfake', '.'], target)
   })
   mkdirSync(folder, { recursive: true })

@@ -5,7 +5,7 @@ import { npmPackage, run } from './install.ts'
 
 const SDK = '@azure/service-bus@7.9.5'
 
-/** Sends a message with a session id. Throws `CounterpartMissing` if the SDK cannot be installed or fails. */
+/** Sends a message with a session id. Throws `CounterpartMissing` if the SDK cannot be installed. */
 export async function sendWithQueueSdk(connectionString: string, queue: string, message: object): Promise<void> {
   const folder = await npmPackage(SDK)
   const program = join(folder, 'send.js')
