@@ -6,7 +6,7 @@ import { openSecret } from '../config/secrets.ts'
 import { connectProvider, openProvider } from '../events/connect-provider.ts'
 import { type DeliveredSink, EventDispatcher } from '../events/delivery/dispatcher.ts'
 import type { DeliveryTarget } from '../events/delivery/stream-delivery.ts'
-import { eventSinksKind, startsWithSnapshot } from '../events/event-sink.ts'
+import { addedAt, eventSinksKind, startsWithSnapshot } from '../events/event-sink.ts'
 import type { ProviderConnection } from '../events/providers/provider.ts'
 import { CONFIGURATION_COMMIT_FILE, EVENTS_COMMIT_FILE, GRAPHS_COMMIT_FILE } from '../kernel/data-folder.ts'
 import { EventDispatcherProcess } from '../runtime/event-dispatcher-process.ts'
@@ -76,6 +76,7 @@ function deliveredSink(sink: StoredDocument, platform: Platform): DeliveredSink 
     ([providerId, provider]): DeliveryTarget => ({
       sinkId: sink.id,
       providerId,
+      addedAt: addedAt(sink.fields, providerId),
       providers,
       configuration: JSON.stringify(provider),
       startsWithSnapshot: startsWithSnapshot(sink.fields, provider),

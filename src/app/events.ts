@@ -96,12 +96,17 @@ export function createEventRecording(
     await outbox.append(wanted.map(({ projectId, ...record }) => ({ ...record, stream: projectId })))
   }
   const activity = new ActivityLog({ append, clock, report, isStrict: settings.eventActivityStrict === 'on' })
+  const hasSink = (projectId: string): boolean => {
+    documents.catchUp()
+    return sinks.routesOf(projectId) !== null
+  }
   const streams = new EventStreams({
     catalog,
     configuration: collections.outbox,
     activity: () => folder.openIfPresent(),
     sinks,
     projects: () => documents.all(projectsKind).map(({ id }) => id),
+    hasSink,
   })
   const delivery = new EventDeliveryState({ streams, documents, clock })
   metrics.registerEventDelivery(() => delivery.totalsByKind())
@@ -122,7 +127,7 @@ export function createEventRecording(
     async sweep() {
       const outbox = await folder.openIfPresent()
       for (const projectId of outbox?.streams() ?? []) {
-        if (sinks.routesOf(projectId) === null) await outbox?.drop(projectId)
+        if (!hasSink(projectId)) await outbox?.drop(projectId, () => !hasSink(projectId))
       }
     },
     openFolder: () => folder.open(),

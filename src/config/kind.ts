@@ -88,8 +88,6 @@ export interface DocumentDraft extends ConfigReader {
   remove(kind: string, id: string): void
   /** Appends a record of `count` events of a project to the outbox, in the transaction of the change. */
   appendEvents(projectId: string, record: Uint8Array, count: number): void
-  /** Removes all events of configuration changes of a project from the outbox. */
-  dropEvents(projectId: string): void
 }
 
 /** Reads and writes of the configuration. */

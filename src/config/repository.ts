@@ -274,10 +274,6 @@ class RepositoryDraft implements DocumentDraft {
     this.events.push((transaction, nowMs) => transaction.appendEvents(projectId, record, count, nowMs))
   }
 
-  dropEvents(projectId: string): void {
-    this.events.push((transaction) => transaction.dropEvents(projectId))
-  }
-
   writeEvents(transaction: DocumentTransaction, nowMs: number): void {
     for (const write of this.events) write(transaction, nowMs)
   }

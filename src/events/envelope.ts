@@ -44,6 +44,8 @@ export interface EventEnvelope {
   readonly sequence: number
   /** The sink whose routes chose the providers. */
   readonly sinkId: string
+  /** Revision of the sink. */
+  readonly revision: number
   /** Ids of the providers that receive it. */
   readonly providers: readonly string[]
 }
@@ -55,7 +57,7 @@ const SEQUENCE_DIGITS = 16
 
 /** Builds the envelopes of a record, from the event `from` on. Throws if the record cannot be decoded. */
 export function envelopesOf(record: StoredEventRecord, stream: EventStreamName, from = 0): EventEnvelope[] {
-  const { sinkId, providers, requestId, actor, events, shared = [] } = decodeRecord(record.bytes)
+  const { sinkId, revision, providers, requestId, actor, events, shared = [] } = decodeRecord(record.bytes)
   const common = commonMembers(requestId, actor)
   const envelopes: EventEnvelope[] = []
   events.forEach((event, index) => {
@@ -68,6 +70,7 @@ export function envelopesOf(record: StoredEventRecord, stream: EventStreamName, 
     envelopes.push({
       ...envelopeOf(stream, record.origin, event.type, sequence, subject, timeMs, text),
       sinkId,
+      revision,
       providers: providers.filter((_, at) => ((event.providers >>> at) & 1) === 1),
     })
   })
@@ -99,6 +102,7 @@ export function gapEnvelope(stream: EventStreamName, origin: string, provider: s
     ...envelope,
     attributes: { ...envelope.attributes, id: `${id}-gap-${to}` },
     sinkId: '',
+    revision: 0,
     providers: [provider],
   }
 }
@@ -136,7 +140,7 @@ export function envelopeOf(
   subject: string,
   timeMs: number,
   text: string,
-): Omit<EventEnvelope, 'sinkId' | 'providers'> {
+): Omit<EventEnvelope, 'sinkId' | 'revision' | 'providers'> {
   const orderingKey = orderingKeyOf(subject)
   return {
     attributes: {

@@ -8,6 +8,7 @@ import {
   envelopeUpdate,
   projectsKind,
   reference,
+  type StoredDocument,
   tagList,
 } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
@@ -236,6 +237,9 @@ const route = z
 
 const routes = z.array(route).min(1).max(100)
 
+/** The stored field with the revisions of the sink at which its providers were added, but for those of the first revision. */
+const addedAtField = 'providers_added_at'
+
 /** The kind `event-sinks`. */
 export const eventSinks: ConfigKind = {
   path: eventSinksKind,
@@ -275,16 +279,17 @@ export const eventSinks: ConfigKind = {
       providerKinds[name].secretDestinations.map((member) => `providers.*.${name}.${member}`),
     ]),
   ),
+  hiddenFields: [addedAtField],
   omittedInLists: [],
   defaults: { include_cdc_events: false, tags: [] },
-  check(fields) {
+  check(fields, { current }) {
     const all = fields.providers as Providers
     const issues = [
       ...missingSecretErrors(all),
       ...unknownProviderErrors(fields.routes as readonly { provider_id: string }[], all),
       ...snapshotErrors(fields, all),
     ]
-    return issues.length === 0 ? ok({ fields }) : err({ kind: 'invalid', issues })
+    return issues.length === 0 ? ok({ fields: withAddedAt(fields, current) }) : err({ kind: 'invalid', issues })
   },
   computedFields: ({ fields }) => ({
     providers: mapProviders(fields.providers as Providers, (one) => withLastError(normaliseProvider(one), '')),
@@ -308,6 +313,25 @@ export function withDeliveryStates(
 }
 
 type Providers = Readonly<Record<string, DocumentFields>>
+
+/**
+ * The revision of the sink at which a provider was added; 0: with the sink. Events that were recorded before, and positions, are
+ * of a removed provider with the same id.
+ */
+export function addedAt(sink: DocumentFields, provider: string): number {
+  return (sink[addedAtField] as Readonly<Record<string, number>> | undefined)?.[provider] ?? 0
+}
+
+function withAddedAt(fields: DocumentFields, current: StoredDocument | null): DocumentFields {
+  const { [addedAtField]: _, ...others } = fields
+  if (current === null) return others
+  const revisions = Object.keys(fields.providers as Providers).flatMap((id): [string, number][] => {
+    const isKnown = Object.hasOwn(current.fields.providers as Providers, id)
+    const revision = isKnown ? addedAt(current.fields, id) : current.revision + 1
+    return revision === 0 ? [] : [[id, revision]]
+  })
+  return revisions.length === 0 ? others : { ...others, [addedAtField]: Object.fromEntries(revisions) }
+}
 
 /** Whether a provider of a sink receives change data capture. */
 export function receivesChanges(sink: DocumentFields, provider: DocumentFields): boolean {

@@ -135,6 +135,7 @@ function append(
     ...envelope,
     attributes: { ...envelope.attributes, id: `${id}-snapshot-${name}` },
     sinkId: routes.sinkId,
+    revision: routes.revision,
     providers: [provider],
   })
 }

@@ -17,8 +17,6 @@ export interface DocumentTransaction extends DocumentReader {
    * Returns the sequence of the first event. `timeMs`: milliseconds since the epoch.
    */
   appendEvents(stream: string, record: Uint8Array, count: number, timeMs: number): number
-  /** Removes a stream of the outbox with its cursors. */
-  dropEvents(stream: string): void
 }
 
 /** Durable collections of JSON documents. Several processes may use the same store. */

@@ -1,7 +1,8 @@
 // The state of the delivery of events: what a read of an event sink shows, and what the metrics add up.
 import type { ConfigReader, DocumentFields, StoredDocument } from '../config/kind.ts'
-import { initialStatus, type ProviderStatus } from '../events/delivery/status.ts'
+import { type ProviderStatus, statusOf } from '../events/delivery/status.ts'
 import {
+  addedAt,
   configurationOf,
   type DeliveryState,
   eventSinksKind,
@@ -87,8 +88,7 @@ export class EventDeliveryState {
     return streams.withStreams(sink.project_id, async (open) => {
       const states = new Map<string, ProviderState>()
       for (const [id, provider] of providers) {
-        const stored = statuses.get(id)
-        const status = stored?.sinkId === sink.id ? stored : initialStatus(sink.id, id)
+        const status = statusOf(statuses, sink.id, id, addedAt(sink.fields, id))
         states.set(id, { kind: configurationOf(provider).kind, status, backlog: backlogOf(open, id) })
       }
       return states

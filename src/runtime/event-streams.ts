@@ -41,6 +41,8 @@ export interface EventStreamsDeps {
   readonly sinks: EventSinks
   /** Ids of all projects. */
   projects(): readonly string[]
+  /** Whether a project has a sink in the newest configuration of all processes. */
+  hasSink(projectId: string): boolean
 }
 
 /** The streams of events of a data folder. */
@@ -106,8 +108,8 @@ export class EventStreams {
   }
 
   /**
-   * Removes all events, cursors, dead letters and statuses of a project, for example because its sink was deleted. Resolves with
-   * the number of events.
+   * Removes all events, cursors, dead letters and statuses of a project whose sink was deleted. What is left when the project gets
+   * another sink stays: its delivery skips what belongs to the deleted one. Resolves with the number of events before.
    */
   drop(projectId: string): Promise<number> {
     return this.withStreams(projectId, async (streams) => {
@@ -115,7 +117,7 @@ export class EventStreams {
       for (const { outbox, name } of streams) {
         const status = outbox.status(name)
         if (status?.oldest != null) events += status.next - status.oldest.sequence
-        await outbox.drop(name)
+        await outbox.drop(name, () => !this.deps.hasSink(projectId))
       }
       return events
     })

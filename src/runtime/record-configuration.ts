@@ -14,7 +14,6 @@ import {
 import { representationOf } from '../config/representation.ts'
 import type { ActivityLog } from '../events/activity-log.ts'
 import { actorOf, encodeRecord, type RecordedEvent } from '../events/event-record.ts'
-import { eventSinksKind } from '../events/event-sink.ts'
 import { commonMembers, subjectOf } from '../events/event-text.ts'
 import type { EventTypeName } from '../events/event-types.ts'
 import type { ContextValue, EventContext, SinkRoutes } from '../events/routes.ts'
@@ -57,8 +56,6 @@ export class ConfigEventLog implements ConfigEvents {
       byProject.set(projectId, [...(byProject.get(projectId) ?? []), change])
     }
     for (const [projectId, all] of byProject) {
-      // Without a sink nothing would read or remove what is left.
-      if (all.some(({ kind, after }) => kind.path === eventSinksKind && after === null)) draft.dropEvents(projectId)
       const routes = this.deps.sinks.routesIn(draft, projectId)
       if (routes !== null) this.append(request, draft, routes, all)
     }

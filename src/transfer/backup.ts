@@ -18,6 +18,7 @@ import { openCollections } from '../store/documents/collections.ts'
 import { compactFolder, type PinnedEnvironment, pinTogether } from '../store/lmdb/consistent-copy.ts'
 import { readFolderLayout } from '../store/lmdb/layout.ts'
 import { EventsFolder } from '../store/outbox/events-folder.ts'
+import type { EventOutbox } from '../store/outbox/outbox.ts'
 import { type ArchiveSource, type Manifest, syncPath, writeArchive } from './archive.ts'
 import { belongsToProject, databaseFolders, type TransferredDocument } from './database-folders.ts'
 import { createStaging } from './staging.ts'
@@ -129,8 +130,8 @@ async function removeOtherProjects(folder: string, projectId: string): Promise<v
           .filter(([, value]) => !belongsToProject(value as TransferredDocument, projectId)),
       }))
       for (const { collection, documents } of others) for (const [key] of documents) changes.delete(collection, key)
-      for (const stream of collections.outbox.streams()) if (stream !== projectId) changes.dropEvents(stream)
     })
+    await removeOtherStreamsOf(collections.outbox, projectId)
   } finally {
     await collections.close()
   }
@@ -140,10 +141,14 @@ async function removeOtherProjects(folder: string, projectId: string): Promise<v
 async function removeOtherStreams(folder: string, projectId: string): Promise<void> {
   const events = new EventsFolder(folder, {})
   try {
-    for (const stream of events.outbox.streams()) if (stream !== projectId) await events.outbox.drop(stream)
+    await removeOtherStreamsOf(events.outbox, projectId)
   } finally {
     await events.close()
   }
+}
+
+async function removeOtherStreamsOf(outbox: EventOutbox, projectId: string): Promise<void> {
+  for (const stream of outbox.streams()) if (stream !== projectId) await outbox.drop(stream)
 }
 
 async function listProjects(configuration: PinnedEnvironment, staging: string): Promise<string[]> {

@@ -51,6 +51,8 @@ export function exceededLimit(
 export interface BacklogOwner {
   readonly sinkId: string
   readonly providerId: string
+  /** The first revision of the sink with this provider. */
+  readonly addedAt: number
 }
 
 /**
@@ -95,9 +97,9 @@ export async function dropBeyond(
 /** The events of a record from `from` on that were routed to the receiver. All events of a record that cannot be read. */
 function routedEvents({ sequence, count, bytes }: OutboxRecord, from: number, receiver: BacklogOwner): number {
   try {
-    const { sinkId, providers, events } = decodeRecord(bytes)
+    const { sinkId, revision, providers, events } = decodeRecord(bytes)
     const at = providers.indexOf(receiver.providerId)
-    if (sinkId !== receiver.sinkId || at < 0) return 0
+    if (sinkId !== receiver.sinkId || revision < receiver.addedAt || at < 0) return 0
     return events.filter((event, index) => sequence + index >= from && ((event.providers >>> at) & 1) === 1).length
   } catch {
     return sequence + count - Math.max(sequence, from)

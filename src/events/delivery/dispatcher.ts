@@ -207,8 +207,7 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
       this.statuses.forget(projectId)
     }
     for (const [projectId, sink] of sinks) {
-      const providers = sink.targets.map(({ providerId }) => providerId)
-      await this.statuses.load(projectId, sink.sinkId, providers)
+      await this.statuses.load(projectId, sink.sinkId, sink.targets)
       const project = this.projects.get(projectId)
       if (project === undefined) this.projects.set(projectId, { sink, deliveries: new Map() })
       else this.retarget(project, sink)

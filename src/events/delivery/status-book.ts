@@ -1,6 +1,6 @@
 // The statuses of all providers in memory. They are stored shortly after a change: they inform, and nothing depends on them.
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
-import { initialStatus, type ProviderStatus, readStatuses, storeStatuses } from './status.ts'
+import { type ProviderStatus, readStatuses, statusOf, storeStatuses } from './status.ts'
 
 /** How long a change may stay in memory, in milliseconds. */
 const STORE_DELAY_MS = 500
@@ -33,15 +33,17 @@ export class StatusBook {
   }
 
   /** Takes the stored statuses of a sink; call it again when its providers have changed. */
-  async load(projectId: string, sinkId: string, providers: readonly string[]): Promise<void> {
+  async load(
+    projectId: string,
+    sinkId: string,
+    providers: readonly { readonly providerId: string; readonly addedAt: number }[],
+  ): Promise<void> {
     const outbox = await this.deps.open()
     const known = this.sinks.get(projectId)
     const stored = known?.sinkId === sinkId ? known.byProvider : readStatuses(outbox, projectId)
     const byProvider = new Map<string, ProviderStatus>()
-    for (const provider of providers) {
-      const status = stored.get(provider)
-      byProvider.set(provider, status?.sinkId === sinkId ? status : initialStatus(sinkId, provider))
-    }
+    for (const { providerId, addedAt } of providers)
+      byProvider.set(providerId, statusOf(stored, sinkId, providerId, addedAt))
     const removed = new Set([...stored.keys()].filter((provider) => !byProvider.has(provider)))
     this.sinks.set(projectId, { sinkId, byProvider, removed })
     this.scheduleStore(projectId)

@@ -6,6 +6,8 @@ import type { EventOutbox } from '../../store/outbox/outbox.ts'
 export interface ProviderStatus {
   readonly sinkId: string
   readonly providerId: string
+  /** The first revision of the sink with this provider. */
+  readonly addedAt: number
   /** One line without secrets; empty after a success. */
   readonly lastError: string
   /** Milliseconds since the epoch; null: no error since the provider was created. */
@@ -23,10 +25,11 @@ export interface ProviderStatus {
 }
 
 /** The status of a provider that has delivered nothing. */
-export function initialStatus(sinkId: string, providerId: string): ProviderStatus {
+export function initialStatus(sinkId: string, providerId: string, addedAt: number): ProviderStatus {
   return {
     sinkId,
     providerId,
+    addedAt,
     lastError: '',
     lastErrorTime: null,
     lastDeliveryTime: null,
@@ -37,7 +40,19 @@ export function initialStatus(sinkId: string, providerId: string): ProviderStatu
   }
 }
 
-/** The statuses of a project as stored, by provider. Those of a deleted sink may be among them: compare `sinkId`. */
+/** The stored status of a provider of a sink; the initial one if it belongs to a deleted sink, or to a removed provider. */
+export function statusOf(
+  stored: ReadonlyMap<string, ProviderStatus>,
+  sinkId: string,
+  providerId: string,
+  addedAt: number,
+): ProviderStatus {
+  const status = stored.get(providerId)
+  const isOwn = status?.sinkId === sinkId && status.addedAt === addedAt
+  return isOwn ? status : initialStatus(sinkId, providerId, addedAt)
+}
+
+/** The statuses of a project as stored, by provider. Use `statusOf` to find that of a provider. */
 export function readStatuses(outbox: EventOutbox, projectId: string): ReadonlyMap<string, ProviderStatus> {
   const statuses = new Map<string, ProviderStatus>()
   for (const [provider, bytes] of outbox.statuses(projectId))

@@ -43,6 +43,8 @@ const STOP_TIMEOUT_MS = 3000
 export interface DeliveryTarget {
   readonly sinkId: string
   readonly providerId: string
+  /** The first revision of the sink with this provider: what was recorded before was for a removed provider with its id. */
+  readonly addedAt: number
   /** All providers of the sink. */
   readonly providers: readonly string[]
   /** Differs if the provider has another configuration. */
@@ -130,6 +132,8 @@ export class StreamDelivery {
   private uncommitted = 0
   private deadLetters: { readonly sequence: number; readonly bytes: Uint8Array }[] = []
   private mustCommit = false
+  /** The stream may have entries of providers that the sink no longer has. */
+  private mayHaveOthers = true
   private commitTimer: ReturnType<typeof setTimeout> | null = null
   private committing: Promise<void> | null = null
   /** In a row. */
@@ -163,11 +167,11 @@ export class StreamDelivery {
   retarget(target: DeliveryTarget): void {
     const before = this.target
     this.target = target
-    if (before.sinkId !== target.sinkId) this.rewind()
-    else if (before.providers.join() !== target.providers.join()) {
-      // Removes the cursors of providers that the sink no longer has.
-      this.mustCommit = true
-      this.scheduleCommit()
+    if (ownerOf(before) !== ownerOf(target)) this.rewind()
+    if (before.providers.join() !== target.providers.join()) {
+      this.mayHaveOthers = true
+      this.isNotified = true
+      if (this.sleeping?.isIdle === true) this.sleeping.end()
     }
     if (before.startsWithSnapshot !== target.startsWithSnapshot) this.interrupt()
     if (before.configuration === target.configuration) return
@@ -269,13 +273,17 @@ export class StreamDelivery {
       await outbox.begin(name)
       return 'worked'
     }
-    const { sinkId, providerId } = this.target
+    const { target } = this
     if (this.position?.origin !== status.origin) {
       this.rewind()
-      const { next = 1, gap = null, snapshot } = outbox.cursors(name).get(providerId) ?? {}
-      this.position = { origin: status.origin, next, gap, snapshot: snapshot as DeliveryPosition['snapshot'] }
+      const position = await this.storedPosition(outbox, name, status.origin, target)
+      if (this.target !== target) return 'worked'
+      this.position = position
     }
+    if (this.mayHaveOthers) await this.removeOthers(outbox, name)
     const { position } = this
+    if (position === null) return 'worked'
+    const { sinkId, providerId, addedAt } = target
     if (this.pending.length > 0) {
       const [oldest] = outbox.readHeads(name, position.next, 1)
       if (oldest !== undefined) await this.dropBeyondBounds(outbox, name, position, oldest, status.bytes)
@@ -294,13 +302,47 @@ export class StreamDelivery {
     if (await this.dropBeyondBounds(outbox, name, position, oldest, status.bytes)) return 'worked'
     this.pending = records.flatMap((record) =>
       envelopesOf(record, this.stream, position.next)
-        .filter((envelope) => envelope.sinkId === sinkId && envelope.providers.includes(providerId))
+        .filter((each) => each.sinkId === sinkId && each.revision >= addedAt && each.providers.includes(providerId))
         .map((event) => ({ event, sequence: event.sequence })),
     )
     const last = records.at(-1) as OutboxRecord
     this.readTo = last.sequence + last.count
     this.advance(position, 0)
     return 'worked'
+  }
+
+  /**
+   * The stored position. That of a removed provider with the same id is kept, because all its events are skipped; its gap, its
+   * snapshot and its dead letters concern another receiver.
+   */
+  private async storedPosition(
+    outbox: EventOutbox,
+    name: string,
+    origin: string,
+    target: DeliveryTarget,
+  ): Promise<DeliveryPosition> {
+    const stored = outbox.cursors(name).get(target.providerId)
+    if (stored === undefined) return { origin, next: 1, gap: null, snapshot: undefined }
+    const { next, gap, snapshot, owner } = stored
+    if (owner === ownerOf(target)) return { origin, next, gap, snapshot: snapshot as DeliveryPosition['snapshot'] }
+    await outbox.removeDeadLetters(name, target.providerId)
+    this.mustCommit = true
+    return { origin, next, gap: null, snapshot: undefined }
+  }
+
+  /** Removes what is left of removed providers, and then the events that waited for them. */
+  private async removeOthers(outbox: EventOutbox, name: string): Promise<void> {
+    this.mayHaveOthers = false
+    const { sinkId } = this.target
+    try {
+      const isRemoved = await outbox.removeOtherProviders(name, () => this.deps.newestProviders(sinkId))
+      if (!isRemoved) return
+    } catch (failure) {
+      this.mayHaveOthers = true
+      throw failure
+    }
+    this.mustCommit = true
+    this.scheduleCommit()
   }
 
   /** Drops events if the backlog exceeds its bounds. Resolves with false if it does not. */
@@ -572,6 +614,7 @@ export class StreamDelivery {
   private async store(position: DeliveryPosition): Promise<void> {
     const { origin, next, gap, snapshot } = position
     const { sinkId, providerId: provider } = this.target
+    const owner = ownerOf(this.target)
     const providers = (): readonly string[] | null => this.deps.newestProviders(sinkId)
     const { uncommitted, deadLetters } = this
     this.uncommitted = 0
@@ -579,7 +622,7 @@ export class StreamDelivery {
     this.mustCommit = false
     try {
       const isStored = await this.deps.withOutbox((outbox, name) =>
-        outbox.commit(name, { provider, origin, next, gap, snapshot, providers, deadLetters }),
+        outbox.commit(name, { provider, owner, origin, next, gap, snapshot, providers, deadLetters }),
       )
       if (isStored !== true && this.position === position) this.rewind()
     } catch (failure) {
@@ -596,6 +639,11 @@ export class StreamDelivery {
     const { projectId, source } = this.stream
     this.deps.log({ level, message, project: projectId, source, provider: this.target.providerId, ...more })
   }
+}
+
+/** The sink and the time of the provider that a position belongs to. */
+function ownerOf({ sinkId, addedAt }: DeliveryTarget): string {
+  return `${sinkId}/${addedAt}`
 }
 
 function outboxError(failure: unknown): string {

@@ -124,10 +124,6 @@ export class Collections implements DocumentStore {
           assert(open, 'a change is not used after its function has returned')
           return events.append(stream, record, count, timeMs)
         },
-        dropEvents: (stream) => {
-          assert(open, 'a change is not used after its function has returned')
-          events.drop(stream)
-        },
       })
       assert(!(value instanceof Promise), 'a change is synchronous')
       this.apply([...pending.values()], events)

@@ -62,7 +62,6 @@ interface EditedStream {
 export class OutboxEdits {
   private readonly database: Database<OutboxKey> | null
   private readonly streams = new Map<string, EditedStream>()
-  private readonly dropped = new Set<string>()
 
   constructor(database: Database<OutboxKey> | null) {
     this.database = database
@@ -86,24 +85,17 @@ export class OutboxEdits {
     return next
   }
 
-  /** Removes everything of a stream, also what this transaction has appended before. */
-  drop(stream: string): void {
-    this.streams.delete(stream)
-    this.dropped.add(stream)
-  }
-
   private storedHead(stream: string): StreamHead | null {
-    if (this.database === null || this.dropped.has(stream)) return null
+    if (this.database === null) return null
     const valueView = this.database.get(headKey(stream))
     return valueView === null ? null : readHead(valueView)
   }
 
   /** Encodes the changes. Within the write transaction. */
   encode(writer: ByteWriter, operations: PendingWrites): void {
-    if (this.streams.size + this.dropped.size === 0) return
+    if (this.streams.size === 0) return
     const { database } = this
     assert(database !== null, 'a read-only environment is not written')
-    for (const stream of this.dropped) for (const key of keysOf(database, stream)) operations.remove(database, key)
     for (const [stream, { head, records }] of this.streams) {
       for (const record of records) {
         operations.begin(writer)
@@ -113,17 +105,6 @@ export class OutboxEdits {
       operations.begin(writer)
       writeHead(writer, head)
       operations.put(database, headKey(stream), writer)
-    }
-  }
-}
-
-/** All keys of a stream. */
-function* keysOf(database: Database<OutboxKey>, stream: string): Iterable<OutboxKey> {
-  for (const kind of Object.values(OUTBOX_ENTRY)) {
-    const start = { kind, stream, provider: '', sequence: 0 }
-    for (const key of database.raw.getKeys({ start, end: undefined })) {
-      if (key.kind !== kind || key.stream !== stream) break
-      yield key
     }
   }
 }

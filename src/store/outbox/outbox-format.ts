@@ -72,6 +72,8 @@ export interface OutboxCursor {
   readonly gap: OutboxGap | null
   /** How far the initial snapshot of the graph is, as its reader defines it. Absent: it was not begun, or there is no such snapshot. */
   readonly snapshot?: unknown
+  /** Names the configuration of the provider that the position and the dead letters belong to, as the caller of `commit` defines it. */
+  readonly owner?: string
 }
 
 /** Writes the head of a stream. */

@@ -39,8 +39,8 @@ import {
 
 /** Records that one commit of a cursor removes at most, so that other writers do not wait long. */
 const TRIM_MAX = 20_000
-/** Records that one transaction removes at most when a stream is dropped: about 15 ms. */
-const DROP_MAX = 5000
+/** Entries that one transaction removes at most when a stream is dropped, or a provider removed: about 15 ms. */
+const REMOVED_MAX = 5000
 /** Dead letters that one transaction changes at most. */
 const DEAD_LETTERS_MAX = 500
 
@@ -85,8 +85,8 @@ export interface CursorCommit extends OutboxCursor {
   /** The origin of the stream that was read. */
   readonly origin: string
   /**
-   * All providers that receive events of the stream. Cursors and dead letters of others are removed. A function is called within
-   * the transaction; null: the provider receives no events any more.
+   * All providers that receive events of the stream. A function is called within the transaction; null: the provider receives no
+   * events any more.
    */
   readonly providers: readonly string[] | (() => readonly string[] | null)
   /** Dead letters to store in the same transaction. */
@@ -168,7 +168,7 @@ export class EventOutbox {
    * since it was read, or the provider was removed. Rejects with StorageWriteError.
    */
   commit(stream: string, commit: CursorCommit): Promise<boolean> {
-    const { provider, origin, next, gap, snapshot, deadLetters = [] } = commit
+    const { provider, owner, origin, next, gap, snapshot, deadLetters = [] } = commit
     return this.writing((database, edits) => {
       const head = database.get(headKey(stream))
       if (head === null || readHead(head).origin !== origin) return false
@@ -176,12 +176,11 @@ export class EventOutbox {
       if (providers?.includes(provider) !== true) return false
       const cursors = new Map(cursorsOf(database, stream, undefined))
       assert(next >= (cursors.get(provider)?.next ?? 0), 'a cursor only moves forward')
-      const cursor = snapshot === undefined ? { next, gap } : { next, gap, snapshot }
+      const cursor = { next, gap, ...(snapshot !== undefined && { snapshot }), ...(owner !== undefined && { owner }) }
       cursors.set(provider, cursor)
       edits.put(cursorKey(stream, provider), encodeCursor(cursor))
       for (const { sequence, bytes } of deadLetters)
         edits.put(deadLetterKey(stream, provider, sequence), encodeBytes(bytes))
-      for (const other of cursors.keys()) if (!providers.includes(other)) removeProvider(database, edits, stream, other)
       const slowest = Math.min(...providers.map((each) => cursors.get(each)?.next ?? 0))
       const nowMs = Date.now()
       const isFollowed = followedUntil(database, stream, undefined) > nowMs
@@ -372,36 +371,64 @@ export class EventOutbox {
   }
 
   /**
-   * Removes a stream with its cursors, dead letters and statuses. A large backlog takes several transactions, so that other writers
-   * and the event loop do not wait long. Events that are appended in the meantime belong to a new sink: they stay, with another
-   * origin.
+   * Removes everything of a stream, in several transactions, so that other writers and the event loop do not wait long. A call
+   * after a crash continues. `isDue`: called within each transaction; false: the stream has a new owner, and the rest stays.
    */
-  async drop(stream: string): Promise<void> {
-    const end = await this.writing((database, edits) => {
-      const valueView = database.get(headKey(stream))
-      const head = valueView === null ? null : readHead(valueView)
-      if (head === null || recordHeads(database, stream, 0, DROP_MAX, undefined).length < DROP_MAX) {
-        edits.outbox.drop(stream)
-        return null
-      }
-      const writer = new ByteWriter(64)
-      writeHead(writer, { ...head, origin: drawOrigin() })
-      edits.put(headKey(stream), writer.written())
-      for (const provider of cursorsOf(database, stream, undefined).keys()) edits.remove(cursorKey(stream, provider))
-      return head.next
-    })
-    while (end !== null && !(await this.dropPart(stream, end))) await new Promise((resolve) => setImmediate(resolve))
+  async drop(stream: string, isDue: () => boolean = () => true): Promise<void> {
+    while (!(await this.dropPart(stream, isDue))) await new Promise((resolve) => setImmediate(resolve))
   }
 
-  /** Removes some records before `end`. Resolves with true if it was the last part. */
-  private dropPart(stream: string, end: number): Promise<boolean> {
+  /** Resolves with true if nothing is left to do. */
+  private dropPart(stream: string, isDue: () => boolean): Promise<boolean> {
     return this.writing((database, edits) => {
-      const heads = recordHeads(database, stream, 0, DROP_MAX, undefined).filter(({ sequence }) => sequence < end)
-      for (const { sequence } of heads) edits.remove(recordKey(stream, sequence))
-      if (heads.length === DROP_MAX) return false
-      const head = database.get(headKey(stream))
-      if (head !== null && readHead(head).next === end) edits.outbox.drop(stream)
+      if (!isDue()) return true
+      let left = REMOVED_MAX
+      for (const kind of DROP_ORDER) {
+        for (const key of keysOf(database, { kind, stream, provider: '', sequence: 0 }, isOfStream)) {
+          if (left === 0) return false
+          left -= 1
+          edits.remove(key)
+        }
+      }
       return true
+    })
+  }
+
+  /**
+   * Removes the cursors, dead letters and requests of providers that the stream does not have any more, in several transactions.
+   * `providers`: called within each transaction; null: the stream has no owner. Resolves with true if it removed anything.
+   */
+  async removeOtherProviders(stream: string, providers: () => readonly string[] | null): Promise<boolean> {
+    let isRemoved = false
+    for (const provider of this.cursors(stream).keys()) {
+      for (;;) {
+        const left = await this.removeProviderPart(stream, provider, providers)
+        if (left === 'kept') break
+        isRemoved = true
+        if (left === 'done') break
+      }
+    }
+    return isRemoved
+  }
+
+  /** The cursor is removed last, so that a call after a crash continues. */
+  private removeProviderPart(
+    stream: string,
+    provider: string,
+    providers: () => readonly string[] | null,
+  ): Promise<'kept' | 'part' | 'done'> {
+    return this.writing((database, edits) => {
+      if (providers()?.includes(provider) !== false) return 'kept'
+      let left = REMOVED_MAX
+      for (const start of [requestKey(stream, provider, 0), deadLetterKey(stream, provider, 0)]) {
+        for (const key of keysOf(database, start, isOfProvider)) {
+          if (left === 0) return 'part'
+          left -= 1
+          edits.remove(key)
+        }
+      }
+      edits.remove(cursorKey(stream, provider))
+      return 'done'
     })
   }
 
@@ -480,14 +507,30 @@ class DirectEdits {
   }
 }
 
-/** Removes cursor, dead letters and requests of a provider that the sink no longer has. */
-function removeProvider(database: Database<OutboxKey>, edits: DirectEdits, stream: string, provider: string): void {
-  edits.remove(cursorKey(stream, provider))
-  for (const start of [deadLetterKey(stream, provider, 0), requestKey(stream, provider, 0)]) {
-    for (const key of database.raw.getKeys({ start, end: undefined })) {
-      if (key.kind !== start.kind || key.stream !== stream || key.provider !== provider) break
-      edits.remove(key)
-    }
+/** Dead letters belong to a cursor, and all entries but the statuses and the follower to the head: they go first. */
+const DROP_ORDER = [
+  OUTBOX_ENTRY.request,
+  OUTBOX_ENTRY.deadLetter,
+  OUTBOX_ENTRY.cursor,
+  OUTBOX_ENTRY.record,
+  OUTBOX_ENTRY.follow,
+  OUTBOX_ENTRY.status,
+  OUTBOX_ENTRY.head,
+]
+
+const isOfStream = (key: OutboxKey, { kind, stream }: OutboxKey): boolean => key.kind === kind && key.stream === stream
+const isOfProvider = (key: OutboxKey, start: OutboxKey): boolean =>
+  isOfStream(key, start) && key.provider === start.provider
+
+/** The keys from `start` on, up to the first that does not match. Within the write transaction. */
+function* keysOf(
+  database: Database<OutboxKey>,
+  start: OutboxKey,
+  matches: (key: OutboxKey, start: OutboxKey) => boolean,
+): Iterable<OutboxKey> {
+  for (const key of database.raw.getKeys({ start, end: undefined })) {
+    if (!matches(key, start)) return
+    yield key
   }
 }
 

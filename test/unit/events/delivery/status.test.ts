@@ -9,18 +9,18 @@ import { verifyFolder } from '../../../../src/store/integrity/verify-folder.ts'
 import { EventsFolder } from '../../../../src/store/outbox/events-folder.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
-const failing: ProviderStatus = { ...initialStatus('sink', 'kafka'), lastError: 'no connection – “x”', failed: 3 }
+const failing: ProviderStatus = { ...initialStatus('sink', 'kafka', 0), lastError: 'no connection – “x”', failed: 3 }
 
 describe('statuses of providers', () => {
   test('are stored by project and provider, also without events, and are removed with the events of the project', async () => {
     const folder = temporaryFolder()
     const { outbox, close } = opened(folder)
-    await storeStatuses(outbox, 'a', [failing, initialStatus('sink', 'queue')])
-    await storeStatuses(outbox, 'b', [initialStatus('other', 'kafka')])
+    await storeStatuses(outbox, 'a', [failing, initialStatus('sink', 'queue', 0)])
+    await storeStatuses(outbox, 'b', [initialStatus('other', 'kafka', 0)])
     await outbox.append([{ stream: 'a', bytes: new Uint8Array(8), count: 1, timeMs: 1 }])
     expect([...readStatuses(outbox, 'a')]).toEqual([
       ['kafka', failing],
-      ['queue', initialStatus('sink', 'queue')],
+      ['queue', initialStatus('sink', 'queue', 0)],
     ])
     expect(outbox.streams()).toEqual(['a'])
     await storeStatuses(outbox, 'a', [{ ...failing, lastError: '' }], ['queue'])

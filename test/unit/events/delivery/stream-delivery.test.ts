@@ -25,6 +25,7 @@ async function deliver(providers: readonly string[], newest: readonly string[] |
   const target = {
     sinkId: 'sink',
     providerId: 'old',
+    addedAt: 0,
     providers: ['old'],
     configuration: '',
     startsWithSnapshot: false,

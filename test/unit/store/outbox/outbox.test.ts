@@ -26,6 +26,17 @@ function openGraph(folder = temporaryFolder()): LmdbEnvironment {
   return openEnvironment(folder, { ...options, clock: new ManualClock(1000) })
 }
 
+/** A folder of events with the number of its commits. */
+function countedFolder(): { outbox: EventOutbox; commits: () => number; close: () => Promise<void> } {
+  let commits = 0
+  const increment = (): void => {
+    commits += 1
+  }
+  const commitCounter = { load: () => commits, increment }
+  const folder = new EventsFolder(temporaryFolder(), { ...options, commitCounter })
+  return { outbox: folder.outbox, commits: () => commits, close: () => folder.close() }
+}
+
 async function unsound(folder: string): Promise<string[]> {
   return verifyFolder(folder, () => {})
 }
@@ -100,25 +111,60 @@ describe('events of a graph', () => {
 })
 
 describe('an outbox', () => {
-  test('drops a large stream in several transactions, and keeps what a new sink appends in the meantime', async () => {
-    const folder = new EventsFolder(temporaryFolder(), options)
-    const { outbox } = folder
+  test('drops a large stream in transactions of bounded size, and stops when the stream has a new owner', async () => {
+    const { outbox, commits, close } = countedFolder()
     const count = 12_000
     const record = { stream: 's', bytes: bytes('old'), count: 1, timeMs: 1 }
-    const fill = (): Promise<void> => outbox.append(Array.from({ length: count }, () => record))
-    await fill()
+    await outbox.append(Array.from({ length: count }, () => record))
+    const deadLetters = Array.from({ length: count }, (_, at) => ({ sequence: at + 1, bytes: bytes('x') }))
     const origin = originOf(outbox, 's')
-    await outbox.commit('s', { origin, provider: 'p', providers: ['p'], next: 2, ...noGap })
-    const dropping = outbox.drop('s')
+    await outbox.commit('s', { origin, provider: 'p', providers: ['p', 'q'], next: 2, ...noGap, deadLetters })
+    await outbox.requestDeadLetter('s', 'p', 1)
+    const counts = (): unknown[] => [outbox.deadLetters('s', count).length, outbox.cursors('s').size, stored()]
+    const stored = (): number => outbox.read('s', 0, all).length
+
+    // As after a kill: the cursor stays as long as a dead letter.
+    let parts = 0
+    await outbox.drop('s', () => parts++ < 2)
+    expect([counts(), outbox.hasRequests('s')]).toEqual([[2001, 1, count], false])
     await outbox.append([{ ...record, bytes: bytes('new') }])
-    await dropping
-    expect(outbox.read('s', 0, all).map((found) => [found.sequence, textOf(found)])).toEqual([[count + 1, 'new']])
-    expect(originOf(outbox, 's')).not.toBe(origin)
-    expect(outbox.cursors('s').size).toBe(0)
-    await fill()
+    await outbox.drop('s', () => parts++ < 5)
+    expect(counts()).toEqual([0, 0, 4003])
+    expect(outbox.read('s', 0, all).at(-1)?.sequence).toBe(count + 1)
+
+    const before = commits()
     await outbox.drop('s')
-    expect([outbox.status('s'), outbox.streams(), outbox.read('s', 0, all)]).toEqual([null, [], []])
-    await folder.close()
+    expect([outbox.status('s'), outbox.streams(), stored()]).toEqual([null, [], 0])
+    expect(commits() - before).toBe(1)
+    await close()
+  })
+
+  test('removes what belongs to removed providers in transactions of bounded size, the cursor last', async () => {
+    const { outbox, commits, close } = countedFolder()
+    await outbox.append([{ stream: 's', bytes: bytes('x'), count: 20_000, timeMs: 7 }])
+    const origin = originOf(outbox, 's')
+    const deadLetters = Array.from({ length: 12_000 }, (_, at) => ({ sequence: at + 1, bytes: bytes('x') }))
+    for (const provider of ['old', 'p'])
+      await outbox.commit('s', { origin, provider, providers: ['old', 'p'], next: 20_000, ...noGap, deadLetters })
+    expect(await outbox.requestDeadLetters('s', 'old')).toBe(12_000)
+    const lettersOf = (name: string): number =>
+      outbox.deadLetters('s', 30_000).filter(({ provider }) => provider === name).length
+    expect(await outbox.removeOtherProviders('s', () => null)).toBe(false)
+    expect(await outbox.removeOtherProviders('s', () => ['old', 'p'])).toBe(false)
+    // As after a kill.
+    let parts = 0
+    await outbox.removeOtherProviders('s', () => (parts++ < 3 ? ['p'] : null))
+    expect([lettersOf('old'), outbox.requestedDeadLetters('s', 'old', 1), outbox.cursors('s').size]).toEqual([
+      9000,
+      [],
+      2,
+    ])
+    const before = commits()
+    expect(await outbox.removeOtherProviders('s', () => ['p'])).toBe(true)
+    // The last of them only reads that the provider `p` stays.
+    expect(commits() - before).toBe(3)
+    expect([lettersOf('old'), lettersOf('p'), [...outbox.cursors('s').keys()]]).toEqual([0, 12_000, ['p']])
+    await close()
   })
 
   test('has the records and cursors of a model, and keeps what the slowest provider has not passed', async () => {
@@ -209,19 +255,15 @@ describe('an outbox', () => {
     await events.close()
   })
 
-  test('stores a gap with the cursor, dead letters until they are removed, and forgets providers of the past', async () => {
+  test('stores a gap with the cursor, and dead letters until they are removed', async () => {
     const events = new EventsFolder(temporaryFolder(), options)
     const { outbox } = events
     await outbox.append([{ stream: 's', bytes: bytes('x'), count: 100, timeMs: 7 }])
     const gap = { from: 1, to: 50, events: 49, firstMs: 7, lastMs: 7 }
     const origin = originOf(outbox, 's')
-    const old = { provider: 'old', deadLetters: [{ sequence: 1, bytes: bytes('old') }] }
-    await outbox.commit('s', { origin, ...old, providers: ['old', 'p'], next: 100, ...noGap })
-    expect(await outbox.requestDeadLetter('s', 'old', 1)).toBe(true)
     const deadLetters = [60, 61, 62].map((sequence) => ({ sequence, bytes: bytes(`letter ${sequence}`) }))
     await outbox.commit('s', { origin, provider: 'p', providers: ['p'], next: 50, gap, deadLetters })
     expect([...outbox.cursors('s')]).toEqual([['p', { next: 50, gap }]])
-    expect(outbox.requestedDeadLetters('s', 'old', 10)).toEqual([])
     const found = outbox.deadLetters('s', 2)
     expect(found.map(({ provider, sequence }) => [provider, sequence])).toEqual([
       ['p', 60],
@@ -394,7 +436,7 @@ describe('verification', () => {
     expect(collections.outbox.read('gid:project', 0, all).map(textOf)).toEqual(['one'])
     await collections.transact((tx) => tx.appendEvents('gid:project', bytes('two'), 1, 5))
     expect(collections.outbox.status('gid:project')?.next).toBe(3)
-    await collections.transact((tx) => tx.dropEvents('gid:project'))
+    await collections.outbox.drop('gid:project')
     expect(collections.outbox.streams()).toEqual([])
     await collections.close()
     const events = new EventsFolder(join(folder, 'events'), options)
