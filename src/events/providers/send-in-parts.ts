@@ -33,11 +33,11 @@ export class AcknowledgedAhead {
     for (const event of events) this.keys.add(keyOf(event))
   }
 
-  /** Number of events from the first that are acknowledged; forgets them, because the caller does not send them again. */
-  takePrefix(events: readonly OutgoingEvent[]): number {
-    let count = 0
-    while (count < events.length && this.keys.delete(keyOf(events[count] as OutgoingEvent))) count++
-    return count
+  /** Number of events from index `from` that are acknowledged; forgets them, because the caller does not send them again. */
+  takePrefix(events: readonly OutgoingEvent[], from = 0): number {
+    let end = from
+    while (end < events.length && this.keys.size > 0 && this.keys.delete(keyOf(events[end] as OutgoingEvent))) end++
+    return end - from
   }
 }
 
@@ -62,18 +62,20 @@ export async function sendInParts(
   let delivered = 0
   let countMax = limits.count
   for (;;) {
-    delivered += acknowledged.takePrefix(events.slice(delivered))
+    delivered += acknowledged.takePrefix(events, delivered)
     if (delivered === events.length) return { kind: 'delivered' }
     const left = end - performance.now()
     if (left <= 0) return { kind: 'retry', delivered, error: deadlineText(deadlineMs) }
     const part = nextPart(events, delivered, countMax, limits, acknowledged)
     const outcome = closed.aborted ? CLOSED : await endedBy(closed, send(part, left))
     if (outcome.kind === 'delivered') {
-      acknowledged.add(part)
+      // Nothing was left out of the part: it is the prefix.
+      if (part.at(-1) === events[delivered + part.length - 1]) delivered += part.length
+      else acknowledged.add(part)
       countMax = Math.min(limits.count, countMax * 2)
       continue
     }
-    delivered += acknowledged.takePrefix(events.slice(delivered))
+    delivered += acknowledged.takePrefix(events, delivered)
     if (outcome.kind === 'retry') return { kind: 'retry', delivered, error: outcome.error }
     if (part.length === 1) return { ...outcome, delivered }
     countMax = Math.ceil(part.length / 2)

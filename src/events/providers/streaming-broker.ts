@@ -109,7 +109,8 @@ class StreamingBrokerConnection implements ProviderConnection {
       const { topics } = await producer.metadata({ topics: [this.config.topic] })
       const partitions = topics.get(this.config.topic)?.partitionsCount
       if (partitions === undefined) return { kind: 'retry', error: `unknown topic ${this.config.topic}` }
-      records = part.map((event) => recordOf(event, this.config.topic, partitions, kafka))
+      const builder = new RecordBuilder(this.config.topic, partitions, kafka)
+      records = part.map((event) => builder.build(event))
       await producer.send({ messages: records as RecordToSend[] })
       return { kind: 'delivered' }
     } catch (fault) {
@@ -215,32 +216,53 @@ function endProducer({ producer, connections }: OpenProducer): void {
 }
 
 /**
- * The record of an event, in the binary mode of the CloudEvents Kafka binding: attributes are headers with the prefix
- * `ce_`. The same headers with the prefix `ce-` are for consumers that know only these
- * (docs/decisions/0034-event-providers.md).
+ * Builds records in the binary mode of the CloudEvents Kafka binding: attributes are headers with the prefix `ce_`. The same
+ * headers with the prefix `ce-` are for consumers that know only these (docs/decisions/0034-event-providers.md). Use one for a
+ * batch: most values of attributes repeat, and their bytes are reused.
  */
-function recordOf(event: OutgoingEvent, topic: string, partitions: number, kafka: KafkaClient): RecordToSend {
-  const key = Buffer.from(event.orderingKey)
-  const headers = new Map<Buffer, Buffer>()
-  for (const [name, text] of Object.entries(event.attributes)) {
-    const value = Buffer.from(text)
-    if (name === 'datacontenttype') headers.set(CONTENT_TYPE, value)
-    else for (const header of headerNames(name)) headers.set(header, value)
+class RecordBuilder {
+  private readonly topic: string
+  private readonly partitions: number
+  private readonly kafka: KafkaClient
+  /** By attribute: its last value. */
+  private readonly last = new Map<string, { readonly text: string; readonly bytes: Buffer }>()
+
+  constructor(topic: string, partitions: number, kafka: KafkaClient) {
+    this.topic = topic
+    this.partitions = partitions
+    this.kafka = kafka
   }
-  const { buffer, byteOffset, byteLength } = event.data
-  const record = { topic, key, value: Buffer.from(buffer, byteOffset, byteLength), headers }
-  // The partition is fixed here, so that a failed send can say which events were written. The same as in Java clients.
-  return { ...record, partition: kafka.compatibilityPartitioner(record, key) % partitions }
+
+  build({ attributes, data, orderingKey }: OutgoingEvent): RecordToSend {
+    const headers = new Map<Buffer, Buffer>()
+    for (const name in attributes) {
+      const value = this.bytesOf(name, attributes[name] as string)
+      for (const header of headerNames(name)) headers.set(header, value)
+    }
+    const { topic } = this
+    const key = Buffer.from(orderingKey)
+    const record = { topic, key, value: Buffer.from(data.buffer, data.byteOffset, data.byteLength), headers }
+    // The partition is fixed here, so that a failed send can say which events were written. The same as in Java clients.
+    return { ...record, partition: this.kafka.compatibilityPartitioner(record, key) % this.partitions }
+  }
+
+  private bytesOf(name: string, text: string): Buffer {
+    const last = this.last.get(name)
+    if (last?.text === text) return last.bytes
+    const bytes = Buffer.from(text)
+    this.last.set(name, { text, bytes })
+    return bytes
+  }
 }
 
-const CONTENT_TYPE = Buffer.from('content-type')
 const headerNameCache = new Map<string, readonly Buffer[]>()
 
 /** Attribute names are few: those of the envelope. */
 function headerNames(attribute: string): readonly Buffer[] {
   const cached = headerNameCache.get(attribute)
   if (cached !== undefined) return cached
-  const names = [Buffer.from(`ce_${attribute}`), Buffer.from(`ce-${attribute}`)]
+  const texts = attribute === 'datacontenttype' ? ['content-type'] : [`ce_${attribute}`, `ce-${attribute}`]
+  const names = texts.map((text) => Buffer.from(text))
   headerNameCache.set(attribute, names)
   return names
 }
