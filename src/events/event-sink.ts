@@ -49,6 +49,7 @@ const deliveryState = z.looseObject({
     })
     .meta({ id: 'DeliveryBacklog', description: 'what is not delivered yet' }),
   delivered: count.describe('events that the receiver has acknowledged'),
+  delivered_per_second: z.number().min(0).describe('average of the last minute'),
   failed: count.describe('failed attempts to deliver'),
   dead_lettered: count.describe('events that the receiver refused for good'),
   skipped: count.describe('events that were dropped because the backlog exceeded its bounds'),

@@ -54,6 +54,8 @@ export interface DeliveryTotals {
   /** The largest age, in seconds. */
   readonly oldestS: number
   readonly delivered: number
+  /** Delivered events per second. */
+  readonly rate: number
   readonly failed: number
   readonly deadLettered: number
   readonly skipped: number
@@ -77,6 +79,12 @@ const deliveryMetrics: readonly (readonly [
   ['verdigraph_events_pending_bytes', 'Size of the records of these events.', 'gauge', 'pendingBytes'],
   ['verdigraph_events_oldest_pending_seconds', 'Age of the oldest pending event.', 'gauge', 'oldestS'],
   ['verdigraph_events_delivered_total', 'Events that providers have acknowledged.', 'counter', 'delivered'],
+  [
+    'verdigraph_events_delivered_per_second',
+    'Events that providers have acknowledged per second, on average over the last minute.',
+    'gauge',
+    'rate',
+  ],
   ['verdigraph_event_deliveries_failed_total', 'Failed attempts to deliver events.', 'counter', 'failed'],
   [
     'verdigraph_events_dead_lettered_total',

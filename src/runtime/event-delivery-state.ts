@@ -1,5 +1,6 @@
 // The state of the delivery of events: what a read of an event sink shows, and what the metrics add up.
 import type { ConfigReader, DocumentFields, StoredDocument } from '../config/kind.ts'
+import { deliveryRate } from '../events/delivery/delivery-rate.ts'
 import { type ProviderStatus, statusOf } from '../events/delivery/status.ts'
 import {
   addedAt,
@@ -55,7 +56,7 @@ export class EventDeliveryState {
   async withState(sink: StoredDocument, body: DocumentFields): Promise<DocumentFields> {
     const states = await this.statesOf(sink).catch(nullIfUnavailable)
     if (states === null) return body
-    const shown = new Map([...states].map(([id, state]) => [id, shownState(state)]))
+    const shown = new Map([...states].map(([id, state]) => [id, shownState(state, this.deps.clock.now())]))
     return { ...body, providers: withDeliveryStates(body.providers as DocumentFields, shown) }
   }
 
@@ -112,7 +113,7 @@ function backlogOf(streams: readonly OpenEventStream[], provider: string): Provi
   return { events, bytes, oldestMs }
 }
 
-function shownState({ status, backlog }: ProviderState): { lastError: string; delivery: DeliveryState } {
+function shownState({ status, backlog }: ProviderState, nowMs: number): { lastError: string; delivery: DeliveryState } {
   const { lastError, lastErrorTime, lastDeliveryTime, delivered, failed, deadLettered, skipped } = status
   const { events, bytes, oldestMs } = backlog
   return {
@@ -120,6 +121,7 @@ function shownState({ status, backlog }: ProviderState): { lastError: string; de
     delivery: {
       backlog: { events, bytes, ...(oldestMs !== null && { oldest_time: timestamp(oldestMs) }) },
       delivered,
+      delivered_per_second: rounded(deliveryRate(status.recent ?? [], nowMs)),
       failed,
       dead_lettered: deadLettered,
       skipped,
@@ -127,6 +129,11 @@ function shownState({ status, backlog }: ProviderState): { lastError: string; de
       ...(lastErrorTime !== null && { last_error_time: timestamp(lastErrorTime) }),
     },
   }
+}
+
+/** To hundredths. */
+function rounded(rate: number): number {
+  return Math.round(rate * 100) / 100
 }
 
 function noTotals(kind: string): DeliveryTotals {
@@ -138,6 +145,7 @@ function noTotals(kind: string): DeliveryTotals {
     pendingBytes: 0,
     oldestS: 0,
     delivered: 0,
+    rate: 0,
     failed: 0,
     deadLettered: 0,
     skipped: 0,
@@ -154,6 +162,7 @@ function added(totals: DeliveryTotals, { status, backlog }: ProviderState, nowMs
     pendingBytes: totals.pendingBytes + backlog.bytes,
     oldestS: Math.max(totals.oldestS, ageS),
     delivered: totals.delivered + status.delivered,
+    rate: totals.rate + deliveryRate(status.recent ?? [], nowMs),
     failed: totals.failed + status.failed,
     deadLettered: totals.deadLettered + status.deadLettered,
     skipped: totals.skipped + status.skipped,

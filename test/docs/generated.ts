@@ -174,6 +174,7 @@ async function metricsPage(): Promise<string> {
         pendingBytes: 0,
         oldestS: 0,
         delivered: 0,
+        rate: 0,
         failed: 0,
         deadLettered: 0,
         skipped: 0,

@@ -1,5 +1,6 @@
 // The statuses of all providers in memory. They are stored shortly after a change: they inform, and nothing depends on them.
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
+import { withDelivery } from './delivery-rate.ts'
 import { type ProviderStatus, readStatuses, statusOf, storeStatuses } from './status.ts'
 
 /** How long a change may stay in memory, in milliseconds. */
@@ -54,7 +55,7 @@ export class StatusBook {
     const byProvider = this.sinks.get(projectId)?.byProvider
     const status = byProvider?.get(provider)
     if (byProvider === undefined || status === undefined) return
-    byProvider.set(provider, { ...status, ...change(status) })
+    byProvider.set(provider, withRecent(status, { ...status, ...change(status) }))
     this.scheduleStore(projectId)
   }
 
@@ -99,4 +100,11 @@ export class StatusBook {
     if (this.timer !== null) clearTimeout(this.timer)
     await this.store()
   }
+}
+
+/** Counts what a change has delivered among the deliveries of the last minute. */
+function withRecent(before: ProviderStatus, after: ProviderStatus): ProviderStatus {
+  const events = after.delivered - before.delivered
+  if (events <= 0 || after.lastDeliveryTime === null) return after
+  return { ...after, recent: withDelivery(before.recent ?? [], events, after.lastDeliveryTime) }
 }

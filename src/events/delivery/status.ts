@@ -1,6 +1,7 @@
 // The status of each provider of an event sink: its last error and counts. The dispatcher stores it in the folder of events;
 // serving processes read it. The backlog is not part of it: it follows from the streams and cursors of the outbox.
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
+import type { RecentDeliveries } from './delivery-rate.ts'
 
 /** The status of one provider, as the dispatcher last stored it. Counts are since the provider was created. */
 export interface ProviderStatus {
@@ -16,6 +17,8 @@ export interface ProviderStatus {
   readonly lastDeliveryTime: number | null
   /** Events that the receiver acknowledged. An event that was sent twice because of a crash may count once or twice. */
   readonly delivered: number
+  /** Of `delivered`, those of the last minute. Absent: an earlier release stored the status. */
+  readonly recent?: RecentDeliveries
   /** Attempts to deliver that failed. */
   readonly failed: number
   /** Events that became dead letters. */

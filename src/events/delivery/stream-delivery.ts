@@ -504,7 +504,7 @@ export class StreamDelivery {
       switch (outcome.kind) {
         case 'delivered':
           this.succeed()
-          this.deps.changeStatus(({ delivered }) => ({ delivered: delivered + 1 }))
+          this.countDelivered(1)
           await this.deps.withOutbox((outbox, name) => outbox.removeDeadLetter(name, letter.provider, letter.sequence))
           break
         case 'retry':

@@ -32,6 +32,7 @@ interface ReadProvider {
   readonly delivery: {
     readonly backlog: { readonly events: number; readonly bytes: number; readonly oldest_time?: string }
     readonly delivered: number
+    readonly delivered_per_second: number
     readonly failed: number
     readonly dead_lettered: number
     readonly skipped: number
@@ -57,7 +58,7 @@ async function until(sink: string, condition: (providers: Record<string, ReadPro
 }
 
 const captures = [{ type: 'svc.audit.capture.*' }]
-const none = { delivered: 0, failed: 0, dead_lettered: 0, skipped: 0 }
+const none = { delivered: 0, delivered_per_second: 0, failed: 0, dead_lettered: 0, skipped: 0 }
 
 async function metrics(name: string): Promise<Record<string, number>> {
   const { text } = await service.send('/metrics', { headers: { authorization: `Bearer ${service.token}` } })
@@ -101,6 +102,34 @@ describe('a sink that is read', () => {
     isDown = false
     await until(sink, ({ main }) => main?.event_topic?.last_error === '' && main.delivery.delivered === 4)
     expect((await providersOf(sink)).main?.delivery.last_error_time).toBeDefined()
+  })
+
+  test('shows the events per second of the last minute, also as a metric', async () => {
+    const clock = new ManualClock(Date.parse('2026-01-01T00:00:00.000Z'))
+    receiver = startReceiver()
+    const eventDelivery = { random: (): number => 0.001 }
+    const overrides = { sync: false, clock, log: () => undefined, eventDelivery }
+    service = await startService({ upstreamAllow: '127.0.0.1' }, overrides)
+    const sink = await addSink(service, captures, { main: receiverProvider(receiver) })
+    await capture(...Array.from({ length: 120 }, (_, at) => `c${at}`))
+    await until(sink, ({ main }) => main?.delivery.delivered === 120)
+    const rate = async (): Promise<unknown> => (await providersOf(sink)).main?.delivery.delivered_per_second
+    expect(await rate()).toBe(2)
+    clock.advance(30_000)
+    await capture('later')
+    await until(sink, ({ main }) => main?.delivery.delivered === 121)
+    expect(await rate()).toBe(2.02)
+    const metric = async (): Promise<number | undefined> => {
+      const headers = { authorization: `Bearer ${await service.app.issueAdminToken(3600)}` }
+      const { text } = await service.send('/metrics', { headers })
+      const found = /^verdigraph_events_delivered_per_second\{provider_kind="event_topic"\} (\S+)$/m.exec(text)
+      return Number(found?.[1])
+    }
+    expect(await metric()).toBeCloseTo(121 / 60)
+    clock.advance(31_000)
+    expect(await rate()).toBe(0.02)
+    clock.advance(30_000)
+    expect([await rate(), await metric()]).toEqual([0, 0])
   })
 
   test('shows the state in lists and by name, keeps its ETag, and ignores the state that a client sends back', async () => {
