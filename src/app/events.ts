@@ -82,7 +82,7 @@ export function createEventRecording(
 ): EventRecording {
   const folder = new LazyEventsFolder(settings.dataDir, sync)
   const sinks = new EventSinks(documents)
-  const changes = new ChangeEventLog(sinks)
+  const changes = new ChangeEventLog(sinks, clock)
   catalog.observe((projectId, isGlobal, batch) => {
     // Within the write transaction: what it writes after the snapshot of a new sink was begun is in the events of that sink.
     documents.catchUp()

@@ -1,6 +1,7 @@
 // Records change data capture: for each element that a batch creates, updates or deletes an event with its images before and
 // after, in the transaction of the batch. From these events alone a receiver can build a copy of the graph.
 import type { ElementChange, NodeImage, RelationshipImage, WrittenBatch } from '../engine/store.ts'
+import type { Clock } from '../kernel/clock.ts'
 import { ElementWriter, subjectOfElement } from './element-text.ts'
 import { encodeRecord, type RecordedEvent } from './event-record.ts'
 import { type EventTypeName, eventTypeNames, isChangeType } from './event-types.ts'
@@ -18,9 +19,11 @@ const changeTypes = eventTypeNames.filter(isChangeType)
 /** Records the changes of batches. */
 export class ChangeEventLog {
   private readonly sinks: EventSinks
+  private readonly clock: Clock
 
-  constructor(sinks: EventSinks) {
+  constructor(sinks: EventSinks, clock: Clock) {
     this.sinks = sinks
+    this.clock = clock
   }
 
   /** Appends the events of a batch to it. `isGlobal`: the nodes of the graph are proxies, which follow those of other graphs. */
@@ -30,6 +33,8 @@ export class ChangeEventLog {
     let events: RecordedEvent[] = []
     let characters = 0
     const writer = new ElementWriter()
+    // A deleted element has only the time of its last update.
+    const deletedMs = this.clock.now()
     const append = (): void => {
       if (events.length === 0) return
       const { sinkId, revision, providers } = sink
@@ -40,7 +45,7 @@ export class ChangeEventLog {
     }
     for (const change of batch.changes()) {
       if (isGlobal && change.element === 'node') continue
-      const event = changeEvent(sink, change, writer)
+      const event = changeEvent(sink, change, deletedMs, writer)
       if (event === null) continue
       events.push(event)
       characters += event.ready?.members.length ?? 0
@@ -50,7 +55,12 @@ export class ChangeEventLog {
   }
 }
 
-function changeEvent(sink: SinkRoutes, change: ElementChange, writer: ElementWriter): RecordedEvent | null {
+function changeEvent(
+  sink: SinkRoutes,
+  change: ElementChange,
+  deletedMs: number,
+  writer: ElementWriter,
+): RecordedEvent | null {
   const { element, before, after } = change
   const image = (after ?? before) as NodeImage | RelationshipImage
   const action = before === null ? 'create' : after === null ? 'delete' : 'update'
@@ -59,5 +69,5 @@ function changeEvent(sink: SinkRoutes, change: ElementChange, writer: ElementWri
   const providers = routes?.match(routes.readsContext ? elementContext(image.type, image) : noContext) ?? 0
   if (providers === 0) return null
   const members = `"before":${before && writer.element(before)},"after":${after && writer.element(after)}`
-  return { type, providers, ready: { subject: subjectOfElement(image), timeMs: image.updatedMs, members } }
+  return { type, providers, ready: { subject: subjectOfElement(image), timeMs: after?.updatedMs ?? deletedMs, members } }
 }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { startContextService } from '../../support/context-service.ts'
 import { addSink, changeProvider, eventsLike, type SeenEvent } from '../../support/events.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 let service: TestService
@@ -76,6 +77,29 @@ describe('change data capture', () => {
     expect(updated?.after).toMatchObject({ properties: { weight: { value: 2 }, owner_name: {} } })
     expect([unrelated?.before, unrelated?.after]).toEqual([related?.after, null])
     expect([deleted?.before, deleted?.after]).toEqual([updated?.after, null])
+  })
+
+  test('has the time of the deletion, also of the relationships of a deleted node', async () => {
+    const clock = new ManualClock(Date.now())
+    service = await startService({}, { clock })
+    await addSink(service, everyChange, { main: changeProvider })
+    await capture('nodes', {
+      nodes: [
+        { type: 'Person', external_id: 'ann' },
+        { type: 'Car', external_id: 'c' },
+      ],
+    })
+    await capture('relationships', { relationships: [owns] })
+    clock.advance(60_000)
+    await capture('nodes/delete', { nodes: [{ type: 'Car', external_id: 'c' }] })
+    const seen = await eventsLike(service, 'svc.audit.cdc.')
+    const deleted = seen.filter(({ type }) => type.endsWith('.delete'))
+    const now = new Date(clock.now()).toISOString()
+    expect(deleted.map((event) => [short(event), event.attributes.time])).toEqual([
+      ['relationship.delete relationships/Person/ann/OWNS/Car/c', now],
+      ['node.delete nodes/Car/c', now],
+    ])
+    expect(deleted.every(({ data }) => (data.before as { updateTime: string }).updateTime < now)).toBe(true)
   })
 
   test('is sent only to providers that ask for it, and to none without such a provider', async () => {

@@ -34,8 +34,8 @@ function sinkOf(context: readonly object[] = []): SinkRoutes {
 }
 
 function open(routes: SinkRoutes): { graph: LmdbEnvironment; clock: ManualClock } {
-  const changes = new ChangeEventLog({ routesOf: () => routes } as unknown as EventSinks)
   const clock = new ManualClock(1_750_000_000_000)
+  const changes = new ChangeEventLog({ routesOf: () => routes } as unknown as EventSinks, clock)
   const graph = openEnvironment(temporaryFolder(), {
     clock,
     sync: false,
