@@ -8,6 +8,8 @@ import type {
   ResendAnswer,
   RoutingTestAnswer,
 } from '../events/sink-operations.ts'
+import { Float } from '../kernel/float.ts'
+import { writeJson } from '../kernel/json.ts'
 import type { Settings } from '../settings.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { colours } from './colours.ts'
@@ -89,7 +91,7 @@ async function printEvents(client: ServiceClient, sinkId: string, flags: TailFla
     const request = { ...start, event_type: flags.type, limit: Math.min(500, count - printed) }
     let part: FollowAnswer
     try {
-      part = (await client.call('POST', `event-sinks/${sinkId}/follow`, request)) as FollowAnswer
+      part = (await client.call('POST', `event-sinks/${sinkId}/follow`, request, 'exact')) as FollowAnswer
     } catch (failure) {
       // Before the first answer, waiting would hide a wrong address.
       if (!(failure instanceof ServiceUnreachableError) || position === undefined) throw failure
@@ -101,7 +103,7 @@ async function printEvents(client: ServiceClient, sinkId: string, flags: TailFla
     if (isUnreachable) printNotice('the service answers again')
     isUnreachable = false
     if (part.missed > 0) printNotice(`${part.missed} events were delivered and removed before they were read`)
-    for (const one of part.events) console.log(flags.json ? JSON.stringify(one.event) : eventLine(one))
+    for (const one of part.events) console.log(flags.json ? writeJson(one.event) : eventLine(one))
     printed += part.events.length
     position = part.position
     if (!part.has_more && printed < count) await Bun.sleep(POLL_MS)
@@ -186,8 +188,16 @@ function letterLine(letter: DeadLetterItem): string {
 /** Runs `events dead-letters show`: prints the dead letter with its event. */
 export async function showDeadLetter(settings: Settings, id: string, flags: EventFlags): Promise<void> {
   const { client, path } = await deadLettersOf(settings, flags)
-  const letter = await client.call('GET', `${path}/${encodeURIComponent(id)}`)
-  console.log(flags.json ? JSON.stringify(letter) : JSON.stringify(letter, null, 2))
+  const letter = await client.call('GET', `${path}/${encodeURIComponent(id)}`, undefined, 'exact')
+  console.log(flags.json ? writeJson(letter) : JSON.stringify(letter, exactNumber, 2))
+}
+
+/** `JSON.rawJSON` of ECMAScript 2026, which the type declarations lack. */
+const { rawJSON } = JSON as typeof JSON & { rawJSON(text: string): object }
+
+/** A replacer for JSON.stringify, which cannot write some of the numbers that are read exactly. */
+function exactNumber(_name: string, value: unknown): unknown {
+  return typeof value === 'bigint' || value instanceof Float ? rawJSON(writeJson(value)) : value
 }
 
 /** Runs `events dead-letters resend`. Rejects with CliError if one of the dead letters does not exist; the others are requested. */

@@ -2,6 +2,7 @@
 // a token from the data folder.
 import { existsSync } from 'node:fs'
 import { issueAdminToken } from '../app/configuration.ts'
+import { type JsonNumbers, parseJson } from '../kernel/json.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { tokenVariable } from './environment-variables.ts'
@@ -41,16 +42,16 @@ export class ServiceClient {
 
   /**
    * Sends a request to `/configs/v1`. Rejects with ServiceUnreachableError, or ServiceRefusalError for an answer that is not a
-   * success.
+   * success. `numbers`: how numbers of the answer are read.
    */
-  async call(method: string, path: string, body?: object): Promise<unknown> {
+  async call(method: string, path: string, body?: object, numbers: JsonNumbers = 'plain'): Promise<unknown> {
     const isFirst = this.token === null
     const response = await this.send(method, path, body)
     // A command may run longer than its token is valid.
     const isExpired = response.status === 401 && !isFirst && this.ownToken() === null
-    if (!isExpired) return read(response)
+    if (!isExpired) return read(response, numbers)
     this.token = null
-    return read(await this.send(method, path, body))
+    return read(await this.send(method, path, body), numbers)
   }
 
   private async send(method: string, path: string, body: object | undefined): Promise<Response> {
@@ -89,9 +90,9 @@ export class ServiceClient {
   }
 }
 
-async function read(response: Response): Promise<unknown> {
+async function read(response: Response, numbers: JsonNumbers): Promise<unknown> {
   const text = await response.text()
-  const answer = parse(text)
+  const answer = parse(text, numbers)
   if (response.ok && answer !== undefined) return answer
   const { message, errors } = (answer ?? {}) as { message?: unknown; errors?: unknown }
   const lines =
@@ -101,12 +102,10 @@ async function read(response: Response): Promise<unknown> {
   throw new ServiceRefusalError(response.status, lines)
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+/** Undefined: no JSON. */
+function parse(text: string, numbers: JsonNumbers): unknown {
+  const parsed = parseJson(text, numbers)
+  return parsed.ok ? parsed.value : undefined
 }
 
 function addressOf({ host, port, tlsCertificate }: Settings): string {

@@ -1,4 +1,5 @@
 // Parts of events that are written in several places: subjects, and the members of all payloads.
+import { parseJson } from '../kernel/json.ts'
 import type { EventActor } from './event-record.ts'
 
 /** The subject of an event: a path whose segments are percent-encoded, except for the colon of global ids. */
@@ -10,4 +11,10 @@ export function subjectOf(...segments: readonly string[]): string {
 export function commonMembers(requestId: string, actor: EventActor | null): string {
   const request = requestId === '' ? '' : `,"requestId":${JSON.stringify(requestId)}`
   return actor === null ? request : `${request},"actor":${JSON.stringify(actor)}`
+}
+
+/** The payload of an event as a value. Long integers and numbers such as `1.0` stay exact when `writeJson` writes it. */
+export function payloadOf(data: string): unknown {
+  const parsed = parseJson(data, 'exact')
+  return parsed.ok ? parsed.value : JSON.parse(data)
 }

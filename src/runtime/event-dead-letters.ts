@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
 import { validate } from '../config/validate.ts'
 import { type DeadLetterContent, readDeadLetter } from '../events/delivery/status.ts'
+import { payloadOf } from '../events/event-text.ts'
 import {
   type DeadLetterDetail,
   type DeadLetterItem,
@@ -215,7 +216,7 @@ function itemOf(found: FoundLetter): DeadLetterItem {
 
 /** The event in the JSON format of CloudEvents. */
 function cloudEventOf({ attributes, data }: DeadLetterContent): DeadLetterDetail['event'] {
-  return { ...attributes, data: JSON.parse(data) } as DeadLetterDetail['event']
+  return { ...attributes, data: payloadOf(data) } as DeadLetterDetail['event']
 }
 
 /** The last dead letter of a page. */

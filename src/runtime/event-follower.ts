@@ -3,6 +3,7 @@
 import type { StoredDocument } from '../config/kind.ts'
 import { validate } from '../config/validate.ts'
 import { type EventEnvelope, envelopesOf } from '../events/envelope.ts'
+import { payloadOf } from '../events/event-text.ts'
 import { matchesType } from '../events/routes.ts'
 import { type FollowAnswer, followRequest } from '../events/sink-operations.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -64,7 +65,7 @@ export async function followEvents(
     const isWanted = ({ sinkId, type }: EventEnvelope): boolean => sinkId === sink.id && matchesType(event_type, type)
     const events = merge(scanned, limit, isWanted).map(({ attributes, data, providers }) => ({
       providers: [...providers],
-      event: { ...attributes, data: JSON.parse(new TextDecoder().decode(data)) } as FollowAnswer['events'][0]['event'],
+      event: { ...attributes, data: payloadOf(new TextDecoder().decode(data)) } as FollowAnswer['events'][0]['event'],
     }))
     return ok({
       events,

@@ -56,6 +56,22 @@ async function untilListed(count: number): Promise<readonly Letter[]> {
 }
 
 describe('dead letters', () => {
+  test('have the numbers of the event as it was sent', async () => {
+    await start()
+    const main = receiverProvider(receiver, { include_cdc_events: true })
+    const filter = { event_type: 'svc.audit.cdc.*' }
+    const routes = [{ provider_id: 'main', event_type_key_values_filter: filter }]
+    expect((await service.configure('PUT', `event-sinks/${sink}`, { providers: { main }, routes })).status).toBe(200)
+    const raw =
+      '{"nodes":[{"type":"Car","external_id":"bad","properties":[{"type":"mass","value":1.0},{"type":"count","value":9007199254740993}]}]}'
+    const headers = { 'x-svc-clientkey': service.key }
+    expect((await service.send('/capture/v1/nodes', { raw, headers })).status).toBe(200)
+    const [letter] = await untilListed(1)
+    const { text } = await call('GET', `/${letter?.id}`)
+    expect(text).toContain('"mass":{"value":1.0,')
+    expect(text).toContain('"count":{"value":9007199254740993,')
+  })
+
   test('are listed with the reason, and read with the event', async () => {
     await start()
     await capture('a', 'bad', 'b')

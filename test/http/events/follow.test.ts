@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { payloadSchema } from '../../../src/events/event-types.ts'
 import { Random, testSeed } from '../../generate/random.ts'
 import { type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
-import { addSink, envelopeFaults } from '../../support/events.ts'
+import { addSink, changeProvider, envelopeFaults } from '../../support/events.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 let service: TestService
@@ -45,6 +45,18 @@ const decide = () =>
   })
 
 describe('following events', () => {
+  test('returns numbers of payloads as they are delivered', async () => {
+    service = await startService({}, { log: () => undefined })
+    const sink = await addSink(service, [{ type: 'svc.audit.cdc.*' }], { main: changeProvider })
+    const raw =
+      '{"nodes":[{"type":"Car","external_id":"a","properties":[{"type":"mass","value":1.0},{"type":"count","value":9007199254740993}]}]}'
+    const headers = { 'x-svc-clientkey': service.key }
+    expect((await service.send('/capture/v1/nodes', { raw, headers })).status).toBe(200)
+    const { text } = await service.configure('POST', `event-sinks/${sink}/follow`, { start: 'oldest' })
+    expect(text).toContain('"mass":{"value":1.0,')
+    expect(text).toContain('"count":{"value":9007199254740993,')
+  })
+
   test('returns those since the position as CloudEvents, from all sources by time, each once', async () => {
     service = await startService({}, { log: () => undefined })
     const sink = await addSink(service, [{ type: 'svc.audit.*' }])
