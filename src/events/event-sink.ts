@@ -12,6 +12,8 @@ import {
   tagList,
 } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
+import { receivesChanges } from './change-capture.ts'
+import { deadRouteErrors, type SinkRoute } from './routes.ts'
 
 /** Kind name of event sinks. */
 export const eventSinksKind = 'event-sinks'
@@ -283,12 +285,14 @@ export const eventSinks: ConfigKind = {
   hiddenFields: [addedAtField],
   omittedInLists: [],
   defaults: { include_cdc_events: false, tags: [] },
-  check(fields, { current }) {
+  check(fields, { body, current }) {
     const all = fields.providers as Providers
     const issues = [
       ...missingSecretErrors(all),
       ...unknownProviderErrors(fields.routes as readonly { provider_id: string }[], all),
       ...snapshotErrors(fields, all),
+      // An update of other members keeps routes that an earlier release accepted.
+      ...(body.routes == null ? [] : deadRouteErrors(fields.routes as readonly SinkRoute[])),
     ]
     return issues.length === 0 ? ok({ fields: withAddedAt(fields, current) }) : err({ kind: 'invalid', issues })
   },
@@ -332,16 +336,6 @@ function withAddedAt(fields: DocumentFields, current: StoredDocument | null): Do
     return revision === 0 ? [] : [[id, revision]]
   })
   return revisions.length === 0 ? others : { ...others, [addedAtField]: Object.fromEntries(revisions) }
-}
-
-/** Whether a provider of a sink receives change data capture. */
-export function receivesChanges(sink: DocumentFields, provider: DocumentFields): boolean {
-  return (provider.include_cdc_events ?? sink.include_cdc_events) === true
-}
-
-/** Whether change data capture to a provider of a sink starts with a snapshot. */
-export function startsWithSnapshot(sink: DocumentFields, provider: DocumentFields): boolean {
-  return receivesChanges(sink, provider) && (provider.snapshot ?? sink.snapshot) === 'initial'
 }
 
 function providerKindsIn(provider: DocumentFields): SinkProviderName[] {

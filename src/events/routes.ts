@@ -2,8 +2,8 @@
 // and is sent to each provider once, until a matching route has `stop_processing`.
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
 import { Float } from '../kernel/float.ts'
-import { receivesChanges } from './event-sink.ts'
-import { type EventTypeName, eventTypeNames, eventTypes, isChangeType } from './event-types.ts'
+import { receivesChanges } from './change-capture.ts'
+import { type EventTypeName, eventTypeNames, eventTypeSpec, eventTypes, isChangeType } from './event-types.ts'
 
 /** A value of the context of an event, which routes compare as text. One item of a list is enough. */
 export type ContextValue = string | number | bigint | boolean | Float | object | null | undefined
@@ -14,7 +14,8 @@ export type EventContext = (key: string) => ContextValue
 /** The context of an event without keys. */
 export const noContext: EventContext = () => undefined
 
-interface SinkRoute {
+/** A route as a sink document stores it. */
+export interface SinkRoute {
   readonly provider_id: string
   readonly event_type_key_values_filter: {
     readonly event_type: string
@@ -174,6 +175,36 @@ export function typesOf(filter: string): readonly EventTypeName[] {
 /** Whether routes can select events of the type. */
 export function isRoutable(type: EventTypeName): boolean {
   return eventTypes[type].group !== 'delivery'
+}
+
+/** Whether events of the type have the context key. */
+export function hasContextKey(type: EventTypeName, key: string): boolean {
+  const { contextKeys } = eventTypeSpec(type)
+  return contextKeys.includes(key) || contextKeys.includes('{property name}')
+}
+
+/** The context keys of events of the types, as an error names them. */
+export function contextKeysText(types: readonly EventTypeName[]): string {
+  const keys = new Set(types.flatMap((type) => eventTypeSpec(type).contextKeys))
+  return keys.size === 0
+    ? 'has no context keys'
+    : `has the context keys ${[...keys].map((key) => `\`${key}\``).join(', ')}`
+}
+
+/** The errors of routes that no event can match: such a route is a mistake that nothing else would show. */
+export function deadRouteErrors(routes: readonly SinkRoute[]): string[] {
+  return routes.flatMap(({ event_type_key_values_filter: { event_type, context_key_value } }, at) => {
+    const path = `routes[${at}].event_type_key_values_filter`
+    const types = typesOf(event_type).filter(isRoutable)
+    if (types.length === 0) return [`${path}.event_type: no event type matches \`${event_type}\``]
+    const keys = (context_key_value ?? []).map(({ key }) => key)
+    if (types.some((type) => keys.every((key) => hasContextKey(type, key)))) return []
+    const unknown = keys.flatMap((key, index) =>
+      types.some((type) => hasContextKey(type, key)) ? [] : [`${path}.context_key_value[${index}].key: `],
+    )
+    if (unknown.length === 0) return [`${path}.context_key_value: no event type has all of these keys`]
+    return unknown.map((place) => `${place}\`${event_type}\` ${contextKeysText(types)}`)
+  })
 }
 
 function isEqual(found: ContextValue, expected: string): boolean {

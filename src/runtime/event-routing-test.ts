@@ -6,9 +6,9 @@ import { connectProvider, type OpenProviderSecret, openProvider } from '../event
 import { testEnvelope } from '../events/envelope.ts'
 import { actorOf } from '../events/event-record.ts'
 import { eventSinks, eventSinksKind } from '../events/event-sink.ts'
-import { type EventTypeName, eventTypeSpec } from '../events/event-types.ts'
+import type { EventTypeName } from '../events/event-types.ts'
 import type { DeliveryOutcome, OutgoingEvent, ProviderDeps } from '../events/providers/provider.ts'
-import { type EventContext, SinkRoutes } from '../events/routes.ts'
+import { contextKeysText, type EventContext, hasContextKey, SinkRoutes } from '../events/routes.ts'
 import {
   draftTestRequest,
   type RoutingTestAnswer,
@@ -81,7 +81,9 @@ async function test(
   if (refused !== null) return err(refused)
   const type = event.type as EventTypeName
   const values = new Map(Object.entries(event.context ?? {}))
-  const issues = [...values.keys()].filter((key) => !hasContextKey(type, key)).map((key) => unknownKeyIssue(type, key))
+  const issues = [...values.keys()]
+    .filter((key) => !hasContextKey(type, key))
+    .map((key) => `event.context.${key}: \`${type}\` ${contextKeysText([type])}`)
   if (issues.length > 0) return err({ kind: 'invalid', issues })
   const context: EventContext = (key) => values.get(key)
   const routes = new SinkRoutes(sink).explain(type, context)
@@ -122,17 +124,6 @@ async function deliver(
 function shownOutcome(outcome: DeliveryOutcome): Pick<TestDelivery, 'outcome' | 'error'> {
   if (outcome.kind === 'delivered') return { outcome: 'delivered', error: '' }
   return { outcome: outcome.kind === 'refused' ? 'refused' : 'failed', error: outcome.error }
-}
-
-function hasContextKey(type: EventTypeName, key: string): boolean {
-  const { contextKeys } = eventTypeSpec(type)
-  return contextKeys.includes(key) || contextKeys.includes('{property name}')
-}
-
-function unknownKeyIssue(type: EventTypeName, key: string): string {
-  const keys = eventTypeSpec(type).contextKeys.map((name) => `\`${name}\``)
-  const known = keys.length === 0 ? 'has no context keys' : `has the context keys ${keys.join(', ')}`
-  return `event.context.${key}: \`${type}\` ${known}`
 }
 
 /** The document that a create request would store, with plain secrets; or the issues. */

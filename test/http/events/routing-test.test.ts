@@ -228,3 +228,46 @@ test('a viewer of the configuration may test routes, and may not send', async ()
     statuses.push((await service.send(`${path}/${place}`, { method, headers, body: sent })).status)
   expect(statuses).toEqual([403, 403, 403, 403, 403, 403])
 })
+
+describe('routes that no event can match', () => {
+  const faults: readonly (readonly [type: string, context: Readonly<Record<string, string>>, error: string])[] = [
+    ['svc.audit.captures.*', {}, 'event_type: no event type matches `svc.audit.captures.*`'],
+    ['SVC.AUDIT.CAPTURE.*', {}, 'event_type: no event type matches `SVC.AUDIT.CAPTURE.*`'],
+    ['svc.events.gap', {}, 'event_type: no event type matches `svc.events.gap`'],
+    [
+      'svc.audit.config.read',
+      { configType: 'projects', captureLabel: 'Car' },
+      'context_key_value[1].key: `svc.audit.config.read` has the context keys `configType`',
+    ],
+    [
+      'svc.audit.config.*',
+      { configType: 'application-agents', role: 'Capture' },
+      'context_key_value: no event type has all of these keys',
+    ],
+  ]
+
+  test.each(faults)('are refused when they are stored: %s %o', async (type, context, error) => {
+    const expected = `routes[1].event_type_key_values_filter.${error}`
+    const body = sinkBody(service.projectId, [{ type: '*' }, { type, context }])
+    const refused = await service.configure('POST', 'event-sinks', body)
+    expect([refused.status, refused.body.errors]).toEqual([422, [expected]])
+    const { providers, routes: wrong } = body as { providers: object; routes: object[] }
+    const draft = { project_id: service.projectId, providers, routes: wrong }
+    const event = { type: 'svc.audit.config.read' }
+    const tested = await service.configure('POST', 'event-sinks/test', { sink: draft, event })
+    expect([tested.status, tested.body.errors]).toEqual([422, [`sink.${expected}`]])
+    const id = await addSink(service, [{ type: '*' }])
+    sinks.push(id)
+    const updated = await service.configure('PUT', `event-sinks/${id}`, { routes: wrong })
+    expect([updated.status, updated.body.errors]).toEqual([422, [expected]])
+  })
+
+  test('are not those of types that nothing produces now, nor those with any key of an element', async () => {
+    const accepted = [
+      { type: 'svc.audit.authorization.isauthorized' },
+      { type: 'svc.audit.capture.batch.*', context: { captureLabel: 'Car', any: 'x' } },
+      { type: '*', context: { role: 'Capture' } },
+    ]
+    sinks.push(await addSink(service, accepted))
+  })
+})
