@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { type DocumentFields, projectsKind, type StoredDocument } from '../config/kind.ts'
 import { openSecret } from '../config/secrets.ts'
 import { startsWithSnapshot } from '../events/change-capture.ts'
-import { connectProvider, openProvider } from '../events/connect-provider.ts'
+import { connectProvider, openProvider, type ProviderConfiguration, providerError } from '../events/connect-provider.ts'
 import { type DeliveredSink, EventDispatcher } from '../events/delivery/dispatcher.ts'
 import type { DeliveryTarget } from '../events/delivery/stream-delivery.ts'
 import { addedAt, eventSinksKind } from '../events/event-sink.ts'
 import type { ProviderConnection } from '../events/providers/provider.ts'
 import { CONFIGURATION_COMMIT_FILE, EVENTS_COMMIT_FILE, GRAPHS_COMMIT_FILE } from '../kernel/data-folder.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
 import { EventDispatcherProcess } from '../runtime/event-dispatcher-process.ts'
 import type { OpenEventStream } from '../runtime/event-streams.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
@@ -81,22 +82,32 @@ function deliveredSink(sink: StoredDocument, platform: Platform): DeliveredSink 
       providers,
       configuration: JSON.stringify(provider),
       startsWithSnapshot: startsWithSnapshot(sink.fields, provider),
+      configError: () => configError(sink, providerId, platform),
       connect: () => connect(sink, providerId, platform),
     }),
   )
   return { projectId: sink.project_id, sinkId: sink.id, targets }
 }
 
-function connect(
+function connect(sink: StoredDocument, providerId: string, platform: Platform): ProviderConnection {
+  const provider = openedProvider(sink, providerId, platform)
+  return provider.ok ? connectProvider(provider.value, platform) : unusable(provider.error)
+}
+
+function configError(sink: StoredDocument, providerId: string, platform: Platform): string | null {
+  const provider = openedProvider(sink, providerId, platform)
+  return provider.ok ? providerError(provider.value, platform.destinations) : provider.error
+}
+
+function openedProvider(
   sink: StoredDocument,
   providerId: string,
-  { sealer, destinations, upstream }: Platform,
-): ProviderConnection {
+  { sealer }: Platform,
+): Result<ProviderConfiguration, string> {
   try {
-    const provider = openProvider(sink, providerId, (document, path) => openSecret(document, path, sealer))
-    return connectProvider(provider, { destinations, upstream })
+    return ok(openProvider(sink, providerId, (document, path) => openSecret(document, path, sealer)))
   } catch (failure) {
-    return unusable(`the secret cannot be decrypted: ${failure instanceof Error ? failure.message : failure}`)
+    return err(`the secret cannot be decrypted: ${failure instanceof Error ? failure.message : failure}`)
   }
 }
 

@@ -1,5 +1,6 @@
 // The providers of an event sink as its document describes them, with their secrets, and the connection to each of them.
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
+import type { Destinations } from '../upstream/destinations.ts'
 import { configurationOf, type SinkProviderName } from './event-sink.ts'
 import { eventTopic } from './providers/event-topic.ts'
 import type { ProviderConfigs, ProviderConnection, ProviderDeps, ProviderDriver } from './providers/provider.ts'
@@ -40,6 +41,11 @@ export function openProvider(
 /** Creates the connection; it opens no socket before the first `send`. */
 export function connectProvider({ kind, config }: ProviderConfiguration, deps: ProviderDeps): ProviderConnection {
   return driverOf(kind).connect(config, deps)
+}
+
+/** Why the provider cannot be used, as far as its configuration shows; null if it can. */
+export function providerError({ kind, config }: ProviderConfiguration, destinations: Destinations): string | null {
+  return driverOf(kind).configError(config, destinations)
 }
 
 /** The compiler cannot see that the configuration is that of the same kind. */

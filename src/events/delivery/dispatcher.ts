@@ -209,8 +209,24 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
     for (const [projectId, sink] of sinks) {
       await this.statuses.load(projectId, sink.sinkId, sink.targets)
       const project = this.projects.get(projectId)
+      this.showConfigErrors(project?.sink.targets ?? [], sink)
       if (project === undefined) this.projects.set(projectId, { sink, deliveries: new Map() })
       else this.retarget(project, sink)
+    }
+  }
+
+  /** Shown before the first attempt to send: the first event may come much later. */
+  private showConfigErrors(before: readonly DeliveryTarget[], { projectId, targets }: DeliveredSink): void {
+    for (const target of targets) {
+      const { providerId, configuration } = target
+      const replaced = before.find((each) => each.providerId === providerId)
+      if (replaced?.configuration === configuration) continue
+      const error = target.configError()
+      const corrected = error === null ? (replaced?.configError() ?? null) : null
+      this.statuses.change(projectId, providerId, ({ lastError }) => {
+        if (error !== null) return error === lastError ? {} : { lastError: error, lastErrorTime: this.deps.clock.now() }
+        return corrected !== null && corrected === lastError ? { lastError: '' } : {}
+      })
     }
   }
 

@@ -51,6 +51,8 @@ export interface DeliveryTarget {
   readonly configuration: string
   /** Change data capture starts with a snapshot of the graph. */
   readonly startsWithSnapshot: boolean
+  /** Why the provider cannot be used, as far as its configuration shows; null if it can. */
+  configError(): string | null
   /** Opens no connection before the first call. */
   connect(): ProviderConnection
 }

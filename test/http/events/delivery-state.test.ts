@@ -160,6 +160,47 @@ describe('a sink that is read', () => {
     ])
   })
 
+  test('names a wrong configuration before the first event, until it is corrected', async () => {
+    const { endpoint } = await start()
+    const topic = (topic_endpoint: string): object => ({ event_topic: { topic_endpoint, access_key: 'secret-1' } })
+    const providers = {
+      main: topic('http://10.0.0.1/events'),
+      text: topic('events.example.org'),
+      queue: { queue_service: { queueOrTopicName: 'q', connectionString: 'secret-2' } },
+      broker: { streaming_broker: { brokers: ['b.example.org', 'b:port'], topic: 't' } },
+      account: {
+        pub_sub: { project_id: 'project-1', topic_name: 'top', credentials_json: '{"private_key":"secret-3"}' },
+      },
+      fine: topic(endpoint),
+    }
+    const sink = await addSink(service, captures, providers)
+    const errors = (all: Record<string, ReadProvider>): Record<string, string | undefined> =>
+      Object.fromEntries(
+        Object.entries(all).map(([id, { delivery: _, ...kinds }]) => [
+          id,
+          (Object.values(kinds)[0] as { last_error: string }).last_error,
+        ]),
+      )
+    await until(sink, ({ main }) => main?.event_topic?.last_error !== '')
+    const shown = await providersOf(sink)
+    expect(errors(shown)).toEqual({
+      main: 'topic_endpoint: the address `10.0.0.1` is not public',
+      text: 'topic_endpoint: expected an absolute https URL without credentials',
+      queue: 'connectionString: expected `Name=value` parts separated by `;`, or an AMQP URL',
+      broker: expect.stringMatching(/^brokers\[1\]: /),
+      account: expect.stringMatching(
+        /^credentials_json: expected the key file of a service account; missing or invalid: /,
+      ),
+      fine: '',
+    })
+    expect(shown.main?.delivery).toMatchObject({ failed: 0, last_error_time: expect.any(String) })
+    expect(JSON.stringify(shown)).not.toContain('secret-')
+    const corrected = { ...providers, main: topic(endpoint) }
+    expect((await service.configure('PUT', `event-sinks/${sink}`, { providers: corrected })).status).toBe(200)
+    await until(sink, ({ main }) => main?.event_topic?.last_error === '')
+    expect(errors(await providersOf(sink))).toMatchObject({ main: '', text: expect.stringContaining('https URL') })
+  })
+
   test('counts a provider that was never reached from the first event of every source', async () => {
     const clock = new ManualClock(Date.parse('2026-01-01T00:00:00.000Z'))
     service = await startService({}, { sync: false, clock, log: () => undefined })

@@ -29,6 +29,7 @@ async function deliver(providers: readonly string[], newest: readonly string[] |
     providers: ['old'],
     configuration: '',
     startsWithSnapshot: false,
+    configError: () => null,
     connect: () => ({
       async send(events: readonly OutgoingEvent[]) {
         sent.resolve(events)
