@@ -69,5 +69,9 @@ function changeEvent(
   const providers = routes?.match(routes.readsContext ? elementContext(image.type, image) : noContext) ?? 0
   if (providers === 0) return null
   const members = `"before":${before && writer.element(before)},"after":${after && writer.element(after)}`
-  return { type, providers, ready: { subject: subjectOfElement(image), timeMs: after?.updatedMs ?? deletedMs, members } }
+  return {
+    type,
+    providers,
+    ready: { subject: subjectOfElement(image), timeMs: after?.updatedMs ?? deletedMs, members },
+  }
 }

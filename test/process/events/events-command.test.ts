@@ -12,6 +12,8 @@ const data = join(temporaryFolder(), 'data')
 const serve = ['--data', data, '--workers', '2']
 const none = `gid:${'0'.repeat(26)}`
 
+const gone = { event_topic: { topic_endpoint: 'http://127.0.0.1:1/events', access_key: 'k' } }
+
 let server: Server
 let receiver: EventReceiver
 let token: string
@@ -53,7 +55,6 @@ beforeAll(async () => {
     { type: 'svc.audit.capture.*', context: { captureLabel: 'Car' } },
     { type: 'svc.audit.config.*', provider: 'gone' },
   ]
-  const gone = { event_topic: { topic_endpoint: 'http://127.0.0.1:1/events', access_key: 'k' } }
   await call('event-sinks', sinkBody(project, routes, { main: receiverProvider(receiver), gone }))
 })
 afterEach(() => {
@@ -302,6 +303,35 @@ describe('events dead-letters', () => {
     expect([nothing.exitCode, nothing.stdout]).toEqual([0, '{"deleted":0}\n'])
     const list = await runCommand(letters('list'))
     expect([list.exitCode, list.stdout, list.stderr]).toEqual([0, '', 'no dead letters\n'])
+  })
+
+  test('and tail print the numbers of an event as it was delivered', async () => {
+    const [sink] = (await call(`event-sinks?project_id=${project}`)).data as { id: string; routes: object[] }[]
+    const send = async (method: string, path: string, headers: object, body: string): Promise<void> => {
+      const init = { method, headers: { 'content-type': 'application/json', ...headers }, body }
+      const response = await fetch(`${server.url}${path}`, init)
+      expect(response.status, await response.text()).toBe(200)
+    }
+    const update = (include_cdc_events: boolean, routes: readonly object[]): Promise<void> => {
+      const providers = { main: receiverProvider(receiver, { include_cdc_events }), gone }
+      const path = `/configs/v1/event-sinks/${sink?.id}`
+      return send('PUT', path, { authorization: `Bearer ${token}` }, JSON.stringify({ providers, routes }))
+    }
+    const routes = sink?.routes as object[]
+    const changes = { provider_id: 'main', event_type_key_values_filter: { event_type: 'svc.audit.cdc.*' } }
+    await update(true, [...routes, changes])
+    receiver.answer = (batch) => (batch.some(({ subject }) => subject === 'nodes/Scale/s') ? 413 : 200)
+    const properties = '[{"type":"mass","value":1.0},{"type":"count","value":9007199254740993}]'
+    const captured = `{"nodes":[{"type":"Scale","external_id":"s","properties":${properties}}]}`
+    await send('POST', '/capture/v1/nodes', { 'x-svc-clientkey': key }, captured)
+    const [letter] = await untilListed(1)
+    const numbers = /"mass": ?\{\s*"value": ?1\.0,[^}]*\},\s*"count": ?\{\s*"value": ?9007199254740993,/
+    expect((await runCommand(letters('show', letter?.id as string))).stdout).toMatch(numbers)
+    expect((await runCommand(letters('show', letter?.id as string, '--json'))).stdout).toMatch(numbers)
+    const tail = ['--type', 'svc.audit.cdc.*', '--oldest', '--count', '1', '--json']
+    expect((await runCommand(events('tail', '--project', project, ...tail))).stdout).toMatch(numbers)
+    expect((await runCommand(letters('delete', letter?.id as string))).exitCode).toBe(0)
+    await update(false, routes)
   })
 
   test('names what is wrong: ids and provider together or neither, provider, id, number, role', async () => {
