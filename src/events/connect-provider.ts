@@ -1,6 +1,5 @@
 // The providers of an event sink as its document describes them, with their secrets, and the connection to each of them.
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
-import type { Destinations } from '../upstream/destinations.ts'
 import { configurationOf, type SinkProviderName } from './event-sink.ts'
 import { eventTopic } from './providers/event-topic.ts'
 import type { ProviderConfigs, ProviderConnection, ProviderDeps, ProviderDriver } from './providers/provider.ts'
@@ -44,7 +43,10 @@ export function connectProvider({ kind, config }: ProviderConfiguration, deps: P
 }
 
 /** Why the provider cannot be used, as far as its configuration shows; null if it can. */
-export function providerError({ kind, config }: ProviderConfiguration, destinations: Destinations): string | null {
+export function providerError(
+  { kind, config }: ProviderConfiguration,
+  destinations: ProviderDeps['destinations'],
+): string | null {
   return driverOf(kind).configError(config, destinations)
 }
 
