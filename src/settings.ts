@@ -414,7 +414,7 @@ export const settingSpecs = {
     'event_backlog_bytes_max',
     GIB,
     [MIB, 1024 * GIB, 'bytes'],
-    'Maximum size of the events that wait for one provider of an event sink, in each graph of the project and in its configuration. Beyond it the oldest are dropped, and the provider receives one event with their range.',
+    'Maximum size of the events that wait for one provider of an event sink, in each graph of the project and in its configuration. Beyond it the oldest are dropped, and the provider receives one event with their range. While no process delivers, writers drop beyond 1.25 times this size.',
   ),
   eventBacklogAgeMaxS: integer(
     'Events',

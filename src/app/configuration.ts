@@ -22,15 +22,16 @@ import type { Settings } from '../settings.ts'
 import { type Collections, openCollections } from '../store/documents/collections.ts'
 import { holdsEnvironment } from '../store/lmdb/environment-folder.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../store/lmdb/open-lock.ts'
+import type { OutboxOptions } from '../store/outbox/outbox-format.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { listProjectFolders } from '../store/tenancy/project-folders.ts'
 import { interruptedImportMessage } from '../transfer/import-markers.ts'
 
 /** Opens the configuration database. Throws OperationalError if it is missing, or if an import into it was interrupted. */
-export function openConfiguration(dataDir: string, sync: boolean): Collections {
+export function openConfiguration(dataDir: string, options: { sync: boolean } & OutboxOptions): Collections {
   const lost = missingConfigurationMessage(dataDir) ?? interruptedImportMessage(dataDir)
   if (lost !== null) throw new OperationalError(lost)
-  return openCollections(join(dataDir, CONFIGURATION_FOLDER), { sync })
+  return openCollections(join(dataDir, CONFIGURATION_FOLDER), options)
 }
 
 /** Opens the documents of the configuration. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { projectsKind } from '../config/kind.ts'
 import { openSecret } from '../config/secrets.ts'
 import { ActivityLog, type ActivityRecord } from '../events/activity-log.ts'
+import { writersBound } from '../events/delivery/backlog.ts'
 import { CaptureEventLog } from '../events/record-captures.ts'
 import { ChangeEventLog } from '../events/record-changes.ts'
 import type { EventSinkOperations } from '../events/sink-operations.ts'
@@ -15,6 +16,7 @@ import { EventStreams } from '../runtime/event-streams.ts'
 import { type LmdbFileOptions, openWhenUnwritten } from '../store/lmdb/open-file.ts'
 import { EventsFolder } from '../store/outbox/events-folder.ts'
 import type { EventOutbox } from '../store/outbox/outbox.ts'
+import type { OutboxOptions } from '../store/outbox/outbox-format.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import type { Platform } from './platform.ts'
 
@@ -39,13 +41,13 @@ export interface EventRecording {
 /** Opens the folder of events when it is first needed: most installations have no event sink. */
 class LazyEventsFolder {
   private readonly path: string
-  private readonly options: LmdbFileOptions
+  private readonly options: LmdbFileOptions & OutboxOptions
   private opening: Promise<EventsFolder> | null = null
   private opened: EventsFolder | null = null
 
-  constructor(dataDir: string, sync: boolean) {
+  constructor(dataDir: string, options: { sync: boolean } & OutboxOptions) {
     this.path = join(dataDir, EVENTS_FOLDER)
-    this.options = { sync, commitCounter: openSharedCounter(join(dataDir, EVENTS_COMMIT_FILE)) }
+    this.options = { ...options, commitCounter: openSharedCounter(join(dataDir, EVENTS_COMMIT_FILE)) }
   }
 
   /** Opens the folder, and creates it if necessary. Does not block the event loop. Rejects with OperationalError. */
@@ -80,7 +82,10 @@ export function createEventRecording(
   { settings, clock, report, documents, collections, catalog, sealer, upstream, destinations, metrics }: Platform,
   sync: boolean,
 ): EventRecording {
-  const folder = new LazyEventsFolder(settings.dataDir, sync)
+  const folder = new LazyEventsFolder(settings.dataDir, {
+    sync,
+    outboxBytesMax: writersBound(settings.eventBacklogBytesMax),
+  })
   const sinks = new EventSinks(documents)
   const changes = new ChangeEventLog(sinks, clock)
   catalog.observe((projectId, isGlobal, batch) => {

@@ -1,6 +1,7 @@
 // Opens what all features of a process share: the data folder, its configuration and graphs, log, metrics and HTTP client.
 import packageJson from '../../package.json' with { type: 'json' }
 import type { ConfigRepository } from '../config/repository.ts'
+import { writersBound } from '../events/delivery/backlog.ts'
 import { bootstrap } from '../identity/bootstrap.ts'
 import type { SecretBox } from '../identity/secret-box.ts'
 import { ServiceAccounts } from '../identity/service-account.ts'
@@ -97,7 +98,8 @@ export async function openPlatform(
   const metrics = createServiceMetrics(dataDir, version, worker)
   const { upstream, destinations } = createOutgoing(settings)
 
-  const collections = stack.adopt(openConfiguration(dataDir, sync), (opened) => opened.close())
+  const outboxBytesMax = writersBound(settings.eventBacklogBytesMax)
+  const collections = stack.adopt(openConfiguration(dataDir, { sync, outboxBytesMax }), (opened) => opened.close())
   const found = openRepository(collections, dataDir, clock)
   const { keys, sealer } = loadSecrets(dataDir, found, report)
   const hasSealed = isSoleProcess && (await sealPlaintextSecrets(collections, found, sealer))
@@ -110,7 +112,14 @@ export async function openPlatform(
 
   const { hotBytesMax: cacheBytes, graphsOpenMax: graphsMax } = settings
   const symbolLoader = hasLanes ? stack.adopt(new SymbolLoader(), (opened) => opened.close()) : null
-  const catalogOptions = { clock, sync, cacheBytes, graphsMax, ...(symbolLoader !== null && { symbolLoader }) }
+  const catalogOptions = {
+    clock,
+    sync,
+    outboxBytesMax,
+    cacheBytes,
+    graphsMax,
+    ...(symbolLoader !== null && { symbolLoader }),
+  }
   const catalog = stack.adopt(openGraphCatalog(dataDir, catalogOptions), (opened) => opened.close())
   return {
     settings,

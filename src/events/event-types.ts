@@ -452,7 +452,11 @@ export const eventTypes = {
     data: {
       from: z.int().describe('sequence of the first dropped event'),
       to: z.int().describe('sequence after the last dropped event'),
-      events: z.int().describe('number of dropped events that were routed to the provider'),
+      events: z
+        .int()
+        .describe(
+          'number of dropped events that were routed to the provider; with those for other providers, if they were dropped while no process delivered',
+        ),
       firstTime: time,
       lastTime: time,
     },

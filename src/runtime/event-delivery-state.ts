@@ -14,6 +14,7 @@ import {
 import { type Clock, timestamp } from '../kernel/clock.ts'
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import type { DeliveryTotals } from '../ops/service-metrics.ts'
+import { missedEvents } from '../store/outbox/outbox-format.ts'
 import type { EventStreams, OpenEventStream } from './event-streams.ts'
 
 /** The events that a provider has not received yet. */
@@ -90,7 +91,9 @@ export class EventDeliveryState {
       const states = new Map<string, ProviderState>()
       for (const [id, provider] of providers) {
         const status = statusOf(statuses, sink.id, id, addedAt(sink.fields, id))
-        states.set(id, { kind: configurationOf(provider).kind, status, backlog: backlogOf(open, id) })
+        const skipped = status.skipped + lostEvents(open, id)
+        const { kind } = configurationOf(provider)
+        states.set(id, { kind, status: { ...status, skipped }, backlog: backlogOf(open, id) })
       }
       return states
     })
@@ -111,6 +114,16 @@ function backlogOf(streams: readonly OpenEventStream[], provider: string): Provi
     oldestMs = Math.min(oldestMs ?? first.timeMs, first.timeMs)
   }
   return { events, bytes, oldestMs }
+}
+
+/** Events that writers have removed, and that the delivery has not counted yet because it does not run. */
+function lostEvents(streams: readonly OpenEventStream[], provider: string): number {
+  let events = 0
+  for (const { outbox, name } of streams) {
+    const loss = outbox.status(name)?.loss ?? null
+    if (loss !== null) events += missedEvents(loss, outbox.cursors(name).get(provider)?.next ?? 0)
+  }
+  return events
 }
 
 function shownState({ status, backlog }: ProviderState, nowMs: number): { lastError: string; delivery: DeliveryState } {

@@ -1,7 +1,13 @@
 // The bound of a backlog: events that a provider has not received for too long, or that take too much space, are dropped, and the
 // provider receives one event with their range instead.
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
-import type { OutboxGap, OutboxRecord, OutboxRecordHead } from '../../store/outbox/outbox-format.ts'
+import {
+  missedEvents,
+  type OutboxGap,
+  type OutboxLoss,
+  type OutboxRecord,
+  type OutboxRecordHead,
+} from '../../store/outbox/outbox-format.ts'
 import { decodeRecord } from '../event-record.ts'
 
 /** The bounds of the backlog of one provider in one stream. */
@@ -10,6 +16,14 @@ export interface BacklogBounds {
   readonly bytesMax: number
   /** Age of the oldest record, in milliseconds. */
   readonly ageMaxMs: number
+}
+
+/** Writers remove records of a stream beyond this multiple of the bound of a provider: the delivery drops before, if it runs. */
+const WRITERS_SHARE = 1.25
+
+/** The bound that writers keep, in bytes of records of a stream. `bytesMax`: that of a provider. */
+export function writersBound(bytesMax: number): number {
+  return Math.ceil(bytesMax * WRITERS_SHARE)
 }
 
 /** More is dropped than necessary, so that a gap does not grow with each new event. */
@@ -92,6 +106,13 @@ export async function dropBeyond(
     gap: { from: before.from, to: next, events: before.events + dropped, firstMs: before.firstMs, lastMs },
     dropped,
   }
+}
+
+/** The gap of a provider at the position `next` after the records of a loss were removed. Their number includes those for others. */
+export function gapOfLoss(gap: OutboxGap | null, loss: OutboxLoss, next: number): OutboxGap {
+  const before = gap ?? { from: Math.max(next, loss.from), events: 0, firstMs: loss.firstMs }
+  const events = before.events + missedEvents(loss, next)
+  return { from: before.from, to: loss.to, events, firstMs: before.firstMs, lastMs: loss.lastMs }
 }
 
 /** The events of a record from `from` on that were routed to the receiver. All events of a record that cannot be read. */

@@ -4,11 +4,16 @@
 import { assertNever } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { DeadLetter, EventOutbox } from '../../store/outbox/outbox.ts'
-import type { OutboxGap, OutboxRecord, OutboxRecordHead } from '../../store/outbox/outbox-format.ts'
+import {
+  missedEvents,
+  type OutboxGap,
+  type OutboxRecord,
+  type OutboxRecordHead,
+} from '../../store/outbox/outbox-format.ts'
 import { type EventEnvelope, type EventStreamName, envelopesOf, gapEnvelope } from '../envelope.ts'
 import type { OutgoingEvent, ProviderConnection } from '../providers/provider.ts'
 import { type SnapshotPart, type SnapshotPosition, snapshotStart } from '../snapshot-events.ts'
-import { type BacklogBounds, dropBeyond, exceededLimit } from './backlog.ts'
+import { type BacklogBounds, dropBeyond, exceededLimit, gapOfLoss } from './backlog.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import { type DeadLetterContent, encodeDeadLetter, type ProviderStatus, readDeadLetter } from './status.ts'
 
@@ -286,6 +291,11 @@ export class StreamDelivery {
     const { position } = this
     if (position === null) return 'worked'
     const { sinkId, providerId, addedAt } = target
+    const { loss } = status
+    if (loss !== null && position.next < loss.to) {
+      this.skip(position, loss.to, gapOfLoss(position.gap, loss, position.next), missedEvents(loss, position.next))
+      return 'worked'
+    }
     if (this.pending.length > 0) {
       const [oldest] = outbox.readHeads(name, position.next, 1)
       if (oldest !== undefined) await this.dropBeyondBounds(outbox, name, position, oldest, status.bytes)

@@ -4,7 +4,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { DocumentReader, DocumentStore, DocumentTransaction } from '../../kernel/document-store.ts'
 import { ByteWriter, type ValueView } from '../format/bytes.ts'
-import { DOCUMENT_KEY_UNITS_MAX, type DocumentKey, documentKeys, type OutboxKey } from '../format/keys.ts'
+import { DOCUMENT_KEY_UNITS_MAX, type DocumentKey, documentKeys } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
 import { DOCUMENTS_DESCRIPTION, openKeyed, openMeta, openOutbox } from '../lmdb/databases.ts'
 import type { ReadTransaction } from '../lmdb/environment-file.ts'
@@ -13,7 +13,8 @@ import { LmdbFile } from '../lmdb/lmdb-file.ts'
 import type { LmdbFileOptions } from '../lmdb/open-file.ts'
 import { PendingWrites } from '../lmdb/pending-writes.ts'
 import { EventOutbox } from '../outbox/outbox.ts'
-import { OutboxEdits } from '../outbox/outbox-edits.ts'
+import type { OutboxEdits } from '../outbox/outbox-edits.ts'
+import type { OutboxOptions } from '../outbox/outbox-format.ts'
 
 /** Collections of documents in one environment. */
 export class Collections implements DocumentStore {
@@ -21,9 +22,8 @@ export class Collections implements DocumentStore {
   readonly outbox: EventOutbox
   private readonly file: LmdbFile
   private readonly documents: Database<DocumentKey>
-  private readonly events: Database<OutboxKey> | null
 
-  constructor(path: string, options: LmdbFileOptions) {
+  constructor(path: string, options: LmdbFileOptions & OutboxOptions) {
     this.file = new LmdbFile(path, options)
     try {
       checkLayout(
@@ -34,8 +34,7 @@ export class Collections implements DocumentStore {
         () => {},
       )
       this.documents = openKeyed(this.file, 'documents', documentKeys, DOCUMENTS_DESCRIPTION)
-      this.events = openOutbox(this.file, DOCUMENTS_DESCRIPTION)
-      this.outbox = new EventOutbox(this.file, this.events)
+      this.outbox = new EventOutbox(this.file, openOutbox(this.file, DOCUMENTS_DESCRIPTION), options)
     } catch (error) {
       void this.file.close()
       throw error
@@ -94,7 +93,7 @@ export class Collections implements DocumentStore {
 
   private attempt<T>(change: (tx: DocumentTransaction) => T): { value: T } | { error: unknown } {
     const pending = new Map<string, PendingDocument>()
-    const events = new OutboxEdits(this.events)
+    const events = this.outbox.edits()
     let open = true
     const name = (collection: string, key: string): string => {
       assert(open, 'a change is not used after its function has returned')
@@ -185,6 +184,6 @@ function parse(valueView: ValueView | null): unknown {
 }
 
 /** Opens the documents in a folder, and creates it if it does not exist. Throws LayoutError if it contains a graph. */
-export function openCollections(path: string, options: LmdbFileOptions): Collections {
+export function openCollections(path: string, options: LmdbFileOptions & OutboxOptions): Collections {
   return new Collections(path, options)
 }

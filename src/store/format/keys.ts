@@ -349,6 +349,7 @@ export const OUTBOX_ENTRY = {
   request: 4,
   record: 5,
   follow: 6,
+  loss: 7,
 } as const
 
 /** Key of an entry of an outbox. */

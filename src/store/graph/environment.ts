@@ -30,6 +30,7 @@ import type { LmdbFileOptions } from '../lmdb/open-file.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
 import { MemoryFile } from '../memory/memory-file.ts'
 import { EventOutbox } from '../outbox/outbox.ts'
+import type { OutboxOptions } from '../outbox/outbox-format.ts'
 import { LmdbBatchView } from './batch-view.ts'
 import { BulkBatch, readCheckpoint } from './bulk-batch.ts'
 import { BulkKeyCache } from './bulk-key-cache.ts'
@@ -42,7 +43,7 @@ import { LmdbWriteBatch, type WriteBatchOptions } from './write-batch.ts'
 const INLINE_NAMES_MAX = 256
 
 /** Options of a graph environment. */
-export interface EnvironmentOptions extends LmdbFileOptions {
+export interface EnvironmentOptions extends LmdbFileOptions, OutboxOptions {
   /** Source of creation and update times. */
   readonly clock: Clock
   /** Entries per chunk of a long list. Smaller values are for tests; reading does not depend on it. */
@@ -98,7 +99,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
       const meta = openMeta(this.file, GRAPH_DESCRIPTION)
       checkLayout(this.file, meta, graphLayout, this.readOnly, () => putEmptyHeader(meta))
       this.databases = openDatabases(this.file, meta)
-      this.outbox = new EventOutbox(this.file, this.databases.outbox)
+      this.outbox = new EventOutbox(this.file, this.databases.outbox, options)
       this.negativeLookup =
         path === null ? null : new NegativeLookup(path, this.databases, () => this.readLatestVersion())
       this.cache = new GraphCache(this.databases, this.writer, options.cacheBytes ?? DEFAULT_CACHE_BYTES)
@@ -303,7 +304,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
     this.lastBatch = (this.lastBatch + 1) >>> 0
     const { databases, clock, entriesPerChunk, writerSymbols: symbols } = this
     const version = { writer: this.writer, commit: this.lastBatch }
-    const batch = begin({ databases, symbols, clock, entriesPerChunk, version })
+    const batch = begin({ databases, outbox: this.outbox.edits(), symbols, clock, entriesPerChunk, version })
     batch.openView = () => this.batchViewOf(batch)
     const epoch = this.cache.beginWriting()
     try {

@@ -32,7 +32,7 @@ import { EXTERNAL_ID_UNITS_MAX } from '../format/keys.ts'
 import type { NodeRecord, RelationshipRecord } from '../format/records.ts'
 import { type Databases, HEADER_KEY, META_KIND, missingSymbolsError } from '../lmdb/databases.ts'
 import { PendingWrites, type TouchedKey } from '../lmdb/pending-writes.ts'
-import { OutboxEdits } from '../outbox/outbox-edits.ts'
+import type { OutboxEdits } from '../outbox/outbox-edits.ts'
 import type { BatchEdits } from './batch-view.ts'
 import type { EditedRecord, PreservedFields } from './element-edits.ts'
 import { NodeRecordImage, RelationshipRecordImage } from './element-images.ts'
@@ -51,6 +51,7 @@ export const GRAPH_STREAM = 'graph'
 /** Inputs of a batch. */
 export interface WriteBatchOptions {
   readonly databases: Databases
+  readonly outbox: OutboxEdits
   /** The symbols of the version that the batch builds on. New ones are added when the batch is applied. */
   readonly symbols: SymbolTable
   readonly clock: Clock
@@ -99,7 +100,7 @@ export class LmdbWriteBatch implements WriteBatch, WrittenBatch {
   openView: (() => BatchView | null) | null = null
 
   constructor(
-    { databases, symbols, clock, entriesPerChunk, version }: WriteBatchOptions,
+    { databases, outbox, symbols, clock, entriesPerChunk, version }: WriteBatchOptions,
     keys = new KeyEdits(databases.upsertKeys),
     writer = new ByteWriter(),
   ) {
@@ -121,7 +122,7 @@ export class LmdbWriteBatch implements WriteBatch, WrittenBatch {
     this.relationships = new RelationshipEdits(databases, header, this.symbols, entriesPerChunk)
     this.flags = new FlagEdits(databases.meta)
     this.intents = new IntentEdits(databases.meta)
-    this.outbox = new OutboxEdits(databases.outbox)
+    this.outbox = outbox
     this.edits = {
       before: this.baseVersion,
       symbols: this.symbols,

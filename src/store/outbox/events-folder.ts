@@ -5,6 +5,7 @@ import { checkLayout, eventsLayout } from '../lmdb/layout.ts'
 import { LmdbFile } from '../lmdb/lmdb-file.ts'
 import type { LmdbFileOptions } from '../lmdb/open-file.ts'
 import { EventOutbox } from './outbox.ts'
+import type { OutboxOptions } from './outbox-format.ts'
 
 /** An open environment of events. */
 export class EventsFolder {
@@ -12,12 +13,12 @@ export class EventsFolder {
   readonly outbox: EventOutbox
   private readonly file: LmdbFile
 
-  constructor(path: string, options: LmdbFileOptions) {
+  constructor(path: string, options: LmdbFileOptions & OutboxOptions) {
     this.file = new LmdbFile(path, options)
     try {
       const meta = openMeta(this.file, EVENTS_DESCRIPTION)
       checkLayout(this.file, meta, eventsLayout, options.readOnly === true, () => {})
-      this.outbox = new EventOutbox(this.file, openOutbox(this.file, EVENTS_DESCRIPTION))
+      this.outbox = new EventOutbox(this.file, openOutbox(this.file, EVENTS_DESCRIPTION), options)
     } catch (error) {
       void this.file.close()
       throw error

@@ -5,7 +5,9 @@ import type { ByteWriter } from '../format/bytes.ts'
 import { OUTBOX_ENTRY, type OutboxKey } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
 import type { PendingWrites } from '../lmdb/pending-writes.ts'
+import type { OutboxBound } from './outbox-bound.ts'
 import {
+  encodeLoss,
   newHead,
   type OutboxRecord,
   RECORD_OVERHEAD_BYTES,
@@ -53,6 +55,11 @@ export function followKey(stream: string): OutboxKey {
   return { kind: OUTBOX_ENTRY.follow, stream, provider: '', sequence: 0 }
 }
 
+/** The key of what writers have removed from a stream. */
+export function lossKey(stream: string): OutboxKey {
+  return { kind: OUTBOX_ENTRY.loss, stream, provider: '', sequence: 0 }
+}
+
 interface EditedStream {
   head: StreamHead
   readonly records: OutboxRecord[]
@@ -61,10 +68,12 @@ interface EditedStream {
 /** The events that a transaction appends. */
 export class OutboxEdits {
   private readonly database: Database<OutboxKey> | null
+  private readonly bound: OutboxBound
   private readonly streams = new Map<string, EditedStream>()
 
-  constructor(database: Database<OutboxKey> | null) {
+  constructor(database: Database<OutboxKey> | null, bound: OutboxBound) {
     this.database = database
+    this.bound = bound
   }
 
   /**
@@ -105,6 +114,12 @@ export class OutboxEdits {
       operations.begin(writer)
       writeHead(writer, head)
       operations.put(database, headKey(stream), writer)
+      const excess = this.bound.excess(database, stream, head, records[0]!.offset)
+      if (excess === null) continue
+      for (const sequence of excess.records) operations.remove(database, recordKey(stream, sequence))
+      operations.begin(writer)
+      writer.raw(encodeLoss(excess.loss))
+      operations.put(database, lossKey(stream), writer)
     }
   }
 }

@@ -64,6 +64,28 @@ export interface OutboxGap {
   readonly lastMs: number
 }
 
+/** Records that were removed although a provider had not received them, because no process delivered. */
+export interface OutboxLoss {
+  /** Sequence of the first removed event. */
+  readonly from: number
+  /** Sequence after the last one. */
+  readonly to: number
+  /** Time of the first and the last removed record, in milliseconds since the epoch. */
+  readonly firstMs: number
+  readonly lastMs: number
+}
+
+/** Events of the loss that a provider at the position `next` has missed. Those for other providers are among them. */
+export function missedEvents({ from, to }: OutboxLoss, next: number): number {
+  return Math.max(0, to - Math.max(from, next))
+}
+
+/** Options of an outbox. */
+export interface OutboxOptions {
+  /** Bytes of the records of a stream; beyond them each writer removes the oldest. Default: no bound. */
+  readonly outboxBytesMax?: number
+}
+
 /** The position of one provider in a stream. */
 export interface OutboxCursor {
   /** Sequence of the next event to deliver. */
@@ -151,6 +173,16 @@ export function encodeCursor(cursor: OutboxCursor): Uint8Array {
 /** Reads a cursor. */
 export function readCursor({ words, text }: ValueView): OutboxCursor {
   return JSON.parse(text.toString('utf8', 4, 4 + words[0]!)) as OutboxCursor
+}
+
+/** Encodes a loss. */
+export function encodeLoss(loss: OutboxLoss): Uint8Array {
+  return encodeBytes(Buffer.from(JSON.stringify(loss)))
+}
+
+/** Reads a loss. */
+export function readLoss({ words, text }: ValueView): OutboxLoss {
+  return JSON.parse(text.toString('utf8', 4, 4 + words[0]!)) as OutboxLoss
 }
 
 /** Encodes a time. */

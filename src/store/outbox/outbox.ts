@@ -8,11 +8,13 @@ import type { Database } from '../lmdb/database.ts'
 import type { EnvironmentFile } from '../lmdb/environment-file.ts'
 import { PendingWrites } from '../lmdb/pending-writes.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
+import { OutboxBound } from './outbox-bound.ts'
 import {
   cursorKey,
   deadLetterKey,
   followKey,
   headKey,
+  lossKey,
   OutboxEdits,
   recordKey,
   requestKey,
@@ -25,11 +27,14 @@ import {
   encodeTime,
   newHead,
   type OutboxCursor,
+  type OutboxLoss,
+  type OutboxOptions,
   type OutboxRecord,
   type OutboxRecordHead,
   readBytes,
   readCursor,
   readHead,
+  readLoss,
   readRecord,
   readRecordHead,
   readTime,
@@ -53,6 +58,8 @@ export interface StreamStatus extends StreamHead {
   readonly pendingBytes: number
   /** The oldest record; null: the stream is empty. */
   readonly oldest: OutboxRecordHead | null
+  /** Removed records that a provider has not received; null: none. */
+  readonly loss: OutboxLoss | null
 }
 
 /** The bounds of one read. At least one record is returned, even if it exceeds them. */
@@ -98,10 +105,17 @@ export class EventOutbox {
   private readonly file: EnvironmentFile
   /** Null: a read-only environment without outbox. */
   private readonly database: Database<OutboxKey> | null
+  private readonly bound: OutboxBound
 
-  constructor(file: EnvironmentFile, database: Database<OutboxKey> | null) {
+  constructor(file: EnvironmentFile, database: Database<OutboxKey> | null, options: OutboxOptions = {}) {
     this.file = file
     this.database = database
+    this.bound = new OutboxBound(options.outboxBytesMax ?? Number.POSITIVE_INFINITY)
+  }
+
+  /** Edits of a transaction of the environment. */
+  edits(): OutboxEdits {
+    return new OutboxEdits(this.database, this.bound)
   }
 
   /** The names of all streams. */
@@ -124,7 +138,8 @@ export class EventOutbox {
       if (valueView === null) return null
       const head = readHead(valueView)
       const [oldest] = recordHeads(database, stream, 0, 1, reading)
-      return { ...head, oldest: oldest ?? null, pendingBytes: oldest === undefined ? 0 : head.bytes - oldest.offset }
+      const pendingBytes = oldest === undefined ? 0 : head.bytes - oldest.offset
+      return { ...head, oldest: oldest ?? null, pendingBytes, loss: lossOf(database, stream, reading) }
     })
   }
 
@@ -182,6 +197,8 @@ export class EventOutbox {
       for (const { sequence, bytes } of deadLetters)
         edits.put(deadLetterKey(stream, provider, sequence), encodeBytes(bytes))
       const slowest = Math.min(...providers.map((each) => cursors.get(each)?.next ?? 0))
+      const loss = lossOf(database, stream, undefined)
+      if (loss !== null && loss.to <= slowest) edits.remove(lossKey(stream))
       const nowMs = Date.now()
       const isFollowed = followedUntil(database, stream, undefined) > nowMs
       const keptFrom = isFollowed ? nowMs - FOLLOW_KEEP_MS : Number.POSITIVE_INFINITY
@@ -466,7 +483,7 @@ export class EventOutbox {
     // An error is returned as a value: after a throw lmdb-js would still commit what shares the transaction.
     const outcome = await this.file.transaction((): { value: T } | { error: unknown } => {
       try {
-        const edits = new DirectEdits(database)
+        const edits = new DirectEdits(database, this.edits())
         const value = change(database, edits)
         edits.apply()
         return { value }
@@ -486,9 +503,9 @@ class DirectEdits {
   private readonly writer = new ByteWriter()
   private readonly operations = new PendingWrites()
 
-  constructor(database: Database<OutboxKey>) {
+  constructor(database: Database<OutboxKey>, outbox: OutboxEdits) {
     this.database = database
-    this.outbox = new OutboxEdits(database)
+    this.outbox = outbox
   }
 
   put(key: OutboxKey, value: Uint8Array): void {
@@ -513,6 +530,7 @@ const DROP_ORDER = [
   OUTBOX_ENTRY.deadLetter,
   OUTBOX_ENTRY.cursor,
   OUTBOX_ENTRY.record,
+  OUTBOX_ENTRY.loss,
   OUTBOX_ENTRY.follow,
   OUTBOX_ENTRY.status,
   OUTBOX_ENTRY.head,
@@ -538,6 +556,12 @@ function* keysOf(
 function followedUntil(database: Database<OutboxKey>, stream: string, reading: ReadOptions | undefined): number {
   const valueView = database.get(followKey(stream), reading)
   return valueView === null ? 0 : readTime(valueView)
+}
+
+/** `reading`: undefined within the write transaction. */
+function lossOf(database: Database<OutboxKey>, stream: string, reading: ReadOptions | undefined): OutboxLoss | null {
+  const valueView = database.get(lossKey(stream), reading)
+  return valueView === null ? null : readLoss(valueView)
 }
 
 /** `reading`: undefined within the write transaction. */

@@ -15,7 +15,7 @@ it('after its start a service reports the policies that grant nothing any more, 
   await service.app.close()
 
   // As a later release with a narrower language would find it.
-  const collections = openConfiguration(service.dataDir, false)
+  const collections = openConfiguration(service.dataDir, { sync: false })
   await openRepository(collections, service.dataDir).write((draft) => {
     const stored = draft.get('authorization-policies', id)
     if (stored === null) throw new Error('not stored')

@@ -3,6 +3,7 @@ import type { AppOverrides } from '../../../src/app/overrides.ts'
 import { createApp } from '../../../src/app.ts'
 import { readDeadLetter } from '../../../src/events/delivery/status.ts'
 import { REFUSALS_MAX } from '../../../src/events/delivery/stream-delivery.ts'
+import type { DeliveryState } from '../../../src/events/event-sink.ts'
 import { defaultSettings } from '../../../src/settings.ts'
 import type { EventOutbox } from '../../../src/store/outbox/outbox.ts'
 import { Random, testSeed } from '../../generate/random.ts'
@@ -246,6 +247,37 @@ describe('delivery', () => {
       Array.from({ length: 30 - skipped }, (_, i) => skipped + 1 + i),
     )
     expect(checkOrder(rest)).toBe(0)
+  })
+
+  test('while nothing is delivered writers keep the bound, no capture fails, and the receiver gets the gap first', async () => {
+    const dataDir = temporaryFolder()
+    await start({ dataDir, eventBacklogBytesMax: 3000 }, {})
+    const receiver = receive()
+    const sink = await addSink(service, captures, { main: receiverProvider(receiver) })
+    const pending = (): Promise<number> => inGraph((outbox, name) => outbox.status(name)?.pendingBytes ?? 0)
+    for (let i = 0; i < 60; i++) {
+      await capture(`c${i}`)
+      expect(await pending()).toBeLessThanOrEqual(3750)
+    }
+    const read = (await service.configure('GET', `event-sinks/${sink}`)).body as unknown as {
+      readonly providers: { readonly main: { readonly delivery: DeliveryState } }
+    }
+    const { skipped, backlog } = read.providers.main.delivery
+    expect(skipped).toBeGreaterThan(0)
+    expect(backlog.events).toBe(60 - skipped)
+    const { text } = await service.send('/metrics', { headers: { authorization: `Bearer ${service.token}` } })
+    expect(text).toContain(`verdigraph_events_skipped_total{provider_kind="event_topic"} ${skipped}\n`)
+    await service.app.close()
+
+    const settings = { ...defaultSettings, port: 0, dataDir, upstreamAllow: '127.0.0.1' }
+    const app = await createApp(settings, { eventDelivery, log: () => {}, sync: false })
+    await receiver.until(has('c59'))
+    await app.close()
+    const [gap, ...rest] = receiver.accepted
+    expect(gap).toMatchObject({ type: 'svc.events.gap', data: { from: 1, to: skipped + 1, events: skipped } })
+    expect(rest.map(({ sequence }) => Number(sequence))).toEqual(
+      Array.from({ length: 60 - skipped }, (_, i) => skipped + 1 + i),
+    )
   })
 
   test('events that wait for a receiver for too long are dropped', async () => {

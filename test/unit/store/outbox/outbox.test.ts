@@ -9,9 +9,9 @@ import { verifyFolder } from '../../../../src/store/integrity/verify-folder.ts'
 import { openDatabases, openMeta } from '../../../../src/store/lmdb/databases.ts'
 import { LmdbFile } from '../../../../src/store/lmdb/lmdb-file.ts'
 import { EventsFolder } from '../../../../src/store/outbox/events-folder.ts'
-import { type EventOutbox, FOLLOW_KEEP_MS } from '../../../../src/store/outbox/outbox.ts'
+import { type EventOutbox, FOLLOW_KEEP_MS, type OutboxAppend } from '../../../../src/store/outbox/outbox.ts'
 import { headKey, recordKey } from '../../../../src/store/outbox/outbox-edits.ts'
-import type { OutboxRecord } from '../../../../src/store/outbox/outbox-format.ts'
+import { missedEvents, type OutboxRecord } from '../../../../src/store/outbox/outbox-format.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
@@ -137,6 +137,65 @@ describe('an outbox', () => {
     expect([outbox.status('s'), outbox.streams(), stored()]).toEqual([null, [], 0])
     expect(commits() - before).toBe(1)
     await close()
+  })
+
+  test('stays below its bound while no provider reads it, and remembers what was removed until all have passed it', async () => {
+    const folder = temporaryFolder()
+    const events = new EventsFolder(folder, { ...options, outboxBytesMax: 5000 })
+    const { outbox } = events
+    const record = (at: number): OutboxAppend => ({ stream: 's', bytes: bytes('x'.repeat(66)), count: 2, timeMs: at })
+    await outbox.append([record(0), { ...record(0), stream: 't' }])
+    const origin = originOf(outbox, 's')
+    await outbox.commit('s', { origin, provider: 'fast', providers: ['fast', 'slow'], next: 3, ...noGap })
+    expect(outbox.status('s')?.loss).toBe(null)
+    for (let at = 1; at < 200; at++) {
+      await outbox.append([record(at), record(at)])
+      expect(outbox.status('s')?.pendingBytes).toBeLessThanOrEqual(5000)
+    }
+    // 399 records of 100 bytes and 2 events.
+    const loss = { from: 1, to: 699, firstMs: 0, lastMs: 174 }
+    expect(outbox.status('s')).toMatchObject({ next: 799, pendingBytes: 5000, oldest: { sequence: 699 }, loss })
+    expect(outbox.status('t')).toMatchObject({ pendingBytes: 100, loss: null })
+    expect([missedEvents(loss, 3), missedEvents(loss, 699), missedEvents({ ...loss, from: 9 }, 3)]).toEqual([
+      696, 0, 690,
+    ])
+    await outbox.commit('s', { origin, provider: 'slow', providers: ['fast', 'slow'], next: 699, ...noGap })
+    expect(outbox.status('s')?.loss).toEqual(loss)
+    await outbox.commit('s', { origin, provider: 'fast', providers: ['fast', 'slow'], next: 799, ...noGap })
+    expect(outbox.status('s')?.loss).toBe(null)
+    await events.close()
+    expect(await unsound(folder)).toEqual([])
+
+    // Records of a time without bound are removed in parts.
+    const unbounded = new EventsFolder(folder, options)
+    await unbounded.outbox.append(Array.from({ length: 12_000 }, (_, at) => record(at)))
+    await unbounded.close()
+    const again = new EventsFolder(folder, { ...options, outboxBytesMax: 5000 })
+    for (const records of [7051, 2052, 50, 50]) {
+      await again.outbox.append([record(1)])
+      expect(again.outbox.readHeads('s', 0, 20_000)).toHaveLength(records)
+    }
+    await again.close()
+    expect(await unsound(folder)).toEqual([])
+  })
+
+  test('of a graph stays below its bound, which fails no batch', async () => {
+    const graph = openEnvironment(temporaryFolder(), { ...options, clock: new ManualClock(1000), outboxBytesMax: 1000 })
+    for (let at = 0; at < 100; at++) {
+      await graph.write((batch) => {
+        batch.upsertNode({ type: 'Car', externalId: `c${at}` })
+        batch.appendEvents(bytes('x'.repeat(66)), 1)
+      })
+    }
+    expect(graph.outbox.status(GRAPH_STREAM)).toMatchObject({
+      next: 101,
+      pendingBytes: 1000,
+      loss: { from: 1, to: 91 },
+    })
+    // One record that alone exceeds the bound is stored.
+    await graph.write((batch) => batch.appendEvents(bytes('x'.repeat(5000)), 1))
+    expect(graph.outbox.readHeads(GRAPH_STREAM, 0, 9)).toHaveLength(1)
+    await graph.close()
   })
 
   test('removes what belongs to removed providers in transactions of bounded size, the cursor last', async () => {
