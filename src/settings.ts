@@ -424,6 +424,14 @@ export const settingSpecs = {
     'How long events wait for a provider that cannot be reached. Older ones are dropped, and the provider receives one event with their range.',
   ),
 
+  eventDeadLetterBytesMax: integer(
+    'Events',
+    'event_dead_letter_bytes_max',
+    64 * MIB,
+    [MIB, 1024 * GIB, 'bytes'],
+    'Maximum size of the dead letters of one provider of an event sink, in each graph of the project and in its configuration. Beyond it the oldest are dropped and counted.',
+  ),
+
   logLevel: choice(
     'Logs and metrics',
     'log_level',

@@ -51,6 +51,7 @@ export function createEventDispatcher(
     },
     openEvents: openFolder,
     bounds: { bytesMax: settings.eventBacklogBytesMax, ageMaxMs: settings.eventBacklogAgeMaxS * 1000 },
+    deadLetterBytesMax: settings.eventDeadLetterBytesMax,
     clock,
     random,
     log,

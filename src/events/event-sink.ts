@@ -54,6 +54,9 @@ const deliveryState = z.looseObject({
   delivered_per_second: z.number().min(0).describe('average of the last minute'),
   failed: count.describe('failed attempts to deliver'),
   dead_lettered: count.describe('events that the receiver refused for good'),
+  dead_letters_dropped: count.describe(
+    'dead letters that were dropped because those of the provider exceeded their bound',
+  ),
   skipped: count.describe('events that were dropped because the backlog exceeded its bounds'),
   last_delivery_time: z.iso.datetime().optional(),
   last_error_time: z.iso.datetime().optional(),

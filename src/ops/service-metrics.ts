@@ -58,6 +58,7 @@ export interface DeliveryTotals {
   readonly rate: number
   readonly failed: number
   readonly deadLettered: number
+  readonly deadLettersDropped: number
   readonly skipped: number
 }
 
@@ -91,6 +92,12 @@ const deliveryMetrics: readonly (readonly [
     'Events that providers refused for good, and that became dead letters.',
     'counter',
     'deadLettered',
+  ],
+  [
+    'verdigraph_event_dead_letters_dropped_total',
+    'Dead letters that were dropped because those of their provider exceeded their bound.',
+    'counter',
+    'deadLettersDropped',
   ],
   [
     'verdigraph_events_skipped_total',

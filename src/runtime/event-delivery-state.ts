@@ -127,7 +127,8 @@ function lostEvents(streams: readonly OpenEventStream[], provider: string): numb
 }
 
 function shownState({ status, backlog }: ProviderState, nowMs: number): { lastError: string; delivery: DeliveryState } {
-  const { lastError, lastErrorTime, lastDeliveryTime, delivered, failed, deadLettered, skipped } = status
+  const { lastError, lastErrorTime, lastDeliveryTime, delivered, failed, deadLettered, deadLettersDropped, skipped } =
+    status
   const { events, bytes, oldestMs } = backlog
   return {
     lastError,
@@ -137,6 +138,7 @@ function shownState({ status, backlog }: ProviderState, nowMs: number): { lastEr
       delivered_per_second: rounded(deliveryRate(status.recent ?? [], nowMs)),
       failed,
       dead_lettered: deadLettered,
+      dead_letters_dropped: deadLettersDropped,
       skipped,
       ...(lastDeliveryTime !== null && { last_delivery_time: timestamp(lastDeliveryTime) }),
       ...(lastErrorTime !== null && { last_error_time: timestamp(lastErrorTime) }),
@@ -161,6 +163,7 @@ function noTotals(kind: string): DeliveryTotals {
     rate: 0,
     failed: 0,
     deadLettered: 0,
+    deadLettersDropped: 0,
     skipped: 0,
   }
 }
@@ -178,6 +181,7 @@ function added(totals: DeliveryTotals, { status, backlog }: ProviderState, nowMs
     rate: totals.rate + deliveryRate(status.recent ?? [], nowMs),
     failed: totals.failed + status.failed,
     deadLettered: totals.deadLettered + status.deadLettered,
+    deadLettersDropped: totals.deadLettersDropped + status.deadLettersDropped,
     skipped: totals.skipped + status.skipped,
   }
 }

@@ -177,6 +177,7 @@ async function metricsPage(): Promise<string> {
         rate: 0,
         failed: 0,
         deadLettered: 0,
+        deadLettersDropped: 0,
         skipped: 0,
       },
     ])

@@ -50,6 +50,8 @@ export interface EventDispatcherDeps<S extends DeliveredStream = DeliveredStream
   /** Opens the folder of events, and creates it if necessary. */
   openEvents(): Promise<EventOutbox>
   readonly bounds: BacklogBounds
+  /** Of the dead letters of a provider in one stream. */
+  readonly deadLetterBytesMax: number
   readonly clock: Clock
   /** From 0 inclusive to 1 exclusive: for the jitter of retries. */
   readonly random: () => number
@@ -178,7 +180,7 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
   }
 
   private begin({ projectId, source, part }: DeliveredStream, target: DeliveryTarget): StreamDelivery {
-    const { readSnapshot, bounds, clock, random, log } = this.deps
+    const { readSnapshot, bounds, deadLetterBytesMax, clock, random, log } = this.deps
     const { providerId } = target
     const withStream = <T>(work: (stream: S) => T | Promise<T>): Promise<T | null> =>
       this.deps.withStreams(projectId, async (streams) => {
@@ -190,6 +192,7 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
       readSnapshot: (position, limit) => withStream((stream) => readSnapshot(stream, providerId, position, limit)),
       newestProviders: (sinkId) => this.deps.newestProviders(projectId, sinkId),
       bounds,
+      deadLetterBytesMax,
       clock,
       random,
       log,

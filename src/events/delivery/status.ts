@@ -23,6 +23,8 @@ export interface ProviderStatus {
   readonly failed: number
   /** Events that became dead letters. */
   readonly deadLettered: number
+  /** Dead letters that were dropped because there were too many. */
+  readonly deadLettersDropped: number
   /** Events in gaps: dropped because the backlog exceeded its bounds. */
   readonly skipped: number
 }
@@ -39,6 +41,7 @@ export function initialStatus(sinkId: string, providerId: string, addedAt: numbe
     delivered: 0,
     failed: 0,
     deadLettered: 0,
+    deadLettersDropped: 0,
     skipped: 0,
   }
 }

@@ -14,6 +14,7 @@ import { type EventEnvelope, type EventStreamName, envelopesOf, gapEnvelope } fr
 import type { OutgoingEvent, ProviderConnection } from '../providers/provider.ts'
 import { type SnapshotPart, type SnapshotPosition, snapshotStart } from '../snapshot-events.ts'
 import { type BacklogBounds, dropBeyond, exceededLimit, gapOfLoss } from './backlog.ts'
+import { RepeatedLog } from './repeated-log.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import { type DeadLetterContent, encodeDeadLetter, type ProviderStatus, readDeadLetter } from './status.ts'
 
@@ -87,6 +88,8 @@ export interface StreamDeliveryDeps {
    */
   newestProviders(sinkId: string): readonly string[] | null
   readonly bounds: BacklogBounds
+  /** Of the dead letters of the provider in this stream. Beyond it the oldest are dropped. */
+  readonly deadLetterBytesMax: number
   readonly clock: Clock
   /** From 0 inclusive to 1 exclusive. */
   readonly random: () => number
@@ -152,6 +155,7 @@ export class StreamDelivery {
   private isNotified = false
   private isInterrupted = false
   private sleeping: Sleep | null = null
+  private readonly repeated: RepeatedLog
   private readonly running: Promise<void>
 
   constructor(stream: EventStreamName, target: DeliveryTarget, deps: StreamDeliveryDeps) {
@@ -159,6 +163,7 @@ export class StreamDelivery {
     this.target = target
     this.deps = deps
     this.connection = target.connect()
+    this.repeated = new RepeatedLog(deps.log)
     this.running = this.run()
   }
 
@@ -194,11 +199,13 @@ export class StreamDelivery {
   async stop(): Promise<void> {
     await this.end(STOP_TIMEOUT_MS)
     await this.commit().catch((failure: unknown) => this.fail(outboxError(failure)))
+    this.repeated.close()
   }
 
   /** Stops at once, without storing the progress: the sink no longer has the provider. */
-  abandon(): Promise<void> {
-    return this.end(0)
+  async abandon(): Promise<void> {
+    await this.end(0)
+    this.repeated.close()
   }
 
   private async end(timeoutMs: number): Promise<void> {
@@ -381,7 +388,7 @@ export class StreamDelivery {
     this.mustCommit = true
     if (dropped === 0) return
     this.deps.changeStatus(({ skipped }) => ({ skipped: skipped + dropped }))
-    this.log('error', 'events were dropped because the backlog of their provider exceeded its bounds', { dropped })
+    this.logRepeated('events were dropped because the backlog of their provider exceeded its bounds', dropped)
   }
 
   /**
@@ -595,7 +602,15 @@ export class StreamDelivery {
     this.failures = 0
     this.failWithoutRetry(error)
     this.deps.changeStatus(({ deadLettered }) => ({ deadLettered: deadLettered + 1 }))
-    this.log('error', 'an event cannot be delivered and is stored as a dead letter', { event: attributes.id, error })
+    this.logRepeated('events cannot be delivered and are stored as dead letters', 1, { event: attributes.id, error })
+  }
+
+  private async boundDeadLetters(outbox: EventOutbox, name: string): Promise<void> {
+    const { providerId } = this.target
+    const dropped = await outbox.boundDeadLetters(name, providerId, this.deps.deadLetterBytesMax)
+    if (dropped === 0) return
+    this.deps.changeStatus(({ deadLettersDropped }) => ({ deadLettersDropped: deadLettersDropped + dropped }))
+    this.logRepeated('the oldest dead letters of a provider were dropped because they exceeded their bound', dropped)
   }
 
   private scheduleCommit(): void {
@@ -633,9 +648,20 @@ export class StreamDelivery {
     this.deadLetters = []
     this.mustCommit = false
     try {
-      const isStored = await this.deps.withOutbox((outbox, name) =>
-        outbox.commit(name, { provider, owner, origin, next, gap, snapshot, providers, deadLetters }),
-      )
+      const isStored = await this.deps.withOutbox(async (outbox, name) => {
+        const committed = await outbox.commit(name, {
+          provider,
+          owner,
+          origin,
+          next,
+          gap,
+          snapshot,
+          providers,
+          deadLetters,
+        })
+        if (committed && deadLetters.length > 0) await this.boundDeadLetters(outbox, name)
+        return committed
+      })
       if (isStored !== true && this.position === position) this.rewind()
     } catch (failure) {
       if (this.position === position) {
@@ -648,8 +674,17 @@ export class StreamDelivery {
   }
 
   private log(level: DeliveryLogEntry['level'], message: string, more: object = {}): void {
+    this.deps.log(this.logEntry(level, message, more))
+  }
+
+  /** For lines that can follow each event. */
+  private logRepeated(message: string, events: number, more: object = {}): void {
+    this.repeated.report(this.logEntry('error', message, more), events)
+  }
+
+  private logEntry(level: DeliveryLogEntry['level'], message: string, more: object): DeliveryLogEntry {
     const { projectId, source } = this.stream
-    this.deps.log({ level, message, project: projectId, source, provider: this.target.providerId, ...more })
+    return { level, message, project: projectId, source, provider: this.target.providerId, ...more }
   }
 }
 

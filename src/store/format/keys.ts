@@ -350,6 +350,7 @@ export const OUTBOX_ENTRY = {
   record: 5,
   follow: 6,
   loss: 7,
+  deadLetterTotals: 8,
 } as const
 
 /** Key of an entry of an outbox. */

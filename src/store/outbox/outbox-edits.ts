@@ -40,6 +40,11 @@ export function deadLetterKey(stream: string, provider: string, sequence: number
   return { kind: OUTBOX_ENTRY.deadLetter, stream, provider, sequence }
 }
 
+/** The key of the number and the bytes of the dead letters of a provider. */
+export function deadLetterTotalsKey(stream: string, provider: string): OutboxKey {
+  return { kind: OUTBOX_ENTRY.deadLetterTotals, stream, provider, sequence: 0 }
+}
+
 /** The key of a request to send a dead letter again. */
 export function requestKey(stream: string, provider: string, sequence: number): OutboxKey {
   return { kind: OUTBOX_ENTRY.request, stream, provider, sequence }

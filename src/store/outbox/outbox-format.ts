@@ -175,6 +175,30 @@ export function readCursor({ words, text }: ValueView): OutboxCursor {
   return JSON.parse(text.toString('utf8', 4, 4 + words[0]!)) as OutboxCursor
 }
 
+/** The dead letters of one provider in a stream. */
+export interface DeadLetterTotals {
+  readonly count: number
+  readonly bytes: number
+}
+
+/** Encodes the totals of dead letters. */
+export function encodeTotals({ count, bytes }: DeadLetterTotals): Uint8Array {
+  const writer = writerWith(new Uint8Array(0))
+  writer.f64(count)
+  writer.f64(bytes)
+  return writer.written()
+}
+
+/** Reads what `encodeTotals` wrote. */
+export function readTotals({ view }: ValueView): DeadLetterTotals {
+  return { count: view.getFloat64(0, true), bytes: view.getFloat64(8, true) }
+}
+
+/** The length of what `encodeBytes` wrote, without reading it. */
+export function readLength({ words }: ValueView): number {
+  return words[0]!
+}
+
 /** Encodes a loss. */
 export function encodeLoss(loss: OutboxLoss): Uint8Array {
   return encodeBytes(Buffer.from(JSON.stringify(loss)))

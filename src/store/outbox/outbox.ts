@@ -12,6 +12,7 @@ import { OutboxBound } from './outbox-bound.ts'
 import {
   cursorKey,
   deadLetterKey,
+  deadLetterTotalsKey,
   followKey,
   headKey,
   lossKey,
@@ -21,10 +22,12 @@ import {
   statusKey,
 } from './outbox-edits.ts'
 import {
+  type DeadLetterTotals,
   drawOrigin,
   encodeBytes,
   encodeCursor,
   encodeTime,
+  encodeTotals,
   newHead,
   type OutboxCursor,
   type OutboxLoss,
@@ -34,10 +37,12 @@ import {
   readBytes,
   readCursor,
   readHead,
+  readLength,
   readLoss,
   readRecord,
   readRecordHead,
   readTime,
+  readTotals,
   type StreamHead,
   writeHead,
 } from './outbox-format.ts'
@@ -48,6 +53,10 @@ const TRIM_MAX = 20_000
 const REMOVED_MAX = 5000
 /** Dead letters that one transaction changes at most. */
 const DEAD_LETTERS_MAX = 500
+
+/** More dead letters are removed than necessary, so that not every later one needs a transaction more. */
+const DEAD_LETTERS_KEPT_SHARE = 0.9
+const NO_DEAD_LETTERS: DeadLetterTotals = { count: 0, bytes: 0 }
 
 /** How long a followed stream keeps what all providers have received, in milliseconds. */
 export const FOLLOW_KEEP_MS = 30_000
@@ -195,7 +204,7 @@ export class EventOutbox {
       cursors.set(provider, cursor)
       edits.put(cursorKey(stream, provider), encodeCursor(cursor))
       for (const { sequence, bytes } of deadLetters)
-        edits.put(deadLetterKey(stream, provider, sequence), encodeBytes(bytes))
+        edits.putDeadLetter(deadLetterKey(stream, provider, sequence), bytes)
       const slowest = Math.min(...providers.map((each) => cursors.get(each)?.next ?? 0))
       const loss = lossOf(database, stream, undefined)
       if (loss !== null && loss.to <= slowest) edits.remove(lossKey(stream))
@@ -251,8 +260,7 @@ export class EventOutbox {
     return this.writing((database, edits) => {
       const key = deadLetterKey(stream, provider, sequence)
       if (database.get(key) === null) return false
-      edits.remove(key)
-      edits.remove(requestKey(stream, provider, sequence))
+      edits.removeDeadLetter(key)
       return true
     })
   }
@@ -278,10 +286,41 @@ export class EventOutbox {
 
   /** Removes all dead letters of a provider. Resolves with their number. */
   removeDeadLetters(stream: string, provider: string): Promise<number> {
-    return this.changeDeadLetters(stream, provider, (edits, sequence) => {
-      edits.remove(deadLetterKey(stream, provider, sequence))
-      edits.remove(requestKey(stream, provider, sequence))
-    })
+    return this.changeDeadLetters(stream, provider, (edits, sequence) =>
+      edits.removeDeadLetter(deadLetterKey(stream, provider, sequence)),
+    )
+  }
+
+  /** The number and the bytes of the dead letters of a provider. */
+  deadLetterTotals(stream: string, provider: string): DeadLetterTotals {
+    return this.reading(NO_DEAD_LETTERS, (database, reading) => totalsOf(database, stream, provider, reading))
+  }
+
+  /**
+   * Removes the first dead letters of a provider if all together exceed `bytesMax`, down to `DEAD_LETTERS_KEPT_SHARE` of it.
+   * Resolves with the number of removed ones.
+   */
+  async boundDeadLetters(stream: string, provider: string, bytesMax: number): Promise<number> {
+    if (this.deadLetterTotals(stream, provider).bytes <= bytesMax) return 0
+    const bound = bytesMax * DEAD_LETTERS_KEPT_SHARE
+    let removed = 0
+    for (let isComplete = false; !isComplete; ) {
+      isComplete = await this.writing((database, edits) => {
+        let { bytes } = totalsOf(database, stream, provider, undefined)
+        let count = 0
+        const range = { start: deadLetterKey(stream, provider, 0), end: undefined }
+        for (const { key, valueView } of database.entries(range)) {
+          if (bytes <= bound || !isOfProvider(key, range.start)) return true
+          if (count === DEAD_LETTERS_MAX) return false
+          bytes -= readLength(valueView)
+          count += 1
+          removed += 1
+          edits.removeDeadLetter(key)
+        }
+        return true
+      })
+    }
+    return removed
   }
 
   /** Requests that all dead letters of a provider are sent again. Resolves with their number. */
@@ -342,7 +381,7 @@ export class EventOutbox {
     await this.writing((database, edits) => {
       const key = deadLetterKey(stream, provider, sequence)
       if (database.get(key) === null) return
-      edits.put(key, encodeBytes(bytes))
+      edits.putDeadLetter(key, bytes)
       edits.remove(requestKey(stream, provider, sequence))
     })
   }
@@ -404,7 +443,8 @@ export class EventOutbox {
         for (const key of keysOf(database, { kind, stream, provider: '', sequence: 0 }, isOfStream)) {
           if (left === 0) return false
           left -= 1
-          edits.remove(key)
+          if (kind === OUTBOX_ENTRY.deadLetter) edits.removeDeadLetter(key)
+          else edits.remove(key)
         }
       }
       return true
@@ -437,12 +477,10 @@ export class EventOutbox {
     return this.writing((database, edits) => {
       if (providers()?.includes(provider) !== false) return 'kept'
       let left = REMOVED_MAX
-      for (const start of [requestKey(stream, provider, 0), deadLetterKey(stream, provider, 0)]) {
-        for (const key of keysOf(database, start, isOfProvider)) {
-          if (left === 0) return 'part'
-          left -= 1
-          edits.remove(key)
-        }
+      for (const key of keysOf(database, deadLetterKey(stream, provider, 0), isOfProvider)) {
+        if (left === 0) return 'part'
+        left -= 1
+        edits.removeDeadLetter(key)
       }
       edits.remove(cursorKey(stream, provider))
       return 'done'
@@ -502,6 +540,8 @@ class DirectEdits {
   private readonly database: Database<OutboxKey>
   private readonly writer = new ByteWriter()
   private readonly operations = new PendingWrites()
+  /** Changes of the totals of dead letters. */
+  private readonly totals = new Map<string, DeadLetterTotals & { readonly key: OutboxKey }>()
 
   constructor(database: Database<OutboxKey>, outbox: OutboxEdits) {
     this.database = database
@@ -518,7 +558,35 @@ class DirectEdits {
     this.operations.remove(this.database, key)
   }
 
+  putDeadLetter(key: OutboxKey, bytes: Uint8Array): void {
+    const before = this.database.get(key)
+    this.count(key, before === null ? 1 : 0, bytes.length - (before === null ? 0 : readLength(before)))
+    this.put(key, encodeBytes(bytes))
+  }
+
+  /** Removes a dead letter and its request. */
+  removeDeadLetter(key: OutboxKey): void {
+    const before = this.database.get(key)
+    if (before !== null) this.count(key, -1, -readLength(before))
+    this.remove(key)
+    this.remove({ ...key, kind: OUTBOX_ENTRY.request })
+  }
+
+  private count({ stream, provider }: OutboxKey, count: number, bytes: number): void {
+    const name = `${stream}\0${provider}`
+    const known = this.totals.get(name)
+    const { key, ...sum } = known ?? {
+      key: deadLetterTotalsKey(stream, provider),
+      ...totalsOf(this.database, stream, provider, undefined),
+    }
+    this.totals.set(name, { key, count: sum.count + count, bytes: sum.bytes + bytes })
+  }
+
   apply(): void {
+    for (const { key, ...sum } of this.totals.values()) {
+      if (sum.count > 0) this.put(key, encodeTotals(sum))
+      else this.remove(key)
+    }
     this.outbox.encode(this.writer, this.operations)
     this.operations.apply(this.writer)
   }
@@ -526,7 +594,6 @@ class DirectEdits {
 
 /** Dead letters belong to a cursor, and all entries but the statuses and the follower to the head: they go first. */
 const DROP_ORDER = [
-  OUTBOX_ENTRY.request,
   OUTBOX_ENTRY.deadLetter,
   OUTBOX_ENTRY.cursor,
   OUTBOX_ENTRY.record,
@@ -556,6 +623,17 @@ function* keysOf(
 function followedUntil(database: Database<OutboxKey>, stream: string, reading: ReadOptions | undefined): number {
   const valueView = database.get(followKey(stream), reading)
   return valueView === null ? 0 : readTime(valueView)
+}
+
+/** `reading`: undefined within the write transaction. */
+function totalsOf(
+  database: Database<OutboxKey>,
+  stream: string,
+  provider: string,
+  reading: ReadOptions | undefined,
+): DeadLetterTotals {
+  const valueView = database.get(deadLetterTotalsKey(stream, provider), reading)
+  return valueView === null ? NO_DEAD_LETTERS : readTotals(valueView)
 }
 
 /** `reading`: undefined within the write transaction. */

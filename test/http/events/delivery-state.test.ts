@@ -58,7 +58,14 @@ async function until(sink: string, condition: (providers: Record<string, ReadPro
 }
 
 const captures = [{ type: 'svc.audit.capture.*' }]
-const none = { delivered: 0, delivered_per_second: 0, failed: 0, dead_lettered: 0, skipped: 0 }
+const none = {
+  delivered: 0,
+  delivered_per_second: 0,
+  failed: 0,
+  dead_lettered: 0,
+  dead_letters_dropped: 0,
+  skipped: 0,
+}
 
 async function metrics(name: string): Promise<Record<string, number>> {
   const { text } = await service.send('/metrics', { headers: { authorization: `Bearer ${service.token}` } })

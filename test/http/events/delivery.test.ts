@@ -58,6 +58,7 @@ interface StoredStatus {
   readonly delivered: number
   readonly failed: number
   readonly deadLettered: number
+  readonly deadLettersDropped: number
   readonly skipped: number
 }
 
@@ -213,6 +214,43 @@ describe('delivery', () => {
     expect(await inGraph((outbox, name) => outbox.deadLetters(name, 10))).toEqual([])
     const texts = receiver.seen.filter(isLarge).map(({ text }) => text)
     expect(new Set(texts).size).toBe(1)
+  })
+
+  test('dead letters beyond their bound replace the oldest, and are logged together', async () => {
+    const lines: { readonly message: string; readonly events?: number }[] = []
+    await start({ eventDeadLetterBytesMax: 20_000 }, { eventDelivery, log: (entry) => void lines.push(entry) })
+    const receiver = receive()
+    receiver.answer = () => 413
+    const sink = await addSink(service, captures, { main: receiverProvider(receiver) })
+    const count = 60
+    await capture(...Array.from({ length: count }, (_, i) => `c${i}`))
+    const { deadLettersDropped } = await untilStatus('main', ({ deadLettered }) => deadLettered === count)
+    expect(deadLettersDropped).toBeGreaterThan(0)
+    const stored = await inGraph((outbox, name) => outbox.deadLetters(name, 100))
+    expect(stored.map(({ sequence }) => sequence)).toEqual(
+      Array.from({ length: count - deadLettersDropped }, (_, i) => deadLettersDropped + 1 + i),
+    )
+    const bytes = stored.reduce((sum, letter) => sum + letter.bytes.length, 0)
+    expect(bytes).toBeLessThanOrEqual(20_000)
+    expect(await inGraph((outbox, name) => outbox.deadLetterTotals(name, 'main'))).toEqual({
+      count: stored.length,
+      bytes,
+    })
+    const { body } = await service.configure('GET', `event-sinks/${sink}`)
+    expect(body).toMatchObject({ providers: { main: { delivery: { dead_letters_dropped: deadLettersDropped } } } })
+    const { text } = await service.send('/metrics', { headers: { authorization: `Bearer ${service.token}` } })
+    const metric = 'verdigraph_event_dead_letters_dropped_total{provider_kind="event_topic"}'
+    expect(text).toContain(`${metric} ${deadLettersDropped}\n`)
+
+    const eventsOf = (message: string): (number | undefined)[] =>
+      lines.filter((line) => line.message === message).map(({ events }) => events)
+    const buried = 'events cannot be delivered and are stored as dead letters'
+    expect(eventsOf(buried)).toEqual([1])
+    await service.app.close()
+    expect(eventsOf(buried)).toEqual([1, count - 1])
+    const dropped = eventsOf('the oldest dead letters of a provider were dropped because they exceeded their bound')
+    expect(dropped).toHaveLength(2)
+    expect(dropped.reduce((sum: number, events) => sum + (events ?? 0), 0)).toBe(deadLettersDropped)
   })
 
   test('an event that a receiver keeps refusing becomes a dead letter after some attempts', async () => {

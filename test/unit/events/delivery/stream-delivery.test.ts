@@ -42,6 +42,7 @@ async function deliver(providers: readonly string[], newest: readonly string[] |
     withOutbox: async (work) => work(outbox, 'p'),
     readSnapshot: async () => null,
     newestProviders: () => newest,
+    deadLetterBytesMax: 1e9,
     bounds: { bytesMax: 1e9, ageMaxMs: 1e9 },
     clock: new ManualClock(5),
     random: () => 0,
