@@ -234,7 +234,10 @@ describe('the metrics of delivery', () => {
     await until(
       sink,
       ({ main, queue }) =>
-        main?.delivery.dead_lettered === 1 && main.delivery.delivered === 2 && queue?.delivery.failed !== 0,
+        main?.delivery.dead_lettered === 1 &&
+        main.delivery.delivered === 2 &&
+        main.delivery.backlog.events === 0 &&
+        queue?.delivery.failed !== 0,
     )
     expect(await metrics('verdigraph_events_delivered_total')).toEqual({
       streaming_broker: 0,
