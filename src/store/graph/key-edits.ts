@@ -17,6 +17,8 @@ export class KeyEdits {
   private readonly database: Database<UpsertKey>
   /** By type and external id; node 0 if the node was deleted. */
   private readonly keys = new Map<string, ChangedKey>()
+  /** The last key that was found. Consecutive look-ups of a batch are often for the same node. */
+  private last: ChangedKey = { type: 0, externalId: '', node: 0 }
 
   constructor(database: Database<UpsertKey>) {
     this.database = database
@@ -25,13 +27,18 @@ export class KeyEdits {
   /** The node with that key, or 0. */
   find(type: SymbolId, externalId: string): NodeId {
     if (type === 0 || externalId.length > EXTERNAL_ID_UNITS_MAX) return 0
+    const { last } = this
+    if (last.externalId === externalId && last.type === type) return last.node
     const pending = this.keys.get(`${type} ${externalId}`)
-    if (pending !== undefined) return pending.node
-    return this.database.get({ type, externalId })?.words[0] ?? 0
+    const node = pending?.node ?? this.database.get({ type, externalId })?.words[0] ?? 0
+    this.last = pending ?? { type, externalId, node }
+    return node
   }
 
   set(type: SymbolId, externalId: string, node: NodeId): void {
-    this.keys.set(`${type} ${externalId}`, { type, externalId, node })
+    const changed = { type, externalId, node }
+    this.keys.set(`${type} ${externalId}`, changed)
+    this.last = changed
   }
 
   protected changed(): Iterable<ChangedKey> {
