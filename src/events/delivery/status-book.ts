@@ -5,6 +5,8 @@ import { type ProviderStatus, readStatuses, statusOf, storeStatuses } from './st
 
 /** How long a change may stay in memory, in milliseconds. */
 const STORE_DELAY_MS = 500
+/** Time after which a failed write is repeated, in milliseconds. */
+const RETRY_DELAY_MS = 5000
 
 /** Collaborators of the statuses. */
 export interface StatusBookDeps {
@@ -28,6 +30,7 @@ export class StatusBook {
   private readonly changed = new Set<string>()
   private timer: ReturnType<typeof setTimeout> | null = null
   private storing: Promise<void> = Promise.resolve()
+  private isClosed = false
 
   constructor(deps: StatusBookDeps) {
     this.deps = deps
@@ -65,12 +68,13 @@ export class StatusBook {
     this.changed.delete(projectId)
   }
 
-  private scheduleStore(projectId: string): void {
+  private scheduleStore(projectId: string, delayMs = STORE_DELAY_MS): void {
     this.changed.add(projectId)
+    if (this.isClosed) return
     this.timer ??= setTimeout(() => {
       this.timer = null
       void this.store()
-    }, STORE_DELAY_MS)
+    }, delayMs)
   }
 
   /** Stores all changes. Never rejects. */
@@ -90,6 +94,7 @@ export class StatusBook {
         )
       } catch (failure) {
         this.deps.report(`the statuses of event providers cannot be stored: ${String(failure)}`)
+        for (const projectId of changed) if (this.sinks.has(projectId)) this.scheduleStore(projectId, RETRY_DELAY_MS)
       }
     })
     return this.storing
@@ -97,6 +102,7 @@ export class StatusBook {
 
   /** Stores what is left. */
   async close(): Promise<void> {
+    this.isClosed = true
     if (this.timer !== null) clearTimeout(this.timer)
     await this.store()
   }

@@ -15,7 +15,7 @@ export interface ProviderStatus {
   readonly lastErrorTime: number | null
   /** Milliseconds since the epoch; null: nothing was delivered yet. */
   readonly lastDeliveryTime: number | null
-  /** Events that the receiver acknowledged. An event that was sent twice because of a crash may count once or twice. */
+  /** Events that the receiver acknowledged. Not exact after a crash: the last half second may be missing. */
   readonly delivered: number
   /** Of `delivered`, those of the last minute. Absent: an earlier release stored the status. */
   readonly recent?: RecentDeliveries

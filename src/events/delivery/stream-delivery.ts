@@ -146,6 +146,8 @@ export class StreamDelivery {
   private mayHaveOthers = true
   private commitTimer: ReturnType<typeof setTimeout> | null = null
   private committing: Promise<void> | null = null
+  /** The last failure was one of the outbox, not of the receiver. */
+  private isOutboxFailing = false
   /** In a row. */
   private failures = 0
   private refused = { sequence: 0, times: 0 }
@@ -198,7 +200,7 @@ export class StreamDelivery {
   /** Waits a short time for a running call, stores the progress and closes the connection. */
   async stop(): Promise<void> {
     await this.end(STOP_TIMEOUT_MS)
-    await this.commit().catch((failure: unknown) => this.fail(outboxError(failure)))
+    await this.commit().catch((failure: unknown) => this.failOutbox(failure))
     this.repeated.close()
   }
 
@@ -224,9 +226,10 @@ export class StreamDelivery {
       this.isNotified = false
       this.isInterrupted = false
       const pass = await this.pass().catch((failure: unknown): Pass => {
-        this.fail(outboxError(failure))
+        this.failOutbox(failure)
         return 'failed'
       })
+      if (pass !== 'failed') this.recoverOutbox()
       if (pass === 'worked') continue
       if (pass === 'failed') this.keepProbe()
       const isIdle = pass === 'idle'
@@ -568,11 +571,24 @@ export class StreamDelivery {
   }
 
   private fail(error: string): Pass {
+    this.isOutboxFailing = false
     this.failures += 1
     this.failWithoutRetry(error)
     if (!this.isFailing) this.log('error', 'events cannot be delivered; they are sent again', { error })
     this.isFailing = true
     return 'failed'
+  }
+
+  private failOutbox(failure: unknown): void {
+    this.fail(outboxError(failure))
+    this.isOutboxFailing = true
+  }
+
+  /** Ends a failure of the outbox: it can be read, and everything is stored. There may be no event to send that would show it. */
+  private recoverOutbox(): void {
+    if (!this.isOutboxFailing || this.mustCommit || this.committing !== null) return
+    this.isOutboxFailing = false
+    this.succeed()
   }
 
   private failWithoutRetry(error: string): void {
@@ -618,7 +634,7 @@ export class StreamDelivery {
     this.commitTimer = setTimeout(() => {
       this.commitTimer = null
       this.commit().catch((failure: unknown) => {
-        this.fail(outboxError(failure))
+        this.failOutbox(failure)
         this.scheduleCommit()
       })
     }, COMMIT_DELAY_MS)
@@ -636,6 +652,7 @@ export class StreamDelivery {
     } finally {
       this.committing = null
     }
+    this.recoverOutbox()
   }
 
   private async store(position: DeliveryPosition): Promise<void> {
