@@ -18,7 +18,7 @@ export function eventSections(note: string): string[] {
       'Why events work as they do: [decision record 0033](../decisions/0033-events.md).',
     'An event sink (`/configs/v1/event-sinks`) has providers and routes. A route names an event type, or the beginning of types with `*` at the end, and conditions ' +
       'on the context of the event. Routes are tried in order; an event is sent to the provider of each route that matches, once, until a matching route has ' +
-      '`stop_processing`. Values of the context are compared as text; of a list one item has to be equal. `svc.audit.capture.batch.…` in a route means `svc.audit.capture.…`. A route may name a type that is not on this page; it never matches.',
+      '`stop_processing`. Values of the context are compared as text; of a list one item has to be equal. `svc.audit.capture.batch.…` in a route means `svc.audit.capture.…`. A route that no event can match is refused.',
     'Events of change data capture are sent only to providers with `include_cdc_events`. The provider decides; if it has no such member, that of the sink applies.',
     `## Envelope\n\nEvents are [CloudEvents 1.0](https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/spec.md). The order of events is that of \`sequence\` within one \`source\`. After a restore of a backup, new events have another \`source\`.\n\n${table(
       ['Attribute', 'Content'],
