@@ -1,5 +1,12 @@
 // Records the events of captures: one event for each element that a capture writes, in the transaction of the write.
-import type { NodeImage, NodeKey, RelationshipImage, RelationshipKey, WriteBatch } from '../engine/store.ts'
+import type {
+  NodeImage,
+  NodeKey,
+  PropertyMetadata,
+  RelationshipImage,
+  RelationshipKey,
+  WriteBatch,
+} from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import {
   actorOf,
@@ -110,9 +117,9 @@ class CaptureLogBatch {
     if (id === null) return null
     if (routes !== null) {
       const image = isUpsert ? written.nodeImage(key) : before
-      const providers = image === null ? 0 : match(routes, key.type, image)
-      if (image !== null && providers !== 0)
-        this.addNode(type, providers, id, image, isUpsert ? image.isIdentity : detailOf(element))
+      const detail = image === null ? null : isUpsert ? image.isIdentity : detailOf(element, image)
+      const providers = image === null || detail === null ? 0 : match(routes, key.type, image)
+      if (image !== null && detail !== null && providers !== 0) this.addNode(type, providers, id, image, detail)
     }
     if (mayDeleteTags && before !== null) this.addTagDeletion(tagRoutes, id, before, element.labels)
     return id
@@ -147,9 +154,9 @@ class CaptureLogBatch {
     const before = this.isUpsert ? null : written.relationshipImage(key)
     const id = apply()
     const image = id === null ? null : (before ?? written.relationshipImage(key))
-    const providers = image === null || routes === null ? 0 : match(routes, key.type, image)
-    if (id === null || providers === 0) return id
-    const detail = detailOf(element)
+    const detail = image === null ? null : detailOf(element, image)
+    const providers = image === null || detail === null || routes === null ? 0 : match(routes, key.type, image)
+    if (id === null || detail === null || providers === 0) return id
     const { source, type, target } = key
     this.add(
       this.request.type,
@@ -191,6 +198,25 @@ export function elementContext(label: string, image: NodeImage | RelationshipIma
   return (key): ContextValue => (key === 'captureLabel' ? label : image.property(key))
 }
 
-function detailOf({ properties, metadata }: RecordedKey): CaptureDetail | undefined {
-  return metadata === undefined ? properties : [properties?.[0] ?? '', metadata]
+/** What is deleted of the element; undefined: all of it, or nothing is deleted; null: it has none of what the caller named. */
+function detailOf(
+  { properties, metadata }: RecordedKey,
+  before: NodeImage | RelationshipImage,
+): CaptureDetail | undefined | null {
+  if (properties === undefined) return undefined
+  const stored = before.properties()
+  if (metadata === undefined) {
+    const deleted = properties.filter((name) => stored.has(name))
+    return deleted.length === 0 ? null : deleted
+  }
+  const [property = ''] = properties
+  const fields = stored.get(property)?.metadata ?? null
+  const deleted = fields === null ? [] : metadata.filter((name) => hasMetadata(fields, name))
+  return deleted.length === 0 ? null : [property, deleted]
+}
+
+/** `name`: as captures name it: `assurance_level`, or a key of the custom metadata. */
+function hasMetadata({ custom = {}, ...own }: PropertyMetadata, name: string): boolean {
+  const member = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return Object.hasOwn(own, member) || Object.hasOwn(custom, name)
 }

@@ -28,7 +28,9 @@ describe('captures', () => {
     const nodes = {
       nodes: [
         { type: 'Person', external_id: 'ann', is_identity: true },
-        car('c 1/ä', { properties: [value('colour', 'red'), value('wheels', 4)] }),
+        car('c 1/ä', {
+          properties: [{ ...value('colour', 'red'), metadata: { source: 'papers' } }, value('wheels', 4)],
+        }),
         car('c2'),
       ],
     }
@@ -104,6 +106,38 @@ describe('captures', () => {
     expect(refused.status).toBe(422)
     const seen = await eventsOf(service)
     expect(seen.map(({ data }) => data.requestId)).toEqual(['request-7'])
+  })
+
+  test('have no event for the deletion of properties and metadata that the element does not have', async () => {
+    service = await startService()
+    await addSink(service, [{ type: 'svc.audit.capture.delete.*' }])
+    const metadata = { source: 'papers', assurance_level: 2, custom_metadata: { by: 'x' } }
+    const properties = [
+      { ...value('colour', 'red'), metadata },
+      { type: 'owner', external_value: 'a-resolver' },
+    ]
+    await capture('nodes', { nodes: [{ type: 'Person', external_id: 'ann' }, car('c', { properties })] })
+    await capture('relationships', { relationships: [owns('c', { properties: [value('since', 1)] })] })
+    const names = (property_types: string[]): object => ({ property_types })
+    await capture('nodes/properties/delete', { nodes: [car('c', names(['wheels'])), car('none', names(['colour']))] })
+    await capture('nodes/properties/delete', { nodes: [car('c', names(['wheels', 'owner', 'doors']))] })
+    await capture('relationships/properties/delete', { relationships: [owns('c', names(['until']))] })
+    await capture('relationships/properties/delete', { relationships: [owns('c', names(['until', 'since']))] })
+    for (const metadata_fields of [['verified_time', 'until'], ['verified_time', 'assurance_level', 'by'], ['by']])
+      await capture('nodes/properties/metadata/delete', {
+        nodes: [car('c', { property_type: 'colour', metadata_fields })],
+      })
+    const seen = await eventsOf(service)
+    expect(seen.map(({ data }) => data.nodeProperties ?? data.relationshipProperties)).toMatchObject([
+      [{ propertyType: 'owner' }],
+      [{ propertyType: 'since' }],
+      [{ propertyType: 'colour', metadataFields: ['assurance_level', 'by'] }],
+    ])
+    expect(seen.map(({ data }) => Object.values(data).at(-1))).toMatchObject([
+      { length: 1 },
+      { length: 1 },
+      { length: 1 },
+    ])
   })
 
   test('are routed by type, label and property values, in order, until a route stops', async () => {
