@@ -311,7 +311,8 @@ export const eventTypes = {
   },
   'svc.audit.credentials.token.introspected': {
     group: 'credentials',
-    summary: 'A user token was verified. A result from the cache has no event.',
+    summary:
+      'A user token was verified. A result from the cache has no event. Each process has its own cache, so a request that goes to another process may have two events.',
     data: {
       tokenIntrospectId: text,
       active: z.boolean().describe('whether the token was accepted'),

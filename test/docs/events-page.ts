@@ -24,7 +24,7 @@ export function eventSections(note: string): string[] {
       ['Attribute', 'Content'],
       Object.entries(envelopeAttributes).map(([name, content]) => [code(name), content]),
     )}`,
-    `## Payload\n\nThe payload (\`data\`) is a JSON object. All events have these members:\n\n${table(
+    `## Payload\n\nThe payload (\`data\`) is a JSON object. All events have the first two members:\n\n${table(
       ['Member', 'Content'],
       [
         ['`eventType`', 'the event type, as in the attribute `type`'],
@@ -32,7 +32,7 @@ export function eventSections(note: string): string[] {
         ['`requestId`', 'the `X-Request-ID` of the call, if there is one'],
         [
           '`actor`',
-          'who caused the event: `type` (`agent`, `service-account` or `service`), `id`, and for agents `applicationId` and `user` (`type`, `externalId`)',
+          'who caused the event: `type` (`agent`, `service-account` or `service`), `id`, and for agents `applicationId` and `user` (`type`, `externalId`). Absent in events of change data capture, verified tokens and gaps, as is `requestId`',
         ],
       ],
     )}\n\nSecrets are never in an event. Values of input parameters are masked as in the decision log (setting \`parameter_mask\`). Values of stored properties are only in events of change data capture. Events of decisions and queries contain the input parameters and the properties of the request.`,
