@@ -85,11 +85,18 @@ export function createDecisionLog(
   return sink && new DecisionLog({ sink, clock, mask, percent: settings.decisionLogPercent })
 }
 
+type DecisionListener = (event: DecisionEvent) => void
+
 /** Combines the listeners; null if none exist, so that decisions skip the measurement. */
-function combineListeners(listeners: readonly (((event: DecisionEvent) => void) | null)[]): DecisionDeps['onDecided'] {
-  const present = listeners.filter((listener) => listener !== null)
-  if (present.length < 2) return present[0] ?? null
+function combineListeners(listeners: readonly (DecisionListener | null)[]): DecisionDeps['onDecided'] {
+  const [first, ...others] = listeners.filter((listener) => listener !== null)
+  // In pairs: a loop over all listeners is measurable in a decision.
+  return first === undefined ? null : others.reduce(pairOf, first)
+}
+
+function pairOf(first: DecisionListener, second: DecisionListener): DecisionListener {
   return (event) => {
-    for (const listener of present) listener(event)
+    first(event)
+    second(event)
   }
 }

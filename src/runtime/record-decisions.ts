@@ -38,9 +38,9 @@ export class DecisionEventLog {
 
   /** Records the event of an answer, if it has a receiver. */
   record(event: DecisionEvent): void {
-    const { sinks, activity, policies, mask, clock } = this.deps
-    const sink = sinks.routesOf(event.caller.projectId)
+    const sink = this.deps.sinks.routesOf(event.caller.projectId)
     if (sink === null) return
+    const { activity, policies, mask, clock } = this.deps
     const type = typeOf(event)
     const routes = sink.ofType(type)
     if (routes === null) return
