@@ -2,8 +2,8 @@
 import { OUTBOX_ENTRY, type OutboxKey } from '../format/keys.ts'
 import { CHECKSUM_MISMATCH, type Database, formatKey } from '../lmdb/database.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
-import { headKey } from './outbox-edits.ts'
 import { RECORD_OVERHEAD_BYTES, readCursor, readHead, readRecord, type StreamHead } from './outbox-format.ts'
+import { headKey } from './outbox-keys.ts'
 
 interface StreamEnd {
   readonly next: number

@@ -2,8 +2,8 @@
 // that appends new ones. A dispatcher drops events before, per provider and with exact numbers; this bound holds while none runs.
 import { OUTBOX_ENTRY, type OutboxKey } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
-import { lossKey, recordKey } from './outbox-edits.ts'
 import { type OutboxLoss, type OutboxRecordHead, readLoss, readRecordHead, type StreamHead } from './outbox-format.ts'
+import { lossKey, recordKey } from './outbox-keys.ts'
 
 /** Records that one transaction removes at most: about 15 ms. */
 const REMOVED_MAX = 5000

@@ -2,7 +2,7 @@
 // that a batch that throws appends nothing.
 import { assert } from '../../kernel/assert.ts'
 import type { ByteWriter } from '../format/bytes.ts'
-import { OUTBOX_ENTRY, type OutboxKey } from '../format/keys.ts'
+import type { OutboxKey } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
 import type { PendingWrites } from '../lmdb/pending-writes.ts'
 import type { OutboxBound } from './outbox-bound.ts'
@@ -16,54 +16,10 @@ import {
   writeHead,
   writeRecord,
 } from './outbox-format.ts'
+import { headKey, lossKey, recordKey } from './outbox-keys.ts'
 
 /** In UTF-16 code units, so that a key stays below LMDB's limit. */
 export const STREAM_UNITS_MAX = 128
-
-/** The key of the head of a stream. */
-export function headKey(stream: string): OutboxKey {
-  return { kind: OUTBOX_ENTRY.head, stream, provider: '', sequence: 0 }
-}
-
-/** The key of a record. */
-export function recordKey(stream: string, sequence: number): OutboxKey {
-  return { kind: OUTBOX_ENTRY.record, stream, provider: '', sequence }
-}
-
-/** The key of a cursor. */
-export function cursorKey(stream: string, provider: string): OutboxKey {
-  return { kind: OUTBOX_ENTRY.cursor, stream, provider, sequence: 0 }
-}
-
-/** The key of a dead letter. */
-export function deadLetterKey(stream: string, provider: string, sequence: number): OutboxKey {
-  return { kind: OUTBOX_ENTRY.deadLetter, stream, provider, sequence }
-}
-
-/** The key of the number and the bytes of the dead letters of a provider. */
-export function deadLetterTotalsKey(stream: string, provider: string): OutboxKey {
-  return { kind: OUTBOX_ENTRY.deadLetterTotals, stream, provider, sequence: 0 }
-}
-
-/** The key of a request to send a dead letter again. */
-export function requestKey(stream: string, provider: string, sequence: number): OutboxKey {
-  return { kind: OUTBOX_ENTRY.request, stream, provider, sequence }
-}
-
-/** The key of the status of a provider. */
-export function statusKey(stream: string, provider: string): OutboxKey {
-  return { kind: OUTBOX_ENTRY.status, stream, provider, sequence: 0 }
-}
-
-/** The key of the time until which a stream is followed. */
-export function followKey(stream: string): OutboxKey {
-  return { kind: OUTBOX_ENTRY.follow, stream, provider: '', sequence: 0 }
-}
-
-/** The key of what writers have removed from a stream. */
-export function lossKey(stream: string): OutboxKey {
-  return { kind: OUTBOX_ENTRY.loss, stream, provider: '', sequence: 0 }
-}
 
 interface EditedStream {
   head: StreamHead

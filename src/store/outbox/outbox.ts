@@ -9,18 +9,7 @@ import type { EnvironmentFile } from '../lmdb/environment-file.ts'
 import { PendingWrites } from '../lmdb/pending-writes.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
 import { OutboxBound } from './outbox-bound.ts'
-import {
-  cursorKey,
-  deadLetterKey,
-  deadLetterTotalsKey,
-  followKey,
-  headKey,
-  lossKey,
-  OutboxEdits,
-  recordKey,
-  requestKey,
-  statusKey,
-} from './outbox-edits.ts'
+import { OutboxEdits } from './outbox-edits.ts'
 import {
   type DeadLetterTotals,
   drawOrigin,
@@ -46,6 +35,17 @@ import {
   type StreamHead,
   writeHead,
 } from './outbox-format.ts'
+import {
+  cursorKey,
+  deadLetterKey,
+  deadLetterTotalsKey,
+  followKey,
+  headKey,
+  lossKey,
+  recordKey,
+  requestKey,
+  statusKey,
+} from './outbox-keys.ts'
 
 /** Records that one commit of a cursor removes at most, so that other writers do not wait long. */
 const TRIM_MAX = 20_000

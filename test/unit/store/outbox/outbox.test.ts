@@ -10,8 +10,8 @@ import { openDatabases, openMeta } from '../../../../src/store/lmdb/databases.ts
 import { LmdbFile } from '../../../../src/store/lmdb/lmdb-file.ts'
 import { EventsFolder } from '../../../../src/store/outbox/events-folder.ts'
 import { type EventOutbox, FOLLOW_KEEP_MS, type OutboxAppend } from '../../../../src/store/outbox/outbox.ts'
-import { headKey, recordKey } from '../../../../src/store/outbox/outbox-edits.ts'
 import { missedEvents, type OutboxRecord } from '../../../../src/store/outbox/outbox-format.ts'
+import { headKey, recordKey } from '../../../../src/store/outbox/outbox-keys.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
