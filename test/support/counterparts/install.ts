@@ -72,7 +72,8 @@ export async function download(command: readonly string[], folder: string): Prom
     await run(command, folder)
   } catch (failure) {
     const output = failure instanceof CommandError ? failure.output : String(failure)
-    const line = output.split('\n').find((one) => one.trim() !== '' && !one.startsWith('go: downloading')) ?? 'no output'
+    const line =
+      output.split('\n').find((one) => one.trim() !== '' && !one.startsWith('go: downloading')) ?? 'no output'
     throw new CounterpartMissing(`${command.slice(0, 3).join(' ')} failed: ${line.trim().slice(0, 200)}`)
   }
 }
