@@ -460,8 +460,6 @@ export const entryPoints: readonly string[] = [
 export const testOnlyFiles: readonly string[] = [
   // records, keys, both directions, labels, index and counts of a store agree
   'src/store/integrity/check-graph.ts',
-  // the drivers of event providers, which delivery connects
-  'src/events/providers/drivers.ts',
 ]
 
 /** Only the wiring may import these files, even if another rule allows it. */

@@ -1,13 +1,13 @@
 // The drivers in an executable of one file, built like the product: packages that read files of their own at run time fail there.
 import { join } from 'node:path'
 import { embedKafkaWasm } from '../../../src/cli/embed-kafka-wasm.ts'
-import type { ProviderSettings } from '../../../src/events/providers/drivers.ts'
+import type { ProviderConfiguration } from '../../../src/events/connect-provider.ts'
 import type { DeliveryOutcome } from '../../../src/events/providers/provider.ts'
 
 /** Builds the executable once in `folder` and sends 20 events with it, far from the packages. */
 export async function sendCompiled(
   folder: string,
-  provider: ProviderSettings,
+  provider: ProviderConfiguration,
   authorities: string,
 ): Promise<DeliveryOutcome> {
   const outfile = join(folder, 'send-compiled')

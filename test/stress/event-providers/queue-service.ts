@@ -57,7 +57,7 @@ export async function checkQueueService(options: SectionOptions): Promise<void> 
     const compiled = { queueOrTopicName: 'q1', connectionString: url('amqps', `localhost:${tls}`) }
     checks.outcome(
       'compiled to one file',
-      await sendCompiled(folder, { queue_service: compiled }, authorities),
+      await sendCompiled(folder, { kind: 'queue_service', config: compiled }, authorities),
       /^delivered$/,
     )
     checks.received('from the compiled file', outgoingEvents(0, 20), (await read('q1')).map(receivedOf), 0)

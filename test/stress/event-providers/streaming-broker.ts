@@ -51,7 +51,7 @@ export async function checkStreamingBroker({
     await createTopic(plaintext, 'compiled', 3)
     checks.outcome(
       'compiled to one file',
-      await sendCompiled(folder, { streaming_broker: compiled }, authorities),
+      await sendCompiled(folder, { kind: 'streaming_broker', config: compiled }, authorities),
       /^delivered$/,
     )
     checks.received(
