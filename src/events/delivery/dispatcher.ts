@@ -222,13 +222,14 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
   private showConfigErrors(before: readonly DeliveryTarget[], { projectId, targets }: DeliveredSink): void {
     for (const target of targets) {
       const { providerId, configuration } = target
-      const replaced = before.find((each) => each.providerId === providerId)
-      if (replaced?.configuration === configuration) continue
+      if (before.find((each) => each.providerId === providerId)?.configuration === configuration) continue
       const error = target.configError()
-      const corrected = error === null ? (replaced?.configError() ?? null) : null
-      this.statuses.change(projectId, providerId, ({ lastError }) => {
-        if (error !== null) return error === lastError ? {} : { lastError: error, lastErrorTime: this.deps.clock.now() }
-        return corrected !== null && corrected === lastError ? { lastError: '' } : {}
+      this.statuses.change(projectId, providerId, ({ lastError, configError }) => {
+        if (error !== null && error === lastError && error === configError) return {}
+        if (error !== null) return { lastError: error, configError: error, lastErrorTime: this.deps.clock.now() }
+        if (configError === undefined) return {}
+        // Corrected, also by a setting before this start.
+        return { configError: undefined, ...(configError === lastError && { lastError: '' }) }
       })
     }
   }

@@ -11,6 +11,8 @@ export interface ProviderStatus {
   readonly addedAt: number
   /** One line without secrets; empty after a success. */
   readonly lastError: string
+  /** The last error of the configuration itself. Absent: it has none. */
+  readonly configError?: string | undefined
   /** Milliseconds since the epoch; null: no error since the provider was created. */
   readonly lastErrorTime: number | null
   /** Milliseconds since the epoch; null: nothing was delivered yet. */

@@ -1,9 +1,12 @@
 // What administrators see of delivery: the providers of a sink that is read, and the metrics.
 import { afterEach, describe, expect, test } from 'vitest'
+import { createApp } from '../../../src/app.ts'
+import { defaultSettings } from '../../../src/settings.ts'
 import { type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
 import { addSink } from '../../support/events.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { startService, type TestService } from '../../support/service.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 let service: TestService
 let receiver: EventReceiver | null = null
@@ -206,6 +209,28 @@ describe('a sink that is read', () => {
     expect((await service.configure('PUT', `event-sinks/${sink}`, { providers: corrected })).status).toBe(200)
     await until(sink, ({ main }) => main?.event_topic?.last_error === '')
     expect(errors(await providersOf(sink))).toMatchObject({ main: '', text: expect.stringContaining('https URL') })
+  })
+
+  test('names a forbidden address until the service is started with a setting that allows it', async () => {
+    const dataDir = temporaryFolder()
+    receiver = startReceiver()
+    const overrides = { sync: false, log: () => undefined, eventDelivery: { random: (): number => 0.001 } }
+    service = await startService({ dataDir }, overrides)
+    const sink = await addSink(service, captures, { main: receiverProvider(receiver) })
+    await until(sink, ({ main }) => main?.event_topic?.last_error.includes('is not public') === true)
+    await service.stop()
+    const app = await createApp({ ...defaultSettings, port: 0, dataDir, upstreamAllow: '127.0.0.1' }, overrides)
+    const { url } = await app.listen()
+    const headers = { authorization: `Bearer ${await app.issueAdminToken(600)}` }
+    const end = performance.now() + 20_000
+    for (;;) {
+      const response = await fetch(`${url}/configs/v1/event-sinks/${sink}`, { headers })
+      const { providers } = (await response.json()) as { readonly providers: { readonly main: ReadProvider } }
+      if (providers.main.event_topic?.last_error === '') break
+      if (performance.now() > end) throw new Error(`the state is ${JSON.stringify(providers)}`)
+      await Bun.sleep(20)
+    }
+    await app.close()
   })
 
   test('counts a provider that was never reached from the first event of every source', async () => {
