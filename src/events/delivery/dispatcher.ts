@@ -5,8 +5,10 @@ import type { EventOutbox } from '../../store/outbox/outbox.ts'
 import type { EventStreamName } from '../envelope.ts'
 import type { SnapshotPart, SnapshotPosition } from '../snapshot-events.ts'
 import type { BacklogBounds } from './backlog.ts'
+import type { DeliveryLogEntry } from './delivery-log.ts'
+import type { DeliveryTarget } from './delivery-target.ts'
 import { StatusBook } from './status-book.ts'
-import { type DeliveryLogEntry, type DeliveryTarget, StreamDelivery } from './stream-delivery.ts'
+import { StreamDelivery } from './stream-delivery.ts'
 
 /** Time between two looks at the commit counters, in milliseconds. A look takes less than a microsecond. */
 const POLL_MS = 25
