@@ -15,7 +15,7 @@ import {
 import { timestamp } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import type { DeadLetter } from '../store/outbox/outbox.ts'
+import type { DeadLetter } from '../store/outbox/dead-letters.ts'
 import type { EventStreams, OpenEventStream } from './event-streams.ts'
 
 const PAGE_SIZE = 100
@@ -83,7 +83,7 @@ export async function requestDeadLetters(
   return streams.withStreams(sink.project_id, async (open) => {
     let requested = 0
     if (provider_id !== undefined) {
-      for (const { outbox, name } of open) requested += await outbox.requestDeadLetters(name, provider_id)
+      for (const { outbox, name } of open) requested += await outbox.deadLetters.requestAll(name, provider_id)
     }
     const refused: { id: string; reason: string }[] = []
     for (const id of new Set(ids)) {
@@ -94,7 +94,7 @@ export async function requestDeadLetters(
       }
       const isRequested =
         found !== null &&
-        (await found.stream.outbox.requestDeadLetter(found.stream.name, found.letter.provider, found.letter.sequence))
+        (await found.stream.outbox.deadLetters.request(found.stream.name, found.letter.provider, found.letter.sequence))
       if (isRequested) requested += 1
       else refused.push({ id, reason: notFound(id).message })
     }
@@ -111,7 +111,7 @@ export async function deleteOneDeadLetter(
   const isDeleted = await streams.withStreams(sink.project_id, async (open) => {
     const found = find(open, sink, id)
     if (found === null) return false
-    return found.stream.outbox.removeDeadLetter(found.stream.name, found.letter.provider, found.letter.sequence)
+    return found.stream.outbox.deadLetters.remove(found.stream.name, found.letter.provider, found.letter.sequence)
   })
   return isDeleted ? ok({ id }) : err(notFound(id))
 }
@@ -124,7 +124,7 @@ export async function deleteDeadLettersOf(
 ): Promise<Result<{ readonly deleted: number }, ServiceError>> {
   return streams.withStreams(sink.project_id, async (open) => {
     let deleted = 0
-    for (const { outbox, name } of open) deleted += await outbox.removeDeadLetters(name, provider)
+    for (const { outbox, name } of open) deleted += await outbox.deadLetters.removeAll(name, provider)
     return ok({ deleted })
   })
 }
@@ -149,7 +149,7 @@ function read(
     let from = order === 0 ? after : null
     if (provider !== null && (from === null || from.provider !== provider)) from = { stream: '', provider, sequence: 0 }
     while (found.length < limit) {
-      const letters = stream.outbox.deadLetters(stream.name, limit, from)
+      const letters = stream.outbox.deadLetters.list(stream.name, limit, from)
       const own = letters.filter((letter) => provider === null || letter.provider === provider)
       for (const letter of own) {
         const content = readDeadLetter(letter.bytes)
@@ -188,7 +188,7 @@ function find(streams: readonly OpenEventStream[], sink: StoredDocument, id: str
   const name = parseId(id)
   if (name === null) return null
   for (const stream of streams) {
-    const letter = stream.outbox.deadLetter(stream.name, name.provider, name.sequence)
+    const letter = stream.outbox.deadLetters.get(stream.name, name.provider, name.sequence)
     if (letter === null) continue
     const content = readDeadLetter(letter.bytes)
     if (content.attributes.id === name.eventId && content.sinkId === sink.id) return { stream, letter, content }
@@ -210,7 +210,7 @@ function itemOf(found: FoundLetter): DeadLetterItem {
     error: content.error,
     attempts: content.attempts,
     dead_letter_time: timestamp(content.timeMs),
-    is_requested: stream.outbox.isDeadLetterRequested(stream.name, letter.provider, letter.sequence),
+    is_requested: stream.outbox.deadLetters.isRequested(stream.name, letter.provider, letter.sequence),
   }
 }
 

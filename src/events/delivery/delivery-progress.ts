@@ -92,7 +92,7 @@ export class DeliveryProgress {
       this.current = { origin, next, gap, snapshot: snapshot as DeliveryPosition['snapshot'] }
       return true
     }
-    await outbox.removeDeadLetters(name, target.providerId)
+    await outbox.deadLetters.removeAll(name, target.providerId)
     if (this.deps.target() !== target) return false
     this.current = { origin, next, gap: null, snapshot: undefined }
     this.mustCommit = true
@@ -205,7 +205,7 @@ export class DeliveryProgress {
 
   private async boundDeadLetters(outbox: EventOutbox, name: string, provider: string): Promise<void> {
     const { deadLetterBytesMax, changeStatus } = this.deps.delivery
-    const dropped = await outbox.boundDeadLetters(name, provider, deadLetterBytesMax)
+    const dropped = await outbox.deadLetters.bound(name, provider, deadLetterBytesMax)
     if (dropped === 0) return
     changeStatus(({ deadLettersDropped }) => ({ deadLettersDropped: deadLettersDropped + dropped }))
     const message = 'the oldest dead letters of a provider were dropped because they exceeded their bound'

@@ -169,7 +169,7 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
   private notify(project: ProjectDeliveries, stream: DeliveredStream): void {
     if (this.projects.get(stream.projectId) !== project) return
     const status = stream.outbox.status(stream.name)
-    const hasRequests = stream.outbox.hasRequests(stream.name)
+    const hasRequests = stream.outbox.deadLetters.hasRequests(stream.name)
     for (const target of project.sink.targets) {
       const key = `${stream.source} ${stream.part} ${target.providerId}`
       const known = project.deliveries.get(key)

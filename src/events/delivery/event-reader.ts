@@ -1,6 +1,7 @@
 // Reads the events of one provider from the outbox of a stream: skips those for others, drops those beyond the bounds of the
 // backlog, and removes what is left of removed providers.
-import type { DeadLetter, EventOutbox } from '../../store/outbox/outbox.ts'
+import type { DeadLetter } from '../../store/outbox/dead-letters.ts'
+import type { EventOutbox } from '../../store/outbox/outbox.ts'
 import {
   missedEvents,
   type OutboxGap,
@@ -118,7 +119,7 @@ export class EventReader {
       position.snapshot = undefined
       progress.require()
     }
-    this.letters = outbox.requestedDeadLetters(name, providerId, REQUESTS_MAX)
+    this.letters = outbox.deadLetters.requested(name, providerId, REQUESTS_MAX)
     const records = outbox.read(name, position.next, { events: BATCH_EVENTS, bytes: BATCH_BYTES })
     const [oldest] = records
     if (oldest === undefined)

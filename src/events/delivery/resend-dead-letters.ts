@@ -1,5 +1,5 @@
 // Sends dead letters again that callers of the API requested. They are out of order anyway, so each is independent of the others.
-import type { DeadLetter } from '../../store/outbox/outbox.ts'
+import type { DeadLetter } from '../../store/outbox/dead-letters.ts'
 import type { DeliveryPosition, DeliveryProgress } from './delivery-progress.ts'
 import type { StreamDeliveryDeps } from './delivery-target.ts'
 import type { ProviderSender } from './provider-sender.ts'
@@ -37,14 +37,14 @@ async function resend(
   if (outcome.kind === 'delivered') {
     sender.succeed()
     sender.countDelivered(1)
-    await delivery.withOutbox((outbox, name) => outbox.removeDeadLetter(name, letter.provider, letter.sequence))
+    await delivery.withOutbox((outbox, name) => outbox.deadLetters.remove(name, letter.provider, letter.sequence))
     return 'done'
   }
   if (isEnded) return 'ended'
   if (outcome.kind === 'retry') return sender.fail(outcome.error).kind
   const { error } = outcome
   const bytes = encodeDeadLetter({ ...content, error, attempts: content.attempts + 1 })
-  await delivery.withOutbox((outbox, name) => outbox.replaceDeadLetter(name, { ...letter, bytes }))
+  await delivery.withOutbox((outbox, name) => outbox.deadLetters.replace(name, { ...letter, bytes }))
   sender.note(error)
   return 'done'
 }

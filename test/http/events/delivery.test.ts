@@ -191,8 +191,9 @@ describe('delivery', () => {
     const sinkId = await addSink(service, captures, { main: receiverProvider(receiver) })
     await capture('a', 'large', 'b')
     await receiver.until(has('a', 'b'))
-    expect(await untilStatus('main', ({ deadLettered }) => deadLettered === 1)).toMatchObject({ delivered: 2 })
-    const [letter] = await inGraph((outbox, name) => outbox.deadLetters(name, 10))
+    // The status may be stored between the two.
+    await untilStatus('main', ({ deadLettered, delivered }) => deadLettered === 1 && delivered === 2)
+    const [letter] = await inGraph((outbox, name) => outbox.deadLetters.list(name, 10))
     expect(letter).toMatchObject({ provider: 'main', sequence: 2 })
     expect(readDeadLetter(letter!.bytes)).toMatchObject({
       sinkId,
@@ -203,15 +204,17 @@ describe('delivery', () => {
     })
 
     // Requested while the receiver still refuses it, and when it accepts it.
-    const request = (): Promise<boolean> => inGraph((outbox, name) => outbox.requestDeadLetter(name, 'main', 2))
+    const request = (): Promise<boolean> => inGraph((outbox, name) => outbox.deadLetters.request(name, 'main', 2))
     expect(await request()).toBe(true)
     await untilStatus('main', ({ failed }) => failed === 2)
-    expect(readDeadLetter((await inGraph((outbox, name) => outbox.deadLetters(name, 10)))[0]!.bytes).attempts).toBe(2)
+    expect(
+      readDeadLetter((await inGraph((outbox, name) => outbox.deadLetters.list(name, 10)))[0]!.bytes).attempts,
+    ).toBe(2)
     receiver.answer = () => 200
     expect(await request()).toBe(true)
     await receiver.until(has('large'))
     await untilStatus('main', ({ delivered }) => delivered === 3)
-    expect(await inGraph((outbox, name) => outbox.deadLetters(name, 10))).toEqual([])
+    expect(await inGraph((outbox, name) => outbox.deadLetters.list(name, 10))).toEqual([])
     const texts = receiver.seen.filter(isLarge).map(({ text }) => text)
     expect(new Set(texts).size).toBe(1)
   })
@@ -226,13 +229,13 @@ describe('delivery', () => {
     await capture(...Array.from({ length: count }, (_, i) => `c${i}`))
     const { deadLettersDropped } = await untilStatus('main', ({ deadLettered }) => deadLettered === count)
     expect(deadLettersDropped).toBeGreaterThan(0)
-    const stored = await inGraph((outbox, name) => outbox.deadLetters(name, 100))
+    const stored = await inGraph((outbox, name) => outbox.deadLetters.list(name, 100))
     expect(stored.map(({ sequence }) => sequence)).toEqual(
       Array.from({ length: count - deadLettersDropped }, (_, i) => deadLettersDropped + 1 + i),
     )
     const bytes = stored.reduce((sum, letter) => sum + letter.bytes.length, 0)
     expect(bytes).toBeLessThanOrEqual(20_000)
-    expect(await inGraph((outbox, name) => outbox.deadLetterTotals(name, 'main'))).toEqual({
+    expect(await inGraph((outbox, name) => outbox.deadLetters.totals(name, 'main'))).toEqual({
       count: stored.length,
       bytes,
     })
@@ -260,7 +263,7 @@ describe('delivery', () => {
     await addSink(service, captures, { main: receiverProvider(receiver) })
     await capture('bad', 'good')
     await receiver.until(has('good'))
-    const [letter] = await inGraph((outbox, name) => outbox.deadLetters(name, 10))
+    const [letter] = await inGraph((outbox, name) => outbox.deadLetters.list(name, 10))
     expect(readDeadLetter(letter!.bytes)).toMatchObject({ attempts: REFUSALS_MAX, error: 'HTTP status 422' })
   })
 

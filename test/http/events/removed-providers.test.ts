@@ -94,12 +94,12 @@ test('a provider that is added again while nothing is delivered receives nothing
   old.answer = (events) => (events.some(isLarge) ? 413 : 200)
   const sink = await addSink(service, routes, { main: receiverProvider(old), kept: receiverProvider(kept) })
   await capture('large')
-  await until('a dead letter', () => inGraph((outbox, name) => outbox.deadLetters(name, 9).length === 1))
+  await until('a dead letter', () => inGraph((outbox, name) => outbox.deadLetters.list(name, 9).length === 1))
   // Both wait: events of the removed provider also stay stored for the other one.
   await Promise.all([old.stop(), kept.stop()])
   await capture('waiting')
   await reopen({})
-  expect(await inGraph((outbox, name) => outbox.requestDeadLetter(name, 'main', 1))).toBe(true)
+  expect(await inGraph((outbox, name) => outbox.deadLetters.request(name, 'main', 1))).toBe(true)
   await update(sink, { kept: receiverProvider(kept) })
   await capture('between')
   await update(sink, { main: receiverProvider(added), kept: receiverProvider(kept) })
@@ -111,7 +111,9 @@ test('a provider that is added again while nothing is delivered receives nothing
   await until('the end', async () => (await storedEvents()) === 0)
   expect([subjects(added), added.seen.length]).toEqual([['new'], 1])
   expect(subjects(kept)).toEqual(['large', 'waiting', 'between', 'new'])
-  expect(await inGraph((outbox, name) => [outbox.deadLetters(name, 9), outbox.hasRequests(name)])).toEqual([[], false])
+  expect(
+    await inGraph((outbox, name) => [outbox.deadLetters.list(name, 9), outbox.deadLetters.hasRequests(name)]),
+  ).toEqual([[], false])
   const delivered = async (): Promise<unknown> =>
     (await app.eventStreams.statuses(service.projectId)).get('main')?.delivered
   await until('the count of the new provider', async () => (await delivered()) === 1)
@@ -123,7 +125,7 @@ test('a provider that is removed while nothing is delivered leaves no position, 
   old.answer = (events) => (events.some(({ subject }) => subject.endsWith('/large')) ? 413 : 503)
   const sink = await addSink(service, routes, { main: receiverProvider(old), kept: receiverProvider(kept) })
   await capture('large', 'waiting')
-  await until('a dead letter', () => inGraph((outbox, name) => outbox.deadLetters(name, 9).length === 1))
+  await until('a dead letter', () => inGraph((outbox, name) => outbox.deadLetters.list(name, 9).length === 1))
   await until('a position', () => isStored('kept'))
   await reopen({})
   await update(sink, { kept: receiverProvider(kept) })
@@ -131,6 +133,6 @@ test('a provider that is removed while nothing is delivered leaves no position, 
   await reopen({ eventDelivery })
   await until('the end', async () => (await storedEvents()) === 0)
   expect(await isStored('main')).toBe(false)
-  expect(await inGraph((outbox, name) => outbox.deadLetters(name, 9))).toEqual([])
+  expect(await inGraph((outbox, name) => outbox.deadLetters.list(name, 9))).toEqual([])
   expect(subjects(kept)).toEqual(['large', 'waiting'])
 })

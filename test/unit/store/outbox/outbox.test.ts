@@ -119,14 +119,14 @@ describe('an outbox', () => {
     const deadLetters = Array.from({ length: count }, (_, at) => ({ sequence: at + 1, bytes: bytes('x') }))
     const origin = originOf(outbox, 's')
     await outbox.commit('s', { origin, provider: 'p', providers: ['p', 'q'], next: 2, ...noGap, deadLetters })
-    await outbox.requestDeadLetter('s', 'p', 1)
-    const counts = (): unknown[] => [outbox.deadLetters('s', count).length, outbox.cursors('s').size, stored()]
+    await outbox.deadLetters.request('s', 'p', 1)
+    const counts = (): unknown[] => [outbox.deadLetters.list('s', count).length, outbox.cursors('s').size, stored()]
     const stored = (): number => outbox.read('s', 0, all).length
 
     // As after a kill: the cursor stays as long as a dead letter.
     let parts = 0
     await outbox.drop('s', () => parts++ < 2)
-    expect([counts(), outbox.hasRequests('s')]).toEqual([[2000, 1, count], false])
+    expect([counts(), outbox.deadLetters.hasRequests('s')]).toEqual([[2000, 1, count], false])
     await outbox.append([{ ...record, bytes: bytes('new') }])
     await outbox.drop('s', () => parts++ < 5)
     expect(counts()).toEqual([0, 0, 4002])
@@ -150,28 +150,28 @@ describe('an outbox', () => {
       }))
       return outbox.commit('s', { origin, provider, providers: ['p', 'q'], next: from + count, ...noGap, deadLetters })
     }
-    const totals = (provider = 'p'): object => outbox.deadLetterTotals('s', provider)
+    const totals = (provider = 'p'): object => outbox.deadLetters.totals('s', provider)
     await commit('p', 1, 2000)
     await commit('q', 1, 5)
     expect([totals(), totals('q')]).toEqual([
       { count: 2000, bytes: 20_000 },
       { count: 5, bytes: 50 },
     ])
-    await outbox.replaceDeadLetter('s', { provider: 'p', sequence: 7, bytes: bytes('01234567890123456789') })
-    await outbox.removeDeadLetter('s', 'p', 8)
+    await outbox.deadLetters.replace('s', { provider: 'p', sequence: 7, bytes: bytes('01234567890123456789') })
+    await outbox.deadLetters.remove('s', 'p', 8)
     expect(totals()).toEqual({ count: 1999, bytes: 20_000 })
-    await outbox.requestDeadLetter('s', 'p', 1)
-    expect(await outbox.boundDeadLetters('s', 'p', 20_000)).toBe(0)
+    await outbox.deadLetters.request('s', 'p', 1)
+    expect(await outbox.deadLetters.bound('s', 'p', 20_000)).toBe(0)
     const before = commits()
-    expect(await outbox.boundDeadLetters('s', 'p', 10_000)).toBe(1099)
+    expect(await outbox.deadLetters.bound('s', 'p', 10_000)).toBe(1099)
     // At most 500 in a transaction.
     expect(commits() - before).toBe(3)
     expect([totals(), totals('q')]).toEqual([
       { count: 900, bytes: 9000 },
       { count: 5, bytes: 50 },
     ])
-    expect([outbox.deadLetters('s', 1)[0]?.sequence, outbox.hasRequests('s')]).toEqual([1101, false])
-    await outbox.removeDeadLetters('s', 'p')
+    expect([outbox.deadLetters.list('s', 1)[0]?.sequence, outbox.deadLetters.hasRequests('s')]).toEqual([1101, false])
+    await outbox.deadLetters.removeAll('s', 'p')
     await outbox.removeOtherProviders('s', () => ['p'])
     expect([totals(), totals('q')]).toEqual([
       { count: 0, bytes: 0 },
@@ -246,15 +246,15 @@ describe('an outbox', () => {
     const deadLetters = Array.from({ length: 12_000 }, (_, at) => ({ sequence: at + 1, bytes: bytes('x') }))
     for (const provider of ['old', 'p'])
       await outbox.commit('s', { origin, provider, providers: ['old', 'p'], next: 20_000, ...noGap, deadLetters })
-    expect(await outbox.requestDeadLetters('s', 'old')).toBe(12_000)
+    expect(await outbox.deadLetters.requestAll('s', 'old')).toBe(12_000)
     const lettersOf = (name: string): number =>
-      outbox.deadLetters('s', 30_000).filter(({ provider }) => provider === name).length
+      outbox.deadLetters.list('s', 30_000).filter(({ provider }) => provider === name).length
     expect(await outbox.removeOtherProviders('s', () => null)).toBe(false)
     expect(await outbox.removeOtherProviders('s', () => ['old', 'p'])).toBe(false)
     // As after a kill.
     let parts = 0
     await outbox.removeOtherProviders('s', () => (parts++ < 1 ? ['p'] : null))
-    expect([lettersOf('old'), outbox.requestedDeadLetters('s', 'old', 1).length, outbox.cursors('s').size]).toEqual([
+    expect([lettersOf('old'), outbox.deadLetters.requested('s', 'old', 1).length, outbox.cursors('s').size]).toEqual([
       7000, 1, 2,
     ])
     const before = commits()
@@ -341,9 +341,9 @@ describe('an outbox', () => {
     await outbox.drop('a')
     expect([outbox.streams(), outbox.read('a', 0, all)]).toEqual([['ab', 'b'], []])
     expect(outbox.read('ab', 0, all).map(textOf)).toEqual(['ab'])
-    expect(outbox.deadLetters('ab', 10).map(({ sequence }) => sequence)).toEqual([1])
+    expect(outbox.deadLetters.list('ab', 10).map(({ sequence }) => sequence)).toEqual([1])
     await outbox.drop('ab')
-    expect([outbox.cursors('ab').size, outbox.deadLetters('ab', 10)]).toEqual([0, []])
+    expect([outbox.cursors('ab').size, outbox.deadLetters.list('ab', 10)]).toEqual([0, []])
     // Of a stream that was dropped since it was read, and then of one that has begun again.
     const late = { origin, provider: 'p', providers: ['p'], next: 2, ...noGap }
     expect(await outbox.commit('ab', late)).toBe(false)
@@ -362,17 +362,17 @@ describe('an outbox', () => {
     const deadLetters = [60, 61, 62].map((sequence) => ({ sequence, bytes: bytes(`letter ${sequence}`) }))
     await outbox.commit('s', { origin, provider: 'p', providers: ['p'], next: 50, gap, deadLetters })
     expect([...outbox.cursors('s')]).toEqual([['p', { next: 50, gap }]])
-    const found = outbox.deadLetters('s', 2)
+    const found = outbox.deadLetters.list('s', 2)
     expect(found.map(({ provider, sequence }) => [provider, sequence])).toEqual([
       ['p', 60],
       ['p', 61],
     ])
-    expect(outbox.deadLetters('s', 2, found[1]).map((letter) => new TextDecoder().decode(letter.bytes))).toEqual([
+    expect(outbox.deadLetters.list('s', 2, found[1]).map((letter) => new TextDecoder().decode(letter.bytes))).toEqual([
       'letter 62',
     ])
-    expect(await outbox.removeDeadLetter('s', 'p', 61)).toBe(true)
-    expect(await outbox.removeDeadLetter('s', 'p', 61)).toBe(false)
-    expect([outbox.deadLetter('s', 'p', 61), outbox.deadLetter('s', 'p', 60)?.sequence]).toEqual([null, 60])
+    expect(await outbox.deadLetters.remove('s', 'p', 61)).toBe(true)
+    expect(await outbox.deadLetters.remove('s', 'p', 61)).toBe(false)
+    expect([outbox.deadLetters.get('s', 'p', 61), outbox.deadLetters.get('s', 'p', 60)?.sequence]).toEqual([null, 60])
     await expect(outbox.commit('s', { origin, provider: 'p', providers: ['p'], next: 49, ...noGap })).rejects.toThrow(
       'a cursor only moves forward',
     )
@@ -399,19 +399,19 @@ describe('an outbox', () => {
     const deadLetters = [3, 4, 5].map((sequence) => ({ sequence, bytes: bytes(`letter ${sequence}`) }))
     for (const provider of ['a', 'ab'])
       await outbox.commit('s', { origin, provider, providers: ['a', 'ab'], next: 9, ...noGap, deadLetters })
-    expect(await outbox.requestDeadLetter('s', 'a', 6)).toBe(false)
-    expect(outbox.hasRequests('s')).toBe(false)
-    for (const sequence of [5, 3, 4]) expect(await outbox.requestDeadLetter('s', 'a', sequence)).toBe(true)
+    expect(await outbox.deadLetters.request('s', 'a', 6)).toBe(false)
+    expect(outbox.deadLetters.hasRequests('s')).toBe(false)
+    for (const sequence of [5, 3, 4]) expect(await outbox.deadLetters.request('s', 'a', sequence)).toBe(true)
     const requested = (provider: string): unknown[] =>
-      outbox.requestedDeadLetters('s', provider, 2).map((letter) => new TextDecoder().decode(letter.bytes))
+      outbox.deadLetters.requested('s', provider, 2).map((letter) => new TextDecoder().decode(letter.bytes))
     expect([requested('a'), requested('ab')]).toEqual([['letter 3', 'letter 4'], []])
-    expect([outbox.hasRequests('s'), outbox.hasRequests('other')]).toEqual([true, false])
-    await outbox.removeDeadLetter('s', 'a', 3)
-    await outbox.replaceDeadLetter('s', { provider: 'a', sequence: 4, bytes: bytes('refused again') })
+    expect([outbox.deadLetters.hasRequests('s'), outbox.deadLetters.hasRequests('other')]).toEqual([true, false])
+    await outbox.deadLetters.remove('s', 'a', 3)
+    await outbox.deadLetters.replace('s', { provider: 'a', sequence: 4, bytes: bytes('refused again') })
     expect(requested('a')).toEqual(['letter 5'])
-    expect(new TextDecoder().decode(outbox.deadLetter('s', 'a', 4)?.bytes)).toBe('refused again')
-    await outbox.replaceDeadLetter('s', { provider: 'a', sequence: 3, bytes: bytes('removed before') })
-    expect(outbox.deadLetter('s', 'a', 3)).toBe(null)
+    expect(new TextDecoder().decode(outbox.deadLetters.get('s', 'a', 4)?.bytes)).toBe('refused again')
+    await outbox.deadLetters.replace('s', { provider: 'a', sequence: 3, bytes: bytes('removed before') })
+    expect(outbox.deadLetters.get('s', 'a', 3)).toBe(null)
     await events.close()
   })
 
@@ -460,17 +460,19 @@ describe('an outbox', () => {
       await outbox.commit('s', { origin, provider, providers: ['p', 'q', 'r'], next: 2000, ...noGap, deadLetters })
     }
     const counts = (): number[] =>
-      ['p', 'q', 'r'].map((name) => outbox.deadLetters('s', 9999).filter(({ provider }) => provider === name).length)
-    await outbox.requestDeadLetter('s', 'p', 2)
-    expect(await outbox.requestDeadLetters('s', 'q')).toBe(1201)
-    expect(outbox.requestedDeadLetters('s', 'q', 9999)).toHaveLength(1201)
-    const requested = [1, 2].map((sequence) => outbox.isDeadLetterRequested('s', 'p', sequence))
+      ['p', 'q', 'r'].map(
+        (name) => outbox.deadLetters.list('s', 9999).filter(({ provider }) => provider === name).length,
+      )
+    await outbox.deadLetters.request('s', 'p', 2)
+    expect(await outbox.deadLetters.requestAll('s', 'q')).toBe(1201)
+    expect(outbox.deadLetters.requested('s', 'q', 9999)).toHaveLength(1201)
+    const requested = [1, 2].map((sequence) => outbox.deadLetters.isRequested('s', 'p', sequence))
     expect(requested).toEqual([false, true])
-    expect(await outbox.removeDeadLetters('s', 'q')).toBe(1201)
-    expect([counts(), outbox.requestedDeadLetters('s', 'q', 9999)]).toEqual([[3, 0, 3], []])
-    expect(await outbox.removeDeadLetters('s', 'q')).toBe(0)
-    expect(await outbox.requestDeadLetters('none', 'q')).toBe(0)
-    expect(outbox.requestedDeadLetters('s', 'p', 9)).toHaveLength(1)
+    expect(await outbox.deadLetters.removeAll('s', 'q')).toBe(1201)
+    expect([counts(), outbox.deadLetters.requested('s', 'q', 9999)]).toEqual([[3, 0, 3], []])
+    expect(await outbox.deadLetters.removeAll('s', 'q')).toBe(0)
+    expect(await outbox.deadLetters.requestAll('none', 'q')).toBe(0)
+    expect(outbox.deadLetters.requested('s', 'p', 9)).toHaveLength(1)
     await events.close()
   })
 

@@ -1,0 +1,77 @@
+// Reads of an outbox within a transaction. `reading`: undefined within the write transaction.
+import { OUTBOX_ENTRY, type OutboxKey } from '../format/keys.ts'
+import type { Database } from '../lmdb/database.ts'
+import type { ReadOptions } from '../lmdb/raw-database.ts'
+import {
+  type OutboxCursor,
+  type OutboxLoss,
+  type OutboxRecordHead,
+  readCursor,
+  readLoss,
+  readRecordHead,
+  readTime,
+} from './outbox-format.ts'
+import { cursorKey, followKey, lossKey, recordKey } from './outbox-keys.ts'
+
+/** Until when a stream is followed, in milliseconds since the epoch; 0: it is not followed. */
+export function followedUntil(database: Database<OutboxKey>, stream: string, reading: ReadOptions | undefined): number {
+  const valueView = database.get(followKey(stream), reading)
+  return valueView === null ? 0 : readTime(valueView)
+}
+
+/** What writers have removed from a stream although a provider had not received it; null: nothing. */
+export function lossOf(
+  database: Database<OutboxKey>,
+  stream: string,
+  reading: ReadOptions | undefined,
+): OutboxLoss | null {
+  const valueView = database.get(lossKey(stream), reading)
+  return valueView === null ? null : readLoss(valueView)
+}
+
+/** The cursors of a stream by provider. */
+export function cursorsOf(
+  database: Database<OutboxKey>,
+  stream: string,
+  reading: ReadOptions | undefined,
+): ReadonlyMap<string, OutboxCursor> {
+  const cursors = new Map<string, OutboxCursor>()
+  for (const { key, valueView } of database.entries({ start: cursorKey(stream, ''), end: undefined, ...reading })) {
+    if (key.kind !== OUTBOX_ENTRY.cursor || key.stream !== stream) break
+    cursors.set(key.provider, readCursor(valueView))
+  }
+  return cursors
+}
+
+/** The records from the one that contains the event `from`, without their bytes. At most `limit`. */
+export function recordHeads(
+  database: Database<OutboxKey>,
+  stream: string,
+  from: number,
+  limit: number,
+  reading: ReadOptions | undefined,
+): OutboxRecordHead[] {
+  const heads: OutboxRecordHead[] = []
+  const start = recordKey(stream, firstSequence(database, stream, from, reading))
+  for (const { key, valueView } of database.entries({ start, end: undefined, limit, ...reading })) {
+    if (key.kind !== OUTBOX_ENTRY.record || key.stream !== stream) break
+    heads.push(readRecordHead(key.sequence, valueView))
+  }
+  return heads
+}
+
+/** The sequence of the record that contains the event, or the event itself if no record does. */
+export function firstSequence(
+  database: Database<OutboxKey>,
+  stream: string,
+  from: number,
+  reading: ReadOptions | undefined,
+): number {
+  if (from <= 1) return 0
+  const range = { start: recordKey(stream, from), end: recordKey(stream, 0), reverse: true, limit: 1, ...reading }
+  for (const { key, valueView } of database.entries(range)) {
+    const { count } = readRecordHead(key.sequence, valueView)
+    if (key.sequence + count > from) return key.sequence
+  }
+  return from
+}
