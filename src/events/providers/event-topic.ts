@@ -1,8 +1,9 @@
 // The provider kind `event_topic`: batches of CloudEvents over HTTPS, with an access key in a header.
 import type { Destinations } from '../../upstream/destinations.ts'
+import { HttpConnection } from './http-connection.ts'
 import { postPart } from './http-part.ts'
-import type { EventTopicConfig, OutgoingEvent, ProviderConnection, ProviderDeps, ProviderDriver } from './provider.ts'
-import { AcknowledgedAhead, type PartOutcome, sendInParts } from './send-in-parts.ts'
+import type { EventTopicConfig, OutgoingEvent, ProviderDeps, ProviderDriver } from './provider.ts'
+import type { PartOutcome } from './send-in-parts.ts'
 
 const API_VERSION = '2018-01-01'
 /** The service accepts 1 MB per request. */
@@ -24,29 +25,17 @@ function endpointError(endpoint: string, destinations: Destinations): string | n
   return refusal === null ? null : `topic_endpoint: ${refusal}`
 }
 
-class EventTopicConnection implements ProviderConnection {
+class EventTopicConnection extends HttpConnection {
   private readonly config: EventTopicConfig
   private readonly deps: ProviderDeps
-  private readonly acknowledged = new AcknowledgedAhead()
-  private readonly closed = new AbortController()
 
   constructor(config: EventTopicConfig, deps: ProviderDeps) {
+    super(PART)
     this.config = config
     this.deps = deps
   }
 
-  send(events: readonly OutgoingEvent[], deadlineMs: number) {
-    return sendInParts(events, deadlineMs, PART, this.acknowledged, this.closed.signal, (part, left) =>
-      this.sendPart(part, left),
-    )
-  }
-
-  /** Each request has a connection of its own; a running one ends at its deadline. */
-  async close(): Promise<void> {
-    this.closed.abort()
-  }
-
-  private async sendPart(part: readonly OutgoingEvent[], timeoutMs: number): Promise<PartOutcome> {
+  protected async sendPart(part: readonly OutgoingEvent[], timeoutMs: number): Promise<PartOutcome> {
     const { topic_endpoint, access_key } = this.config
     const error = endpointError(topic_endpoint, this.deps.destinations)
     if (error !== null) return { kind: 'retry', error }

@@ -3,10 +3,11 @@ import { importPKCS8, SignJWT } from 'jose'
 import { z } from 'zod'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { oneLine } from './error-text.ts'
+import { HttpConnection } from './http-connection.ts'
 import { postPart } from './http-part.ts'
 import { boundedKey } from './ordering-key.ts'
-import type { OutgoingEvent, ProviderConnection, ProviderDeps, ProviderDriver, PubSubConfig } from './provider.ts'
-import { AcknowledgedAhead, type PartOutcome, sendInParts } from './send-in-parts.ts'
+import type { OutgoingEvent, ProviderDeps, ProviderDriver, PubSubConfig } from './provider.ts'
+import type { PartOutcome } from './send-in-parts.ts'
 
 /** A request may have 10 MB, and base64 adds a third. */
 const PART = { count: 500, bytes: 6_000_000, bytesOf: messageBytes }
@@ -53,30 +54,18 @@ export function parseServiceAccount(text: string): Result<ServiceAccount, string
   return err(`credentials_json: expected the key file of a service account; missing or invalid: ${members.join(', ')}`)
 }
 
-class PubSubConnection implements ProviderConnection {
+class PubSubConnection extends HttpConnection {
   private readonly config: PubSubConfig
   private readonly deps: ProviderDeps
-  private readonly acknowledged = new AcknowledgedAhead()
-  private readonly closed = new AbortController()
   private token: { readonly text: string; readonly replaceAt: number } | null = null
 
   constructor(config: PubSubConfig, deps: ProviderDeps) {
+    super(PART)
     this.config = config
     this.deps = deps
   }
 
-  send(events: readonly OutgoingEvent[], deadlineMs: number) {
-    return sendInParts(events, deadlineMs, PART, this.acknowledged, this.closed.signal, (part, left) =>
-      this.sendPart(part, left),
-    )
-  }
-
-  /** Each request has a connection of its own; a running one ends at its deadline. */
-  async close(): Promise<void> {
-    this.closed.abort()
-  }
-
-  private async sendPart(part: readonly OutgoingEvent[], timeoutMs: number): Promise<PartOutcome> {
+  protected async sendPart(part: readonly OutgoingEvent[], timeoutMs: number): Promise<PartOutcome> {
     const account = parseServiceAccount(this.config.credentials_json)
     if (!account.ok) return { kind: 'retry', error: account.error }
     for (const event of part) {
