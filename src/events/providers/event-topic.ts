@@ -1,6 +1,6 @@
 // The provider kind `event_topic`: batches of CloudEvents over HTTPS, with an access key in a header.
 import type { Destinations } from '../../upstream/destinations.ts'
-import { HttpConnection } from './http-connection.ts'
+import { PostConnection } from './http-connection.ts'
 import { postPart } from './http-part.ts'
 import type { EventTopicConfig, OutgoingEvent, ProviderDeps, ProviderDriver } from './provider.ts'
 import type { PartOutcome } from './send-in-parts.ts'
@@ -25,7 +25,7 @@ function endpointError(endpoint: string, destinations: Destinations): string | n
   return refusal === null ? null : `topic_endpoint: ${refusal}`
 }
 
-class EventTopicConnection extends HttpConnection {
+class EventTopicConnection extends PostConnection {
   private readonly config: EventTopicConfig
   private readonly deps: ProviderDeps
 

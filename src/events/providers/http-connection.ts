@@ -3,7 +3,7 @@ import type { OutgoingEvent, ProviderConnection } from './provider.ts'
 import { AcknowledgedAhead, type PartLimits, type PartOutcome, sendInParts } from './send-in-parts.ts'
 
 /** Sends a batch in parts. */
-export abstract class HttpConnection implements ProviderConnection {
+export abstract class PostConnection implements ProviderConnection {
   private readonly limits: PartLimits
   private readonly acknowledged = new AcknowledgedAhead()
   private readonly closed = new AbortController()

@@ -3,7 +3,7 @@ import { importPKCS8, SignJWT } from 'jose'
 import { z } from 'zod'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { oneLine } from './error-text.ts'
-import { HttpConnection } from './http-connection.ts'
+import { PostConnection } from './http-connection.ts'
 import { postPart } from './http-part.ts'
 import { boundedKey } from './ordering-key.ts'
 import type { OutgoingEvent, ProviderDeps, ProviderDriver, PubSubConfig } from './provider.ts'
@@ -54,7 +54,7 @@ export function parseServiceAccount(text: string): Result<ServiceAccount, string
   return err(`credentials_json: expected the key file of a service account; missing or invalid: ${members.join(', ')}`)
 }
 
-class PubSubConnection extends HttpConnection {
+class PubSubConnection extends PostConnection {
   private readonly config: PubSubConfig
   private readonly deps: ProviderDeps
   private token: { readonly text: string; readonly replaceAt: number } | null = null
