@@ -26,7 +26,7 @@ const asyncapi = 'unit/events/asyncapi.test.ts'
 const snapshots = 'unit/events/snapshot-events.test.ts'
 const activity = 'unit/events/activity-log.test.ts'
 const crud = 'http/configuration/crud-conformance.test.ts'
-const drivers = 'unit/events/providers/drivers.test.ts'
+const providers = 'unit/events/connect-provider.test.ts'
 const kafka = 'unit/events/providers/streaming-broker.test.ts'
 const queue = 'unit/events/providers/queue-service.test.ts'
 const topic = 'unit/events/providers/event-topic.test.ts'
@@ -229,7 +229,7 @@ export const eventRequirements: readonly Requirement[] = [
     shownBy: [
       [crud, 'read by id: as it was sent, without secrets'],
       [crud, 'refuses a second one in the project'],
-      [drivers, 'are one for each provider kind, and name the member of an invalid configuration'],
+      [providers, 'of each kind names the member of an invalid configuration'],
     ],
   },
   {
