@@ -321,6 +321,12 @@ export const layerRules: readonly LayerRule[] = [
       'events/delivery imports events, the outbox that it delivers, kernel and the shared types; never http or app',
   },
   {
+    files: ['src/audit/log/'],
+    mayImport: ['src/audit/log/', 'src/kernel/', 'lru-cache', 'node:crypto', 'node:fs/promises', 'node:path'],
+    sentence:
+      'audit/log writes and verifies transparency logs in folders: it imports kernel, lru-cache, node:crypto, node:fs/promises and node:path, and nothing of the service',
+  },
+  {
     files: features
       .filter((name) => !['policy', 'pdp', 'context-query', 'pip', 'identity', 'config'].includes(name))
       .map((name) => `src/${name}/`),
