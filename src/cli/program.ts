@@ -6,6 +6,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import { environmentNameOf, type SettingField, type Settings, settingFields, settingSpecs } from '../settings.ts'
 import { folderPermissionWarning } from '../store/process/folder-permissions.ts'
+import { addAuditCommands } from './audit.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { settingsFileVariable, tokenVariable, unknownVariables, withoutServiceLinks } from './environment-variables.ts'
 import type { LettersFlags, ListFlags, RoutingTestFlags, TailFlags } from './events.ts'
@@ -252,6 +253,10 @@ export function program(name = 'verdigraph'): Command {
     .action(async (ids: readonly string[], flags: Flags & LettersFlags) => {
       await (await import('./events.ts')).deleteDeadLetters(readSettingsFrom(flags), ids, flags)
     })
+
+  addAuditCommands(
+    command.command('audit').description('verify audit logs, and cosign their checkpoints as an independent witness'),
+  )
 
   // Started by `verify` for each environment.
   command

@@ -93,6 +93,10 @@ const programs: Readonly<Record<string, StressProgram>> = {
     about: 'the example of a consumer reads every event of a served folder from Kafka, and each is valid by its schema',
     short: { flags: '--nodes 200', limitSeconds: 300 },
   },
+  'audit-tampering': {
+    about: 'random tamperings of an audit log: verification finds each, and names the entry where that is possible',
+    short: { flags: '--rounds 105', limitSeconds: 120 },
+  },
   'event-providers': {
     about: 'events reach Kafka, AMQP brokers, an event topic and Pub/Sub in order, also through kill -9 of the brokers',
     short: null,

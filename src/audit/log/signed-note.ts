@@ -9,6 +9,8 @@ const KEY_ID_BYTES = 4
 const TIMESTAMP_BYTES = 8
 const ED25519_KEY_BYTES = 32
 const ED25519_SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
+/** In seconds since the epoch (C2SP tlog-cosignature). */
+const COSIGNATURE_TIME_MAX = 2n ** 63n - 1n
 /** Larger notes are refused. */
 const NOTE_MAX_BYTES = 1_000_000
 const SIGNATURE_MAX_COUNT = 100
@@ -245,5 +247,6 @@ function isValidSignature(text: Uint8Array, signature: Uint8Array, key: KeyObjec
 function isValidCosignature(text: Uint8Array, signature: Uint8Array, key: KeyObject): boolean {
   if (signature.length <= TIMESTAMP_BYTES) return false
   const time = Buffer.from(signature).readBigUInt64BE()
+  if (time > COSIGNATURE_TIME_MAX) return false
   return isValidSignature(cosignedMessage(String(time), text), signature.subarray(TIMESTAMP_BYTES), key)
 }

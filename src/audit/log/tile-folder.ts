@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { decodeEntries, ENTRY_MAX_BYTES, EntryTooLongError, encodeEntries } from './entry-bundle.ts'
+import { entryFacts } from './entry-facts.ts'
 import { emptyTree, equalBytes, extendTree, HASH_BYTES, leafHash, rootOf, type TreeState } from './merkle.ts'
 import {
   hashesAtLevel,
@@ -161,18 +162,52 @@ export class TileFolder {
   }
 
   /**
-   * Removes the entry bundles that lie completely before `beforeIndex`, the oldest first. Tiles stay, so that proofs remain
-   * possible. Returns the index of the first entry that is left.
+   * Removes the entry bundles that lie completely before `beforeIndex`, the oldest first, and the payloads to which only their
+   * entries refer. Tiles stay, so that proofs remain possible. Before, the log must have an entry of the type `PRUNED_TYPE`
+   * with the result as `data.firstIndex`, or verification reports the entries as removed. Returns the index of the first entry
+   * that is left.
    */
   async prune(beforeIndex: number): Promise<number> {
     const end = Math.floor(beforeIndex / TILE_WIDTH)
     const first = await this.oldestBundle(end)
+    if (first === end) return end * TILE_WIDTH
+    // Bundles go last: until then, a repetition after a crash finds the payloads.
+    for (const body of await this.bodiesOnlyBefore(first, end))
+      await rm(join(this.path, BODIES_FOLDER, body), { force: true })
+    const changed = new Set<string>()
     for (let index = first; index < end; index += 1) {
-      const path = tilePath({ level: 'entries', index, width: TILE_WIDTH })
-      await rm(join(this.path, path), { force: true })
+      const path = join(this.path, tilePath({ level: 'entries', index, width: TILE_WIDTH }))
+      await rm(path, { force: true })
+      changed.add(dirname(path))
     }
-    if (first < end) await syncPath(join(this.path, 'tile/entries'))
-    return Math.max(first, end) * TILE_WIDTH
+    for (const folder of changed) await syncPath(folder)
+    return end * TILE_WIDTH
+  }
+
+  /** The payloads of the bundles from `first` on that no bundle from `end` on refers to. */
+  private async bodiesOnlyBefore(first: number, end: number): Promise<ReadonlySet<string>> {
+    const bodies = new Set<string>()
+    for (let index = first; index < end; index += 1)
+      for (const body of await this.bodiesOfBundle(index)) bodies.add(body)
+    for (let index = end; bodies.size > 0; index += 1) {
+      const later = await this.bodiesOfBundle(index)
+      for (const body of later) bodies.delete(body)
+      if (!(await exists(join(this.path, tilePath({ level: 'entries', index, width: TILE_WIDTH }))))) break
+    }
+    return bodies
+  }
+
+  /** The payloads to which the entries of a bundle refer; the widest one if it is partial. */
+  private async bodiesOfBundle(index: number): Promise<readonly string[]> {
+    const path = tilePath({ level: 'entries', index, width: TILE_WIDTH })
+    const widths = (await namesIn(join(this.path, `${path}.p`))).map(Number)
+    const bytes = (await this.readFile(path)) ?? (await this.readFile(`${path}.p/${Math.max(0, ...widths)}`))
+    const entries = bytes === null ? [] : decodeEntries(bytes).entries
+    // Few entries refer to a payload: the others are not parsed.
+    const referring = entries.filter((entry) =>
+      Buffer.from(entry.buffer, entry.byteOffset, entry.length).includes('"dataref"'),
+    )
+    return referring.map((entry) => entryFacts(entry).body).filter((body) => body !== null)
   }
 
   /** The index of the first full bundle before `end` that exists. Pruned bundles are always the first ones. */
@@ -227,6 +262,7 @@ export class TileFolder {
     if (name !== null && !leaves.every((leaf, at) => equalBytes(leaf, tiles[0]?.[at] as Uint8Array)))
       throw new LogDamagedError(`${this.path}: ${tilePath(name)} does not have the hashes of its tile`)
     await this.removeBeyond(state.size)
+    this.knownFolders.clear()
     this.tree = new TileTree((tile) => this.readTile(tile))
     return { state, tiles, bundle }
   }

@@ -1,0 +1,48 @@
+// The members of an audit entry that the log itself depends on. Entries are CloudEvents in JSON; entries of other forms have no
+// facts.
+
+/** The type of the entry that is written before entries are removed. */
+export const PRUNED_TYPE = 'svc.audit.log.pruned'
+
+const BODY_REFERENCE = /^bodies\/([0-9a-f]{64})$/
+
+/** Facts of one entry. */
+export interface EntryFacts {
+  /** The stream of the event; null if the entry has no sequence. */
+  readonly source: string | null
+  /** Increases within the stream. Comparable as text. */
+  readonly sequence: string
+  /** SHA-256 of the payload in the folder of bodies, in hexadecimal; null if the payload is in the entry. */
+  readonly body: string | null
+  /** For `PRUNED_TYPE`: the index of the first entry that was not removed; otherwise null. */
+  readonly prunedTo: number | null
+}
+
+const noFacts: EntryFacts = { source: null, sequence: '', body: null, prunedTo: null }
+
+/** Reads the facts of an entry. */
+export function entryFacts(entry: Uint8Array): EntryFacts {
+  const event = parsed(entry)
+  if (typeof event !== 'object' || event === null) return noFacts
+  const { source, sequence, dataref, type, data } = event as Readonly<Record<string, unknown>>
+  const isSequence = typeof source === 'string' && typeof sequence === 'string'
+  return {
+    source: isSequence ? source : null,
+    sequence: isSequence ? sequence : '',
+    body: typeof dataref === 'string' ? (BODY_REFERENCE.exec(dataref)?.[1] ?? null) : null,
+    prunedTo: type === PRUNED_TYPE ? firstIndexOf(data) : null,
+  }
+}
+
+function parsed(entry: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(entry.buffer, entry.byteOffset, entry.length).toString())
+  } catch {
+    return null
+  }
+}
+
+function firstIndexOf(data: unknown): number | null {
+  const { firstIndex } = (data ?? {}) as { readonly firstIndex?: unknown }
+  return Number.isSafeInteger(firstIndex) ? (firstIndex as number) : null
+}
