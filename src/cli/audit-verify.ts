@@ -51,15 +51,18 @@ export async function verifyAuditLog(log: string, flags: VerifyLogFlags): Promis
   process.exitCode = verdict.faults.length === 0 ? exitCodes.success.code : exitCodes.failure.code
 }
 
-/** An error of the system must not have the exit code of a log that is not sound. */
+/** Another failure must not have the exit code of a log that is not sound. */
 async function readable<T>(log: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (fault) {
     if (fault instanceof CliError) throw fault
-    const { code, syscall, message } = fault as NodeJS.ErrnoException
-    if (code === undefined || syscall === undefined) throw fault
-    throw new CliError([`${log} cannot be read: ${message}`], exitCodes.usage.code)
+    const { code, syscall, message, stack } = fault as NodeJS.ErrnoException
+    const isSystemError = code !== undefined && syscall !== undefined
+    throw new CliError(
+      [isSystemError ? `${log} cannot be read: ${message}` : (stack ?? String(fault))],
+      exitCodes.usage.code,
+    )
   }
 }
 

@@ -52,9 +52,9 @@ export class TileTree {
     this.read = read
   }
 
-  /** The root hash of the first `size` entries. */
-  async rootAt(size: number): Promise<Uint8Array> {
-    return this.rangeHash({ from: 0, to: size }, size)
+  /** The root hash of the first `size` entries of a tree of `treeSize`, whose tiles are read. */
+  async rootAt(size: number, treeSize: number): Promise<Uint8Array> {
+    return this.rangeHash({ from: 0, to: size }, treeSize)
   }
 
   /** The inclusion proof of an entry in the tree of `size` entries. */

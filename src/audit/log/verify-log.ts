@@ -166,7 +166,7 @@ class LogWalk {
   /** Null if a tile is missing, which is reported already. */
   private async rootAt(size: number): Promise<Uint8Array | null> {
     try {
-      return await new TileTree(tileReader(this.files)).rootAt(size)
+      return await new TileTree(tileReader(this.files)).rootAt(size, this.size)
     } catch (fault) {
       if (!(fault instanceof TileMissingError)) throw fault
       assert(this.faults.length > 0, 'a missing tile is reported')

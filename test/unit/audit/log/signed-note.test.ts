@@ -43,6 +43,23 @@ describe('signed notes', () => {
     expect(changed).toEqual({ ok: false, error: 'the signature of PeterNeumann is invalid' })
   })
 
+  // From https://github.com/transparency-dev/formats, note/note_verifier_test.go.
+  const publicLogs = [
+    {
+      vkey: 'rekor.sigstore.dev+c0d23d6a+AjBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABNhtmPtrWm3U1eQXBogSMdGvXwBcK5AW5i0hrZLOC96l+smGNM7nwZ4QvFK/4sueRoVj//QP22Ni4Qt9DPfkWLc=',
+      note: 'Rekor\n798034\nf+7CoKgXKE/tNys9TTXcr/ad6U/K3xvznmzew9y6SP0=\n\n— rekor.sigstore.dev wNI9ajBEAiARInWIWyCdyG27CO6LPnPekyw20qO0YJfoaPaowGp/XgIgc+qEHS3+GKVClgqq20uDLet7MCoTURUCRdxwWBHHufk=\n',
+    },
+    {
+      vkey: 'pixel6_transparency_log+91c16e30+AjBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABN+4x0Jk1yTwvLFI9A4NDdGZcX0aiWVdWM5XJVy0M4VWD3AvyW5Q6Hs9A0mcDkpUoYgn+KKPNzFC0H3nN3q6JQ8=',
+      note: 'DEFAULT\n10\nbsWRucJU5xJPHb5eBdOm6+DM+VelCZBuvtI3sHERJ9Y=\n\n— pixel6_transparency_log kcFuMDBFAiEAhqMAP8P6qf6QxtUJhzMhbN+MbZ9dwfUHzGQJmffJHtoCIGD0cNe47dHWBoPwYdgBCepB06/+g5O1FmYjXl06owL4\n',
+    },
+  ]
+  it.each(publicLogs)('opens a P-256 checkpoint of a public log: $vkey', ({ vkey, note }) => {
+    const opened = openNote(note, [verifierOf(vkey)])
+    expect(opened.ok && parseCheckpoint(opened.value.text).ok).toBe(true)
+    expect(openNote(note.replace(/\n(\d+)\n/, '\n1$1\n'), [verifierOf(vkey)]).ok).toBe(false)
+  })
+
   it('opens what it signed with P-256, with several keys, and with a cosignature', async () => {
     const customer = newLogKey('customer.example/key')
     const { privateKey, publicKey } = generateKeyPairSync('ed25519')

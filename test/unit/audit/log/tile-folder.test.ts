@@ -1,7 +1,7 @@
 // The folder of a log: every append, prune and proof agrees with the tree of all leaf hashes, also after crashes.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   decodeEntries,
   ENTRY_MAX_BYTES,
@@ -13,9 +13,7 @@ import { LogDamagedError, LogFileMissingError, TileFolder } from '../../../../sr
 import { parseTilePath, tilePath } from '../../../../src/audit/log/tile-path.ts'
 import { Random, testSeed } from '../../../generate/random.ts'
 import { auditEntry, newLogKey, WrittenLog } from '../../../support/audit-log.ts'
-import { removeTemporaryFolders, temporaryFolder } from '../../../support/temporary-folder.ts'
-
-afterAll(removeTemporaryFolders)
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const key = newLogKey('log')
 const entriesFrom = (from: number, count: number): Uint8Array[] =>
