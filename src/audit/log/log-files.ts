@@ -1,7 +1,12 @@
 // Reads the files of a log for verification: with what a file really contains, so that additions are found as well.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { decodeEntries } from './entry-bundle.ts'
+import { HASH_BYTES } from './merkle.ts'
 import { TILE_WIDTH, type TileName, tilePath } from './tile-path.ts'
+
+/** How often a partial tile is looked for. */
+const ATTEMPTS = 5
 
 /** The files of a log, in a folder or behind a URL. */
 export interface LogFiles {
@@ -38,10 +43,18 @@ async function orNull<T>(read: () => Promise<T>): Promise<T | null> {
 }
 
 /**
- * Reads a tile or bundle. A log may remove a partial tile when a wider one exists: then reads the next wider one. Null if neither
- * exists.
+ * Reads a tile or bundle. A log removes a partial tile when a wider one exists: then reads a wider one. Null if no file has as many
+ * hashes or entries. The log may grow during the call.
  */
 export async function findTile(files: LogFiles, tile: TileName): Promise<FoundTile | null> {
+  for (let attempt = 1; ; attempt += 1) {
+    const found = await tryTile(files, tile)
+    // Between the listing and the reading of partial tiles, the log may have removed them.
+    if (found !== null || tile.width === TILE_WIDTH || attempt === ATTEMPTS) return found
+  }
+}
+
+async function tryTile(files: LogFiles, tile: TileName): Promise<FoundTile | null> {
   const path = tilePath(tile)
   const exact = await files.read(path)
   if (exact !== null) return { path, bytes: exact, isExact: true }
@@ -51,7 +64,15 @@ export async function findTile(files: LogFiles, tile: TileName): Promise<FoundTi
   const paths = [...wider.sort((a, b) => a - b).map((width) => tilePath({ ...tile, width })), full]
   for (const other of paths) {
     const bytes = await files.read(other)
-    if (bytes !== null) return { path: other, bytes, isExact: false }
+    // No checkpoint covers a wider tile yet: it may be half written.
+    if (bytes !== null && prefixOf(bytes, tile) !== null) return { path: other, bytes, isExact: false }
   }
   return null
+}
+
+/** The first hashes or entries of a tile or bundle; null if there are fewer. */
+export function prefixOf(bytes: Uint8Array, { level, width }: TileName): Uint8Array | null {
+  if (level !== 'entries') return bytes.length < width * HASH_BYTES ? null : bytes.subarray(0, width * HASH_BYTES)
+  const { entries, restBytes } = decodeEntries(bytes, width)
+  return entries.length < width ? null : bytes.subarray(0, bytes.length - restBytes)
 }

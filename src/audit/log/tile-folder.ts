@@ -4,7 +4,8 @@ import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs
 import { basename, dirname, join } from 'node:path'
 import { decodeEntries, ENTRY_MAX_BYTES, EntryTooLongError, encodeEntries } from './entry-bundle.ts'
 import { entryFacts } from './entry-facts.ts'
-import { emptyTree, equalBytes, extendTree, HASH_BYTES, leafHash, rootOf, type TreeState } from './merkle.ts'
+import { findTile, folderFiles, prefixOf } from './log-files.ts'
+import { emptyTree, equalBytes, extendTree, leafHash, rootOf, type TreeState } from './merkle.ts'
 import {
   hashesAtLevel,
   levelsOf,
@@ -140,12 +141,8 @@ export class TileFolder {
    * pruned.
    */
   async read(tile: TileName): Promise<Uint8Array | null> {
-    for (const path of await this.candidates(tile)) {
-      const bytes = await this.readFile(path)
-      const prefix = bytes === null ? null : prefixOf(bytes, tile)
-      if (prefix !== null) return prefix
-    }
-    return null
+    const found = await findTile(folderFiles(this.path), tile)
+    return found === null ? null : prefixOf(found.bytes, tile)
   }
 
   /** Stores a payload that is too long for an entry; durable when it resolves. Returns its SHA-256 hash in hexadecimal. */
@@ -235,15 +232,6 @@ export class TileFolder {
       if (isMissing(fault)) return null
       throw fault
     }
-  }
-
-  /** The paths that can have the first `width` hashes or entries of a tile. */
-  private async candidates(tile: TileName): Promise<string[]> {
-    const full = tilePath({ ...tile, width: TILE_WIDTH })
-    if (tile.width === TILE_WIDTH) return [full]
-    const widths = (await namesIn(join(this.path, `${full}.p`))).map(Number)
-    const wide = widths.filter((width) => width >= tile.width).sort((a, b) => a - b)
-    return [...wide.map((width) => tilePath({ ...tile, width })), full]
   }
 
   /** Reads the right edge of `state` from disk, and removes files beyond it. */
@@ -363,13 +351,6 @@ function hasEdge(a: TreeState, b: TreeState): boolean {
 /** Names of tiles in one folder in the order of their indexes: `999` is before `x001`. */
 function compareNames(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : Number(a > b))
-}
-
-/** The first hashes or entries of a tile or bundle; null if there are fewer. */
-function prefixOf(bytes: Uint8Array, { level, width }: TileName): Uint8Array | null {
-  if (level !== 'entries') return bytes.length < width * HASH_BYTES ? null : bytes.subarray(0, width * HASH_BYTES)
-  const { entries, restBytes } = decodeEntries(bytes, width)
-  return entries.length < width ? null : bytes.subarray(0, bytes.length - restBytes)
 }
 
 /** The partial tiles and the partial bundle of a tree. */
