@@ -94,17 +94,17 @@ async function startsAsExport(path: string): Promise<boolean> {
 }
 
 function ofExport(verdict: ExportVerdict, { against }: VerifyOptions): AuditVerdict {
-  const { entries, bodies, from, to, isSelection, isCompared } = verdict
+  const { entries, bodies, batches, from, to, isSelection, isCompared } = verdict
   if (against !== null && !isCompared && verdict.faults.length === 0) {
     throw new UsageError([
       `--against: this export cannot be compared with a checkpoint of ${against.size} entries; export all entries from the first one, or verify the folder`,
     ])
   }
-  const range = `${entries} entries and ${bodies} payloads read, of the range ${from} to ${to}`
+  const range = `${entries} entries, ${bodies} payloads and ${batches} batches read, of the range ${from} to ${to}`
   const extent = isSelection
     ? [range, 'a filter chose the entries: the file cannot show that it has all of them']
     : [range]
-  return { ...verdict, extent, members: { entries, bodies, from, to, isSelection } }
+  return { ...verdict, extent, members: { entries, bodies, batches, from, to, isSelection } }
 }
 
 function verdictOfCheckpoint(note: string, options: VerifyOptions): AuditVerdict {

@@ -1,6 +1,7 @@
 // The lines of an export of a log (NDJSON), and their verification: a checkpoint, then entries that each carry their inclusion
-// proof, then the number of entries.
+// proof, batches after their entries if the export has them, then the number of entries.
 import { createHash } from 'node:crypto'
+import { BatchChain, type BatchLine, readBatchLine } from './batch-chain.ts'
 import { decodeBase64, type LogCheckpoint } from './checkpoint.ts'
 import { entryFacts } from './entry-facts.ts'
 import { emptyTree, equalBytes, extendTree, isIncluded, leafHash, rootOf, type TreeState } from './merkle.ts'
@@ -40,6 +41,11 @@ export function exportEntryLine({ index, entry, proof, body }: ExportedEntry): s
   return JSON.stringify({ index, entry: textOf(entry), proof: hashes, ...(body !== null && { body: textOf(body) }) })
 }
 
+/** The line of a batch, without its line feed. It follows the last entry of the batch, in an export without filter. */
+export function exportBatchLine(batch: BatchLine): string {
+  return JSON.stringify({ batch })
+}
+
 /** The last line of an export, without its line feed. */
 export function exportEndLine(entries: number): string {
   return JSON.stringify({ end: { entries } })
@@ -62,6 +68,7 @@ export interface ExportVerdict {
   readonly isCompared: boolean
   readonly entries: number
   readonly bodies: number
+  readonly batches: number
   /** By index; empty if the export is sound. At most 100. */
   readonly faults: readonly LogFault[]
 }
@@ -105,12 +112,15 @@ class ExportReader {
   private next: number
   private entries = 0
   private bodies = 0
+  private batches = 0
+  private readonly chain: BatchChain
   private end: number | null = null
 
   constructor(header: ExportHeader, options: VerifyOptions) {
     this.header = header
     this.options = options
     this.next = header.from
+    this.chain = new BatchChain(options.verifiers)
     const opened = openCheckpoint(header.checkpoint, options)
     this.checkpoint = opened.ok ? opened.value.checkpoint : null
     this.signedBy = opened.ok ? opened.value.signedBy : []
@@ -127,8 +137,9 @@ class ExportReader {
       return
     }
     const members = parseObject(line) ?? {}
-    const { end } = members as { readonly end?: { readonly entries?: unknown } }
+    const { end, batch } = members as { readonly end?: { readonly entries?: unknown }; readonly batch?: unknown }
     if (isIndex(end?.entries)) this.end = end.entries
+    else if (batch !== undefined) this.readBatch(readBatchLine(batch))
     else this.readEntry(members, this.checkpoint)
   }
 
@@ -136,8 +147,9 @@ class ExportReader {
     const { from, to, filter } = this.header
     if (this.checkpoint !== null) this.checkEnd()
     const faults = this.faults.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0))
-    const { checkpoint, signedBy, isCompared, entries, bodies } = this
-    return { checkpoint, signedBy, from, to, isSelection: filter !== null, isCompared, entries, bodies, faults }
+    const { checkpoint, signedBy, isCompared, entries, bodies, batches } = this
+    const isSelection = filter !== null
+    return { checkpoint, signedBy, from, to, isSelection, isCompared, entries, bodies, batches, faults }
   }
 
   private readEntry(members: object, { size, root }: LogCheckpoint): void {
@@ -160,6 +172,7 @@ class ExportReader {
       this.report('changed', index, `entry ${index} is not proven to be in the signed log`)
       return
     }
+    this.chain.addEntry(index, bytes)
     if (this.tree?.size === index) this.tree = extendTree(this.tree, [leaf])
     this.compareTree()
     const facts = entryFacts(bytes)
@@ -167,6 +180,12 @@ class ExportReader {
     this.bodies += 1
     if (typeof body !== 'string' || createHash('sha256').update(body).digest('hex') !== facts.body)
       this.report('changed', index, `the payload of entry ${index} does not have the hash in the entry`)
+  }
+
+  private readBatch(batch: BatchLine | null): void {
+    this.batches += 1
+    const wrong = batch === null ? 'a line is not that of a batch' : this.chain.check(batch)
+    if (wrong !== null) this.report('changed', batch?.from ?? this.next, wrong)
   }
 
   private checkEnd(): void {

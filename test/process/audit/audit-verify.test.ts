@@ -1,9 +1,16 @@
 // `audit verify` as an auditor runs it: with the files of a log and public keys, and nothing of the service.
+import { createHash, sign } from 'node:crypto'
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type BatchLine, chainHashOf } from '../../../src/audit/log/batch-chain.ts'
 import { decodeEntries, encodeEntries } from '../../../src/audit/log/entry-bundle.ts'
-import { exportEndLine, exportEntryLine, exportHeaderLine } from '../../../src/audit/log/export-lines.ts'
+import {
+  exportBatchLine,
+  exportEndLine,
+  exportEntryLine,
+  exportHeaderLine,
+} from '../../../src/audit/log/export-lines.ts'
 import { auditEntry, newLogKey, WrittenLog } from '../../support/audit-log.ts'
 import { type Finished, killAll, runCommand } from '../../support/cli-process.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -265,6 +272,43 @@ describe('audit verify of an export', () => {
     )
     const forked = await verdictOfLines(await exported(all, null), '--against', join(fork.folder, 'checkpoint'))
     expect(forked).toMatchObject({ exitCode: 1, kind: 'forked' })
+  })
+
+  it('verifies the batches of an export: their entries, their chain and their signatures', async () => {
+    const entries = await log.tiles.entries(0, 500)
+    const lines = await exported(all.slice(0, 500), null, 0, 500)
+    let prev = ''
+    const batches = [0, 256].map((from, at) => {
+      const part = entries.slice(from, Math.min(500, from + 256))
+      const hash = createHash('sha256')
+        .update(Buffer.concat(part.flatMap((one, i) => (i === 0 ? [one] : [Buffer.from('\n'), one]))))
+        .digest('hex')
+      const members = { batch_id: `batch-${at}`, project_id: 'abc', sequence: at + 5, prev_hash: prev, hash }
+      prev = chainHashOf(members)
+      const signature = sign('sha256', Buffer.from(hash), key.privateKey).toString('base64')
+      return { ...members, from, to: from + part.length, chain_hash: prev, signature }
+    })
+    const withBatches = (edit: (batch: BatchLine, at: number) => object): string[] => {
+      const [first, second] = batches.map((batch, at) => exportBatchLine({ ...batch, ...edit(batch, at) })) as [
+        string,
+        string,
+      ]
+      return lines.toSpliced(501, 0, second).toSpliced(257, 0, first)
+    }
+    expect(await verdictOfLines(withBatches(() => ({})))).toMatchObject({ exitCode: 0, batches: 2, entries: 500 })
+    const edits: readonly ((batch: BatchLine, at: number) => object)[] = [
+      (batch) => ({ to: batch.to - 1 }),
+      (batch) => ({ hash: batch.chain_hash }),
+      (_, at) => (at === 1 ? { prev_hash: '' } : {}),
+      (_, at) => (at === 1 ? { sequence: 7 } : {}),
+      ({ hash }) => ({ signature: sign('sha256', Buffer.from(hash), rotated.privateKey).toString('base64') }),
+      () => ({ signature: 'AA==' }),
+      () => ({ batch_id: 5 }),
+    ]
+    for (const edit of edits) {
+      const found = await verdictOfLines(withBatches(edit))
+      expect(found, String(edit)).toMatchObject({ exitCode: 1, kind: 'changed' })
+    }
   })
 
   it('has exit code 2 if the export cannot be compared, and for another file', async () => {

@@ -119,4 +119,23 @@ describe('the verification of a log', () => {
     await writing
     expect(grew).toBeGreaterThan(0)
   })
+
+  it('finds a partial tile that is replaced between the listing and the reading', async () => {
+    const growing = new WrittenLog(join(temporaryFolder(), 'log'), 'log')
+    await growing.grow(200, [key.signer])
+    const files = folderFiles(growing.folder)
+    const old = growing.note
+    await growing.grow(1, [key.signer])
+    let listings = 0
+    const { faults } = await verify({
+      read: async (path) => (path === 'checkpoint' ? Buffer.from(old) : files.read(path)),
+      names: async (folder) => {
+        const names = await files.names(folder)
+        listings += 1
+        if (listings <= 2) await growing.grow(1, [key.signer])
+        return names
+      },
+    })
+    expect([faults, listings > 2]).toEqual([[], true])
+  })
 })
