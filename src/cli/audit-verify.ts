@@ -2,6 +2,7 @@
 // not sound and nothing else.
 import { createReadStream, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import type { LogCheckpoint } from '../audit/log/checkpoint.ts'
 import { type ExportVerdict, NotAnExportError, verifyExport } from '../audit/log/export-lines.ts'
 import type { LogFiles } from '../audit/log/log-files.ts'
 import { equalBytes } from '../audit/log/merkle.ts'
@@ -25,7 +26,7 @@ export interface VerifyLogFlags extends LogSourceFlags {
 }
 
 /** A verdict about a log, an export or a checkpoint. */
-interface AuditVerdict extends Pick<LogVerdict, 'checkpoint' | 'signedBy' | 'faults'> {
+interface AuditVerdict extends Pick<LogVerdict, 'checkpoint' | 'signedBy' | 'isCompared' | 'faults'> {
   /** What was verified, for the text output. */
   readonly extent: readonly string[]
   /** Members of the JSON output. */
@@ -42,10 +43,9 @@ export async function verifyAuditLog(log: string, flags: VerifyLogFlags): Promis
   const verdict = await readable(log, () =>
     source.kind === 'files' ? verdictOfLog(log, source.files, options) : verdictOfFile(source.path, options),
   )
-  const found = verdict.checkpoint
-  if (found !== null && against !== null && against.origin !== found.origin) {
-    throw new UsageError([`--against is a checkpoint of the log ${against.origin}; ${log} is the log ${found.origin}`])
-  }
+  const { checkpoint, isCompared, faults } = verdict
+  if (against !== null && checkpoint !== null && !isCompared && faults.length === 0)
+    throw new UsageError([`--against: ${whyNotCompared(against, checkpoint)}`])
   if (flags.json) console.log(JSON.stringify(jsonOf(verdict, against)))
   else for (const line of linesOf(verdict, against)) console.log(line)
   process.exitCode = verdict.faults.length === 0 ? exitCodes.success.code : exitCodes.failure.code
@@ -67,22 +67,33 @@ async function readable<T>(log: string, work: () => Promise<T>): Promise<T> {
 }
 
 async function verdictOfLog(log: string, files: LogFiles, options: VerifyOptions): Promise<AuditVerdict> {
-  if ((await files.read(CHECKPOINT_FILE)) === null && (await files.read('tile/0/000')) === null)
-    if ((await files.names('tile')).length === 0)
-      throw new UsageError([`${log} has no audit log: expected a ${CHECKPOINT_FILE} and tiles`])
+  await expectLog(log, files)
   const verdict = await verifyLog(files, options)
-  const { entries, bodies, firstEntry } = verdict
+  const { entries, bodies, firstEntry, previous } = verdict
   const extent = [`${entries} entries and ${bodies} payloads read`]
   if (firstEntry > 0)
     extent.push(`the entries before ${firstEntry} were removed by retention; their hashes are verified`)
-  return { ...verdict, extent, members: { entries, bodies, firstEntry } }
+  if (previous !== null) extent.push(`replaced the log ${previous.origin} at ${previous.size} entries, after a restore`)
+  const replaced = previous === null ? null : { origin: previous.origin, size: previous.size }
+  return { ...verdict, extent, members: { entries, bodies, firstEntry, previous: replaced } }
+}
+
+/** Throws UsageError if nothing of a log is there. The folder of a project has one log for each history. */
+async function expectLog(log: string, files: LogFiles): Promise<void> {
+  if ((await files.read(CHECKPOINT_FILE)) !== null || (await files.read('tile/0/000')) !== null) return
+  const names = await files.names('.')
+  if (names.includes('tile')) return
+  const logs: string[] = []
+  for (const name of names) if ((await files.read(`${name}/${CHECKPOINT_FILE}`)) !== null) logs.push(name)
+  const below = logs.length === 0 ? '' : `; there are logs below: ${logs.join(', ')}`
+  throw new UsageError([`${log} is not the folder of an audit log: it has no ${CHECKPOINT_FILE} and no tiles${below}`])
 }
 
 async function verdictOfFile(path: string, options: VerifyOptions): Promise<AuditVerdict> {
   if (!(await startsAsExport(path))) return verdictOfCheckpoint(readFileSync(path, 'utf8'), options)
   const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })
   try {
-    return ofExport(await verifyExport(lines, options), options)
+    return ofExport(await verifyExport(lines, options))
   } catch (fault) {
     if (fault instanceof NotAnExportError) throw new UsageError([`${path}: ${fault.message}`])
     throw fault
@@ -93,13 +104,8 @@ async function startsAsExport(path: string): Promise<boolean> {
   return (await Bun.file(path).slice(0, 1).text()) === '{'
 }
 
-function ofExport(verdict: ExportVerdict, { against }: VerifyOptions): AuditVerdict {
-  const { entries, bodies, batches, from, to, isSelection, isCompared } = verdict
-  if (against !== null && !isCompared && verdict.faults.length === 0) {
-    throw new UsageError([
-      `--against: this export cannot be compared with a checkpoint of ${against.size} entries; export all entries from the first one, or verify the folder`,
-    ])
-  }
+function ofExport(verdict: ExportVerdict): AuditVerdict {
+  const { entries, bodies, batches, from, to, isSelection } = verdict
   const range = `${entries} entries, ${bodies} payloads and ${batches} batches read, of the range ${from} to ${to}`
   const extent = isSelection
     ? [range, 'a filter chose the entries: the file cannot show that it has all of them']
@@ -112,27 +118,28 @@ function verdictOfCheckpoint(note: string, options: VerifyOptions): AuditVerdict
   const extent = ['a checkpoint alone: no entry was read']
   if (!opened.ok) {
     const fault: LogFault = { kind: 'unsigned', index: null, message: opened.error }
-    return { checkpoint: null, signedBy: [], faults: [fault], extent, members: {} }
+    return { checkpoint: null, signedBy: [], isCompared: false, faults: [fault], extent, members: {} }
   }
   const { checkpoint } = opened.value
-  return { ...opened.value, faults: comparedFaults(checkpoint, options.against), extent, members: {} }
+  const { against } = options
+  const isCompared = against !== null && against.origin === checkpoint.origin && against.size >= checkpoint.size
+  const faults = isCompared ? comparedFaults(checkpoint, against) : []
+  return { ...opened.value, isCompared, faults, extent, members: {} }
 }
 
-function comparedFaults(
-  checkpoint: NonNullable<VerifyOptions['against']>,
-  against: VerifyOptions['against'],
-): LogFault[] {
-  if (against === null) return []
+function comparedFaults(checkpoint: LogCheckpoint, against: LogCheckpoint): LogFault[] {
   if (against.size > checkpoint.size) {
     const message = `the other checkpoint has ${against.size} entries, this one has ${checkpoint.size}`
     return [{ kind: 'removed', index: checkpoint.size, message }]
   }
-  if (against.size < checkpoint.size)
-    throw new UsageError([
-      '--against: two checkpoints of different sizes can be compared only with the folder of the log',
-    ])
   if (equalBytes(against.root, checkpoint.root)) return []
   return [{ kind: 'forked', index: null, message: `two signed logs of ${against.size} entries differ` }]
+}
+
+function whyNotCompared(against: LogCheckpoint, { origin, size }: LogCheckpoint): string {
+  if (against.origin !== origin)
+    return `it is a checkpoint of the log ${against.origin}, and this is the log ${origin}; verify the folder of that log with it`
+  return `a checkpoint of ${against.size} entries cannot be compared with this file of ${size}; verify the folder of the log, or an export of all its entries`
 }
 
 function jsonOf({ checkpoint, signedBy, faults, members }: AuditVerdict, against: VerifyOptions['against']): object {

@@ -1,8 +1,12 @@
 // The members of an audit entry that the log itself depends on. Entries are CloudEvents in JSON; entries of other forms have no
 // facts.
+import { decodeBase64, type LogCheckpoint } from './checkpoint.ts'
 
 /** The type of the entry that is written before entries are removed. */
 export const PRUNED_TYPE = 'svc.audit.log.pruned'
+
+/** The type of the first entry of every log. */
+const OPENED_TYPE = 'svc.audit.log.opened'
 
 const BODY_REFERENCE = /^bodies\/([0-9a-f]{64})$/
 
@@ -16,9 +20,11 @@ export interface EntryFacts {
   readonly body: string | null
   /** For `PRUNED_TYPE`: the index of the first entry that was not removed; otherwise null. */
   readonly prunedTo: number | null
+  /** For the first entry of a log: the log that it replaces after a restore. */
+  readonly previous: LogCheckpoint | null
 }
 
-const noFacts: EntryFacts = { source: null, sequence: '', body: null, prunedTo: null }
+const noFacts: EntryFacts = { source: null, sequence: '', body: null, prunedTo: null, previous: null }
 
 /** Reads the facts of an entry. */
 export function entryFacts(entry: Uint8Array): EntryFacts {
@@ -31,6 +37,7 @@ export function entryFacts(entry: Uint8Array): EntryFacts {
     sequence: isSequence ? sequence : '',
     body: typeof dataref === 'string' ? (BODY_REFERENCE.exec(dataref)?.[1] ?? null) : null,
     prunedTo: type === PRUNED_TYPE ? firstIndexOf(data) : null,
+    previous: type === OPENED_TYPE ? previousOf(data) : null,
   }
 }
 
@@ -45,4 +52,12 @@ function parsed(entry: Uint8Array): unknown {
 function firstIndexOf(data: unknown): number | null {
   const { firstIndex } = (data ?? {}) as { readonly firstIndex?: unknown }
   return Number.isSafeInteger(firstIndex) ? (firstIndex as number) : null
+}
+
+function previousOf(data: unknown): LogCheckpoint | null {
+  const { previous } = (data ?? {}) as { readonly previous?: unknown }
+  const { origin, size, root } = (previous ?? {}) as Readonly<Record<string, unknown>>
+  const hash = typeof root === 'string' ? decodeBase64(root) : null
+  if (typeof origin !== 'string' || !Number.isSafeInteger(size) || hash === null) return null
+  return { origin, size: size as number, root: hash }
 }

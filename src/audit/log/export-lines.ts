@@ -197,9 +197,9 @@ class ExportReader {
       this.report('removed', this.next, `the entries from ${this.next} to ${to - 1} are missing`)
   }
 
-  private compareSizes({ size, root }: LogCheckpoint): void {
+  private compareSizes({ origin, size, root }: LogCheckpoint): void {
     const { against } = this.options
-    if (against === null || against.size < size) return
+    if (against === null || against.origin !== origin || against.size < size) return
     this.isCompared = true
     if (against.size > size) {
       this.report('removed', size, `the other checkpoint has ${against.size} entries, this export is of ${size}`)
@@ -210,6 +210,7 @@ class ExportReader {
   private compareTree(): void {
     const { against } = this.options
     if (against === null || this.isCompared || this.tree?.size !== against.size) return
+    if (against.origin !== this.checkpoint?.origin) return
     this.isCompared = true
     if (!equalBytes(rootOf(this.tree), against.root))
       this.report('forked', null, `the first ${against.size} entries are not those of the other checkpoint`)

@@ -42,7 +42,7 @@ export interface VerifyOptions {
   readonly verifiers: readonly NoteVerifier[]
   /** Null: the name of one of the keys. */
   readonly origin: string | null
-  /** A checkpoint that the log must continue. */
+  /** A checkpoint that the log must continue: its own, or that of the log that it replaced after a restore. */
   readonly against: LogCheckpoint | null
 }
 
@@ -58,6 +58,10 @@ export interface LogVerdict {
   readonly entries: number
   /** Payloads that were read from the folder of bodies. */
   readonly bodies: number
+  /** The log that this one replaced after a restore, as its first entry states. */
+  readonly previous: LogCheckpoint | null
+  /** False if `against` belongs to another log, or to more of the replaced log than this one states. */
+  readonly isCompared: boolean
   /** By index; empty if the log is sound. At most 100. */
   readonly faults: readonly LogFault[]
 }
@@ -71,14 +75,15 @@ export async function verifyLog(files: LogFiles, options: VerifyOptions): Promis
       : openCheckpoint(Buffer.from(note).toString(), options)
   if (!opened.ok) {
     const fault: LogFault = { kind: 'unsigned', index: null, message: opened.error }
-    return { checkpoint: null, signedBy: [], firstEntry: 0, entries: 0, bodies: 0, faults: [fault] }
+    const nothing = { firstEntry: 0, entries: 0, bodies: 0, previous: null, isCompared: false }
+    return { ...nothing, checkpoint: null, signedBy: [], faults: [fault] }
   }
   const { checkpoint, signedBy } = opened.value
   const walk = new LogWalk(files, checkpoint)
   await walk.run()
-  if (options.against !== null) await walk.compare(options.against)
-  const { firstEntry, entries, bodies } = walk
-  return { checkpoint, signedBy, firstEntry, entries, bodies, faults: walk.sortedFaults() }
+  const isCompared = options.against !== null && (await walk.compare(options.against))
+  const { firstEntry, entries, bodies, previous } = walk
+  return { checkpoint, signedBy, firstEntry, entries, bodies, previous, isCompared, faults: walk.sortedFaults() }
 }
 
 /** A checkpoint with the keys that signed it. */
@@ -114,7 +119,9 @@ class LogWalk {
   firstEntry = 0
   entries = 0
   bodies = 0
+  previous: LogCheckpoint | null = null
   private readonly files: LogFiles
+  private readonly origin: string
   private readonly size: number
   private readonly root: Uint8Array
   private readonly faults: LogFault[] = []
@@ -127,8 +134,9 @@ class LogWalk {
   private prunedTo = 0
   private readonly missingBodies: LogFault[] = []
 
-  constructor(files: LogFiles, { size, root }: LogCheckpoint) {
+  constructor(files: LogFiles, { origin, size, root }: LogCheckpoint) {
     this.files = files
+    this.origin = origin
     this.size = size
     this.root = root
   }
@@ -151,16 +159,33 @@ class LogWalk {
     }
   }
 
-  /** Checks that the log continues an older checkpoint. */
-  async compare(against: LogCheckpoint): Promise<void> {
+  /** Checks that the log continues an older checkpoint. Returns false if the checkpoint is of a log about which nothing is known. */
+  async compare(against: LogCheckpoint): Promise<boolean> {
+    if (against.origin !== this.origin) return this.compareWithPrevious(against)
     if (against.size > this.size) {
       const how = `the other checkpoint has ${against.size} entries, this log has ${this.size}`
       this.report('removed', this.size, how)
-      return
+      return true
     }
     const root = against.size === this.size ? this.root : await this.rootAt(against.size)
-    if (root === null || equalBytes(root, against.root)) return
-    this.report('forked', null, `the first ${against.size} entries are not those of the other checkpoint`)
+    if (root !== null && !equalBytes(root, against.root))
+      this.report('forked', null, `the first ${against.size} entries are not those of the other checkpoint`)
+    return true
+  }
+
+  private compareWithPrevious({ origin, size, root }: LogCheckpoint): boolean {
+    const { previous } = this
+    if (previous === null || previous.origin !== origin || previous.size > size) return false
+    if (previous.size < size) {
+      const how = `this log replaced ${origin} at ${previous.size} entries, and the other checkpoint has ${size}: a restore lost the last ones`
+      this.report('removed', previous.size, how)
+    } else if (!equalBytes(previous.root, root))
+      this.report(
+        'forked',
+        null,
+        `the ${size} entries of ${origin} that this log replaced are not those of the other checkpoint`,
+      )
+    return true
   }
 
   /** Null if a tile is missing, which is reported already. */
@@ -321,7 +346,8 @@ class LogWalk {
 
   /** Checks the members of an authentic entry. */
   private async readFacts(index: number, entry: Uint8Array): Promise<void> {
-    const { source, sequence, body, prunedTo } = entryFacts(entry)
+    const { source, sequence, body, prunedTo, previous } = entryFacts(entry)
+    if (index === 0) this.previous = previous
     if (prunedTo !== null) this.prunedTo = Math.max(this.prunedTo, prunedTo)
     if (source !== null) {
       const last = this.sequences.get(source)

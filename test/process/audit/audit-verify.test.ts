@@ -11,6 +11,7 @@ import {
   exportEntryLine,
   exportHeaderLine,
 } from '../../../src/audit/log/export-lines.ts'
+import { rootOf } from '../../../src/audit/log/merkle.ts'
 import { auditEntry, newLogKey, WrittenLog } from '../../support/audit-log.ts'
 import { type Finished, killAll, runCommand } from '../../support/cli-process.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -136,6 +137,37 @@ describe('audit verify', () => {
     expect(more).toMatchObject({ exitCode: 1, kind: 'removed', firstBadIndex: 512 })
   })
 
+  it('compares a log that replaced another one after a restore with a checkpoint of that one', async () => {
+    const origin = `${ORIGIN}2`
+    const next = newLogKey(origin)
+    const opened = async (size: number, root: Uint8Array): Promise<string> => {
+      const replacing = new WrittenLog(join(temporaryFolder(), 'log'), origin)
+      const previous = { origin: ORIGIN, size, root: Buffer.from(root).toString('base64') }
+      const entry = { type: 'svc.audit.log.opened', data: { previous } }
+      await replacing.append([Buffer.from(JSON.stringify(entry))], [next.signer])
+      return replacing.folder
+    }
+    const old = new WrittenLog(join(temporaryFolder(), 'log'), ORIGIN)
+    await old.grow(300, [key.signer])
+    const root = rootOf(old.state)
+    const keys = ['--key', key.vkey, '--key', next.vkey, '--against', older]
+    expect(await verdict(await opened(300, root), ...keys)).toMatchObject({
+      exitCode: 0,
+      previous: { origin: ORIGIN, size: 300 },
+    })
+    const lost = await verdict(await opened(280, root), ...keys)
+    expect(lost).toMatchObject({ exitCode: 1, kind: 'removed', firstBadIndex: 280 })
+    expect(await verdict(await opened(300, rootOf({ edge: [] })), ...keys)).toMatchObject({
+      exitCode: 1,
+      kind: 'forked',
+    })
+    const longer = await verify(await opened(301, root), ...keys)
+    expect([longer.exitCode, longer.stderr]).toEqual([
+      2,
+      expect.stringContaining('verify the folder of that log with it'),
+    ])
+  })
+
   it('verifies payloads outside of entries', async () => {
     const large = new WrittenLog(join(temporaryFolder(), 'log'), ORIGIN)
     const hash = await large.tiles.writeBody(Buffer.alloc(200_000, 'x'))
@@ -167,7 +199,7 @@ describe('audit verify', () => {
     const found = await verdict(join(fork.folder, 'checkpoint'), '--key', key.vkey, '--against', older)
     expect(found).toMatchObject({ exitCode: 1, kind: 'forked' })
     const newer = await verify(join(log.folder, 'checkpoint'), '--key', key.vkey, '--against', older)
-    expect([newer.exitCode, newer.stderr]).toEqual([2, expect.stringContaining('only with the folder of the log')])
+    expect([newer.exitCode, newer.stderr]).toEqual([2, expect.stringContaining('verify the folder of the log')])
   })
 
   it('verifies a log behind a URL with a token, and reports a refusal as not read', async () => {
@@ -206,7 +238,11 @@ describe('audit verify', () => {
     ['no key', () => [log.folder], '--key: expected a public key of the log'],
     ['a malformed key', () => [log.folder, '--key', 'abc'], 'expected a verifier key'],
     ['a missing log', () => [join(work, 'nothing'), '--key', key.vkey], 'does not exist'],
-    ['a folder without a log', () => [work, '--key', key.vkey], 'has no audit log'],
+    [
+      'a folder without a log',
+      () => [work, '--key', key.vkey],
+      'is not the folder of an audit log: it has no checkpoint and no tiles; there are logs below: log',
+    ],
     ['a missing --against', () => [log.folder, '--key', key.vkey, '--against', join(work, 'nothing')], '--against'],
     [
       'an --against of other keys',
@@ -315,7 +351,10 @@ describe('audit verify of an export', () => {
     const file = join(temporaryFolder(), 'export.ndjson')
     writeFileSync(file, `${(await exported([3], { actor: 'a' })).join('\n')}\n`)
     const compared = await verify(file, '--key', key.vkey, '--against', older)
-    expect([compared.exitCode, compared.stderr]).toEqual([2, expect.stringContaining('cannot be compared')])
+    expect([compared.exitCode, compared.stderr]).toEqual([
+      2,
+      expect.stringContaining('cannot be compared with this file'),
+    ])
     writeFileSync(file, '{"other": true}\n')
     expect((await verify(file, '--key', key.vkey)).exitCode).toBe(2)
   })
