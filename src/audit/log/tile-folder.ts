@@ -2,10 +2,12 @@
 import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { parseCheckpoint } from './checkpoint.ts'
 import { decodeEntries, ENTRY_MAX_BYTES, EntryTooLongError, encodeEntries } from './entry-bundle.ts'
 import { entryFacts } from './entry-facts.ts'
 import { findTile, folderFiles, prefixOf } from './log-files.ts'
 import { emptyTree, equalBytes, extendTree, leafHash, rootOf, type TreeState } from './merkle.ts'
+import { parseNote } from './signed-note.ts'
 import {
   hashesAtLevel,
   levelsOf,
@@ -99,12 +101,16 @@ export class TileFolder {
     return { state: edge.state, root: rootOf(edge.state), leafHashes }
   }
 
-  /** Writes the signed checkpoint; durable when it resolves. Then removes partial tiles that wider ones replaced. */
+  /**
+   * Writes the signed checkpoint; durable when it resolves. Then removes partial tiles that wider ones replaced, and that
+   * neither this checkpoint nor the last append needs.
+   */
   async publish(note: string): Promise<void> {
     await this.replaceFile(CHECKPOINT_FILE, Buffer.from(note))
-    const current = this.tail === null ? [] : partialTiles(this.tail.state.size).map(tilePath)
-    const replaced = this.superseded.filter((tile) => !current.includes(tilePath(tile)))
-    this.superseded = []
+    const sizes = [sizeOf(note), this.tail?.state.size ?? null].filter((size) => size !== null)
+    const needed = new Set(sizes.flatMap(partialTiles).map(tilePath))
+    const replaced = this.superseded.filter((tile) => !needed.has(tilePath(tile)))
+    this.superseded = this.superseded.filter((tile) => needed.has(tilePath(tile)))
     for (const tile of replaced) await this.removePartial(tile)
   }
 
@@ -236,6 +242,11 @@ export class TileFolder {
 
   /** Reads the right edge of `state` from disk, and removes files beyond it. */
   private async load(state: TreeState): Promise<Tail> {
+    const published = sizeOf((await this.checkpoint()) ?? '') ?? 0
+    if (published > state.size)
+      throw new LogDamagedError(
+        `${this.path}: the checkpoint has ${published} entries, and the state ${state.size}: to append would fork the log`,
+      )
     const tiles: Uint8Array[][] = []
     for (let level = 0; level < levelsOf(state.size); level += 1) {
       const tile = partialTile(level, state.size)
@@ -255,9 +266,12 @@ export class TileFolder {
     return { state, tiles, bundle }
   }
 
+  /** The file of exactly this width: if a later checkpoint was published and it is gone, an append would fork the log. */
   private async readEdge(tile: TileName): Promise<Uint8Array> {
-    const bytes = await this.read(tile)
-    if (bytes === null) throw new LogDamagedError(`${this.path}: ${tilePath(tile)} does not exist, or is too short`)
+    const bytes = await this.readFile(tilePath(tile))
+    const prefix = bytes === null ? null : prefixOf(bytes, tile)
+    if (prefix === null || prefix.length !== bytes?.length)
+      throw new LogDamagedError(`${this.path}: ${tilePath(tile)} does not exist, or has another length than recorded`)
     return bytes
   }
 
@@ -351,6 +365,13 @@ function hasEdge(a: TreeState, b: TreeState): boolean {
 /** Names of tiles in one folder in the order of their indexes: `999` is before `x001`. */
 function compareNames(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : Number(a > b))
+}
+
+/** The size in a checkpoint; null if the text is not one. */
+function sizeOf(note: string): number | null {
+  const parsed = parseNote(note)
+  const checkpoint = parsed.ok ? parseCheckpoint(parsed.value.text) : null
+  return checkpoint?.ok ? checkpoint.value.size : null
 }
 
 /** The partial tiles and the partial bundle of a tree. */

@@ -106,6 +106,30 @@ describe('the folder of a log', () => {
     }
   })
 
+  it('keeps the tiles of a state to which the caller goes back after an append', async () => {
+    const log = new WrittenLog(temporaryFolder(), 'log')
+    await log.grow(300, [key.signer])
+    const { state, note } = log
+    await log.tiles.append(state, entriesFrom(300, 100))
+    // The caller could not store the new state.
+    await log.tiles.publish(note)
+    expect(existsSync(join(log.folder, 'tile/entries/001.p/44'))).toBe(true)
+    await log.grow(5, [key.signer])
+    expect(log.state.size).toBe(305)
+    expect(rootOf(log.state)).toEqual(rootOver(entriesFrom(0, 305).map(leafHash)))
+    expect(existsSync(join(log.folder, 'tile/entries/001.p/44'))).toBe(false)
+  })
+
+  it('refuses to append after a state that a published checkpoint has left behind', async () => {
+    const log = new WrittenLog(temporaryFolder(), 'log')
+    await log.grow(300, [key.signer])
+    const { state } = log
+    await log.grow(5, [key.signer])
+    await expect(new TileFolder(log.folder).append(state, entriesFrom(300, 1))).rejects.toThrow(LogDamagedError)
+    await expect(new TileFolder(log.folder).append(emptyTree, entriesFrom(0, 1))).rejects.toThrow(LogDamagedError)
+    expect(await log.tiles.entries(0, 305)).toHaveLength(305)
+  })
+
   it('continues after a file of a killed append was cut', async () => {
     const log = new WrittenLog(temporaryFolder(), 'log')
     await log.grow(250, [key.signer])
