@@ -43,6 +43,7 @@ export const settingSections = [
   'MCP',
   'External calls',
   'Events',
+  'Audit',
   'Logs and metrics',
 ] as const
 /** A section of the settings reference. */
@@ -430,6 +431,28 @@ export const settingSpecs = {
     64 * MIB,
     [MIB, 1024 * GIB, 'bytes'],
     'Maximum size of the dead letters of one provider of an event sink, in each graph of the project and in its configuration. Beyond it the oldest are dropped and counted.',
+  ),
+
+  audit: choice(
+    'Audit',
+    'audit',
+    ['on', 'off'],
+    'on',
+    '`on`: changes and reads of the configuration, permissions, captures, knowledge queries, verified tokens, and the decisions that `audit_decisions` selects are recorded for the audit log. `off`: nothing is recorded for it.',
+  ),
+  auditDecisions: choice(
+    'Audit',
+    'audit_decisions',
+    ['none', 'denials', 'sampled', 'all'],
+    'none',
+    'The decisions and searches in the audit log. `denials`: evaluations that are denied or fail, and no search. `sampled`: one in `audit_decisions_sample_rate`, selected at random.',
+  ),
+  auditDecisionsSampleRate: integer(
+    'Audit',
+    'audit_decisions_sample_rate',
+    100,
+    [1, 1_000_000, 'decisions and searches'],
+    'With `audit_decisions` `sampled`: one in so many is in the audit log.',
   ),
 
   logLevel: choice(

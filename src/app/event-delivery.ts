@@ -46,7 +46,7 @@ export function createEventDispatcher(
     },
     withStreams: (projectId, work) => streams.withStreams(projectId, work),
     readSnapshot(stream, provider, position, limit) {
-      const routes = sinks.routesOf(stream.projectId)
+      const routes = sinks.sinkOf(stream.projectId)
       return routes === null ? null : streams.readSnapshot(stream, routes, provider, position, limit)
     },
     openEvents: openFolder,

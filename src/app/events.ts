@@ -7,12 +7,15 @@ import { ActivityLog, type ActivityRecord } from '../events/activity-log.ts'
 import { writersBound } from '../events/delivery/backlog.ts'
 import { CaptureEventLog } from '../events/record-captures.ts'
 import { ChangeEventLog } from '../events/record-changes.ts'
+import type { AuditRules } from '../events/routes.ts'
 import type { EventSinkOperations } from '../events/sink-operations.ts'
 import { EventSinks } from '../events/sinks.ts'
+import { auditOwnerOf, auditStreamOf } from '../kernel/audit-stream.ts'
 import { DATA_FILE, EVENTS_COMMIT_FILE, EVENTS_FOLDER } from '../kernel/data-folder.ts'
 import { EventDeliveryState } from '../runtime/event-delivery-state.ts'
 import { createEventSinkOperations } from '../runtime/event-sink-service.ts'
 import { EventStreams } from '../runtime/event-streams.ts'
+import type { Settings } from '../settings.ts'
 import { type LmdbFileOptions, openWhenUnwritten } from '../store/lmdb/open-file.ts'
 import { EventsFolder } from '../store/outbox/events-folder.ts'
 import type { EventOutbox } from '../store/outbox/outbox.ts'
@@ -86,7 +89,7 @@ export function createEventRecording(
     sync,
     outboxBytesMax: writersBound(settings.eventBacklogBytesMax),
   })
-  const sinks = new EventSinks(documents)
+  const sinks = new EventSinks(documents, auditRules(settings))
   const changes = new ChangeEventLog(sinks, clock)
   catalog.observe((projectId, isGlobal, batch) => {
     // Within the write transaction: what it writes after the snapshot of a new sink was begun is in the events of that sink.
@@ -95,15 +98,20 @@ export function createEventRecording(
   })
   const append = async (records: readonly ActivityRecord[]): Promise<void> => {
     // The sink may have been deleted since: nothing would remove these events.
-    const wanted = records.filter(({ projectId }) => sinks.routesOf(projectId) !== null)
+    const wanted = records.filter(({ projectId, isAudit }) => isAudit || sinks.sinkOf(projectId) !== null)
     if (wanted.length === 0) return
     const outbox = await folder.open()
-    await outbox.append(wanted.map(({ projectId, ...record }) => ({ ...record, stream: projectId })))
+    await outbox.append(
+      wanted.map(({ projectId, isAudit, ...record }) => ({
+        ...record,
+        stream: isAudit ? auditStreamOf(projectId) : projectId,
+      })),
+    )
   }
   const activity = new ActivityLog({ append, clock, report, isStrict: settings.eventActivityStrict === 'on' })
   const hasSink = (projectId: string): boolean => {
     documents.catchUp()
-    return sinks.routesOf(projectId) !== null
+    return sinks.sinkOf(projectId) !== null
   }
   const streams = new EventStreams({
     catalog,
@@ -131,8 +139,9 @@ export function createEventRecording(
     }),
     async sweep() {
       const outbox = await folder.openIfPresent()
-      for (const projectId of outbox?.streams() ?? []) {
-        if (!hasSink(projectId)) await outbox?.drop(projectId, () => !hasSink(projectId))
+      for (const stream of outbox?.streams() ?? []) {
+        // What the audit log receives stays until it is sealed.
+        if (auditOwnerOf(stream) === null && !hasSink(stream)) await outbox?.drop(stream, () => !hasSink(stream))
       }
     },
     openFolder: () => folder.open(),
@@ -142,4 +151,10 @@ export function createEventRecording(
       await folder.close()
     },
   }
+}
+
+/** Null: there is no audit log. */
+function auditRules({ audit, auditDecisions, auditDecisionsSampleRate }: Settings): AuditRules | null {
+  if (audit === 'off') return null
+  return { decisions: auditDecisions, isSampled: () => Math.random() * auditDecisionsSampleRate < 1 }
 }

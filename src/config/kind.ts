@@ -86,8 +86,8 @@ export interface DocumentDraft extends ConfigReader {
   put(document: StoredDocument): void
   /** Deletes a document; no effect if none exists. */
   remove(kind: string, id: string): void
-  /** Appends a record of `count` events of a project to the outbox, in the transaction of the change. */
-  appendEvents(projectId: string, record: Uint8Array, count: number): void
+  /** Appends a record of `count` events to a stream of the outbox, in the transaction of the change. */
+  appendEvents(stream: string, record: Uint8Array, count: number): void
 }
 
 /** Reads and writes of the configuration. */

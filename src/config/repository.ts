@@ -270,8 +270,8 @@ class RepositoryDraft implements DocumentDraft {
     this.touched.set(`${kind} ${id}`, { kind, id })
   }
 
-  appendEvents(projectId: string, record: Uint8Array, count: number): void {
-    this.events.push((transaction, nowMs) => transaction.appendEvents(projectId, record, count, nowMs))
+  appendEvents(stream: string, record: Uint8Array, count: number): void {
+    this.events.push((transaction, nowMs) => transaction.appendEvents(stream, record, count, nowMs))
   }
 
   writeEvents(transaction: DocumentTransaction, nowMs: number): void {

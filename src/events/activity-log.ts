@@ -2,8 +2,9 @@
 // `ACTIVITY_DELAY_MS` later. Events are encoded when they are written, so that recording takes little of the time of
 // a decision.
 import type { Clock } from '../kernel/clock.ts'
-import { type DecidedElement, encodeRecord, type ReadyEvent, type RecordedEvent, SharedValues } from './event-record.ts'
+import { type DecidedElement, type ReadyEvent, type RecordedEvent, SharedValues } from './event-record.ts'
 import type { EventTypeName } from './event-types.ts'
+import { type RoutedRecord, routedRecords } from './routed-records.ts'
 import type { SinkRoutes } from './routes.ts'
 
 /** How long a recorded event may stay in memory, in milliseconds, while the disk accepts writes. */
@@ -37,9 +38,11 @@ export interface ActivityEvent {
   encode(shared: SharedValues): ReadyEvent | DecidedElement
 }
 
-/** A record of one project. */
+/** A record of one project, or of the organization. */
 export interface ActivityRecord {
   readonly projectId: string
+  /** True: to the stream of the audit log. */
+  readonly isAudit: boolean
   readonly bytes: Uint8Array
   /** Number of events. */
   readonly count: number
@@ -191,17 +194,21 @@ export class ActivityLog {
 
   /** If a record cannot be encoded, each of its events gets one of its own: one that is faulty drops no other. */
   private encodeGroup(routes: SinkRoutes, events: readonly ActivityEvent[]): void {
-    let bytes: Uint8Array
+    let records: readonly RoutedRecord[]
     try {
-      bytes = recordOf(routes, events)
+      records = recordsOf(routes, events)
     } catch (failure) {
       if (events.length === 1) this.drop(routes, failure)
       else for (const event of events) this.encodeGroup(routes, [event])
       return
     }
-    this.unwritten.push({ projectId: routes.projectId, bytes, count: events.length, timeMs: this.deps.clock.now() })
+    const { projectId } = routes
+    const timeMs = this.deps.clock.now()
+    for (const record of records) {
+      this.unwritten.push({ projectId, timeMs, ...record })
+      this.unwrittenBytes += record.bytes.length
+    }
     this.unwrittenEvents += events.length
-    this.unwrittenBytes += bytes.length
   }
 
   private drop({ projectId }: SinkRoutes, failure: unknown): void {
@@ -220,7 +227,7 @@ export class ActivityLog {
 }
 
 /** Encodes the events of one revision of a sink. Throws if one of them cannot be encoded. */
-function recordOf({ sinkId, revision, providers }: SinkRoutes, events: readonly ActivityEvent[]): Uint8Array {
+function recordsOf(routes: SinkRoutes, events: readonly ActivityEvent[]): readonly RoutedRecord[] {
   const shared = new SharedValues()
   const recorded = events.map((event): RecordedEvent => {
     const encoded = event.encode(shared)
@@ -229,6 +236,6 @@ function recordOf({ sinkId, revision, providers }: SinkRoutes, events: readonly 
       ? { type, providers: receivers, ready: encoded }
       : { type, providers: receivers, element: encoded }
   })
-  const common = { sinkId, revision, providers, requestId: '', actor: null, events: recorded }
-  return encodeRecord(shared.values.length === 0 ? common : { ...common, shared: shared.values })
+  const content = { requestId: '', actor: null, events: recorded }
+  return routedRecords(routes, shared.values.length === 0 ? content : { ...content, shared: shared.values })
 }

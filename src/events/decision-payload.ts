@@ -31,6 +31,7 @@ export function decidedPayload(
     subject: subjectOf('subjects', ...(type === undefined ? [] : [type]), ...(id == null ? [] : [id])),
     timeMs,
     members: `${commonMembers(requestId, actor).slice(1)},${request}${JSON.stringify(members).slice(1, -1)}`,
+    ...(detail.valuesDigest !== undefined && { valuesDigest: detail.valuesDigest }),
   }
 }
 

@@ -17,7 +17,12 @@ export type EventSourceKind = 'graph' | 'configuration' | 'activity'
 
 /** A stream of events, as envelopes name it. */
 export interface EventStreamName {
+  /** Empty: the stream is of the organization. */
   readonly projectId: string
+  /** Present in a stream of the organization. */
+  readonly organizationId?: string
+  /** True: the stream of the audit log. */
+  readonly isAudit?: boolean
   readonly source: EventSourceKind
 }
 
@@ -48,6 +53,8 @@ export interface EventEnvelope {
   readonly revision: number
   /** Ids of the providers that receive it. */
   readonly providers: readonly string[]
+  /** Digest of the unmasked input parameters, in base64url, which no receiver gets. Only in streams of the audit log. */
+  readonly valuesDigest?: string
 }
 
 /** Queue services limit the key of a partition to 128 characters. */
@@ -63,7 +70,7 @@ export function envelopesOf(record: StoredEventRecord, stream: EventStreamName, 
   events.forEach((event, index) => {
     const sequence = record.sequence + index
     if (sequence < from) return
-    const { subject, timeMs, members } = event.ready ?? expand(event, record.timeMs, shared)
+    const { subject, timeMs, members, valuesDigest } = event.ready ?? expand(event, record.timeMs, shared)
     const start = `{"eventType":"${event.type}","version":${PAYLOAD_VERSION}`
     const lsn = isChangeType(event.type) ? `,"lsn":${sequence}` : ''
     const text = `${start}${lsn}${common}${members === '' ? '' : ','}${members}}`
@@ -72,6 +79,7 @@ export function envelopesOf(record: StoredEventRecord, stream: EventStreamName, 
       sinkId,
       revision,
       providers: providers.filter((_, at) => ((event.providers >>> at) & 1) === 1),
+      ...(valuesDigest !== undefined && { valuesDigest }),
     })
   })
   return envelopes
@@ -133,7 +141,12 @@ export function testEnvelope(event: TestEvent): Pick<EventEnvelope, 'attributes'
 
 /** Builds the envelope of an event with the payload `text`. */
 export function envelopeOf(
-  { projectId, source }: { readonly projectId: string; readonly source: EventSourceKind | 'test' },
+  {
+    projectId,
+    organizationId,
+    isAudit = false,
+    source,
+  }: Omit<EventStreamName, 'source'> & { readonly source: EventSourceKind | 'test' },
   origin: string,
   type: EventTypeName,
   sequence: number,
@@ -142,16 +155,17 @@ export function envelopeOf(
   text: string,
 ): Omit<EventEnvelope, 'sinkId' | 'revision' | 'providers'> {
   const orderingKey = orderingKeyOf(subject)
+  const owner = organizationId === undefined ? `/projects/${projectId}` : `/organizations/${organizationId}`
   return {
     attributes: {
       specversion: '1.0',
       id: `${origin}-${sequence}`,
-      source: `/projects/${projectId}/${source}/${origin}`,
+      source: `${owner}/${isAudit ? 'audit/' : ''}${source}/${origin}`,
       type,
       subject,
       time: timestamp(timeMs),
       datacontenttype: 'application/json',
-      projectid: projectId,
+      ...(organizationId === undefined ? { projectid: projectId } : { organizationid: organizationId }),
       // Sortable as text, as the extension `sequence` of CloudEvents requires.
       sequence: String(sequence).padStart(SEQUENCE_DIGITS, '0'),
       partitionkey: orderingKey,

@@ -89,6 +89,8 @@ export interface DecisionDetail {
   /** Masked input parameters as JSON. */
   readonly inputParams?: string
   readonly policyTags?: readonly string[]
+  /** Digest of the unmasked input parameters, for the audit log. */
+  readonly valuesDigest?: string
 }
 
 /** An event with a ready payload. */
@@ -98,6 +100,8 @@ export interface ReadyEvent {
   readonly timeMs: number
   /** Members of the payload after those of all events: JSON without the braces. */
   readonly members: string
+  /** Digest of the unmasked input parameters, for the audit log; absent: the event has none. */
+  readonly valuesDigest?: string
 }
 
 /** One event of a record. */
@@ -113,9 +117,9 @@ export interface RecordedEvent {
 
 /** The events of one transaction. */
 export interface EventRecord {
-  /** The sink whose routes decided. */
+  /** The sink whose routes decided; empty in a record of the audit log. */
   readonly sinkId: string
-  /** Revision of the sink. */
+  /** Revision of the sink; 0 in a record of the audit log. */
   readonly revision: number
   /** Ids of the providers of the sink. */
   readonly providers: readonly string[]
@@ -147,7 +151,7 @@ export class SharedValues {
 
 type EncodedEvent =
   | readonly [type: number, providers: number, element: CapturedElement | DecidedElement]
-  | readonly [type: number, providers: number, subject: string, timeMs: number, length: number]
+  | readonly [type: number, providers: number, subject: string, timeMs: number, length: number, valuesDigest?: string]
 
 type EncodedHeader = readonly [
   sinkId: string,
@@ -176,9 +180,10 @@ export function encodeRecord(record: EventRecord): Uint8Array {
       if (lastIndex < 0) lastIndex = types.push(type) - 1
     }
     if (element !== undefined) return [lastIndex, bits, element]
-    const { subject, timeMs, members } = ready as ReadyEvent
+    const { subject, timeMs, members, valuesDigest } = ready as ReadyEvent
     payloads += members
-    return [lastIndex, bits, subject, timeMs, Buffer.byteLength(members, 'utf8')]
+    const start = [lastIndex, bits, subject, timeMs, Buffer.byteLength(members, 'utf8')] as const
+    return valuesDigest === undefined ? start : [...start, valuesDigest]
   })
   const header: EncodedHeader =
     record.shared === undefined
@@ -203,10 +208,11 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
   const events = encoded.map((event): RecordedEvent => {
     const type = types[event[0]] as EventTypeName
     if (event.length === 3) return { type, providers: event[1], element: event[2] }
-    const [, bits, subject, timeMs, length] = event
+    const [, bits, subject, timeMs, length, valuesDigest] = event
     const members = buffer.toString('utf8', at, at + length)
     at += length
-    return { type, providers: bits, ready: { subject, timeMs, members } }
+    const ready = { subject, timeMs, members, ...(valuesDigest !== undefined && { valuesDigest }) }
+    return { type, providers: bits, ready }
   })
   return { sinkId, revision, providers, requestId, actor, events, ...(shared !== undefined && { shared }) }
 }

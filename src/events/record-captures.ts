@@ -13,11 +13,11 @@ import {
   type CaptureDetail,
   type CapturedElement,
   type EventActor,
-  encodeRecord,
   type RecordedEvent,
 } from './event-record.ts'
 import type { EventTypeName } from './event-types.ts'
-import type { ContextValue, EventContext, SinkRoutes, TypeRoutes } from './routes.ts'
+import { appendToBatch, routedRecords } from './routed-records.ts'
+import { type ContextValue, type EventContext, noContext, type SinkRoutes, type TypeRoutes } from './routes.ts'
 import type { EventSinks } from './sinks.ts'
 
 type CaptureTypeName = Extract<EventTypeName, `svc.audit.capture.${string}`>
@@ -149,14 +149,18 @@ class CaptureLogBatch {
   }
 
   private applyRelationship(key: RelationshipKey, element: RecordedKey, apply: () => string | null): string | null {
-    const { written } = this
+    const { written, isUpsert } = this
     const { routes } = this.request
-    const before = this.isUpsert ? null : written.relationshipImage(key)
+    if (routes === null) return apply()
+    // Only the context and deleted properties need an image.
+    const needsImage = routes.readsContext || element.properties !== undefined
+    const before = isUpsert || !needsImage ? null : written.relationshipImage(key)
     const id = apply()
-    const image = id === null ? null : (before ?? written.relationshipImage(key))
-    const detail = image === null ? null : detailOf(element, image)
-    const providers = image === null || detail === null || routes === null ? 0 : match(routes, key.type, image)
-    if (id === null || detail === null || providers === 0) return id
+    if (id === null) return null
+    const image = needsImage ? (before ?? written.relationshipImage(key)) : null
+    const detail = detailOf(element, image)
+    const providers = detail === null ? 0 : match(routes, key.type, image)
+    if (detail === null || providers === 0) return id
     const { source, type, target } = key
     this.add(
       this.request.type,
@@ -175,23 +179,13 @@ class CaptureLogBatch {
   end(): void {
     if (this.events.length === 0) return
     const { sink, requestId, actor } = this.request
-    const record = encodeRecord({
-      sinkId: sink.sinkId,
-      revision: sink.revision,
-      providers: sink.providers,
-      requestId,
-      actor,
-      events: this.events,
-    })
-    this.written.appendEvents(record, this.events.length)
+    appendToBatch(this.written, routedRecords(sink, { requestId, actor, events: this.events }))
   }
 }
 
-function match(routes: TypeRoutes, label: string, image: NodeImage | RelationshipImage): number {
-  return routes.match(routes.readsContext ? elementContext(label, image) : noKeys)
+function match(routes: TypeRoutes, label: string, image: NodeImage | RelationshipImage | null): number {
+  return routes.match(routes.readsContext && image !== null ? elementContext(label, image) : noContext)
 }
-
-const noKeys: EventContext = () => undefined
 
 /** The context of an event about an element: its type and its properties. */
 export function elementContext(label: string, image: NodeImage | RelationshipImage): EventContext {
@@ -201,9 +195,10 @@ export function elementContext(label: string, image: NodeImage | RelationshipIma
 /** What is deleted of the element; undefined: all of it, or nothing is deleted; null: it has none of what the caller named. */
 function detailOf(
   { properties, metadata }: RecordedKey,
-  before: NodeImage | RelationshipImage,
+  before: NodeImage | RelationshipImage | null,
 ): CaptureDetail | undefined | null {
   if (properties === undefined) return undefined
+  if (before === null) return null
   const stored = before.properties()
   if (metadata === undefined) {
     const deleted = properties.filter((name) => stored.has(name))

@@ -1,6 +1,8 @@
 // The routes of an event sink, compiled: which providers receive an event. Routes are tried in order; an event may match several
-// and is sent to each provider once, until a matching route has `stop_processing`.
+// and is sent to each provider once, until a matching route has `stop_processing`. The audit log receives events in addition to
+// the providers, whatever the routes are.
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
+import { assertNever } from '../kernel/assert.ts'
 import { Float } from '../kernel/float.ts'
 import { receivesChanges } from './change-capture.ts'
 import { type EventTypeName, eventTypeNames, eventTypeSpec, eventTypes, isChangeType } from './event-types.ts'
@@ -10,6 +12,9 @@ export type ContextValue = string | number | bigint | boolean | Float | object |
 
 /** Reads the context of an event by key. Undefined or null: the event has no such key. */
 export type EventContext = (key: string) => ContextValue
+
+/** In the receivers of an event: the audit log. Above the bits of the providers of a sink, of which there are up to 32. */
+export const AUDIT_BIT = 2 ** 32
 
 /** The context of an event without keys. */
 export const noContext: EventContext = () => undefined
@@ -37,22 +42,58 @@ interface TypeRoute {
   readonly stops: boolean
 }
 
+/** Which decisions and searches are in the audit log. */
+export type AuditedDecisions = 'none' | 'denials' | 'sampled' | 'all'
+
+/** What the audit log receives. */
+export interface AuditRules {
+  readonly decisions: AuditedDecisions
+  /** Returns whether a sampled decision or search is in the audit log. */
+  isSampled(): boolean
+}
+
+/** Whether the audit log receives the events of a type; `denials`, `sampled`: the event decides. */
+type AuditRule = 'always' | 'never' | 'denials' | 'sampled'
+
 /** The routes that events of one type may match. */
 export class TypeRoutes {
   /** True: the context decides; false: every event goes to the same providers. */
   readonly readsContext: boolean
   private readonly routes: readonly TypeRoute[]
+  private readonly rule: AuditRule
+  private readonly audit: AuditRules | null
   private readonly constant: number
 
-  constructor(routes: readonly TypeRoute[]) {
+  constructor(routes: readonly TypeRoute[], rule: AuditRule, audit: AuditRules | null) {
     this.routes = routes
+    this.rule = rule
+    this.audit = audit
     this.readsContext = routes.some(({ conditions }) => conditions.length > 0)
     this.constant = this.readsContext ? 0 : this.matchAll(noContext)
   }
 
-  /** The providers that receive an event with this context, as bits in the order of `SinkRoutes.providers`. 0: none. */
+  /**
+   * The providers that receive an event with this context, as bits in the order of `SinkRoutes.providers`, and `AUDIT_BIT`. 0:
+   * nothing receives it.
+   */
   match(context: EventContext): number {
     return this.readsContext ? this.matchAll(context) : this.constant
+  }
+
+  /** As `match`, for a decision or a search. `isDenial`: it is denied, or failed. */
+  matchDecision(context: EventContext, isDenial: boolean): number {
+    const matched = this.match(context)
+    switch (this.rule) {
+      case 'denials':
+        return isDenial ? matched + AUDIT_BIT : matched
+      case 'sampled':
+        return this.audit?.isSampled() === true ? matched + AUDIT_BIT : matched
+      case 'always':
+      case 'never':
+        return matched
+      default:
+        return assertNever(this.rule)
+    }
   }
 
   private matchAll(context: EventContext): number {
@@ -63,7 +104,7 @@ export class TypeRoutes {
       if (stops) break
     }
     // As an unsigned number: there are up to 32 providers.
-    return matched >>> 0
+    return (matched >>> 0) + (this.rule === 'always' ? AUDIT_BIT : 0)
   }
 }
 
@@ -79,26 +120,32 @@ export interface RouteExplanation {
   readonly reason: string
 }
 
-/** The compiled routes of one revision of a sink. */
+/** Where the events of a project or of the organization go: the compiled routes of one revision of its sink, and the audit log. */
 export class SinkRoutes {
+  /** Empty: there is no sink. */
   readonly sinkId: string
-  /** Revision of the sink document. */
+  /** Revision of the sink document; 0: there is no sink. */
   readonly revision: number
+  /** The project, or the organization for what is in no project. Names the streams of configuration and activity. */
   readonly projectId: string
   /** Ids of the providers. */
   readonly providers: readonly string[]
   private readonly routes: readonly SinkRoute[]
   private readonly sendsChanges: readonly boolean[]
+  private readonly audit: AuditRules | null
   private readonly byType = new Map<EventTypeName, TypeRoutes | null>()
 
-  constructor({ id, revision, project_id, fields }: StoredDocument) {
+  /** `sink`: null: there is no sink. `audit`: null: nothing is in the audit log. */
+  constructor(projectId: string, sink: StoredDocument | null, audit: AuditRules | null = null) {
+    const { id, revision, fields } = sink ?? { id: '', revision: 0, fields: { providers: {}, routes: [] } }
     const providers = Object.entries(fields.providers as Readonly<Record<string, DocumentFields>>)
     this.sinkId = id
     this.revision = revision
-    this.projectId = project_id
+    this.projectId = projectId
     this.providers = providers.map(([name]) => name)
     this.routes = fields.routes as readonly SinkRoute[]
     this.sendsChanges = providers.map(([, provider]) => receivesChanges(fields, provider))
+    this.audit = audit
   }
 
   /** The routes of a type; null: no event of the type can match. */
@@ -111,7 +158,8 @@ export class SinkRoutes {
       if (at < 0 || !matchesType(event_type, type) || !this.mayReceive(at, type)) return []
       return [{ bit: 2 ** at, conditions: context_key_value ?? [], stops: route.stop_processing === true }]
     })
-    const compiled = routes.length === 0 ? null : new TypeRoutes(routes)
+    const rule = this.audit === null ? 'never' : auditRuleOf(type, this.audit.decisions)
+    const compiled = routes.length === 0 && rule === 'never' ? null : new TypeRoutes(routes, rule, this.audit)
     this.byType.set(type, compiled)
     return compiled
   }
@@ -157,6 +205,30 @@ export class SinkRoutes {
     })
   }
 }
+
+function auditRuleOf(type: EventTypeName, decisions: AuditedDecisions): AuditRule {
+  const { group } = eventTypes[type]
+  if (group === 'cdc' || group === 'delivery') return 'never'
+  if (group !== 'authorization') return 'always'
+  switch (decisions) {
+    case 'all':
+      return 'always'
+    case 'sampled':
+      return 'sampled'
+    case 'denials':
+      return decidedTypes.has(type) ? 'denials' : 'never'
+    case 'none':
+      return 'never'
+    default:
+      return assertNever(decisions)
+  }
+}
+
+/** The types of events with a decision. Searches have no denials. */
+const decidedTypes: ReadonlySet<EventTypeName> = new Set([
+  'svc.audit.authorization.evaluation',
+  'svc.audit.authorization.evaluations',
+])
 
 /** Some clients write `batch` after `capture`. */
 const BATCH_SEGMENT = /^svc\.audit\.capture\.batch\./

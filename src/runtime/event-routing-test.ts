@@ -86,7 +86,7 @@ async function test(
     .map((key) => `event.context.${key}: \`${type}\` ${contextKeysText([type])}`)
   if (issues.length > 0) return err({ kind: 'invalid', issues })
   const context: EventContext = (key) => values.get(key)
-  const routes = new SinkRoutes(sink).explain(type, context)
+  const routes = new SinkRoutes(sink.project_id, sink).explain(type, context)
   const providers = routes.filter(({ outcome }) => outcome === 'sent').map(({ provider_id }) => provider_id)
   const answer = { providers, routes: [...routes] }
   if (!send) return ok(answer)

@@ -7,6 +7,7 @@ import type { SinkRoutes } from '../events/routes.ts'
 import type { EventSinks } from '../events/sinks.ts'
 import { readSnapshotPart, type SnapshotPart, type SnapshotPosition, snapshotStart } from '../events/snapshot-events.ts'
 import { assert } from '../kernel/assert.ts'
+import { AUDIT_STREAM, auditOwnerOf, auditStreamOf } from '../kernel/audit-stream.ts'
 import { GRAPH_STREAM } from '../store/graph/write-batch.ts'
 import type { EventOutbox } from '../store/outbox/outbox.ts'
 import type { Catalog } from '../store/tenancy/catalog.ts'
@@ -56,7 +57,7 @@ export class EventStreams {
   /** The projects that have a sink, with its compiled routes. */
   sinks(): readonly SinkRoutes[] {
     const { projects, sinks } = this.deps
-    return projects().flatMap((projectId) => sinks.routesOf(projectId) ?? [])
+    return projects().flatMap((projectId) => sinks.sinkOf(projectId) ?? [])
   }
 
   /**
@@ -80,6 +81,47 @@ export class EventStreams {
       if (activity !== null) all.push({ ...common, source: 'activity', outbox: activity })
       return work(all)
     })
+  }
+
+  /**
+   * As `withStreams`, with the streams of the audit log of a project or an organization. A project that was deleted has no graphs.
+   */
+  async withAuditStreams<T>(
+    owner: { readonly projectId: string } | { readonly organizationId: string },
+    work: (streams: readonly OpenEventStream[]) => Promise<T>,
+  ): Promise<T> {
+    const activity = await this.deps.activity()
+    const isProject = 'projectId' in owner
+    const id = isProject ? owner.projectId : owner.organizationId
+    const common = {
+      projectId: isProject ? id : '',
+      ...(!isProject && { organizationId: id }),
+      isAudit: true,
+      snapshot: null,
+    }
+    const stored = { ...common, part: '', name: auditStreamOf(id) }
+    const all: OpenEventStream[] = [{ ...stored, source: 'configuration', outbox: this.deps.configuration }]
+    if (activity !== null) all.push({ ...stored, source: 'activity', outbox: activity })
+    if (!isProject) return work(all)
+    return this.deps.catalog.withOutboxes(id, (graphs) =>
+      work([
+        ...graphs.map(({ part, outbox }) => ({
+          ...common,
+          source: 'graph' as const,
+          part,
+          outbox,
+          name: AUDIT_STREAM,
+        })),
+        ...all,
+      ]),
+    )
+  }
+
+  /** Ids of the projects and organizations that have a stream of the audit log outside of graphs; also of deleted ones. */
+  async auditOwners(): Promise<readonly string[]> {
+    const activity = await this.deps.activity()
+    const names = [...this.deps.configuration.streams(), ...(activity?.streams() ?? [])]
+    return [...new Set(names.flatMap((name) => auditOwnerOf(name) ?? []))]
   }
 
   /**

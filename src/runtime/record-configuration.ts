@@ -8,16 +8,19 @@ import {
   type ConfigReader,
   type DocumentDraft,
   type DocumentFields,
+  organizationsKind,
   projectsKind,
   type StoredDocument,
 } from '../config/kind.ts'
 import { representationOf } from '../config/representation.ts'
 import type { ActivityLog } from '../events/activity-log.ts'
-import { actorOf, encodeRecord, type RecordedEvent } from '../events/event-record.ts'
+import { actorOf, type RecordedEvent } from '../events/event-record.ts'
 import { commonMembers, subjectOf } from '../events/event-text.ts'
 import type { EventTypeName } from '../events/event-types.ts'
-import type { ContextValue, EventContext, SinkRoutes } from '../events/routes.ts'
+import { routedRecords } from '../events/routed-records.ts'
+import { AUDIT_BIT, type ContextValue, type EventContext, type SinkRoutes } from '../events/routes.ts'
 import type { EventSinks } from '../events/sinks.ts'
+import { auditStreamOf } from '../kernel/audit-stream.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { writeJson } from '../kernel/json.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
@@ -50,13 +53,18 @@ export class ConfigEventLog implements ConfigEvents {
   }
 
   changed(request: ConfigRequest, draft: DocumentDraft, changes: readonly ConfigChange[]): void {
-    const byProject = new Map<string, ConfigChange[]>()
-    for (const change of changes) {
-      const projectId = projectOf((change.after ?? change.before) as StoredDocument)
-      byProject.set(projectId, [...(byProject.get(projectId) ?? []), change])
-    }
+    const { sinks } = this.deps
+    const byProject = Map.groupBy(changes, ({ before, after }) => projectOf((after ?? before) as StoredDocument))
     for (const [projectId, all] of byProject) {
-      const routes = this.deps.sinks.routesIn(draft, projectId)
+      if (projectId === '') continue
+      const routes = sinks.routesIn(draft, projectId)
+      if (routes !== null) this.append(request, draft, routes, all)
+    }
+    const outside = Map.groupBy(changes.filter(isOfOrganization), ({ before, after }) =>
+      organizationOf(after ?? before),
+    )
+    for (const [organizationId, all] of outside) {
+      const routes = sinks.routesOfOrganization(organizationId)
       if (routes !== null) this.append(request, draft, routes, all)
     }
   }
@@ -71,16 +79,19 @@ export class ConfigEventLog implements ConfigEvents {
     const common = commonMembers(requestId, actorOf(caller)).slice(1)
     const events: RecordedEvent[] = []
     for (const change of changes) {
+      const document = (change.after ?? change.before) as StoredDocument
       for (const { type, subject, context, members } of this.eventsOf(change, draft)) {
-        const providers = routes.ofType(type)?.match(context) ?? 0
+        const matched = routes.ofType(type)?.match(context) ?? 0
+        // One entry of the audit log for each change.
+        const isElsewhere = isOfOrganization(change) && routes.projectId === document.id
+        const providers = isElsewhere ? matched % AUDIT_BIT : matched
         if (providers === 0) continue
         events.push({ type, providers, ready: { subject, timeMs, members: joined(common, members()) } })
       }
     }
-    if (events.length === 0) return
-    const { sinkId, revision, projectId, providers } = routes
-    const record = encodeRecord({ sinkId, revision, providers, requestId: '', actor: null, events })
-    draft.appendEvents(projectId, record, events.length)
+    const { projectId } = routes
+    for (const { isAudit, bytes, count } of routedRecords(routes, { requestId: '', actor: null, events }))
+      draft.appendEvents(isAudit ? auditStreamOf(projectId) : projectId, bytes, count)
   }
 
   private eventsOf({ kind, before, after }: ConfigChange, reader: ConfigReader): DraftEvent[] {
@@ -121,19 +132,16 @@ export class ConfigEventLog implements ConfigEvents {
     identifier: ReadIdentifier,
     documents: readonly StoredDocument[],
   ): void {
-    const byProject = new Map<string, StoredDocument[]>()
-    for (const document of documents) {
-      const projectId = projectOf(document)
-      const group = byProject.get(projectId)
-      if (group === undefined) byProject.set(projectId, [document])
-      else group.push(document)
-    }
+    const { sinks } = this.deps
+    const byProject = Map.groupBy(documents, projectOf)
+    // A list without documents is of no project.
+    if (documents.length === 0) byProject.set('', [])
     const type = 'svc.audit.config.read'
     for (const [projectId, found] of byProject) {
-      const routes = projectId === '' ? null : this.deps.sinks.routesOf(projectId)
+      const routes = projectId === '' ? sinks.routesOfOrganization(caller.organizationId) : sinks.routesOf(projectId)
       const providers = routes?.ofType(type)?.match((key) => (key === 'configType' ? kind.path : undefined)) ?? 0
       if (routes === null || providers === 0) continue
-      const [first] = found as [StoredDocument]
+      const [first] = found
       const isList = identifier.id === undefined && identifier.name === undefined
       const timeMs = this.deps.clock.now()
       this.deps.activity.record({
@@ -143,11 +151,11 @@ export class ConfigEventLog implements ConfigEvents {
         requestId,
         encode: () => ({
           timeMs,
-          subject: isList ? subjectOf(kind.path) : subjectOf(kind.path, first.id),
+          subject: isList || first === undefined ? subjectOf(kind.path) : subjectOf(kind.path, first.id),
           members: joined(commonMembers(requestId, actorOf(caller)).slice(1), {
             identifier: this.masked({ ...identifier }),
             type: kind.path,
-            containersPath: containersOf(first),
+            containersPath: first === undefined ? { organizationId: caller.organizationId } : containersOf(first),
             ids: found.map(({ id }) => id),
           }),
         }),
@@ -167,6 +175,17 @@ export class ConfigEventLog implements ConfigEvents {
 /** The project whose sink receives the events of a document; empty for documents outside of projects. */
 function projectOf({ kind, id, project_id }: StoredDocument): string {
   return kind === projectsKind ? id : project_id
+}
+
+/** Whether the log of the organization has the change: of what is in no project, and where projects begin and end. */
+function isOfOrganization({ before, after }: ConfigChange): boolean {
+  const document = (after ?? before) as StoredDocument
+  return document.kind === projectsKind ? before === null || after === null : document.project_id === ''
+}
+
+function organizationOf(document: StoredDocument | null): string {
+  const { kind, id, organization_id } = document as StoredDocument
+  return kind === organizationsKind ? id : organization_id
 }
 
 function containersOf(document: StoredDocument): object {

@@ -1,8 +1,10 @@
 // Records the events of decisions and searches. Recording keeps references; the payload is built shortly after the answer.
+
+import { digestOfValues } from '../audit/values-digest.ts'
 import type { ActivityEvent, ActivityLog } from '../events/activity-log.ts'
 import { actorOf, type DecidedElement, type DecisionDetail, type SharedValues } from '../events/event-record.ts'
 import type { EventTypeName } from '../events/event-types.ts'
-import { type ContextValue, type EventContext, noContext, type SinkRoutes } from '../events/routes.ts'
+import { AUDIT_BIT, type ContextValue, type EventContext, noContext, type SinkRoutes } from '../events/routes.ts'
 import type { EventSinks } from '../events/sinks.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
@@ -44,7 +46,8 @@ export class DecisionEventLog {
     const type = typeOf(event)
     const routes = sink.ofType(type)
     if (routes === null) return
-    const providers = routes.match(routes.readsContext ? contextOf(event) : noContext)
+    const isDenial = event.kind === 'evaluation' && event.decision !== true
+    const providers = routes.matchDecision(routes.readsContext ? contextOf(event) : noContext, isDenial)
     if (providers === 0) return
     const { request, kind } = event
     const found =
@@ -137,25 +140,28 @@ class RecordedDecision implements ActivityEvent {
 
   private detail(): DecisionDetail | null {
     const { request, item, reason, batch } = this.event
-    const inputParams = request === null ? null : this.inputParams(request)
+    const parameters = request === null ? null : parametersOf(request)
     const policyTags = request?.context?.policy_tags
-    if (reason === null && batch === undefined && inputParams === null && policyTags === undefined) return null
+    if (reason === null && batch === undefined && parameters === null && policyTags === undefined) return null
     return {
       ...(reason !== null && { reason }),
       ...(batch !== undefined && item !== null && { item }),
-      ...(inputParams !== null && { inputParams }),
+      ...(parameters !== null && {
+        inputParams: writeJson(this.mask.apply(parameters)),
+        ...(this.providers >= AUDIT_BIT && { valuesDigest: digestOfValues(parameters) }),
+      }),
       ...(policyTags !== undefined && { policyTags }),
     }
   }
+}
 
-  /** Masked, as JSON; null: the request has no parameters. */
-  private inputParams({ subject, resource, action, context }: EvaluationRequest): string | null {
-    const parameters: Record<string, unknown> = { ...context?.input_params }
-    if (subject.properties !== undefined) parameters.subject_properties = subject.properties
-    if (resource.properties !== undefined) parameters.resource_properties = resource.properties
-    if (action.properties !== undefined) parameters.action_properties = action.properties
-    return Object.keys(parameters).length === 0 ? null : writeJson(this.mask.apply(parameters))
-  }
+/** Null: the request has no parameters. */
+function parametersOf({ subject, resource, action, context }: EvaluationRequest): Record<string, unknown> | null {
+  const parameters: Record<string, unknown> = { ...context?.input_params }
+  if (subject.properties !== undefined) parameters.subject_properties = subject.properties
+  if (resource.properties !== undefined) parameters.resource_properties = resource.properties
+  if (action.properties !== undefined) parameters.action_properties = action.properties
+  return Object.keys(parameters).length === 0 ? null : parameters
 }
 
 /** The kind of an error, and its message if it is written for the caller. */

@@ -1,13 +1,16 @@
 // Records the events of knowledge queries: that of a query that wrote in the transaction of its writes, the others with the
 // decisions.
+
+import { digestOfValues } from '../audit/values-digest.ts'
 import type { ConfigReader } from '../config/kind.ts'
 import type { ExecutionListener, QueryExecution } from '../context-query/execute.ts'
 import { queriesKind } from '../context-query/knowledge-query.ts'
 import type { WriteBatch } from '../engine/store.ts'
 import type { ActivityLog } from '../events/activity-log.ts'
-import { actorOf, encodeRecord, type ReadyEvent } from '../events/event-record.ts'
+import { actorOf, type ReadyEvent } from '../events/event-record.ts'
 import { commonMembers, subjectOf } from '../events/event-text.ts'
-import type { ContextValue, SinkRoutes } from '../events/routes.ts'
+import { appendToBatch, routedRecords } from '../events/routed-records.ts'
+import { AUDIT_BIT, type ContextValue, type SinkRoutes } from '../events/routes.ts'
 import type { EventSinks } from '../events/sinks.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { writeJson } from '../kernel/json.ts'
@@ -37,11 +40,9 @@ export class QueryEventLog implements ExecutionListener {
   onWriting(batch: WriteBatch, execution: QueryExecution): void {
     const [routes, providers] = this.match(execution)
     if (routes === null) return
-    const { sinkId, revision } = routes
-    const ready = this.encode(execution, this.deps.clock.now())
-    const events = [{ type: TYPE, providers, ready }] as const
-    const record = encodeRecord({ sinkId, revision, providers: routes.providers, requestId: '', actor: null, events })
-    batch.appendEvents(record, 1)
+    const ready = this.encode(execution, providers, this.deps.clock.now())
+    const content = { requestId: '', actor: null, events: [{ type: TYPE, providers, ready }] } as const
+    appendToBatch(batch, routedRecords(routes, content))
   }
 
   onExecuted(execution: QueryExecution): void {
@@ -54,7 +55,7 @@ export class QueryEventLog implements ExecutionListener {
       type: TYPE,
       providers,
       requestId,
-      encode: () => this.encode(execution, timeMs),
+      encode: () => this.encode(execution, providers, timeMs),
     })
   }
 
@@ -66,7 +67,7 @@ export class QueryEventLog implements ExecutionListener {
     return [providers === 0 ? null : routes, providers]
   }
 
-  private encode(execution: QueryExecution, timeMs: number): ReadyEvent {
+  private encode(execution: QueryExecution, providers: number, timeMs: number): ReadyEvent {
     const { caller, request, requestId, query, records, error, durationMs } = execution
     const { user } = caller
     const { documents, mask } = this.deps
@@ -87,6 +88,8 @@ export class QueryEventLog implements ExecutionListener {
     return {
       subject: subjectOf('knowledge-queries', query?.id ?? request.id),
       timeMs,
+      ...(providers >= AUDIT_BIT &&
+        request.input_params !== undefined && { valuesDigest: digestOfValues(request.input_params) }),
       members: `${commonMembers(requestId, actorOf(caller)).slice(1)},${writeJson(members).slice(1, -1)}`,
     }
   }

@@ -3,6 +3,7 @@
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { projectsKind } from '../config/kind.ts'
+import { auditStreamOf } from '../kernel/audit-stream.ts'
 import { timestamp } from '../kernel/clock.ts'
 import {
   CONFIGURATION_FOLDER,
@@ -148,7 +149,8 @@ async function removeOtherStreams(folder: string, projectId: string): Promise<vo
 }
 
 async function removeOtherStreamsOf(outbox: EventOutbox, projectId: string): Promise<void> {
-  for (const stream of outbox.streams()) if (stream !== projectId) await outbox.drop(stream)
+  const kept = [projectId, auditStreamOf(projectId)]
+  for (const stream of outbox.streams()) if (!kept.includes(stream)) await outbox.drop(stream)
 }
 
 async function listProjects(configuration: PinnedEnvironment, staging: string): Promise<string[]> {

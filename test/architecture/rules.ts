@@ -327,6 +327,11 @@ export const layerRules: readonly LayerRule[] = [
       'audit/log writes and verifies transparency logs in folders: it imports kernel, lru-cache, node:crypto, node:fs/promises and node:path, and nothing of the service',
   },
   {
+    files: ['src/audit/audit-entry.ts', 'src/audit/values-digest.ts'],
+    mayImport: ['src/events/envelope.ts', ...feature, 'node:crypto'],
+    sentence: 'entries of the audit log are built from the envelopes of events, and hashed with node:crypto',
+  },
+  {
     files: features
       .filter((name) => !['policy', 'pdp', 'context-query', 'pip', 'identity', 'config'].includes(name))
       .map((name) => `src/${name}/`),
@@ -466,6 +471,8 @@ export const entryPoints: readonly string[] = [
 export const testOnlyFiles: readonly string[] = [
   // records, keys, both directions, labels, index and counts of a store agree
   'src/store/integrity/check-graph.ts',
+  // the entries of the audit log, which the sealer builds
+  'src/audit/audit-entry.ts',
 ]
 
 /** Only the wiring may import these files, even if another rule allows it. */

@@ -103,7 +103,7 @@ export const eventRequirements: readonly Requirement[] = [
     sentence: 'nothing is stored without a matching route',
     shownBy: [
       [captures, 'of a project without a matching route write nothing to the outbox'],
-      [configuration, 'has no folder of events and nothing in its outboxes'],
+      [configuration, 'has no folder of events and nothing in its outboxes if there is no audit log'],
     ],
   },
   {

@@ -2,6 +2,7 @@
 // envelope against CloudEvents.
 import { type EventEnvelope, envelopesOf } from '../../src/events/envelope.ts'
 import { payloadSchema } from '../../src/events/event-types.ts'
+import type { EventStreams, OpenEventStream } from '../../src/runtime/event-streams.ts'
 import type { TestService } from './service.ts'
 
 export interface RouteInput {
@@ -66,17 +67,28 @@ export async function addSink(
 /** All stored events of a project, by source and then in sequence. */
 export async function eventsOf(service: TestService, projectId = service.projectId): Promise<SeenEvent[]> {
   await service.app.settleEvents()
-  return service.app.eventStreams.withStreams(projectId, async (streams) =>
-    streams.flatMap((stream) =>
-      stream.outbox
-        .read(stream.name, 0, { events: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY })
-        .flatMap((record) => {
-          const envelopes = envelopesOf(record, stream)
-          if (envelopes.length !== record.count) throw new Error(`a record has ${envelopes.length} of ${record.count}`)
-          return envelopes.map(seen)
-        }),
-    ),
+  return service.app.eventStreams.withStreams(projectId, storedEvents)
+}
+
+async function storedEvents(streams: readonly OpenEventStream[]): Promise<SeenEvent[]> {
+  return streams.flatMap((stream) =>
+    stream.outbox
+      .read(stream.name, 0, { events: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY })
+      .flatMap((record) => {
+        const envelopes = envelopesOf(record, stream)
+        if (envelopes.length !== record.count) throw new Error(`a record has ${envelopes.length} of ${record.count}`)
+        return envelopes.map(seen)
+      }),
   )
+}
+
+/** The stored events of the audit log of a project, or of the organization, by source and then in sequence. */
+export async function auditedEvents(
+  service: TestService,
+  owner: Parameters<EventStreams['withAuditStreams']>[0] = service,
+): Promise<SeenEvent[]> {
+  await service.app.settleEvents()
+  return service.app.eventStreams.withAuditStreams(owner, storedEvents)
 }
 
 /** As `eventsOf`, those of some types. */
@@ -94,7 +106,7 @@ function seen({ attributes, data, type, sequence, providers, orderingKey }: Even
   if (orderingKey.length > 128) throw new Error(`${type}: the ordering key is too long`)
   return {
     type,
-    source: attributes.source?.split('/')[3] ?? '',
+    source: attributes.source?.split('/').slice(3, -1).join('/') ?? '',
     sequence,
     subject: attributes.subject ?? '',
     data: parsed,

@@ -302,9 +302,9 @@ export class LmdbWriteBatch implements WriteBatch, WrittenBatch {
     return { type: this.symbols.name('label', record.type), externalId: record.externalId }
   }
 
-  appendEvents(record: Uint8Array, count: number): number {
+  appendEvents(record: Uint8Array, count: number, stream: string = GRAPH_STREAM): number {
     this.assertOpen()
-    return this.outbox.append(GRAPH_STREAM, record, count, this.clock.now())
+    return this.outbox.append(stream, record, count, this.clock.now())
   }
 
   // -- encoding and applying

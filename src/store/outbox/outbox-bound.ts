@@ -1,5 +1,6 @@
 // The bound of the records of a stream on disk, kept by every writer: beyond it the oldest records are removed in the transaction
 // that appends new ones. A dispatcher drops events before, per provider and with exact numbers; this bound holds while none runs.
+import { isAuditStream } from '../../kernel/audit-stream.ts'
 import { OUTBOX_ENTRY, type OutboxKey } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
 import { type OutboxLoss, type OutboxRecordHead, readLoss, readRecordHead, type StreamHead } from './outbox-format.ts'
@@ -22,7 +23,7 @@ interface KnownOffset {
   readonly offset: number
 }
 
-/** Keeps the records of each stream of an outbox below a number of bytes. */
+/** Keeps the records of each stream of an outbox below a number of bytes, except for streams of the audit log. */
 export class OutboxBound {
   private readonly bytesMax: number
   /** By stream: as long as they are close to the end of the stream, the oldest record is not looked up. */
@@ -42,6 +43,8 @@ export class OutboxBound {
     { origin, bytes: end }: StreamHead,
     start: number,
   ): BoundExcess | null {
+    // What is not sealed is never removed.
+    if (isAuditStream(stream)) return null
     const known = this.known.get(stream)
     const offset = known?.origin === origin ? known.offset : 0
     if (end - offset <= this.bytesMax) return null

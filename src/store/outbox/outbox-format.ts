@@ -82,7 +82,7 @@ export function missedEvents({ from, to }: OutboxLoss, next: number): number {
 
 /** Options of an outbox. */
 export interface OutboxOptions {
-  /** Bytes of the records of a stream; beyond them each writer removes the oldest. Default: no bound. */
+  /** Bytes of the records of a stream; beyond them each writer removes the oldest, except in streams of the audit log. Default: no bound. */
   readonly outboxBytesMax?: number
 }
 

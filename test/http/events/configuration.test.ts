@@ -157,7 +157,7 @@ describe('reads of the configuration', () => {
 
 describe('a project without a sink', () => {
   test('loses, at the next start, events of decisions that were written after the sink was deleted', async () => {
-    service = await startService()
+    service = await startService({ audit: 'off' })
     await addSink(service, [{ type: 'svc.audit.*' }])
     await service.configure('GET', `projects/${service.projectId}`)
     await eventsOf(service)
@@ -178,8 +178,8 @@ describe('a project without a sink', () => {
     await app.close()
   })
 
-  test('has no folder of events and nothing in its outboxes', async () => {
-    service = await startService()
+  test('has no folder of events and nothing in its outboxes if there is no audit log', async () => {
+    service = await startService({ audit: 'off' })
     await service.configure('GET', `projects/${service.projectId}`)
     await service.ask('/access/v1/evaluation', {
       subject: { type: 'Person', id: 'a' },

@@ -198,7 +198,7 @@ describe('decisions', () => {
   })
 
   test('that cannot be stored refuse only their own answers if the setting is strict', async () => {
-    const service = await start({ eventActivityStrict: 'on' })
+    const service = await start({ eventActivityStrict: 'on', audit: 'off' })
     const sink = await addSink(service, [{ type: 'svc.audit.authorization.*' }])
     // The folder of events cannot be created.
     writeFileSync(join(service.dataDir, 'events'), '')

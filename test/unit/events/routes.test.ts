@@ -1,6 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import type { eventTypeNames } from '../../../src/events/event-types.ts'
-import { type ContextValue, matchesType, noContext, SinkRoutes, typesOf } from '../../../src/events/routes.ts'
+import type { StoredDocument } from '../../../src/config/kind.ts'
+import { decodeRecord } from '../../../src/events/event-record.ts'
+import { eventTypeNames } from '../../../src/events/event-types.ts'
+import { routedRecords } from '../../../src/events/routed-records.ts'
+import {
+  AUDIT_BIT,
+  type AuditedDecisions,
+  type ContextValue,
+  matchesType,
+  noContext,
+  SinkRoutes,
+  typesOf,
+} from '../../../src/events/routes.ts'
 import { Float } from '../../../src/kernel/float.ts'
 
 interface Given {
@@ -10,9 +21,13 @@ interface Given {
   readonly stop?: boolean
 }
 
-function sink(given: readonly Given[], fields: object = {}, providers?: object): SinkRoutes {
+function sink(...given: Parameters<typeof documentOf>): SinkRoutes {
+  return new SinkRoutes('p', documentOf(...given))
+}
+
+function documentOf(given: readonly Given[], fields: object = {}, providers?: object): StoredDocument {
   const names = [...new Set(given.map(({ to }) => to))]
-  return new SinkRoutes({
+  return {
     kind: 'event-sinks',
     id: 'sink',
     revision: 1,
@@ -36,7 +51,7 @@ function sink(given: readonly Given[], fields: object = {}, providers?: object):
       })),
       ...fields,
     },
-  })
+  }
 }
 
 const NODE = 'svc.audit.capture.upsert.node'
@@ -122,6 +137,72 @@ describe('routes', () => {
   test('of 32 providers all have a bit', () => {
     const given = Array.from({ length: 32 }, (_, at) => ({ type: '*', to: `p${at}` }))
     expect(receivers(sink(given), NODE)).toEqual(given.map(({ to }) => to))
+  })
+})
+
+describe('the audit log', () => {
+  const EVALUATION = 'svc.audit.authorization.evaluation'
+  const SEARCH = 'svc.audit.authorization.searchresource'
+  const audited = (decisions: AuditedDecisions, sampled: readonly boolean[] = []): SinkRoutes => {
+    const drawn = [...sampled]
+    return new SinkRoutes('p', null, { decisions, isSampled: () => drawn.shift() === true })
+  }
+  const decide = (routes: SinkRoutes, type: typeof EVALUATION | typeof SEARCH, isDenial: boolean): number | null =>
+    routes.ofType(type)?.matchDecision(noContext, isDenial) ?? null
+
+  test('receives every type but change data capture and events about delivery, and decisions by the setting', () => {
+    const without = (decisions: AuditedDecisions): readonly string[] => {
+      const routes = audited(decisions)
+      return eventTypeNames.filter((type) => routes.ofType(type) === null)
+    }
+    const never = eventTypeNames.filter((type) => /^svc\.(?:audit\.cdc|events)\./.test(type))
+    const ofDecisions = eventTypeNames.filter((type) => type.startsWith('svc.audit.authorization.'))
+    expect(never.length).toBe(8)
+    expect(without('all')).toEqual(never)
+    expect(without('sampled')).toEqual(never)
+    expect(new Set(without('none'))).toEqual(new Set([...never, ...ofDecisions]))
+    const evaluations = [EVALUATION, 'svc.audit.authorization.evaluations']
+    expect(new Set([...without('denials'), ...evaluations])).toEqual(new Set([...never, ...ofDecisions]))
+    expect(audited('none').ofType(NODE)?.match(noContext)).toBe(AUDIT_BIT)
+    expect(new SinkRoutes('p', null).ofType(NODE)).toBeNull()
+  })
+
+  test('receives denials, or what is sampled', () => {
+    const denials = audited('denials')
+    expect([decide(denials, EVALUATION, true), decide(denials, EVALUATION, false)]).toEqual([AUDIT_BIT, 0])
+    const sampled = audited('sampled', [true, false, true])
+    expect([
+      decide(sampled, EVALUATION, false),
+      decide(sampled, EVALUATION, true),
+      decide(sampled, SEARCH, false),
+      decide(sampled, SEARCH, false),
+    ]).toEqual([AUDIT_BIT, 0, AUDIT_BIT, 0])
+    expect(decide(audited('all'), SEARCH, false)).toBe(AUDIT_BIT)
+  })
+
+  test('is apart from 32 providers, whose routes do not change what it receives', () => {
+    const names = Array.from({ length: 32 }, (_, at) => `provider-${at}`)
+    const given = names.map((to) => ({ type: 'svc.audit.*', to, when: { captureLabel: 'Car' } }))
+    const document = documentOf(given)
+    const routes = new SinkRoutes('p', document, { decisions: 'none', isSampled: () => false })
+    const type = routes.ofType(NODE)
+    expect(type?.match((key) => (key === 'captureLabel' ? 'Car' : undefined))).toBe(2 ** 33 - 1)
+    expect(type?.match(noContext)).toBe(AUDIT_BIT)
+    const ready = { subject: 's', timeMs: 0, members: '' }
+    const content = { requestId: '', actor: null }
+    const both = { ...content, events: [{ type: NODE, providers: 2 ** 33 - 1, ready }] } as const
+    const read = routedRecords(routes, both).map(({ isAudit, bytes, count }) => {
+      const { sinkId, providers, events } = decodeRecord(bytes)
+      return [isAudit, count, sinkId, providers.length, events[0]?.providers]
+    })
+    expect(read).toEqual([
+      [false, 1, 'sink', 32, 2 ** 32 - 1],
+      [true, 1, '', 0, 1],
+    ])
+    const one = { ...content, events: [{ type: NODE, providers: AUDIT_BIT, ready }] } as const
+    expect(routedRecords(routes, one).map(({ isAudit }) => isAudit)).toEqual([true])
+    const other = { ...content, events: [{ type: NODE, providers: 1, ready }] } as const
+    expect(routedRecords(routes, other).map(({ isAudit }) => isAudit)).toEqual([false])
   })
 })
 

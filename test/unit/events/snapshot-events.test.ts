@@ -17,7 +17,7 @@ const stream = { projectId: 'gid:01J000000000000000000PROJ1', source: 'graph' } 
 const all = { events: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
 
 function sinkOf(context: readonly object[] = []): SinkRoutes {
-  return new SinkRoutes({
+  return new SinkRoutes(stream.projectId, {
     id: 'sink',
     revision: 1,
     project_id: stream.projectId,
@@ -30,7 +30,7 @@ function sinkOf(context: readonly object[] = []): SinkRoutes {
         },
       ],
     },
-  } as unknown as ConstructorParameters<typeof SinkRoutes>[0])
+  } as unknown as ConstructorParameters<typeof SinkRoutes>[1])
 }
 
 function open(routes: SinkRoutes): { graph: LmdbEnvironment; clock: ManualClock } {

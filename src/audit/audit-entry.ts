@@ -1,0 +1,91 @@
+// Builds the entries of an audit log from the records of an outbox. An entry is the CloudEvent of an event as JSON (structured
+// mode), on one line, and a pure function of the record, its place and the key: sealing again after a crash makes equal bytes.
+// Entries have no values of input parameters, but their names, and a keyed hash that only the holder of the key can compare
+// with guessed values.
+import { createHash, createHmac } from 'node:crypto'
+import { type EventEnvelope, type EventStreamName, envelopesOf, type StoredEventRecord } from '../events/envelope.ts'
+import { assert } from '../kernel/assert.ts'
+import { isJsonObject } from '../kernel/json-kind.ts'
+
+/** Bytes of an entry, at most: tiles of C2SP `tlog-tiles` store the length in 16 bits. */
+export const ENTRY_BYTES_MAX = 65_535
+
+/** A payload that is stored outside of its entry. */
+export interface AuditBody {
+  /** SHA-256 of the bytes in hexadecimal. The entry refers to it as `bodies/<name>`. */
+  readonly name: string
+  readonly bytes: Uint8Array
+}
+
+/** An entry of an audit log. */
+export interface AuditEntry {
+  /** Sequence of the event in its stream. */
+  readonly sequence: number
+  /** JSON in UTF-8 without line breaks. At most `ENTRY_BYTES_MAX`. */
+  readonly entry: Uint8Array
+  /** Null: the entry contains its payload. */
+  readonly body: AuditBody | null
+}
+
+/**
+ * Builds the entries of a record of the audit log, from the event `from` on. `hashKey`: the key of the log, for hashes of
+ * values. Throws if the record cannot be decoded.
+ */
+export function auditEntriesOf(
+  record: StoredEventRecord,
+  stream: EventStreamName,
+  from: number,
+  hashKey: Uint8Array,
+): AuditEntry[] {
+  return envelopesOf(record, stream, from).map((envelope) => auditEntryOf(envelope, hashKey))
+}
+
+/** Builds the entry of an event. `hashKey`: the key of the log. */
+export function auditEntryOf(envelope: EventEnvelope, hashKey: Uint8Array): AuditEntry {
+  const { sequence, attributes } = envelope
+  const data = dataOf(envelope, hashKey)
+  const start = JSON.stringify(attributes).slice(0, -1)
+  const entry = Buffer.from(`${start},"data":${data}}`, 'utf8')
+  if (entry.length <= ENTRY_BYTES_MAX) return { sequence, entry, body: null }
+  const bytes = Buffer.from(data, 'utf8')
+  const name = createHash('sha256').update(bytes).digest('hex')
+  const short = Buffer.from(`${start},"dataref":"bodies/${name}","datasha256":"${name}"}`, 'utf8')
+  assert(short.length <= ENTRY_BYTES_MAX, 'the attributes of an event are short')
+  return { sequence, entry: short, body: { name, bytes } }
+}
+
+/** The hash that stands for the values of input parameters. `digest`: from `digestOfValues`. */
+export function valuesHash(digest: string, hashKey: Uint8Array): string {
+  return createHmac('sha256', hashKey).update(digest, 'base64url').digest('hex')
+}
+
+/** The payload of the entry, as JSON. */
+function dataOf({ type, data, valuesDigest }: EventEnvelope, hashKey: Uint8Array): string {
+  const text = Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')
+  if (!type.startsWith('svc.audit.authorization.') && type !== 'svc.audit.ciq.execute') return text
+  // Only values of parameters have numbers that this parser changes.
+  const { request, error, ...members } = JSON.parse(text) as Readonly<Record<string, unknown>>
+  return JSON.stringify({
+    ...members,
+    ...(isJsonObject(request) && { request: withoutValues(request, valuesDigest, hashKey) }),
+    // The message may quote a value.
+    ...(isJsonObject(error) && { error: { kind: error.kind } }),
+  })
+}
+
+function withoutValues(
+  { inputParams, ...members }: Readonly<Record<string, unknown>>,
+  digest: string | undefined,
+  hashKey: Uint8Array,
+): object {
+  if (!isJsonObject(inputParams)) return members
+  const hash = digest === undefined ? {} : { inputParamsHash: valuesHash(digest, hashKey) }
+  return { ...members, inputParamNames: namesIn(inputParams, ''), ...hash }
+}
+
+/** The names of all members that are not objects: `amount`, `subject_properties.age`. */
+function namesIn(values: Readonly<Record<string, unknown>>, prefix: string): string[] {
+  return Object.entries(values).flatMap(([name, value]) =>
+    isJsonObject(value) ? namesIn(value, `${prefix}${name}.`) : [`${prefix}${name}`],
+  )
+}
