@@ -4,6 +4,7 @@ import { context } from './context-query/context.bench.ts'
 import { decision } from './engine/decision.bench.ts'
 import { engine } from './engine/engine.bench.ts'
 import { search } from './engine/search.bench.ts'
+import { audit } from './events/audit.bench.ts'
 import { events } from './events/events.bench.ts'
 import { type Bench, type BenchRecord, type BenchReport, machine } from './harness.ts'
 import { evaluation } from './http/evaluation.bench.ts'
@@ -11,7 +12,19 @@ import { mcp } from './http/mcp.bench.ts'
 import { micro } from './micro/micro.bench.ts'
 import { ingest } from './store/ingest.bench.ts'
 
-const benches: readonly Bench[] = [decision, engine, search, evaluation, context, mcp, ingest, events, micro, cerbos]
+const benches: readonly Bench[] = [
+  decision,
+  engine,
+  search,
+  evaluation,
+  context,
+  mcp,
+  ingest,
+  events,
+  audit,
+  micro,
+  cerbos,
+]
 
 const args = process.argv.slice(2)
 const seedAt = args.indexOf('--seed')

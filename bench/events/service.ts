@@ -1,7 +1,7 @@
 // A service in this process, with projects that differ only in their event sinks. Nothing delivers their events.
 import { type App, createApp } from '../../src/app.ts'
 import type { AgentCaller } from '../../src/kernel/caller.ts'
-import { defaultSettings } from '../../src/settings.ts'
+import { defaultSettings, type Settings } from '../../src/settings.ts'
 import { owns } from '../ownership-graph.ts'
 
 /** A route of the only provider of a sink. */
@@ -32,9 +32,15 @@ const provider = {
   queue_service: { queueOrTopicName: 'events', connectionString: 'Endpoint=sb://bus.example.org/;Key=k' },
 }
 
-/** Opens a service on a folder, with a project and a policy (`open`: one hop, see `owns`). Commits are not flushed to disk. */
-export async function openEventBench(dataDir: string): Promise<EventBenchProject> {
-  const app = await createApp({ ...defaultSettings, port: 0, dataDir }, { sync: false, log: () => undefined })
+/**
+ * Opens a service on a folder, with a project and a policy (`open`: one hop, see `owns`). Commits are not flushed to disk. Nothing
+ * is in the audit log, unless `settings` has it.
+ */
+export async function openEventBench(dataDir: string, settings: Partial<Settings> = {}): Promise<EventBenchProject> {
+  const app = await createApp(
+    { ...defaultSettings, audit: 'off' as const, port: 0, ...settings, dataDir },
+    { sync: false, log: () => undefined },
+  )
   const { url } = await app.listen()
   const authorization = `Bearer ${await app.issueAdminToken(3600)}`
   const call = async (method: string, path: string, body?: object): Promise<Record<string, string>> => {
