@@ -155,6 +155,11 @@ describe('audit verify', () => {
       exitCode: 0,
       previous: { origin: ORIGIN, size: 300 },
     })
+    expect(await verdict(await opened(300, root), ...keys, '--origin', origin)).toMatchObject({ exitCode: 0 })
+    expect(await verdict(await opened(300, root), ...keys, '--origin', ORIGIN)).toMatchObject({
+      exitCode: 1,
+      kind: 'unsigned',
+    })
     const lost = await verdict(await opened(280, root), ...keys)
     expect(lost).toMatchObject({ exitCode: 1, kind: 'removed', firstBadIndex: 280 })
     expect(await verdict(await opened(300, rootOf({ edge: [] })), ...keys)).toMatchObject({
