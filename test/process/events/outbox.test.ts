@@ -265,10 +265,10 @@ describe('backup and restore', () => {
     expect((await runCommand(['restore', '--data', restored, '--in', out])).stderr).toBe('')
     expect(await read({ ...setup, data: restored })).toEqual(before)
     const documents = openCollections(join(restored, 'config'), { readOnly: true })
-    expect(documents.outbox.streams()).toEqual([setup.project])
+    expect(documents.outbox.streams()).toEqual([`audit/${setup.project}`, setup.project])
     await documents.close()
     const kept = new EventsFolder(join(restored, 'events'), { readOnly: true })
-    expect(kept.outbox.streams()).toEqual([setup.project])
+    expect(kept.outbox.streams()).toEqual([`audit/${setup.project}`, setup.project])
     await kept.close()
 
     const lines = join(setup.data, '..', 'lines.jsonl')
