@@ -11,6 +11,8 @@ export type SettingRule =
   | { readonly kind: 'url' }
   /** `https://app.example.org, http://localhost:3000`, or `*`. */
   | { readonly kind: 'origins' }
+  /** The name of an HTTP header, stored in lower case. */
+  | { readonly kind: 'header' }
   | { readonly kind: 'choice'; readonly of: readonly string[] }
   /** One or two bearer tokens, separated by a comma. Secret: masked wherever settings are printed. */
   | { readonly kind: 'tokens' }
@@ -124,6 +126,13 @@ export const settingSpecs = {
     75,
     [1, 255, 'seconds'],
     'How long a connection may be idle. Longer than the idle timeout of usual load balancers.',
+  ),
+  clientAddressHeader: spec<string>(
+    'Network',
+    'client_address_header',
+    { kind: 'header' },
+    '',
+    'The header in which a proxy passes the address of the client, such as `x-forwarded-for`; events contain the address. Its last entry is used. Set it only if every connection comes from a proxy that sets or extends this header: else clients can invent their address. Empty: the address of the connection.',
   ),
   corsOrigins: spec<string>(
     'Network',
@@ -535,6 +544,8 @@ export function expectationOf(rule: SettingRule): string {
       return 'an http or https URL without query, fragment and trailing slash'
     case 'origins':
       return '`*`, or origins such as `https://app.example.org`, separated by commas'
+    case 'header':
+      return 'the name of an HTTP header'
     case 'choice':
       return rule.of.map((one) => `\`${one}\``).join(' or ')
     case 'tokens':

@@ -4,6 +4,7 @@
 import { DerivedSigner } from '../../src/identity/derived-signer.ts'
 import type { AgentCaller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { noOrigin } from '../../src/kernel/request-origin.ts'
 import type { DecisionDeps } from '../../src/pdp/decision-deps.ts'
 import { PageTokens } from '../../src/pdp/page-token.ts'
 import { searchResources } from '../../src/pdp/search.ts'
@@ -80,7 +81,7 @@ type ReadPage = (asked: BenchQuestion, after: string | null, limit: number) => P
  * As the service does it, without the socket: from request to response, each page with the token of the previous one.
  */
 function servedPage(parts: DecisionDeps, { first }: BenchQuestion, token: string | null, limit: number): PageRead {
-  const answered = searchResources(parts, caller, 'bench', {
+  const answered = searchResources(parts, caller, noOrigin, {
     subject: { type: 'User', id: first },
     action: { name: 'view' },
     resource: { type: 'Document' },

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { captureNodes } from '../../src/capture/nodes.ts'
 import { captureRelationships } from '../../src/capture/relationships.ts'
 import { envelopesOf } from '../../src/events/envelope.ts'
+import { noOrigin } from '../../src/kernel/request-origin.ts'
 import { evaluate } from '../../src/pdp/evaluate.ts'
 import { type Bench, type BenchOptions, median, mustEqual, randomFrom, round } from '../harness.ts'
 import {
@@ -164,7 +165,7 @@ function drawnNodes(random: (below: number) => number) {
 }
 
 async function capture({ app, caller }: EventBenchProject, nodes: ReturnType<typeof drawnNodes>): Promise<void> {
-  const captured = await captureNodes(app.capture, { caller, requestId: 'bench' }, { nodes })
+  const captured = await captureNodes(app.capture, { caller, origin: noOrigin }, { nodes })
   if (!captured.ok) throw new Error(`a capture was refused: ${captured.error.kind}`)
 }
 
@@ -261,7 +262,7 @@ async function load(project: EventBenchProject, graph: OwnershipGraph): Promise<
       target: { type: 'Document', external_id: documentId(one) },
     })),
   )
-  const call = { caller, requestId: 'load' }
+  const call = { caller, origin: noOrigin }
   const captured = await captureNodes(app.capture, call, {
     nodes: [...people, ...nodes('Document', graph.documents, documentId)],
   })
@@ -270,7 +271,7 @@ async function load(project: EventBenchProject, graph: OwnershipGraph): Promise<
 }
 
 function ask({ app, caller }: EventBenchProject, { subject, resource, granted }: OwnershipQuestion): void {
-  const answer = evaluate(app.decisions, caller, 'bench', {
+  const answer = evaluate(app.decisions, caller, noOrigin, {
     subject: { type: 'Person', id: subject },
     resource: { type: 'Document', id: resource },
     action: { name: 'open' },

@@ -55,7 +55,8 @@ export function createHandlers(
     authenticate: createAuthenticator({
       authenticateAgent: (key) => agentKeys.authenticateAgent(key),
       authenticateServiceAccount: (bearer) => serviceAccounts.authenticateServiceAccount(bearer),
-      authenticateUser: (projectId, token, delegation) => userTokens.authenticateUser(projectId, token, delegation),
+      authenticateUser: (projectId, token, delegation, origin) =>
+        userTokens.authenticateUser(projectId, token, delegation, null, origin),
     }),
     ready: (projectId) => graphs.ready(projectId),
   })

@@ -47,9 +47,9 @@ export function createMcpEndpoint(platform: Platform, features: McpFeatures): Mc
       settings.mcpSessionTimeS * 1000,
       new StoredEndedSessions(collections, openSharedCounter(join(settings.dataDir, ENDED_SESSIONS_FILE)), clock),
     ),
-    authenticateUser: (projectId, token, delegation, introspectId) =>
+    authenticateUser: (projectId, token, delegation, introspectId, origin) =>
       identifyWhenReady(
-        () => userTokens.authenticateUser(projectId, token, delegation, introspectId),
+        () => userTokens.authenticateUser(projectId, token, delegation, introspectId, origin),
         (user) => (user.ok ? graphs.ready(projectId) : null),
       ),
     rateLimiter,

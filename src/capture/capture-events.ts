@@ -1,6 +1,7 @@
 // The port through which captures report what they write: one event for each element, in the transaction of the write.
 import type { NodeKey, RelationshipKey, WriteBatch } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 
 /** The operation of a capture, the same for all its elements. */
 export type CaptureOperation =
@@ -26,8 +27,7 @@ export interface CaptureElement {
 /** Who captures, and in which request. */
 export interface CaptureCall {
   readonly caller: AgentCaller
-  /** The X-Request-ID of the call. */
-  readonly requestId: string
+  readonly origin: RequestOrigin
 }
 
 /** Records events of captures. */

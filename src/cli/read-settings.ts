@@ -121,6 +121,8 @@ function parseValue(rule: SettingRule, given: unknown): string | number | null {
       return parseUrl(given.trim())
     case 'origins':
       return parseOrigins(given)
+    case 'header':
+      return HEADER_NAME.test(given) ? given.toLowerCase() : null
     case 'choice':
       return rule.of.includes(given) ? given : null
     case 'tokens':
@@ -139,6 +141,9 @@ function parseUrl(given: string): string | null {
   // Clients compare URLs character by character, so the text is kept as written.
   return url === null || given.endsWith('/') ? null : given
 }
+
+/** A field name (RFC 9110, section 5.1). */
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,256}$/
 
 /** The characters of a bearer token (RFC 6750, section 2.1). */
 const TOKEN = /^(?=.{24,256}$)[\w.~+/-]+=*$/

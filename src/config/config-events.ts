@@ -1,12 +1,12 @@
 // The port through which the configuration service reports changes and reads.
 import type { ServiceAccountCaller } from '../kernel/caller.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 import type { ConfigKind, DocumentDraft, StoredDocument } from './kind.ts'
 
 /** Who calls, and in which request. */
 export interface ConfigRequest {
   readonly caller: ServiceAccountCaller
-  /** The X-Request-ID of the call. */
-  readonly requestId: string
+  readonly origin: RequestOrigin
 }
 
 /** One document that a request created (`before` is null), updated, or deleted (`after` is null). */

@@ -5,6 +5,7 @@ import type { ServiceAccountCaller } from '../kernel/caller.ts'
 import { type Clock, timestamp } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { isGid } from '../kernel/ids.ts'
+import { noOrigin, type RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { expiredTombstones, tombstoneOf, withDescendants } from './cascade-delete.ts'
 import { newDocument, updatedFields } from './compose-document.ts'
@@ -82,7 +83,7 @@ export class ConfigService {
     caller: ServiceAccountCaller,
     kind: ConfigKind,
     body: unknown,
-    requestId = '',
+    origin: RequestOrigin = noOrigin,
   ): Promise<Result<ConfigResponse, ServiceError>> {
     const refused = permissionError(caller, kind, kind.operations.create)
     if (refused !== null) return err(refused)
@@ -98,7 +99,7 @@ export class ConfigService {
       )
       if (!composed.ok) return composed
       draft.put(composed.value.document)
-      this.events?.changed({ caller, requestId }, draft, [{ kind, before: null, after: composed.value.document }])
+      this.events?.changed({ caller, origin }, draft, [{ kind, before: null, after: composed.value.document }])
       return ok({ ...composed.value, intents: this.outbox.record(draft, 'created', composed.value.document, nowMs) })
     })
     if (!stored.ok) return stored
@@ -120,9 +121,9 @@ export class ConfigService {
     kind: ConfigKind,
     key: string,
     query: URLSearchParams = new URLSearchParams(),
-    requestId = '',
+    origin: RequestOrigin = noOrigin,
   ): Result<ConfigResponse, ServiceError> {
-    const read = this.readDocument(caller, kind, key, query, requestId)
+    const read = this.readDocument(caller, kind, key, query, origin)
     return read.ok ? ok({ body: representationOf(read.value, kind, this.documents), etag: etagOf(read.value) }) : read
   }
 
@@ -132,9 +133,9 @@ export class ConfigService {
     kind: ConfigKind,
     key: string,
     query: URLSearchParams,
-    requestId: string,
+    origin: RequestOrigin,
   ): Promise<Result<ConfigResponse, ServiceError>> {
-    const read = this.readDocument(caller, kind, key, query, requestId)
+    const read = this.readDocument(caller, kind, key, query, origin)
     if (!read.ok) return read
     const document = read.value
     const body = representationOf(document, kind, this.documents)
@@ -146,7 +147,7 @@ export class ConfigService {
     kind: ConfigKind,
     key: string,
     query: URLSearchParams,
-    requestId: string,
+    origin: RequestOrigin,
   ): Result<StoredDocument, ServiceError> {
     const found = isGid(key)
       ? this.find(caller, kind, key)
@@ -156,7 +157,7 @@ export class ConfigService {
     if (!revision.ok) return revision
     const location = query.get('location')
     const identifier = isGid(key) ? { id: key } : { name: key, ...(location !== null && { location }) }
-    this.events?.read({ caller, requestId }, kind, identifier, [revision.value])
+    this.events?.read({ caller, origin }, kind, identifier, [revision.value])
     return revision
   }
 
@@ -175,9 +176,9 @@ export class ConfigService {
     caller: ServiceAccountCaller,
     kind: ConfigKind,
     query: URLSearchParams,
-    requestId = '',
+    origin: RequestOrigin = noOrigin,
   ): Result<{ readonly data: readonly DocumentFields[] }, ServiceError> {
-    const listing = this.listDocuments(caller, kind, query, requestId)
+    const listing = this.listDocuments(caller, kind, query, origin)
     return listing.ok ? ok({ data: listing.value.map(({ item }) => item) }) : listing
   }
 
@@ -186,9 +187,9 @@ export class ConfigService {
     caller: ServiceAccountCaller,
     kind: ConfigKind,
     query: URLSearchParams,
-    requestId: string,
+    origin: RequestOrigin,
   ): Promise<Result<{ readonly data: readonly DocumentFields[] }, ServiceError>> {
-    const listing = this.listDocuments(caller, kind, query, requestId)
+    const listing = this.listDocuments(caller, kind, query, origin)
     if (!listing.ok) return listing
     return ok({
       data: await Promise.all(listing.value.map(({ document, item }) => bodyWithState(kind, document, item))),
@@ -199,12 +200,12 @@ export class ConfigService {
     caller: ServiceAccountCaller,
     kind: ConfigKind,
     query: URLSearchParams,
-    requestId: string,
+    origin: RequestOrigin,
   ): Result<readonly { readonly document: StoredDocument; readonly item: DocumentFields }[], ServiceError> {
     const listing = listDocuments(this.documents, kind, caller.organizationId, query)
     if (!listing.ok) return listing
     const { documents, full } = listing.value
-    this.events?.read({ caller, requestId }, kind, {}, documents)
+    this.events?.read({ caller, origin }, kind, {}, documents)
     return ok(documents.map((document) => ({ document, item: listItemOf(document, kind, this.documents, full) })))
   }
 
@@ -219,7 +220,7 @@ export class ConfigService {
     id: string,
     body: unknown,
     ifMatch: string | null,
-    requestId = '',
+    origin: RequestOrigin = noOrigin,
   ): Promise<Result<ConfigResponse, ServiceError>> {
     const refused = permissionError(caller, kind, kind.operations.update)
     if (refused !== null || kind.updateSchema === null) return err(refused ?? methodNotAllowedError(kind))
@@ -247,7 +248,7 @@ export class ConfigService {
         fields: checked.value.fields,
       }
       draft.put(document)
-      this.events?.changed({ caller, requestId }, draft, [{ kind, before: current, after: document }])
+      this.events?.changed({ caller, origin }, draft, [{ kind, before: current, after: document }])
       return ok({ document, intents: this.outbox.record(draft, 'changed', document, nowMs) })
     })
     if (!stored.ok) return stored
@@ -264,7 +265,7 @@ export class ConfigService {
     kind: ConfigKind,
     id: string,
     ifMatch: string | null,
-    requestId = '',
+    origin: RequestOrigin = noOrigin,
   ): Promise<Result<{ readonly id: string }, ServiceError>> {
     const refused = permissionError(caller, kind, kind.operations.delete)
     if (refused !== null) return err(refused)
@@ -286,7 +287,7 @@ export class ConfigService {
         const itsKind = this.kinds.find(({ path }) => path === document.kind)
         if (itsKind !== undefined) changes.push({ kind: itsKind, before: document, after: null })
       }
-      this.events?.changed({ caller, requestId }, draft, changes)
+      this.events?.changed({ caller, origin }, draft, changes)
       return ok(intents)
     })
     if (!removed.ok) return removed

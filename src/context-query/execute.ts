@@ -9,6 +9,7 @@ import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import type { InlineHistory } from '../kernel/inline-history.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import type { PageTokenCounts } from '../kernel/page-token-counts.ts'
+import { noOrigin, type RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ExternalDataResolvers, Resolution } from '../pip/resolution.ts'
 import { missingParameters } from '../policy/input-parameters.ts'
@@ -57,8 +58,7 @@ export interface ContextQueryDeps {
 /** One answered execution, including errors. It refers to the request's own objects, which must not be changed. */
 export interface QueryExecution {
   readonly caller: AgentCaller
-  /** The X-Request-ID of the call. */
-  readonly requestId: string
+  readonly origin: RequestOrigin
   readonly request: ExecuteRequest
   /** Null if there is no such query. */
   readonly query: CompiledQuery | null
@@ -88,14 +88,14 @@ export async function executeQuery(
   deps: ContextQueryDeps,
   caller: AgentCaller,
   request: ExecuteRequest,
-  requestId = '',
+  origin: RequestOrigin = noOrigin,
 ): Promise<Result<ExecuteAnswer, ServiceError>> {
   const { listener } = deps
   if (listener === undefined) return execute(deps, caller, request, null)
   const startMs = performance.now()
   const executionOf = (records: number | null, error: ServiceError | null): Omit<QueryExecution, 'durationMs'> => ({
     caller,
-    requestId,
+    origin,
     request,
     query: deps.queries.find(caller.projectId, request.id),
     records,

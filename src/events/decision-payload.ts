@@ -12,10 +12,11 @@ import { commonMembers, subjectOf } from './event-text.ts'
 
 /** The event of a decision or a search. `shared`: the shared values of its record. */
 export function decidedPayload(
-  [, timeMs, requestId, actorNumber, duration, policies, answer, question, detail = {}]: DecidedElement,
+  [, timeMs, requestId, actorNumber, duration, policies, answer, question, stored, address = '']: DecidedElement,
   shared: readonly unknown[],
 ): ReadyEvent {
   const actor = shared[actorNumber] as EventActor
+  const detail = stored ?? {}
   const identity = actor.type === 'agent' ? actor.user : undefined
   const members = {
     ...(identity !== undefined && { identity }),
@@ -30,7 +31,7 @@ export function decidedPayload(
   return {
     subject: subjectOf('subjects', ...(type === undefined ? [] : [type]), ...(id == null ? [] : [id])),
     timeMs,
-    members: `${commonMembers(requestId, actor).slice(1)},${request}${JSON.stringify(members).slice(1, -1)}`,
+    members: `${commonMembers({ requestId, address }, actor).slice(1)},${request}${JSON.stringify(members).slice(1, -1)}`,
     ...(detail.valuesDigest !== undefined && { valuesDigest: detail.valuesDigest }),
   }
 }

@@ -8,6 +8,7 @@ import {
   type EventActor,
   type ReadyEvent,
   type RecordedEvent,
+  type RecordedOrigin,
 } from './event-record.ts'
 import { commonMembers, subjectOf } from './event-text.ts'
 import { type EventTypeName, isChangeType, PAYLOAD_VERSION } from './event-types.ts'
@@ -64,8 +65,17 @@ const SEQUENCE_DIGITS = 16
 
 /** Builds the envelopes of a record, from the event `from` on. Throws if the record cannot be decoded. */
 export function envelopesOf(record: StoredEventRecord, stream: EventStreamName, from = 0): EventEnvelope[] {
-  const { sinkId, revision, providers, requestId, actor, events, shared = [] } = decodeRecord(record.bytes)
-  const common = commonMembers(requestId, actor)
+  const {
+    sinkId,
+    revision,
+    providers,
+    requestId,
+    address = '',
+    actor,
+    events,
+    shared = [],
+  } = decodeRecord(record.bytes)
+  const common = commonMembers({ requestId, address }, actor)
   const envelopes: EventEnvelope[] = []
   events.forEach((event, index) => {
     const sequence = record.sequence + index
@@ -124,17 +134,17 @@ export interface TestEvent {
   readonly origin: string
   /** Milliseconds since the epoch. */
   readonly timeMs: number
-  readonly requestId: string
+  readonly caused: RecordedOrigin
   readonly actor: EventActor
   readonly tested: { readonly eventType: EventTypeName; readonly context: object }
 }
 
 /** Builds the event of a test of routes. It belongs to no stream. */
 export function testEnvelope(event: TestEvent): Pick<EventEnvelope, 'attributes' | 'data' | 'orderingKey'> {
-  const { projectId, sinkId, origin, timeMs, requestId, actor, tested } = event
+  const { projectId, sinkId, origin, timeMs, caused, actor, tested } = event
   const type = 'svc.events.test'
   const members = JSON.stringify({ tested }).slice(1)
-  const text = `{"eventType":"${type}","version":${PAYLOAD_VERSION}${commonMembers(requestId, actor)},${members}`
+  const text = `{"eventType":"${type}","version":${PAYLOAD_VERSION}${commonMembers(caused, actor)},${members}`
   const subject = sinkId === '' ? 'event-sinks' : subjectOf('event-sinks', sinkId)
   return envelopeOf({ projectId, source: 'test' }, origin, type, 0, subject, timeMs, text)
 }

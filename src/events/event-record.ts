@@ -4,10 +4,14 @@
 //
 // Bytes: version (1) · length of the header (4, little-endian) · header as JSON · payloads of events that have one.
 import type { Caller } from '../kernel/caller.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 import type { EventTypeName } from './event-types.ts'
 
 /** The format of the records that this program writes. */
 export const RECORD_FORMAT = 1
+
+/** What events keep of the origin of a request. Both may be empty. */
+export type RecordedOrigin = Pick<RequestOrigin, 'requestId' | 'address'>
 
 /** Who caused an event, as the payload shows it. */
 export type EventActor =
@@ -15,18 +19,21 @@ export type EventActor =
       readonly type: 'agent'
       readonly id: string
       readonly applicationId: string
+      /** Id of the credential. */
+      readonly keyId?: string
       readonly user?: { readonly type: string; readonly externalId: string }
     }
-  | { readonly type: 'service-account'; readonly id: string; readonly role: string }
+  | { readonly type: 'service-account'; readonly id: string; readonly role: string; readonly keyId?: string }
   | { readonly type: 'service' }
 
 /** The actor of a caller. */
 export function actorOf(caller: Caller): EventActor {
+  const key = caller.keyId === undefined ? {} : { keyId: caller.keyId }
   if (caller.kind === 'service-account')
-    return { type: 'service-account', id: caller.serviceAccountId, role: caller.role }
+    return { type: 'service-account', id: caller.serviceAccountId, role: caller.role, ...key }
   const { agentId: id, applicationId, user } = caller
-  if (user === null) return { type: 'agent', id, applicationId }
-  return { type: 'agent', id, applicationId, user: { type: user.nodeType, externalId: user.subjectId } }
+  if (user === null) return { type: 'agent', id, applicationId, ...key }
+  return { type: 'agent', id, applicationId, ...key, user: { type: user.nodeType, externalId: user.subjectId } }
 }
 
 /**
@@ -65,7 +72,9 @@ export type DecidedElement = readonly [
   policies: number,
   answer: DecidedAnswer,
   question: DecidedQuestion | null,
-  detail?: DecisionDetail,
+  detail?: DecisionDetail | null,
+  /** IP address of the client. */
+  address?: string,
 ]
 
 /** A decision; the number of results of a search; the error. */
@@ -125,6 +134,8 @@ export interface EventRecord {
   readonly providers: readonly string[]
   /** Empty: the events have their own, or none. */
   readonly requestId: string
+  /** IP address of the client. Absent: the events have their own, or none. */
+  readonly address?: string
   /** Null: the events have their own, or none. */
   readonly actor: EventActor | null
   readonly events: readonly RecordedEvent[]
@@ -161,14 +172,15 @@ type EncodedHeader = readonly [
   actor: EventActor | null,
   types: readonly string[],
   events: readonly EncodedEvent[],
-  shared?: readonly unknown[],
+  shared?: readonly unknown[] | null,
+  address?: string,
 ]
 
 const HEADER_AT = 5
 
 /** Encodes a record. */
 export function encodeRecord(record: EventRecord): Uint8Array {
-  const { sinkId, revision, providers, requestId, actor } = record
+  const { sinkId, revision, providers, requestId, address, actor, shared } = record
   const types: string[] = []
   let lastType = ''
   let lastIndex = 0
@@ -185,15 +197,15 @@ export function encodeRecord(record: EventRecord): Uint8Array {
     const start = [lastIndex, bits, subject, timeMs, Buffer.byteLength(members, 'utf8')] as const
     return valuesDigest === undefined ? start : [...start, valuesDigest]
   })
-  const header: EncodedHeader =
-    record.shared === undefined
-      ? [sinkId, revision, providers, requestId, actor, types, events]
-      : [sinkId, revision, providers, requestId, actor, types, events, record.shared]
+  const required = [sinkId, revision, providers, requestId, actor, types, events] as const
+  let header: EncodedHeader = required
+  if (address !== undefined) header = [...required, shared ?? null, address]
+  else if (shared !== undefined) header = [...required, shared]
   const text = Buffer.from(JSON.stringify(header), 'utf8')
-  const start = Buffer.allocUnsafe(HEADER_AT)
-  start[0] = RECORD_FORMAT
-  start.writeUInt32LE(text.length, 1)
-  return Buffer.concat([start, text, Buffer.from(payloads, 'utf8')])
+  const prefix = Buffer.allocUnsafe(HEADER_AT)
+  prefix[0] = RECORD_FORMAT
+  prefix.writeUInt32LE(text.length, 1)
+  return Buffer.concat([prefix, text, Buffer.from(payloads, 'utf8')])
 }
 
 /** Decodes a record. Throws if it is of another format, or not a record. */
@@ -202,7 +214,7 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
   if (buffer[0] !== RECORD_FORMAT)
     throw new Error(`a record of events has format ${buffer[0]}; this program reads format ${RECORD_FORMAT}`)
   let at = HEADER_AT + buffer.readUInt32LE(1)
-  const [sinkId, revision, providers, requestId, actor, types, encoded, shared] = JSON.parse(
+  const [sinkId, revision, providers, requestId, actor, types, encoded, shared, address] = JSON.parse(
     buffer.toString('utf8', HEADER_AT, at),
   ) as EncodedHeader
   const events = encoded.map((event): RecordedEvent => {
@@ -214,5 +226,14 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
     const ready = { subject, timeMs, members, ...(valuesDigest !== undefined && { valuesDigest }) }
     return { type, providers: bits, ready }
   })
-  return { sinkId, revision, providers, requestId, actor, events, ...(shared !== undefined && { shared }) }
+  return {
+    sinkId,
+    revision,
+    providers,
+    requestId,
+    actor,
+    events,
+    ...(shared != null && { shared }),
+    ...(address !== undefined && { address }),
+  }
 }

@@ -496,15 +496,18 @@ export function isChangeType(type: EventTypeName): boolean {
   return eventTypes[type].group === 'cdc'
 }
 
+const keyId = text.describe('the id of the credential')
+
 const actor = z
   .discriminatedUnion('type', [
     z.strictObject({
       type: z.literal('agent'),
       id: text,
       applicationId: text,
+      keyId: keyId.optional(),
       user: z.strictObject({ type: text, externalId: text }).optional().describe('the user of the token'),
     }),
-    z.strictObject({ type: z.literal('service-account'), id: text, role: text }),
+    z.strictObject({ type: z.literal('service-account'), id: text, role: text, keyId: keyId.optional() }),
     z.strictObject({ type: z.literal('service') }),
   ])
   .describe('who caused the event; `service`: the service itself')
@@ -515,6 +518,7 @@ export function payloadSchema(type: EventTypeName): z.ZodObject {
     eventType: z.literal(type),
     version: z.literal(PAYLOAD_VERSION).describe('of the payload'),
     requestId: text.optional().describe('the `X-Request-ID` of the call'),
+    address: text.optional().describe('the IP address of the client; see the setting `client_address_header`'),
     actor: actor.optional(),
     ...eventTypes[type].data,
   })

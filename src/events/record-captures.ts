@@ -8,6 +8,7 @@ import type {
   WriteBatch,
 } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 import {
   actorOf,
   type CaptureDetail,
@@ -43,7 +44,7 @@ export class CaptureEventLog {
 
   /** Returns null if no route can match an event of the operation. */
   begin(
-    { caller, requestId }: { readonly caller: AgentCaller; readonly requestId: string },
+    { caller, origin }: { readonly caller: AgentCaller; readonly origin: RequestOrigin },
     operation: CaptureTypeSuffix,
   ): CaptureLogRequest | null {
     const sink = this.sinks.routesOf(caller.projectId)
@@ -52,8 +53,11 @@ export class CaptureEventLog {
     const routes = sink.ofType(type)
     // An upsert replaces labels, so it may delete some.
     const tagRoutes = operation === 'upsert.node' ? sink.ofType(TAG_DELETION) : null
-    if (routes === null && tagRoutes === null) return null
-    return new CaptureLogRequest(sink, routes, tagRoutes, type, requestId, actorOf(caller))
+    if (routes === null && tagRoutes === null) {
+      origin.noteEvent()
+      return null
+    }
+    return new CaptureLogRequest(sink, routes, tagRoutes, type, origin, actorOf(caller))
   }
 }
 
@@ -65,7 +69,7 @@ class CaptureLogRequest {
   /** Null: no route can match deletions of labels, or the operation deletes none. */
   readonly tagRoutes: TypeRoutes | null
   readonly type: CaptureTypeName
-  readonly requestId: string
+  readonly origin: RequestOrigin
   readonly actor: EventActor
 
   constructor(
@@ -73,14 +77,14 @@ class CaptureLogRequest {
     routes: TypeRoutes | null,
     tagRoutes: TypeRoutes | null,
     type: CaptureTypeName,
-    requestId: string,
+    origin: RequestOrigin,
     actor: EventActor,
   ) {
     this.sink = sink
     this.routes = routes
     this.tagRoutes = tagRoutes
     this.type = type
-    this.requestId = requestId
+    this.origin = origin
     this.actor = actor
   }
 
@@ -178,8 +182,11 @@ class CaptureLogBatch {
 
   end(): void {
     if (this.events.length === 0) return
-    const { sink, requestId, actor } = this.request
-    appendToBatch(this.written, routedRecords(sink, { requestId, actor, events: this.events }))
+    const { sink, origin, actor } = this.request
+    const { requestId, address } = origin
+    const content = { requestId, ...(address !== '' && { address }), actor, events: this.events }
+    appendToBatch(this.written, routedRecords(sink, content))
+    origin.noteEvent()
   }
 }
 

@@ -8,6 +8,8 @@ import { AUDIT_BIT, type SinkRoutes } from './routes.ts'
 export interface RecordContent {
   /** Empty: the events have their own, or none. */
   readonly requestId: string
+  /** IP address of the client. Absent: the events have their own, or none. */
+  readonly address?: string
   /** Null: the events have their own, or none. */
   readonly actor: EventActor | null
   /** Their `providers` are what the routes matched, with `AUDIT_BIT`. */

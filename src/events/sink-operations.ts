@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import type { ServiceAccountCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 import type { Result } from '../kernel/result.ts'
 import { eventSinks, eventTypeFilter } from './event-sink.ts'
 import { eventTypeNames } from './event-types.ts'
@@ -211,13 +212,13 @@ export interface EventSinkOperations {
     caller: ServiceAccountCaller,
     sinkId: string,
     body: unknown,
-    requestId: string,
+    origin: RequestOrigin,
   ): Promise<Result<RoutingTestAnswer, ServiceError>>
   /** Tests the routes of a sink that is not stored. */
   testDraft(
     caller: ServiceAccountCaller,
     body: unknown,
-    requestId: string,
+    origin: RequestOrigin,
   ): Promise<Result<RoutingTestAnswer, ServiceError>>
   /** Lists dead letters by source, provider and sequence. */
   listDeadLetters(

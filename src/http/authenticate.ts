@@ -5,6 +5,7 @@ import { type Credentials, missingUserToken, readCredentials } from '../identity
 import type { FixedTokens } from '../identity/fixed-tokens.ts'
 import type { AgentCaller, Caller, ServiceAccountCaller, UserToken } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import type { Auth, HttpRequest } from './route.ts'
@@ -20,6 +21,7 @@ export interface CredentialVerifier {
     projectId: string,
     token: string,
     delegation: string | null,
+    origin: RequestOrigin,
   ): MaybePromise<Result<UserToken, ServiceError>>
 }
 
@@ -43,12 +45,12 @@ const invalidToken = unauthenticated(
 
 /**
  * Creates the function that authenticates the caller of a route. It is synchronous for agents without a user token, and with a
- * cached one, because every decision calls it.
+ * cached one, because every decision calls it. `origin`: the request, for events about its tokens.
  */
 export function createAuthenticator(
   verifier: CredentialVerifier,
-): (auth: Auth, request: HttpRequest) => MaybePromise<Authentication> {
-  return (auth, request) => {
+): (auth: Auth, request: HttpRequest, origin: RequestOrigin) => MaybePromise<Authentication> {
+  return (auth, request, origin) => {
     switch (auth.kind) {
       case 'public':
       case 'user':
@@ -58,8 +60,8 @@ export function createAuthenticator(
         if (credentials.agentKey === '') return missingKey
         const agent = verifier.authenticateAgent(credentials.agentKey)
         return agent instanceof Promise
-          ? agent.then((verified) => authenticateAgentCaller(verifier, auth, credentials, verified))
-          : authenticateAgentCaller(verifier, auth, credentials, agent)
+          ? agent.then((verified) => authenticateAgentCaller(verifier, auth, credentials, verified, origin))
+          : authenticateAgentCaller(verifier, auth, credentials, agent, origin)
       }
       case 'service-account':
         return authenticateAccount(verifier, readCredentials(request), auth.fixedTokens)
@@ -72,12 +74,13 @@ function authenticateAgentCaller(
   auth: Extract<Auth, { readonly kind: 'agent' }>,
   credentials: Credentials,
   agent: AgentCaller | null,
+  origin: RequestOrigin,
 ): MaybePromise<Authentication> {
   if (agent === null) return unknownKey
   if (!agent.permissions.has(auth.permission)) return missingPermission
   if (auth.also !== undefined && !agent.permissions.has(auth.also)) return missingPermission
   if (auth.user === 'ignored') return ok(agent)
-  if (credentials.hasUserToken) return withUser(verifier, agent, credentials)
+  if (credentials.hasUserToken) return withUser(verifier, agent, credentials, origin)
   // Without this check, a request with only a delegation token would run with the rights of the agent itself.
   return auth.user === 'required' || credentials.delegationToken !== null ? missingUserToken : ok(agent)
 }
@@ -86,10 +89,11 @@ function withUser(
   verifier: CredentialVerifier,
   agent: AgentCaller,
   credentials: Credentials,
+  origin: RequestOrigin,
 ): MaybePromise<Authentication> {
   const token = credentials.bearerToken()
   if (!token.ok) return token
-  const user = verifier.authenticateUser(agent.projectId, token.value, credentials.delegationToken)
+  const user = verifier.authenticateUser(agent.projectId, token.value, credentials.delegationToken, origin)
   return user instanceof Promise ? user.then((verified) => withUserToken(agent, verified)) : withUserToken(agent, user)
 }
 

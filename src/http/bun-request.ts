@@ -2,6 +2,7 @@
 import { BodyError } from './body.ts'
 import { type BodyBudget, type BodyReservation, SMALL_BODY_BYTES } from './body-budget.ts'
 import type { BodyTimeout } from './body-timeout.ts'
+import { type ClientAddressSource, clientAddressOf } from './client-address.ts'
 import { decodePath, dotSegmentError, hasPlainTarget, pathStart } from './request-target.ts'
 import type { HttpRequest, Route } from './route.ts'
 
@@ -26,14 +27,17 @@ export class BunRequest implements HttpRequest {
   private readonly request: Request
   private readonly headerFields: Headers
   private readonly bodyLimits: BodyLimits
+  private readonly addresses: ClientAddressSource
+  private address: string | null = null
   /** Null until a body large enough to be counted is read. */
   private reservation: BodyReservation | null = null
 
-  constructor(request: Request, exactPath: ExactPath | null, bodyLimits: BodyLimits) {
+  constructor(request: Request, exactPath: ExactPath | null, bodyLimits: BodyLimits, addresses: ClientAddressSource) {
     this.request = request
     this.exactPath = exactPath
     this.headerFields = request.headers
     this.bodyLimits = bodyLimits
+    this.addresses = addresses
     this.method = request.method
     this.route = exactPath?.routes.get(this.method)
   }
@@ -70,6 +74,11 @@ export class BunRequest implements HttpRequest {
 
   get signal(): AbortSignal {
     return this.request.signal
+  }
+
+  get clientAddress(): string {
+    this.address ??= clientAddressOf(this.request, this.addresses)
+    return this.address
   }
 
   body(caller: string): Promise<Uint8Array> {

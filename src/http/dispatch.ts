@@ -2,6 +2,7 @@
 import { validate } from '../config/validate.ts'
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { err, type Result } from '../kernel/result.ts'
 import type { Authentication } from './authenticate.ts'
 import { checkBodyHeaders, readJson } from './body.ts'
@@ -23,7 +24,7 @@ export interface DispatcherDeps {
   /** Maximum number of values in one JSON body. */
   readonly jsonValuesMax: number
   /** Identifies the caller. Synchronous if the credentials are cached. */
-  authenticate(auth: Auth, request: HttpRequest): MaybePromise<Authentication>
+  authenticate(auth: Auth, request: HttpRequest, origin: RequestOrigin): MaybePromise<Authentication>
   /** Called with an unexpected error, or with one that the operator must repair, for the log. */
   onInternalError(failure: { requestId: string; method: string; path: string; error: unknown }): void
   /** Null: no limit. */
@@ -87,7 +88,7 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
       return errorResponse({ kind: 'method-not-allowed', allow: match.allow }, requestId)
     }
     const { route } = match
-    return continueWith(exchange, deps.authenticate(route.auth, request), (caller) =>
+    return continueWith(exchange, deps.authenticate(route.auth, request, exchange), (caller) =>
       withCaller(exchange, route, caller),
     )
   }
@@ -123,7 +124,7 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
     const body = readBody(route, bytes, jsonValuesMax)
     if (!body.ok) return errorResponse(body.error, exchange.requestId)
     if (exchange.bodyReadMs - exchange.startMs < SLOW_BODY_MS) return callHandler(exchange, route, body.value)
-    return continueWith(exchange, deps.authenticate(route.auth, exchange.request), (caller) => {
+    return continueWith(exchange, deps.authenticate(route.auth, exchange.request, exchange), (caller) => {
       if (!caller.ok) return errorResponse(caller.error, exchange.requestId)
       exchange.caller = caller.value
       return callHandler(exchange, route, body.value)

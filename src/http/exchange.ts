@@ -22,6 +22,8 @@ export class Exchange implements RequestContext {
   readonly targetError: string | null
   caller: Caller | null = null
   bytes: Uint8Array | null = null
+  /** The request has an event of its own type. */
+  hasEvent = false
   /** When the body was complete, as of `performance.now()`. */
   bodyReadMs = this.startMs
   private readonly runsInLane: LanePredicate | null
@@ -53,6 +55,14 @@ export class Exchange implements RequestContext {
 
   get headOnly(): boolean {
     return this.request.method === 'HEAD'
+  }
+
+  get address(): string {
+    return this.request.clientAddress ?? ''
+  }
+
+  noteEvent(): void {
+    this.hasEvent = true
   }
 
   /** The project that is charged for the request, or the organization for configuration; may be empty. */

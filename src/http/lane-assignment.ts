@@ -59,6 +59,7 @@ export class LaneAssignment {
         query: request.query,
         headers: [...request.headers()],
         requestId,
+        address: exchange.address,
       }),
     }
     return this.lanes.pool.run(job)

@@ -9,6 +9,8 @@ export interface ForwardedRequestHead {
   readonly query: string
   readonly headers: readonly (readonly [string, string])[]
   readonly requestId: string
+  /** IP address of the client; empty: unknown. */
+  readonly address: string
 }
 
 /** A request to run in a lane. */

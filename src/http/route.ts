@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { FixedTokens } from '../identity/fixed-tokens.ts'
 import type { ApiPermission, Caller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 import type { Result } from '../kernel/result.ts'
 
 /** Methods that routes handle. HEAD and OPTIONS are derived. */
@@ -49,6 +50,8 @@ export interface HttpRequest {
   headers(): Iterable<readonly [string, string]>
   /** Aborted when the client disconnects; absent if that cannot be detected. */
   readonly signal?: AbortSignal
+  /** The IP address of the client; empty or absent: unknown. It costs 0.4 µs. */
+  readonly clientAddress?: string
   /** The route, if the server has already matched it by a fixed path. */
   readonly route?: Route | undefined
   /**
@@ -88,11 +91,9 @@ export class DefaultHeaders {
 }
 
 /** A request as its handler sees it. */
-export interface RequestContext {
+export interface RequestContext extends RequestOrigin {
   /** The authenticated caller; null: the route is public, or the handler authenticates. */
   readonly caller: Caller | null
-  /** The request id, for logs. */
-  readonly requestId: string
   /** Values of the `{parameters}` of the path. */
   readonly pathParameters: Readonly<Record<string, string>>
   /** The query parameters. */

@@ -2,6 +2,7 @@
 import { BodyBudget } from './body-budget.ts'
 import { BodyTimeout } from './body-timeout.ts'
 import { type BodyLimits, BunRequest, type ExactPath } from './bun-request.ts'
+import type { ClientAddressSource } from './client-address.ts'
 import type { RequestHandler } from './dispatch.ts'
 import { findFreePort, type ListenAddress, listenAddress } from './port.ts'
 import { segmentPatterns } from './request-target.ts'
@@ -37,6 +38,8 @@ export interface HttpServerOptions {
   readonly routes: readonly Route[]
   /** How long a stop waits for running requests, milliseconds. */
   readonly drainMs: number
+  /** Header in which a proxy passes the address of the client, in lower case; absent or empty: there is no proxy. */
+  readonly clientAddressHeader?: string
   /** Idle timeout of a connection, seconds. The connection is closed up to two check intervals later. */
   readonly idleTimeS: number
   /** Null: plain HTTP. */
@@ -65,6 +68,7 @@ interface PortListener {
   /** Another listener has replaced this one. */
   isRetired: boolean
   readonly server: Bun.Server<unknown>
+  readonly addresses: ClientAddressSource
 }
 
 /**
@@ -92,7 +96,7 @@ export function startHttpServer(handle: RequestHandler, options: HttpServerOptio
     listener: PortListener,
   ): Response | Promise<Response> {
     arrived += 1
-    const request = new BunRequest(bunRequest, exactPath, bodyLimits)
+    const request = new BunRequest(bunRequest, exactPath, bodyLimits, listener.addresses)
     const response = handle(request)
     return response instanceof Promise
       ? response.then((settled) => toResponse(request, settled, listener))
@@ -117,6 +121,10 @@ export function startHttpServer(handle: RequestHandler, options: HttpServerOptio
   function listen(port: number, tls: TlsCertificate | null, reusePort: boolean): PortListener {
     const listener: PortListener = {
       isRetired: false,
+      addresses: {
+        header: options.clientAddressHeader ?? '',
+        peerOf: (request) => listener.server.requestIP(request)?.address ?? null,
+      },
       server: Bun.serve({
         hostname: options.host,
         port,

@@ -84,13 +84,20 @@ export function agentCredentials(clock: Clock, publicUrl = ''): ConfigKind {
     },
     // A key outlives its project: a request with it gets the error that the graph no longer exists, and not that the
     // key is unknown.
-    tombstone({ parent_id, fields }, removed, reader) {
+    tombstone({ id, parent_id, fields }, removed, reader) {
       if (removed.kind !== projectsKind) return null
       const permissions = reader.get(applicationAgentsKind, parent_id)?.fields.api_permissions ?? []
       const { kid, key_hash, public_jwk, algorithm, application_id, expire_time } = fields
       const secret = key_hash === undefined ? { public_jwk, algorithm } : { key_hash }
       return {
-        fields: { kid, ...secret, application_id, application_agent_id: parent_id, api_permissions: permissions },
+        fields: {
+          credential_id: id,
+          kid,
+          ...secret,
+          application_id,
+          application_agent_id: parent_id,
+          api_permissions: permissions,
+        },
         until: expire_time as string,
       }
     },

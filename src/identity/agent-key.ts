@@ -11,7 +11,7 @@ import {
 } from '../config/kind.ts'
 import type { AgentCaller, ApiPermission } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { AgentTokens } from './agent-token.ts'
+import { AgentTokens, CredentialCaller } from './agent-token.ts'
 
 /** Kind name of agent credentials. */
 export const agentCredentialsKind = 'application-agent-credentials'
@@ -43,7 +43,7 @@ interface AgentKeyEntry {
   /** The key, once its hash has been verified: comparing strings takes a tenth of the time of SHA-256. */
   verified: string | null
   readonly expiresAtMs: number
-  readonly agentId: string
+  readonly credential: CredentialCaller
 }
 
 function matchesKey(entry: AgentKeyEntry, key: string): boolean {
@@ -58,6 +58,15 @@ function equalInConstantTime(a: string, b: string): boolean {
   let difference = a.length ^ b.length
   for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i)
   return difference === 0
+}
+
+/** What is known about a credential that was refused. It contains no part of the credential. */
+export interface CredentialRefusal {
+  readonly reason: string
+  /** Id of the credential that the caller named; absent: it is unknown. */
+  readonly keyId?: string
+  /** The project that the credential gives access to. */
+  readonly projectId?: string
 }
 
 /**
@@ -102,12 +111,36 @@ export class AgentKeys {
     if (entry === undefined || !matchesKey(entry, key)) return null
     // Written so that an unreadable time counts as expired.
     if (!(this.clock.now() < entry.expiresAtMs)) return null
-    return this.callers.get(entry.agentId) ?? null
+    return entry.credential.callerIn(this.callers)
+  }
+
+  /** What is known about a key or token that was refused. */
+  refusalOf(key: string): CredentialRefusal {
+    if (key.length !== KEY_LENGTH || !key.startsWith(PREFIX)) {
+      const named = this.tokens.namedBy(key)
+      return this.refusalWith(named, named === null ? 'unknown' : 'the token is invalid or expired')
+    }
+    const entry = this.entries.get(key.slice(PREFIX.length, PREFIX.length + KID_LENGTH))
+    if (entry === undefined) return this.refusalWith(null, 'unknown')
+    if (!matchesKey(entry, key)) return this.refusalWith(entry.credential, 'the secret of the key is wrong')
+    return this.refusalWith(
+      entry.credential,
+      this.clock.now() < entry.expiresAtMs ? 'its agent was deleted' : 'expired',
+    )
+  }
+
+  private refusalWith(credential: CredentialCaller | null, reason: string): CredentialRefusal {
+    const projectId = credential?.callerIn(this.callers)?.projectId
+    return {
+      reason,
+      ...(credential !== null && { keyId: credential.keyId }),
+      ...(projectId !== undefined && { projectId }),
+    }
   }
 
   private authenticateToken(token: string): Promise<AgentCaller | null> | AgentCaller | null {
-    const callerOf = (callerKey: string | null): AgentCaller | null =>
-      callerKey === null ? null : (this.callers.get(callerKey) ?? null)
+    const callerOf = (credential: CredentialCaller | null): AgentCaller | null =>
+      credential === null ? null : credential.callerIn(this.callers)
     const verified = this.tokens.authenticate(token)
     return verified instanceof Promise ? verified.then(callerOf) : callerOf(verified)
   }
@@ -136,15 +169,16 @@ export class AgentKeys {
     })
     // A client may have registered its key again since, for another project.
     if (typeof key_hash !== 'string' && this.tokens.has(kid as string)) return
-    this.putSecret(fields, id, application_agent_id as string, until as string)
+    // Tombstones of earlier releases do not name their credential.
+    const credential = new CredentialCaller((fields.credential_id as string | undefined) ?? id, id)
+    this.putSecret(fields, credential, application_agent_id as string, until as string)
   }
 
-  private putCredential({ fields, parent_id }: StoredDocument): void {
-    this.putSecret(fields, parent_id, parent_id, fields.expire_time as string)
+  private putCredential({ id, fields, parent_id }: StoredDocument): void {
+    this.putSecret(fields, new CredentialCaller(id, parent_id), parent_id, fields.expire_time as string)
   }
 
-  /** `callerKey`: the key of the caller in `callers`. */
-  private putSecret(fields: DocumentFields, callerKey: string, agentId: string, expireTime: string): void {
+  private putSecret(fields: DocumentFields, credential: CredentialCaller, agentId: string, expireTime: string): void {
     const { kid, key_hash, public_jwk, algorithm } = fields
     const expiresAtMs = Date.parse(expireTime)
     if (typeof key_hash === 'string') {
@@ -152,11 +186,11 @@ export class AgentKeys {
         hash: Buffer.from(key_hash, 'base64url'),
         verified: null,
         expiresAtMs,
-        agentId: callerKey,
+        credential,
       })
     } else {
       const options = { owner: agentId, jwk: public_jwk as JWK, algorithm: algorithm as string, expiresAtMs }
-      this.tokens.put(kid as string, callerKey, options)
+      this.tokens.put(kid as string, credential, options)
     }
   }
 

@@ -76,6 +76,7 @@ export class ServiceAccounts {
       kind: 'service-account',
       serviceAccountId: account.id,
       organizationId: account.organization_id,
+      keyId: credential.id,
       role: account.fields.role as ServiceAccountRole,
     }
   }

@@ -8,6 +8,7 @@ import type { Claims, UserToken } from '../kernel/caller.ts'
 import { isWithin } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
+import { noOrigin, type RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { mapClaims, subjectOf } from './claims.ts'
 import { ISSUER_RETRY_MS } from './issuers.ts'
@@ -38,6 +39,8 @@ const RULE_CHANGES_MAX = 3
 interface TokenScope {
   readonly projectId: string
   readonly only: string | null
+  /** The request that has the token; of equal tokens at the same time the first. */
+  readonly origin: RequestOrigin
 }
 
 /** Collaborators of token authentication. */
@@ -55,6 +58,8 @@ export interface UserTokenAuthenticatorDeps extends TokenVerificationDeps {
 /** The result of one verification of a token. It contains no part of the token. */
 export interface TokenIntrospection {
   readonly projectId: string
+  /** The request that caused the verification. */
+  readonly origin: RequestOrigin
   /** Id of the configuration that verified the token. */
   readonly tokenIntrospectId: string
   /** The user of an accepted token; null: it is of no user, or it was not accepted. */
@@ -116,7 +121,7 @@ export class UserTokenAuthenticator {
   /**
    * Authenticates the token of a user. Synchronous if the result is cached. `delegation`: the token of the header
    * `X-SVC-Token`, or null. `only`: the id of the one configuration that may accept the token; null: any of the
-   * project.
+   * project. `origin`: the request, for `onIntrospected`.
    * Errors: `unauthenticated` with a reason, `unavailable`. Rejects with LaneRequiredError if the user's node must be
    * written in a lane.
    */
@@ -125,8 +130,9 @@ export class UserTokenAuthenticator {
     token: string,
     delegation: string | null,
     only: string | null = null,
+    origin: RequestOrigin = noOrigin,
   ): Result<UserToken, ServiceError> | Promise<Result<UserToken, ServiceError>> {
-    const scope: TokenScope = { projectId, only }
+    const scope: TokenScope = { projectId, only, origin }
     const user = this.getCached(keyOf(scope, token))
     const delegated = delegation === null ? null : this.getCached(keyOf(scope, delegation))
     if (user?.nodeUpserted !== true || (delegation !== null && delegated === null)) {
@@ -172,7 +178,7 @@ export class UserTokenAuthenticator {
     return started
   }
 
-  private async verifyUncached({ projectId, only }: TokenScope, token: string): Promise<CachedVerification> {
+  private async verifyUncached({ projectId, only, origin }: TokenScope, token: string): Promise<CachedVerification> {
     if (token === '' || token.length > TOKEN_LENGTH_MAX) return uncacheable(malformedToken)
     const { rules } = this.deps
     const read = decodeToken(token)
@@ -184,7 +190,7 @@ export class UserTokenAuthenticator {
       const checked = await verifyToken(this.deps, rule, token, read)
       if (rules.isCurrent(rule)) {
         const entry = cacheEntry(checked, rule, this.deps.clock.now())
-        this.report(projectId, rule.id, entry.verification)
+        this.report({ projectId, origin, tokenIntrospectId: rule.id }, entry.verification)
         return entry
       }
     }
@@ -192,14 +198,17 @@ export class UserTokenAuthenticator {
   }
 
   /** An issuer that cannot be reached has verified nothing. */
-  private report(projectId: string, tokenIntrospectId: string, verification: Verification): void {
+  private report(
+    about: Pick<TokenIntrospection, 'projectId' | 'origin' | 'tokenIntrospectId'>,
+    verification: Verification,
+  ): void {
     if (!verification.ok && verification.error.kind === 'unavailable') return
     const refusal = verification.ok || verification.error.kind === 'unavailable' ? null : verification.error.reason
     const result = verification.ok ? verification.value.userResult : null
     const error = result === null || result.ok ? null : result.error
     const user = result?.ok === true && result.value.subjectId !== '' ? result.value : null
     const unusable = error?.kind === 'unauthenticated' ? (error.invalidToken ?? error.message) : null
-    this.deps.onIntrospected?.({ projectId, tokenIntrospectId, user, refusal: refusal ?? unusable })
+    this.deps.onIntrospected?.({ ...about, user, refusal: refusal ?? unusable })
   }
 
   private async upsertNode(projectId: string, user: CachedVerification, { node }: VerifiedIdentity): Promise<void> {

@@ -40,6 +40,8 @@ export interface AgentCaller {
   readonly applicationId: string
   /** The project that the key gives access to. */
   readonly projectId: string
+  /** Id of the credential; absent: the agent acts without one, for an MCP server. */
+  readonly keyId?: string
   /** The APIs that the agent may call. */
   readonly permissions: ReadonlySet<ApiPermission>
   /** Null: no user token was sent, or the route accepts none. */
@@ -54,6 +56,8 @@ export interface ServiceAccountCaller {
   readonly kind: 'service-account'
   /** Document id of the account. */
   readonly serviceAccountId: string
+  /** Id of the credential. */
+  readonly keyId?: string
   /** The only organization that the account can read or change. */
   readonly organizationId: string
   /** `all_editor` may change the configuration; `all_viewer` may only read it. */

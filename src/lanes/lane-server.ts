@@ -11,13 +11,15 @@ class ForwardedRequest implements HttpRequest {
   readonly method: string
   readonly path: string
   readonly query: string
+  readonly clientAddress: string
   private readonly headerMap: ReadonlyMap<string, string>
   private readonly bytes: Uint8Array
 
-  constructor({ method, path, query, headers, requestId }: ForwardedRequestHead, bytes: Uint8Array) {
+  constructor({ method, path, query, headers, requestId, address }: ForwardedRequestHead, bytes: Uint8Array) {
     this.method = method
     this.path = path
     this.query = query
+    this.clientAddress = address
     this.headerMap = new Map([...headers, ['x-request-id', requestId]])
     this.bytes = bytes
   }

@@ -6,6 +6,7 @@ import type { UserToken } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { errorResponse, idIn, type McpResult, type RpcResponse, readMessage, rpcCodes } from './json-rpc.ts'
 import type { McpCaller, McpDeps } from './method.ts'
@@ -38,6 +39,7 @@ export interface McpEndpointDeps extends McpDeps {
     token: string,
     delegation: string | null,
     introspectId: string,
+    origin: RequestOrigin,
   ): Result<UserToken, ServiceError> | Promise<Result<UserToken, ServiceError>>
   /** The rate limit of application agents, shared with HTTP. Null: no limit. */
   readonly rateLimiter: ((agentId: string) => ServiceError | null) | null
@@ -55,7 +57,7 @@ export interface McpEndpointDeps extends McpDeps {
 export interface McpRequest {
   /** The project in the path. */
   readonly projectId: string
-  readonly requestId: string
+  readonly origin: RequestOrigin
   /** HEAD request: no stream is opened. */
   readonly headOnly: boolean
   /** URL of the resource metadata, for challenges; null: the public URL of the service is unknown. */
@@ -151,7 +153,7 @@ export class McpEndpoint {
     } catch (error) {
       // Errors of the service have their own HTTP response, and a request that needs a lane moves there.
       if (error instanceof ThrownServiceError || error instanceof LaneRequiredError) throw error
-      this.deps.onInternalError({ requestId: request.requestId, method: method ?? '', error })
+      this.deps.onInternalError({ requestId: request.origin.requestId, method: method ?? '', error })
       return ok(errorResponse(500, idIn(body.value), { code: rpcCodes.internal, message: 'Internal error' }))
     }
     if (result.ok || result.error.kind !== 'step-up') return result
@@ -183,11 +185,17 @@ export class McpEndpoint {
     }
     const credentials = readCredentials(request)
     const token = credentials.bearerToken()
-    const { projectId, requestId } = request
+    const { projectId, origin: requestOrigin } = request
     const { agent, tokenIntrospectId } = server
     const authenticate = () =>
       token.ok
-        ? this.deps.authenticateUser(projectId, token.value, credentials.delegationToken, tokenIntrospectId)
+        ? this.deps.authenticateUser(
+            projectId,
+            token.value,
+            credentials.delegationToken,
+            tokenIntrospectId,
+            requestOrigin,
+          )
         : token
     const verified = authenticate()
     const user = verified instanceof Promise ? await verified : verified
@@ -203,7 +211,7 @@ export class McpEndpoint {
     if (exceeded !== null) return err(exceeded)
     return ok({
       server,
-      requestId,
+      origin: requestOrigin,
       user: user.value,
       agent: agent === null ? null : { ...agent, user: user.value },
       isStillAuthenticated: async () => (await authenticate()).ok,

@@ -5,6 +5,7 @@ import type { ContextQueryDeps } from '../context-query/execute.ts'
 import type { QueryLookup } from '../context-query/query-index.ts'
 import type { AgentCaller, UserToken } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 import type { Result } from '../kernel/result.ts'
 import type { DecisionDeps } from '../pdp/decision-deps.ts'
 import type { RpcError, RpcObject } from './json-rpc.ts'
@@ -27,7 +28,7 @@ export interface McpDeps {
 /** An authenticated caller of an MCP server. */
 export interface McpCaller {
   readonly server: McpServer
-  readonly requestId: string
+  readonly origin: RequestOrigin
   readonly user: UserToken
   /** The configured agent, acting for the user; null: it was deleted. */
   readonly agent: AgentCaller | null

@@ -46,7 +46,7 @@ export const callTool: McpMethod = (deps, caller, params) => {
 type ToolResult = Result<ToolOutput, ServiceError>
 
 function runTool(deps: McpDeps, caller: McpCaller, tool: Tool, args: RpcObject): ToolResult | Promise<ToolResult> {
-  const { agent, requestId } = caller
+  const { agent, origin } = caller
   if (agent === null)
     return forbidden('the application agent of this MCP server was deleted: its configuration must name another one')
   if (!agent.permissions.has(tool.permission)) {
@@ -59,7 +59,7 @@ function runTool(deps: McpDeps, caller: McpCaller, tool: Tool, args: RpcObject):
     return err({ kind: 'malformed', issues: [issue] })
   }
   try {
-    const called = tool.call(deps, agent, requestId, args)
+    const called = tool.call(deps, agent, origin, args)
     return called instanceof Promise ? called.catch(toToolError) : called
   } catch (error) {
     return toToolError(error)

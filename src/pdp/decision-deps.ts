@@ -4,6 +4,7 @@ import type { ExecutionError } from '../engine/errors.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import type { InlineHistory } from '../kernel/inline-history.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { PageTokens } from './page-token.ts'
@@ -51,8 +52,7 @@ export interface PolicyError {
  */
 export interface DecisionEvent {
   readonly kind: RequestKind
-  /** The X-Request-ID of the call. */
-  readonly requestId: string
+  readonly origin: RequestOrigin
   /** Set for a search that is a part of another request. */
   readonly partOf?: 'what-authorized' | 'who-authorized'
   readonly caller: AgentCaller

@@ -52,7 +52,7 @@ function recordOf(event: DecisionEvent, nowMs: number, mask: ParameterMask): obj
   const { user } = caller
   return {
     time: timestamp(nowMs),
-    request_id: event.requestId,
+    request_id: event.origin.requestId,
     kind: event.kind,
     ...(event.item === null ? {} : { item: event.item }),
     project_id: caller.projectId,

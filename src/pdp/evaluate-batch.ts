@@ -4,6 +4,7 @@ import type { ExecutionError } from '../engine/errors.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound, type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type Decision, decide, type EvaluationContext } from './decide.ts'
 import type { DecisionDeps, DecisionEvent } from './decision-deps.ts'
@@ -18,7 +19,7 @@ import { ReadSession } from './read-session.ts'
 export function evaluateBatch(
   deps: DecisionDeps,
   caller: AgentCaller,
-  requestId: string,
+  origin: RequestOrigin,
   request: BatchRequest,
 ): Result<readonly Decision[], ServiceError> {
   const count = request.evaluations.length
@@ -51,7 +52,7 @@ export function evaluateBatch(
       if (onDecided !== null) {
         const event: DecisionEvent = {
           kind: 'evaluation',
-          requestId,
+          origin,
           caller,
           item: decisions.length,
           batch: request,

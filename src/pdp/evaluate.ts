@@ -1,6 +1,7 @@
 // Evaluates a single request on one snapshot.
 import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 import type { Result } from '../kernel/result.ts'
 import { type Decision, decide } from './decide.ts'
 import type { DecisionDeps, EvaluationRequest } from './decision-deps.ts'
@@ -14,7 +15,7 @@ import { ReadSession } from './read-session.ts'
 export function evaluate(
   deps: DecisionDeps,
   caller: AgentCaller,
-  requestId: string,
+  origin: RequestOrigin,
   request: EvaluationRequest,
 ): Result<Decision, ServiceError> {
   if (deps.onDecided === null) return decisionOn(deps, caller, request)
@@ -22,7 +23,7 @@ export function evaluate(
   const decided = decisionOn(deps, caller, request)
   deps.onDecided({
     kind: 'evaluation',
-    requestId,
+    origin,
     caller,
     item: null,
     request,

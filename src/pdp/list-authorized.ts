@@ -5,6 +5,7 @@ import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type {
   WhatAuthorizedAnswer,
@@ -71,7 +72,7 @@ function readEvaluationList<T>(
 export function listWhatAuthorized(
   deps: DecisionDeps,
   caller: AgentCaller,
-  requestId: string,
+  origin: RequestOrigin,
   { subject, evaluations, context }: WhatAuthorizedRequest,
 ): Result<WhatAuthorizedAnswer, ServiceError> {
   const searches = SearchSeries.start(deps, evaluations.length, 'what-authorized', '/access/v1/search/resource')
@@ -80,7 +81,7 @@ export function listWhatAuthorized(
     const listed: WhatAuthorizedAnswer['evaluations'] = []
     for (const { action, resource } of evaluations) {
       const found = searches.value.run((limited) =>
-        searchResources(limited, caller, requestId, { subject, action, resource, context }),
+        searchResources(limited, caller, origin, { subject, action, resource, context }),
       )
       if (!found.ok) return found
       const { name } = action
@@ -97,7 +98,7 @@ export function listWhatAuthorized(
 export function listWhoAuthorized(
   deps: DecisionDeps,
   caller: AgentCaller,
-  requestId: string,
+  origin: RequestOrigin,
   { evaluations, context }: WhoAuthorizedRequest,
 ): Result<WhoAuthorizedAnswer, ServiceError> {
   const searches = SearchSeries.start(deps, evaluations.length, 'who-authorized', '/access/v1/search/subject')
@@ -111,7 +112,7 @@ export function listWhoAuthorized(
       const types = deps.policies.subjectTypes(caller.projectId, action.name, resource.type)
       for (const type of types.length === 0 ? [anySubject.type] : types) {
         const found = searches.value.run((limited) =>
-          searchSubjects(limited, caller, requestId, { subject: { type }, action, resource, context }),
+          searchSubjects(limited, caller, origin, { subject: { type }, action, resource, context }),
         )
         if (found.ok) for (const entity of found.value) subjects.push(entity)
         else if ('missing' in found) missing = found

@@ -2,6 +2,7 @@
 // can be granted, so only these are evaluated. Action properties are not part of the request (AuthZEN 8).
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import { missingParameters } from '../policy/input-parameters.ts'
 import { decide, type EvaluationContext } from './decide.ts'
@@ -15,23 +16,15 @@ import { pageOfNames } from './search-page.ts'
 export function searchActions(
   deps: DecisionDeps,
   caller: AgentCaller,
-  requestId: string,
+  origin: RequestOrigin,
   body: ActionSearchRequest,
 ): Result<ActionSearchAnswer, ServiceError> {
   const { subject, resource, context } = body
   const request: EvaluationRequest = { subject, resource, action: { name: '' }, context }
-  const found = runSearch(
-    deps,
-    caller,
-    requestId,
-    'action search',
-    request,
-    body.page,
-    (evaluation, session, window) => {
-      const actions = search(evaluation, session, request)
-      return actions.ok ? ok(pageOfNames(deps, window, actions.value, session.budget)) : actions
-    },
-  )
+  const found = runSearch(deps, caller, origin, 'action search', request, body.page, (evaluation, session, window) => {
+    const actions = search(evaluation, session, request)
+    return actions.ok ? ok(pageOfNames(deps, window, actions.value, session.budget)) : actions
+  })
   if (!found.ok) return found
   const results = found.value.ids.map((name) => ({ name }))
   return ok(found.value.page === null ? { results } : { page: found.value.page, results })

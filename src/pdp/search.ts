@@ -4,6 +4,7 @@
 import { ExecutionError } from '../engine/errors.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { missingParameters } from '../policy/input-parameters.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
@@ -29,13 +30,13 @@ import type { SearchTask } from './search-task.ts'
 export function searchResources(
   deps: DecisionDeps,
   caller: AgentCaller,
-  requestId: string,
+  origin: RequestOrigin,
   body: ResourceSearchRequest,
 ): Result<SearchAnswer, ServiceError> {
   const { subject, action, context } = body
   const { type, properties } = body.resource
   const request: EvaluationRequest = { subject, action, resource: { type, id: null, properties }, context }
-  return searchEntities(deps, caller, requestId, 'resource search', request, body.page, type)
+  return searchEntities(deps, caller, origin, 'resource search', request, body.page, type)
 }
 
 /**
@@ -45,26 +46,26 @@ export function searchResources(
 export function searchSubjects(
   deps: DecisionDeps,
   caller: AgentCaller,
-  requestId: string,
+  origin: RequestOrigin,
   body: SubjectSearchRequest,
 ): Result<SearchAnswer, ServiceError> {
   const { resource, action, context } = body
   const { type, properties } = body.subject
   const request: EvaluationRequest = { subject: { type, id: null, properties }, action, resource, context }
   const withoutUser = caller.user === null ? caller : { ...caller, user: null }
-  return searchEntities(deps, withoutUser, requestId, 'subject search', request, body.page, type)
+  return searchEntities(deps, withoutUser, origin, 'subject search', request, body.page, type)
 }
 
 function searchEntities(
   deps: DecisionDeps,
   caller: AgentCaller,
-  requestId: string,
+  origin: RequestOrigin,
   kind: RequestKind,
   request: EvaluationRequest,
   page: PageRequest | undefined,
   type: string,
 ): Result<SearchAnswer, ServiceError> {
-  const found = runSearch(deps, caller, requestId, kind, request, page, (evaluation, session, window) =>
+  const found = runSearch(deps, caller, origin, kind, request, page, (evaluation, session, window) =>
     search(evaluation, session, request, window),
   )
   if (!found.ok) return found
@@ -87,7 +88,7 @@ type PageFinder = (
 export function runSearch(
   deps: DecisionDeps,
   caller: AgentCaller,
-  requestId: string,
+  origin: RequestOrigin,
   kind: RequestKind,
   request: EvaluationRequest,
   page: PageRequest | undefined,
@@ -98,7 +99,7 @@ export function runSearch(
   const result = searchPage(deps, caller, kind, pageWindowFor(deps, caller, kind, request, page), find)
   onDecided?.({
     kind,
-    requestId,
+    origin,
     caller,
     item: null,
     request,

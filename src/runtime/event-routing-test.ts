@@ -20,6 +20,7 @@ import { assert } from '../kernel/assert.ts'
 import type { ServiceAccountCaller } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { drawOrigin } from '../store/outbox/outbox-format.ts'
 
@@ -42,11 +43,11 @@ export async function testSink(
   caller: ServiceAccountCaller,
   sink: StoredDocument,
   body: unknown,
-  requestId: string,
+  origin: RequestOrigin,
 ): Promise<Result<RoutingTestAnswer, ServiceError>> {
   const read = validate(routingTestRequest, body)
   if (!read.ok) return err({ kind: 'invalid', issues: read.error })
-  return test(deps, caller, { sink, isStored: true, openSecret: deps.openSecret }, read.value, requestId)
+  return test(deps, caller, { sink, isStored: true, openSecret: deps.openSecret }, read.value, origin)
 }
 
 /** Tests the routes of a sink that is not stored. Errors: `invalid`, `forbidden`. */
@@ -54,14 +55,14 @@ export async function testDraft(
   deps: RoutingTestDeps,
   caller: ServiceAccountCaller,
   body: unknown,
-  requestId: string,
+  origin: RequestOrigin,
 ): Promise<Result<RoutingTestAnswer, ServiceError>> {
   const read = validate(draftTestRequest, body)
   if (!read.ok) return err({ kind: 'invalid', issues: read.error })
   const { sink: draft, ...request } = read.value
   const sink = draftDocument(deps.documents, caller, draft)
   if (!sink.ok) return err({ kind: 'invalid', issues: sink.error.map((issue) => `sink.${issue}`) })
-  return test(deps, caller, { sink: sink.value, isStored: false, openSecret: plainSecret }, request, requestId)
+  return test(deps, caller, { sink: sink.value, isStored: false, openSecret: plainSecret }, request, origin)
 }
 
 interface TestedSink {
@@ -75,7 +76,7 @@ async function test(
   caller: ServiceAccountCaller,
   { sink, isStored, openSecret }: TestedSink,
   { event, send = false }: RoutingTestRequest,
-  requestId: string,
+  origin: RequestOrigin,
 ): Promise<Result<RoutingTestAnswer, ServiceError>> {
   const refused = send ? deps.sendingError(caller) : null
   if (refused !== null) return err(refused)
@@ -95,7 +96,7 @@ async function test(
     sinkId: isStored ? sink.id : '',
     origin: drawOrigin(),
     timeMs: deps.clock.now(),
-    requestId,
+    caused: origin,
     actor: actorOf(caller),
     tested: { eventType: type, context: event.context ?? {} },
   })

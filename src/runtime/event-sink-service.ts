@@ -55,11 +55,11 @@ export function createEventSinkOperations(deps: EventSinkServiceDeps): EventSink
   }
 
   return {
-    async test(caller, id, body, requestId) {
+    async test(caller, id, body, origin) {
       const sink = find(caller, id)
-      return sink.ok ? testSink(tests, caller, sink.value, body, requestId) : sink
+      return sink.ok ? testSink(tests, caller, sink.value, body, origin) : sink
     },
-    testDraft: (caller, body, requestId) => testDraft(tests, caller, body, requestId),
+    testDraft: (caller, body, origin) => testDraft(tests, caller, body, origin),
     listDeadLetters: async (caller, id, query) =>
       withSink(caller, id, 'read events', (sink) => listDeadLetters(streams, sink, query)),
     readDeadLetter: async (caller, id, letter) =>

@@ -51,8 +51,17 @@ export class HttpListener {
   /** Starts the server. Throws OperationalError for an unusable certificate, and the error of the system for the address. */
   listen(handle: RequestHandler, routes: readonly Route[]): ListenAddress {
     assert(this.server === null && !this.isClosing, 'an app listens once')
-    const { host, port, bodyBytesMax, bodyTotalBytesMax, bodyCallerBytesMax, bodyTimeMs, drainMs, idleTimeS } =
-      this.settings
+    const {
+      host,
+      port,
+      bodyBytesMax,
+      bodyTotalBytesMax,
+      bodyCallerBytesMax,
+      bodyTimeMs,
+      drainMs,
+      idleTimeS,
+      clientAddressHeader,
+    } = this.settings
     const files = certificateFiles(this.settings)
     const tls = loadCertificate(this.settings)
     const { isPortShared, log } = this
@@ -65,6 +74,7 @@ export class HttpListener {
       bodyTimeMs,
       drainMs,
       idleTimeS,
+      clientAddressHeader,
       tls,
       shared: isPortShared,
       routes,

@@ -16,14 +16,14 @@ export interface CallerDeps {
 
 /** Returns a function that is synchronous if the credentials are cached and the graph is open. */
 export function createCallerIdentifier({ documents, authenticate, ready }: CallerDeps): Authenticate {
-  const identify: Authenticate = (auth, request) => {
+  const identify: Authenticate = (auth, request, origin) => {
     // Every request starts here: it sees all configuration committed by any process before it arrived.
     documents.catchUp()
-    return authenticate(auth, request)
+    return authenticate(auth, request, origin)
   }
   const openingFor = (caller: Authentication): Promise<void> | null =>
     caller.ok && caller.value?.kind === 'agent' ? ready(caller.value.projectId) : null
-  return (auth, request) => identifyWhenReady(() => identify(auth, request), openingFor)
+  return (auth, request, origin) => identifyWhenReady(() => identify(auth, request, origin), openingFor)
 }
 
 /** Identifies the caller, and once more after the graph was opened: the key or token may have been revoked in between. */

@@ -55,6 +55,7 @@ export class ConfigEventLog implements ConfigEvents {
   changed(request: ConfigRequest, draft: DocumentDraft, changes: readonly ConfigChange[]): void {
     const { sinks } = this.deps
     const byProject = Map.groupBy(changes, ({ before, after }) => projectOf((after ?? before) as StoredDocument))
+    request.origin.noteEvent()
     for (const [projectId, all] of byProject) {
       if (projectId === '') continue
       const routes = sinks.routesIn(draft, projectId)
@@ -70,13 +71,13 @@ export class ConfigEventLog implements ConfigEvents {
   }
 
   private append(
-    { caller, requestId }: ConfigRequest,
+    { caller, origin }: ConfigRequest,
     draft: DocumentDraft,
     routes: SinkRoutes,
     changes: readonly ConfigChange[],
   ): void {
     const timeMs = this.deps.clock.now()
-    const common = commonMembers(requestId, actorOf(caller)).slice(1)
+    const common = commonMembers(origin, actorOf(caller)).slice(1)
     const events: RecordedEvent[] = []
     for (const change of changes) {
       const document = (change.after ?? change.before) as StoredDocument
@@ -127,7 +128,7 @@ export class ConfigEventLog implements ConfigEvents {
   }
 
   read(
-    { caller, requestId }: ConfigRequest,
+    { caller, origin }: ConfigRequest,
     kind: ConfigKind,
     identifier: ReadIdentifier,
     documents: readonly StoredDocument[],
@@ -136,7 +137,9 @@ export class ConfigEventLog implements ConfigEvents {
     const byProject = Map.groupBy(documents, projectOf)
     // A list without documents is of no project.
     if (documents.length === 0) byProject.set('', [])
+    origin.noteEvent()
     const type = 'svc.audit.config.read'
+    let common = ''
     for (const [projectId, found] of byProject) {
       const routes = projectId === '' ? sinks.routesOfOrganization(caller.organizationId) : sinks.routesOf(projectId)
       const providers = routes?.ofType(type)?.match((key) => (key === 'configType' ? kind.path : undefined)) ?? 0
@@ -144,15 +147,17 @@ export class ConfigEventLog implements ConfigEvents {
       const [first] = found
       const isList = identifier.id === undefined && identifier.name === undefined
       const timeMs = this.deps.clock.now()
+      if (common === '') common = commonMembers(origin, actorOf(caller)).slice(1)
+      const start = common
       this.deps.activity.record({
         routes,
         type,
         providers,
-        requestId,
+        requestId: origin.requestId,
         encode: () => ({
           timeMs,
           subject: isList || first === undefined ? subjectOf(kind.path) : subjectOf(kind.path, first.id),
-          members: joined(commonMembers(requestId, actorOf(caller)).slice(1), {
+          members: joined(start, {
             identifier: this.masked({ ...identifier }),
             type: kind.path,
             containersPath: first === undefined ? { organizationId: caller.organizationId } : containersOf(first),

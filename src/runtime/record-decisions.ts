@@ -2,7 +2,13 @@
 
 import { digestOfValues } from '../audit/values-digest.ts'
 import type { ActivityEvent, ActivityLog } from '../events/activity-log.ts'
-import { actorOf, type DecidedElement, type DecisionDetail, type SharedValues } from '../events/event-record.ts'
+import {
+  actorOf,
+  type DecidedElement,
+  type DecisionDetail,
+  type RecordedOrigin,
+  type SharedValues,
+} from '../events/event-record.ts'
 import type { EventTypeName } from '../events/event-types.ts'
 import { AUDIT_BIT, type ContextValue, type EventContext, noContext, type SinkRoutes } from '../events/routes.ts'
 import type { EventSinks } from '../events/sinks.ts'
@@ -40,6 +46,7 @@ export class DecisionEventLog {
 
   /** Records the event of an answer, if it has a receiver. */
   record(event: DecisionEvent): void {
+    event.origin.noteEvent()
     const sink = this.deps.sinks.routesOf(event.caller.projectId)
     if (sink === null) return
     const { activity, policies, mask, clock } = this.deps
@@ -88,7 +95,8 @@ class RecordedDecision implements ActivityEvent {
   readonly type: EventTypeName
   readonly providers: number
   private readonly timeMs: number
-  private readonly event: DecisionEvent
+  private readonly origin: RecordedOrigin
+  private readonly event: Omit<DecisionEvent, 'origin'>
   private readonly policies: readonly CompiledPolicy[]
   private readonly mask: ParameterMask
 
@@ -105,22 +113,25 @@ class RecordedDecision implements ActivityEvent {
     this.type = type
     this.providers = providers
     this.timeMs = timeMs
-    this.event = event
+    const { origin, ...answered } = event
+    // The origin refers to the whole request, and its client is known only until the answer.
+    this.origin = { requestId: origin.requestId, address: origin.address }
+    this.event = answered
     this.policies = policies
     this.mask = mask
   }
 
   get requestId(): string {
-    return this.event.requestId
+    return this.origin.requestId
   }
 
   encode(shared: SharedValues): DecidedElement {
-    const { caller, requestId, request, kind, decision, found, error, durationMs } = this.event
+    const { caller, request, kind, decision, found, error, durationMs } = this.event
     const detail = this.detail()
     const element = [
       'd',
       this.timeMs,
-      requestId,
+      this.origin.requestId,
       shared.numberOf(caller, () => actorOf(caller)),
       Math.round(durationMs * 1000) / 1000,
       shared.numberOf(this.policies, () => this.policies.map(({ id, name }) => ({ id, name }))),
@@ -135,6 +146,8 @@ class RecordedDecision implements ActivityEvent {
             request.resource.id,
           ] as const),
     ] as const
+    const { address } = this.origin
+    if (address !== '') return [...element, detail, address]
     return detail === null ? element : [...element, detail]
   }
 

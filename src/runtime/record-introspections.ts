@@ -1,6 +1,6 @@
 // Records the events of verified user tokens. No part of a token is in an event.
 import type { ActivityLog } from '../events/activity-log.ts'
-import { subjectOf } from '../events/event-text.ts'
+import { commonMembers, subjectOf } from '../events/event-text.ts'
 import type { EventSinks } from '../events/sinks.ts'
 import type { TokenIntrospection } from '../identity/user-tokens.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -16,7 +16,7 @@ export interface IntrospectionEventLogDeps {
 
 /** Returns a function that records the event of a verification. */
 export function introspectionEventLog({ sinks, activity, clock }: IntrospectionEventLogDeps) {
-  return ({ projectId, tokenIntrospectId, user, refusal }: TokenIntrospection): void => {
+  return ({ projectId, origin, tokenIntrospectId, user, refusal }: TokenIntrospection): void => {
     const routes = sinks.routesOf(projectId)
     const active = refusal === null
     const providers = routes?.ofType(TYPE)?.match((key) => (key === 'active' ? active : undefined)) ?? 0
@@ -28,6 +28,7 @@ export function introspectionEventLog({ sinks, activity, clock }: IntrospectionE
       ...(user !== null && { subject: { type: user.nodeType, externalId: user.subjectId } }),
     }
     const timeMs = clock.now()
+    const common = commonMembers(origin, null)
     activity.record({
       routes,
       type: TYPE,
@@ -35,7 +36,7 @@ export function introspectionEventLog({ sinks, activity, clock }: IntrospectionE
       encode: () => ({
         timeMs,
         subject: subjectOf('token-introspects', tokenIntrospectId),
-        members: JSON.stringify(members).slice(1, -1),
+        members: `${common.slice(1)}${common === '' ? '' : ','}${JSON.stringify(members).slice(1, -1)}`,
       }),
     })
   }

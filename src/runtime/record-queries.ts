@@ -7,7 +7,7 @@ import type { ExecutionListener, QueryExecution } from '../context-query/execute
 import { queriesKind } from '../context-query/knowledge-query.ts'
 import type { WriteBatch } from '../engine/store.ts'
 import type { ActivityLog } from '../events/activity-log.ts'
-import { actorOf, type ReadyEvent } from '../events/event-record.ts'
+import { actorOf, type ReadyEvent, type RecordedOrigin } from '../events/event-record.ts'
 import { commonMembers, subjectOf } from '../events/event-text.ts'
 import { appendToBatch, routedRecords } from '../events/routed-records.ts'
 import { AUDIT_BIT, type ContextValue, type SinkRoutes } from '../events/routes.ts'
@@ -40,7 +40,7 @@ export class QueryEventLog implements ExecutionListener {
   onWriting(batch: WriteBatch, execution: QueryExecution): void {
     const [routes, providers] = this.match(execution)
     if (routes === null) return
-    const ready = this.encode(execution, providers, this.deps.clock.now())
+    const ready = this.encode(execution, providers, this.deps.clock.now(), execution.origin)
     const content = { requestId: '', actor: null, events: [{ type: TYPE, providers, ready }] } as const
     appendToBatch(batch, routedRecords(routes, content))
   }
@@ -49,17 +49,19 @@ export class QueryEventLog implements ExecutionListener {
     const [routes, providers] = this.match(execution)
     if (routes === null) return
     const timeMs = this.deps.clock.now()
-    const { requestId } = execution
+    const { requestId, address } = execution.origin
+    const origin = { requestId, address }
     this.deps.activity.record({
       routes,
       type: TYPE,
       providers,
       requestId,
-      encode: () => this.encode(execution, providers, timeMs),
+      encode: () => this.encode(execution, providers, timeMs, origin),
     })
   }
 
-  private match({ caller, query }: QueryExecution): [SinkRoutes | null, number] {
+  private match({ caller, query, origin }: QueryExecution): [SinkRoutes | null, number] {
+    origin.noteEvent()
     const routes = this.deps.sinks.routesOf(caller.projectId)
     const context = (key: string): ContextValue =>
       key === 'query' ? query?.name : key === 'isWrite' && query !== null ? query.writes !== null : undefined
@@ -67,8 +69,8 @@ export class QueryEventLog implements ExecutionListener {
     return [providers === 0 ? null : routes, providers]
   }
 
-  private encode(execution: QueryExecution, providers: number, timeMs: number): ReadyEvent {
-    const { caller, request, requestId, query, records, error, durationMs } = execution
+  private encode(execution: QueryExecution, providers: number, timeMs: number, origin: RecordedOrigin): ReadyEvent {
+    const { caller, request, query, records, error, durationMs } = execution
     const { user } = caller
     const { documents, mask } = this.deps
     const policyId = query === null ? undefined : documents.get(queriesKind, query.id)?.fields.policy_id
@@ -90,7 +92,7 @@ export class QueryEventLog implements ExecutionListener {
       timeMs,
       ...(providers >= AUDIT_BIT &&
         request.input_params !== undefined && { valuesDigest: digestOfValues(request.input_params) }),
-      members: `${commonMembers(requestId, actorOf(caller)).slice(1)},${writeJson(members).slice(1, -1)}`,
+      members: `${commonMembers(origin, actorOf(caller)).slice(1)},${writeJson(members).slice(1, -1)}`,
     }
   }
 }

@@ -31,8 +31,12 @@ export function eventSections(note: string): string[] {
         ['`version`', 'version of the payload, an integer; new members do not change it'],
         ['`requestId`', 'the `X-Request-ID` of the call, if there is one'],
         [
+          '`address`',
+          'the IP address of the client, if there is one; behind a proxy see the setting `client_address_header`',
+        ],
+        [
           '`actor`',
-          'who caused the event: `type` (`agent`, `service-account` or `service`), `id`, and for agents `applicationId` and `user` (`type`, `externalId`). Absent in events of change data capture, verified tokens and gaps, as is `requestId`',
+          'who caused the event: `type` (`agent`, `service-account` or `service`), `id`, `keyId` (the id of the credential), and for agents `applicationId` and `user` (`type`, `externalId`). Absent in events of change data capture, verified tokens and gaps',
         ],
       ],
     )}\n\nSecrets are never in an event. Values of input parameters are masked as in the decision log (setting \`parameter_mask\`). Values of stored properties are only in events of change data capture. Events of decisions and queries contain the input parameters and the properties of the request.`,

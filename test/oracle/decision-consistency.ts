@@ -5,6 +5,7 @@ import { DerivedSigner } from '../../src/identity/derived-signer.ts'
 import type { AgentCaller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import type { ServiceError } from '../../src/kernel/errors.ts'
+import { noOrigin } from '../../src/kernel/request-origin.ts'
 import type { Result } from '../../src/kernel/result.ts'
 import type { DecisionDeps, EvaluationRequest } from '../../src/pdp/decision-deps.ts'
 import { evaluate } from '../../src/pdp/evaluate.ts'
@@ -195,9 +196,9 @@ class ConsistencyCase {
   /** Individually, all in one batch, and explained. */
   private evaluations(requests: readonly EvaluationRequest[], differences: string[]): DecisionOutcome[] {
     const { parts } = this
-    const single = requests.map((request) => evaluate(parts, caller, 'r', request))
+    const single = requests.map((request) => evaluate(parts, caller, noOrigin, request))
     const answers = single.map(answerOf)
-    const batch = evaluateBatch(parts, caller, 'r', {
+    const batch = evaluateBatch(parts, caller, noOrigin, {
       kind: 'batch',
       evaluations: requests as unknown as Record<string, unknown>[],
       defaults: {},
@@ -233,14 +234,22 @@ class ConsistencyCase {
     for (const id of subjects) {
       const request = { subject: { type: subjectType, id }, action: { name: action }, context }
       const ask = (page?: object) =>
-        searchResources(parts, caller, 'r', { ...request, resource: { type: resourceType }, ...(page ? { page } : {}) })
+        searchResources(parts, caller, noOrigin, {
+          ...request,
+          resource: { type: resourceType },
+          ...(page ? { page } : {}),
+        })
       const expected = new Map(resources.map((resource) => [resource, answer(id, resource)]))
       this.compareSearch(`resources of ${id} ${action}`, ask, expected, differences)
     }
     for (const id of resources) {
       const request = { resource: { type: resourceType, id }, action: { name: action }, context }
       const ask = (page?: object) =>
-        searchSubjects(parts, caller, 'r', { ...request, subject: { type: subjectType }, ...(page ? { page } : {}) })
+        searchSubjects(parts, caller, noOrigin, {
+          ...request,
+          subject: { type: subjectType },
+          ...(page ? { page } : {}),
+        })
       const expected = new Map(subjects.map((subject) => [subject, answer(subject, id)]))
       this.compareSearch(`subjects of ${id} ${action}`, ask, expected, differences)
     }
@@ -260,7 +269,8 @@ class ConsistencyCase {
           resource: { type: resourceType, id: resource },
           context,
         }
-        const ask = (page?: object) => searchActions(this.parts, caller, 'r', { ...request, ...(page ? { page } : {}) })
+        const ask = (page?: object) =>
+          searchActions(this.parts, caller, noOrigin, { ...request, ...(page ? { page } : {}) })
         const answer = (action: string) =>
           answers.get(`${subjectType} ${subject} ${action} ${resourceType} ${resource}`)
         const expected = new Map(ACTIONS.map((action) => [action, answer(action)]))

@@ -1,4 +1,6 @@
 // Deletes and re-creates relationships; the next decision, search and batch must see each change.
+
+import { noOrigin } from '../../src/kernel/request-origin.ts'
 import { evaluate } from '../../src/pdp/evaluate.ts'
 import { evaluateBatch } from '../../src/pdp/evaluate-batch.ts'
 import { searchResources } from '../../src/pdp/search.ts'
@@ -48,14 +50,14 @@ export async function revokeAndAsk(revokes: number, seed: number): Promise<Revok
       const subject = { type: 'Person', id: `p${i}` }
       const action = { name: 'drive' }
       const request = { subject, action, resource: { type: 'Car', id: `c${i}` } }
-      const decided = evaluate(parts, caller, 'r', request)
-      const batch = evaluateBatch(parts, caller, 'r', {
+      const decided = evaluate(parts, caller, noOrigin, request)
+      const batch = evaluateBatch(parts, caller, noOrigin, {
         kind: 'batch',
         evaluations: [{}],
         defaults: request,
         options: undefined,
       })
-      const found = searchResources(parts, caller, 'r', { subject, action, resource: { type: 'Car' } })
+      const found = searchResources(parts, caller, noOrigin, { subject, action, resource: { type: 'Car' } })
       return [
         decided.ok && decided.value.decision,
         batch.ok && batch.value[0]?.decision === true,

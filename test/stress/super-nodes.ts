@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Graph } from '../../src/engine/graph.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { noOrigin } from '../../src/kernel/request-origin.ts'
 import type { DecisionDeps } from '../../src/pdp/decision-deps.ts'
 import { searchSubjects } from '../../src/pdp/search.ts'
 import { compileDecisionPolicy } from '../../src/policy/compile-policy.ts'
@@ -115,7 +116,7 @@ export async function superNodeWork(degree: number): Promise<SuperNodeWork> {
     })
     const decisions = decisionsOver(environment)
     const search = (action: string, resource: typeof group | typeof door, page: object) => {
-      const answer = searchSubjects(decisions, caller, 'super nodes', {
+      const answer = searchSubjects(decisions, caller, noOrigin, {
         subject: { type: 'Person' },
         action: { name: action },
         resource: { type: resource[0], id: resource[1] },

@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import type { AgentCaller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
+import type { RequestOrigin } from '../../kernel/request-origin.ts'
 import { ok, type Result } from '../../kernel/result.ts'
 import {
   whatAuthorizedAnswer,
@@ -73,7 +74,7 @@ export function accessRoutes(deps: DecisionDeps, mask: ParameterMask): Route[] {
       parse: readEvaluation,
       responses: { 200: decision, ...errors },
       handle(context, body) {
-        return decisionResponse(evaluate(deps, agentOf(context), context.requestId, body as EvaluationRequest))
+        return decisionResponse(evaluate(deps, agentOf(context), context, body as EvaluationRequest))
       },
     },
     {
@@ -91,9 +92,8 @@ export function accessRoutes(deps: DecisionDeps, mask: ParameterMask): Route[] {
       handle(context, body) {
         const request = body as BatchRequest | SingleRequest
         const caller = agentOf(context)
-        if (request.kind === 'single')
-          return decisionResponse(evaluate(deps, caller, context.requestId, request.request))
-        const decisions = evaluateBatch(deps, caller, context.requestId, request)
+        if (request.kind === 'single') return decisionResponse(evaluate(deps, caller, context, request.request))
+        const decisions = evaluateBatch(deps, caller, context, request)
         if (!decisions.ok) return decisions
         return ok({ status: 200, text: `{"evaluations":[${decisions.value.map(decisionJson).join(',')}]}` })
       },
@@ -194,7 +194,7 @@ interface SearchSpec<Request> {
   readonly request: z.ZodType
   parse(body: unknown): Result<Request, ServiceError>
   readonly response: z.ZodType
-  search(deps: DecisionDeps, caller: AgentCaller, requestId: string, request: Request): Result<object, ServiceError>
+  search(deps: DecisionDeps, caller: AgentCaller, origin: RequestOrigin, request: Request): Result<object, ServiceError>
 }
 
 function searchRoute<Request>(deps: DecisionDeps, { response, search, ...fields }: SearchSpec<Request>): Route {
@@ -204,7 +204,7 @@ function searchRoute<Request>(deps: DecisionDeps, { response, search, ...fields 
     lane: { limit: 'decision' },
     responses: { 200: response, ...errors },
     handle(context, body) {
-      const found = search(deps, agentOf(context), context.requestId, body as Request)
+      const found = search(deps, agentOf(context), context, body as Request)
       return found.ok ? ok({ status: 200, body: found.value }) : found
     },
   }
@@ -234,7 +234,7 @@ function deprecatedSearchRoute<Request>(
     responses: { 200: response, ...errors },
     responseHeaders: deprecationHeaders,
     handle(context, body) {
-      const found = search(deps, agentOf(context), context.requestId, body as Request)
+      const found = search(deps, agentOf(context), context, body as Request)
       return found.ok ? ok({ status: 200, body: found.value, headers }) : found
     },
   }

@@ -205,5 +205,5 @@ function captureResponse(
 }
 
 function captureRequestOf(context: RequestContext): CaptureCall {
-  return { caller: agentOf(context), requestId: context.requestId }
+  return { caller: agentOf(context), origin: context }
 }

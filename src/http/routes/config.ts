@@ -93,7 +93,7 @@ function listRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag, 
       ...errorStatuses(403, 422),
     },
     async handle(context) {
-      const listed = await service.listWithState(serviceAccountOf(context), kind, context.query, context.requestId)
+      const listed = await service.listWithState(serviceAccountOf(context), kind, context.query, context)
       return listed.ok ? ok({ status: 200, body: listed.value }) : listed
     },
   }
@@ -122,7 +122,7 @@ function readRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag, 
     responseHeaders: etagHeader,
     async handle(context) {
       const key = context.pathParameters.id ?? ''
-      const read = await service.readWithState(serviceAccountOf(context), kind, key, context.query, context.requestId)
+      const read = await service.readWithState(serviceAccountOf(context), kind, key, context.query, context)
       return read.ok ? ok(configResponse(200, read.value)) : read
     },
   }
@@ -146,7 +146,7 @@ function createRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     },
     responseHeaders: etagHeader,
     async handle(context, body) {
-      const created = await service.create(serviceAccountOf(context), kind, body, context.requestId)
+      const created = await service.create(serviceAccountOf(context), kind, body, context)
       return created.ok ? ok(configResponse(201, created.value)) : created
     },
   }
@@ -172,7 +172,7 @@ function updateRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     async handle(context, body) {
       const id = context.pathParameters.id ?? ''
       const ifMatch = context.header('if-match')
-      const updated = await service.update(serviceAccountOf(context), kind, id, body, ifMatch, context.requestId)
+      const updated = await service.update(serviceAccountOf(context), kind, id, body, ifMatch, context)
       return updated.ok ? ok(configResponse(200, updated.value)) : updated
     },
   }
@@ -199,7 +199,7 @@ function deleteRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     async handle(context) {
       const id = context.pathParameters.id ?? ''
       const ifMatch = context.header('if-match') ?? context.query.get('etag')
-      const gone = await service.remove(serviceAccountOf(context), kind, id, ifMatch, context.requestId)
+      const gone = await service.remove(serviceAccountOf(context), kind, id, ifMatch, context)
       if (!gone.ok) return gone
       return ok(silent ? { status: 204 } : { status: 200, body: gone.value })
     },

@@ -33,7 +33,7 @@ export function contextRoutes(parts: ContextQueryDeps): Route[] {
       numbers: 'exact',
       responses: { 200: executeAnswer, ...errorStatuses(400, 401, 403, 404, 408, 413, 415, 422, 503) },
       async handle(context, body) {
-        const executed = await executeQuery(parts, agentOf(context), body as ExecuteRequest, context.requestId)
+        const executed = await executeQuery(parts, agentOf(context), body as ExecuteRequest, context)
         return executed.ok ? ok({ status: 200, body: executed.value }) : executed
       },
     },

@@ -60,7 +60,7 @@ function testRoutes(sinks: EventSinkOperations): Route[] {
       request: routingTestRequest,
       example: { event: testedCar, send: false },
       handle: async (context, body) =>
-        answer(200, await sinks.test(serviceAccountOf(context), idOf(context), body, context.requestId)),
+        answer(200, await sinks.test(serviceAccountOf(context), idOf(context), body, context)),
     },
     {
       ...shared,
@@ -79,8 +79,7 @@ function testRoutes(sinks: EventSinkOperations): Route[] {
           routes: [{ provider_id: 'main', event_type_key_values_filter: { event_type: 'svc.audit.capture.*' } }],
         },
       },
-      handle: async (context, body) =>
-        answer(200, await sinks.testDraft(serviceAccountOf(context), body, context.requestId)),
+      handle: async (context, body) => answer(200, await sinks.testDraft(serviceAccountOf(context), body, context)),
     },
   ]
 }

@@ -192,7 +192,7 @@ function requestOf(context: RequestContext, options: McpUrlOptions): McpRequest 
   const projectId = projectIdOf(context)
   return {
     projectId,
-    requestId: context.requestId,
+    origin: context,
     headOnly: context.headOnly,
     // Called only if the project exists, because the path may contain anything.
     metadataUrl() {

@@ -3,6 +3,7 @@
 import type { AgentCaller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import { withLaneRequirement } from '../../kernel/lane-required.ts'
+import type { RequestOrigin } from '../../kernel/request-origin.ts'
 import { ok, type Result } from '../../kernel/result.ts'
 import type { DecisionDeps } from '../../pdp/decision-deps.ts'
 import { evaluate } from '../../pdp/evaluate.ts'
@@ -67,10 +68,10 @@ export const decisionTools: readonly Tool[] = [
     call: decisionCall(
       toNestedBatch,
       readEvaluations,
-      (decisions, agent, requestId, request) => {
+      (decisions, agent, origin, request) => {
         // Not reached: an empty list was refused by `toNestedBatch`.
-        if (request.kind === 'single') return evaluate(decisions, agent, requestId, request.request)
-        const batch = evaluateBatch(decisions, agent, requestId, request)
+        if (request.kind === 'single') return evaluate(decisions, agent, origin, request.request)
+        const batch = evaluateBatch(decisions, agent, origin, request)
         return batch.ok ? ok({ evaluations: batch.value }) : batch
       },
       true,
@@ -124,18 +125,18 @@ function decisionCall<Request>(
   decide: (
     decisions: DecisionDeps,
     agent: AgentCaller,
-    requestId: string,
+    origin: RequestOrigin,
     request: Request,
   ) => Result<object, ServiceError>,
   isBatch = false,
 ): Tool['call'] {
-  return ({ decisions }, agent, requestId, args) => {
+  return ({ decisions }, agent, origin, args) => {
     const body = bodyOf(args)
     const request = body.ok ? read(body.value) : body
     if (!request.ok) return request
     const limitMs = isBatch ? decisions.batchTimeMs : decisions.limits.timeMs
     const result = withLaneRequirement({ limitMs, isWrite: false }, () =>
-      decide(decisions, agent, requestId, request.value),
+      decide(decisions, agent, origin, request.value),
     )
     return result.ok ? ok({ structured: result.value as RpcObject }) : result
   }

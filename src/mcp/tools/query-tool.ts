@@ -25,10 +25,10 @@ export const queryTool: Tool = {
   // A query may write and delete for each record, and may fetch values from other services.
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   permission: 'CIQ',
-  async call({ contexts, queries }, agent, requestId, args) {
+  async call({ contexts, queries }, agent, origin, args) {
     const request = validate(executeRequest, args)
     if (!request.ok) return err({ kind: 'malformed', issues: request.error })
-    const executed = await executeQuery(contexts, agent, request.value, requestId)
+    const executed = await executeQuery(contexts, agent, request.value, origin)
     if (!executed.ok) {
       if (executed.error.kind !== 'not-found' || executed.error.what !== 'knowledge query') return executed
       const { id } = request.value

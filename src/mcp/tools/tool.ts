@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { inlineJsonSchemaOf } from '../../config/json-schema.ts'
 import type { AgentCaller, ApiPermission } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
+import type { RequestOrigin } from '../../kernel/request-origin.ts'
 import type { Result } from '../../kernel/result.ts'
 import type { RpcObject } from '../json-rpc.ts'
 import type { McpDeps } from '../method.ts'
@@ -47,7 +48,7 @@ export interface Tool {
   call(
     deps: McpDeps,
     agent: AgentCaller,
-    requestId: string,
+    origin: RequestOrigin,
     args: RpcObject,
   ): Result<ToolOutput, ServiceError> | Promise<Result<ToolOutput, ServiceError>>
 }

@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { LaneRequiredError } from '../../../src/kernel/lane-required.ts'
+import { noOrigin } from '../../../src/kernel/request-origin.ts'
 import { listWhatAuthorized } from '../../../src/pdp/list-authorized.ts'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
 import { addSink, eventsLike, eventsOf } from '../../support/events.ts'
@@ -171,10 +172,10 @@ describe('decisions', () => {
     }
     const evaluations = ['drive', 'sell'].map((name) => ({ action: { name }, resource: { type: 'Car' } }))
     const asking = { subject: { type: 'Person', id: 'ann' }, evaluations, context: { input_params: { colour: 'red' } } }
-    expect(() => listWhatAuthorized(deps, caller, '', asking)).toThrow(LaneRequiredError)
+    expect(() => listWhatAuthorized(deps, caller, noOrigin, asking)).toThrow(LaneRequiredError)
     expect(reported).toEqual([])
     isInLane = true
-    expect(listWhatAuthorized(deps, caller, '', asking).ok).toBe(true)
+    expect(listWhatAuthorized(deps, caller, noOrigin, asking).ok).toBe(true)
     expect(reported).toEqual(['what-authorized drive', 'what-authorized sell'])
   })
 

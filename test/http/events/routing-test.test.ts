@@ -115,7 +115,13 @@ describe('the test of a sink', () => {
       eventType: 'svc.events.test',
       version: 1,
       requestId: 'test-1',
-      actor: { type: 'service-account', id: service.app.serviceAccountId, role: 'all_editor' },
+      address: '127.0.0.1',
+      actor: {
+        type: 'service-account',
+        id: service.app.serviceAccountId,
+        role: 'all_editor',
+        keyId: expect.stringMatching(/^gid:/),
+      },
       tested: { eventType: upsert, context: { captureLabel: 'Truck' } },
     }
     expect(arrived?.data).toEqual(payload)

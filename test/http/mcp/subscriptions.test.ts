@@ -5,6 +5,7 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { ConfigRepository } from '../../../src/config/repository.ts'
+import { noOrigin } from '../../../src/kernel/request-origin.ts'
 import { NotificationStream } from '../../../src/mcp/notification-stream.ts'
 import { McpServers } from '../../../src/mcp/servers.ts'
 import { Subscriptions } from '../../../src/mcp/subscriptions.ts'
@@ -416,7 +417,7 @@ describe('a stream', () => {
     const listen = (subjectId: string) => {
       const caller = {
         server,
-        requestId: '',
+        origin: noOrigin,
         user: { ...user, subjectId },
         agent: null,
         isStillAuthenticated: async () => true,
@@ -463,7 +464,7 @@ describe('a stream', () => {
     }
     const user = { nodeType: '', subjectId: 'ann', claims: {}, delegation: null }
     const listen = (isStillAuthenticated: () => Promise<boolean>) => {
-      const caller = { server, requestId: '', user, agent: null, isStillAuthenticated }
+      const caller = { server, origin: noOrigin, user, agent: null, isStillAuthenticated }
       const rest = {
         replacementKey: null,
         firstEvents: [],

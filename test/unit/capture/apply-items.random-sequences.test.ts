@@ -15,6 +15,7 @@ import { createChunk, type GraphStore, type NodeId } from '../../../src/engine/s
 import type { AgentCaller } from '../../../src/kernel/caller.ts'
 import type { ServiceError } from '../../../src/kernel/errors.ts'
 import { mintGid } from '../../../src/kernel/ids.ts'
+import { noOrigin } from '../../../src/kernel/request-origin.ts'
 import type { Result } from '../../../src/kernel/result.ts'
 import { openCatalog } from '../../../src/store/tenancy/catalog.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
@@ -130,15 +131,15 @@ function ask(parts: CaptureDeps, projectId: string, asked: CaptureRequest): Capt
     case 'nodes':
       return captureNodes(
         parts,
-        { caller: by, requestId: '' },
+        { caller: by, origin: noOrigin },
         { nodes: asked.items.map(([node, properties]) => ({ ...node, properties })) },
       )
     case 'delete nodes':
-      return deleteNodes(parts, { caller: by, requestId: '' }, { nodes: asked.items })
+      return deleteNodes(parts, { caller: by, origin: noOrigin }, { nodes: asked.items })
     case 'trim nodes':
       return deleteNodeProperties(
         parts,
-        { caller: by, requestId: '' },
+        { caller: by, origin: noOrigin },
         {
           nodes: asked.items.map(([node, property_types]) => ({ ...node, property_types })),
         },
@@ -146,19 +147,19 @@ function ask(parts: CaptureDeps, projectId: string, asked: CaptureRequest): Capt
     case 'relationships':
       return captureRelationships(
         parts,
-        { caller: by, requestId: '' },
+        { caller: by, origin: noOrigin },
         { relationships: asked.items, use_global_db: asked.use_global_db },
       )
     case 'delete relationships':
       return deleteRelationships(
         parts,
-        { caller: by, requestId: '' },
+        { caller: by, origin: noOrigin },
         { relationships: asked.items, use_global_db: asked.use_global_db },
       )
     case 'trim relationships':
       return deleteRelationshipProperties(
         parts,
-        { caller: by, requestId: '' },
+        { caller: by, origin: noOrigin },
         {
           relationships: asked.items.map(([item, property_types]) => ({ ...item, property_types })),
           use_global_db: asked.use_global_db,

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/http/authenticate.ts'
 import type { Auth, HttpRequest, UserTokenUse } from '../../../src/http/route.ts'
 import type { AgentCaller, UserToken } from '../../../src/kernel/caller.ts'
+import { noOrigin } from '../../../src/kernel/request-origin.ts'
 import { ok } from '../../../src/kernel/result.ts'
 
 const agent: AgentCaller = {
@@ -32,7 +33,7 @@ async function ask(user: UserTokenUse, headers: Record<string, string>): Promise
     body: () => new Uint8Array(),
   }
   const auth: Auth = { kind: 'agent', permission: 'Authorization', user }
-  const answered = await authenticate(auth, request)
+  const answered = await authenticate(auth, request, noOrigin)
   if (!answered.ok) return answered.error
   return answered.value?.kind === 'agent' ? (answered.value.user ?? 'the agent alone') : answered.value
 }

@@ -29,6 +29,7 @@ describe('an agent key', () => {
       agentId: setup.agent,
       applicationId: setup.application,
       projectId: setup.project,
+      keyId: setup.documents.children('application-agent-credentials', setup.agent)[0]?.id,
       permissions: new Set(['Authorization', 'Capture']),
       user: null,
     })

@@ -52,11 +52,11 @@ const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('ba
 describe('a service-account token', () => {
   test('that was issued here identifies the account and its role', async () => {
     const token = await setup.accounts.issueToken(setup.admin.serviceAccountId, 3600)
-    expect(await check(token)).toEqual(setup.admin)
+    expect(await check(token)).toEqual({ ...setup.admin, keyId: credential().id })
   })
 
   test('that its account signed itself is accepted as well', async () => {
-    expect(await check(await signed())).toEqual(setup.admin)
+    expect(await check(await signed())).toEqual({ ...setup.admin, keyId: credential().id })
   })
 
   test('names its key by the thumbprint of RFC 7638', async () => {
@@ -201,7 +201,8 @@ describe('a credential of a service account', () => {
       'service_account_config',
     ])
     const config = made.service_account_config as { privateKeyJWK: JWK; token: string; organizationId: string }
-    const caller = { kind: 'service-account', serviceAccountId: viewer, organizationId: config.organizationId }
+    const { organizationId } = config
+    const caller = { kind: 'service-account', serviceAccountId: viewer, organizationId, keyId: made.id }
     expect(await check(config.token)).toEqual({ ...caller, role: 'all_viewer' })
     expect(made.kid).toBe(await calculateJwkThumbprint(config.privateKeyJWK))
     const own = await new SignJWT({ iss: viewer, sub: viewer, iat: seconds(), exp: seconds() + 120, jti: 'own' })

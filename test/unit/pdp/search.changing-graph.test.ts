@@ -1,6 +1,7 @@
 // The pages of one search while the graph changes between them, served by two processes in turn: no result is returned
 // twice, no result that stays granted is missing, and every result is granted at the time of its page.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { noOrigin } from '../../../src/kernel/request-origin.ts'
 import type { DecisionDeps } from '../../../src/pdp/decision-deps.ts'
 import { evaluate } from '../../../src/pdp/evaluate.ts'
 import { searchResources, searchSubjects } from '../../../src/pdp/search.ts'
@@ -98,7 +99,7 @@ describe('the pages of a search in a changing graph', () => {
         const ids = Array.from({ length: all }, (_, number) => (end === 'resource' ? `d${number}` : `p${number}`))
         return new Set(
           ids.filter((id) => {
-            const decided = evaluate(processes[0]!, caller, 'r', {
+            const decided = evaluate(processes[0]!, caller, noOrigin, {
               subject: { type: 'Person', id: end === 'subject' ? id : subject },
               action: { name: action },
               resource: { type: 'Doc', id: end === 'resource' ? id : resource },
@@ -116,12 +117,12 @@ describe('the pages of a search in a changing graph', () => {
         const asked = { action: { name: action }, page }
         const answer =
           end === 'resource'
-            ? searchResources(parts, caller, 'r', {
+            ? searchResources(parts, caller, noOrigin, {
                 ...asked,
                 subject: { type: 'Person', id: subject },
                 resource: { type: 'Doc' },
               })
-            : searchSubjects(parts, caller, 'r', {
+            : searchSubjects(parts, caller, noOrigin, {
                 ...asked,
                 subject: { type: 'Person' },
                 resource: { type: 'Doc', id: resource },
@@ -156,7 +157,7 @@ describe('the pages of a search in a changing graph', () => {
     const parts = { ...partsOver(graphs, policies), searchCache: new SearchCache() }
     const found: string[] = []
     for (let page: object = { limit: 1 }; ; ) {
-      const answer = searchResources(parts, caller, 'r', {
+      const answer = searchResources(parts, caller, noOrigin, {
         subject: { type: 'Person', id: 'ann' },
         action: { name: 'several' },
         resource: { type: 'Doc' },

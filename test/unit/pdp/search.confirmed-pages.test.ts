@@ -1,5 +1,6 @@
 // If the check denies many results of a search, pages are filled nevertheless, and no granted result is lost.
 import { expect, it } from 'vitest'
+import { noOrigin } from '../../../src/kernel/request-origin.ts'
 import { searchResources } from '../../../src/pdp/search.ts'
 import { SearchCache } from '../../../src/pdp/search-cache.ts'
 import { compileDecisionPolicy } from '../../../src/policy/compile-policy.ts'
@@ -38,7 +39,7 @@ it.each([1, 5, 120])('pages of %i together contain what the check grants', async
     const parts = { ...partsOver(graphs, [policy]), searchCache: new SearchCache() }
     const found: number[] = []
     for (let page: object = { limit }; ; ) {
-      const answer = searchResources(parts, caller, 'r', {
+      const answer = searchResources(parts, caller, noOrigin, {
         subject: { type: 'Person', id: 'ann' },
         action: { name: 'see' },
         resource: { type: 'Doc' },

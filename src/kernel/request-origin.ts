@@ -1,0 +1,14 @@
+// The request behind an event. It is passed from the server to what records events, in place of its parts.
+
+/** A request, as events describe it. Do not keep it longer than the request: it refers to the request's body. */
+export interface RequestOrigin {
+  /** The X-Request-ID of the call; empty: it has none. */
+  readonly requestId: string
+  /** The IP address of the client; empty: unknown. Read it only to record an event, and before the answer: it costs 0.4 µs. */
+  readonly address: string
+  /** Call it when the request has an event of its own type: it then needs no general one. */
+  noteEvent(): void
+}
+
+/** The origin of what no request causes. */
+export const noOrigin: RequestOrigin = { requestId: '', address: '', noteEvent: () => undefined }
