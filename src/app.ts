@@ -36,6 +36,7 @@ import { ConfigEventLog } from './runtime/record-configuration.ts'
 import { DecisionEventLog } from './runtime/record-decisions.ts'
 import { introspectionEventLog } from './runtime/record-introspections.ts'
 import { QueryEventLog } from './runtime/record-queries.ts'
+import { RequestEventLog } from './runtime/record-requests.ts'
 import type { Settings } from './settings.ts'
 
 /** A running service. */
@@ -125,6 +126,11 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   })
   const { sinks, activity } = events
   metrics.registerEvents(() => activity.dropped)
+  const { organizationId } = platform
+  const requestEvents = stack.adopt(
+    new RequestEventLog({ sinks, activity, documents, clock, organizationId }),
+    (opened) => opened.close(),
+  )
   const maskText = (text: string): string => maskSecrets(text, [])
   const config = new ConfigService({
     documents,
@@ -213,13 +219,14 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     rateLimiter,
     lanes,
     events: activity,
+    audit: requestEvents,
   })
 
   let closed: Promise<void> | null = null
   return {
     ...handlers,
     settings,
-    organizationId: platform.organizationId,
+    organizationId,
     serviceAccountId: platform.adminAccountId,
     bootstrapped: platform.isNew,
     routes,

@@ -8,6 +8,7 @@ import type { RateLimiter } from '../http/rate-limit.ts'
 import type { HttpResponse, Route } from '../http/route.ts'
 import { AgentKeys } from '../identity/agent-key.ts'
 import type { UserTokenAuthenticator } from '../identity/user-tokens.ts'
+import type { RequestAudit } from '../kernel/request-audit.ts'
 import { createCallerIdentifier } from '../runtime/identify-caller.ts'
 import { laneLimits } from './lanes.ts'
 import type { Platform } from './platform.ts'
@@ -29,6 +30,7 @@ export interface HandlerDeps {
   readonly lanes: LaneRunner | null
   /** The events of decisions and reads. */
   readonly events: AnsweredEvents
+  readonly audit: RequestAudit
 }
 
 /** The events of answers, for answers that wait for them. */
@@ -47,13 +49,15 @@ interface AnsweredEvents {
 export function createHandlers(
   { settings, clock, documents, graphs, serviceAccounts, metrics, log, onInternalError }: Platform,
   routes: readonly Route[],
-  { userTokens, rateLimiter, lanes, events }: HandlerDeps,
+  { userTokens, rateLimiter, lanes, events, audit }: HandlerDeps,
 ): Handlers {
   const agentKeys = new AgentKeys(documents, clock)
   const authenticate = createCallerIdentifier({
     documents,
     authenticate: createAuthenticator({
       authenticateAgent: (key) => agentKeys.authenticateAgent(key),
+      refusedAgent: (key) => agentKeys.refusedAgent(key),
+      refusedServiceAccount: (bearer) => serviceAccounts.refusedServiceAccount(bearer),
       authenticateServiceAccount: (bearer) => serviceAccounts.authenticateServiceAccount(bearer),
       authenticateUser: (projectId, token, delegation, origin) =>
         userTokens.authenticateUser(projectId, token, delegation, null, origin),
@@ -72,6 +76,7 @@ export function createHandlers(
       onResponse:
         settings.accessLog === 'off' ? null : (entry) => log({ level: 'info', message: 'answered', ...entry }),
       onInternalError,
+      audit,
       lanes: lanes === null ? null : { pool: lanes, limits: laneLimits(settings), assignBeforeRun },
     })
   const finish = settings.eventActivityStrict === 'on' ? (handle: RequestHandler) => afterEvents(handle, events) : same

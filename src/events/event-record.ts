@@ -3,7 +3,7 @@
 // program that wrote them: a change of the format needs another version number, and the old version stays readable.
 //
 // Bytes: version (1) · length of the header (4, little-endian) · header as JSON · payloads of events that have one.
-import type { Caller } from '../kernel/caller.ts'
+import type { RequestCaller } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
 import type { EventTypeName } from './event-types.ts'
 
@@ -24,10 +24,14 @@ export type EventActor =
       readonly user?: { readonly type: string; readonly externalId: string }
     }
   | { readonly type: 'service-account'; readonly id: string; readonly role: string; readonly keyId?: string }
+  | { readonly type: 'user'; readonly user: { readonly type: string; readonly externalId: string } }
+  | { readonly type: 'operating-system-user'; readonly id: string; readonly name: string; readonly host: string }
   | { readonly type: 'service' }
 
 /** The actor of a caller. */
-export function actorOf(caller: Caller): EventActor {
+export function actorOf(caller: RequestCaller): EventActor {
+  if (caller.kind === 'user')
+    return { type: 'user', user: { type: caller.user.nodeType, externalId: caller.user.subjectId } }
   const key = caller.keyId === undefined ? {} : { keyId: caller.keyId }
   if (caller.kind === 'service-account')
     return { type: 'service-account', id: caller.serviceAccountId, role: caller.role, ...key }

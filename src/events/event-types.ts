@@ -1,6 +1,7 @@
 // The table of event types: for each type its payload, the keys that routes can filter by, its subject, and what produces it.
 // docs/reference/events.md and data/events.asyncapi.json are generated from it.
 import { z } from 'zod'
+import { credentialKinds } from '../kernel/request-audit.ts'
 
 /** Version of the payloads. It changes when a member changes its meaning or is removed; new members do not change it. */
 export const PAYLOAD_VERSION = 1
@@ -13,7 +14,10 @@ export const eventGroups = {
   credentials: 'Credentials',
   authorization: 'Decisions and searches',
   ciq: 'Context queries',
+  request: 'Other requests',
   cdc: 'Change data capture',
+  operations: 'Operations',
+  log: 'Audit log',
   delivery: 'Delivery',
 } as const
 /** The name of a group. */
@@ -157,6 +161,33 @@ function changeData(before: z.ZodType, after: z.ZodType): z.ZodRawShape {
 const absent = z.null()
 
 const writes = 'every write to a graph: captures, knowledge queries, nodes of users and of applications'
+
+const request = {
+  operation: text.describe('the operation id of the interface; for MCP `mcp/` and the method'),
+  method: text.describe('the HTTP method'),
+  path: text.describe('the path of the request, without query; at most 1024 characters'),
+  target: text.optional().describe('for MCP: the tool or the resource'),
+  status: z.int().describe('the status code of the answer'),
+}
+const requestSubject = 'requests/{operation}'
+const count = z
+  .int()
+  .optional()
+  .describe('how many the event stands for, if there were too many in one second for one event each; absent: one')
+
+const outcome = z.enum(['ok', 'failed'])
+const failure = text.optional().describe('why it failed')
+const commandSubject = 'operations/{operation}'
+const project = text.optional().describe('absent: all projects')
+/** Members of the event of a command. */
+const command = (members: z.ZodRawShape): z.ZodRawShape => ({ outcome, error: failure, ...members })
+const file = text.describe('the path of the file, or `-` for the standard input or output')
+const counts = {
+  configuration: z.int().optional().describe('number of configuration documents'),
+  nodes: z.int().optional(),
+  relationships: z.int().optional(),
+}
+const logSubject = 'audit-log'
 
 /** All event types. */
 export const eventTypes = {
@@ -323,6 +354,21 @@ export const eventTypes = {
     subject: 'token-introspects/{id}',
     producedBy: 'requests with a user token, over HTTP and MCP',
   },
+  'svc.audit.credentials.authentication.failed': {
+    group: 'credentials',
+    summary:
+      'The credentials of a request were missing or refused. It belongs to the project of the credential or of the path; otherwise to the organization, which has no event sink.',
+    data: {
+      kind: z.enum(credentialKinds).describe('the refused credential'),
+      reason: text,
+      keyId: text.optional().describe('the id of the credential that the request named; absent: unknown'),
+      operation: request.operation,
+      count,
+    },
+    contextKeys: ['kind'],
+    subject: 'credentials/{id}, or credentials if the id is unknown',
+    producedBy: 'requests that are answered with 401 for their credentials, over HTTP and MCP',
+  },
   'svc.audit.authorization.evaluation': {
     group: 'authorization',
     summary: 'An evaluation was answered.',
@@ -398,6 +444,22 @@ export const eventTypes = {
     subject: 'knowledge-queries/{id}',
     producedBy: '`POST /contx-iq/v1/execute`, `ciq_execute`',
   },
+  'svc.audit.request.answered': {
+    group: 'request',
+    summary: 'A request of an authenticated caller was answered that has no event of another type.',
+    data: request,
+    contextKeys: ['operation'],
+    subject: requestSubject,
+    producedBy: 'operations without a type of their own, updates without changes, MCP methods',
+  },
+  'svc.audit.request.refused': {
+    group: 'request',
+    summary: 'A request of an authenticated caller failed that has no event of another type.',
+    data: { ...request, error: text.optional().describe('the kind of the error'), count },
+    contextKeys: ['operation'],
+    subject: requestSubject,
+    producedBy: 'every operation, over HTTP and MCP',
+  },
   'svc.audit.cdc.node.create': {
     group: 'cdc',
     summary: 'A node was created.',
@@ -445,6 +507,128 @@ export const eventTypes = {
     contextKeys: elementKeys,
     subject: relationshipSubject,
     producedBy: writes,
+  },
+  'svc.audit.operations.service.start': {
+    group: 'operations',
+    summary: 'The service was started.',
+    data: {
+      version: text.describe('of the product'),
+      workers: z.int(),
+      isAfterStop: z.boolean().describe('false: the service was killed or crashed before, or the folder is new'),
+    },
+    contextKeys: [],
+    subject: commandSubject,
+    producedBy: '`verdigraph serve`',
+  },
+  'svc.audit.operations.service.stop': {
+    group: 'operations',
+    summary: 'The service was stopped. A crash has no such event.',
+    data: {},
+    contextKeys: [],
+    subject: commandSubject,
+    producedBy: '`verdigraph serve`',
+  },
+  'svc.audit.operations.backup': {
+    group: 'operations',
+    summary: 'A backup was made. It does not contain this event.',
+    data: command({ file, project, projects: z.int().optional(), bytes: z.int().optional() }),
+    contextKeys: [],
+    subject: commandSubject,
+    producedBy: '`verdigraph backup`',
+  },
+  'svc.audit.operations.restore': {
+    group: 'operations',
+    summary: 'The data folder was created from a backup.',
+    data: { file, madeAt: time.describe('when the backup was made'), projects: z.int() },
+    contextKeys: [],
+    subject: commandSubject,
+    producedBy: '`verdigraph restore`',
+  },
+  'svc.audit.operations.export': {
+    group: 'operations',
+    summary: 'Configuration and graphs were exported.',
+    data: command({ file, project, ...counts }),
+    contextKeys: [],
+    subject: commandSubject,
+    producedBy: '`verdigraph export`',
+  },
+  'svc.audit.operations.import': {
+    group: 'operations',
+    summary: 'Lines were imported. An import has no event for each element.',
+    data: command({ file, project, dryRun: z.boolean().describe('true: nothing was written'), ...counts }),
+    contextKeys: [],
+    subject: commandSubject,
+    producedBy: '`verdigraph import`',
+  },
+  'svc.audit.operations.migrate': {
+    group: 'operations',
+    summary: 'The data folder was upgraded to the current storage format.',
+    data: command({ migrated: z.array(text).optional().describe('the environments that were of an earlier version') }),
+    contextKeys: [],
+    subject: commandSubject,
+    producedBy: '`verdigraph migrate`',
+  },
+  'svc.audit.operations.masterkey.rotate': {
+    group: 'operations',
+    summary: 'The secrets were encrypted with a new master key.',
+    data: command({ resealed: z.int().optional().describe('number of secrets') }),
+    contextKeys: [],
+    subject: commandSubject,
+    producedBy: '`verdigraph rotate-master-key`',
+  },
+  'svc.audit.operations.auditkey.rotate': {
+    group: 'operations',
+    summary: 'The platform key that signs the audit log was replaced.',
+    data: command({ keyId: text.optional().describe('the id of the new key') }),
+    contextKeys: [],
+    subject: commandSubject,
+    producedBy: '`verdigraph audit rotate-key`, and the service by the setting `audit_key_rotation`',
+  },
+  'svc.audit.operations.token.issue': {
+    group: 'operations',
+    summary: 'A token was issued by a command, for the admin service account or a person of the demo.',
+    data: command({ subject: text.describe('the id of the account or of the person'), lifetimeS: z.int() }),
+    contextKeys: [],
+    subject: commandSubject,
+    producedBy:
+      '`verdigraph init`, `verdigraph token`, `verdigraph demo-token`, and the first `verdigraph serve` on a folder',
+  },
+  'svc.audit.log.opened': {
+    group: 'log',
+    summary: 'The first entry of every audit log.',
+    data: {
+      previous: z
+        .strictObject({ origin: text, size: z.int(), root: text.describe('base64') })
+        .nullable()
+        .describe('the log that this one continues; null: none'),
+    },
+    contextKeys: [],
+    subject: logSubject,
+    producedBy: 'the audit log',
+  },
+  'svc.audit.log.pruned': {
+    group: 'log',
+    summary: 'Entries that are older than the retention time are removed. Their hashes stay.',
+    data: { firstIndex: z.int().describe('index of the first entry that stays') },
+    contextKeys: [],
+    subject: logSubject,
+    producedBy: 'the audit log',
+  },
+  'svc.audit.log.signature.overdue': {
+    group: 'log',
+    summary: 'The key service of the customer did not sign a checkpoint in time.',
+    data: { size: z.int().describe('of the last checkpoint that it signed'), error: text },
+    contextKeys: [],
+    subject: logSubject,
+    producedBy: 'the audit log',
+  },
+  'svc.audit.log.signature.recovered': {
+    group: 'log',
+    summary: 'The key service of the customer signs again. Its signature covers everything before it.',
+    data: { size: z.int().describe('of the checkpoint that it signed') },
+    contextKeys: [],
+    subject: logSubject,
+    producedBy: 'the audit log',
   },
   'svc.events.gap': {
     group: 'delivery',
@@ -508,9 +692,21 @@ const actor = z
       user: z.strictObject({ type: text, externalId: text }).optional().describe('the user of the token'),
     }),
     z.strictObject({ type: z.literal('service-account'), id: text, role: text, keyId: keyId.optional() }),
+    z.strictObject({
+      type: z.literal('user'),
+      user: z.strictObject({ type: text, externalId: text }),
+    }),
+    z.strictObject({
+      type: z.literal('operating-system-user'),
+      id: text.describe('the user id of the operating system'),
+      name: text,
+      host: text,
+    }),
     z.strictObject({ type: z.literal('service') }),
   ])
-  .describe('who caused the event; `service`: the service itself')
+  .describe(
+    'who caused the event; `user`: the user of a token whose MCP server has no agent; `operating-system-user`: who ran a command; `service`: the service itself',
+  )
 
 /** The payload (`data`) of events of a type. */
 export function payloadSchema(type: EventTypeName): z.ZodObject {

@@ -246,7 +246,8 @@ export function typesOf(filter: string): readonly EventTypeName[] {
 
 /** Whether routes can select events of the type. */
 export function isRoutable(type: EventTypeName): boolean {
-  return eventTypes[type].group !== 'delivery'
+  const { group } = eventTypes[type]
+  return group !== 'delivery' && group !== 'operations' && group !== 'log'
 }
 
 /** Whether events of the type have the context key. */

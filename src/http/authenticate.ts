@@ -5,8 +5,9 @@ import { type Credentials, missingUserToken, readCredentials } from '../identity
 import type { FixedTokens } from '../identity/fixed-tokens.ts'
 import type { AgentCaller, Caller, ServiceAccountCaller, UserToken } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { CredentialKind, RefusedCredentials } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
-import { err, ok, type Result } from '../kernel/result.ts'
+import { ok, type Result } from '../kernel/result.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import type { Auth, HttpRequest } from './route.ts'
 
@@ -14,8 +15,12 @@ import type { Auth, HttpRequest } from './route.ts'
 export interface CredentialVerifier {
   /** Looks up an agent key, or verifies a token that an agent signed; null if it is unknown or expired. */
   authenticateAgent(key: string): MaybePromise<AgentCaller | null>
+  /** What is known about a key or token that `authenticateAgent` refused. */
+  refusedAgent(key: string): RefusedCredentials
   /** Verifies the token of a service account; null if it is invalid or expired. */
   authenticateServiceAccount(bearer: string): Promise<ServiceAccountCaller | null>
+  /** What is known about a token that `authenticateServiceAccount` refused. */
+  refusedServiceAccount(bearer: string): RefusedCredentials
   /** Verifies a user token of a project. `delegation`: the token of `X-SVC-Token`; null: absent. */
   authenticateUser(
     projectId: string,
@@ -25,14 +30,30 @@ export interface CredentialVerifier {
   ): MaybePromise<Result<UserToken, ServiceError>>
 }
 
-/** The caller; null: anonymous. Errors: `unauthenticated`, and those of `authenticateUser`. */
-export type Authentication = Result<Caller | null, ServiceError>
+/**
+ * The caller; null: anonymous. Errors: `unauthenticated`, and those of `authenticateUser`. `refused`: absent if the credentials are
+ * valid, and do not suffice or cannot be verified now; then `caller` is the agent.
+ */
+export type Authentication =
+  | { readonly ok: true; readonly value: Caller | null }
+  | {
+      readonly ok: false
+      readonly error: ServiceError
+      readonly refused?: RefusedCredentials
+      readonly caller?: Caller
+    }
 
 const anonymous: Authentication = ok(null)
-const missingKey = unauthenticated('an application agent key is required in the header X-SVC-ClientKey')
+const missingKey = withoutCredentials(
+  unauthenticated('an application agent key is required in the header X-SVC-ClientKey'),
+  'an agent key is missing',
+)
 const unknownKey = unauthenticated('the application agent key is unknown or expired')
 const missingPermission = unauthenticated('insufficient API access level for appAgent')
-const missingServiceAccountToken = unauthenticated('a service account token is required in the header Authorization')
+const missingServiceAccountToken = withoutCredentials(
+  unauthenticated('a service account token is required in the header Authorization'),
+  'a service account token is missing',
+)
 const invalidServiceAccountToken = unauthenticated(
   'the service account token is invalid or expired',
   'the token is invalid or expired',
@@ -76,13 +97,15 @@ function authenticateAgentCaller(
   agent: AgentCaller | null,
   origin: RequestOrigin,
 ): MaybePromise<Authentication> {
-  if (agent === null) return unknownKey
-  if (!agent.permissions.has(auth.permission)) return missingPermission
-  if (auth.also !== undefined && !agent.permissions.has(auth.also)) return missingPermission
+  if (agent === null) return { ok: false, error: unknownKey, refused: verifier.refusedAgent(credentials.agentKey) }
+  const { permissions } = agent
+  if (!permissions.has(auth.permission) || (auth.also !== undefined && !permissions.has(auth.also)))
+    return { ok: false, error: missingPermission, caller: agent }
   if (auth.user === 'ignored') return ok(agent)
   if (credentials.hasUserToken) return withUser(verifier, agent, credentials, origin)
   // Without this check, a request with only a delegation token would run with the rights of the agent itself.
-  return auth.user === 'required' || credentials.delegationToken !== null ? missingUserToken : ok(agent)
+  const isMissing = auth.user === 'required' || credentials.delegationToken !== null
+  return isMissing ? withoutUser(agent, missingUserToken.error, 'none') : ok(agent)
 }
 
 function withUser(
@@ -92,13 +115,21 @@ function withUser(
   origin: RequestOrigin,
 ): MaybePromise<Authentication> {
   const token = credentials.bearerToken()
-  if (!token.ok) return token
+  if (!token.ok) return withoutUser(agent, token.error, 'none')
   const user = verifier.authenticateUser(agent.projectId, token.value, credentials.delegationToken, origin)
   return user instanceof Promise ? user.then((verified) => withUserToken(agent, verified)) : withUserToken(agent, user)
 }
 
 function withUserToken(agent: AgentCaller, user: Result<UserToken, ServiceError>): Authentication {
-  return user.ok ? ok({ ...agent, user: user.value }) : user
+  return user.ok ? ok({ ...agent, user: user.value }) : withoutUser(agent, user.error, 'user-token')
+}
+
+/** `kind`: of the refused credentials, unless they cannot be verified now. */
+function withoutUser(agent: AgentCaller, error: ServiceError, kind: CredentialKind): Authentication {
+  if (error.kind !== 'unauthenticated') return { ok: false, error, caller: agent }
+  const { projectId } = agent
+  const reason = error.invalidToken ?? error.message
+  return { ok: false, error, refused: { kind, reason, projectId, caller: agent } }
 }
 
 async function authenticateAccount(
@@ -111,9 +142,14 @@ async function authenticateAccount(
   if (fixedTokens?.accepts(token.value)) return anonymous
   const account = await verifier.authenticateServiceAccount(token.value)
   if (account !== null) return ok(account)
-  return fixedTokens === undefined ? invalidServiceAccountToken : invalidToken
+  const answer = fixedTokens === undefined ? invalidServiceAccountToken : invalidToken
+  return { ok: false, error: answer, refused: verifier.refusedServiceAccount(token.value) }
 }
 
-function unauthenticated(message: string, invalidToken?: string): Authentication {
-  return err({ kind: 'unauthenticated', message, ...(invalidToken === undefined ? {} : { invalidToken }) })
+function withoutCredentials(error: ServiceError, reason: string): Authentication {
+  return { ok: false, error, refused: { kind: 'none', reason } }
+}
+
+function unauthenticated(message: string, invalidToken?: string): ServiceError {
+  return { kind: 'unauthenticated', message, ...(invalidToken === undefined ? {} : { invalidToken }) }
 }

@@ -2,6 +2,7 @@
 import { validate } from '../config/validate.ts'
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
+import type { RequestAudit } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { err, type Result } from '../kernel/result.ts'
 import type { Authentication } from './authenticate.ts'
@@ -27,6 +28,8 @@ export interface DispatcherDeps {
   authenticate(auth: Auth, request: HttpRequest, origin: RequestOrigin): MaybePromise<Authentication>
   /** Called with an unexpected error, or with one that the operator must repair, for the log. */
   onInternalError(failure: { requestId: string; method: string; path: string; error: unknown }): void
+  /** Records requests without an event of their own type; null: they are not recorded. */
+  readonly audit: RequestAudit | null
   /** Null: no limit. */
   readonly rateLimiter: RateLimiter | null
   /** Null: no origin is allowed. */
@@ -64,7 +67,7 @@ const SLOW_BODY_MS = 10
 /** Creates the handler of all requests. Throws if two routes match the same requests. */
 export function createDispatcher(deps: DispatcherDeps): RequestHandler {
   const router = createRouter(deps.routes)
-  const { cors, rateLimiter, onResponse, jsonValuesMax } = deps
+  const { cors, rateLimiter, onResponse, jsonValuesMax, audit } = deps
   const lanes = deps.lanes === null ? null : new LaneAssignment(deps.lanes)
   const runsInLane: LanePredicate | null =
     lanes === null
@@ -94,16 +97,16 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
   }
 
   function withCaller(exchange: Exchange, route: Route, caller: Authentication): MaybePromise<HttpResponse> {
-    const { request, requestId } = exchange
-    if (!caller.ok) return errorResponse(caller.error, requestId)
+    const { request } = exchange
+    if (!caller.ok) return refuseCaller(exchange, caller)
     exchange.caller = caller.value
     if (rateLimiter !== null && caller.value?.kind === 'agent') {
       const exceeded = rateLimiter(caller.value.agentId)
-      if (exceeded !== null) return errorResponse(exceeded, requestId)
+      if (exceeded !== null) return refuse(exchange, exceeded)
     }
     if (route.query !== undefined) {
       const query = validateQuery(route.query, request.query)
-      if (!query.ok) return errorResponse(query.error, requestId)
+      if (!query.ok) return refuse(exchange, query.error)
     }
     if (!takesBody(route)) {
       // A route that reads its body itself moves to a lane when the body is complete.
@@ -113,8 +116,19 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
       return callHandler(exchange, route, undefined)
     }
     const headerError = checkBodyHeaders(request, route.wrongMediaType)
-    if (headerError !== null) return errorResponse(headerError, requestId)
+    if (headerError !== null) return refuse(exchange, headerError)
     return continueWith(exchange, request.body(exchange.callerName), (bytes) => withBody(exchange, route, bytes))
+  }
+
+  function refuse(exchange: Exchange, error: ServiceError): HttpResponse {
+    exchange.errorKind = error.kind
+    return errorResponse(error, exchange.requestId)
+  }
+
+  function refuseCaller(exchange: Exchange, failed: Extract<Authentication, { ok: false }>): HttpResponse {
+    exchange.refused = failed.refused ?? null
+    exchange.caller = failed.caller ?? null
+    return refuse(exchange, failed.error)
   }
 
   function withBody(exchange: Exchange, route: Route, bytes: Uint8Array): MaybePromise<HttpResponse> {
@@ -122,10 +136,10 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
     exchange.bodyReadMs = performance.now()
     if (lanes?.runsInLane(exchange, route, bytes.length) === true) return runInLane(lanes, exchange, route, null)
     const body = readBody(route, bytes, jsonValuesMax)
-    if (!body.ok) return errorResponse(body.error, exchange.requestId)
+    if (!body.ok) return refuse(exchange, body.error)
     if (exchange.bodyReadMs - exchange.startMs < SLOW_BODY_MS) return callHandler(exchange, route, body.value)
     return continueWith(exchange, deps.authenticate(route.auth, exchange.request, exchange), (caller) => {
-      if (!caller.ok) return errorResponse(caller.error, exchange.requestId)
+      if (!caller.ok) return refuseCaller(exchange, caller)
       exchange.caller = caller.value
       return callHandler(exchange, route, body.value)
     })
@@ -133,9 +147,7 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
 
   function callHandler(exchange: Exchange, route: Route, body: unknown): MaybePromise<HttpResponse> {
     return continueWith(exchange, route.handle(exchange, body), (result) =>
-      result.ok
-        ? toHttpResponse(result.value, exchange.requestId, exchange.headOnly)
-        : errorResponse(result.error, exchange.requestId),
+      result.ok ? toHttpResponse(result.value, exchange.requestId, exchange.headOnly) : refuse(exchange, result.error),
     )
   }
 
@@ -145,7 +157,11 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
     route: Route,
     cause: LaneRequiredError | null,
   ): MaybePromise<HttpResponse> {
-    return continueWith(exchange, lanes.run(exchange, route, cause), (response) => response)
+    return continueWith(exchange, lanes.run(exchange, route, cause), (response) => {
+      // The lane has recorded the request.
+      exchange.hasEvent = true
+      return response
+    })
   }
 
   function handleError(exchange: Exchange, error: unknown): MaybePromise<HttpResponse> {
@@ -154,10 +170,14 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
     if (error instanceof LaneRequiredError && lanes !== null && match.kind === 'route') {
       return runInLane(lanes, exchange, match.route, error)
     }
+    // What was recorded may not have been written. Events of decisions are written in any case.
+    if (match.kind === 'route' && match.route.audit !== 'decision' && exchange.identified?.isDecision !== true)
+      exchange.hasEvent = false
     if (error instanceof ThrownServiceError) {
       if (error.needsLogging) deps.onInternalError({ requestId, method, path, error })
-      return errorResponse(error.error, requestId)
+      return refuse(exchange, error.error)
     }
+    exchange.errorKind = 'internal'
     deps.onInternalError({ requestId, method, path, error })
     return toErrorHttpResponse(internalErrorResponse, requestId)
   }
@@ -197,6 +217,7 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
     const route = match.kind === 'route' ? match.route : null
     const metric = route === null ? unmatchedMetric(request.method) : metrics.get(route)
     metric?.(response.status, durationMs / 1000)
+    if (audit !== null && !exchange.hasEvent && route !== null) recordRequest(audit, exchange, route, response.status)
     onResponse?.({
       requestId,
       method: request.method,
@@ -219,6 +240,23 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
     const exchange = new Exchange(request, match, targetError, runsInLane, jsonValuesMax)
     return run(exchange, () => start(exchange))
   }
+}
+
+function recordRequest(audit: RequestAudit, exchange: Exchange, route: Route, status: number): void {
+  const { refused, identified, caller, request, errorKind } = exchange
+  if (refused !== null) {
+    audit.authenticationFailed(exchange, refused, route.operationId)
+    return
+  }
+  const { method, path } = request
+  if (identified !== null) {
+    audit.answered(exchange, { ...identified, method, path, status, error: identified.error ?? errorKind })
+    return
+  }
+  if (caller === null || (route.audit === 'none' && status < 400)) return
+  const operation = route.operationId
+  const isDecision = route.audit === 'decision'
+  audit.answered(exchange, { caller, operation, target: null, isDecision, method, path, status, error: errorKind })
 }
 
 /** Clients can send any method name: unknown ones share one metric. */

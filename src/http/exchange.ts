@@ -2,6 +2,7 @@
 import type { Caller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
+import type { IdentifiedRequest, RefusedCredentials } from '../kernel/request-audit.ts'
 import type { Result } from '../kernel/result.ts'
 import { readJson } from './body.ts'
 import { type MaybePromise, whenReady } from './maybe-promise.ts'
@@ -24,6 +25,12 @@ export class Exchange implements RequestContext {
   bytes: Uint8Array | null = null
   /** The request has an event of its own type. */
   hasEvent = false
+  /** Set: the credentials were refused. */
+  refused: RefusedCredentials | null = null
+  /** Set by a handler that authenticates. */
+  identified: IdentifiedRequest | null = null
+  /** The kind of the error in the answer; null: none. */
+  errorKind: string | null = null
   /** When the body was complete, as of `performance.now()`. */
   bodyReadMs = this.startMs
   private readonly runsInLane: LanePredicate | null
@@ -63,6 +70,14 @@ export class Exchange implements RequestContext {
 
   noteEvent(): void {
     this.hasEvent = true
+  }
+
+  identify(request: IdentifiedRequest): void {
+    this.identified = request
+  }
+
+  refuseCredentials(refused: RefusedCredentials): void {
+    this.refused = refused
   }
 
   /** The project that is charged for the request, or the organization for configuration; may be empty. */

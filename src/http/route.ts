@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { FixedTokens } from '../identity/fixed-tokens.ts'
 import type { ApiPermission, Caller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { IdentifiedRequest, RefusedCredentials } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
 import type { Result } from '../kernel/result.ts'
 
@@ -100,6 +101,10 @@ export interface RequestContext extends RequestOrigin {
   readonly query: URLSearchParams
   /** HEAD request: the handler must not start a stream. */
   readonly headOnly: boolean
+  /** For handlers that authenticate: what the audit trail has of the request. The last call counts. */
+  identify(request: IdentifiedRequest): void
+  /** For handlers that authenticate: the credentials were refused. */
+  refuseCredentials(refused: RefusedCredentials): void
   /** The value of a header, or null. `name`: in lower case. */
   header(name: string): string | null
   /** The body, for routes with their own body reader; see `HttpRequest.body`. Pass `caller` if the route has no `auth`. */
@@ -184,6 +189,12 @@ export interface Route {
   readonly numbers?: 'exact'
   /** The error for another media type than JSON: 400 for AuthZEN (docs/decisions/0006-authzen-status-codes-and-batches.md), else 415. */
   readonly wrongMediaType?: 'malformed'
+  /**
+   * What the audit trail has of a request that has no event of its own type. Absent: one event. `none`: nothing if it is answered, because
+   * the answer is the same for all callers or has no data of a project. `decision`: as for decisions, so that the setting
+   * `audit_decisions` decides.
+   */
+  readonly audit?: 'none' | 'decision'
   /** When the request runs in a lane. Absent: only if it turns out to be too large for the event loop. */
   readonly lane?: LaneUse
   /** Example body for the OpenAPI document. A test parses it as the route does. */

@@ -11,6 +11,7 @@ import {
 } from '../config/kind.ts'
 import type { AgentCaller, ApiPermission } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
+import type { CredentialKind, RefusedCredentials } from '../kernel/request-audit.ts'
 import { AgentTokens, CredentialCaller } from './agent-token.ts'
 
 /** Kind name of agent credentials. */
@@ -60,15 +61,6 @@ function equalInConstantTime(a: string, b: string): boolean {
   return difference === 0
 }
 
-/** What is known about a credential that was refused. It contains no part of the credential. */
-export interface CredentialRefusal {
-  readonly reason: string
-  /** Id of the credential that the caller named; absent: it is unknown. */
-  readonly keyId?: string
-  /** The project that the credential gives access to. */
-  readonly projectId?: string
-}
-
 /**
  * All agent keys, indexed by key id. Follows the configuration: a deletion or a change of permissions takes effect with
  * its commit.
@@ -115,23 +107,23 @@ export class AgentKeys {
   }
 
   /** What is known about a key or token that was refused. */
-  refusalOf(key: string): CredentialRefusal {
+  refusedAgent(key: string): RefusedCredentials {
     if (key.length !== KEY_LENGTH || !key.startsWith(PREFIX)) {
       const named = this.tokens.namedBy(key)
-      return this.refusalWith(named, named === null ? 'unknown' : 'the token is invalid or expired')
+      return this.refusalWith('agent-token', named, named === null ? 'unknown' : 'the token is invalid or expired')
     }
     const entry = this.entries.get(key.slice(PREFIX.length, PREFIX.length + KID_LENGTH))
-    if (entry === undefined) return this.refusalWith(null, 'unknown')
-    if (!matchesKey(entry, key)) return this.refusalWith(entry.credential, 'the secret of the key is wrong')
-    return this.refusalWith(
-      entry.credential,
-      this.clock.now() < entry.expiresAtMs ? 'its agent was deleted' : 'expired',
-    )
+    if (entry === undefined) return this.refusalWith('agent-key', null, 'unknown')
+    if (!matchesKey(entry, key))
+      return this.refusalWith('agent-key', entry.credential, 'the secret of the key is wrong')
+    const reason = this.clock.now() < entry.expiresAtMs ? 'its agent was deleted' : 'expired'
+    return this.refusalWith('agent-key', entry.credential, reason)
   }
 
-  private refusalWith(credential: CredentialCaller | null, reason: string): CredentialRefusal {
+  private refusalWith(kind: CredentialKind, credential: CredentialCaller | null, reason: string): RefusedCredentials {
     const projectId = credential?.callerIn(this.callers)?.projectId
     return {
+      kind,
       reason,
       ...(credential !== null && { keyId: credential.keyId }),
       ...(projectId !== undefined && { projectId }),

@@ -16,11 +16,9 @@ export interface Credentials {
 
 const BEARER = /^bearer +/i
 
+const missing = { kind: 'unauthenticated', message: 'end-user token is required' } as const
 /** The error for a request without a required user token. */
-export const missingUserToken: Result<never, ServiceError> = err({
-  kind: 'unauthenticated',
-  message: 'end-user token is required',
-})
+export const missingUserToken = { ok: false, error: missing } as const satisfies Result<never, ServiceError>
 
 const notBearerToken: Result<never, ServiceError> = err({
   kind: 'unauthenticated',

@@ -5,6 +5,7 @@ import { type ConfigSource, type Sealer, type StoredDocument, secretPath } from 
 import type { ServiceAccountCaller, ServiceAccountRole } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
+import type { RefusedCredentials } from '../kernel/request-audit.ts'
 import { keyIdOf, TokenKey, tokenLifetimeMaxS, tokenLifetimeMinS } from './self-signed-token.ts'
 import { signToken } from './signing-key.ts'
 
@@ -79,6 +80,15 @@ export class ServiceAccounts {
       keyId: credential.id,
       role: account.fields.role as ServiceAccountRole,
     }
+  }
+
+  /** What is known about a token that was refused. */
+  refusedServiceAccount(bearer: string): RefusedCredentials {
+    const kind = 'service-account-token'
+    const credential = this.credentials.get(keyIdOf(bearer) ?? '')
+    if (credential === undefined) return { kind, reason: 'unknown' }
+    const { id: keyId, organization_id: organizationId } = credential
+    return { kind, reason: 'the token is invalid or expired', keyId, organizationId }
   }
 
   private keyOf(credential: StoredDocument, owner: string): TokenKey {

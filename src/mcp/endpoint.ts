@@ -6,9 +6,18 @@ import type { UserToken } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
+import type { IdentifiedRequest, RefusedCredentials, RequestCaller } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { errorResponse, idIn, type McpResult, type RpcResponse, readMessage, rpcCodes } from './json-rpc.ts'
+import {
+  errorResponse,
+  idIn,
+  type McpResult,
+  type RpcObject,
+  type RpcResponse,
+  readMessage,
+  rpcCodes,
+} from './json-rpc.ts'
 import type { McpCaller, McpDeps } from './method.ts'
 import type { OriginCheck } from './origins.ts'
 import { isStatelessRequest, PROTOCOL_VERSION_HEADER } from './protocol-versions.ts'
@@ -18,6 +27,7 @@ import { answerInSession, endSession, openSessionStream } from './session/sessio
 import type { SessionIds } from './session/session-ids.ts'
 import { answerStateless } from './stateless/stateless.ts'
 import { type SubscriptionLimits, Subscriptions } from './subscriptions.ts'
+import { tools } from './tools.ts'
 
 /**
  * Collaborators and limits of the endpoint. `contexts` and `queries` are those of end users, for servers without
@@ -58,6 +68,10 @@ export interface McpRequest {
   /** The project in the path. */
   readonly projectId: string
   readonly origin: RequestOrigin
+  /** Says what the audit trail has of the request. The last call counts. */
+  identify(request: IdentifiedRequest): void
+  /** Says that the credentials were refused. */
+  refuseCredentials(refused: RefusedCredentials): void
   /** HEAD request: no stream is opened. */
   readonly headOnly: boolean
   /** URL of the resource metadata, for challenges; null: the public URL of the service is unknown. */
@@ -102,17 +116,19 @@ export class McpEndpoint {
    * `unauthenticated`, `forbidden`, `step-up`, `too-many` …) are returned.
    */
   post(request: McpRequest): Promise<McpResult> {
-    return this.withCaller(request, (caller) => this.handleMessage(request, caller))
+    return this.withCaller(request, 'callMcp', (caller) => this.handleMessage(request, caller))
   }
 
   /** Handles a DELETE: ends the session of the header `Mcp-Session-Id`. */
   endSession(request: McpRequest): Promise<McpResult> {
-    return this.withCaller(request, (caller) => endSession(this.deps.sessions, caller, (name) => request.header(name)))
+    return this.withCaller(request, 'endMcpSession', (caller) =>
+      endSession(this.deps.sessions, caller, (name) => request.header(name)),
+    )
   }
 
   /** Handles a GET: opens the notification stream of the session of the header `Mcp-Session-Id`. */
   openSessionStream(request: McpRequest): Promise<McpResult> {
-    return this.withCaller(request, (caller) =>
+    return this.withCaller(request, 'listenToMcpSession', (caller) =>
       openSessionStream(
         this.deps.sessions,
         this.subscriptions,
@@ -145,6 +161,8 @@ export class McpEndpoint {
     const { method = null, params = {} } = message.value.kind === 'response' ? {} : message.value
     const version = header(PROTOCOL_VERSION_HEADER)?.trim() ?? null
     const deps = this.depsOf(caller.server)
+    const identified = identifiedCall(caller, method, params)
+    if (identified !== null) request.identify(identified)
     let result: McpResult
     try {
       result = isStatelessRequest(version, method, params)
@@ -156,7 +174,12 @@ export class McpEndpoint {
       this.deps.onInternalError({ requestId: request.origin.requestId, method: method ?? '', error })
       return ok(errorResponse(500, idIn(body.value), { code: rpcCodes.internal, message: 'Internal error' }))
     }
-    if (result.ok || result.error.kind !== 'step-up') return result
+    if (result.ok) {
+      const { failure } = result.value
+      if (identified !== null && failure !== undefined) request.identify({ ...identified, error: failure })
+      return result
+    }
+    if (result.error.kind !== 'step-up') return result
     const resourceMetadata = request.metadataUrl()
     return resourceMetadata === null ? result : err({ ...result.error, resourceMetadata })
   }
@@ -168,11 +191,24 @@ export class McpEndpoint {
 
   private async withCaller(
     request: McpRequest,
+    operation: string,
     run: (caller: McpCaller) => McpResult | Promise<McpResult>,
   ): Promise<McpResult> {
     const caller = await this.identifyCaller(request)
     if (!caller.ok) return caller
-    return 'status' in caller.value ? ok(caller.value) : run(caller.value)
+    if ('status' in caller.value) return ok(caller.value)
+    const { agent } = caller.value
+    const identified = {
+      caller: requestCallerOf(caller.value),
+      operation,
+      target: null,
+      isDecision: false,
+      error: null,
+    }
+    request.identify(identified)
+    const exceeded = agent === null ? null : (this.deps.rateLimiter?.(agent.agentId) ?? null)
+    if (exceeded !== null) return err(exceeded)
+    return run(caller.value)
   }
 
   /** Returns the caller, or the response to a wrong delegation token, whose body has a form of its own. */
@@ -201,14 +237,15 @@ export class McpEndpoint {
     const user = verified instanceof Promise ? await verified : verified
     if (!user.ok) {
       if (user.error.kind !== 'unauthenticated') return user
+      const { message, invalidToken } = user.error
+      const kind = invalidToken === undefined || !token.ok ? 'none' : 'user-token'
+      request.refuseCredentials({ kind, reason: invalidToken ?? message, projectId })
       if (user.error.isDelegation) {
         const text = JSON.stringify({ error: 'invalid_request', error_description: user.error.message })
         return ok({ status: 400, text })
       }
       return withChallenge(user.error, request, server)
     }
-    const exceeded = agent === null ? null : (this.deps.rateLimiter?.(agent.agentId) ?? null)
-    if (exceeded !== null) return err(exceeded)
     return ok({
       server,
       origin: requestOrigin,
@@ -216,6 +253,26 @@ export class McpEndpoint {
       agent: agent === null ? null : { ...agent, user: user.value },
       isStillAuthenticated: async () => (await authenticate()).ok,
     })
+  }
+}
+
+/** The caller, as the audit trail shows it. */
+function requestCallerOf({ server, agent, user }: McpCaller): RequestCaller {
+  return agent ?? { kind: 'user', projectId: server.projectId, user }
+}
+
+/** What a message calls; null: it calls nothing. */
+function identifiedCall(caller: McpCaller, method: string | null, params: RpcObject): IdentifiedRequest | null {
+  if (method === null) return null
+  const { name, uri } = params
+  const target = method === 'tools/call' ? name : method === 'resources/read' ? uri : null
+  return {
+    caller: requestCallerOf(caller),
+    operation: `mcp/${method}`,
+    target: typeof target === 'string' ? target : null,
+    isDecision:
+      method === 'tools/call' && tools.some((tool) => tool.name === name && tool.permission === 'Authorization'),
+    error: null,
   }
 }
 

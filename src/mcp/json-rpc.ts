@@ -45,6 +45,8 @@ export interface RpcResponse {
   /** Server-sent events. */
   readonly stream?: AsyncIterator<string, void>
   readonly headers?: Readonly<Record<string, string>>
+  /** The JSON-RPC code of an error, or `tool` for the error of a tool, whose status may be 200. Absent: no error. */
+  readonly failure?: string
 }
 
 /** A response, or an error that HTTP answers with its own status and body. */
@@ -86,7 +88,11 @@ export function invalidParams(message: string, data?: unknown): Result<never, Rp
 
 /** A response with a result. */
 export function resultResponse(id: RpcId, result: unknown, headers?: Readonly<Record<string, string>>): RpcResponse {
-  return { ...serializedResponse(id, writeJson(result)), ...(headers === undefined ? {} : { headers }) }
+  return {
+    ...serializedResponse(id, writeJson(result)),
+    ...(headers === undefined ? {} : { headers }),
+    ...(isJsonObject(result) && result.isError === true && { failure: 'tool' }),
+  }
 }
 
 /** A response with a result that is JSON text already. */
@@ -97,7 +103,11 @@ export function serializedResponse(id: RpcId, result: string): RpcResponse {
 
 /** An error response. The `id` is absent if it is unknown, because the schema of both versions does not allow null. */
 export function errorResponse(status: number, id: RpcId | null, error: RpcError): RpcResponse {
-  return { status, text: writeJson({ jsonrpc: '2.0', ...(id === null ? {} : { id }), error }) }
+  return {
+    status,
+    text: writeJson({ jsonrpc: '2.0', ...(id === null ? {} : { id }), error }),
+    failure: String(error.code),
+  }
 }
 
 /** A message as a server-sent event. `text` is JSON without line breaks. */

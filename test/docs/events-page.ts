@@ -36,7 +36,7 @@ export function eventSections(note: string): string[] {
         ],
         [
           '`actor`',
-          'who caused the event: `type` (`agent`, `service-account` or `service`), `id`, `keyId` (the id of the credential), and for agents `applicationId` and `user` (`type`, `externalId`). Absent in events of change data capture, verified tokens and gaps',
+          'who caused the event: `type` (`agent`, `service-account`, `user`, `operating-system-user` or `service`), `id`, `keyId` (the id of the credential), for agents `applicationId` and `user` (`type`, `externalId`), for commands `name` and `host`. Absent in events of change data capture, verified tokens, gaps, and refused credentials of an unknown caller',
         ],
       ],
     )}\n\nSecrets are never in an event. Values of input parameters are masked as in the decision log (setting \`parameter_mask\`). Values of stored properties are only in events of change data capture. Events of decisions and queries contain the input parameters and the properties of the request.`,

@@ -50,8 +50,9 @@ const explainAuth: Auth = { kind: 'agent', permission: 'Authorization', also: 'R
 const keyOnlyAuth: Auth = { kind: 'agent', permission: 'Authorization', user: 'ignored' }
 const tag: Tag = { name: 'Decisions', description: 'Authorization decisions and searches of AuthZEN.' }
 
+const asked = { method: 'POST', tag, numbers: 'exact', wrongMediaType: 'malformed' } as const
 /** Fields that all decision routes share. */
-const common = { method: 'POST', tag, numbers: 'exact', wrongMediaType: 'malformed' } as const
+const common = { ...asked, audit: 'decision' } as const
 const errors = errorStatuses(400, 403, 404, 422, 503)
 
 // The two responses of nearly all requests, created once.
@@ -151,7 +152,7 @@ export function accessRoutes(deps: DecisionDeps, mask: ParameterMask): Route[] {
       successor: '/access/v1/search/subject',
     }),
     {
-      ...common,
+      ...asked,
       path: '/access/v1/explain',
       operationId: 'explainDecision',
       lane: { limit: 'batch' },

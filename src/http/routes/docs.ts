@@ -79,6 +79,7 @@ export function documentationRoutes(auth: Auth, version: string, all: () => read
       tag,
       summary: 'Read what this service is and where to find things',
       auth,
+      audit: 'none',
       request: null,
       description: 'A browser (`Accept: text/html`) gets a page, every other client JSON.',
       responses: { 200: frontPageSchema },
@@ -156,7 +157,7 @@ function isBelow(path: string, prefix: string): boolean {
 function common(path: string, operationId: string, summary: string, auth: Auth) {
   // Rendering the first page takes some 100 ms, so all of them run in a lane.
   const lane = { always: true, limit: 'query' } as const
-  return { method: 'GET', path, operationId, tag, summary, auth, request: null, lane } as const
+  return { method: 'GET', path, operationId, tag, summary, auth, audit: 'none', request: null, lane } as const
 }
 
 const securityHeaders = {

@@ -193,6 +193,8 @@ function requestOf(context: RequestContext, options: McpUrlOptions): McpRequest 
   return {
     projectId,
     origin: context,
+    identify: (request) => context.identify(request),
+    refuseCredentials: (refused) => context.refuseCredentials(refused),
     headOnly: context.headOnly,
     // Called only if the project exists, because the path may contain anything.
     metadataUrl() {

@@ -60,6 +60,7 @@ function metricsRoute(metrics: NonNullable<OperationsDeps['metrics']>): Route {
     tag,
     summary: 'Read the metrics in the Prometheus format',
     auth: metrics.auth,
+    audit: 'none',
     request: null,
     mediaType: 'text/plain',
     responses: { 200: z.string() },

@@ -1,6 +1,8 @@
-// Every route and every MCP method has its event types, or a reason for none. A new route without an entry fails.
+// Every route and every MCP method has its event types, or a reason for none. A new route without an entry fails. Refused requests and
+// failed authentications have types of their own; test/http/audit/completeness.test.ts sends the requests.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type EventTypeName, eventTypeNames, eventTypes, isChangeType } from '../../../src/events/event-types.ts'
+import { type EventTypeName, eventTypeNames, isChangeType } from '../../../src/events/event-types.ts'
+import { isRoutable } from '../../../src/events/routes.ts'
 import type { Route } from '../../../src/http/route.ts'
 import { sessionMethods } from '../../../src/mcp/session/session.ts'
 import { statelessMethods } from '../../../src/mcp/stateless/stateless.ts'
@@ -15,13 +17,11 @@ beforeAll(async () => {
 
 afterAll(() => service?.stop())
 
-const operationOfDelivery = 'it is about events, and an event for it could be one of those that it is about'
-
 /** The event types of an operation, without `svc.audit.`; or the reason why it has none. */
 type OperationEvents = readonly string[] | string
 
 const publicText = 'the answer is the same for everybody and contains no data of a project'
-const noChange = 'it reads how a project is used, not what it contains; reads of data have no events'
+const answered = ['request.answered'] as const
 
 const byOperation: Readonly<Record<string, OperationEvents>> = {
   evaluate: ['authorization.evaluation'],
@@ -31,8 +31,8 @@ const byOperation: Readonly<Record<string, OperationEvents>> = {
   searchActions: ['authorization.searchaction'],
   listWhatAuthorized: ['authorization.whatauthorized'],
   listWhoAuthorized: ['authorization.whoauthorized'],
-  explainDecision: 'a tool for authors of policies: it grants nothing, and no type of event exists for it',
-  listActivePolicies: 'an agent reads policies; the types of configuration reads are for /configs/v1',
+  explainDecision: answered,
+  listActivePolicies: answered,
   readAuthzenConfiguration: publicText,
   upsertNodes: ['capture.upsert.node', 'capture.delete.node.tag'],
   putNodes: ['capture.upsert.node', 'capture.delete.node.tag'],
@@ -45,13 +45,13 @@ const byOperation: Readonly<Record<string, OperationEvents>> = {
   deleteRelationships: ['capture.delete.relationship'],
   deleteRelationshipProperties: ['capture.delete.relationship.property'],
   executeKnowledgeQuery: ['ciq.execute', 'credentials.token.introspected'],
-  whoami: ['credentials.token.introspected'],
-  callMcp: ['credentials.token.introspected'],
-  listenToMcpSession: ['credentials.token.introspected'],
-  endMcpSession: ['credentials.token.introspected'],
+  whoami: ['credentials.token.introspected', ...answered],
+  callMcp: ['credentials.token.introspected', ...answered],
+  listenToMcpSession: ['credentials.token.introspected', ...answered],
+  endMcpSession: ['credentials.token.introspected', ...answered],
   readMcpResourceMetadata: publicText,
-  getDataSchema: noChange,
-  rebuildDataSchema: 'it counts the graph again and changes no document',
+  getDataSchema: answered,
+  rebuildDataSchema: answered,
   metrics: 'about the process, not about a project',
   health: 'about the process, not about a project',
   ready: 'about the process, not about a project',
@@ -64,15 +64,15 @@ const byOperation: Readonly<Record<string, OperationEvents>> = {
   readDocumentationImage: publicText,
   readDocumentationPage: publicText,
   readDocumentationSectionPage: publicText,
-  testEventSink: 'it sends an event of its own type, and only to the providers that it tests',
-  testEventSinkDraft: 'it sends an event of its own type, and only to the providers that it tests',
-  listDeadLetters: operationOfDelivery,
-  readDeadLetter: operationOfDelivery,
-  sendDeadLetters: operationOfDelivery,
-  deleteDeadLetter: operationOfDelivery,
-  deleteDeadLetters: operationOfDelivery,
-  followEvents: operationOfDelivery,
-  readOrganization: 'the organization is in no project, and only projects have sinks',
+  testEventSink: answered,
+  testEventSinkDraft: answered,
+  listDeadLetters: answered,
+  readDeadLetter: answered,
+  sendDeadLetters: answered,
+  deleteDeadLetter: answered,
+  deleteDeadLetters: answered,
+  followEvents: answered,
+  readOrganization: 'the organization is in no project: only the audit trail has its events',
 }
 
 /** The routes that every kind of configuration document has. */
@@ -84,19 +84,17 @@ const byConfigRoute: Readonly<Record<string, OperationEvents>> = {
   'DELETE /{kind}/{id}': ['config.delete', 'config.permission.revoke'],
 }
 
-const discovery = 'it describes the server to the client'
-
 const byMcpMethod: Readonly<Record<string, OperationEvents>> = {
-  ping: discovery,
-  initialize: discovery,
-  'server/discover': discovery,
-  'tools/list': discovery,
+  ping: answered,
+  initialize: answered,
+  'server/discover': answered,
+  'tools/list': answered,
   'tools/call': ['the types of the tools'],
-  'resources/list': 'it lists knowledge queries that the user may run; running one has an event',
-  'resources/templates/list': discovery,
-  'resources/read': 'it describes knowledge queries; running one has an event',
-  'completion/complete': 'it completes names of knowledge queries',
-  'subscriptions/listen': 'it notifies the client of changes of the lists; it reads no data',
+  'resources/list': answered,
+  'resources/templates/list': answered,
+  'resources/read': answered,
+  'completion/complete': answered,
+  'subscriptions/listen': answered,
 }
 
 const byTool: Readonly<Record<string, OperationEvents>> = {
@@ -148,12 +146,16 @@ describe('the table of events', () => {
   })
 
   test('names only types that exist, and every type that calls produce', () => {
+    const ofEachOperation = ['request.refused', 'credentials.authentication.failed']
     const named = new Set(
-      [...Object.values(byOperation), ...Object.values(byConfigRoute), ...Object.values(byTool)].flatMap(typesIn),
+      [
+        ofEachOperation,
+        ...Object.values(byOperation),
+        ...Object.values(byConfigRoute),
+        ...Object.values(byTool),
+      ].flatMap(typesIn),
     )
-    const produced = eventTypeNames.filter((type) => {
-      return eventTypes[type].group !== 'delivery' && !isChangeType(type)
-    })
+    const produced = eventTypeNames.filter((type) => isRoutable(type) && !isChangeType(type))
     expect([...named].sort()).toEqual([...produced].sort())
     expect([...named].every((name) => eventTypeNames.includes(name as EventTypeName))).toBe(true)
   })

@@ -279,7 +279,7 @@ describe('user tokens', () => {
     const context = await startContextService()
     const { service } = context
     stop = () => context.stop()
-    await addSink(service, [{ type: 'svc.audit.credentials.*' }])
+    await addSink(service, [{ type: 'svc.audit.credentials.token.*' }])
     const good = await context.tokenOf('ann')
     const early = await context.tokenOf('ann', { nbf: 4_102_444_800 })
     const whoami = async (token: string): Promise<number> => {

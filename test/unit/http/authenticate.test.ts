@@ -18,7 +18,9 @@ const agent: AgentCaller = {
 /** Accepts every user token, and returns it in its claims. */
 const authenticate = createAuthenticator({
   authenticateAgent: (key) => (key === 'key' ? agent : null),
+  refusedAgent: () => ({ kind: 'agent-key', reason: 'unknown' }),
   authenticateServiceAccount: async () => null,
+  refusedServiceAccount: () => ({ kind: 'service-account-token', reason: 'unknown' }),
   authenticateUser: (projectId, token, delegation) =>
     ok<UserToken>({ nodeType: 'Person', subjectId: 'ann', claims: { projectId, token }, delegation: { delegation } }),
 })

@@ -1,0 +1,145 @@
+// Records the events of requests that have no type of their own, of refused requests, and of failed authentications.
+import { type ConfigReader, projectsKind } from '../config/kind.ts'
+import type { ActivityLog } from '../events/activity-log.ts'
+import { actorOf, type EventActor } from '../events/event-record.ts'
+import { commonMembers, subjectOf } from '../events/event-text.ts'
+import type { EventTypeName } from '../events/event-types.ts'
+import { RepeatedEvents } from '../events/repeated-events.ts'
+import { AUDIT_BIT, noContext, type SinkRoutes } from '../events/routes.ts'
+import type { EventSinks } from '../events/sinks.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { writeJson } from '../kernel/json.ts'
+import type { AnsweredRequest, RefusedCredentials, RequestAudit, RequestCaller } from '../kernel/request-audit.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
+
+/** Collaborators of the recording. */
+export interface RequestEventLogDeps {
+  readonly sinks: EventSinks
+  readonly activity: ActivityLog
+  readonly documents: ConfigReader
+  readonly clock: Clock
+  /** The organization of what no known credential names. */
+  readonly organizationId: string
+}
+
+const ANSWERED = 'svc.audit.request.answered'
+const REFUSED = 'svc.audit.request.refused'
+const AUTHENTICATION_FAILED = 'svc.audit.credentials.authentication.failed'
+
+/** Clients choose paths, methods and resources of MCP: a longer text is cut. */
+const TEXT_LENGTH_MAX = 1024
+const OPERATION_LENGTH_MAX = 128
+const TOO_MANY = 429
+
+/** An event before its payload is written. */
+interface DraftEvent {
+  readonly routes: SinkRoutes
+  readonly providers: number
+  readonly type: EventTypeName
+  readonly subject: string
+  readonly actor: EventActor | null
+  readonly members: object
+}
+
+/** Records requests and failed authentications. */
+export class RequestEventLog implements RequestAudit {
+  private readonly deps: RequestEventLogDeps
+  private readonly repeated = new RepeatedEvents()
+
+  constructor(deps: RequestEventLogDeps) {
+    this.deps = deps
+  }
+
+  answered(origin: RequestOrigin, request: AnsweredRequest): void {
+    const { caller, method, path, target, status, error, isDecision } = request
+    const routes = this.routesFor(caller, path)
+    const type = status >= 400 || error !== null ? REFUSED : ANSWERED
+    const operation = request.operation.slice(0, OPERATION_LENGTH_MAX)
+    const matched = routes?.ofType(type)?.match((key) => (key === 'operation' ? operation : undefined)) ?? 0
+    const providers = routes !== null && isDecision && !auditsDenials(routes) ? matched % AUDIT_BIT : matched
+    if (routes === null || providers === 0) return
+    const members = {
+      operation,
+      method,
+      path: path.slice(0, TEXT_LENGTH_MAX),
+      ...(target !== null && { target: target.slice(0, TEXT_LENGTH_MAX) }),
+      status,
+      ...(error !== null && { error }),
+    }
+    const draft: DraftEvent = {
+      routes,
+      providers,
+      type,
+      subject: subjectOf('requests', operation),
+      actor: actorOf(caller),
+      members,
+    }
+    if (status !== TOO_MANY) this.record(origin, draft)
+    else this.recordRepeated(origin, draft, `${type} ${routes.projectId} ${operation}`)
+  }
+
+  authenticationFailed(origin: RequestOrigin, refused: RefusedCredentials, operation: string): void {
+    const { sinks, organizationId } = this.deps
+    const { kind, reason, keyId, projectId, caller } = refused
+    const type = AUTHENTICATION_FAILED
+    const routes =
+      projectId === undefined
+        ? sinks.routesOfOrganization(refused.organizationId ?? organizationId)
+        : sinks.routesOf(projectId)
+    const providers = routes?.ofType(type)?.match((key) => (key === 'kind' ? kind : undefined)) ?? 0
+    if (routes === null || providers === 0) return
+    const members = { kind, reason, ...(keyId !== undefined && { keyId }), operation }
+    const subject = keyId === undefined ? 'credentials' : subjectOf('credentials', keyId)
+    const actor = caller === undefined ? null : actorOf(caller)
+    this.recordRepeated(
+      origin,
+      { routes, providers, type, subject, actor, members },
+      `${type} ${routes.projectId} ${kind}`,
+    )
+  }
+
+  /** Records what is counted. Call it before the activity log is closed. */
+  close(): void {
+    this.repeated.flush()
+  }
+
+  private recordRepeated(origin: RequestOrigin, draft: DraftEvent, key: string): void {
+    // The address is known only until the answer.
+    const { requestId, address } = origin
+    this.repeated.add(key, (count) =>
+      this.record(
+        { requestId, address },
+        count === null || count === 1 ? draft : { ...draft, members: { ...draft.members, count } },
+      ),
+    )
+  }
+
+  private record(
+    origin: Pick<RequestOrigin, 'requestId' | 'address'>,
+    { routes, providers, type, subject, actor, members }: DraftEvent,
+  ): void {
+    const { activity, clock } = this.deps
+    const timeMs = clock.now()
+    const common = commonMembers(origin, actor)
+    const text = `${common.slice(1)}${common === '' ? '' : ','}${writeJson(members).slice(1, -1)}`
+    const { requestId } = origin
+    activity.record({ routes, type, providers, requestId, encode: () => ({ subject, timeMs, members: text }) })
+  }
+
+  /** A service account is in no project: the document in the path decides. */
+  private routesFor(caller: RequestCaller, path: string): SinkRoutes | null {
+    const { sinks } = this.deps
+    if (caller.kind !== 'service-account') return sinks.routesOf(caller.projectId)
+    const { organizationId } = caller
+    const [, root, , kind = '', id = ''] = path.split('/', 5)
+    const document = root === 'configs' && id !== '' ? this.deps.documents.get(kind, id) : null
+    const projectId = document === null ? '' : kind === projectsKind ? document.id : document.project_id
+    const isKnown = projectId !== '' && document?.organization_id === organizationId
+    return isKnown ? sinks.routesOf(projectId) : sinks.routesOfOrganization(organizationId)
+  }
+}
+
+/** A refused decision or search is in the audit log if a denial would be. */
+function auditsDenials(routes: SinkRoutes): boolean {
+  return (routes.ofType('svc.audit.authorization.evaluation')?.matchDecision(noContext, true) ?? 0) >= AUDIT_BIT
+}

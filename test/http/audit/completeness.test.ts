@@ -1,0 +1,558 @@
+// The audit trail has exactly one record of each request of an authenticated caller, and of each failed authentication. A route, an
+// MCP method or a tool without an entry in one of the tables fails, as does a request without its record.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ConfigKind } from '../../../src/config/kind.ts'
+import type { Route } from '../../../src/http/route.ts'
+import { sessionMethods } from '../../../src/mcp/session/session.ts'
+import { statelessMethods } from '../../../src/mcp/stateless/stateless.ts'
+import { tools } from '../../../src/mcp/tools.ts'
+import { auditedEvents, type SeenEvent, sinkBody } from '../../support/events.ts'
+import { contextPolicy, type SampleContext, samples } from '../../support/kind-samples.ts'
+import { type McpService, startMcpService } from '../../support/mcp-service.ts'
+import type { TestService } from '../../support/service.ts'
+
+let mcp: McpService
+let service: TestService
+let agentKey: string
+let powerlessKey: string
+let userToken: string
+let sink: string
+let context: SampleContext
+let events: ReadonlyMap<string, readonly SeenEvent[]>
+
+/** A request that was sent, and the only records that it may have. */
+interface Sent {
+  readonly label: string
+  readonly status: number
+  readonly types: readonly string[]
+  readonly operation?: string
+}
+
+const sent = new Map<string, Sent>()
+const absent = 'gid:00000000000000000000000000'
+
+interface Asked {
+  readonly method?: string
+  readonly path: string
+  readonly body?: unknown
+  readonly raw?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Sends a request with an id of its own. `types`: its records, without `svc.audit.`. Returns the answer. */
+async function send(
+  label: string,
+  asked: Asked,
+  types: readonly string[],
+  operation?: string,
+): Promise<{ readonly status: number; readonly body: Record<string, unknown>; readonly headers: Headers }> {
+  const requestId = `request-${sent.size}`
+  const content = asked.raw ?? (asked.body === undefined ? undefined : JSON.stringify(asked.body))
+  const response = await fetch(`${service.url}${asked.path}`, {
+    method: asked.method ?? (content === undefined ? 'GET' : 'POST'),
+    headers: {
+      'x-request-id': requestId,
+      ...(content === undefined ? {} : { 'content-type': 'application/json' }),
+      ...asked.headers,
+    },
+    ...(content === undefined ? {} : { body: content }),
+  })
+  const text = await response.text()
+  sent.set(requestId, { label, status: response.status, types, ...(operation !== undefined && { operation }) })
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+  return { status: response.status, body: isJson && text !== '' ? JSON.parse(text) : {}, headers: response.headers }
+}
+
+const asAgent = () => ({ 'x-svc-clientkey': agentKey })
+const asUser = () => ({ ...asAgent(), authorization: `Bearer ${userToken}` })
+const asAccount = () => ({ authorization: `Bearer ${service.token}` })
+
+const ann = { subject: { type: 'Person', id: 'ann' } }
+const drive = { action: { name: 'drive' } }
+const car = { resource: { type: 'Car', id: 'c1' } }
+const owns = {
+  source: { type: 'Person', external_id: 'ann' },
+  target: { type: 'Car', external_id: 'c1' },
+  type: 'LIKES',
+}
+const answered = ['request.answered']
+
+/** A request of an agent, or of an account, that succeeds, and its records. */
+interface Row {
+  readonly asked: () => Asked
+  readonly types: readonly string[]
+}
+
+const agentRow = (path: string, body: unknown, types: readonly string[], method?: string): Row => ({
+  asked: () => ({ path, body, headers: asAgent(), ...(method !== undefined && { method }) }),
+  types,
+})
+const accountRow = (path: () => string, body: () => unknown, types: readonly string[], method?: string): Row => ({
+  asked: () => ({ path: path(), body: body(), headers: asAccount(), ...(method !== undefined && { method }) }),
+  types,
+})
+const nothing = (): undefined => undefined
+const sinkPath = (rest: string): string => `/configs/v1/event-sinks/${sink}/${rest}`
+
+/** For each operation, in the order in which they are called. */
+const successes: Readonly<Record<string, Row>> = {
+  evaluate: agentRow('/access/v1/evaluation', { ...ann, ...drive, ...car }, ['authorization.evaluation']),
+  evaluateMany: agentRow('/access/v1/evaluations', { ...ann, ...drive, evaluations: [car] }, [
+    'authorization.evaluations',
+  ]),
+  searchResources: agentRow('/access/v1/search/resource', { ...ann, ...drive, resource: { type: 'Car' } }, [
+    'authorization.searchresource',
+  ]),
+  searchSubjects: agentRow('/access/v1/search/subject', { subject: { type: 'Person' }, ...drive, ...car }, [
+    'authorization.searchsubject',
+  ]),
+  searchActions: agentRow('/access/v1/search/action', { ...ann, ...car }, ['authorization.searchaction']),
+  listWhatAuthorized: agentRow(
+    '/access/v1/what-authorized',
+    { ...ann, evaluations: [{ ...drive, resource: { type: 'Car' } }] },
+    ['authorization.whatauthorized'],
+  ),
+  listWhoAuthorized: agentRow('/access/v1/who-authorized', { evaluations: [{ ...drive, ...car }] }, [
+    'authorization.whoauthorized',
+  ]),
+  explainDecision: agentRow('/access/v1/explain', { ...ann, ...drive, ...car }, answered),
+  listActivePolicies: agentRow('/access/v1/policies?subject_type=Person', undefined, answered),
+  upsertNodes: agentRow('/capture/v1/nodes', { nodes: [{ type: 'Bike', external_id: 'b1' }] }, ['capture.upsert.node']),
+  putNodes: agentRow(
+    '/capture/v1/nodes',
+    { nodes: [{ type: 'Bike', external_id: 'b2' }] },
+    ['capture.upsert.node'],
+    'PUT',
+  ),
+  putNode: agentRow(
+    '/capture/v1/nodes/Bike:b3',
+    { properties: [{ type: 'gears', value: 7, metadata: { source: 'shop' } }] },
+    ['capture.upsert.node'],
+    'PUT',
+  ),
+  deleteNodePropertyMetadata: agentRow(
+    '/capture/v1/nodes/properties/metadata/delete',
+    { nodes: [{ type: 'Bike', external_id: 'b3', property_type: 'gears', metadata_fields: ['source'] }] },
+    ['capture.delete.node.property.metadata'],
+  ),
+  deleteNodeProperties: agentRow(
+    '/capture/v1/nodes/properties/delete',
+    { nodes: [{ type: 'Bike', external_id: 'b3', property_types: ['gears'] }] },
+    ['capture.delete.node.property'],
+  ),
+  upsertRelationships: agentRow(
+    '/capture/v1/relationships',
+    { relationships: [{ ...owns, properties: [{ type: 'since', value: 1 }] }] },
+    ['capture.upsert.relationship'],
+  ),
+  putRelationships: agentRow(
+    '/capture/v1/relationships',
+    { relationships: [{ ...owns, properties: [{ type: 'since', value: 2 }] }] },
+    ['capture.upsert.relationship'],
+    'PUT',
+  ),
+  deleteRelationshipProperties: agentRow(
+    '/capture/v1/relationships/properties/delete',
+    { relationships: [{ ...owns, property_types: ['since'] }] },
+    ['capture.delete.relationship.property'],
+  ),
+  deleteRelationships: agentRow('/capture/v1/relationships/delete', { relationships: [owns] }, [
+    'capture.delete.relationship',
+  ]),
+  deleteNodes: agentRow('/capture/v1/nodes/delete', { nodes: [{ type: 'Bike', external_id: 'b1' }] }, [
+    'capture.delete.node',
+  ]),
+  executeKnowledgeQuery: {
+    asked: () => ({ path: '/contx-iq/v1/execute', body: { id: 'my-cars' }, headers: asUser() }),
+    types: ['ciq.execute'],
+  },
+  whoami: { asked: () => ({ path: '/contx-iq/v1/whoami', headers: asUser() }), types: answered },
+  getDataSchema: agentRow('/data-schema/v1', undefined, answered),
+  rebuildDataSchema: accountRow(
+    () => '/configs/v1/data-schema/rebuild',
+    () => ({ project_id: service.projectId }),
+    answered,
+  ),
+  readOrganization: accountRow(() => '/configs/v1/organizations/current', nothing, answered),
+  testEventSink: accountRow(
+    () => sinkPath('test'),
+    () => ({ event: { type: 'svc.audit.config.read' } }),
+    answered,
+  ),
+  testEventSinkDraft: accountRow(
+    () => '/configs/v1/event-sinks/test',
+    () => ({
+      event: { type: 'svc.audit.config.read' },
+      sink: sinkBody(service.projectId, [{ type: 'svc.audit.config.*' }]),
+    }),
+    answered,
+  ),
+  listDeadLetters: accountRow(() => sinkPath('dead-letters'), nothing, answered),
+  sendDeadLetters: accountRow(
+    () => sinkPath('dead-letters'),
+    () => ({ provider_id: 'main' }),
+    answered,
+  ),
+  deleteDeadLetters: accountRow(() => sinkPath('dead-letters?provider_id=main'), nothing, answered, 'DELETE'),
+  followEvents: accountRow(
+    () => sinkPath('follow'),
+    () => ({}),
+    answered,
+  ),
+}
+
+/** Operations that cannot succeed here: there is no dead letter. Their refusals are tested. */
+const refusedOnly = ['readDeadLetter', 'deleteDeadLetter']
+
+/** Operations without a record if they succeed. */
+const unrecorded: Readonly<Record<string, string>> = Object.fromEntries(
+  [
+    ['the document is public', 'readAuthzenConfiguration', 'readMcpResourceMetadata'],
+    ['health of the process, for everybody', 'health', 'ready'],
+    ['counts without data of a project, read every few seconds', 'metrics'],
+    [
+      'documentation, the same for everybody',
+      ...['readFrontPage', 'readOpenApi', 'readOpenApi32', 'readDocumentation', 'readApiReference'],
+      ...['searchDocumentation', 'readDocumentationImage', 'readDocumentationPage', 'readDocumentationSectionPage'],
+    ],
+  ].flatMap(([reason, ...operations]) => operations.map((operation) => [operation, reason ?? ''])),
+)
+
+const mcpOperations = ['callMcp', 'listenToMcpSession', 'endMcpSession']
+
+/** Parameters of a successful call of each method, in a session and without one. */
+const mcpMethods: Readonly<Record<string, object>> = {
+  ping: {},
+  'server/discover': {},
+  'tools/list': {},
+  'resources/list': {},
+  'resources/templates/list': {},
+  'resources/read': { uri: 'svc://knowledge-queries/' },
+  'completion/complete': {
+    ref: { type: 'ref/resource', uri: 'svc://knowledge-queries/{name}' },
+    argument: { name: 'name', value: 'my' },
+  },
+}
+
+const flat = {
+  subject_type: 'Person',
+  subject_id: 'ann',
+  resource_type: 'Car',
+  resource_id: 'c1',
+  action_name: 'drive',
+}
+const mcpTools: Readonly<Record<string, readonly [args: object, type: string]>> = {
+  authzen_evaluate: [flat, 'authorization.evaluation'],
+  authzen_evaluations: [{ ...flat, evaluations: [{}] }, 'authorization.evaluations'],
+  authzen_search_resource: [
+    { subject_type: 'Person', subject_id: 'ann', action_name: 'drive', resource_type: 'Car' },
+    'authorization.searchresource',
+  ],
+  authzen_search_subject: [
+    { subject_type: 'Person', action_name: 'drive', resource_type: 'Car', resource_id: 'c1' },
+    'authorization.searchsubject',
+  ],
+  authzen_search_action: [
+    { subject_type: 'Person', subject_id: 'ann', resource_type: 'Car', resource_id: 'c1' },
+    'authorization.searchaction',
+  ],
+  ciq_execute: [{ id: 'my-cars' }, 'ciq.execute'],
+}
+
+const isConfig = ({ path }: Route): boolean => kindOf(path) !== undefined
+const kindOf = (path: string): ConfigKind | undefined =>
+  service.app.config.kinds.find((kind) => [`/configs/v1/${kind.path}`, `/configs/v1/${kind.path}/{id}`].includes(path))
+const secured = (): readonly Route[] => service.app.routes.filter(({ auth }) => auth.kind !== 'public')
+
+beforeAll(async () => {
+  mcp = await startMcpService({ settings: { auditDecisions: 'all', metricsAccess: 'account' } })
+  service = mcp.service
+  const all = ['Authorization', 'Capture', 'CIQ', 'ReadAuthZConfigs', 'ReadDataSchema']
+  agentKey = (await service.addAgent('all', all)).key
+  powerlessKey = (await service.addAgent('powerless', ['EntityMatching'])).key
+  userToken = await mcp.tokenOf('ann')
+  const receivesLittle = sinkBody(service.projectId, [{ type: 'svc.audit.cdc.*' }])
+  sink = (await service.configure('POST', 'event-sinks', receivesLittle)).body.id as string
+  await sampleContext()
+
+  for (const [operation, { asked, types }] of Object.entries(successes))
+    await send(operation, asked(), types, operation)
+  await callMcp()
+  for (const kind of service.app.config.kinds) await changeDocuments(kind)
+  for (const route of secured()) await refuse(route)
+  for (const route of secured()) await failToAuthenticate(route)
+  events = await eventsByRequest()
+}, 120_000)
+
+afterAll(() => mcp?.stop())
+
+/** The documents that samples refer to, in a project of their own: a project may have one MCP server and one event sink. */
+async function sampleContext(): Promise<void> {
+  const make = async (kind: string, body: object): Promise<string> => {
+    const made = await service.configure('POST', kind, body)
+    if (made.status !== 201) throw new Error(`${kind}: ${made.text}`)
+    return made.body.id as string
+  }
+  const organization = service.app.organizationId
+  const project = await make('projects', { organization_id: organization, name: 'samples', region: 'local' })
+  while ((await service.configure('GET', `projects/${project}`)).body.ikg_status === 'PENDING') await Bun.sleep(5)
+  const application = await make('applications', { project_id: project, name: 'samples' })
+  const agent = { application_id: application, name: 'samples', api_permissions: ['CIQ'] }
+  const introspect = {
+    project_id: project,
+    name: 'issuer',
+    jwt_matcher: { issuer: 'https://issuer.example', audience: 'verdigraph' },
+    ikg_node_type: 'Person',
+    claims_mapping: {},
+    offline_validation: {},
+  }
+  const policy = { project_id: project, name: 'for-queries', policy: contextPolicy, status: 'ACTIVE' }
+  context = {
+    organization,
+    project,
+    application,
+    agent: await make('application-agents', agent),
+    account: await make('service-accounts', { organization_id: organization, name: 'viewer', role: 'all_viewer' }),
+    introspect: await make('token-introspects', introspect),
+    policy: await make('authorization-policies', policy),
+  }
+}
+
+/** Lists, creates, reads, updates and deletes a document of a kind. */
+async function changeDocuments(kind: ConfigKind): Promise<void> {
+  const { path, operations } = kind
+  const ask = (what: string, asked: Asked, types: readonly string[]) =>
+    send(`${path} ${what}`, { ...asked, path: `/configs/v1/${asked.path}`, headers: asAccount() }, types)
+  const scope =
+    kind.inOrganization === true ? `organization_id=${context.organization}` : `project_id=${context.project}`
+  await ask('list', { path: `${path}?${scope}` }, ['config.read'])
+  const sample = samples[path]
+  if (!operations.create || sample === undefined) return
+  const named = Object.hasOwn(kind.createSchema.shape, 'name') ? { name: 'audited' } : {}
+  const permissions = path === 'application-agents' ? ['config.permission.assign'] : []
+  const revokes = path === 'application-agents' ? ['config.permission.revoke'] : []
+  const body = { ...sample.body(context), ...named }
+  const created = await ask('create', { path, body }, ['config.create', ...permissions])
+  const one = `${path}/${created.body.id}`
+  await ask('read', { path: one }, ['config.read'])
+  if (operations.update) {
+    const change = { ...sample.always?.(context), ...(sample.change?.body ?? { description: 'another' }) }
+    await ask('update', { method: 'PUT', path: one, body: change }, ['config.update', ...permissions, ...revokes])
+    await ask('update without a change', { method: 'PUT', path: one, body: change }, answered)
+  }
+  if (operations.delete) await ask('delete', { method: 'DELETE', path: one }, ['config.delete', ...revokes])
+}
+
+/** Calls every method of MCP in both protocol versions, and every tool. */
+async function callMcp(): Promise<void> {
+  const { path } = mcp
+  const accept = 'application/json, text/event-stream'
+  const inSession = (session: string) => ({
+    authorization: `Bearer ${userToken}`,
+    accept,
+    'mcp-session-id': session,
+  })
+  const alone = (method: string, name?: string) => ({
+    authorization: `Bearer ${userToken}`,
+    accept,
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': method,
+    ...(name !== undefined && { 'mcp-name': name }),
+  })
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
+  const first = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+  const headers = { authorization: `Bearer ${userToken}`, accept }
+  const opened = await send('initialize', { path, headers, body: rpc('initialize', first) }, answered, 'mcp/initialize')
+  const session = opened.headers.get('mcp-session-id') as string
+  for (const [method, params] of Object.entries(mcpMethods)) {
+    const operation = `mcp/${method}`
+    if (sessionMethods.has(method))
+      await send(
+        `${method} in a session`,
+        { path, headers: inSession(session), body: rpc(method, params) },
+        answered,
+        operation,
+      )
+    const { uri } = params as { uri?: string }
+    const body = rpc(method, { ...params, _meta })
+    if (statelessMethods.has(method))
+      await send(`${method} alone`, { path, headers: alone(method, uri), body }, answered, operation)
+  }
+  for (const [name, [args, type]] of Object.entries(mcpTools)) {
+    const call = { name, arguments: args }
+    await send(`${name} in a session`, { path, headers: inSession(session), body: rpc('tools/call', call) }, [type])
+    const body = rpc('tools/call', { ...call, _meta })
+    await send(`${name} alone`, { path, headers: alone('tools/call', name), body }, [type])
+    const wrong = rpc('tools/call', { name, arguments: { nonsense: 1 } })
+    const refused = ['request.refused']
+    await send(`${name} refused`, { path, headers: inSession(session), body: wrong }, refused, 'mcp/tools/call')
+  }
+  const unknown = { path, headers: inSession(session), body: rpc('nonsense/call', {}) }
+  await send('an unknown method', unknown, ['request.refused'], 'mcp/nonsense/call')
+  await send(
+    'the stream of a session',
+    { method: 'HEAD', path, headers: inSession(session) },
+    answered,
+    'listenToMcpSession',
+  )
+  await send('the end of a session', { method: 'DELETE', path, headers: inSession(session) }, answered, 'endMcpSession')
+}
+
+/** The path of a route with parameters that exist, or not. */
+function pathOf({ path }: Route, id: string): string {
+  return path
+    .replace('{project}', service.projectId)
+    .replace('{key}', 'nonsense')
+    .replace(/\{\w+\}/g, id)
+}
+
+/** Sends a request with valid credentials that is refused. */
+async function refuse(route: Route): Promise<void> {
+  const { method, auth, operationId, path } = route
+  const label = `${operationId} refused`
+  const refused = ['request.refused']
+  const target = pathOf(route, absent)
+  const body = method === 'POST' || method === 'PUT' ? { body: {} } : {}
+  switch (auth.kind) {
+    case 'public':
+      return
+    case 'agent':
+      // Its credentials are valid, and do not suffice.
+      await send(
+        label,
+        { method, path: target, ...body, headers: { 'x-svc-clientkey': powerlessKey } },
+        refused,
+        operationId,
+      )
+      return
+    case 'user':
+      await send(
+        label,
+        { method, path: target, ...body, headers: { authorization: `Bearer ${userToken}` } },
+        refused,
+        operationId,
+      )
+      return
+    case 'service-account': {
+      // A list or a document of the whole organization has no identifier that could be wrong.
+      const query = path.includes('{') || method !== 'GET' ? '' : '?nonsense=1'
+      // Metrics ignore the query.
+      if (operationId === 'metrics') return
+      await send(label, { method, path: `${target}${query}`, ...body, headers: asAccount() }, refused, operationId)
+    }
+  }
+}
+
+/** Sends a request with wrong credentials. */
+async function failToAuthenticate(route: Route): Promise<void> {
+  const { method, auth, operationId } = route
+  const body = method === 'POST' || method === 'PUT' ? { body: {} } : {}
+  const wrong = auth.kind === 'agent' ? { 'x-svc-clientkey': 'nonsense' } : { authorization: 'Bearer nonsense' }
+  const failed = ['credentials.authentication.failed']
+  const asked = { method, path: pathOf(route, service.projectId), ...body }
+  await send(`${operationId} without credentials`, asked, failed, operationId)
+  await send(`${operationId} with wrong credentials`, { ...asked, headers: wrong }, failed, operationId)
+  // More than 20 in a second are recorded together.
+  await Bun.sleep(110)
+}
+
+/** The audited events of all logs, by request. Verifications of tokens are not events of a request of their own. */
+async function eventsByRequest(): Promise<ReadonlyMap<string, readonly SeenEvent[]>> {
+  const { organizationId } = service.app
+  const ids = await service.app.eventStreams.auditOwners()
+  const owners = ids.map((id) => (id === organizationId ? { organizationId } : { projectId: id }))
+  const all = (await Promise.all(owners.map((owner) => auditedEvents(service, owner)))).flat()
+  const ofRequests = all.filter(({ type }) => type !== 'svc.audit.credentials.token.introspected')
+  return Map.groupBy(ofRequests, ({ data }) => String(data.requestId))
+}
+
+const typesOf = (requestId: string): readonly string[] =>
+  (events.get(requestId) ?? []).map(({ type }) => type.replace('svc.audit.', ''))
+
+/** The requests whose records are others than expected. */
+function deviations(select: (one: Sent) => boolean): unknown[] {
+  return [...sent]
+    .filter(([, one]) => select(one))
+    .flatMap(([requestId, { label, status, types, operation }]) => {
+      const found = typesOf(requestId)
+      // A read has one for each project with a document in the answer, a change one for each document and permission.
+      const once = types.some((type) => type.startsWith('config.')) ? [...new Set(found)] : found
+      const isRight = once.length === types.length && types.every((type) => once.includes(type))
+      const recorded = events.get(requestId)?.[0]?.data.operation
+      const isNamed = operation === undefined || recorded === undefined || recorded === operation
+      return isRight && isNamed ? [] : [{ label, status, expected: types, found, recorded }]
+    })
+}
+
+const isRefusal = ({ types }: Sent): boolean => types[0] === 'request.refused'
+const isFailure = ({ types }: Sent): boolean => types[0] === 'credentials.authentication.failed'
+
+describe('every request has exactly one record', () => {
+  test('if it succeeds, of its own type or of the general one', () => {
+    const succeeded = [...sent.values()].filter((one) => !isRefusal(one) && !isFailure(one))
+    expect(succeeded.filter(({ status }) => status >= 300)).toEqual([])
+    expect(deviations((one) => !isRefusal(one) && !isFailure(one))).toEqual([])
+  })
+
+  test('if it is refused', () => {
+    const refused = [...sent.values()].filter(isRefusal)
+    expect(refused.filter(({ status, label }) => status < 400 && !/ refused$|unknown method/.test(label))).toEqual([])
+    expect(deviations(isRefusal)).toEqual([])
+  })
+
+  test('if its credentials are missing or wrong, without a part of them', () => {
+    expect([...sent.values()].filter((one) => isFailure(one) && one.status !== 401)).toEqual([])
+    expect(deviations(isFailure)).toEqual([])
+    const failures = [...events.values()].flat().filter(({ type }) => type.endsWith('authentication.failed'))
+    expect(JSON.stringify(failures)).not.toContain('nonsense')
+  })
+
+  test('with caller, address, operation and status', () => {
+    const recorded = [...events.values()].flat().filter(({ type }) => type.startsWith('svc.audit.request.'))
+    expect(recorded.length).toBeGreaterThan(100)
+    for (const { data } of recorded)
+      expect(data).toMatchObject({
+        actor: { id: expect.stringMatching(/^gid:/) },
+        address: '127.0.0.1',
+        operation: expect.any(String),
+        status: expect.any(Number),
+      })
+  })
+})
+
+describe('the tables', () => {
+  const entryOf = (route: Route): boolean =>
+    [successes, unrecorded].some((table) => Object.hasOwn(table, route.operationId)) ||
+    [...refusedOnly, ...mcpOperations].includes(route.operationId) ||
+    isConfig(route)
+
+  test('have every route, and nothing else', () => {
+    const { routes } = service.app
+    expect(routes.filter((route) => !entryOf(route)).map(({ operationId }) => operationId)).toEqual([])
+    const known = new Set(routes.map(({ operationId }) => operationId))
+    const named = [...Object.keys(successes), ...Object.keys(unrecorded), ...refusedOnly, ...mcpOperations]
+    expect(named.filter((operation) => !known.has(operation))).toEqual([])
+    expect(entryOf({ ...(routes[0] as Route), operationId: 'invented', path: '/invented' })).toBe(false)
+  })
+
+  test('have no entry for a document kind without a sample', () => {
+    const creatable = service.app.config.kinds.filter(({ operations }) => operations.create)
+    expect(creatable.filter(({ path }) => samples[path] === undefined)).toEqual([])
+  })
+
+  test('have every MCP method and tool', () => {
+    const methods = new Set([...sessionMethods.keys(), ...statelessMethods.keys()])
+    methods.delete('tools/call')
+    expect(Object.keys(mcpMethods).sort()).toEqual([...methods].sort())
+    expect(Object.keys(mcpTools).sort()).toEqual(tools.map(({ name }) => name).sort())
+  })
+
+  test('have a reason for each route that does not record its answers', () => {
+    const marked = service.app.routes.filter(({ audit, auth }) => audit === 'none' || auth.kind === 'public')
+    expect(marked.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(unrecorded).sort())
+  })
+})

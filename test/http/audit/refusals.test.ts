@@ -1,0 +1,162 @@
+// What the audit trail has of refused credentials and refused requests.
+import { afterEach, describe, expect, test } from 'vitest'
+import { SINGLE_EVENTS_MAX } from '../../../src/events/repeated-events.ts'
+import { auditedEvents, type SeenData } from '../../support/events.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { type McpService, startMcpService } from '../../support/mcp-service.ts'
+import { startService, type TestService } from '../../support/service.ts'
+
+let service: TestService
+
+afterEach(() => service.stop())
+
+const FAILED = 'svc.audit.credentials.authentication.failed'
+const question = {
+  subject: { type: 'Person', id: 'ann' },
+  action: { name: 'drive' },
+  resource: { type: 'Car', id: 'c1' },
+}
+
+/** The payloads of a type in the log of the project, and in that of the organization. */
+async function recorded(type: string): Promise<{ readonly project: SeenData[]; readonly organization: SeenData[] }> {
+  const dataOf = async (owner: Parameters<typeof auditedEvents>[1]): Promise<SeenData[]> =>
+    (await auditedEvents(service, owner)).filter((event) => event.type === type).map(({ data }) => data)
+  return {
+    project: await dataOf({ projectId: service.projectId }),
+    organization: await dataOf({ organizationId: service.app.organizationId }),
+  }
+}
+
+const evaluate = (key: string, headers: Record<string, string> = {}, body: unknown = question) =>
+  service.send('/access/v1/evaluation', { headers: { 'x-svc-clientkey': key, ...headers }, body })
+
+describe('refused credentials', () => {
+  test('that are known are in the log of their project, with their id and the reason', async () => {
+    const clock = new ManualClock(Date.now())
+    service = await startService({}, { clock })
+    const expire_time = new Date(clock.now() + 3_600_000).toISOString()
+    const body = { application_agent_id: service.agentId, expire_time }
+    const created = await service.configure('POST', 'application-agent-credentials', body)
+    const key = created.body.api_key as string
+    const wrong = `${key.slice(0, -1)}${key.endsWith('A') ? 'E' : 'A'}`
+    expect((await evaluate(wrong)).status).toBe(401)
+    clock.advance(3_600_001)
+    expect((await evaluate(key)).status).toBe(401)
+    const { project, organization } = await recorded(FAILED)
+    const common = { kind: 'agent-key', keyId: created.body.id, operation: 'evaluate', address: '127.0.0.1' }
+    expect(project).toMatchObject([
+      { ...common, reason: 'the secret of the key is wrong' },
+      { ...common, reason: 'expired' },
+    ])
+    expect(organization).toEqual([])
+    expect(JSON.stringify(project)).not.toContain(key.slice(0, 20))
+    expect(project.every(({ actor }) => actor === undefined)).toBe(true)
+  })
+
+  test('that are unknown are in the log of the organization', async () => {
+    service = await startService()
+    await evaluate('vgk_nonsense')
+    await service.send('/access/v1/evaluation', { body: question })
+    await service.send('/configs/v1/organizations/current', { headers: { authorization: 'Bearer nonsense' } })
+    const { project, organization } = await recorded(FAILED)
+    expect(project).toEqual([])
+    expect(organization.map(({ kind, operation, keyId }) => [kind, operation, keyId])).toEqual([
+      ['agent-token', 'evaluate', undefined],
+      ['none', 'evaluate', undefined],
+      ['service-account-token', 'readOrganization', undefined],
+    ])
+    expect(JSON.stringify(organization)).not.toContain('nonsense')
+  })
+
+  test('of a user name the agent that sent them; over MCP only the project is known', async () => {
+    const mcp: McpService = await startMcpService()
+    service = mcp.service
+    const token = await mcp.tokenOf('ann', { expires: new Date(Date.now() - 60_000) })
+    expect((await evaluate(service.key, { authorization: `Bearer ${token}` })).status).toBe(401)
+    expect((await mcp.ask(token, 'tools/list')).status).toBe(401)
+    const { project } = await recorded(FAILED)
+    expect(project).toMatchObject([
+      { kind: 'user-token', operation: 'evaluate', actor: { type: 'agent', id: service.agentId } },
+      { kind: 'user-token', operation: 'callMcp' },
+    ])
+    expect(project[1]?.actor).toBeUndefined()
+    expect(JSON.stringify(project)).not.toContain(token.slice(-20))
+  })
+
+  test('in great number are recorded in small number, and all are counted', async () => {
+    service = await startService()
+    const attempts = 400
+    for (let i = 0; i < attempts; i += 50) await Promise.all(Array.from({ length: 50 }, () => evaluate(`guess-${i}`)))
+    // What is counted is recorded at the end of the second.
+    await Bun.sleep(1100)
+    const { organization } = await recorded(FAILED)
+    const counts = organization.map(({ count = 1 }) => count as number)
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(attempts)
+    // A busy machine needs several seconds for the attempts.
+    expect(Math.max(...counts)).toBeGreaterThan(SINGLE_EVENTS_MAX)
+    expect(counts.length).toBeLessThan(attempts)
+  })
+})
+
+describe('refused requests', () => {
+  const malformed = { subject: question.subject }
+  const typesOfProject = async (): Promise<string[]> =>
+    (await auditedEvents(service, { projectId: service.projectId }))
+      .map(({ type }) => type.replace('svc.audit.', ''))
+      .filter((type) => type.startsWith('request.') || type.startsWith('authorization.'))
+
+  test('that are decisions are recorded only if `audit_decisions` selects denials', async () => {
+    const seen: Record<string, readonly string[]> = {}
+    for (const auditDecisions of ['none', 'denials', 'all'] as const) {
+      service = await startService({ auditDecisions })
+      expect((await evaluate(service.key)).status).toBe(200)
+      expect((await evaluate(service.key, {}, malformed)).status).toBe(400)
+      seen[auditDecisions] = await typesOfProject()
+      await service.stop()
+    }
+    expect(seen).toEqual({
+      none: [],
+      denials: ['authorization.evaluation', 'request.refused'],
+      all: ['authorization.evaluation', 'request.refused'],
+    })
+  })
+
+  test('by a limit of requests are counted, not recorded one by one', async () => {
+    service = await startService({ agentRequestsPerS: 1, auditDecisions: 'all' })
+    const attempts = 300
+    const statuses = await Promise.all(
+      Array.from({ length: attempts }, async () => (await evaluate(service.key)).status),
+    )
+    await Bun.sleep(1100)
+    const { project } = await recorded('svc.audit.request.refused')
+    const refused = statuses.filter((status) => status === 429).length
+    expect(refused).toBeGreaterThan(SINGLE_EVENTS_MAX)
+    expect(project.reduce((sum, { count = 1 }) => sum + (count as number), 0)).toBe(refused)
+    expect(project.length).toBeLessThan(refused)
+    expect(project[0]).toMatchObject({ status: 429, error: 'too-many', operation: 'evaluate' })
+  })
+
+  test('are recorded in the log of the project whose document they name', async () => {
+    service = await startService()
+    const path = `applications/${service.applicationId}`
+    expect((await service.configure('PUT', path, { project_id: 'x' })).status).toBe(422)
+    expect((await service.configure('GET', 'applications/gid:00000000000000000000000000')).status).toBe(404)
+    const { project, organization } = await recorded('svc.audit.request.refused')
+    expect([...project, ...organization]).toMatchObject([
+      { operation: 'updateApplication', path: `/configs/v1/${path}`, status: 422, error: 'invalid' },
+      { operation: 'readApplication', status: 404, error: 'not-found' },
+    ])
+    expect(project).toHaveLength(1)
+    expect(project[0]).toMatchObject({ actor: { type: 'service-account', keyId: expect.any(String) } })
+  })
+
+  test('have no values of the request', async () => {
+    service = await startService()
+    const secret = 'a-secret-value'
+    await service.configure('POST', 'applications', { project_id: service.projectId, name: 'x', nonsense: secret })
+    await service.configure('GET', `applications?nonsense=${secret}`)
+    const { project, organization } = await recorded('svc.audit.request.refused')
+    expect(project.length + organization.length).toBe(2)
+    expect(JSON.stringify([project, organization])).not.toContain(secret)
+  })
+})
