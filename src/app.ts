@@ -19,6 +19,8 @@ import { Provisioning } from './config/provisioning.ts'
 import { ConfigService } from './config/service.ts'
 import { createSystemGraph } from './config/system-nodes.ts'
 import { QueryIndex } from './context-query/query-index.ts'
+import { type OperationType, operationEvent } from './events/operation-record.ts'
+import { noContext } from './events/routes.ts'
 import type { ListenAddress } from './http/port.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
 import type { Route } from './http/route.ts'
@@ -32,6 +34,7 @@ import { BackgroundCompiler } from './runtime/background-compiler.ts'
 import { BackgroundJobs } from './runtime/background-jobs.ts'
 import type { EventStreams } from './runtime/event-streams.ts'
 import { HttpListener } from './runtime/http-listener.ts'
+import { operatingSystemUser } from './runtime/operating-system-user.ts'
 import { ConfigEventLog } from './runtime/record-configuration.ts'
 import { DecisionEventLog } from './runtime/record-decisions.ts'
 import { introspectionEventLog } from './runtime/record-introspections.ts'
@@ -60,6 +63,10 @@ export interface App extends Handlers {
   readonly eventStreams: EventStreams
   /** Resolves when the events of all answered requests are on disk. */
   settleEvents(): Promise<void>
+  /** Records an operation on the whole folder for the audit log. Resolves when it is on disk. `members`: of the payload. */
+  recordOperation(type: OperationType, members: object): Promise<void>
+  /** True: the process that had locked the folder before was killed, or it crashed. */
+  readonly isAfterCrash: boolean
   /** Issues a token of the admin service account. `lifetimeS`: seconds. */
   issueAdminToken(lifetimeS: number): Promise<string>
   /** Returns the metric increments since the last call. A lane sends them to its serving process. */
@@ -236,6 +243,15 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     eventStreams: events.streams,
     settleEvents: async () => {
       await events.activity.settled()
+    },
+    isAfterCrash: platform.folder.isAfterCrash,
+    async recordOperation(type, members) {
+      const routes = sinks.routesOfOrganization(organizationId)
+      const receivers = routes?.ofType(type)?.match(noContext) ?? 0
+      if (routes === null || receivers === 0) return
+      const ready = operationEvent(type, operatingSystemUser(), members, clock.now())
+      activity.record({ routes, type, providers: receivers, encode: () => ready })
+      await activity.settled()
     },
     issueAdminToken: (lifetimeS) => platform.serviceAccounts.issueToken(platform.adminAccountId, lifetimeS),
     takeCounts: () => metrics.takeDeltas(),

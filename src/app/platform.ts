@@ -161,9 +161,10 @@ export async function openPlatform(
 
 function takeFolder(dataDir: string, { folder, worker, lane }: AppOverrides): ServedFolder {
   const identity = lane ?? worker
-  if (identity !== undefined) return { ...joinFolder(dataDir, identity.proof), workerToken: identity.proof }
+  if (identity !== undefined)
+    return { ...joinFolder(dataDir, identity.proof), workerToken: identity.proof, isAfterCrash: false }
   // 'held': the creator of the app has locked the folder and releases it.
-  return folder === 'held' ? { workerToken: '', release: () => undefined } : lockFolder(dataDir)
+  return folder === 'held' ? { workerToken: '', isAfterCrash: false, release: () => undefined } : lockFolder(dataDir)
 }
 
 /** Creates the client and the rule for outgoing connections. Throws OperationalError if the setting `upstream_allow` is not valid. */

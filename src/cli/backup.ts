@@ -8,20 +8,22 @@ import type { Settings } from '../settings.ts'
 import { backup } from '../transfer/backup.ts'
 import { restore } from '../transfer/restore.ts'
 import { progressLine } from './progress.ts'
+import { recorded, recordOperation } from './record-operation.ts'
 
 const KEY_NEEDED =
   'its secrets are encrypted: before serving it, copy the original master.key into the folder, or set VERDIGRAPH_MASTER_KEY'
 
 /** Runs `backup`. `projectId`: only this project. Rejects with OperationalError if the backup fails. */
 export async function backupFolder(
-  { dataDir }: Settings,
+  settings: Settings,
   out: string,
   projectId: string | undefined,
   json: boolean,
 ): Promise<void> {
+  const { dataDir } = settings
   const progress = progressLine(`opening ${dataDir}`)
-  try {
-    const { manifest, bytes } = await backup({
+  const run = () =>
+    backup({
       dataDir,
       out,
       ...(projectId === undefined ? {} : { projectId }),
@@ -29,6 +31,12 @@ export async function backupFolder(
       nowMs: systemClock.now(),
       progress: (done, total, what) => progress.show(done, total, what),
     })
+  const asked = { file: out, ...(projectId !== undefined && { project: projectId }) }
+  try {
+    const { manifest, bytes } = await recorded(settings, 'svc.audit.operations.backup', asked, run, (made) => ({
+      projects: made.manifest.projects.length,
+      bytes: made.bytes,
+    }))
     progress.end()
     if (json) console.log(JSON.stringify({ out, bytes, members: manifest.members.length, projects: manifest.projects }))
     else {
@@ -47,7 +55,8 @@ function projectsOf({ length }: readonly string[]): string {
 }
 
 /** Runs `restore`. Rejects with OperationalError if the folder is not empty or the backup is invalid. */
-export async function restoreFolder({ dataDir }: Settings, from: string, json: boolean): Promise<void> {
+export async function restoreFolder(settings: Settings, from: string, json: boolean): Promise<void> {
+  const { dataDir } = settings
   const progress = progressLine('unpacking')
   try {
     const manifest = await restore({
@@ -55,6 +64,8 @@ export async function restoreFolder({ dataDir }: Settings, from: string, json: b
       dataDir,
       progress: (done, total) => progress.show(done, total, 'unpacking'),
     })
+    const made = { file: from, madeAt: manifest.made_at, projects: manifest.projects.length }
+    await recordOperation(settings, 'svc.audit.operations.restore', made)
     progress.end()
     if (json) console.log(JSON.stringify({ data: dataDir, made_at: manifest.made_at, projects: manifest.projects }))
     else {

@@ -5,6 +5,7 @@ import { type AdminToken, issueAdminToken } from '../app/configuration.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { ownCommand } from './own-command.ts'
+import { recordOperation } from './record-operation.ts'
 
 /** Lifetime of the tokens that `init` and `serve` print, seconds: the longest allowed. */
 export const TOKEN_LIFETIME_S = 86_400
@@ -21,6 +22,7 @@ export async function initialise(settings: Settings, json: boolean): Promise<voi
     }
     const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
     const { organizationId, serviceAccountId } = app
+    await app.recordOperation('svc.audit.operations.token.issue', issuedToken(serviceAccountId, TOKEN_LIFETIME_S))
     printToken({ organizationId, serviceAccountId, token }, settings, json, TOKEN_LIFETIME_S)
   } finally {
     await app.close()
@@ -33,7 +35,14 @@ export async function issueToken(settings: Settings, json: boolean, lifetimeS: n
   if (!existsSync(dataDir) || (statSync(dataDir).isDirectory() && readdirSync(dataDir).length === 0)) {
     throw new CliError([`${dataDir} has no organization; \`${ownCommand(['init', '--data', dataDir])}\` creates one`])
   }
-  printToken(await issueAdminToken(settings, lifetimeS), settings, json, lifetimeS)
+  const issued = await issueAdminToken(settings, lifetimeS)
+  await recordOperation(settings, 'svc.audit.operations.token.issue', issuedToken(issued.serviceAccountId, lifetimeS))
+  printToken(issued, settings, json, lifetimeS)
+}
+
+/** Members of the event of an issued token. */
+export function issuedToken(subject: string, lifetimeS: number): object {
+  return { outcome: 'ok', subject, lifetimeS }
 }
 
 function printToken(issued: AdminToken, settings: Settings, json: boolean, lifetimeS: number): void {

@@ -8,6 +8,7 @@ import { DEMO_KEY_FILE } from '../kernel/data-folder.ts'
 import type { Settings } from '../settings.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { ownCommand } from './own-command.ts'
+import { recordOperation } from './record-operation.ts'
 
 /** Issuer and audience of the tokens. */
 export const demoIssuer = { issuer: 'https://members.fernhill.example', audience: 'fernhill' } as const
@@ -45,7 +46,8 @@ export async function memberToken(dataDir: string, person: string, lifetimeS: nu
 }
 
 /** Runs `demo-token`: prints only the token. Rejects with UsageError if there is no such person, CliError without the demo. */
-export async function printMemberToken({ dataDir }: Settings, person: string, lifetimeS: number): Promise<void> {
+export async function printMemberToken(settings: Settings, person: string, lifetimeS: number): Promise<void> {
+  const { dataDir } = settings
   if (!people.includes(person))
     throw new UsageError([`the demo has no person \`${person}\`: expected one of ${people.join(', ')}`])
   const token = await memberToken(dataDir, person, lifetimeS)
@@ -53,6 +55,8 @@ export async function printMemberToken({ dataDir }: Settings, person: string, li
     const command = ownCommand(['serve', '--demo', '--data', dataDir])
     throw new CliError([`${dataDir} does not contain the demo; \`${command}\` loads it`])
   }
+  const issued = { outcome: 'ok', subject: person, lifetimeS }
+  await recordOperation(settings, 'svc.audit.operations.token.issue', issued)
   console.log(token)
 }
 

@@ -8,9 +8,16 @@ import { baseName } from '../store/lmdb/environment-folder.ts'
 import { migrateFolder } from '../store/lmdb/migrate-folder.ts'
 import { lockFolder } from '../store/process/folder-lock.ts'
 import { progressLine } from './progress.ts'
+import { recorded } from './record-operation.ts'
 
 /** Runs `migrate`. Rejects with OperationalError if the folder does not exist, contains no store or is being served. */
-export async function migrate({ dataDir }: Settings, json: boolean): Promise<void> {
+export async function migrate(settings: Settings, json: boolean): Promise<void> {
+  const membersOf = (migrated: readonly string[]): object => ({ migrated })
+  await recorded(settings, 'svc.audit.operations.migrate', {}, () => migrateAll(settings, json), membersOf)
+}
+
+/** Returns the environments that were of an earlier version. */
+async function migrateAll({ dataDir }: Settings, json: boolean): Promise<readonly string[]> {
   // The lock would create the folder.
   if (!existsSync(dataDir)) throw new OperationalError(`the folder ${dataDir} does not exist`)
   const lock = lockFolder(dataDir)
@@ -30,6 +37,7 @@ export async function migrate({ dataDir }: Settings, json: boolean): Promise<voi
       if (!json) console.log(`${isNew ? 'migrated ' : 'unchanged'} ${name}`)
     }
     if (json) console.log(JSON.stringify({ migrated, untouched }))
+    return migrated
   } finally {
     progress.end()
     lock.release()

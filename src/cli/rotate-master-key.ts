@@ -19,10 +19,17 @@ import type { Settings } from '../settings.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { lockFolder } from '../store/process/folder-lock.ts'
 import { CliError } from './cli-error.ts'
+import { recorded } from './record-operation.ts'
 
 /** Runs `rotate-master-key`. Rejects as `rotate` does. */
 export async function rotateMasterKey(settings: Settings, json: boolean): Promise<void> {
-  const { resealed, unopened, inEnvironment } = await rotate(settings)
+  const { resealed, unopened, inEnvironment } = await recorded(
+    settings,
+    'svc.audit.operations.masterkey.rotate',
+    {},
+    () => rotate(settings),
+    (rotated) => ({ resealed: rotated.resealed }),
+  )
   if (json) console.log(JSON.stringify({ resealed, unopened }))
   else for (const line of linesOf({ resealed, unopened, inEnvironment })) console.log(line)
 }

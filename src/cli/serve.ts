@@ -1,12 +1,13 @@
 // The command `serve`: starts the service, and stops it on a signal.
 
+import packageJson from '../../package.json' with { type: 'json' }
 import { type App, createApp } from '../app.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { loadCertificate } from '../runtime/http-listener.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
-import { TOKEN_LIFETIME_S, tokenLines } from './credentials.ts'
+import { issuedToken, TOKEN_LIFETIME_S, tokenLines } from './credentials.ts'
 import { ownCommand } from './own-command.ts'
 import { processCommands } from './self-command.ts'
 
@@ -18,7 +19,11 @@ export async function serve(settings: Settings, demo: boolean): Promise<void> {
   // Checked first: otherwise a failed start would create the organization, and its token would be lost.
   loadCertificate(settings)
   const app = await createApp(settings, processCommands())
-  const stopped = stopOnSignal(() => app.close())
+  const stopped = stopOnSignal(async () => {
+    // A full disk must not prevent the stop.
+    await app.recordOperation('svc.audit.operations.service.stop', {}).catch(() => undefined)
+    await app.close()
+  })
   // Sent by log rotation after renaming a file, and by certificate renewal.
   process.on('SIGHUP', () => {
     app.reopenLogs()
@@ -38,9 +43,18 @@ export async function serve(settings: Settings, demo: boolean): Promise<void> {
         : []),
     ])
   })
+  await recordStart(app, settings, app.isAfterCrash)
   const lines = demo ? await demoLines(app, address.url) : await firstTokenLines(app)
   console.log([colours.green(`listening on ${address.url}`), ...lines].join('\n'))
   await stopped
+}
+
+/** Records a start for the audit log. A start that cannot be recorded is reported by the log, and serves. */
+export async function recordStart(app: App, { workers }: Settings, isAfterCrash: boolean): Promise<void> {
+  const { version } = packageJson
+  await app
+    .recordOperation('svc.audit.operations.service.start', { version, workers, isAfterCrash })
+    .catch(() => undefined)
 }
 
 /** The lines with an admin token if this start created the organization. */
@@ -48,6 +62,7 @@ export async function firstTokenLines(app: App): Promise<readonly string[]> {
   if (!app.bootstrapped) return []
   const { organizationId, serviceAccountId, settings } = app
   const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
+  await app.recordOperation('svc.audit.operations.token.issue', issuedToken(serviceAccountId, TOKEN_LIFETIME_S))
   return tokenLines({ organizationId, serviceAccountId, token }, settings, TOKEN_LIFETIME_S)
 }
 

@@ -11,8 +11,9 @@ import type { Settings } from '../settings.ts'
 import { lockFolder } from '../store/process/folder-lock.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
+import { recordOperation } from './record-operation.ts'
 import { selfCommand, WORKER_COMMAND } from './self-command.ts'
-import { demoLines, firstTokenLines, reasonOf } from './serve.ts'
+import { demoLines, firstTokenLines, reasonOf, recordStart } from './serve.ts'
 import type { SupervisorCommand, WorkerEvent } from './worker.ts'
 
 /** Delay before a failed worker is restarted. It doubles each time, until a worker has run for STABLE_UPTIME_MS. */
@@ -43,6 +44,7 @@ export async function supervise(settings: Settings, demo: boolean): Promise<void
   try {
     // One-time work before there are several processes: the first organization, crash recovery, the demo.
     const app = await createApp(settings, { folder: 'held' })
+    await recordStart(app, settings, folder.isAfterCrash)
     lines = demo ? await demoLines(app, reserved.url) : await firstTokenLines(app)
     await app.close()
   } catch (failure) {
@@ -54,7 +56,9 @@ export async function supervise(settings: Settings, demo: boolean): Promise<void
   const supervisor = new Supervisor({ ...settings, port: reserved.port }, folder.workerToken, () => reserved.release())
   const stop = (): void => {
     if (supervisor.isStopping) supervisor.kill()
-    supervisor.stop().then((code) => {
+    supervisor.stop().then(async (code) => {
+      // A full disk must not prevent the stop.
+      await recordOperation(settings, 'svc.audit.operations.service.stop', {}).catch(() => undefined)
       folder.release()
       process.exit(code)
     })

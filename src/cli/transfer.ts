@@ -3,19 +3,26 @@
 import type { Settings } from '../settings.ts'
 import { exportFolder } from '../transfer/export.ts'
 import { importFile } from '../transfer/import.ts'
+import type { ExportTotals } from '../transfer/line-format.ts'
 import { printNotice } from './print.ts'
 import { type ProgressLine, progressLine } from './progress.ts'
+import { recorded } from './record-operation.ts'
 
 /** Runs `export`. Rejects with OperationalError if it fails. */
-export async function exportTo({ dataDir }: Settings, out: string, projectId: string | undefined): Promise<void> {
+export async function exportTo(settings: Settings, out: string, projectId: string | undefined): Promise<void> {
+  const { dataDir } = settings
   const progress = progressLine(`opening ${dataDir}`)
-  try {
-    const { configuration, nodes, relationships, sealed } = await exportFolder({
+  const run = () =>
+    exportFolder({
       dataDir,
       out,
       ...(projectId === undefined ? {} : { projectId }),
       progress: (done, total, what) => progress.show(done, total, what),
     })
+  const asked = { file: out, ...(projectId !== undefined && { project: projectId }) }
+  try {
+    const exported = await recorded(settings, 'svc.audit.operations.export', asked, run, countsOf)
+    const { configuration, nodes, relationships, sealed } = exported
     progress.end()
     printNotice(`${configuration} configuration documents, ${nodes} nodes, ${relationships} relationships`)
     if (sealed > 0)
@@ -23,6 +30,10 @@ export async function exportTo({ dataDir }: Settings, out: string, projectId: st
   } finally {
     progress.end()
   }
+}
+
+function countsOf({ configuration, nodes, relationships }: ExportTotals): object {
+  return { configuration, nodes, relationships }
 }
 
 /** The options of `import`. */
@@ -38,14 +49,21 @@ export async function importFrom(settings: Settings, flags: ImportFlags): Promis
   const { dataDir } = settings
   const progress = progressLine(`reading ${flags.in === '-' ? 'the standard input' : flags.in}`)
   try {
-    const { configuration, nodes, relationships, skipped, isResumed, documentIds } = await importFile({
-      dataDir,
-      from: flags.in,
-      ...(flags.project === undefined ? {} : { projectId: flags.project }),
-      dryRun: flags.dryRun,
-      resume: flags.resume,
-      progress: (done, total, what) => progress.show(done, total, what),
-    })
+    const run = () =>
+      importFile({
+        dataDir,
+        from: flags.in,
+        ...(flags.project === undefined ? {} : { projectId: flags.project }),
+        dryRun: flags.dryRun,
+        resume: flags.resume,
+        progress: (done, total, what) => progress.show(done, total, what),
+      })
+    const asked = { file: flags.in, ...(flags.project !== undefined && { project: flags.project }) }
+    // A dry run changes nothing, and may name a folder that does not exist.
+    const imported = flags.dryRun
+      ? await run()
+      : await recorded(settings, 'svc.audit.operations.import', asked, run, countsOf)
+    const { configuration, nodes, relationships, skipped, isResumed, documentIds } = imported
     const warnings = await warningsOf(settings, documentIds, progress)
     progress.end()
     const counts = `${configuration} configuration documents, ${nodes} nodes, ${relationships} relationships`

@@ -10,7 +10,7 @@ import type { EventTypeName } from './event-types.ts'
 /** The format of the records that this program writes. */
 export const RECORD_FORMAT = 1
 
-/** What events keep of the origin of a request. Both may be empty. */
+/** The parts of the origin of a request that events keep. Both may be empty. */
 export type RecordedOrigin = Pick<RequestOrigin, 'requestId' | 'address'>
 
 /** Who caused an event, as the payload shows it. */

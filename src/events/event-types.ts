@@ -514,7 +514,9 @@ export const eventTypes = {
     data: {
       version: text.describe('of the product'),
       workers: z.int(),
-      isAfterStop: z.boolean().describe('false: the service was killed or crashed before, or the folder is new'),
+      isAfterCrash: z
+        .boolean()
+        .describe('true: the process that had locked the folder before was killed, or it crashed'),
     },
     contextKeys: [],
     subject: commandSubject,
@@ -555,7 +557,7 @@ export const eventTypes = {
   'svc.audit.operations.import': {
     group: 'operations',
     summary: 'Lines were imported. An import has no event for each element.',
-    data: command({ file, project, dryRun: z.boolean().describe('true: nothing was written'), ...counts }),
+    data: command({ file, project, ...counts }),
     contextKeys: [],
     subject: commandSubject,
     producedBy: '`verdigraph import`',

@@ -15,11 +15,11 @@ import type { Auth, HttpRequest } from './route.ts'
 export interface CredentialVerifier {
   /** Looks up an agent key, or verifies a token that an agent signed; null if it is unknown or expired. */
   authenticateAgent(key: string): MaybePromise<AgentCaller | null>
-  /** What is known about a key or token that `authenticateAgent` refused. */
+  /** Describes a key or token that `authenticateAgent` refused. */
   refusedAgent(key: string): RefusedCredentials
   /** Verifies the token of a service account; null if it is invalid or expired. */
   authenticateServiceAccount(bearer: string): Promise<ServiceAccountCaller | null>
-  /** What is known about a token that `authenticateServiceAccount` refused. */
+  /** Describes a token that `authenticateServiceAccount` refused. */
   refusedServiceAccount(bearer: string): RefusedCredentials
   /** Verifies a user token of a project. `delegation`: the token of `X-SVC-Token`; null: absent. */
   authenticateUser(

@@ -170,7 +170,7 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
     if (error instanceof LaneRequiredError && lanes !== null && match.kind === 'route') {
       return runInLane(lanes, exchange, match.route, error)
     }
-    // What was recorded may not have been written. Events of decisions are written in any case.
+    // Its recorded event may not have been written. Events of decisions are written in any case.
     if (match.kind === 'route' && match.route.audit !== 'decision' && exchange.identified?.isDecision !== true)
       exchange.hasEvent = false
     if (error instanceof ThrownServiceError) {

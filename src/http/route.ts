@@ -101,7 +101,7 @@ export interface RequestContext extends RequestOrigin {
   readonly query: URLSearchParams
   /** HEAD request: the handler must not start a stream. */
   readonly headOnly: boolean
-  /** For handlers that authenticate: what the audit trail has of the request. The last call counts. */
+  /** For handlers that authenticate: describes the request for the audit trail. The last call counts. */
   identify(request: IdentifiedRequest): void
   /** For handlers that authenticate: the credentials were refused. */
   refuseCredentials(refused: RefusedCredentials): void
@@ -190,7 +190,7 @@ export interface Route {
   /** The error for another media type than JSON: 400 for AuthZEN (docs/decisions/0006-authzen-status-codes-and-batches.md), else 415. */
   readonly wrongMediaType?: 'malformed'
   /**
-   * What the audit trail has of a request that has no event of its own type. Absent: one event. `none`: nothing if it is answered, because
+   * The record of a request that has no event of its own type. Absent: one event. `none`: nothing if it is answered, because
    * the answer is the same for all callers or has no data of a project. `decision`: as for decisions, so that the setting
    * `audit_decisions` decides.
    */

@@ -106,7 +106,7 @@ export class AgentKeys {
     return entry.credential.callerIn(this.callers)
   }
 
-  /** What is known about a key or token that was refused. */
+  /** Describes a key or token that was refused. */
   refusedAgent(key: string): RefusedCredentials {
     if (key.length !== KEY_LENGTH || !key.startsWith(PREFIX)) {
       const named = this.tokens.namedBy(key)

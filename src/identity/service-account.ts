@@ -82,7 +82,7 @@ export class ServiceAccounts {
     }
   }
 
-  /** What is known about a token that was refused. */
+  /** Describes a token that was refused. */
   refusedServiceAccount(bearer: string): RefusedCredentials {
     const kind = 'service-account-token'
     const credential = this.credentials.get(keyIdOf(bearer) ?? '')

@@ -8,10 +8,10 @@ export type RequestCaller =
   | Caller
   | { readonly kind: 'user'; readonly projectId: string; readonly user: Omit<UserToken, 'claims' | 'delegation'> }
 
-/** What a handler that authenticates knows about its request. */
+/** A request, as a handler that authenticates knows it. */
 export interface IdentifiedRequest {
   readonly caller: RequestCaller
-  /** What was called, if the route has several operations. */
+  /** The operation that was called, if the route has several. */
   readonly operation: string
   /** The tool or the resource; null: the operation has none. */
   readonly target: string | null
@@ -34,7 +34,7 @@ export const credentialKinds = ['none', 'agent-key', 'agent-token', 'service-acc
 /** A kind of refused credentials. */
 export type CredentialKind = (typeof credentialKinds)[number]
 
-/** What is known about refused credentials. It contains no part of them. */
+/** A description of refused credentials. It contains no part of them. */
 export interface RefusedCredentials {
   readonly kind: CredentialKind
   readonly reason: string
@@ -52,6 +52,6 @@ export interface RefusedCredentials {
 export interface RequestAudit {
   /** Called before the answer is sent. */
   answered(origin: RequestOrigin, request: AnsweredRequest): void
-  /** Called before the answer is sent. `operation`: what the request asked for. */
+  /** Called before the answer is sent. `operation`: of the request. */
   authenticationFailed(origin: RequestOrigin, refused: RefusedCredentials, operation: string): void
 }

@@ -1,4 +1,4 @@
-// The request behind an event. It is passed from the server to what records events, in place of its parts.
+// The request that causes an event. It is passed from the server to the functions that record events, in place of its parts.
 
 /** A request, as events describe it. Do not keep it longer than the request: it refers to the request's body. */
 export interface RequestOrigin {
@@ -10,5 +10,5 @@ export interface RequestOrigin {
   noteEvent(): void
 }
 
-/** The origin of what no request causes. */
+/** The origin of an event that no request causes. */
 export const noOrigin: RequestOrigin = { requestId: '', address: '', noteEvent: () => undefined }

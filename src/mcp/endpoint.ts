@@ -68,9 +68,9 @@ export interface McpRequest {
   /** The project in the path. */
   readonly projectId: string
   readonly origin: RequestOrigin
-  /** Says what the audit trail has of the request. The last call counts. */
+  /** Describes the request for the audit trail. The last call counts. */
   identify(request: IdentifiedRequest): void
-  /** Says that the credentials were refused. */
+  /** Called if the credentials were refused. */
   refuseCredentials(refused: RefusedCredentials): void
   /** HEAD request: no stream is opened. */
   readonly headOnly: boolean
@@ -261,7 +261,7 @@ function requestCallerOf({ server, agent, user }: McpCaller): RequestCaller {
   return agent ?? { kind: 'user', projectId: server.projectId, user }
 }
 
-/** What a message calls; null: it calls nothing. */
+/** The call in a message; null: it has none. */
 function identifiedCall(caller: McpCaller, method: string | null, params: RpcObject): IdentifiedRequest | null {
   if (method === null) return null
   const { name, uri } = params

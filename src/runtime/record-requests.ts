@@ -32,7 +32,7 @@ const OPERATION_LENGTH_MAX = 128
 const TOO_MANY = 429
 
 /** An event before its payload is written. */
-interface DraftEvent {
+interface RequestDraft {
   readonly routes: SinkRoutes
   readonly providers: number
   readonly type: EventTypeName
@@ -66,7 +66,7 @@ export class RequestEventLog implements RequestAudit {
       status,
       ...(error !== null && { error }),
     }
-    const draft: DraftEvent = {
+    const draft: RequestDraft = {
       routes,
       providers,
       type,
@@ -103,7 +103,7 @@ export class RequestEventLog implements RequestAudit {
     this.repeated.flush()
   }
 
-  private recordRepeated(origin: RequestOrigin, draft: DraftEvent, key: string): void {
+  private recordRepeated(origin: RequestOrigin, draft: RequestDraft, key: string): void {
     // The address is known only until the answer.
     const { requestId, address } = origin
     this.repeated.add(key, (count) =>
@@ -116,7 +116,7 @@ export class RequestEventLog implements RequestAudit {
 
   private record(
     origin: Pick<RequestOrigin, 'requestId' | 'address'>,
-    { routes, providers, type, subject, actor, members }: DraftEvent,
+    { routes, providers, type, subject, actor, members }: RequestDraft,
   ): void {
     const { activity, clock } = this.deps
     const timeMs = clock.now()

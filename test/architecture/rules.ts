@@ -354,9 +354,10 @@ export const layerRules: readonly LayerRule[] = [
       'zod',
       'bun',
       'node:crypto',
+      'node:net',
     ],
     sentence:
-      'http imports features, mcp (whose endpoint is a route like any other), kernel and zod, and node:crypto; never engine or store',
+      'http imports features, mcp (whose endpoint is a route like any other), kernel and zod, node:crypto, and node:net to recognize addresses; never engine or store',
   },
   {
     files: ['src/lanes/'],

@@ -3,7 +3,7 @@
 //
 // Compatibility: the first releases locked the same files with SQLite, whose locks flock does not see. Stop a server of such a
 // release before another release is started on its folder.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SERVER_LOCK_FILE, SERVER_PID_FILE, WORKERS_LOCK_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
@@ -25,6 +25,8 @@ export interface FolderLock {
 export interface ServedFolder extends FolderLock {
   /** The secret that workers of this process pass to `joinFolder`. */
   readonly workerToken: string
+  /** The process that had locked the folder before did not release it: it was killed, or it crashed. */
+  readonly isAfterCrash: boolean
 }
 
 /**
@@ -33,6 +35,7 @@ export interface ServedFolder extends FolderLock {
  */
 export function lockFolder(folder: string): ServedFolder {
   let lock: FileLock | null = null
+  let isAfterCrash = false
   const workerToken = crypto.randomUUID()
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -42,6 +45,7 @@ export function lockFolder(folder: string): ServedFolder {
     if (workers === null) {
       throw new OperationalError(`the folder ${folder} is still used by workers of a server that was killed`)
     }
+    isAfterCrash = existsSync(join(folder, SERVER_PID_FILE))
     writeFileSync(join(folder, SERVER_PID_FILE), `${process.pid}\n${workerToken}\n`, { mode: 0o600 })
     workers.release()
   } catch (error) {
@@ -53,6 +57,7 @@ export function lockFolder(folder: string): ServedFolder {
   const held = lock
   return {
     workerToken,
+    isAfterCrash,
     release() {
       rmSync(join(folder, SERVER_PID_FILE), { force: true })
       held.release()

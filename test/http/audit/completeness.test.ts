@@ -21,14 +21,14 @@ let context: SampleContext
 let events: ReadonlyMap<string, readonly SeenEvent[]>
 
 /** A request that was sent, and the only records that it may have. */
-interface Sent {
+interface SentRequest {
   readonly label: string
   readonly status: number
   readonly types: readonly string[]
   readonly operation?: string
 }
 
-const sent = new Map<string, Sent>()
+const sent = new Map<string, SentRequest>()
 const absent = 'gid:00000000000000000000000000'
 
 interface Asked {
@@ -78,16 +78,21 @@ const owns = {
 const answered = ['request.answered']
 
 /** A request of an agent, or of an account, that succeeds, and its records. */
-interface Row {
+interface SuccessRow {
   readonly asked: () => Asked
   readonly types: readonly string[]
 }
 
-const agentRow = (path: string, body: unknown, types: readonly string[], method?: string): Row => ({
+const agentRow = (path: string, body: unknown, types: readonly string[], method?: string): SuccessRow => ({
   asked: () => ({ path, body, headers: asAgent(), ...(method !== undefined && { method }) }),
   types,
 })
-const accountRow = (path: () => string, body: () => unknown, types: readonly string[], method?: string): Row => ({
+const accountRow = (
+  path: () => string,
+  body: () => unknown,
+  types: readonly string[],
+  method?: string,
+): SuccessRow => ({
   asked: () => ({ path: path(), body: body(), headers: asAccount(), ...(method !== undefined && { method }) }),
   types,
 })
@@ -95,7 +100,7 @@ const nothing = (): undefined => undefined
 const sinkPath = (rest: string): string => `/configs/v1/event-sinks/${sink}/${rest}`
 
 /** For each operation, in the order in which they are called. */
-const successes: Readonly<Record<string, Row>> = {
+const successes: Readonly<Record<string, SuccessRow>> = {
   evaluate: agentRow('/access/v1/evaluation', { ...ann, ...drive, ...car }, ['authorization.evaluation']),
   evaluateMany: agentRow('/access/v1/evaluations', { ...ann, ...drive, evaluations: [car] }, [
     'authorization.evaluations',
@@ -474,7 +479,7 @@ const typesOf = (requestId: string): readonly string[] =>
   (events.get(requestId) ?? []).map(({ type }) => type.replace('svc.audit.', ''))
 
 /** The requests whose records are others than expected. */
-function deviations(select: (one: Sent) => boolean): unknown[] {
+function deviations(select: (one: SentRequest) => boolean): unknown[] {
   return [...sent]
     .filter(([, one]) => select(one))
     .flatMap(([requestId, { label, status, types, operation }]) => {
@@ -488,8 +493,8 @@ function deviations(select: (one: Sent) => boolean): unknown[] {
     })
 }
 
-const isRefusal = ({ types }: Sent): boolean => types[0] === 'request.refused'
-const isFailure = ({ types }: Sent): boolean => types[0] === 'credentials.authentication.failed'
+const isRefusal = ({ types }: SentRequest): boolean => types[0] === 'request.refused'
+const isFailure = ({ types }: SentRequest): boolean => types[0] === 'credentials.authentication.failed'
 
 describe('every request has exactly one record', () => {
   test('if it succeeds, of its own type or of the general one', () => {
