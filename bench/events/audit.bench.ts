@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { captureNodes } from '../../src/capture/nodes.ts'
 import { captureRelationships } from '../../src/capture/relationships.ts'
+import { noOrigin } from '../../src/kernel/request-origin.ts'
 import { evaluate } from '../../src/pdp/evaluate.ts'
 import type { Settings } from '../../src/settings.ts'
 import { type Bench, type BenchOptions, median, mustEqual, randomFrom, round } from '../harness.ts'
@@ -143,7 +144,7 @@ function drawnNodes(count: number, random: (below: number) => number) {
 }
 
 async function capture({ app, caller }: EventBenchProject, nodes: ReturnType<typeof drawnNodes>): Promise<void> {
-  const captured = await captureNodes(app.capture, { caller, requestId: 'bench' }, { nodes })
+  const captured = await captureNodes(app.capture, { caller, origin: noOrigin }, { nodes })
   if (!captured.ok) throw new Error(`a capture was refused: ${captured.error.kind}`)
 }
 
@@ -162,7 +163,7 @@ async function decisions(open: readonly OpenCase[], { small, seed, report }: Ben
   const graph = ownershipGraph(small ? 2_000 : 10_000, seed)
   const asked = questions(graph, calls, seed + 1, ownedBy)
   for (const { project } of open) {
-    const call = { caller: project.caller, requestId: 'load' }
+    const call = { caller: project.caller, origin: noOrigin }
     const people = Array.from({ length: graph.people }, (_, at) => ({ type: 'Person', external_id: personId(at) }))
     const relationships = people.flatMap((source, at) =>
       Array.from(ownedBy(graph, at), (one) => ({
@@ -184,7 +185,7 @@ async function decisions(open: readonly OpenCase[], { small, seed, report }: Ben
     const spent = stopwatch(calls)
     for (const { subject, resource, granted } of asked) {
       const begun = Bun.nanoseconds()
-      const answer = evaluate(app.decisions, caller, 'bench', {
+      const answer = evaluate(app.decisions, caller, noOrigin, {
         subject: { type: 'Person', id: subject },
         resource: { type: 'Document', id: resource },
         action: { name: 'open' },

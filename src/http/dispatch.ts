@@ -250,13 +250,31 @@ function recordRequest(audit: RequestAudit, exchange: Exchange, route: Route, st
   }
   const { method, path } = request
   if (identified !== null) {
-    audit.answered(exchange, { ...identified, method, path, status, error: identified.error ?? errorKind })
+    audit.answered(exchange, {
+      ...identified,
+      method,
+      path,
+      status,
+      isUnsent: false,
+      error: identified.error ?? errorKind,
+    })
     return
   }
   if (caller === null || (route.audit === 'none' && status < 400)) return
   const operation = route.operationId
   const isDecision = route.audit === 'decision'
-  audit.answered(exchange, { caller, operation, target: null, isDecision, method, path, status, error: errorKind })
+  const isUnsent = route.audit === 'unsent'
+  audit.answered(exchange, {
+    caller,
+    operation,
+    target: null,
+    isDecision,
+    isUnsent,
+    method,
+    path,
+    status,
+    error: errorKind,
+  })
 }
 
 /** Clients can send any method name: unknown ones share one metric. */

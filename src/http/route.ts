@@ -192,9 +192,10 @@ export interface Route {
   /**
    * The record of a request that has no event of its own type. Absent: one event. `none`: nothing if it is answered, because
    * the answer is the same for all callers or has no data of a project. `decision`: as for decisions, so that the setting
-   * `audit_decisions` decides.
+   * `audit_decisions` decides. `unsent`: no event sink receives it, because the operation is about events, and following events would
+   * never end.
    */
-  readonly audit?: 'none' | 'decision'
+  readonly audit?: 'none' | 'decision' | 'unsent'
   /** When the request runs in a lane. Absent: only if it turns out to be too large for the event loop. */
   readonly lane?: LaneUse
   /** Example body for the OpenAPI document. A test parses it as the route does. */

@@ -27,6 +27,8 @@ export interface AnsweredRequest extends IdentifiedRequest {
   /** Without the query. */
   readonly path: string
   readonly status: number
+  /** Only the audit log receives it, and no event sink. */
+  readonly isUnsent: boolean
 }
 
 /** The kinds of refused credentials. `none`: the request has no credentials, or not all that it needs. */

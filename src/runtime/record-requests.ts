@@ -51,13 +51,16 @@ export class RequestEventLog implements RequestAudit {
   }
 
   answered(origin: RequestOrigin, request: AnsweredRequest): void {
-    const { caller, method, path, target, status, error, isDecision } = request
+    const { caller, method, path, target, status, error, isDecision, isUnsent } = request
     const routes = this.routesFor(caller, path)
     const type = status >= 400 || error !== null ? REFUSED : ANSWERED
     const operation = request.operation.slice(0, OPERATION_LENGTH_MAX)
     const matched = routes?.ofType(type)?.match((key) => (key === 'operation' ? operation : undefined)) ?? 0
-    const providers = routes !== null && isDecision && !auditsDenials(routes) ? matched % AUDIT_BIT : matched
-    if (routes === null || providers === 0) return
+    if (routes === null) return
+    const sent = isUnsent ? 0 : matched % AUDIT_BIT
+    const isAudited = matched >= AUDIT_BIT && (!isDecision || auditsDenials(routes))
+    const providers = sent + (isAudited ? AUDIT_BIT : 0)
+    if (providers === 0) return
     const members = {
       operation,
       method,

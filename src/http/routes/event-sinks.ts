@@ -42,6 +42,7 @@ function testRoutes(sinks: EventSinkOperations): Route[] {
     method: 'POST',
     tag,
     auth: { kind: 'service-account' },
+    audit: 'unsent',
     // A test that sends takes as long as its providers need.
     lane: { always: true, limit: 'write', writes: 'once', waits: true },
     // The handler validates the body, and answers 422 as other configuration requests do.
@@ -88,7 +89,7 @@ function deadLetterRoutes(sinks: EventSinkOperations): Route[] {
   const auth = { kind: 'service-account' } as const
   const reads = { always: true, limit: 'query' } as const
   const writes = { always: true, limit: 'write', writes: 'idempotent' } as const
-  const shared = { tag, auth, request: null }
+  const shared = { tag, auth, audit: 'unsent', request: null } as const
   return [
     {
       ...shared,
@@ -172,6 +173,7 @@ function followRoute(sinks: EventSinkOperations): Route {
     description:
       'Returns the events after `position` at once. The list is empty if no event is stored after it. Events exist only where a route of the sink matches. For 30 seconds after a call, later events stay stored for the next call, also when all providers have received them.',
     auth: { kind: 'service-account' },
+    audit: 'unsent',
     lane: { always: true, limit: 'query', writes: 'idempotent' },
     pathParameters: sinkId,
     request: followRequest,

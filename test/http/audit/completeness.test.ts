@@ -21,14 +21,14 @@ let context: SampleContext
 let events: ReadonlyMap<string, readonly SeenEvent[]>
 
 /** A request that was sent, and the only records that it may have. */
-interface SentRequest {
+interface RecordedRequest {
   readonly label: string
   readonly status: number
   readonly types: readonly string[]
   readonly operation?: string
 }
 
-const sent = new Map<string, SentRequest>()
+const sent = new Map<string, RecordedRequest>()
 const absent = 'gid:00000000000000000000000000'
 
 interface Asked {
@@ -479,7 +479,7 @@ const typesOf = (requestId: string): readonly string[] =>
   (events.get(requestId) ?? []).map(({ type }) => type.replace('svc.audit.', ''))
 
 /** The requests whose records are others than expected. */
-function deviations(select: (one: SentRequest) => boolean): unknown[] {
+function deviations(select: (one: RecordedRequest) => boolean): unknown[] {
   return [...sent]
     .filter(([, one]) => select(one))
     .flatMap(([requestId, { label, status, types, operation }]) => {
@@ -493,8 +493,8 @@ function deviations(select: (one: SentRequest) => boolean): unknown[] {
     })
 }
 
-const isRefusal = ({ types }: SentRequest): boolean => types[0] === 'request.refused'
-const isFailure = ({ types }: SentRequest): boolean => types[0] === 'credentials.authentication.failed'
+const isRefusal = ({ types }: RecordedRequest): boolean => types[0] === 'request.refused'
+const isFailure = ({ types }: RecordedRequest): boolean => types[0] === 'credentials.authentication.failed'
 
 describe('every request has exactly one record', () => {
   test('if it succeeds, of its own type or of the general one', () => {

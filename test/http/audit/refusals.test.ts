@@ -1,7 +1,7 @@
-// What the audit trail has of refused credentials and refused requests.
+// The records of refused credentials and refused requests.
 import { afterEach, describe, expect, test } from 'vitest'
 import { SINGLE_EVENTS_MAX } from '../../../src/events/repeated-events.ts'
-import { auditedEvents, type SeenData } from '../../support/events.ts'
+import { addSink, auditedEvents, type SeenData } from '../../support/events.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { type McpService, startMcpService } from '../../support/mcp-service.ts'
 import { startService, type TestService } from '../../support/service.ts'
@@ -87,7 +87,7 @@ describe('refused credentials', () => {
     service = await startService()
     const attempts = 400
     for (let i = 0; i < attempts; i += 50) await Promise.all(Array.from({ length: 50 }, () => evaluate(`guess-${i}`)))
-    // What is counted is recorded at the end of the second.
+    // Counted failures are recorded at the end of the second.
     await Bun.sleep(1100)
     const { organization } = await recorded(FAILED)
     const counts = organization.map(({ count = 1 }) => count as number)
@@ -158,5 +158,22 @@ describe('refused requests', () => {
     const { project, organization } = await recorded('svc.audit.request.refused')
     expect(project.length + organization.length).toBe(2)
     expect(JSON.stringify([project, organization])).not.toContain(secret)
+  })
+})
+
+describe('requests about events', () => {
+  test('are in the audit log, and are not events of the sink that they read', async () => {
+    service = await startService()
+    const sink = await addSink(service, [{ type: 'svc.audit.*' }])
+    const follow = async (body: object): Promise<SeenData> => {
+      const { status, body: followed, text } = await service.configure('POST', `event-sinks/${sink}/follow`, body)
+      expect(status, text).toBe(200)
+      return followed
+    }
+    const { position } = await follow({})
+    await service.app.settleEvents()
+    expect((await follow({ position })).events).toEqual([])
+    const { project } = await recorded('svc.audit.request.answered')
+    expect(project.map(({ operation }) => operation)).toEqual(['followEvents', 'followEvents'])
   })
 })

@@ -22,6 +22,8 @@ type OperationEvents = readonly string[] | string
 
 const publicText = 'the answer is the same for everybody and contains no data of a project'
 const answered = ['request.answered'] as const
+const unsent =
+  'it is about events, and an event for it could be one of those that it is about: only the audit log has its record'
 
 const byOperation: Readonly<Record<string, OperationEvents>> = {
   evaluate: ['authorization.evaluation'],
@@ -64,14 +66,14 @@ const byOperation: Readonly<Record<string, OperationEvents>> = {
   readDocumentationImage: publicText,
   readDocumentationPage: publicText,
   readDocumentationSectionPage: publicText,
-  testEventSink: answered,
-  testEventSinkDraft: answered,
-  listDeadLetters: answered,
-  readDeadLetter: answered,
-  sendDeadLetters: answered,
-  deleteDeadLetter: answered,
-  deleteDeadLetters: answered,
-  followEvents: answered,
+  testEventSink: unsent,
+  testEventSinkDraft: unsent,
+  listDeadLetters: unsent,
+  readDeadLetter: unsent,
+  sendDeadLetters: unsent,
+  deleteDeadLetter: unsent,
+  deleteDeadLetters: unsent,
+  followEvents: unsent,
   readOrganization: 'the organization is in no project: only the audit trail has its events',
 }
 

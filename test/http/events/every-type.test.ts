@@ -181,16 +181,13 @@ const rows: Readonly<Record<DeliveredTypeName, Row>> = {
     () => ({ kind: 'agent-key', reason: 'the secret of the key is wrong', operation: 'whoami' }),
   ),
   'svc.audit.request.answered': row(
-    () =>
-      configure('GET', 'organizations/current').then(() =>
-        service.configure('GET', `event-sinks/${sink}/dead-letters`),
-      ),
+    async () => ok(await service.send('/data-schema/v1', { headers: { 'x-svc-clientkey': context.key } })),
     () => ({
-      operation: 'listDeadLetters',
+      operation: 'getDataSchema',
       method: 'GET',
-      path: `/configs/v1/event-sinks/${sink}/dead-letters`,
+      path: '/data-schema/v1',
       status: 200,
-      actor: { type: 'service-account' },
+      actor: { type: 'agent', keyId: expect.stringMatching(/^gid:/) },
     }),
   ),
   'svc.audit.request.refused': row(

@@ -1,4 +1,4 @@
-// Who and from where: the credential and the address in the events of every door.
+// Who and from where: the credential and the address in the events of every interface.
 import { afterEach, describe, expect, test } from 'vitest'
 import { addSink, eventsOf, type SeenEvent } from '../../support/events.ts'
 import { type McpService, startMcpService } from '../../support/mcp-service.ts'
@@ -21,7 +21,7 @@ const question = {
   resource: { type: 'Car', id: 'c1' },
 }
 
-/** One request through each door, with these headers. Returns the events by type, without those of the set-up. */
+/** One request to each interface, with these headers. Returns the events by type, without those of the set-up. */
 async function askAll(headers: Readonly<Record<string, string>>): Promise<ReadonlyMap<string, SeenEvent>> {
   const asAgent = { 'x-svc-clientkey': service.key, ...headers }
   const requests: readonly [string, TestRequest][] = [
@@ -52,7 +52,7 @@ async function askAll(headers: Readonly<Record<string, string>>): Promise<Readon
   return new Map(seen.map((event) => [event.type.replace('svc.audit.', ''), event]))
 }
 
-const doors = [
+const recordedTypes = [
   'capture.upsert.node',
   'authorization.evaluation',
   'config.update',
@@ -65,19 +65,19 @@ describe('events', () => {
   test('name the credential of the caller and the address of the connection', async () => {
     await start()
     const seen = await askAll({ 'x-forwarded-for': '203.0.113.9' })
-    expect(doors.map((type) => seen.get(type)?.data.address)).toEqual(doors.map(() => '127.0.0.1'))
+    expect(recordedTypes.map((type) => seen.get(type)?.data.address)).toEqual(recordedTypes.map(() => '127.0.0.1'))
     const keyOf = (type: string) => (seen.get(type)?.data.actor as { keyId?: string } | undefined)?.keyId
     const [agentKey] = await credentialsOf('application-agent-credentials', service.agentId)
     const [accountKey] = await credentialsOf('service-account-credentials', service.app.serviceAccountId)
     expect([agentKey, accountKey]).toEqual([expect.stringMatching(/^gid:/), expect.stringMatching(/^gid:/)])
-    expect(doors.map(keyOf)).toEqual([agentKey, agentKey, accountKey, accountKey, undefined, undefined])
+    expect(recordedTypes.map(keyOf)).toEqual([agentKey, agentKey, accountKey, accountKey, undefined, undefined])
     expect(seen.get('authorization.searchaction')?.data.actor).toMatchObject({ user: { externalId: 'ann' } })
   })
 
   test('name the last address of the header that the proxy sets', async () => {
     await start('x-forwarded-for')
     const seen = await askAll({ 'x-forwarded-for': '203.0.113.9, 192.0.2.44' })
-    expect(doors.map((type) => seen.get(type)?.data.address)).toEqual(doors.map(() => '192.0.2.44'))
+    expect(recordedTypes.map((type) => seen.get(type)?.data.address)).toEqual(recordedTypes.map(() => '192.0.2.44'))
   })
 })
 
