@@ -13,6 +13,13 @@ export const REMOVED_PREFIX = '.removed-'
 /** Folder with the environment of events that belong to no other transaction. */
 export const EVENTS_FOLDER = 'events'
 
+/** Folder of the audit trail: the index, and one folder per log. */
+export const AUDIT_FOLDER = 'audit'
+/** Folder with the environment of the audit index, in the folder of the audit trail. */
+export const AUDIT_INDEX_FOLDER = 'index'
+/** Folder with one folder per log, in the folder of the audit trail. */
+export const AUDIT_LOGS_FOLDER = 'logs'
+
 /** Data file in the folder of an LMDB environment, as lmdb-js names it. */
 export const DATA_FILE = 'data.mdb'
 /** Lock file in the folder of an LMDB environment, with its table of readers, as lmdb-js names it. */
@@ -32,6 +39,8 @@ export const CONFIGURATION_COMMIT_FILE = 'config.commit'
 export const GRAPHS_COMMIT_FILE = 'graphs.commit'
 /** Shared counter with the number of the last commit of the folder of events. */
 export const EVENTS_COMMIT_FILE = 'events.commit'
+/** Shared counter with the number of the last commit of the audit index. */
+export const AUDIT_COMMIT_FILE = 'audit.commit'
 
 /** The master key, unless it comes from the environment. */
 export const MASTER_KEY_FILE = 'master.key'

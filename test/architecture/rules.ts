@@ -185,10 +185,16 @@ export const layerRules: readonly LayerRule[] = [
     sentence: 'store/outbox imports format and lmdb: it stores events as bytes and does not interpret them',
   },
   {
+    files: ['src/store/audit/'],
+    mayImport: ['src/store/audit/', 'src/store/lmdb/', 'src/store/format/', 'src/kernel/'],
+    sentence: 'store/audit imports format and lmdb: it stores what is sealed, and neither seals nor reads entries',
+  },
+  {
     files: ['src/store/integrity/'],
     mayImport: [
       'src/store/integrity/',
       'src/store/outbox/',
+      'src/store/audit/',
       'src/store/lmdb/',
       'src/store/pages/',
       'src/store/format/',

@@ -18,6 +18,7 @@ const KEY_SEED = { adjacency: 1, chunkIndex: 2, labels: 3, symbols: 4, upsertKey
 /** Seeds of the databases whose keys are numbers. They continue KEY_SEED. */
 export const NUMERIC_KEY_SEED = { nodes: 8, relationships: 9, chunks: 10 }
 const OUTBOX_KEY_SEED = 11
+const AUDIT_KEY_SEED = { entries: 12, postings: 13 }
 
 /** Codec of 32-bit integer keys in native byte order (little-endian). lmdb-js writes such keys itself (`uint32`). */
 export function uint32Keys(seed: number): KeyCodec<number> {
@@ -395,6 +396,93 @@ export const outboxKeys: KeyCodec<OutboxKey> = {
       sequence: readWord(source, end - 8) * WORD + readWord(source, end - 4),
     }
   },
+}
+
+// -- the index of the audit logs
+
+/** Kinds of entries of the audit index. Stored: never renumber them. Kinds that grow with the logs come last. */
+export const AUDIT_ENTRY = {
+  log: 0,
+  cursor: 1,
+  key: 2,
+  source: 3,
+  checkpoint: 4,
+  batch: 5,
+  bundle: 6,
+} as const
+
+/** Key of an entry of the audit index. */
+export interface AuditKey {
+  /** An AUDIT_ENTRY. */
+  kind: number
+  /** The log, the signing key or the source. Without zero characters. */
+  name: string
+  /** The stream of a cursor; empty for the other entries. Without zero characters. */
+  part: string
+  /** Sequence of a batch or a checkpoint; generation × 2^32 + bundle; 0 for the other entries. At most 2^53. */
+  number: number
+}
+
+/** Codec of AuditKey. */
+export const auditKeys: KeyCodec<AuditKey> = {
+  seed: ({ kind, name, part, number }) =>
+    seedWithWords(
+      seedWithText(seedWithText(seedWithWords(AUDIT_KEY_SEED.entries, kind, 0), name), part),
+      Math.floor(number / WORD),
+      number >>> 0,
+    ),
+  writeKey({ kind, name, part, number }, target, start) {
+    target[start] = kind
+    let at = writeCodePoints(name, target, start + 1)
+    target[at++] = 0
+    at = writeCodePoints(part, target, at)
+    target[at++] = 0
+    writeWord(Math.floor(number / WORD), target, at)
+    writeWord(number >>> 0, target, at + 4)
+    return at + 8
+  },
+  readKey(source, start, end) {
+    const nameEnd = endOfText(source, start + 1, end)
+    const partEnd = endOfText(source, nameEnd + 1, end)
+    return {
+      kind: source[start]!,
+      name: readCodePoints(source, start + 1, nameEnd),
+      part: readCodePoints(source, nameEnd + 1, partEnd),
+      number: readWord(source, end - 8) * WORD + readWord(source, end - 4),
+    }
+  },
+}
+
+/** Key of a posting: an entry bundle of a log has an entry with the value. It has no value of its own. */
+export interface AuditPostingKey {
+  /** Number of the generation of the log. */
+  generation: number
+  dimension: number
+  /** The hash of the value, 64 bits. */
+  high: number
+  low: number
+  bundle: number
+}
+
+/** Codec of AuditPostingKey. */
+export const auditPostingKeys: KeyCodec<AuditPostingKey> = {
+  seed: ({ generation, dimension, high, low, bundle }) =>
+    seedWithWords(seedWithWords(seedWithWords(AUDIT_KEY_SEED.postings, generation, dimension), high, low), bundle, 0),
+  writeKey({ generation, dimension, high, low, bundle }, target, at) {
+    writeWord(generation, target, at)
+    target[at + 4] = dimension
+    writeWord(high, target, at + 5)
+    writeWord(low, target, at + 9)
+    writeWord(bundle, target, at + 13)
+    return at + 17
+  },
+  readKey: (source, at) => ({
+    generation: readWord(source, at),
+    dimension: source[at + 4]!,
+    high: readWord(source, at + 5),
+    low: readWord(source, at + 9),
+    bundle: readWord(source, at + 13),
+  }),
 }
 
 /** The offset of the zero byte that ends a text. */

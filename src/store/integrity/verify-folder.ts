@@ -4,9 +4,12 @@
 import { join } from 'node:path'
 import { DATA_FILE } from '../../kernel/data-folder.ts'
 import { DataCorruptionError, OperationalError } from '../../kernel/errors.ts'
+import { openAuditDatabases } from '../audit/audit-databases.ts'
+import { checkAuditIndex } from '../audit/check-audit-index.ts'
 import { documentKeys } from '../format/keys.ts'
 import { CHECKSUM_MISMATCH, type Database, formatKey } from '../lmdb/database.ts'
 import {
+  AUDIT_DESCRIPTION,
   DOCUMENTS_DESCRIPTION,
   EVENTS_DESCRIPTION,
   GRAPH_DESCRIPTION,
@@ -17,6 +20,7 @@ import {
   openOutbox,
 } from '../lmdb/databases.ts'
 import {
+  auditLayout,
   checkLayout,
   documentsLayout,
   eventsLayout,
@@ -51,6 +55,7 @@ export async function verifyFolder(folder: string, at: VerifyProgress): Promise<
     at('the file', 0)
     const { kind } = await readFolderLayout(folder)
     if (kind === documentsLayout.kind) return await verifyDocuments(folder, at)
+    if (kind === auditLayout.kind) return await verifyAuditIndex(folder, at)
     return kind === eventsLayout.kind ? await verifyEvents(folder, at) : await verifyGraph(folder, at)
   } catch (error) {
     if (error instanceof LayoutError) throw error
@@ -114,6 +119,24 @@ async function verifyEvents(folder: string, at: VerifyProgress): Promise<string[
     if (damage !== null) return [damage]
     at('values', PAGES_SHARE)
     return [...checkOutbox(outbox, transaction)]
+  } finally {
+    await file.close()
+  }
+}
+
+async function verifyAuditIndex(folder: string, at: VerifyProgress): Promise<string[]> {
+  const file = new LmdbFile(folder, commandOptions)
+  try {
+    const meta = openMeta(file, AUDIT_DESCRIPTION)
+    checkLayout(file, meta, auditLayout, true, () => {})
+    const databases = openAuditDatabases(file)
+    const transaction = file.readTransactions.acquire()
+    // This begins the read transaction: from here on LMDB reuses no page of this version.
+    meta.raw.getBinaryFast(LAYOUT_KEY, transaction)
+    const damage = findPageDamage(folder, at)
+    if (damage !== null) return [damage]
+    at('values', PAGES_SHARE)
+    return [...checkAuditIndex(databases, transaction)]
   } finally {
     await file.close()
   }

@@ -79,6 +79,9 @@ export const DOCUMENTS_DESCRIPTION = 'the configuration'
 /** Names the content of the environment of events in a DataCorruptionError. */
 export const EVENTS_DESCRIPTION = 'the events to deliver'
 
+/** Names the content of the index of the audit logs in a DataCorruptionError. */
+export const AUDIT_DESCRIPTION = 'the index of the audit logs'
+
 /** Opens `meta`. `holds` names the content of the environment in a DataCorruptionError. */
 export function openMeta(file: EnvironmentFile, holds: string): Database<SymbolKey> {
   return openKeyed(file, 'meta', symbolKeys, holds)

@@ -32,6 +32,9 @@ export const documentsLayout: FolderLayout = { kind: 2, contents: 'documents', v
 /** The layout of the folder of events that belong to no other transaction. */
 export const eventsLayout: FolderLayout = { kind: 3, contents: 'events', version: 1 }
 
+/** The layout of the index of the audit logs. */
+export const auditLayout: FolderLayout = { kind: 4, contents: 'an index of audit logs', version: 1 }
+
 /**
  * Checks the layout of an opened folder. A new folder gets a layout entry, together with what `first` writes. Throws
  * LayoutError for another kind or version, and for a new folder if `readOnly`.

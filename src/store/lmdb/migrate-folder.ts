@@ -10,6 +10,7 @@ import type { Database } from './database.ts'
 import { DOCUMENTS_DESCRIPTION, GRAPH_DESCRIPTION, openDatabases, openKeyed, openMeta } from './databases.ts'
 import { migrationBackup, migrationTarget } from './environment-folder.ts'
 import {
+  auditLayout,
   documentsLayout,
   encodeLayout,
   eventsLayout,
@@ -97,10 +98,11 @@ function targetLayout(meta: Database<{ kind: number; symbol: number }>): FolderL
     const what = `the folder contains ${layout.contents} in layout version ${stored.version}`
     throw new LayoutError(`${what}; this program migrates version ${before} to version ${layout.version}`)
   }
-  // There is no earlier layout of events.
-  if (stored.kind === eventsLayout.kind && stored.version === eventsLayout.version) return null
+  // There is no earlier layout of events and of the audit index.
+  for (const { kind, version } of [eventsLayout, auditLayout])
+    if (stored.kind === kind && stored.version === version) return null
   throw new LayoutError(
-    'the folder contains neither a graph nor documents nor events of a layout that this program knows',
+    'the folder contains neither a graph nor documents nor events nor an audit index of a layout that this program knows',
   )
 }
 

@@ -1,0 +1,68 @@
+// Checks that the index of the audit logs is consistent: checksums, batches and checkpoints without holes and chained, generations
+// that end with their last batch.
+import { AUDIT_ENTRY, type AuditKey } from '../format/keys.ts'
+import { CHECKSUM_MISMATCH, formatKey } from '../lmdb/database.ts'
+import type { ReadOptions } from '../lmdb/raw-database.ts'
+import { type AuditDatabases, auditKey, readAuditValue } from './audit-databases.ts'
+import type { AuditBatch, AuditCheckpoint, AuditLog } from './audit-types.ts'
+
+interface LogEnd {
+  batch: AuditBatch | null
+  checkpoint: AuditCheckpoint | null
+}
+
+/** Returns every inconsistency as a sentence; empty if the index is sound. */
+export function* checkAuditIndex({ entries, postings }: AuditDatabases, readOptions: ReadOptions): Iterable<string> {
+  const logs = new Map<string, AuditLog>()
+  const ends = new Map<string, LogEnd>()
+  const range = { start: auditKey(AUDIT_ENTRY.log, ''), end: undefined, ...readOptions }
+  for (const { key, valueView } of entries.scanUnchecked(range)) {
+    const name = `${entries.name} ${formatKey(key)}`
+    if (valueView === null) {
+      yield `${name} ${CHECKSUM_MISMATCH}`
+      continue
+    }
+    if (key.kind === AUDIT_ENTRY.log) {
+      logs.set(key.name, readAuditValue(valueView))
+      ends.set(key.name, { batch: null, checkpoint: null })
+    } else if (belongsToLog(key)) {
+      const end = ends.get(key.name)
+      if (end === undefined) yield `${name} belongs to no log`
+      else if (key.kind === AUDIT_ENTRY.batch) {
+        const batch = readAuditValue<AuditBatch>(valueView)
+        const problem = batchProblem(end.batch, batch)
+        if (problem !== null) yield `${name} ${problem}`
+        end.batch = batch
+      } else if (key.kind === AUDIT_ENTRY.checkpoint) {
+        const checkpoint = readAuditValue<AuditCheckpoint>(valueView)
+        if (end.checkpoint !== null && end.checkpoint.number + 1 !== checkpoint.number)
+          yield `${name}: checkpoints before it are missing`
+        end.checkpoint = checkpoint
+      }
+    }
+  }
+  for (const [id, { batch, checkpoint }] of ends) {
+    const log = logs.get(id) as AuditLog
+    const size = log.generations.at(-1)?.size ?? 0
+    if ((batch?.sequence ?? 0) !== log.sequence || (batch?.headHash ?? '') !== log.headHash)
+      yield `${entries.name} log ${JSON.stringify(id)} does not end with its last batch`
+    if ((checkpoint?.number ?? 0) !== log.checkpoint)
+      yield `${entries.name} log ${JSON.stringify(id)} does not end with its last checkpoint`
+    if (batch !== null && size > 0 && batch.to !== size)
+      yield `${entries.name} log ${JSON.stringify(id)} has ${size} entries, and its last batch ends at ${batch.to}`
+  }
+  const first = { generation: 0, dimension: 0, high: 0, low: 0, bundle: 0 }
+  for (const { key, valueView } of postings.scanUnchecked({ start: first, end: undefined, ...readOptions }))
+    if (valueView === null) yield `${postings.name} ${formatKey(key)} ${CHECKSUM_MISMATCH}`
+}
+
+function belongsToLog({ kind }: AuditKey): boolean {
+  return kind === AUDIT_ENTRY.cursor || kind === AUDIT_ENTRY.batch || kind === AUDIT_ENTRY.checkpoint
+}
+
+function batchProblem(before: AuditBatch | null, batch: AuditBatch): string | null {
+  if (batch.sequence !== (before?.sequence ?? 0) + 1) return 'batches before it are missing'
+  if (batch.prevHash !== (before?.headHash ?? '')) return 'does not continue the hash chain'
+  const isContinued = before?.generation === batch.generation ? batch.from === before.to : batch.from === 0
+  return isContinued ? null : 'does not begin where the batch before it ends'
+}
