@@ -1,9 +1,10 @@
 // The composition root: builds the service from its settings, once and in order. The builders of the parts are in app/.
 // Only the command line and tests import it.
+import { AuditTrail, auditTotals, sealingProvisioner } from './app/audit.ts'
 import { configurationError } from './app/configuration.ts'
 import { createContextQueries } from './app/context-queries.ts'
 import { createDecisionLog, createDecisions, openDecisionLogFile } from './app/decisions.ts'
-import { createDispatcherProcess, createEventDispatcher } from './app/event-delivery.ts'
+import { createBackgroundProcess, createEventDispatcher } from './app/event-delivery.ts'
 import { createEventRecording } from './app/events.ts'
 import { createNameSource } from './app/graphs.ts'
 import { createHandlers, type Handlers } from './app/handlers.ts'
@@ -67,6 +68,11 @@ export interface App extends Handlers {
   recordOperation(type: OperationType, members: object): Promise<void>
   /** True: the process that had locked the folder before was killed, or it crashed. */
   readonly isAfterCrash: boolean
+  /**
+   * Seals everything that was recorded for the audit logs before the call. For a process without a background process, which
+   * otherwise seals. Rejects with OperationalError if another process seals.
+   */
+  sealAudit(): Promise<void>
   /** Issues a token of the admin service account. `lifetimeS`: seconds. */
   issueAdminToken(lifetimeS: number): Promise<string>
   /** Returns the metric increments since the last call. A lane sends them to its serving process. */
@@ -116,7 +122,16 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
       return documents.get(kind, id) !== null
     },
   )
-  const provisioning = new Provisioning({ documents, provisioner: catalog, systemGraph, report })
+  const { backgroundCommand } = overrides
+  const audit = stack.adopt(new AuditTrail(platform, events, overrides.sync ?? true), (opened) => opened.close())
+  // A worker or a lane has a serving process, which has a background process.
+  const isSealedHere = isSoleProcess && backgroundCommand === undefined
+  const provisioner =
+    settings.audit === 'on'
+      ? sealingProvisioner(catalog, (projectId) => audit.deleteGraphs(projectId, isSealedHere))
+      : catalog
+  if (settings.audit === 'on') metrics.registerAudit(auditTotals(settings.dataDir))
+  const provisioning = new Provisioning({ documents, provisioner, systemGraph, report })
   const environment = { reader: documents, systemGraph, provisioning }
   const names = createNameSource(graphs, documents)
   const kinds = createConfigKinds(settings, {
@@ -193,11 +208,10 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   })
   stack.adopt(jobs, (running) => running.close())
   jobs.start()
-  const { dispatcherCommand } = overrides
-  const dispatcher = dispatcherCommand === undefined ? null : createDispatcherProcess(platform, dispatcherCommand)
-  if (dispatcher !== null) {
-    stack.adopt(dispatcher, (running) => running.close())
-    dispatcher.start()
+  const background = backgroundCommand === undefined ? null : createBackgroundProcess(platform, backgroundCommand)
+  if (background !== null) {
+    stack.adopt(background, (running) => running.close())
+    background.start()
   }
   const { eventDelivery } = overrides
   if (eventDelivery !== undefined)
@@ -253,6 +267,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
       activity.record({ routes, type, providers: receivers, encode: () => ready })
       await activity.settled()
     },
+    sealAudit: () => audit.sealAll(),
     issueAdminToken: (lifetimeS) => platform.serviceAccounts.issueToken(platform.adminAccountId, lifetimeS),
     takeCounts: () => metrics.takeDeltas(),
     reopenLogs() {
@@ -264,8 +279,9 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     checkReaders() {
       platform.clearStaleReaders()
       events.clearStaleReaders()
+      audit.clearStaleReaders()
       lanes?.checkReaders()
-      dispatcher?.checkReaders()
+      background?.checkReaders()
     },
     close() {
       closed ??= stack.disposeAsync()

@@ -463,6 +463,26 @@ export const settingSpecs = {
     [1, 1_000_000, 'decisions and searches'],
     'With `audit_decisions` `sampled`: one in so many is in the audit log.',
   ),
+  auditOrigin: text(
+    'Audit',
+    'audit_origin',
+    'verdigraph',
+    'The first part of the names of audit logs, for example the host name of the service: `<audit_origin>/projects/<id>/<generation>`. A change applies to logs that begin later.',
+  ),
+  auditKeyRotationDays: integer(
+    'Audit',
+    'audit_key_rotation',
+    90,
+    [0, 3650, 'days'],
+    'How long one platform key signs the audit logs before another one replaces it. 0: until `verdigraph audit rotate-key`.',
+  ),
+  auditRetentionDays: integer(
+    'Audit',
+    'audit_retention',
+    0,
+    [0, 36_500, 'days'],
+    'How long entries of audit logs are kept. Older ones are removed in groups of 256; hashes, signatures and proofs stay. 0: without end.',
+  ),
 
   logLevel: choice(
     'Logs and metrics',

@@ -122,11 +122,16 @@ export async function issueAdminToken({ dataDir }: Settings, lifetimeS: number):
   try {
     const documents = new ConfigRepository(collections)
     const { organizationId, serviceAccountId } = findAdmin(documents)
-    const accounts = new ServiceAccounts(documents, createSecretBox(readMasterKeys(dataDir, false)), systemClock)
+    const accounts = new ServiceAccounts(documents, openSealer(dataDir), systemClock)
     return { organizationId, serviceAccountId, token: await accounts.issueToken(serviceAccountId, lifetimeS) }
   } finally {
     await collections.close()
   }
+}
+
+/** Opens the box of the secrets of a data folder, which may be served. Throws OperationalError if there is no master key. */
+export function openSealer(dataDir: string): SecretBox {
+  return createSecretBox(readMasterKeys(dataDir, false))
 }
 
 /** Where the master key comes from: the environment, or a file in the data folder. */

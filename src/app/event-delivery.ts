@@ -11,7 +11,7 @@ import { addedAt, eventSinksKind } from '../events/event-sink.ts'
 import type { ProviderConnection } from '../events/providers/provider.ts'
 import { CONFIGURATION_COMMIT_FILE, EVENTS_COMMIT_FILE, GRAPHS_COMMIT_FILE } from '../kernel/data-folder.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { EventDispatcherProcess } from '../runtime/event-dispatcher-process.ts'
+import { BackgroundProcess } from '../runtime/background-process.ts'
 import type { OpenEventStream } from '../runtime/event-streams.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import type { EventRecording } from './events.ts'
@@ -58,15 +58,16 @@ export function createEventDispatcher(
   })
 }
 
-/** Creates the process that delivers events. `command`: its command line. */
-export function createDispatcherProcess(platform: Platform, command: readonly string[]): EventDispatcherProcess {
+/** Creates the background process. `command`: its command line. */
+export function createBackgroundProcess(platform: Platform, command: readonly string[]): BackgroundProcess {
   const { settings, folder, documents, log, clearStaleReaders } = platform
-  return new EventDispatcherProcess({
+  return new BackgroundProcess({
     dataDir: settings.dataDir,
     command,
     settings,
     proof: folder.workerToken,
     documents,
+    isAudited: settings.audit === 'on',
     log,
     onUnexpectedExit: clearStaleReaders,
   })

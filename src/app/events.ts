@@ -33,6 +33,8 @@ export interface EventRecording {
   sweep(): Promise<void>
   /** Opens the folder of events, and creates it if necessary. */
   openFolder(): Promise<EventOutbox>
+  /** As `openFolder`; null if the folder does not exist. */
+  openFolderIfPresent(): Promise<EventOutbox | null>
   readonly delivery: EventDeliveryState
   readonly operations: EventSinkOperations
   /** Removes readers of killed processes. */
@@ -145,6 +147,7 @@ export function createEventRecording(
       }
     },
     openFolder: () => folder.open(),
+    openFolderIfPresent: () => folder.openIfPresent(),
     clearStaleReaders: () => folder.clearStaleReaders(),
     async close() {
       await activity.close()

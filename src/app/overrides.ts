@@ -17,12 +17,12 @@ export interface AppOverrides {
   readonly folder?: 'held'
   /** Set: this process is one of several workers on the folder and the port. */
   readonly worker?: ProcessIdentity
-  /** Set: this process is a lane of a serving process, or delivers its events. It does not listen on a port. */
+  /** Set: this process is a lane of a serving process, or works in the background. It does not listen on a port. */
   readonly lane?: ProcessIdentity
   /** The command line that starts a lane. Absent: every request runs in this process. */
   readonly laneCommand?: readonly string[]
-  /** The command line that starts the process that delivers events. Absent: this process delivers none. */
-  readonly dispatcherCommand?: readonly string[]
+  /** The command line that starts the background process. Absent: events are not delivered, and audit records are sealed on demand. */
+  readonly backgroundCommand?: readonly string[]
   /** Set: this process delivers events itself, without a process of its own. For tests. `random`: the jitter of retries. */
   readonly eventDelivery?: { readonly random: () => number }
 }

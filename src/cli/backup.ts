@@ -6,7 +6,8 @@ import { systemClock } from '../kernel/clock.ts'
 import { MASTER_KEY_FILE } from '../kernel/data-folder.ts'
 import type { Settings } from '../settings.ts'
 import { backup } from '../transfer/backup.ts'
-import { restore } from '../transfer/restore.ts'
+import { restore, restoredLogs } from '../transfer/restore.ts'
+import { printNotice } from './print.ts'
 import { progressLine } from './progress.ts'
 import { recorded, recordOperation } from './record-operation.ts'
 
@@ -67,6 +68,10 @@ export async function restoreFolder(settings: Settings, from: string, json: bool
     const made = { file: from, madeAt: manifest.made_at, projects: manifest.projects.length }
     await recordOperation(settings, 'svc.audit.operations.restore', made)
     progress.end()
+    for (const { owner, origin, size } of await restoredLogs(dataDir))
+      printNotice(
+        `the audit log of ${owner} goes on under a new origin, because entries after the ${size} of ${origin} may have been published`,
+      )
     if (json) console.log(JSON.stringify({ data: dataDir, made_at: manifest.made_at, projects: manifest.projects }))
     else {
       console.log(`${dataDir}: restored to its state at ${manifest.made_at}, ${projectsOf(manifest.projects)}`)

@@ -1,7 +1,7 @@
 // The command `migrate`: upgrades all LMDB environments of a stopped data folder to the current storage format.
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { DATA_FILE } from '../kernel/data-folder.ts'
+import { AUDIT_FOLDER, AUDIT_LOGS_FOLDER, DATA_FILE } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
 import { baseName } from '../store/lmdb/environment-folder.ts'
@@ -47,6 +47,10 @@ async function migrateAll({ dataDir }: Settings, json: boolean): Promise<readonl
 function environmentsIn(folder: string): string[] {
   const entries = readdirSync(folder, { withFileTypes: true })
   if (entries.some(({ name }) => name === DATA_FILE)) return [baseName(folder)]
-  const inner = entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => environmentsIn(join(folder, name)))
+  // It has many folders and no environment.
+  const logs = join(AUDIT_FOLDER, AUDIT_LOGS_FOLDER)
+  const inner = entries
+    .filter((entry) => entry.isDirectory() && !join(folder, entry.name).endsWith(logs))
+    .flatMap(({ name }) => environmentsIn(join(folder, name)))
   return [...new Set(inner)].sort()
 }

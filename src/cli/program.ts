@@ -15,7 +15,7 @@ import { formatSettings } from './format-settings.ts'
 import { nameOfThisProcess } from './own-command.ts'
 import { printError, printNotice } from './print.ts'
 import { readSettings, resolveSettings, type SettingSources } from './read-settings.ts'
-import { EVENT_DISPATCHER_COMMAND, LANE_COMMAND, VERIFY_FOLDER_COMMAND, WORKER_COMMAND } from './self-command.ts'
+import { BACKGROUND_COMMAND, LANE_COMMAND, VERIFY_FOLDER_COMMAND, WORKER_COMMAND } from './self-command.ts'
 import type { ImportFlags } from './transfer.ts'
 
 /** Options of a command by name: settings, `--settings`, and the command's own. */
@@ -92,9 +92,9 @@ export function program(name = 'verdigraph'): Command {
 
   // Started only by a serving process, which sends it its settings.
   command
-    .command(EVENT_DISPATCHER_COMMAND, { hidden: true })
+    .command(BACKGROUND_COMMAND, { hidden: true })
     .argument('<parent>', 'process id of the serving process')
-    .action(async (parent: string) => (await import('./event-dispatcher.ts')).runEventDispatcher(Number(parent)))
+    .action(async (parent: string) => (await import('./background.ts')).runBackground(Number(parent)))
 
   withSettings(command.command('init'))
     .description('create the organization and its admin service account in an empty data folder, and print a token')
@@ -253,10 +253,19 @@ export function program(name = 'verdigraph'): Command {
     .action(async (ids: readonly string[], flags: Flags & LettersFlags) => {
       await (await import('./events.ts')).deleteDeadLetters(readSettingsFrom(flags), ids, flags)
     })
+  const audit = command
+    .command('audit')
+    .description(
+      'verify audit logs, cosign their checkpoints as an independent witness, and replace the key that signs them',
+    )
+  addAuditCommands(audit)
 
-  addAuditCommands(
-    command.command('audit').description('verify audit logs, and cosign their checkpoints as an independent witness'),
-  )
+  withSettings(audit.command('rotate-key'))
+    .description('replace the platform key, which signs the audit logs; the folder may be served')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & { json: boolean }) => {
+      await (await import('./rotate-audit-key.ts')).rotateAuditKey(settingsFrom(flags), flags.json)
+    })
 
   // Started by `verify` for each environment.
   command

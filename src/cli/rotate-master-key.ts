@@ -3,7 +3,9 @@
 // readable folder, and the next run completes it (docs/decisions/0013-secrets.md).
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { openAuditIndex } from '../app/audit.ts'
 import { masterKeySource } from '../app/configuration.ts'
+import { type RotatedAuditSecrets, rotateAuditSecrets } from '../audit/seal/rotate-audit-secrets.ts'
 import { documentCollections } from '../config/repository.ts'
 import {
   adoptNextKey,
@@ -14,7 +16,7 @@ import {
 } from '../identity/master-key.ts'
 import { rotateSecrets } from '../identity/rotate-secrets.ts'
 import { SecretBox } from '../identity/secret-box.ts'
-import { CONFIGURATION_FOLDER } from '../kernel/data-folder.ts'
+import { AUDIT_FOLDER, AUDIT_INDEX_FOLDER, CONFIGURATION_FOLDER, DATA_FILE } from '../kernel/data-folder.ts'
 import type { Settings } from '../settings.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { lockFolder } from '../store/process/folder-lock.ts'
@@ -86,10 +88,27 @@ async function rotateIn(dataDir: string, folder: string): Promise<RotationSummar
       }
       return { resealed, unopened }
     })
+    const audit = await rotateAudit(dataDir, box)
     adoptNextKey(dataDir, nextGiven)
-    return { resealed: resealed.length, unopened, inEnvironment: nextGiven !== '' }
+    return {
+      resealed: resealed.length + audit.resealed.length,
+      unopened: [...unopened, ...audit.unopened],
+      inEnvironment: nextGiven !== '',
+    }
   } finally {
     await collections.close()
+  }
+}
+
+/** After the configuration: a rotation that is interrupted in between is completed by the next run. */
+async function rotateAudit(dataDir: string, box: SecretBox): Promise<RotatedAuditSecrets> {
+  if (!existsSync(join(dataDir, AUDIT_FOLDER, AUDIT_INDEX_FOLDER, DATA_FILE)))
+    return { resealed: [], upToDate: [], unopened: [] }
+  const index = await openAuditIndex(dataDir, true)
+  try {
+    return await rotateAuditSecrets(index, (sealed, path) => box.rewrap(sealed, path))
+  } finally {
+    await index.close()
   }
 }
 

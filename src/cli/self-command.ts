@@ -8,7 +8,7 @@ export const WORKER_COMMAND = 'worker'
 /** Hidden command of a lane, started by a serving process. */
 export const LANE_COMMAND = 'lane'
 /** Hidden command of the process that delivers events, started by a serving process. */
-export const EVENT_DISPATCHER_COMMAND = 'event-dispatcher'
+export const BACKGROUND_COMMAND = 'background'
 /** Hidden command that verifies one environment, started by `verify`. */
 export const VERIFY_FOLDER_COMMAND = 'verify-folder'
 
@@ -26,8 +26,8 @@ const program = import.meta.dirname.startsWith('/$bunfs')
 export const isBinary = program === undefined
 
 /** The command lines of the processes that a serving process starts. */
-export function processCommands(): { readonly laneCommand: string[]; readonly dispatcherCommand: string[] } {
-  return { laneCommand: selfCommand([LANE_COMMAND]), dispatcherCommand: selfCommand([EVENT_DISPATCHER_COMMAND]) }
+export function processCommands(): { readonly laneCommand: string[]; readonly backgroundCommand: string[] } {
+  return { laneCommand: selfCommand([LANE_COMMAND]), backgroundCommand: selfCommand([BACKGROUND_COMMAND]) }
 }
 
 /** The command line that runs this program with `args`. */

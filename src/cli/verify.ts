@@ -3,7 +3,15 @@
 // (docs/decisions/0020-integrity-checks.md).
 import { accessSync, constants, type Dirent, existsSync, readdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { CONFIGURATION_FOLDER, DATA_FILE, LMDB_LOCK_FILE } from '../kernel/data-folder.ts'
+import { auditLogFindings } from '../audit/seal/check-log-files.ts'
+import {
+  AUDIT_FOLDER,
+  AUDIT_INDEX_FOLDER,
+  AUDIT_LOGS_FOLDER,
+  CONFIGURATION_FOLDER,
+  DATA_FILE,
+  LMDB_LOCK_FILE,
+} from '../kernel/data-folder.ts'
 import { type VerifyProgress, verifyFolder } from '../store/integrity/verify-folder.ts'
 import { baseName, interruptedMigrationMessage } from '../store/lmdb/environment-folder.ts'
 import { LayoutError } from '../store/lmdb/layout.ts'
@@ -81,12 +89,31 @@ async function verifyFolders(dataDir: string, json: boolean): Promise<number> {
     progress.clear()
     if (!json) printVerdict(verdict)
   }
+  const audit = folders.includes(join(AUDIT_FOLDER, AUDIT_INDEX_FOLDER)) ? await verifyAuditFiles(dataDir) : null
+  if (audit !== null) {
+    verdicts.push(audit)
+    progress.clear()
+    if (!json) printVerdict(audit)
+  }
   progress.end()
   const damaged = verdicts.filter(({ findings }) => findings.length > 0)
   const refused = verdicts.filter((verdict) => verdict.refused !== null)
   if (json) console.log(JSON.stringify({ sound: damaged.length + refused.length === 0, folders: verdicts }))
   if (damaged.length > 0) return exitCodes.failure.code
   return refused.length > 0 ? exitCodes.usage.code : exitCodes.success.code
+}
+
+/**
+ * Compares the right edge of the tree of each audit log with its state in the index. `audit verify` reads all entries. A damaged
+ * index is reported elsewhere.
+ */
+async function verifyAuditFiles(dataDir: string): Promise<FolderVerdict> {
+  const folder = join(AUDIT_FOLDER, AUDIT_LOGS_FOLDER)
+  try {
+    return { folder, findings: await auditLogFindings(join(dataDir, AUDIT_FOLDER)), refused: null }
+  } catch (failure) {
+    return { folder, findings: [], refused: failure instanceof Error ? failure.message : String(failure) }
+  }
 }
 
 /** The length of the data file; 0 if it cannot be read, which is reported elsewhere. */
@@ -108,6 +135,8 @@ function printVerdict({ folder, findings, refused }: FolderVerdict): void {
 function foldersIn(dataDir: string): { folders: string[]; closed: string[] } {
   const environments: string[] = []
   const unreadable: string[] = []
+  // It has many folders and no environment.
+  const logs = join(dataDir, AUDIT_FOLDER, AUDIT_LOGS_FOLDER)
   const visit = (folder: string): void => {
     const names = entriesOf(folder)
     if (names === null) {
@@ -117,7 +146,8 @@ function foldersIn(dataDir: string): { folders: string[]; closed: string[] } {
     // A folder with a lock file and without data file has lost its data.
     if (names.some(({ name }) => name === DATA_FILE || name === LMDB_LOCK_FILE))
       environments.push(relative(dataDir, folder))
-    for (const entry of names) if (entry.isDirectory()) visit(join(folder, entry.name))
+    for (const entry of names)
+      if (entry.isDirectory() && join(folder, entry.name) !== logs) visit(join(folder, entry.name))
   }
   if (existsSync(dataDir)) visit(dataDir)
   const folders = environments.sort(

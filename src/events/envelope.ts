@@ -156,7 +156,7 @@ export function envelopeOf(
     organizationId,
     isAudit = false,
     source,
-  }: Omit<EventStreamName, 'source'> & { readonly source: EventSourceKind | 'test' },
+  }: Omit<EventStreamName, 'source'> & { readonly source: EventSourceKind | 'test' | 'audit' },
   origin: string,
   type: EventTypeName,
   sequence: number,

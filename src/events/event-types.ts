@@ -611,7 +611,16 @@ export const eventTypes = {
   'svc.audit.log.pruned': {
     group: 'log',
     summary: 'Entries that are older than the retention time are removed. Their hashes stay.',
-    data: { firstIndex: z.int().describe('index of the first entry that stays') },
+    data: {
+      firstIndex: z
+        .int()
+        .optional()
+        .describe('index of the first entry that stays; absent: the entries are of an earlier log'),
+      previous: z
+        .strictObject({ origin: text, firstIndex: z.int() })
+        .optional()
+        .describe('the earlier log whose entries are removed, before a restore'),
+    },
     contextKeys: [],
     subject: logSubject,
     producedBy: 'the audit log',

@@ -41,6 +41,12 @@ export const GRAPHS_COMMIT_FILE = 'graphs.commit'
 export const EVENTS_COMMIT_FILE = 'events.commit'
 /** Shared counter with the number of the last commit of the audit index. */
 export const AUDIT_COMMIT_FILE = 'audit.commit'
+/** Shared counter with the time at which the audit records were last sealed, or found to be sealed, in seconds since the epoch. */
+export const AUDIT_ALIVE_FILE = 'audit.alive'
+/** Shared counter with the number of audit records that are not sealed. */
+export const AUDIT_UNSEALED_FILE = 'audit.unsealed'
+/** Shared counter with the number of audit records that were sealed, modulo 2^32. */
+export const AUDIT_SEALED_FILE = 'audit.sealed'
 
 /** The master key, unless it comes from the environment. */
 export const MASTER_KEY_FILE = 'master.key'

@@ -25,12 +25,22 @@ export interface ServiceMetrics {
   registerLanes(read: () => LaneStats): void
   /** Registers the metrics of event delivery. `read`: called before each scrape. */
   registerEventDelivery(read: () => Promise<readonly DeliveryTotals[]>): void
+  /** Registers the metrics of the audit logs. */
+  registerAudit(read: () => AuditTotals): void
   /** Registers the decision log metric. `lost`: returns the number of lines that were never written. */
   registerDecisionLog(lost: () => number): void
   /** Registers the metric of events. `dropped`: returns the number of events that were never written. */
   registerEvents(dropped: () => number): void
   /** All metrics in the Prometheus text format. Rejects if the data folder cannot be read. */
   text(): Promise<string>
+}
+
+/** State of the sealing of audit records. */
+export interface AuditTotals {
+  readonly unsealed: number
+  readonly sealed: number
+  /** Since the records were last sealed, or found to be sealed, in seconds. */
+  readonly ageS: number
 }
 
 /** State of the lanes of a process. */
@@ -61,6 +71,23 @@ export interface DeliveryTotals {
   readonly deadLettersDropped: number
   readonly skipped: number
 }
+
+/** The metrics of the audit logs. */
+const auditMetrics: readonly (readonly [
+  name: string,
+  help: string,
+  type: 'gauge' | 'counter',
+  member: keyof AuditTotals,
+])[] = [
+  ['verdigraph_audit_unsealed_records', 'Audit records that wait to be sealed.', 'gauge', 'unsealed'],
+  ['verdigraph_audit_sealed_records_total', 'Audit records that were sealed.', 'counter', 'sealed'],
+  [
+    'verdigraph_audit_last_seal_age_seconds',
+    'Time since the audit records were last sealed, or found to be sealed. Grows while they cannot be sealed.',
+    'gauge',
+    'ageS',
+  ],
+]
 
 /** The metrics of event delivery. */
 const deliveryMetrics: readonly (readonly [
@@ -164,6 +191,10 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
         metrics.sampled(name, help, type, () =>
           delivery.map((totals) => ({ labels: { provider_kind: totals.kind }, value: totals[member] })),
         )
+    },
+    registerAudit(read) {
+      for (const [name, help, type, member] of auditMetrics)
+        metrics.sampled(name, help, type, () => [{ value: read()[member] }])
     },
     registerDecisionLog(lost) {
       metrics.sampled(

@@ -14,15 +14,19 @@ const VERSION = 1
 const MANIFEST = 'manifest.json'
 const MANIFEST_BYTES_MAX = 64 * 1024 * 1024
 
-/** Allowed member names: a database file in a folder of the data folder, or the demo marker. No other path is written. */
-const MEMBER_NAME = /^(?:(?:[A-Za-z0-9][A-Za-z0-9-]{0,80}\/){1,4}data\.mdb|demo\.json)$/
+/**
+ * Allowed member names: a database file in a folder of the data folder, the demo marker, or a file of an audit log. No other path
+ * is written.
+ */
+const MEMBER_NAME =
+  /^(?:(?:[A-Za-z0-9][A-Za-z0-9-]{0,80}\/){1,4}data\.mdb|demo\.json|audit\/logs\/[A-Za-z0-9_-]{1,80}\/[a-z]{10}\/(?:checkpoint|bodies\/[0-9a-f]{64}|tile\/(?:entries|\d{1,2})\/(?:x\d{3}\/){0,6}\d{3}(?:\.p\/\d{1,3})?))$/
 
 const memberSchema = z.strictObject({
   name: z.string().regex(MEMBER_NAME),
   bytes: z.int().min(0),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   /** The content, and for a database the version of its layout. */
-  kind: z.enum(['graph', 'documents', 'events', 'file']),
+  kind: z.enum(['graph', 'documents', 'events', 'audit', 'file']),
   layout: z.int().min(0),
 })
 
@@ -47,8 +51,8 @@ type ByteChunks = AsyncIterable<Uint8Array>
 export interface ArchiveSource {
   readonly name: string
   readonly kind: ArchiveMember['kind']
-  /** Creates the file just before it is packed. Returns its path, length in bytes and layout version. */
-  make(): Promise<{ path: string; bytes: number; layout: number }>
+  /** Creates the file just before it is packed. Returns its path, length in bytes and layout version; null: it was removed. */
+  make(): Promise<{ path: string; bytes: number; layout: number } | null>
   /** Called after the file was packed. */
   release(): void
 }
@@ -74,7 +78,9 @@ export async function writeArchive(
   try {
     const manifest: Manifest = { format: FORMAT, version: VERSION, ...about, members: [] }
     for (const { name, kind, make, release } of members) {
-      const { path: from, bytes, layout } = await make()
+      const made = await make()
+      if (made === null) continue
+      const { path: from, bytes, layout } = made
       const sha256 = await Promise.race([
         packMember(archive, name, from, bytes, (length) => progress(name, length)),
         failed,

@@ -15,13 +15,15 @@ import {
   PROJECTS_FOLDER,
 } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
+import { AuditIndex } from '../store/audit/audit-index.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { compactFolder, type PinnedEnvironment, pinTogether } from '../store/lmdb/consistent-copy.ts'
 import { readFolderLayout } from '../store/lmdb/layout.ts'
 import { EventsFolder } from '../store/outbox/events-folder.ts'
 import type { EventOutbox } from '../store/outbox/outbox.ts'
 import { type ArchiveSource, type Manifest, syncPath, writeArchive } from './archive.ts'
-import { belongsToProject, databaseFolders, type TransferredDocument } from './database-folders.ts'
+import { filesOfLog } from './audit-files.ts'
+import { auditIndexFolder, belongsToProject, databaseFolders, type TransferredDocument } from './database-folders.ts'
 import { createStaging } from './staging.ts'
 
 /** Options of a backup. */
@@ -68,9 +70,13 @@ export async function backup(request: BackupRequest): Promise<BackupResult> {
         projectId === undefined
           ? await listProjects(configuration as PinnedEnvironment, join(staging, 'listed'))
           : [projectId]
+      const index = held.find(({ folder }) => folder === auditIndexFolder(dataDir))
+      const logs = index === undefined ? [] : await auditFiles(request, index, staging)
       const demo = projectId === undefined && existsSync(join(dataDir, DEMO_FILE)) ? [demoSource(dataDir)] : []
       const about = { made_by: request.madeBy, made_at: timestamp(request.nowMs), projects }
-      return writeArchive(partial, about, [...copies, ...demo], (name, bytes) => progress(`packing ${name}`, bytes))
+      return writeArchive(partial, about, [...copies, ...demo, ...logs], (name, bytes) =>
+        progress(`packing ${name}`, bytes),
+      )
     })
     const bytes = statSync(partial).size
     renameSync(partial, out)
@@ -90,15 +96,17 @@ function databaseSource(
   const name = [...relative(request.dataDir, held.folder).split(sep), DATA_FILE].join('/')
   const isConfiguration = name === `${CONFIGURATION_FOLDER}/${DATA_FILE}`
   const isEvents = name === `${EVENTS_FOLDER}/${DATA_FILE}`
+  const isAudit = held.folder === auditIndexFolder(request.dataDir)
   return {
     name,
-    kind: isEvents ? 'events' : name.startsWith(`${PROJECTS_FOLDER}/`) ? 'graph' : 'documents',
+    kind: isAudit ? 'audit' : isEvents ? 'events' : name.startsWith(`${PROJECTS_FOLDER}/`) ? 'graph' : 'documents',
     async make() {
       progress(`copying ${name}`, 0)
       await held.copyTo(staging, (bytes) => progress(`copying ${name}`, bytes))
       let folder = staging
-      if ((isConfiguration || isEvents) && request.projectId !== undefined) {
-        await (isEvents ? removeOtherStreams : removeOtherProjects)(staging, request.projectId)
+      if ((isConfiguration || isEvents || isAudit) && request.projectId !== undefined) {
+        const removeOthers = isAudit ? removeOtherLogs : isEvents ? removeOtherStreams : removeOtherProjects
+        await removeOthers(staging, request.projectId)
         folder = join(staging, 'kept')
         await compactFolder(staging, folder)
       }
@@ -151,6 +159,41 @@ async function removeOtherStreams(folder: string, projectId: string): Promise<vo
 async function removeOtherStreamsOf(outbox: EventOutbox, projectId: string): Promise<void> {
   const kept = [projectId, auditStreamOf(projectId)]
   for (const stream of outbox.streams()) if (!kept.includes(stream)) await outbox.drop(stream)
+}
+
+/** Removes the audit logs of others. */
+async function removeOtherLogs(folder: string, projectId: string): Promise<void> {
+  const index = new AuditIndex(folder, {})
+  try {
+    const others = index.logs().filter(({ owner }) => owner !== projectId)
+    await index.write((edits) => {
+      for (const { id } of others) edits.removeLog(id)
+    })
+    for (const { generations } of others)
+      for (const { number } of generations) await index.removeBundles(number, 2 ** 32 - 1)
+  } finally {
+    await index.close()
+  }
+}
+
+/** The files of the audit logs, as the index at the moment of the backup describes them. */
+async function auditFiles(
+  { dataDir, projectId }: BackupRequest,
+  held: PinnedEnvironment,
+  staging: string,
+): Promise<ArchiveSource[]> {
+  const copy = join(staging, 'listed-audit')
+  await held.copyTo(copy)
+  const index = new AuditIndex(copy, { readOnly: true })
+  try {
+    const logs = index.logs().filter(({ owner }) => projectId === undefined || owner === projectId)
+    const files: ArchiveSource[] = []
+    for (const log of logs) files.push(...(await filesOfLog(dataDir, log, index.newestCheckpoint(log.id), staging)))
+    return files
+  } finally {
+    await index.close()
+    rmSync(copy, { recursive: true })
+  }
 }
 
 async function listProjects(configuration: PinnedEnvironment, staging: string): Promise<string[]> {

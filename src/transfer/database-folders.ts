@@ -3,6 +3,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectsKind } from '../config/kind.ts'
 import {
+  AUDIT_FOLDER,
+  AUDIT_INDEX_FOLDER,
   CONFIGURATION_FOLDER,
   type CURRENT_DOCUMENTS,
   DATA_FILE,
@@ -56,13 +58,20 @@ function listFolders(dataDir: string, projectId: string | undefined): string[] {
   if (projectId === undefined) {
     return [
       ...foldersWithin(dataDir, 1).filter((folder) => folder !== join(dataDir, PROJECTS_FOLDER)),
+      ...foldersWithin(auditIndexFolder(dataDir), 0),
       ...listProjectFolders(dataDir).flatMap((project) => foldersWithin(join(dataDir, PROJECTS_FOLDER, project), 2)),
     ]
   }
   const project = projectFolderNameOrNull(projectId)
   const folders = project === null ? [] : foldersWithin(join(dataDir, PROJECTS_FOLDER, project), 2)
   if (folders.length === 0) throw new OperationalError(`the folder ${dataDir} has no project ${projectId}`)
-  return [configuration, ...foldersWithin(join(dataDir, EVENTS_FOLDER), 0), ...folders]
+  const events = foldersWithin(join(dataDir, EVENTS_FOLDER), 0)
+  return [configuration, ...events, ...foldersWithin(auditIndexFolder(dataDir), 0), ...folders]
+}
+
+/** The folder with the index of the audit logs. */
+export function auditIndexFolder(dataDir: string): string {
+  return join(dataDir, AUDIT_FOLDER, AUDIT_INDEX_FOLDER)
 }
 
 function foldersWithin(folder: string, depth: number): string[] {

@@ -24,7 +24,7 @@ import type { Databases } from '../store/lmdb/databases.ts'
 import type { ReadOptions } from '../store/lmdb/raw-database.ts'
 import { projectFolderNameOrNull } from '../store/tenancy/project-folders.ts'
 import { syncPath } from './archive.ts'
-import { belongsToProject, databaseFolders, type TransferredDocument } from './database-folders.ts'
+import { auditIndexFolder, belongsToProject, databaseFolders, type TransferredDocument } from './database-folders.ts'
 import {
   configurationLine,
   type ExportedProperty,
@@ -63,7 +63,8 @@ export async function exportFolder(request: ExportRequest): Promise<ExportResult
   const toFile = out !== '-'
   if (toFile && existsSync(out)) throw new OperationalError(`${out} already exists`)
   // Events are of changes that an import does not repeat.
-  const folders = databaseFolders(dataDir, projectId).filter((folder) => folder !== join(dataDir, EVENTS_FOLDER))
+  const left = [join(dataDir, EVENTS_FOLDER), auditIndexFolder(dataDir)]
+  const folders = databaseFolders(dataDir, projectId).filter((folder) => !left.includes(folder))
   const parent = toFile ? dirname(resolve(out)) : tmpdir()
   if (!existsSync(parent)) throw new OperationalError(`the folder ${parent} does not exist`)
   const temporary = createStaging(parent, `.${toFile ? basename(out) : 'verdigraph-export'}-`)

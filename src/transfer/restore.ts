@@ -2,11 +2,13 @@
 // end. Until then, and after any error, the data folder stays as it was: absent or empty.
 import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { LMDB_LOCK_FILE } from '../kernel/data-folder.ts'
+import { DATA_FILE, LMDB_LOCK_FILE } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
-import { documentsLayout, eventsLayout, graphLayout, readFolderLayout } from '../store/lmdb/layout.ts'
+import { AuditIndex } from '../store/audit/audit-index.ts'
+import { auditLayout, documentsLayout, eventsLayout, graphLayout, readFolderLayout } from '../store/lmdb/layout.ts'
 import { renewOrigins } from '../store/outbox/renew-origins.ts'
 import { type ArchiveMember, type Manifest, readArchive, syncPath } from './archive.ts'
+import { auditIndexFolder } from './database-folders.ts'
 import { createStaging } from './staging.ts'
 
 /** Options of a restore. `progress` gets bytes read and total. */
@@ -79,7 +81,7 @@ function requireEmpty(dataDir: string): void {
     throw new OperationalError(`the folder ${dataDir} is not empty: restore the backup into a new folder`)
 }
 
-const layouts = { graph: graphLayout, documents: documentsLayout, events: eventsLayout }
+const layouts = { graph: graphLayout, documents: documentsLayout, events: eventsLayout, audit: auditLayout }
 
 /** Opens the database as the service would, so that an unusable database fails the restore and not the next start. */
 async function checkMember(from: string, staging: string, { name, kind, layout }: ArchiveMember): Promise<void> {
@@ -96,8 +98,51 @@ async function checkMember(from: string, staging: string, { name, kind, layout }
     throw new OperationalError(
       `${from} is not a complete backup: \`${name}\` does not contain ${known.contents} as in the manifest`,
     )
-  if (layout === known.version) await renewOrigins(folder)
+  if (layout === known.version) await (kind === 'audit' ? reopenLogs(folder) : renewOrigins(folder))
   rmSync(join(folder, LMDB_LOCK_FILE), { force: true })
+}
+
+/**
+ * Makes each audit log begin another generation: checkpoints after the state of the backup may have been published, and another
+ * history of the same log would contradict them.
+ */
+async function reopenLogs(folder: string): Promise<void> {
+  const index = new AuditIndex(folder, {})
+  try {
+    const logs = index.logs()
+    const sources = index.sources()
+    await index.write((edits) => {
+      for (const log of logs) edits.putLog({ ...log, mustReopen: true })
+      // They are of the files of the folder that was backed up.
+      for (const name of sources.keys()) edits.putSource(name, null)
+    })
+  } finally {
+    await index.close()
+  }
+}
+
+/** A log that goes on under another origin after the restore. */
+export interface RestoredLog {
+  /** The project or the organization. */
+  readonly owner: string
+  /** The origin up to the backup, and the number of entries. */
+  readonly origin: string
+  readonly size: number
+}
+
+/** The audit logs of a restored data folder. */
+export async function restoredLogs(dataDir: string): Promise<readonly RestoredLog[]> {
+  const folder = auditIndexFolder(dataDir)
+  if (!existsSync(join(folder, DATA_FILE))) return []
+  const index = new AuditIndex(folder, { readOnly: true })
+  try {
+    return index.logs().flatMap(({ owner, generations }) => {
+      const last = generations.at(-1)
+      return last === undefined ? [] : [{ owner, origin: last.origin, size: last.size }]
+    })
+  } finally {
+    await index.close()
+  }
 }
 
 function foldersBelow(folder: string): string[] {

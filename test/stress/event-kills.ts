@@ -146,7 +146,7 @@ async function restart(receiver: KilledReceiver, downMs: number): Promise<void> 
 
 async function killDispatcher(server: Server): Promise<void> {
   for (let tries = 0; tries < 500; tries++) {
-    const found = childrenOf(server.pid).find(({ words }) => words.includes('event-dispatcher'))
+    const found = childrenOf(server.pid).find(({ words }) => words.includes('background'))
     if (found !== undefined) {
       process.kill(found.pid, 'SIGKILL')
       return
@@ -237,12 +237,17 @@ class EventLoad {
 }
 
 /** Creates a project and an agent that may capture. */
-export async function createFleet(server: Server, token: string, organization_id: string) {
+export async function createFleet(
+  server: Server,
+  token: string,
+  organization_id: string,
+  permissions: readonly string[] = ['Capture'],
+) {
   const call = (method: string, path: string, body?: object) => configure(server, token, method, path, body)
   const project = await call('POST', 'projects', { organization_id, name: 'fleet', region: 'local' })
   while ((await call('GET', `projects/${project.id}`)).ikg_status !== 'ACTIVE') await Bun.sleep(10)
   const application = await call('POST', 'applications', { project_id: project.id, name: 'shop' })
-  const agent = { application_id: application.id, name: 'agent', api_permissions: ['Capture'] }
+  const agent = { application_id: application.id, name: 'agent', api_permissions: permissions }
   const application_agent_id = (await call('POST', 'application-agents', agent)).id
   const { api_key } = await call('POST', 'application-agent-credentials', { application_agent_id })
   return { projectId: project.id as string, key: api_key as string, configure: call }

@@ -47,7 +47,7 @@ try {
   for (let at = 0; at < events; at += BATCH)
     await capture(Array.from({ length: BATCH }, (_, i) => `c${(at + i) % 5000}`))
   await receiver.start()
-  const dispatcher = childrenOf(pid).find(({ words }) => words.includes('event-dispatcher'))
+  const dispatcher = childrenOf(pid).find(({ words }) => words.includes('background'))
   if (dispatcher === undefined) throw new Error('no process delivers events')
   // The wait of the last retry is not part of the rate.
   const from = await position(projectId, (next) => next > 1000)

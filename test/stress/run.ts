@@ -65,6 +65,10 @@ const programs: Readonly<Record<string, StressProgram>> = {
     about: 'kill -9 of delivery, receiver and service loses no event; a copy built from the events equals the graph',
     short: { flags: '--rounds 6 --events 6000', limitSeconds: 240 },
   },
+  'audit-kills': {
+    about: 'kill -9 of service, background process and lanes: each change has one audit record, no checkpoint forks',
+    short: { flags: '--rounds 9 --requests 150', limitSeconds: 240 },
+  },
   composite: {
     about: 'kill -9 between the databases of a composite project leaves no node without its proxy',
     short: { flags: '--rounds 25', limitSeconds: 120 },
@@ -102,6 +106,10 @@ const programs: Readonly<Record<string, StressProgram>> = {
     short: null,
   },
   'event-throughput': { about: 'rate, latency and idle cost of the delivery of events; --kafka', short: null },
+  'audit-throughput': {
+    about: 'rate and processor time of the sealing of audit records, and its idle cost',
+    short: null,
+  },
   memory: { about: 'memory of the processes before, during and after memory-intensive requests', short: null },
   'super-nodes': { about: 'the cost of a node does not grow with its degree', short: null },
   'second-provider': { about: 'user tokens of glewlwyd; skips if it is not installed', short: null },

@@ -22,6 +22,8 @@ import type {
   AuditSigningKey,
 } from './audit-types.ts'
 
+const SEALED_KEY = auditKey(AUDIT_ENTRY.sealed, '')
+
 /** The changes of one transaction. */
 export interface AuditIndexEdits {
   putLog(log: AuditLog): void
@@ -35,6 +37,8 @@ export interface AuditIndexEdits {
   /** Replaces the times of a bundle. */
   putBundle(bundle: AuditBundle): void
   putPosting(posting: AuditPostingKey): void
+  /** Adds to the number of entries that were ever sealed. */
+  addSealed(entries: number): void
   /** Replaces what is known of a file that was read to its end; null: removes it. */
   putSource(name: string, state: string | null): void
 }
@@ -90,6 +94,22 @@ export class AuditIndex {
   /** The newest checkpoint of a log; null: there is none. */
   newestCheckpoint(id: string): AuditCheckpoint | null {
     return this.checkpoints(id, Number.POSITIVE_INFINITY, 1)[0] ?? null
+  }
+
+  /** The times of a bundle; null: it has no entries. `generation`: its number. */
+  bundle(generation: number, bundle: number): AuditBundle | null {
+    return this.reading(({ entries }, reading) => {
+      const key = auditKey(AUDIT_ENTRY.bundle, '', bundleNumber({ generation, bundle }))
+      const valueView = entries.get(key, reading)
+      if (valueView === null) return null
+      const { view } = valueView
+      return { generation, bundle, fromMs: view.getFloat64(0, true), toMs: view.getFloat64(8, true) }
+    })
+  }
+
+  /** Number of entries of all logs that were ever sealed. */
+  sealedEntries(): number {
+    return this.one(SEALED_KEY) ?? 0
   }
 
   /** All keys that have signed, oldest first. */
@@ -271,6 +291,10 @@ function editsOf(
     putPosting(posting) {
       operations.begin(writer)
       operations.put(postings, posting, writer)
+    },
+    addSealed(count) {
+      const valueView = entries.get(SEALED_KEY)
+      put(SEALED_KEY, count + (valueView === null ? 0 : readAuditValue<number>(valueView)))
     },
     putSource(name, state) {
       const key = auditKey(AUDIT_ENTRY.source, name)

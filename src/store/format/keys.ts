@@ -409,6 +409,7 @@ export const AUDIT_ENTRY = {
   checkpoint: 4,
   batch: 5,
   bundle: 6,
+  sealed: 7,
 } as const
 
 /** Key of an entry of the audit index. */

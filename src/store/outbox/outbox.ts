@@ -105,6 +105,19 @@ export class EventOutbox {
     })
   }
 
+  /** The heads of all streams, by name. */
+  heads(): ReadonlyMap<string, StreamHead> {
+    return this.access.reading<ReadonlyMap<string, StreamHead>>(new Map(), (database, reading) => {
+      const heads = new Map<string, StreamHead>()
+      const start = headKey('')
+      for (const { key, valueView } of database.entries({ start, end: undefined, ...reading })) {
+        if (key.kind !== start.kind) break
+        heads.set(key.stream, readHead(valueView))
+      }
+      return heads
+    })
+  }
+
   /** The status of a stream; null: it does not exist. */
   status(stream: string): StreamStatus | null {
     return this.access.reading(null, (database, reading) => {

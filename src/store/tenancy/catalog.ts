@@ -1,12 +1,12 @@
 // Maps (project, constituent) to an environment. Each project has a folder; in it are `default` and, for a composite project,
 // `global` and a folder for each database that a location is mapped to. Environments are opened on first use.
 
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { GraphStore, Snapshot, WrittenBatch } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
-import { PROJECTS_FOLDER, REMOVED_PREFIX } from '../../kernel/data-folder.ts'
+import { DATA_FILE, PROJECTS_FOLDER, REMOVED_PREFIX } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { isGid } from '../../kernel/ids.ts'
 import { type EnvironmentOptions, type LmdbEnvironment, openEnvironment } from '../graph/environment.ts'
@@ -50,6 +50,16 @@ export interface GraphOutbox {
   readonly outbox: EventOutbox
   /** A snapshot of the graph. Close it in the same turn of the event loop. */
   snapshot(): Snapshot
+}
+
+/** The state of the data file of one graph of a project. */
+export interface GraphFileState {
+  /** As in `GraphOutbox`. */
+  readonly part: string
+  /** Differs after a commit, unless commits follow each other within a few milliseconds. */
+  readonly stamp: string
+  /** Milliseconds since the epoch. */
+  readonly changedMs: number
 }
 
 /** Number of graphs to close when the process has reached a limit of the system. */
@@ -157,6 +167,17 @@ export class Catalog {
           return [{ part, outbox: environment.outbox, snapshot: () => environment.snapshot() }]
         }),
       )
+    })
+  }
+
+  /** The data files of the graphs of a project, without opening them: each commit changes the state of its file. */
+  graphFiles(projectId: string): readonly GraphFileState[] {
+    const parts = ['global', ...this.constituentsOf(projectId)]
+    return parts.flatMap((part) => {
+      const state = statSync(join(this.pathOf(projectId, part), DATA_FILE), { throwIfNoEntry: false, bigint: true })
+      if (state === undefined) return []
+      const { ino, size, mtimeNs, ctimeNs, mtimeMs } = state
+      return [{ part, stamp: `${ino} ${size} ${mtimeNs} ${ctimeNs}`, changedMs: Number(mtimeMs) }]
     })
   }
 

@@ -70,9 +70,7 @@ async function createClient(): Promise<{ client: Client; server: Server }> {
 
 /** Process ids of the processes that deliver events, below the process `parent`. */
 function dispatchersOf(parent: number): number[] {
-  return childrenOf(parent).flatMap(({ pid, words }) =>
-    words.includes('event-dispatcher') ? [pid] : dispatchersOf(pid),
-  )
+  return childrenOf(parent).flatMap(({ pid, words }) => (words.includes('background') ? [pid] : dispatchersOf(pid)))
 }
 
 async function untilDispatchers(server: Server, condition: (pids: readonly number[]) => boolean): Promise<number[]> {
@@ -177,8 +175,8 @@ describe('the process that delivers events', () => {
   })
 
   test('cannot be started by hand', async () => {
-    const { exitCode, stderr } = await runCommand(['event-dispatcher', '1'])
-    expect([exitCode, stderr.includes('event-dispatcher is started by `verdigraph serve` only')]).toEqual([2, true])
+    const { exitCode, stderr } = await runCommand(['background', '1'])
+    expect([exitCode, stderr.includes('background is started by `verdigraph serve` only')]).toEqual([2, true])
   })
 })
 

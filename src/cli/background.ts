@@ -1,10 +1,11 @@
-// The process that delivers events: started by a serving process, controlled over IPC, and terminated with it. It listens on no
-// port (docs/decisions/0035-event-delivery.md).
+// The background process: delivers events and seals the audit logs. Started by a serving process, controlled over IPC, and
+// terminated with it. It listens on no port (docs/decisions/0035-event-delivery.md, 0038-audit-sealing.md).
+import { AuditTrail } from '../app/audit.ts'
 import { createEventDispatcher } from '../app/event-delivery.ts'
 import { createEventRecording } from '../app/events.ts'
 import { openPlatform } from '../app/platform.ts'
 import { exitWithParent } from '../lanes/parent-death.ts'
-import type { EventDispatcherCommand } from '../runtime/event-dispatcher-process.ts'
+import type { BackgroundCommand } from '../runtime/background-process.ts'
 import type { Settings } from '../settings.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
 import { UsageError } from './cli-error.ts'
@@ -17,19 +18,19 @@ const MEMORY_CHECK_MS = 5000
 /** Exit code for too much memory. */
 const EXIT_MEMORY = 3
 
-interface Delivery {
+interface BackgroundWork {
   checkReaders(): void
   close(): Promise<void>
 }
 
 /**
- * Delivers events. `parent`: the id of the serving process. Never resolves; rejects with UsageError if it was not started by a
+ * Delivers events and seals the audit logs. `parent`: the id of the serving process. Never resolves; rejects with UsageError if it was not started by a
  * serving process.
  */
-export async function runEventDispatcher(parent: number): Promise<void> {
-  if (process.send === undefined) throw new UsageError(['event-dispatcher is started by `verdigraph serve` only'])
+export async function runBackground(parent: number): Promise<void> {
+  if (process.send === undefined) throw new UsageError(['background is started by `verdigraph serve` only'])
   exitWithParent(parent)
-  let delivery: Promise<Delivery> | null = null
+  let work: Promise<BackgroundWork> | null = null
 
   // Ignored: terminals and service managers signal whole process groups, and the serving process decides when this one stops.
   process.on('SIGTERM', () => {})
@@ -38,40 +39,42 @@ export async function runEventDispatcher(parent: number): Promise<void> {
   process.on('disconnect', () => process.exit(0))
 
   async function stop(code: number): Promise<void> {
-    await (await delivery)?.close()
+    await (await work)?.close()
     process.exit(code)
   }
 
-  async function handleCommand(message: EventDispatcherCommand): Promise<void> {
+  async function handleCommand(message: BackgroundCommand): Promise<void> {
     switch (message.order) {
-      case 'deliver':
-        delivery = deliver(message.settings as Settings, message.number, message.proof)
-        await delivery
+      case 'work':
+        work = startWork(message.settings as Settings, message.number, message.proof)
+        await work
         return
       case 'check readers':
-        ;(await delivery)?.checkReaders()
+        ;(await work)?.checkReaders()
         return
       case 'stop':
         await stop(0)
     }
   }
 
-  process.on('message', (message: EventDispatcherCommand) => {
+  process.on('message', (message: BackgroundCommand) => {
     handleCommand(message).catch((failure: unknown) => {
-      printError(`the delivery of events failed to ${message.order}: ${String((failure as Error).stack ?? failure)}`)
+      printError(
+        `the background process failed at \`${message.order}\`: ${String((failure as Error).stack ?? failure)}`,
+      )
       process.exit(1)
     })
   })
   setInterval(() => {
     const bytes = ownMemory()
     if (bytes === null || bytes <= MEMORY_BYTES_MAX) return
-    printError(`the delivery of events uses ${bytes} bytes of memory and is started again`)
+    printError(`the background process uses ${bytes} bytes of memory and is started again`)
     stop(EXIT_MEMORY).catch(() => process.exit(EXIT_MEMORY))
   }, MEMORY_CHECK_MS)
   await new Promise(() => {})
 }
 
-async function deliver(settings: Settings, number: number, proof: string): Promise<Delivery> {
+async function startWork(settings: Settings, number: number, proof: string): Promise<BackgroundWork> {
   const stack = new AsyncDisposableStack()
   // Its graphs are never searched, so they need no cache.
   const platform = await openPlatform({ ...settings, hotBytesMax: 0 }, { lane: { number, proof } }, stack)
@@ -81,10 +84,14 @@ async function deliver(settings: Settings, number: number, proof: string): Promi
   const dispatcher = stack.adopt(createEventDispatcher(platform, events), (opened) => opened.close())
   // The process of a serving process that was killed may still be delivering: two would change the order of events.
   elections.campaign('event-delivery', () => dispatcher.start())
+  const audit =
+    settings.audit === 'on' ? stack.adopt(new AuditTrail(platform, events, true), (opened) => opened.close()) : null
+  audit?.start()
   return {
     checkReaders() {
       platform.clearStaleReaders()
       events.clearStaleReaders()
+      audit?.clearStaleReaders()
     },
     close: () => stack.disposeAsync(),
   }

@@ -1,5 +1,6 @@
-// The process that delivers events, as its serving process sees it: it runs while some project has a sink, and is started again
-// when it exits. Among several workers one is elected to start it (docs/decisions/0035-event-delivery.md).
+// The background process, as its serving process sees it: it delivers events and seals the audit logs. It runs while some project
+// has a sink, or there is an audit log, and is started again when it exits. Among several workers one is elected to start it
+// (docs/decisions/0035-event-delivery.md).
 
 import type { ConfigRepository } from '../config/repository.ts'
 import { eventSinksKind } from '../events/event-sink.ts'
@@ -8,7 +9,7 @@ import type { Log } from '../ops/log.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
 
 /** The number of the process among those on the folder: no worker and no lane has it. */
-export const EVENT_DISPATCHER_NUMBER = 999
+export const BACKGROUND_NUMBER = 999
 
 /** Delay before a process that exited is started again. It doubles each time until a process has run for STABLE_MS. */
 const RESTART_DELAY_MIN_MS = 100
@@ -17,30 +18,32 @@ const STABLE_MS = 10_000
 /** Time that the process gets to finish running calls and to store its progress. */
 const STOP_TIMEOUT_MS = 8000
 
-/** Messages from the serving process to the process that delivers events. */
-export type EventDispatcherCommand =
+/** Messages from the serving process to the background process. */
+export type BackgroundCommand =
   /** Start. `proof` shows that the parent holds the lock of the data folder. */
-  | { readonly order: 'deliver'; readonly settings: unknown; readonly number: number; readonly proof: string }
+  | { readonly order: 'work'; readonly settings: unknown; readonly number: number; readonly proof: string }
   /** Another process on the folder was killed: clear its stale LMDB reader slots. */
   | { readonly order: 'check readers' }
   | { readonly order: 'stop' }
 
 /** Collaborators of the process. */
-export interface EventDispatcherProcessDeps {
+export interface BackgroundProcessDeps {
   readonly dataDir: string
   /** The command line. The process id of this process is appended as the last argument. */
   readonly command: readonly string[]
   readonly settings: unknown
   readonly proof: string
   readonly documents: ConfigRepository
+  /** Whether there are audit logs, which it seals. */
+  readonly isAudited: boolean
   readonly log: Log
   /** Called when the process was killed or has crashed. It may have left a stale LMDB reader slot. */
   onUnexpectedExit(): void
 }
 
-/** Starts and stops the process that delivers events. */
-export class EventDispatcherProcess {
-  private readonly deps: EventDispatcherProcessDeps
+/** Starts and stops the background process. */
+export class BackgroundProcess {
+  private readonly deps: BackgroundProcessDeps
   private readonly elections: LeaderElection
   private child: Bun.Subprocess | null = null
   private isLeading = false
@@ -50,17 +53,17 @@ export class EventDispatcherProcess {
   private restartDelayMs = 0
   private startedMs = 0
 
-  constructor(deps: EventDispatcherProcessDeps) {
+  constructor(deps: BackgroundProcessDeps) {
     this.deps = deps
     this.elections = new LeaderElection(deps.dataDir)
   }
 
-  /** Starts the process as soon as this process is elected and a project has a sink. */
+  /** Starts the process as soon as this process is elected and there is work. */
   start(): void {
     this.deps.documents.subscribe((changes) => {
       if (changes.some(({ before, after }) => (after ?? before)?.kind === eventSinksKind)) this.adjust()
     })
-    this.elections.campaign('event-dispatcher', () => {
+    this.elections.campaign('background', () => {
       this.isLeading = true
       this.adjust()
     })
@@ -86,9 +89,13 @@ export class EventDispatcherProcess {
 
   private adjust(): void {
     if (this.isClosing || !this.isLeading) return
-    const isNeeded = this.deps.documents.all(eventSinksKind).length > 0
+    const isNeeded = this.isNeeded()
     if (isNeeded && this.child === null && this.restart === null) this.spawn()
     if (!isNeeded && this.child !== null) void this.stop()
+  }
+
+  private isNeeded(): boolean {
+    return this.deps.isAudited || this.deps.documents.all(eventSinksKind).length > 0
   }
 
   private spawn(): void {
@@ -103,11 +110,11 @@ export class EventDispatcherProcess {
     this.child = child
     this.startedMs = performance.now()
     lowerPriority(child.pid)
-    this.send({ order: 'deliver', settings, number: EVENT_DISPATCHER_NUMBER, proof })
+    this.send({ order: 'work', settings, number: BACKGROUND_NUMBER, proof })
     void child.exited.then(() => this.onExit(child))
   }
 
-  private send(command: EventDispatcherCommand): void {
+  private send(command: BackgroundCommand): void {
     try {
       this.child?.send(command)
     } catch {
@@ -118,10 +125,10 @@ export class EventDispatcherProcess {
   private onExit(child: Bun.Subprocess): void {
     this.child = null
     const { signalCode, exitCode } = child
-    const isExpected = exitCode === 0 && (this.isClosing || this.deps.documents.all(eventSinksKind).length === 0)
+    const isExpected = exitCode === 0 && (this.isClosing || !this.isNeeded())
     if (!isExpected) {
       const how = signalCode === null ? `exit code ${exitCode}` : `signal ${signalCode}`
-      this.deps.log({ level: 'error', message: 'the process that delivers events exited', how })
+      this.deps.log({ level: 'error', message: 'the background process exited', how })
       this.deps.onUnexpectedExit()
     }
     if (this.isClosing) return

@@ -1,0 +1,218 @@
+// Builds the sealing of the audit logs. The background process seals; a process without one seals on demand.
+import { join } from 'node:path'
+import { AuditSealer } from '../audit/seal/audit-sealer.ts'
+import { PlatformKeys } from '../audit/seal/platform-keys.ts'
+import { organizationsKind, projectsKind } from '../config/kind.ts'
+import type { Provisioner } from '../config/provisioning.ts'
+import { AUDIT_STREAM } from '../kernel/audit-stream.ts'
+import {
+  AUDIT_ALIVE_FILE,
+  AUDIT_COMMIT_FILE,
+  AUDIT_FOLDER,
+  AUDIT_INDEX_FOLDER,
+  AUDIT_LOGS_FOLDER,
+  AUDIT_SEALED_FILE,
+  AUDIT_UNSEALED_FILE,
+  CONFIGURATION_COMMIT_FILE,
+  EVENTS_COMMIT_FILE,
+  GRAPHS_COMMIT_FILE,
+} from '../kernel/data-folder.ts'
+import { OperationalError } from '../kernel/errors.ts'
+import type { AuditTotals } from '../ops/service-metrics.ts'
+import { AuditIndex } from '../store/audit/audit-index.ts'
+import { openWhenUnwritten } from '../store/lmdb/open-file.ts'
+import { LeaderElection } from '../store/process/leader-election.ts'
+import { openSharedCounter } from '../store/process/shared-counter.ts'
+import { listProjectFolders, projectFolderName } from '../store/tenancy/project-folders.ts'
+import type { EventRecording } from './events.ts'
+import type { Platform } from './platform.ts'
+
+/** The task of the election: one process seals. */
+const TASK = 'audit-sealing'
+/** How long the deletion of a project waits until its records are sealed. After that the sealer deletes its graphs. */
+const DELETION_WAIT_MS = 3000
+const DELETION_POLL_MS = 50
+
+/** Opens the index of the audit logs of a data folder, and creates it if necessary. Rejects with OperationalError. */
+export function openAuditIndex(dataDir: string, sync: boolean): Promise<AuditIndex> {
+  const path = join(dataDir, AUDIT_FOLDER, AUDIT_INDEX_FOLDER)
+  const commitCounter = openSharedCounter(join(dataDir, AUDIT_COMMIT_FILE))
+  return openWhenUnwritten(path, () => new AuditIndex(path, { sync, commitCounter }))
+}
+
+/** The audit logs of this process. */
+export class AuditTrail {
+  private readonly platform: Platform
+  private readonly events: EventRecording
+  private readonly sync: boolean
+  private readonly elections: LeaderElection
+  private opening: Promise<AuditIndex> | null = null
+  private sealing: Promise<AuditSealer> | null = null
+  private sealer: AuditSealer | null = null
+
+  /** `sync`: false: commits are not flushed to disk. */
+  constructor(platform: Platform, events: EventRecording, sync: boolean) {
+    this.platform = platform
+    this.events = events
+    this.sync = sync
+    this.elections = new LeaderElection(platform.settings.dataDir)
+  }
+
+  /** Opens the index when it is first needed. Rejects with OperationalError. */
+  index(): Promise<AuditIndex> {
+    this.opening ??= openAuditIndex(this.platform.settings.dataDir, this.sync).catch((failure: unknown) => {
+      this.opening = null
+      throw failure
+    })
+    return this.opening
+  }
+
+  /** Seals from now on, as soon as no other process does. */
+  start(): void {
+    this.elections.campaign(TASK, () => {
+      this.createSealer().then(
+        (sealer) => sealer.start(),
+        (failure: unknown) => this.platform.report(`audit records cannot be sealed: ${String(failure)}`),
+      )
+    })
+  }
+
+  /**
+   * Seals everything that was recorded before the call. Rejects with OperationalError if another process seals, and with the error
+   * if something cannot be sealed.
+   */
+  async sealAll(): Promise<void> {
+    await this.events.activity.settled()
+    if (this.sealing === null) {
+      let isLeading = false
+      this.elections.campaign(TASK, () => {
+        isLeading = true
+      })
+      if (!isLeading) throw new OperationalError('another process seals the audit logs of this data folder')
+      this.sealing = this.createSealer()
+    }
+    await (await this.sealing).sealAll()
+  }
+
+  /**
+   * Deletes the graphs of a project, after their records are sealed. If they cannot be sealed soon, the process that seals deletes
+   * them later. `isSealedHere`: no other process seals.
+   */
+  async deleteGraphs(projectId: string, isSealedHere: boolean): Promise<void> {
+    const { catalog, report } = this.platform
+    if (isSealedHere) {
+      try {
+        await this.sealAll()
+      } catch (failure) {
+        report(`the graphs of the deleted project ${projectId} are left until they are sealed: ${String(failure)}`)
+        return
+      }
+    } else {
+      const endMs = performance.now() + DELETION_WAIT_MS
+      while (!(await this.isSealed(projectId))) {
+        if (performance.now() >= endMs) return
+        await new Promise((resolve) => setTimeout(resolve, DELETION_POLL_MS))
+      }
+    }
+    await catalog.delete(projectId)
+  }
+
+  /** Whether all records of the graphs of a project are sealed. */
+  private async isSealed(projectId: string): Promise<boolean> {
+    const cursors = (await this.index()).cursors(projectFolderName(projectId))
+    return this.platform.catalog.withOutboxes(projectId, async (graphs) =>
+      graphs.every(({ part, outbox }) => {
+        const status = outbox.status(AUDIT_STREAM)
+        const cursor = cursors.get(`graph/${part}`)
+        return status === null || status.next === 1 || (cursor?.origin === status.origin && cursor.next >= status.next)
+      }),
+    )
+  }
+
+  /** Waits for the sealing in progress and closes the index. */
+  async close(): Promise<void> {
+    await this.sealing?.catch(() => undefined)
+    await this.sealer?.close()
+    this.elections.close()
+    await (await this.opening?.catch(() => undefined))?.close()
+  }
+
+  /** Removes readers of killed processes. */
+  clearStaleReaders(): void {
+    this.opening?.then((index) => index.clearStaleReaders()).catch(() => undefined)
+  }
+
+  private async createSealer(): Promise<AuditSealer> {
+    const index = await this.index()
+    const { settings, clock, documents, collections, catalog, sealer, log } = this.platform
+    const { dataDir } = settings
+    const { openFolderIfPresent } = this.events
+    const counters = [GRAPHS_COMMIT_FILE, CONFIGURATION_COMMIT_FILE, EVENTS_COMMIT_FILE].map((file) =>
+      openSharedCounter(join(dataDir, file)),
+    )
+    const state = sharedState(dataDir)
+    const created = new AuditSealer({
+      index,
+      keys: new PlatformKeys(index, sealer, clock),
+      sealer,
+      folder: join(dataDir, AUDIT_FOLDER, AUDIT_LOGS_FOLDER),
+      origin: settings.auditOrigin,
+      clock,
+      // Customer-managed keys sign here.
+      signers: () => [],
+      configuration: collections.outbox,
+      activity: openFolderIfPresent,
+      catchUp: () => documents.catchUp(),
+      commits: () => counters.reduce((sum, counter) => sum + counter.load(), 0),
+      projects: () => documents.all(projectsKind).map(({ id }) => id),
+      projectFolders: () => listProjectFolders(dataDir),
+      isOrganization: (id) => documents.get(organizationsKind, id) !== null,
+      logId: projectFolderName,
+      graphFiles: (projectId) => catalog.graphFiles(projectId),
+      withGraphs: (projectId, work) => catalog.withOutboxes(projectId, work),
+      deleteGraphs: (projectId) => catalog.delete(projectId),
+      rotationDays: settings.auditKeyRotationDays,
+      retentionDays: settings.auditRetentionDays,
+      onState(unsealed, isFailing) {
+        state.unsealed.store(unsealed)
+        state.sealed.store(index.sealedEntries() % 2 ** 32)
+        if (!isFailing) state.alive.store(Math.floor(Date.now() / 1000))
+      },
+      log,
+    })
+    this.sealer = created
+    return created
+  }
+}
+
+function sharedState(dataDir: string) {
+  const open = (file: string) => openSharedCounter(join(dataDir, file))
+  return { alive: open(AUDIT_ALIVE_FILE), unsealed: open(AUDIT_UNSEALED_FILE), sealed: open(AUDIT_SEALED_FILE) }
+}
+
+/** Returns a function that reads the state of the sealing, which any process of the folder may do. */
+export function auditTotals(dataDir: string): () => AuditTotals {
+  const { alive, unsealed, sealed } = sharedState(dataDir)
+  const startedS = Date.now() / 1000
+  return () => ({
+    unsealed: unsealed.load(),
+    sealed: sealed.load(),
+    // Before the first time, since the start of this process.
+    ageS: Math.max(0, Date.now() / 1000 - (alive.load() || startedS)),
+  })
+}
+
+/** The provisioner of the catalog, which deletes graphs after their records are sealed. */
+export function sealingProvisioner(
+  catalog: Provisioner,
+  deleteGraphs: (projectId: string) => Promise<void>,
+): Provisioner {
+  return {
+    create: (projectId, layout) => catalog.create(projectId, layout),
+    delete: deleteGraphs,
+    completeProxies: (projectId) => catalog.completeProxies(projectId),
+    replayIntents: (projectId) => catalog.replayIntents(projectId),
+    openAll: (projectId) => catalog.openAll(projectId),
+    holdsData: (projectId, constituent) => catalog.holdsData(projectId, constituent),
+  }
+}

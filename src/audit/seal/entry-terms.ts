@@ -1,0 +1,45 @@
+// What an entry of a log can be found by: its type, who caused it, and what it is about. The search index is built from it, and a
+// reader filters with it, so both agree.
+import { AUDIT_DIMENSION, type AuditTerm } from '../../store/audit/audit-types.ts'
+
+/** What the search needs of an entry. */
+export interface EntryDescription {
+  /** When it happened, in milliseconds since the epoch. */
+  readonly timeMs: number
+  readonly terms: readonly AuditTerm[]
+}
+
+interface EntryMembers {
+  readonly type?: string
+  readonly subject?: string
+  readonly time?: string
+  readonly data?: { readonly actor?: EntryActor; readonly keyId?: string }
+}
+
+interface EntryActor {
+  readonly id?: string
+  readonly keyId?: string
+  readonly applicationId?: string
+  readonly user?: { readonly externalId?: string }
+}
+
+/**
+ * Describes an entry. `body`: its payload, if it is stored next to the log. Actors are account or agent, its application, the
+ * key of the caller and the user on whose behalf it acts. A resource is the subject of the event, and its last part.
+ */
+export function describeEntry(entry: Uint8Array, body: Uint8Array | null): EntryDescription {
+  const { type = '', subject = '', time = '', data = parse(body) } = parse(entry) as EntryMembers
+  const { actor } = data as NonNullable<EntryMembers['data']>
+  const actors = [actor?.id, actor?.applicationId, actor?.keyId, actor?.user?.externalId]
+  const resources = [subject, subject.slice(subject.lastIndexOf('/') + 1)]
+  const terms: AuditTerm[] = [{ dimension: AUDIT_DIMENSION.type, value: type }]
+  for (const value of new Set(actors)) if (value) terms.push({ dimension: AUDIT_DIMENSION.actor, value })
+  for (const value of new Set(resources)) if (value !== '') terms.push({ dimension: AUDIT_DIMENSION.resource, value })
+  return { timeMs: Date.parse(time), terms }
+}
+
+function parse(bytes: Uint8Array | null): object {
+  return bytes === null
+    ? {}
+    : (JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()) as object)
+}

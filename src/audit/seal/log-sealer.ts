@@ -1,0 +1,513 @@
+// Seals one log: appends entries to its files, signs batches and a checkpoint, and records all of it in one transaction of the
+// index. A process that is killed at any point leaves a log that the next one continues: until the transaction nothing has
+// happened, and after it the checkpoint is published again (docs/decisions/0038-audit-sealing.md).
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Sealer } from '../../config/kind.ts'
+import { assert } from '../../kernel/assert.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { AuditIndex, AuditIndexEdits } from '../../store/audit/audit-index.ts'
+import { hashOfTerm } from '../../store/audit/audit-terms.ts'
+import type {
+  AuditBatch,
+  AuditCheckpoint,
+  AuditCursor,
+  AuditGeneration,
+  AuditLog,
+} from '../../store/audit/audit-types.ts'
+import type { AuditEntry } from '../audit-entry.ts'
+import { checkpointText } from '../log/checkpoint.ts'
+import { emptyTree, rootOf, type TreeState } from '../log/merkle.ts'
+import { type NoteSigner, parseNote, signatureLine, signNote } from '../log/signed-note.ts'
+import { TileFolder } from '../log/tile-folder.ts'
+import { TILE_WIDTH } from '../log/tile-path.ts'
+import { describeEntry } from './entry-terms.ts'
+import { type LogEntryType, logEntry } from './log-entries.ts'
+import type { PlatformKey, PlatformKeys } from './platform-keys.ts'
+
+/** Entries of a batch, at most. */
+export const BATCH_ENTRIES = 256
+/** A checkpoint gets the signatures of further keys this often. */
+const COSIGN_INTERVAL_MS = 60_000
+const COSIGN_ENTRIES = 10_000
+const HASH_KEY_BYTES = 32
+const NAME_LENGTH = 10
+const NAME_LETTERS = 'abcdefghijklmnopqrstuvwxyz'
+
+/** Whose log it is. */
+export interface LogOwner {
+  /** The name of the folder of the log. */
+  readonly id: string
+  /** The project or the organization, as a global id. */
+  readonly owner: string
+  readonly kind: AuditLog['kind']
+}
+
+/**
+ * Signers of checkpoints in addition to the platform key, for example with keys of the customer. Called at most once a minute
+ * or once in 10,000 entries for a log, and when the platform key changes; empty: there are none. A slow or failing signer does
+ * not delay the log.
+ */
+export type CheckpointSigners = (log: AuditLog) => readonly NoteSigner[]
+
+/** Collaborators of the sealing of a log. */
+export interface LogSealerDeps {
+  readonly index: AuditIndex
+  readonly keys: PlatformKeys
+  /** Encrypts and decrypts the key of hashes. */
+  readonly sealer: Sealer
+  readonly clock: Clock
+  /** The folder with one folder per log. */
+  readonly folder: string
+  /** The first part of origins. */
+  readonly origin: string
+  /** Returns a number for a generation that no other one has. */
+  nextGeneration(): number
+  readonly signers: CheckpointSigners
+  /** Logs an error of a further signer. */
+  onSignerError(owner: string, error: unknown): void
+}
+
+/** The path that authenticates the encrypted key of hashes. */
+export function hashKeyPath(logId: string): string {
+  return `audit/logs/${logId}/hash-key`
+}
+
+/** What is known of the last bundle, so that its postings are not written again. */
+interface OpenBundle {
+  readonly bundle: number
+  fromMs: number
+  toMs: number
+  readonly postings: Set<string>
+}
+
+/** Seals one log. Calls must not overlap. */
+export class LogSealer {
+  readonly owner: LogOwner
+  private readonly deps: LogSealerDeps
+  private log: AuditLog
+  private checkpoint: AuditCheckpoint | null
+  private files: TileFolder | null = null
+  private open: OpenBundle | null = null
+  private mustPublish = true
+  private cosigned = { ms: Number.NEGATIVE_INFINITY, size: 0, generation: 0 }
+  private cosigning: Promise<void> | null = null
+  private hashKeyBytes: Uint8Array | null = null
+
+  /** Reads the state of the log from the index. */
+  constructor(owner: LogOwner, deps: LogSealerDeps) {
+    this.owner = owner
+    this.deps = deps
+    this.log = deps.index.state(owner.id) ?? newLog(owner, deps.sealer)
+    this.checkpoint = deps.index.newestCheckpoint(owner.id)
+  }
+
+  /** Whether signatures of further keys are awaited. */
+  get isBusy(): boolean {
+    return this.cosigning !== null
+  }
+
+  /** The sealed state. */
+  get state(): AuditLog {
+    return this.log
+  }
+
+  /** The key of hashes of values. */
+  hashKey(): Uint8Array {
+    const { id } = this.owner
+    this.hashKeyBytes ??= Buffer.from(this.deps.sealer.open(this.log.hashKey, hashKeyPath(id)), 'base64')
+    return this.hashKeyBytes
+  }
+
+  /** Seals entries in this order, with the progress in their streams. Rejects if they could not be sealed; then nothing is. */
+  async seal(entries: readonly AuditEntry[], cursors: ReadonlyMap<string, AuditCursor>): Promise<void> {
+    await this.republish()
+    await this.reopen()
+    await this.changeKey()
+    await this.append(entries, (edits) => {
+      for (const [stream, cursor] of cursors) edits.putCursor(this.owner.id, stream, cursor)
+    })
+  }
+
+  /** Publishes the newest checkpoint again if a killed process may not have done so. */
+  async republish(): Promise<void> {
+    const { checkpoint } = this
+    if (!this.mustPublish) return
+    if (checkpoint !== null) {
+      const files = this.filesOf(checkpoint.generation)
+      if ((await files.checkpoint()) !== checkpoint.note) await files.publish(checkpoint.note)
+    }
+    this.mustPublish = false
+  }
+
+  /** Begins another generation if a restore requires it. Resolves with true if it did. */
+  async reopen(): Promise<boolean> {
+    if (!this.log.mustReopen) return false
+    await this.changeKey()
+    await this.append([], () => undefined)
+    return true
+  }
+
+  /**
+   * Signs a checkpoint with both keys if the platform key was changed: it is the last one of the old key and the first one of the
+   * new key.
+   */
+  async changeKey(): Promise<void> {
+    const { checkpoint } = this
+    const key = await this.deps.keys.current()
+    if (checkpoint === null || checkpoint.kid === key.kid) return
+    const generation = this.generationOf(checkpoint.generation)
+    const before = this.deps.keys.retired(checkpoint.kid)
+    const log = { ...this.log, checkpoint: this.log.checkpoint + 1 }
+    const next = await this.sign(log, generation, key, before === null ? [] : [before])
+    await this.deps.index.write((edits) => {
+      edits.putLog(log)
+      edits.putCheckpoint(log.id, next)
+    })
+    this.log = log
+    await this.publish(next)
+    this.cosign(true)
+  }
+
+  /**
+   * Removes bundles before the entry `before` of a generation, because of their age, and records this in the log.
+   */
+  async prune(generation: AuditGeneration, before: number): Promise<void> {
+    assert(before % TILE_WIDTH === 0 && before <= generation.size, 'whole bundles are removed')
+    await this.republish()
+    await this.changeKey()
+    const { number, name, origin } = generation
+    const isPresent = number === this.log.generations.at(-1)?.number
+    // `firstIndex` is of the log with the entry; a verifier of this log must not take the index of an earlier one.
+    const members = isPresent ? { firstIndex: before } : { previous: { origin, firstIndex: before } }
+    this.log = {
+      ...this.log,
+      generations: this.log.generations.map((each) => (each.number === number ? { ...each, prunedTo: before } : each)),
+    }
+    try {
+      await this.append([this.ownEntry('svc.audit.log.pruned', members)], () => undefined)
+    } catch (failure) {
+      this.log = this.deps.index.state(this.owner.id) ?? this.log
+      throw failure
+    }
+    await this.removeFiles(name, number, before)
+  }
+
+  /** Removes files that the log does not need according to its state: those that a killed process did not remove. */
+  async removeFiles(name: string, number: number, before: number): Promise<void> {
+    const files = new TileFolder(join(this.folder(), name))
+    await files.prune(before)
+    await this.deps.index.removeBundles(number, before / TILE_WIDTH)
+  }
+
+  /** Marks the log as that of a deleted project. */
+  async markDeleted(): Promise<void> {
+    const log = { ...this.log, deletedMs: this.deps.clock.now() }
+    await this.deps.index.write((edits) => edits.putLog(log))
+    this.log = log
+  }
+
+  /** The folder of the log. */
+  folder(): string {
+    return join(this.deps.folder, this.owner.id)
+  }
+
+  /** Waits for signatures of further keys. */
+  async close(): Promise<void> {
+    await this.cosigning
+  }
+
+  /** An entry of the log about itself. */
+  private ownEntry(type: LogEntryType, members: object): AuditEntry {
+    const generation = this.log.generations.at(-1) as AuditGeneration
+    const timeMs = this.deps.clock.now()
+    const entry = logEntry(this.owner, generation, generation.size, type, timeMs, members)
+    return { sequence: 0, entry, body: null }
+  }
+
+  private async append(entries: readonly AuditEntry[], change: (edits: AuditIndexEdits) => void): Promise<void> {
+    const { deps } = this
+    const key = await deps.keys.current()
+    let { log } = this
+    let all = entries
+    if (log.generations.length === 0 || log.mustReopen) {
+      const before = log.generations.at(-1)
+      log = this.withGeneration(log)
+      const opened = log.generations.at(-1) as AuditGeneration
+      const previous = before === undefined ? null : { origin: before.origin, size: before.size, root: before.root }
+      const first = logEntry(this.owner, opened, 0, 'svc.audit.log.opened', opened.openedMs, { previous })
+      all = [{ sequence: 0, entry: first, body: null }, ...entries]
+      await this.removeUnknownFolders(log)
+    }
+    if (all.length === 0) return
+    const generation = log.generations.at(-1) as AuditGeneration
+    const files = this.filesOf(generation.number, generation)
+    for (const { body } of all) if (body !== null) await files.writeBody(body.bytes)
+    const { state, root } = await files.append(
+      treeState(generation),
+      all.map(({ entry }) => entry),
+    )
+    const batches = this.batches(log, generation, all, key)
+    const last = batches.at(-1) as AuditBatch
+    const sealedMs = deps.clock.now()
+    log = {
+      ...log,
+      generations: [
+        ...log.generations.slice(0, -1),
+        {
+          ...generation,
+          size: state.size,
+          root: Buffer.from(root).toString('base64'),
+          edge: state.edge.map((hash) => Buffer.from(hash).toString('base64')),
+        },
+      ],
+      sequence: last.sequence,
+      headHash: last.headHash,
+      checkpoint: log.checkpoint + 1,
+      mustReopen: false,
+      sealedMs,
+    }
+    const checkpoint = await this.sign(log, log.generations.at(-1) as AuditGeneration, key, [])
+    const bundles = this.describe(generation, all)
+    await deps.index.write((edits) => {
+      edits.putLog(log)
+      for (const batch of batches) edits.putBatch(log.id, batch)
+      edits.putCheckpoint(log.id, checkpoint)
+      for (const { bundle, fromMs, toMs, postings } of bundles) {
+        edits.putBundle({ generation: generation.number, bundle, fromMs, toMs })
+        for (const posting of postings) edits.putPosting(posting)
+      }
+      edits.addSealed(all.length)
+      change(edits)
+    })
+    this.log = log
+    for (const { remember } of bundles) remember()
+    await this.publish(checkpoint)
+    this.cosign(false)
+  }
+
+  private withGeneration(log: AuditLog): AuditLog {
+    const { clock, origin } = this.deps
+    const name = Array.from(randomBytes(NAME_LENGTH), (byte) => NAME_LETTERS[byte % NAME_LETTERS.length]).join('')
+    const generation: AuditGeneration = {
+      number: this.deps.nextGeneration(),
+      name,
+      origin: `${origin}/${this.owner.kind}s/${this.owner.owner.replace(/^gid:/, '')}/${name}`,
+      openedMs: clock.now(),
+      firstBatch: log.sequence + 1,
+      size: 0,
+      root: Buffer.from(rootOf(emptyTree)).toString('base64'),
+      edge: [],
+      prunedTo: 0,
+    }
+    return { ...log, generations: [...log.generations, generation] }
+  }
+
+  /** A process that was killed before the first transaction of a generation has left a folder that no log names. */
+  private async removeUnknownFolders(log: AuditLog): Promise<void> {
+    const known = new Set(log.generations.map(({ name }) => name))
+    const found = await readdir(this.folder()).catch(() => [])
+    for (const name of found)
+      if (!known.has(name)) await rm(join(this.folder(), name), { recursive: true, force: true })
+  }
+
+  private batches(
+    log: AuditLog,
+    { number, size }: AuditGeneration,
+    all: readonly AuditEntry[],
+    key: PlatformKey,
+  ): readonly AuditBatch[] {
+    const createdMs = this.deps.clock.now()
+    const batches: AuditBatch[] = []
+    let prevHash = log.headHash
+    for (let at = 0; at < all.length; at += BATCH_ENTRIES) {
+      const entries = all.slice(at, at + BATCH_ENTRIES)
+      const digest = createHash('sha256')
+      entries.forEach(({ entry }, i) => {
+        if (i > 0) digest.update('\n')
+        digest.update(entry)
+      })
+      const hash = digest.digest('hex')
+      const sequence = log.sequence + batches.length + 1
+      const batchId = randomUUID()
+      const headHash = headHashOf(log.owner, sequence, prevHash, hash, batchId)
+      batches.push({
+        sequence,
+        batchId,
+        generation: number,
+        from: size + at,
+        to: size + at + entries.length,
+        hash,
+        prevHash,
+        headHash,
+        signature: key.sign(hash),
+        manifestId: randomUUID(),
+        manifestSignature: key.sign(headHash),
+        kid: key.kid,
+        createdMs,
+      })
+      prevHash = headHash
+    }
+    return batches
+  }
+
+  private async sign(
+    log: AuditLog,
+    { number, origin, size, root }: AuditGeneration,
+    key: PlatformKey,
+    others: readonly PlatformKey[],
+  ): Promise<AuditCheckpoint> {
+    const text = checkpointText({ origin, size, root: Buffer.from(root, 'base64') })
+    const signers = [key, ...others].map((each) => each.noteSigner(origin))
+    return {
+      number: log.checkpoint,
+      checkpointId: randomUUID(),
+      generation: number,
+      sequence: log.sequence,
+      headHash: log.headHash,
+      size,
+      root,
+      note: await signNote(text, signers),
+      signature: key.sign(log.headHash),
+      kid: key.kid,
+      createdMs: this.deps.clock.now(),
+    }
+  }
+
+  /** The bundles that get entries, with the postings that they do not have yet. */
+  private describe({ number, size }: AuditGeneration, all: readonly AuditEntry[]): readonly DescribedBundle[] {
+    const described: DescribedBundle[] = []
+    for (let at = 0; at < all.length; ) {
+      const bundle = Math.floor((size + at) / TILE_WIDTH)
+      const end = Math.min(all.length, (bundle + 1) * TILE_WIDTH - size)
+      const isOpen = this.open?.bundle === bundle && this.files?.path.endsWith(`/${this.nameOf(number)}`) === true
+      const stored = isOpen
+        ? this.open
+        : size + at > bundle * TILE_WIDTH
+          ? this.deps.index.bundle(number, bundle)
+          : null
+      let { fromMs, toMs } = stored ?? { fromMs: Number.POSITIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY }
+      const known = isOpen ? (this.open?.postings ?? new Set<string>()) : new Set<string>()
+      const postings = new Map<string, ReturnType<typeof hashOfTerm>>()
+      for (; at < end; at++) {
+        const { entry, body } = all[at] as AuditEntry
+        const { timeMs, terms } = describeEntry(entry, body?.bytes ?? null)
+        fromMs = Math.min(fromMs, timeMs)
+        toMs = Math.max(toMs, timeMs)
+        for (const term of terms) {
+          const name = `${term.dimension} ${term.value}`
+          if (!known.has(name) && !postings.has(name)) postings.set(name, hashOfTerm(term))
+        }
+      }
+      described.push({
+        bundle,
+        fromMs,
+        toMs,
+        postings: Array.from(postings.values(), (term) => ({ ...term, generation: number, bundle })),
+        remember: () => {
+          const isFull = size + end === (bundle + 1) * TILE_WIDTH
+          if (!isFull) for (const name of postings.keys()) known.add(name)
+          this.open = isFull ? null : { bundle, fromMs, toMs, postings: known }
+        },
+      })
+    }
+    return described
+  }
+
+  /** The state in the index is ahead of the published file until this resolves. */
+  private async publish(checkpoint: AuditCheckpoint): Promise<void> {
+    this.checkpoint = checkpoint
+    this.mustPublish = true
+    await this.filesOf(checkpoint.generation).publish(checkpoint.note)
+    this.mustPublish = false
+  }
+
+  /** Gets the signatures of further keys, if they are due. Customer-managed keys sign here. */
+  private cosign(isKeyChange: boolean): void {
+    const { checkpoint, cosigned, deps } = this
+    if (checkpoint === null || this.cosigning !== null) return
+    const nowMs = deps.clock.now()
+    const isDue =
+      isKeyChange ||
+      checkpoint.generation !== cosigned.generation ||
+      nowMs - cosigned.ms >= COSIGN_INTERVAL_MS ||
+      checkpoint.size - cosigned.size >= COSIGN_ENTRIES
+    if (!isDue) return
+    const signers = deps.signers(this.log)
+    if (signers.length === 0) return
+    this.cosigned = { ms: nowMs, size: checkpoint.size, generation: checkpoint.generation }
+    this.cosigning = this.addSignatures(checkpoint, signers)
+      .catch((failure: unknown) => deps.onSignerError(this.owner.owner, failure))
+      .finally(() => {
+        this.cosigning = null
+      })
+  }
+
+  private async addSignatures(checkpoint: AuditCheckpoint, signers: readonly NoteSigner[]): Promise<void> {
+    const parsed = parseNote(checkpoint.note)
+    assert(parsed.ok, 'a checkpoint is a note')
+    const text = Buffer.from(parsed.value.text)
+    const lines = await Promise.all(
+      signers.map(async ({ name, keyId, sign }) => signatureLine(name, keyId, await sign(text))),
+    )
+    const signed = { ...checkpoint, note: checkpoint.note + lines.join('') }
+    await this.deps.index.write((edits) => edits.putCheckpoint(this.owner.id, signed))
+    if (this.checkpoint?.number === checkpoint.number) await this.publish(signed)
+  }
+
+  private generationOf(number: number): AuditGeneration {
+    const found = this.log.generations.find((each) => each.number === number)
+    assert(found !== undefined, 'a checkpoint is of a generation of its log')
+    return found
+  }
+
+  private nameOf(number: number): string {
+    return this.log.generations.find((each) => each.number === number)?.name ?? ''
+  }
+
+  /** The files of a generation. Those of the present one stay in memory. */
+  private filesOf(number: number, generation = this.generationOf(number)): TileFolder {
+    const path = join(this.folder(), generation.name)
+    if (this.files?.path !== path) {
+      this.files = new TileFolder(path)
+      this.open = null
+    }
+    return this.files
+  }
+}
+
+interface DescribedBundle {
+  readonly bundle: number
+  readonly fromMs: number
+  readonly toMs: number
+  readonly postings: readonly Parameters<AuditIndexEdits['putPosting']>[0][]
+  /** Call it when the bundle is stored. */
+  remember(): void
+}
+
+/** `head_hash` of a manifest, which is `chain_hash` of its batch. `owner`: the project or the organization. */
+export function headHashOf(owner: string, sequence: number, prevHash: string, hash: string, batchId: string): string {
+  return createHash('sha256').update([owner, sequence, prevHash, hash, batchId].join('|')).digest('hex')
+}
+
+/** The state of the tree of a generation. */
+export function treeState({ size, edge }: Pick<AuditGeneration, 'size' | 'edge'>): TreeState {
+  return { size, edge: edge.map((hash) => Buffer.from(hash, 'base64')) }
+}
+
+function newLog({ id, owner, kind }: LogOwner, sealer: Sealer): AuditLog {
+  return {
+    id,
+    owner,
+    kind,
+    generations: [],
+    sequence: 0,
+    headHash: '',
+    checkpoint: 0,
+    hashKey: sealer.seal(randomBytes(HASH_KEY_BYTES).toString('base64'), hashKeyPath(id)),
+    deletedMs: null,
+    mustReopen: false,
+    sealedMs: 0,
+  }
+}

@@ -1,0 +1,113 @@
+// The platform keys: P-256 keys that sign all logs of a data folder. One is in use; a rotation replaces it. A replaced key signs the
+// last checkpoint of each log together with its successor, and its private part is deleted afterwards.
+import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto'
+import type { Sealer } from '../../config/kind.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { AuditIndex } from '../../store/audit/audit-index.ts'
+import type { AuditSigningKey } from '../../store/audit/audit-types.ts'
+import { ecdsaSigner, type NoteSigner } from '../log/signed-note.ts'
+
+/** A platform key that can sign. */
+export interface PlatformKey {
+  readonly kid: string
+  /** A signature of a text: ECDSA on P-256 with SHA-256, DER in base64. */
+  sign(text: string): string
+  /** The signer of notes. `name`: the origin of the log. */
+  noteSigner(name: string): NoteSigner
+}
+
+/** The path that authenticates the encrypted private key. */
+export function platformKeyPath(kid: string): string {
+  return `audit/keys/${kid}`
+}
+
+/** The platform keys of a data folder. */
+export class PlatformKeys {
+  private readonly index: AuditIndex
+  private readonly sealer: Sealer
+  private readonly clock: Clock
+  private readonly opened = new Map<string, PlatformKey>()
+
+  constructor(index: AuditIndex, sealer: Sealer, clock: Clock) {
+    this.index = index
+    this.sealer = sealer
+    this.clock = clock
+  }
+
+  /** The key in use. Generates the first one. */
+  async current(): Promise<PlatformKey> {
+    const stored = this.stored()
+    if (stored !== null) return this.open(stored)
+    await this.rotate()
+    return this.open(this.stored() as AuditSigningKey)
+  }
+
+  /** The stored form of the key in use; null: there was no key yet. */
+  stored(): AuditSigningKey | null {
+    return this.index.keys().findLast(({ retiredMs }) => retiredMs === null) ?? null
+  }
+
+  /** A replaced key, as long as its private part exists; otherwise null. */
+  retired(kid: string): PlatformKey | null {
+    const stored = this.index.keys().find((key) => key.kid === kid && key.sealedPrivate !== '')
+    return stored === undefined ? null : this.open(stored)
+  }
+
+  /** Generates a key, which is in use from now on. Resolves with its id. */
+  async rotate(): Promise<string> {
+    const createdMs = this.clock.now()
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const kid = thumbprint(publicKey)
+    const key: AuditSigningKey = {
+      kid,
+      spki: publicKey.export({ format: 'der', type: 'spki' }).toString('base64'),
+      sealedPrivate: this.sealer.seal(JSON.stringify(privateKey.export({ format: 'jwk' })), platformKeyPath(kid)),
+      createdMs,
+      retiredMs: null,
+    }
+    const before = this.index.keys().filter(({ retiredMs }) => retiredMs === null)
+    await this.index.write((edits) => {
+      for (const old of before) edits.putKey({ ...old, retiredMs: createdMs })
+      edits.putKey(key)
+    })
+    return kid
+  }
+
+  /** Deletes the private parts of replaced keys. Call it when no log needs them to sign the change of keys. */
+  async forgetRetired(): Promise<void> {
+    const retired = this.index
+      .keys()
+      .filter(({ retiredMs, sealedPrivate }) => retiredMs !== null && sealedPrivate !== '')
+    if (retired.length === 0) return
+    for (const { kid } of retired) this.opened.delete(kid)
+    await this.index.write((edits) => {
+      for (const key of retired) edits.putKey({ ...key, sealedPrivate: '' })
+    })
+  }
+
+  private open({ kid, sealedPrivate }: AuditSigningKey): PlatformKey {
+    let key = this.opened.get(kid)
+    if (key === undefined) {
+      const jwk = JSON.parse(this.sealer.open(sealedPrivate, platformKeyPath(kid)))
+      const privateKey = createPrivateKey({ key: jwk, format: 'jwk' })
+      key = {
+        kid,
+        sign: (text) => sign('sha256', Buffer.from(text), privateKey).toString('base64'),
+        noteSigner: (name) => ecdsaSigner(name, privateKey),
+      }
+      this.opened.set(kid, key)
+    }
+    return key
+  }
+}
+
+/** The public key of a stored key. */
+export function publicKeyOf({ spki }: Pick<AuditSigningKey, 'spki'>): KeyObject {
+  return createPublicKey({ key: Buffer.from(spki, 'base64'), format: 'der', type: 'spki' })
+}
+
+/** RFC 7638. */
+function thumbprint(publicKey: KeyObject): string {
+  const { crv, kty, x, y } = publicKey.export({ format: 'jwk' })
+  return hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url')
+}

@@ -1,0 +1,33 @@
+// The command `audit rotate-key`: generates another platform key. The folder may be served: its background process signs a checkpoint
+// of each log with both keys within seconds. Otherwise the next start does.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { openAuditIndex } from '../app/audit.ts'
+import { openSealer } from '../app/configuration.ts'
+import { PlatformKeys } from '../audit/seal/platform-keys.ts'
+import { systemClock } from '../kernel/clock.ts'
+import { CONFIGURATION_FOLDER } from '../kernel/data-folder.ts'
+import type { Settings } from '../settings.ts'
+import { CliError } from './cli-error.ts'
+
+/** Runs `audit rotate-key`. Rejects with CliError or OperationalError; the old key then stays in use. */
+export async function rotateAuditKey({ dataDir }: Settings, json: boolean): Promise<void> {
+  if (!existsSync(join(dataDir, CONFIGURATION_FOLDER))) throw new CliError([`${dataDir} has no organization`])
+  const sealer = openSealer(dataDir)
+  const index = await openAuditIndex(dataDir, true)
+  try {
+    const keys = new PlatformKeys(index, sealer, systemClock)
+    const before = keys.stored()?.kid ?? null
+    const kid = await keys.rotate()
+    if (json) console.log(JSON.stringify({ kid, before }))
+    else {
+      console.log(`${kid} signs the audit logs from now on${before === null ? '' : ` instead of ${before}`}`)
+      if (before !== null)
+        console.log(
+          'the next checkpoint of each log is signed by both keys; give the new key to those who verify the logs',
+        )
+    }
+  } finally {
+    await index.close()
+  }
+}

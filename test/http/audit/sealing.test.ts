@@ -1,0 +1,345 @@
+// Sealing through the doors of the service: what was recorded is in signed logs, once and in order.
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openSealer } from '../../../src/app/configuration.ts'
+import { createApp } from '../../../src/app.ts'
+import { auditLogFindings } from '../../../src/audit/seal/check-log-files.ts'
+import { hashKeyPath } from '../../../src/audit/seal/log-sealer.ts'
+import { rotateAuditKey } from '../../../src/cli/rotate-audit-key.ts'
+import { rotate } from '../../../src/cli/rotate-master-key.ts'
+import { defaultSettings } from '../../../src/settings.ts'
+import { AuditIndex } from '../../../src/store/audit/audit-index.ts'
+import { projectFolderName } from '../../../src/store/tenancy/project-folders.ts'
+import { backup } from '../../../src/transfer/backup.ts'
+import { restore, restoredLogs } from '../../../src/transfer/restore.ts'
+import { type ReadLog, readAuditLogs } from '../../support/audit-logs.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { startService, type TestService } from '../../support/service.ts'
+
+const DAY_MS = 86_400_000
+
+type Settings = NonNullable<Parameters<typeof startService>[0]>
+type Overrides = NonNullable<Parameters<typeof startService>[1]>
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'verdigraph-sealing-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'data')
+}
+
+async function withService<T>(
+  work: (service: TestService) => Promise<T>,
+  settings: Settings = {},
+  overrides: Overrides = {},
+): Promise<T> {
+  const service = await startService(settings, { sync: false, ...overrides })
+  try {
+    return await work(service)
+  } finally {
+    await service.stop()
+  }
+}
+
+/** A project of a data folder that is opened several times. */
+interface Fleet {
+  readonly dataDir: string
+  readonly projectId: string
+  readonly key: string
+}
+
+async function newFleet(settings: Settings = {}, overrides: Overrides = {}): Promise<Fleet> {
+  const dataDir = newFolder()
+  return withService(async ({ projectId, key }) => ({ dataDir, projectId, key }), { ...settings, dataDir }, overrides)
+}
+
+/** Opens the folder, captures nodes, and seals them unless `isSealed` is false. */
+async function captureIn(
+  { dataDir, key }: Fleet,
+  names: readonly string[],
+  {
+    isSealed = true,
+    settings = {},
+    overrides = {},
+  }: { isSealed?: boolean; settings?: Partial<typeof defaultSettings>; overrides?: Overrides } = {},
+): Promise<void> {
+  const app = await createApp({ ...defaultSettings, port: 0, ...settings, dataDir }, { sync: false, ...overrides })
+  try {
+    const { url } = await app.listen()
+    if (names.length > 0) {
+      const headers = { 'x-svc-clientkey': key, 'content-type': 'application/json' }
+      const body = JSON.stringify({ nodes: names.map(car) })
+      const { status } = await fetch(`${url}/capture/v1/nodes`, { method: 'POST', headers, body })
+      expect(status).toBe(200)
+    }
+    if (isSealed) await app.sealAudit()
+  } finally {
+    await app.close()
+  }
+}
+
+const numbered = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${prefix}${i}`)
+
+const car = (external_id: string) => ({ external_id, type: 'Car' })
+
+async function capture({ ask }: TestService, ...names: string[]): Promise<void> {
+  const { status, text } = await ask('/capture/v1/nodes', { nodes: names.map(car) })
+  expect([status, text]).toEqual([200, text])
+}
+
+/** The captured nodes in a log. */
+function captured(log: ReadLog | undefined): readonly string[] {
+  const found = log?.entries.filter(({ type }) => type === 'svc.audit.capture.upsert.node') ?? []
+  return found.map(({ subject }) => subject.slice('nodes/Car/'.length))
+}
+
+async function soundLogs(dataDir: string): Promise<ReadonlyMap<string, ReadLog>> {
+  const logs = await readAuditLogs(dataDir)
+  expect([...logs].flatMap(([owner, { problems }]) => problems.map((problem) => `${owner}: ${problem}`))).toEqual([])
+  expect(await auditLogFindings(join(dataDir, 'audit'))).toEqual([])
+  return logs
+}
+
+describe('sealing', () => {
+  test('puts each change into the log of its project or of the organization once, signed and chained', async () => {
+    await withService(async (service) => {
+      const { app, dataDir, projectId } = service
+      await capture(service, 'a', 'b')
+      await app.sealAudit()
+      expect([...(await soundLogs(dataDir)).keys()].sort()).toEqual([app.organizationId, projectId].sort())
+      await capture(service, 'c')
+      await app.sealAudit()
+      await app.sealAudit()
+      const logs = await soundLogs(dataDir)
+      for (const { entries, batches } of logs.values()) {
+        expect(entries[0]?.type).toBe('svc.audit.log.opened')
+        expect(entries[0]?.data.previous).toBeNull()
+        expect(batches.length).toBeGreaterThan(0)
+        expect(new Set(entries.map(({ id, source }) => `${source} ${id}`)).size).toBe(entries.length)
+      }
+      expect(captured(logs.get(projectId))).toEqual(['a', 'b', 'c'])
+      const created = logs.get(app.organizationId)?.entries.filter(({ type }) => type === 'svc.audit.config.create')
+      expect(created?.map(({ subject }) => subject)).toContain(`projects/${projectId}`)
+    })
+  })
+
+  test('makes batches of at most 256 entries that can be found by type, actor, resource and time', async () => {
+    await withService(async (service) => {
+      const { app, dataDir, projectId, agentId } = service
+      const names = Array.from({ length: 600 }, (_, i) => `car${i}`)
+      for (let at = 0; at < names.length; at += 200) await capture(service, ...names.slice(at, at + 200))
+      await app.sealAudit()
+      const log = (await soundLogs(dataDir)).get(projectId) as ReadLog
+      expect(captured(log)).toEqual(names)
+      expect(Math.max(...log.batches.map(({ from, to }) => to - from))).toBe(256)
+      const index = new AuditIndex(join(dataDir, 'audit/index'), { readOnly: true })
+      const id = projectFolderName(projectId)
+      const place = log.entries.findIndex(({ subject }) => subject === 'nodes/Car/car555')
+      const found = index.find(
+        id,
+        { types: ['svc.audit.capture.upsert.node'], actors: [agentId], resources: ['car555'] },
+        null,
+        10,
+      )
+      expect(found.map(({ bundle }) => bundle)).toEqual([Math.floor(place / 256)])
+      expect(index.find(id, { resources: ['car600'] }, null, 10)).toEqual([])
+      expect(index.find(id, { types: ['svc.audit.config.delete'] }, null, 10)).toEqual([])
+      expect(index.find(id, { toMs: Date.now() - DAY_MS }, null, 10)).toEqual([])
+      await index.close()
+    })
+  })
+
+  test('stores payloads that are too long for an entry next to the log', async () => {
+    await withService(async (service) => {
+      const { app, dataDir, projectId } = service
+      const cypher = `MATCH (subject:Person)-[:DRIVES]->(resource:Car) WHERE '${'x'.repeat(90_000)}' <> ''`
+      await service.addPolicy({ name: 'long', cypher })
+      await app.sealAudit()
+      const log = (await soundLogs(dataDir)).get(projectId) as ReadLog
+      const long = log.entries.filter(({ dataref }) => dataref !== undefined)
+      expect(long.length).toBeGreaterThan(0)
+      const { name } = log.log.generations[0] as { name: string }
+      const body = readFileSync(join(dataDir, 'audit/logs', log.log.id, name, long[0]?.dataref ?? ''), 'utf8')
+      expect(JSON.parse(body).eventType).toBe(long[0]?.type)
+    })
+  })
+})
+
+describe('a process that was killed', () => {
+  /** The folders and files that the process had written at the moment of the kill; the others are of the state before. */
+  const moments: readonly (readonly [when: string, written: readonly string[]])[] = [
+    ['before it wrote files', []],
+    ['after the files and before the index', ['audit/logs']],
+    ['after the index and before the checkpoint was published', ['audit/logs', 'audit/index']],
+    ['after the checkpoint and before the outbox was trimmed', ['audit/logs', 'audit/index', 'published']],
+  ]
+  test.each(moments)('%s loses and repeats nothing', async (_, written) => {
+    const fleet = await newFleet()
+    const { dataDir, projectId } = fleet
+    const before = `${dataDir}-before`
+    await captureIn(fleet, numbered('a', 100))
+    await captureIn(fleet, numbered('b', 200), { isSealed: false })
+    cpSync(dataDir, before, { recursive: true })
+    await captureIn(fleet, [])
+    const log = (await readAuditLogs(dataDir)).get(projectId) as ReadLog
+    const { name } = log.log.generations[0] as { name: string }
+    const checkpoint = join('audit/logs', log.log.id, name, 'checkpoint')
+    const after = `${dataDir}-after`
+    cpSync(before, after, { recursive: true })
+    for (const folder of written.filter((each) => each !== 'published')) {
+      // Partial tiles are removed when the checkpoint is published, and not before.
+      if (folder !== 'audit/logs' || written.includes('published')) rmSync(join(after, folder), { recursive: true })
+      cpSync(join(dataDir, folder), join(after, folder), { recursive: true })
+    }
+    if (!written.includes('published')) writeFileSync(join(after, checkpoint), readFileSync(join(before, checkpoint)))
+    await captureIn({ ...fleet, dataDir: after }, ['c'])
+    const names = [...numbered('a', 100), ...numbered('b', 200), 'c']
+    expect(captured((await soundLogs(after)).get(projectId))).toEqual(names)
+  })
+})
+
+describe('the platform key', () => {
+  test('is replaced after its time and by command: the checkpoint at the change has both signatures, and the old key is deleted', async () => {
+    const clock = new ManualClock(Date.UTC(2026, 0, 1))
+    const fleet = await newFleet({}, { clock })
+    const { dataDir } = fleet
+    const settings = { auditKeyRotationDays: 30 }
+    const run = (day: number) => captureIn(fleet, [`day${day}`], { settings, overrides: { clock } })
+    await run(0)
+    clock.advance(29 * DAY_MS)
+    await run(29)
+    const [only, ...others] = keysOf(dataDir)
+    expect(others).toEqual([])
+    clock.advance(2 * DAY_MS)
+    await run(31)
+    await rotateAuditKey({ ...defaultSettings, dataDir }, true)
+    await run(32)
+    const keys = keysOf(dataDir)
+    expect(keys.map(({ kid }) => kid).indexOf(only?.kid ?? '')).toBe(0)
+    expect(keys.map(({ retiredMs }) => retiredMs === null)).toEqual([false, false, true])
+    expect(keys.map(({ sealedPrivate }) => sealedPrivate === '')).toEqual([true, true, false])
+    for (const { checkpoints } of (await soundLogs(dataDir)).values()) {
+      const changes = checkpoints.filter(({ kid }, at) => at > 0 && kid !== checkpoints[at - 1]?.kid)
+      expect(changes).toHaveLength(2)
+      for (const { note } of changes) expect(note.match(/^— /gm)).toHaveLength(2)
+    }
+  })
+
+  test('and the keys of hashes are encrypted with the new master key after its rotation', async () => {
+    const fleet = await newFleet()
+    const { dataDir, projectId } = fleet
+    await captureIn(fleet, ['a'])
+    const { unopened } = await rotate({ dataDir })
+    expect(unopened).toEqual([])
+    expect((await rotate({ dataDir })).unopened).toEqual([])
+    expect(keysOf(dataDir)).toHaveLength(1)
+    const index = new AuditIndex(join(dataDir, 'audit/index'), { readOnly: true })
+    for (const { id, hashKey } of index.logs())
+      expect(Buffer.from(openSealer(dataDir).open(hashKey, hashKeyPath(id)), 'base64')).toHaveLength(32)
+    await index.close()
+    await captureIn(fleet, ['b'])
+    expect(captured((await soundLogs(dataDir)).get(projectId))).toContain('b')
+  })
+})
+
+function keysOf(dataDir: string) {
+  const index = new AuditIndex(join(dataDir, 'audit/index'), { readOnly: true })
+  const keys = index.keys()
+  void index.close()
+  return keys
+}
+
+describe('retention', () => {
+  test('removes whole bundles of old entries, and the log says so and stays verifiable', async () => {
+    const dataDir = newFolder()
+    const clock = new ManualClock(Date.UTC(2026, 0, 1))
+    const settings = { dataDir, auditRetentionDays: 10 }
+    const names = Array.from({ length: 250 }, (_, i) => `old${i}`)
+    const projectId = await withService(
+      async (service) => {
+        await capture(service, ...names)
+        await capture(service, ...names)
+        await service.app.sealAudit()
+        clock.advance(9 * DAY_MS)
+        await service.app.sealAudit()
+        expect(captured((await soundLogs(dataDir)).get(service.projectId)).length).toBeGreaterThan(250)
+        clock.advance(2 * DAY_MS)
+        await capture(service, 'new')
+        await service.app.sealAudit()
+        return service.projectId
+      },
+      settings,
+      { clock },
+    )
+    const log = (await soundLogs(dataDir)).get(projectId) as ReadLog
+    expect(log.log.generations[0]?.prunedTo).toBe(256)
+    const pruned = log.entries.filter(({ type }) => type === 'svc.audit.log.pruned')
+    expect(pruned.map(({ data }) => data.firstIndex)).toEqual([256])
+    expect(captured(log)).toContain('new')
+    const folder = join(dataDir, 'audit/logs', log.log.id, log.log.generations[0]?.name ?? '', 'tile')
+    expect([existsSync(join(folder, 'entries/000')), existsSync(join(folder, '0/000'))]).toEqual([false, true])
+    const index = new AuditIndex(join(dataDir, 'audit/index'), { readOnly: true })
+    expect(index.find(log.log.id, { resources: ['old3'] }, null, 10).every(({ bundle }) => bundle > 0)).toBe(true)
+    await index.close()
+  })
+
+  test('keeps the log of a deleted project until its entries are too old', async () => {
+    const dataDir = newFolder()
+    const clock = new ManualClock(Date.UTC(2026, 0, 1))
+    await withService(
+      async (service) => {
+        const { app, projectId } = service
+        await capture(service, 'last')
+        expect((await service.configure('DELETE', `projects/${projectId}`)).status).toBe(200)
+        expect(existsSync(join(dataDir, 'projects', projectFolderName(projectId)))).toBe(false)
+        await app.sealAudit()
+        expect(captured((await soundLogs(dataDir)).get(projectId))).toEqual(['last'])
+        clock.advance(9 * DAY_MS)
+        await app.sealAudit()
+        expect((await soundLogs(dataDir)).has(projectId)).toBe(true)
+        clock.advance(2 * DAY_MS)
+        await app.sealAudit()
+        expect([...(await soundLogs(dataDir)).keys()]).toEqual([app.organizationId])
+        expect(existsSync(join(dataDir, 'audit/logs', projectFolderName(projectId)))).toBe(false)
+      },
+      { dataDir, auditRetentionDays: 10 },
+      { clock },
+    )
+  })
+})
+
+describe('a restored backup', () => {
+  test('continues each log under a new origin that names the old one, and both can be verified', async () => {
+    const fleet = await newFleet()
+    const { dataDir, projectId } = fleet
+    const out = `${dataDir}.backup`
+    const restored = `${dataDir}-restored`
+    await captureIn(fleet, numbered('a', 30))
+    await captureIn(fleet, ['unsealed'], { isSealed: false })
+    const kept = (await soundLogs(dataDir)).get(projectId) as ReadLog
+    await backup({ dataDir, out, madeBy: 'test', nowMs: 0, progress: () => undefined })
+    await captureIn(fleet, ['lost'])
+    await restore({ from: out, dataDir: restored, progress: () => undefined })
+    expect((await restoredLogs(restored)).find(({ owner }) => owner === projectId)?.size).toBe(
+      kept.log.generations[0]?.size,
+    )
+    expect(await auditLogFindings(join(restored, 'audit'))).toEqual([])
+    cpSync(join(dataDir, 'master.key'), join(restored, 'master.key'))
+    await captureIn({ ...fleet, dataDir: restored }, ['other'])
+    const log = (await soundLogs(restored)).get(projectId) as ReadLog
+    const [before, after] = log.log.generations
+    expect(log.log.generations).toHaveLength(2)
+    expect(before).toEqual(kept.log.generations[0])
+    const opened = log.entries.filter(({ type }) => type === 'svc.audit.log.opened')
+    expect(opened.map(({ data }) => data.previous)).toEqual([
+      null,
+      { origin: before?.origin, size: before?.size, root: before?.root },
+    ])
+    expect(after?.origin).not.toBe(before?.origin)
+    expect(log.entries.filter(({ subject }) => subject === 'nodes/Car/unsealed')).toHaveLength(1)
+    expect(captured(log)).not.toContain('lost')
+    // The history that goes on without the backup is another log.
+    expect(captured((await soundLogs(dataDir)).get(projectId))).toContain('lost')
+  })
+})

@@ -1,0 +1,16 @@
+import { afterEach, expect, it } from 'vitest'
+import { testSeed } from '../../generate/random.ts'
+import { auditKillRounds } from '../../stress/audit-kills.ts'
+import { killAll } from '../../support/cli-process.ts'
+
+afterEach(killAll)
+
+it('each acknowledged change has one audit record when service, background process and lanes are killed, and no log forks', async () => {
+  const seed = testSeed()
+  console.log(`seed ${seed}`)
+  const outcome = await auditKillRounds({ rounds: 3, requests: 120, seed })
+  expect(outcome.faults).toEqual([])
+  expect(outcome.acknowledged).toBeGreaterThan(100)
+  expect(outcome.published).toBeGreaterThan(1)
+  expect(Object.values(outcome.kills)).toEqual([1, 1, 1])
+})

@@ -1,0 +1,129 @@
+// Reads the audit logs of a data folder and checks everything that was sealed: trees, signatures, batches and their chain.
+import { createHash, createPublicKey, verify } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { checkpointText, parseCheckpoint } from '../../src/audit/log/checkpoint.ts'
+import { folderFiles } from '../../src/audit/log/log-files.ts'
+import { emptyTree, extendTree, leafHash, rootOf } from '../../src/audit/log/merkle.ts'
+import { openNote, parseVerifierKey, verifierKey } from '../../src/audit/log/signed-note.ts'
+import { TileFolder } from '../../src/audit/log/tile-folder.ts'
+import { verifyLog } from '../../src/audit/log/verify-log.ts'
+import { AuditIndex } from '../../src/store/audit/audit-index.ts'
+import type { AuditBatch, AuditCheckpoint, AuditLog, AuditSigningKey } from '../../src/store/audit/audit-types.ts'
+
+/** An entry of a log, as JSON. */
+export interface ReadEntry {
+  readonly id: string
+  readonly type: string
+  readonly subject: string
+  readonly source: string
+  readonly time: string
+  readonly dataref?: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** One log with everything that is sealed. */
+export interface ReadLog {
+  readonly log: AuditLog
+  /** Of all generations, in order. Entries that were removed are missing. */
+  readonly entries: readonly ReadEntry[]
+  readonly batches: readonly AuditBatch[]
+  /** Oldest first. */
+  readonly checkpoints: readonly AuditCheckpoint[]
+  /** What is wrong; empty if the log is sound. */
+  readonly problems: readonly string[]
+}
+
+/** Reads all logs of a data folder, by owner. The folder may be in use. */
+export async function readAuditLogs(dataDir: string): Promise<ReadonlyMap<string, ReadLog>> {
+  const index = new AuditIndex(join(dataDir, 'audit/index'), { readOnly: true })
+  try {
+    const keys = index.keys()
+    const logs = new Map<string, ReadLog>()
+    for (const { id } of index.logs()) logs.set(...(await readLog(dataDir, index, id, keys)))
+    return logs
+  } finally {
+    await index.close()
+  }
+}
+
+async function readLog(
+  dataDir: string,
+  index: AuditIndex,
+  id: string,
+  keys: readonly AuditSigningKey[],
+): Promise<[string, ReadLog]> {
+  // The log may grow: what is read first is the older state.
+  const checkpoints = [...index.checkpoints(id, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)].reverse()
+  const log = index.state(id) as AuditLog
+  const batches = index.batches(id, 0, Number.POSITIVE_INFINITY)
+  const problems: string[] = []
+  const entries: ReadEntry[] = []
+  const isSigned = (kid: string, text: string, signature: string): boolean => {
+    const key = keys.find((each) => each.kid === kid)
+    if (key === undefined) return false
+    const publicKey = createPublicKey({ key: Buffer.from(key.spki, 'base64'), format: 'der', type: 'spki' })
+    return verify('sha256', Buffer.from(text), publicKey, Buffer.from(signature, 'base64'))
+  }
+  let prevHash = ''
+  batches.forEach((batch, at) => {
+    const { sequence, batchId, hash, headHash, kid } = batch
+    const name = `batch ${sequence}`
+    if (sequence !== at + 1) problems.push(`${name} follows batch ${at}`)
+    if (batch.prevHash !== prevHash) problems.push(`${name} does not continue the chain`)
+    const head = [log.owner, sequence, prevHash, hash, batchId].join('|')
+    if (createHash('sha256').update(head).digest('hex') !== headHash) problems.push(`${name} has a wrong head hash`)
+    if (!isSigned(kid, hash, batch.signature)) problems.push(`${name} is not signed`)
+    if (!isSigned(kid, headHash, batch.manifestSignature)) problems.push(`the manifest of ${name} is not signed`)
+    prevHash = headHash
+  })
+  for (const { number, name, origin, size, prunedTo } of log.generations) {
+    const path = join(dataDir, 'audit/logs', id, name)
+    const folder = new TileFolder(path)
+    const own = await folder.entries(prunedTo, size)
+    entries.push(...own.map((entry) => JSON.parse(Buffer.from(entry).toString()) as ReadEntry))
+    for (const batch of batches) {
+      if (batch.generation !== number || batch.from < prunedTo || batch.to > size) continue
+      const texts = own.slice(batch.from - prunedTo, batch.to - prunedTo).map((entry) => Buffer.from(entry).toString())
+      if (createHash('sha256').update(texts.join('\n')).digest('hex') !== batch.hash)
+        problems.push(`batch ${batch.sequence} has a wrong hash`)
+    }
+    const verifiers = keys.flatMap(({ spki }) => {
+      const parsed = parseVerifierKey(verifierKey(origin, Buffer.from(spki, 'base64')))
+      return parsed.ok ? [parsed.value] : []
+    })
+    const isPresent = number === log.generations.at(-1)?.number
+    // Of an earlier generation the present one says what was removed.
+    if (size > 0 && (prunedTo === 0 || isPresent)) {
+      const { faults, entries: read } = await verifyLog(folderFiles(path), { verifiers, origin, against: null })
+      for (const { kind, index: at, message } of faults) problems.push(`${name}: ${kind} at ${at}: ${message}`)
+      if (read < size - prunedTo) problems.push(`${name}: ${read} of ${size - prunedTo} entries were verified`)
+    }
+    const ofGeneration = checkpoints.filter((each) => each.generation === number)
+    // With all entries the trees are computed again, otherwise the consistency of checkpoints is proven by `verifyLog`.
+    let tree = emptyTree
+    for (const checkpoint of ofGeneration) {
+      const what = `checkpoint ${checkpoint.number}`
+      if (prunedTo === 0) {
+        if (checkpoint.size < tree.size) problems.push(`${what} has fewer entries than the one before`)
+        tree = extendTree(tree, own.slice(tree.size, checkpoint.size).map(leafHash))
+        if (tree.size !== checkpoint.size || !Buffer.from(rootOf(tree)).equals(Buffer.from(checkpoint.root, 'base64')))
+          problems.push(`${what} has a wrong root`)
+      }
+      const opened = openNote(checkpoint.note, verifiers)
+      if (!opened.ok) problems.push(`${what}: ${opened.error}`)
+      const text = checkpointText({ origin, size: checkpoint.size, root: Buffer.from(checkpoint.root, 'base64') })
+      if (opened.ok && opened.value.text !== text) problems.push(`${what} has another text than its note`)
+      if (!isSigned(checkpoint.kid, checkpoint.headHash, checkpoint.signature)) problems.push(`${what} is not signed`)
+      if (batches[checkpoint.sequence - 1]?.headHash !== checkpoint.headHash)
+        problems.push(`${what} has another head hash than its batch`)
+    }
+    const published = await readFile(join(path, 'checkpoint'), 'utf8').catch(() => '')
+    if (published !== '' && !ofGeneration.some(({ note }) => note === published)) {
+      const parsed = parseCheckpoint(published)
+      // A running sealer may have published more since.
+      if (!parsed.ok || parsed.value.size <= size) problems.push(`the published checkpoint of ${name} is unknown`)
+    }
+  }
+  return [log.owner, { log, entries, batches, checkpoints, problems }]
+}
