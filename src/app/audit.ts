@@ -4,6 +4,8 @@ import { AuditSealer } from '../audit/seal/audit-sealer.ts'
 import { PlatformKeys } from '../audit/seal/platform-keys.ts'
 import { organizationsKind, projectsKind } from '../config/kind.ts'
 import type { Provisioner } from '../config/provisioning.ts'
+import { operationEvent } from '../events/operation-record.ts'
+import { noContext } from '../events/routes.ts'
 import { AUDIT_STREAM } from '../kernel/audit-stream.ts'
 import {
   AUDIT_ALIVE_FILE,
@@ -19,6 +21,7 @@ import {
 } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import type { AuditTotals } from '../ops/service-metrics.ts'
+import { operatingSystemUser } from '../runtime/operating-system-user.ts'
 import { AuditIndex } from '../store/audit/audit-index.ts'
 import { openWhenUnwritten } from '../store/lmdb/open-file.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
@@ -171,6 +174,7 @@ export class AuditTrail {
       graphFiles: (projectId) => catalog.graphFiles(projectId),
       withGraphs: (projectId, work) => catalog.withOutboxes(projectId, work),
       deleteGraphs: (projectId) => catalog.delete(projectId),
+      onRotated: (kid) => this.recordRotation(kid),
       rotationDays: settings.auditKeyRotationDays,
       retentionDays: settings.auditRetentionDays,
       onState(unsealed, isFailing) {
@@ -182,6 +186,18 @@ export class AuditTrail {
     })
     this.sealer = created
     return created
+  }
+
+  /** The record of a rotation by schedule; that of the command is its own. */
+  private recordRotation(keyId: string): void {
+    const { clock, organizationId } = this.platform
+    const { sinks, activity } = this.events
+    const type = 'svc.audit.operations.auditkey.rotate'
+    const routes = sinks.routesOfOrganization(organizationId)
+    const providers = routes?.ofType(type)?.match(noContext) ?? 0
+    if (routes === null || providers === 0) return
+    const ready = operationEvent(type, operatingSystemUser(), { outcome: 'ok', keyId }, clock.now())
+    activity.record({ routes, type, providers, encode: () => ready })
   }
 }
 

@@ -9,24 +9,34 @@ import { systemClock } from '../kernel/clock.ts'
 import { CONFIGURATION_FOLDER } from '../kernel/data-folder.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
+import { recorded } from './record-operation.ts'
 
 /** Runs `audit rotate-key`. Rejects with CliError or OperationalError; the old key then stays in use. */
-export async function rotateAuditKey({ dataDir }: Settings, json: boolean): Promise<void> {
+export async function rotateAuditKey(settings: Settings, json: boolean): Promise<void> {
+  const { kid, before } = await recorded(
+    settings,
+    'svc.audit.operations.auditkey.rotate',
+    {},
+    () => rotate(settings.dataDir),
+    (rotated) => ({ keyId: rotated.kid }),
+  )
+  if (json) {
+    console.log(JSON.stringify({ kid, before }))
+    return
+  }
+  console.log(`${kid} signs the audit logs from now on${before === null ? '' : ` instead of ${before}`}`)
+  if (before !== null)
+    console.log('the next checkpoint of each log is signed by both keys; give the new key to those who verify the logs')
+}
+
+async function rotate(dataDir: string): Promise<{ readonly kid: string; readonly before: string | null }> {
   if (!existsSync(join(dataDir, CONFIGURATION_FOLDER))) throw new CliError([`${dataDir} has no organization`])
   const sealer = openSealer(dataDir)
   const index = await openAuditIndex(dataDir, true)
   try {
     const keys = new PlatformKeys(index, sealer, systemClock)
     const before = keys.stored()?.kid ?? null
-    const kid = await keys.rotate()
-    if (json) console.log(JSON.stringify({ kid, before }))
-    else {
-      console.log(`${kid} signs the audit logs from now on${before === null ? '' : ` instead of ${before}`}`)
-      if (before !== null)
-        console.log(
-          'the next checkpoint of each log is signed by both keys; give the new key to those who verify the logs',
-        )
-    }
+    return { kid: await keys.rotate(), before }
   } finally {
     await index.close()
   }

@@ -333,6 +333,21 @@ export const layerRules: readonly LayerRule[] = [
       'audit/log writes and verifies transparency logs in folders: it imports kernel, lru-cache, node:crypto, node:fs/promises and node:path, and nothing of the service',
   },
   {
+    files: ['src/audit/seal/'],
+    mayImport: [
+      'src/audit/',
+      'src/events/',
+      'src/store/audit/',
+      'src/store/outbox/',
+      ...feature,
+      'node:crypto',
+      'node:fs/promises',
+      'node:path',
+    ],
+    sentence:
+      'audit/seal seals the records of outboxes in logs: it imports audit, events, the outbox and the index of the logs, kernel and the shared types; never http or app',
+  },
+  {
     files: ['src/audit/audit-entry.ts', 'src/audit/values-digest.ts'],
     mayImport: ['src/events/envelope.ts', ...feature, 'node:crypto'],
     sentence: 'entries of the audit log are built from the envelopes of events, and hashed with node:crypto',

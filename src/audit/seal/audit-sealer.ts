@@ -86,6 +86,8 @@ export interface AuditSealerDeps extends Pick<LogSealerDeps, 'index' | 'keys' | 
   withGraphs<T>(projectId: string, work: (graphs: readonly OpenGraphOutbox[]) => Promise<T>): Promise<T>
   /** Deletes the graphs of a project that was deleted, after its records are sealed. */
   deleteGraphs(projectId: string): Promise<void>
+  /** Called when the platform key was replaced because of its age. */
+  onRotated(kid: string): void
   /** Days after which the platform key is replaced; 0: never. */
   readonly rotationDays: number
   /** Days after which entries are removed; 0: never. */
@@ -542,6 +544,7 @@ export class AuditSealer {
     const stored = this.keys.stored()
     if (stored !== null && rotationDays > 0 && clock.now() - stored.createdMs >= rotationDays * DAY_MS) {
       const kid = await this.keys.rotate()
+      this.deps.onRotated(kid)
       this.deps.log({ level: 'info', message: 'the platform key of the audit logs was replaced', kid })
     }
     await this.followKey()

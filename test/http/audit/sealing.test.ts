@@ -219,6 +219,10 @@ describe('the platform key', () => {
     expect(keys.map(({ kid }) => kid).indexOf(only?.kid ?? '')).toBe(0)
     expect(keys.map(({ retiredMs }) => retiredMs === null)).toEqual([false, false, true])
     expect(keys.map(({ sealedPrivate }) => sealedPrivate === '')).toEqual([true, true, false])
+    const rotations = [...(await readAuditLogs(dataDir)).values()].flatMap(({ entries }) =>
+      entries.filter(({ type }) => type === 'svc.audit.operations.auditkey.rotate').map(({ data }) => data.keyId),
+    )
+    expect(rotations).toEqual(keys.slice(1).map(({ kid }) => kid))
     for (const { checkpoints } of (await soundLogs(dataDir)).values()) {
       const changes = checkpoints.filter(({ kid }, at) => at > 0 && kid !== checkpoints[at - 1]?.kid)
       expect(changes).toHaveLength(2)
