@@ -82,9 +82,9 @@ export class AuditTrail {
 
   /**
    * Seals everything that was recorded before the call. Rejects with OperationalError if another process seals, and with the error
-   * if something cannot be sealed.
+   * if something cannot be sealed. `isTrimmed`: false: the sealed records stay in the outboxes until later.
    */
-  async sealAll(): Promise<void> {
+  async sealAll(isTrimmed = true): Promise<void> {
     await this.events.activity.settled()
     if (this.sealing === null) {
       let isLeading = false
@@ -94,7 +94,7 @@ export class AuditTrail {
       if (!isLeading) throw new OperationalError('another process seals the audit logs of this data folder')
       this.sealing = this.createSealer()
     }
-    await (await this.sealing).sealAll()
+    await (await this.sealing).sealAll(isTrimmed)
   }
 
   /**
@@ -105,7 +105,7 @@ export class AuditTrail {
     const { catalog, report } = this.platform
     if (isSealedHere) {
       try {
-        await this.sealAll()
+        await this.sealAll(false)
       } catch (failure) {
         report(`the graphs of the deleted project ${projectId} are left until they are sealed: ${String(failure)}`)
         return

@@ -70,7 +70,7 @@ export async function restoreFolder(settings: Settings, from: string, json: bool
     progress.end()
     for (const { owner, origin, size } of await restoredLogs(dataDir))
       printNotice(
-        `the audit log of ${owner} goes on under a new origin, because entries after the ${size} of ${origin} may have been published`,
+        `the audit log of ${owner} continues under a new origin, because entries after the ${size} of ${origin} may have been published`,
       )
     if (json) console.log(JSON.stringify({ data: dataDir, made_at: manifest.made_at, projects: manifest.projects }))
     else {

@@ -121,7 +121,7 @@ async function reopenLogs(folder: string): Promise<void> {
   }
 }
 
-/** A log that goes on under another origin after the restore. */
+/** A log that has another origin after the restore. */
 export interface RestoredLog {
   /** The project or the organization. */
   readonly owner: string

@@ -399,6 +399,7 @@ export const layerRules: readonly LayerRule[] = [
   {
     files: ['src/transfer/'],
     mayImport: [
+      'src/audit/log/',
       'src/transfer/',
       'src/store/',
       'src/engine/store.ts',
@@ -411,7 +412,7 @@ export const layerRules: readonly LayerRule[] = [
       'node:',
     ],
     sentence:
-      'transfer exports, imports, backs up and restores data folders; it imports store, values, kernel, zod, tar-stream and the location mapping of a project; never http, policies or decisions',
+      'transfer exports, imports, backs up and restores data folders; it imports store, values, kernel, the files of audit logs, zod, tar-stream and the location mapping of a project; never http, policies or decisions',
   },
   {
     files: ['src/mcp/session/'],

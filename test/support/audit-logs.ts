@@ -30,7 +30,7 @@ export interface ReadLog {
   readonly batches: readonly AuditBatch[]
   /** Oldest first. */
   readonly checkpoints: readonly AuditCheckpoint[]
-  /** What is wrong; empty if the log is sound. */
+  /** One sentence for each fault; empty if the log is sound. */
   readonly problems: readonly string[]
 }
 
@@ -93,7 +93,7 @@ async function readLog(
       return parsed.ok ? [parsed.value] : []
     })
     const isPresent = number === log.generations.at(-1)?.number
-    // Of an earlier generation the present one says what was removed.
+    // Removals from an earlier generation are recorded in the present one.
     if (size > 0 && (prunedTo === 0 || isPresent)) {
       const { faults, entries: read } = await verifyLog(folderFiles(path), { verifiers, origin, against: null })
       for (const { kind, index: at, message } of faults) problems.push(`${name}: ${kind} at ${at}: ${message}`)

@@ -21,7 +21,7 @@ const RESCAN_MS = 5000
 const RESCAN_YOUNG_MS = 1000
 /** Looking through the streams takes at most this share of a processor. */
 const SCAN_SHARE = 0.1
-/** A record waits at most this long, unless sealing is behind. */
+/** A record waits at most this long, unless there are more than can be sealed. */
 const SEAL_DELAY_MS = 1000
 /** A log with this many records is sealed at once. */
 const SEAL_RECORDS = 256
@@ -37,7 +37,7 @@ const RETRY_MIN_MS = 1000
 const RETRY_MAX_MS = 30_000
 /** The same error is logged this often. */
 const ERROR_INTERVAL_MS = 60_000
-/** Rotation of the key and removal of old entries are checked this often. */
+/** Time between checks for rotation and retention. */
 const MAINTENANCE_MS = 600_000
 /** A file that changed in the last moments may change again without another time stamp. */
 const STAMP_AGE_MS = 100
@@ -175,15 +175,18 @@ export class AuditSealer {
     for (const sealer of this.sealers.values()) await sealer.close()
   }
 
-  /** Seals everything that was recorded before the call, and does what is due. Rejects if something cannot be sealed. */
-  async sealAll(): Promise<void> {
+  /**
+   * Seals everything that was recorded before the call, and does what is due. `isTrimmed`: false: the sealed records stay in the outboxes
+   * until later. Rejects if something cannot be sealed.
+   */
+  async sealAll(isTrimmed = true): Promise<void> {
     const { running } = this
-    const next = running.then(() => this.sealEverything())
+    const next = running.then(() => this.sealEverything(isTrimmed))
     this.running = next.catch(() => undefined)
     await next
   }
 
-  private async sealEverything(): Promise<void> {
+  private async sealEverything(isTrimmed: boolean): Promise<void> {
     this.deps.catchUp()
     await this.recover()
     for (;;) {
@@ -192,7 +195,7 @@ export class AuditSealer {
       if (due.length === 0) break
       for (const work of due) await this.sealWork(work, true)
     }
-    await this.trimAll(true)
+    if (isTrimmed) await this.trimAll(true)
     await this.maintain()
     this.reportState()
   }
@@ -250,7 +253,7 @@ export class AuditSealer {
 
   private reportReopened(log: AuditLog): void {
     const { origin, size } = log.generations.at(-1) ?? { origin: '', size: 0 }
-    const message = 'the data was restored from a backup; the audit log goes on under a new origin'
+    const message = 'the data was restored from a backup; the audit log has a new origin'
     const { generations } = this.sealerOf(ownerOf(log)).state
     const after = generations.at(-1)?.origin
     this.deps.log({ level: 'info', message, [log.kind]: log.owner, before: origin, size, origin: after })
@@ -573,7 +576,7 @@ export class AuditSealer {
     const sealer = this.sealerOf(ownerOf(log))
     for (const generation of log.generations) {
       let before = generation.prunedTo
-      // A killed process may not have removed what its entry says.
+      // A process that was killed may have left files that its entry names.
       if (before > 0) await sealer.removeFiles(generation.name, generation.number, before)
       const position = { generation: generation.number, bundle: before / TILE_WIDTH }
       for (const { generation: number, bundle, toMs } of this.index.find(log.id, {}, position, PRUNED_MAX)) {

@@ -93,7 +93,7 @@ function cursorAfter({ origin, sequence, count }: OutboxRecord): AuditCursor {
 function startOf({ outbox, name }: AuditSource, { origin }: StreamStatus, cursor: AuditCursor | undefined): number {
   if (cursor === undefined) return 0
   if (cursor.origin === origin) return cursor.next
-  // The stream has another origin since a restore, with the sequences going on, or was dropped and began again. Its last sealed
+  // The stream has another origin since a restore, with continued sequences, or was dropped and began again. Its last sealed
   // record shows which, if it is still stored; if it is not, all records that are stored follow it.
   const [last] = outbox.readHeads(name, cursor.next - 1, 1)
   const isContinued = last?.origin === cursor.origin && last.sequence < cursor.next

@@ -1,8 +1,8 @@
-// What an entry of a log can be found by: its type, who caused it, and what it is about. The search index is built from it, and a
+// The terms by which an entry of a log is found: its type, its actors and its resource. The search index is built from it, and a
 // reader filters with it, so both agree.
 import { AUDIT_DIMENSION, type AuditTerm } from '../../store/audit/audit-types.ts'
 
-/** What the search needs of an entry. */
+/** Time and terms of an entry. */
 export interface EntryDescription {
   /** When it happened, in milliseconds since the epoch. */
   readonly timeMs: number

@@ -46,7 +46,7 @@ export interface LogOwner {
 
 /**
  * Signers of checkpoints in addition to the platform key, for example with keys of the customer. Called at most once a minute
- * or once in 10,000 entries for a log, and when the platform key changes; empty: there are none. A slow or failing signer does
+ * or once in 10,000 entries for a log, and when the platform key changes; empty: the platform key signs alone. A slow or failing signer does
  * not delay the log.
  */
 export type CheckpointSigners = (log: AuditLog) => readonly NoteSigner[]
@@ -74,7 +74,7 @@ export function hashKeyPath(logId: string): string {
   return `audit/logs/${logId}/hash-key`
 }
 
-/** What is known of the last bundle, so that its postings are not written again. */
+/** The times and postings of the last bundle, so that postings are not written again. */
 interface OpenBundle {
   readonly bundle: number
   fromMs: number

@@ -3,7 +3,7 @@ import type { AuditIndex } from '../../store/audit/audit-index.ts'
 import { hashKeyPath } from './log-sealer.ts'
 import { platformKeyPath } from './platform-keys.ts'
 
-/** What a rotation did, by path of the secret. */
+/** The result of a rotation, by path of the secret. */
 export interface RotatedAuditSecrets {
   readonly resealed: readonly string[]
   readonly upToDate: readonly string[]

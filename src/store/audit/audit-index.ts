@@ -39,7 +39,7 @@ export interface AuditIndexEdits {
   putPosting(posting: AuditPostingKey): void
   /** Adds to the number of entries that were ever sealed. */
   addSealed(entries: number): void
-  /** Replaces what is known of a file that was read to its end; null: removes it. */
+  /** Replaces the state of a file that was read to its end; null: removes it. */
   putSource(name: string, state: string | null): void
 }
 
@@ -91,7 +91,7 @@ export class AuditIndex {
     })
   }
 
-  /** The newest checkpoint of a log; null: there is none. */
+  /** The newest checkpoint of a log; null: it has no checkpoint. */
   newestCheckpoint(id: string): AuditCheckpoint | null {
     return this.checkpoints(id, Number.POSITIVE_INFINITY, 1)[0] ?? null
   }
@@ -131,7 +131,7 @@ export class AuditIndex {
     })
   }
 
-  /** What `putSource` stored, by name. */
+  /** The states that `putSource` stored, by name. */
   sources(): ReadonlyMap<string, string> {
     return this.reading(({ entries }, reading) => {
       const sources = new Map<string, string>()

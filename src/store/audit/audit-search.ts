@@ -16,7 +16,7 @@ import {
 const WORD = 2 ** 32
 const BUNDLE_MAX = WORD - 1
 
-type Term = Omit<AuditPostingKey, 'generation' | 'bundle'>
+type HashedTerm = Omit<AuditPostingKey, 'generation' | 'bundle'>
 
 /** See `AuditIndex.find`. */
 export function findBundles(
@@ -63,7 +63,11 @@ interface Search {
 }
 
 /** The next bundle from `from` on in which each dimension has one of its values. */
-function nextCandidate(search: Search, dimensions: readonly (readonly Term[])[], from: number): AuditBundle | null {
+function nextCandidate(
+  search: Search,
+  dimensions: readonly (readonly HashedTerm[])[],
+  from: number,
+): AuditBundle | null {
   const { isReverse } = search
   let at: number | null = from
   for (let agreed = 0, i = 0; agreed < dimensions.length; i = (i + 1) % dimensions.length) {
@@ -87,7 +91,7 @@ function nextCandidate(search: Search, dimensions: readonly (readonly Term[])[],
 }
 
 /** The nearest bundle from `from` on in which one of the values occurs. */
-function nextOfTerms(search: Search, terms: readonly Term[], from: number): number | null {
+function nextOfTerms(search: Search, terms: readonly HashedTerm[], from: number): number | null {
   let nearest: number | null = null
   for (const term of terms) {
     const next = nextOfTerm(search, term, from)
@@ -97,7 +101,7 @@ function nextOfTerms(search: Search, terms: readonly Term[], from: number): numb
   return nearest
 }
 
-function nextOfTerm(search: Search, term: Term, from: number): number | null {
+function nextOfTerm(search: Search, term: HashedTerm, from: number): number | null {
   const { databases, reading, generation, isReverse } = search
   const start = { ...term, generation, bundle: from }
   const range = { start, end: undefined, limit: 1, ...reading, ...(isReverse && { reverse: true }) }
@@ -113,7 +117,7 @@ function nextOfTerm(search: Search, term: Term, from: number): number | null {
 }
 
 /** Null: the dimension does not restrict the result. */
-function termsOf(dimension: AuditDimension, values: readonly string[] | undefined): readonly Term[] | null {
+function termsOf(dimension: AuditDimension, values: readonly string[] | undefined): readonly HashedTerm[] | null {
   if (values === undefined || values.length === 0) return null
   return values.map((value) => hashOfTerm({ dimension, value }))
 }

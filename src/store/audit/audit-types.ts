@@ -1,4 +1,4 @@
-// What the index of the audit logs stores. The entries themselves are in files next to it, one folder for each generation of a
+// The values in the index of the audit logs. The entries themselves are in files next to it, one folder for each generation of a
 // log.
 
 /** One history of a log. A restore begins another one, because sequences after the restored state may have been published. */
@@ -114,7 +114,7 @@ export interface AuditSigningKey {
   readonly retiredMs: number | null
 }
 
-/** What entries can be found by. Stored: never renumber them. */
+/** The dimensions of the search. Stored: never renumber them. */
 export const AUDIT_DIMENSION = { type: 1, actor: 2, resource: 3 } as const
 /** The number of a dimension. */
 export type AuditDimension = (typeof AUDIT_DIMENSION)[keyof typeof AUDIT_DIMENSION]
@@ -134,7 +134,7 @@ export interface AuditBundle {
   readonly toMs: number
 }
 
-/** Which entries to find. Members that are absent or empty do not restrict the result. */
+/** The condition of a search. Members that are absent or empty do not restrict the result. */
 export interface AuditFilter {
   readonly types?: readonly string[]
   readonly actors?: readonly string[]

@@ -1,4 +1,4 @@
-// Sealing through the doors of the service: what was recorded is in signed logs, once and in order.
+// Sealing through the HTTP interface: recorded events are in signed logs, once and in order.
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ import { startService, type TestService } from '../../support/service.ts'
 
 const DAY_MS = 86_400_000
 
-type Settings = NonNullable<Parameters<typeof startService>[0]>
+type ServiceSettings = NonNullable<Parameters<typeof startService>[0]>
 type Overrides = NonNullable<Parameters<typeof startService>[1]>
 
 function newFolder(): string {
@@ -31,7 +31,7 @@ function newFolder(): string {
 
 async function withService<T>(
   work: (service: TestService) => Promise<T>,
-  settings: Settings = {},
+  settings: ServiceSettings = {},
   overrides: Overrides = {},
 ): Promise<T> {
   const service = await startService(settings, { sync: false, ...overrides })
@@ -49,7 +49,7 @@ interface Fleet {
   readonly key: string
 }
 
-async function newFleet(settings: Settings = {}, overrides: Overrides = {}): Promise<Fleet> {
+async function newFleet(settings: ServiceSettings = {}, overrides: Overrides = {}): Promise<Fleet> {
   const dataDir = newFolder()
   return withService(async ({ projectId, key }) => ({ dataDir, projectId, key }), { ...settings, dataDir }, overrides)
 }
@@ -255,7 +255,7 @@ function keysOf(dataDir: string) {
 }
 
 describe('retention', () => {
-  test('removes whole bundles of old entries, and the log says so and stays verifiable', async () => {
+  test('removes bundles whose entries are all too old; the log records it and can be verified', async () => {
     const dataDir = newFolder()
     const clock = new ManualClock(Date.UTC(2026, 0, 1))
     const settings = { dataDir, auditRetentionDays: 10 }
@@ -343,7 +343,7 @@ describe('a restored backup', () => {
     expect(after?.origin).not.toBe(before?.origin)
     expect(log.entries.filter(({ subject }) => subject === 'nodes/Car/unsealed')).toHaveLength(1)
     expect(captured(log)).not.toContain('lost')
-    // The history that goes on without the backup is another log.
+    // The original folder has another history.
     expect(captured((await soundLogs(dataDir)).get(projectId))).toContain('lost')
   })
 })
