@@ -158,7 +158,10 @@ export const eventRequirements: readonly Requirement[] = [
     id: 'REQ-V14',
     sentence: 'one process delivers, while a project has a sink; it is replaced when it is killed',
     shownBy: [
-      [dispatcher, 'runs at a lower priority while a project has a sink, and ends with the last one'],
+      [
+        dispatcher,
+        'runs at a lower priority while a project has a sink, and without an audit log ends with the last one',
+      ],
       [dispatcher, 'is started again when it is killed, and continues where it was'],
       [dispatcher, 'runs once for several workers, also after the worker that started it is killed'],
     ],
