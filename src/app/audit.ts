@@ -154,6 +154,8 @@ export class AuditTrail {
       openSharedCounter(join(dataDir, file)),
     )
     const state = sharedState(dataDir)
+    const indexCounter = openSharedCounter(join(dataDir, AUDIT_COMMIT_FILE))
+    let counted = Number.NaN
     const created = new AuditSealer({
       index,
       keys: new PlatformKeys(index, sealer, clock),
@@ -167,6 +169,7 @@ export class AuditTrail {
       activity: openFolderIfPresent,
       catchUp: () => documents.catchUp(),
       commits: () => counters.reduce((sum, counter) => sum + counter.load(), 0),
+      indexCommits: () => indexCounter.load(),
       projects: () => documents.all(projectsKind).map(({ id }) => id),
       projectFolders: () => listProjectFolders(dataDir),
       isOrganization: (id) => documents.get(organizationsKind, id) !== null,
@@ -179,7 +182,9 @@ export class AuditTrail {
       retentionDays: settings.auditRetentionDays,
       onState(unsealed, isFailing) {
         state.unsealed.store(unsealed)
-        state.sealed.store(index.sealedEntries() % 2 ** 32)
+        const commits = indexCounter.load()
+        if (commits !== counted) state.sealed.store(index.sealedEntries() % 2 ** 32)
+        counted = commits
         if (!isFailing) state.alive.store(Math.floor(Date.now() / 1000))
       },
       log,

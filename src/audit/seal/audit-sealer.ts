@@ -74,6 +74,8 @@ export interface AuditSealerDeps extends Pick<LogSealerDeps, 'index' | 'keys' | 
   catchUp(): void
   /** Differs after any process has committed to an environment with events. */
   commits(): number
+  /** Differs after any process has committed to the index. */
+  indexCommits(): number
   /** Ids of the projects in the newest configuration. */
   projects(): readonly string[]
   /** Whether an id is that of an organization. */
@@ -145,6 +147,7 @@ export class AuditSealer {
   private running: Promise<void> = Promise.resolve()
   private isClosing = false
   private commits = Number.NaN
+  private indexCommits = Number.NaN
   private rescanMs = 0
   private hasYoungFile = false
   private isRecovered = false
@@ -227,7 +230,12 @@ export class AuditSealer {
     this.reportState()
     await this.trimAll(false)
     if (nowMs - this.stampsMs >= STAMPS_INTERVAL_MS) await this.storeStamps()
-    await this.followKey()
+    const indexCommits = deps.indexCommits()
+    if (indexCommits !== this.indexCommits) {
+      await this.followKey()
+      // Otherwise some log does not have the new key yet.
+      if ((this.keys.stored()?.kid ?? null) === this.kid) this.indexCommits = indexCommits
+    }
     if (nowMs >= this.maintenanceMs) {
       this.maintenanceMs = nowMs + MAINTENANCE_MS
       await this.maintain()
