@@ -253,9 +253,9 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/upstream/'],
-    mayImport: ['src/upstream/', 'src/kernel/', 'ipaddr.js', 'node:dns/promises'],
+    mayImport: ['src/upstream/', 'src/kernel/', 'ipaddr.js', 'jose', 'zod', 'node:dns/promises'],
     sentence:
-      'upstream makes outgoing requests and decides about their addresses; it imports kernel, ipaddr.js to classify addresses and node:dns to resolve them',
+      'upstream makes outgoing requests and decides about their addresses; it imports kernel, ipaddr.js to classify addresses, node:dns to resolve them, and jose and zod for tokens of service accounts',
   },
   {
     files: ['src/policy/'],
@@ -308,23 +308,39 @@ export const layerRules: readonly LayerRule[] = [
       'src/events/providers/',
       'src/upstream/client.ts',
       'src/upstream/destinations.ts',
+      'src/upstream/service-account.ts',
       ...feature,
       '@platformatic/kafka',
       'rhea',
-      'jose',
       'ipaddr.js',
       'node:crypto',
       'node:net',
       'node:tls',
     ],
     sentence:
-      'events/providers sends events: it imports kernel, the shared types, zod, jose, upstream, the clients of brokers, and node:net and node:tls to connect them to checked addresses; nothing of delivery',
+      'events/providers sends events: it imports kernel, the shared types, zod, upstream, the clients of brokers, and node:net and node:tls to connect them to checked addresses; nothing of delivery',
   },
   {
     files: ['src/events/delivery/'],
     mayImport: ['src/events/', 'src/store/outbox/', ...feature],
     sentence:
       'events/delivery imports events, the outbox that it delivers, kernel and the shared types; never http or app',
+  },
+  {
+    files: ['src/audit/customer-keys/'],
+    mayImport: [
+      'src/audit/customer-keys/',
+      'src/audit/log/',
+      'src/upstream/client.ts',
+      'src/upstream/service-account.ts',
+      'src/events/providers/error-text.ts',
+      'src/kernel/',
+      'aws4fetch',
+      'node:crypto',
+      'node:timers/promises',
+    ],
+    sentence:
+      'audit/customer-keys calls key services of customers: it imports kernel, upstream, the texts of errors, aws4fetch to sign requests and node:crypto',
   },
   {
     files: ['src/audit/log/'],

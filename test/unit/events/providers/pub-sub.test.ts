@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { importSPKI, jwtVerify } from 'jose'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { PubSubConfig } from '../../../../src/events/providers/provider.ts'
-import { parseServiceAccount, pubSub } from '../../../../src/events/providers/pub-sub.ts'
+import { pubSub } from '../../../../src/events/providers/pub-sub.ts'
+import { parseServiceAccount } from '../../../../src/upstream/service-account.ts'
 import { outgoingEvent, outgoingEvents, providerDeps } from '../../../support/outgoing-events.ts'
 
 const { publicKey, privateKey } = generateKeyPairSync('rsa', {
