@@ -1,6 +1,7 @@
 // The composition root: builds the service from its settings, once and in order. The builders of the parts are in app/.
 // Only the command line and tests import it.
 import { AuditTrail, auditTotals, sealingProvisioner } from './app/audit.ts'
+import { createSigningOperations, signingKeyDeps, withSigningState } from './app/audit-signing.ts'
 import { configurationError } from './app/configuration.ts'
 import { createContextQueries } from './app/context-queries.ts'
 import { createDecisionLog, createDecisions, openDecisionLogFile } from './app/decisions.ts'
@@ -145,6 +146,8 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
       if (dropped > 0) platform.log({ level: 'info', message, project: projectId, events: dropped })
     },
     withDeliveryState: (sink, body) => events.delivery.withState(sink, body),
+    signingKeys: signingKeyDeps(platform, audit),
+    withSigningState: (signing, body) => withSigningState(platform, audit, signing, body),
   })
   const { sinks, activity } = events
   metrics.registerEvents(() => activity.dropped)
@@ -233,6 +236,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     mcp,
     config,
     eventSinks: events.operations,
+    auditSignings: createSigningOperations(platform, audit, isSealedHere),
     notReadyReason: () => listener.notReady() ?? configurationError(platform.collections),
   })
   const handlers = createHandlers(platform, routes, {

@@ -476,6 +476,13 @@ export const settingSpecs = {
     [0, 3650, 'days'],
     'How long one platform key signs the audit logs before another one replaces it. 0: until `verdigraph audit rotate-key`.',
   ),
+  auditSignatureIntervalS: integer(
+    'Audit',
+    'audit_signature_interval',
+    60,
+    [1, 86_400, 'seconds'],
+    'A customer-managed key signs the audit log of its project this often, if the log has new entries. It also signs after 10,000 entries, after a change of a key, and on request. A signature that fails is overdue, and recorded in the log after one interval.',
+  ),
   auditRetentionDays: integer(
     'Audit',
     'audit_retention',

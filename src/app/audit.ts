@@ -1,9 +1,12 @@
 // Builds the sealing of the audit logs. The background process seals; a process without one seals on demand.
 import { join } from 'node:path'
+import { auditSigningsKind, openSigningKey, type SigningKeyDeps } from '../audit/audit-signing.ts'
 import { AuditSealer } from '../audit/seal/audit-sealer.ts'
+import { CustomerSignatures } from '../audit/seal/customer-signatures.ts'
 import { PlatformKeys } from '../audit/seal/platform-keys.ts'
 import { organizationsKind, projectsKind } from '../config/kind.ts'
 import type { Provisioner } from '../config/provisioning.ts'
+import { openSecret } from '../config/secrets.ts'
 import { operationEvent } from '../events/operation-record.ts'
 import { noContext } from '../events/routes.ts'
 import { AUDIT_STREAM } from '../kernel/audit-stream.ts'
@@ -14,6 +17,8 @@ import {
   AUDIT_INDEX_FOLDER,
   AUDIT_LOGS_FOLDER,
   AUDIT_SEALED_FILE,
+  AUDIT_SIGNATURE_DUE_FILE,
+  AUDIT_SIGNATURE_FAILURES_FILE,
   AUDIT_UNSEALED_FILE,
   CONFIGURATION_COMMIT_FILE,
   EVENTS_COMMIT_FILE,
@@ -41,6 +46,11 @@ export function openAuditIndex(dataDir: string, sync: boolean): Promise<AuditInd
   const path = join(dataDir, AUDIT_FOLDER, AUDIT_INDEX_FOLDER)
   const commitCounter = openSharedCounter(join(dataDir, AUDIT_COMMIT_FILE))
   return openWhenUnwritten(path, () => new AuditIndex(path, { sync, commitCounter }))
+}
+
+/** The collaborators of the clients of customers' keys. */
+export function signingKeyClients({ sealer, upstream }: Platform): Omit<SigningKeyDeps, 'isFailing'> {
+  return { upstream, openSecret: (document, path) => openSecret(document, path, sealer) }
 }
 
 /** The audit logs of this process. */
@@ -155,6 +165,7 @@ export class AuditTrail {
     )
     const state = sharedState(dataDir)
     const indexCounter = openSharedCounter(join(dataDir, AUDIT_COMMIT_FILE))
+    const configurationCounter = openSharedCounter(join(dataDir, CONFIGURATION_COMMIT_FILE))
     let counted = Number.NaN
     const created = new AuditSealer({
       index,
@@ -163,8 +174,19 @@ export class AuditTrail {
       folder: join(dataDir, AUDIT_FOLDER, AUDIT_LOGS_FOLDER),
       origin: settings.auditOrigin,
       clock,
-      // Customer-managed keys sign here.
-      signers: () => [],
+      signatures: new CustomerSignatures({
+        index,
+        clock,
+        intervalMs: settings.auditSignatureIntervalS * 1000,
+        commits: () => indexCounter.load() + configurationCounter.load(),
+        configurations: () => documents.all(auditSigningsKind),
+        pastRevision: (id, revision) => documents.pastRevision(auditSigningsKind, id, revision),
+        openKey: (document, { provider }) => openSigningKey(document, provider, signingKeyClients(this.platform)),
+        logId: projectFolderName,
+        onFailure: () => state.signatureFailures.increment(),
+        onOverdue: (sinceMs) => state.signatureDue.store(sinceMs === null ? 0 : Math.floor(sinceMs / 1000)),
+        log,
+      }),
       configuration: collections.outbox,
       activity: openFolderIfPresent,
       catchUp: () => documents.catchUp(),
@@ -208,18 +230,26 @@ export class AuditTrail {
 
 function sharedState(dataDir: string) {
   const open = (file: string) => openSharedCounter(join(dataDir, file))
-  return { alive: open(AUDIT_ALIVE_FILE), unsealed: open(AUDIT_UNSEALED_FILE), sealed: open(AUDIT_SEALED_FILE) }
+  return {
+    alive: open(AUDIT_ALIVE_FILE),
+    unsealed: open(AUDIT_UNSEALED_FILE),
+    sealed: open(AUDIT_SEALED_FILE),
+    signatureDue: open(AUDIT_SIGNATURE_DUE_FILE),
+    signatureFailures: open(AUDIT_SIGNATURE_FAILURES_FILE),
+  }
 }
 
 /** Returns a function that reads the state of the sealing, which any process of the folder may do. */
 export function auditTotals(dataDir: string): () => AuditTotals {
-  const { alive, unsealed, sealed } = sharedState(dataDir)
+  const { alive, unsealed, sealed, signatureDue, signatureFailures } = sharedState(dataDir)
   const startedS = Date.now() / 1000
   return () => ({
     unsealed: unsealed.load(),
     sealed: sealed.load(),
     // Before the first time, since the start of this process.
     ageS: Math.max(0, Date.now() / 1000 - (alive.load() || startedS)),
+    signatureOverdueS: signatureDue.load() === 0 ? 0 : Math.max(0, Date.now() / 1000 - signatureDue.load()),
+    signatureFailures: signatureFailures.load(),
   })
 }
 

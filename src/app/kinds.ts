@@ -1,5 +1,5 @@
 // The list of all configuration kinds, in the order of the API description.
-import { auditSignings } from '../audit/audit-signing.ts'
+import { auditSignings, type SigningKeyDeps } from '../audit/audit-signing.ts'
 import { locationsOf } from '../config/db-connection.ts'
 import type { ConfigKind, DocumentFields, StoredDocument } from '../config/kind.ts'
 import { type ProjectKindsDeps, projectKinds } from '../config/project-kinds.ts'
@@ -29,12 +29,15 @@ export interface KindDeps {
   dropEvents(projectId: string): Promise<void>
   /** Adds the state of delivery to the body of an event sink. */
   withDeliveryState(sink: StoredDocument, body: DocumentFields): Promise<DocumentFields>
+  readonly signingKeys: SigningKeyDeps
+  /** Adds to the body of an audit signing how its key has signed. */
+  withSigningState(signing: StoredDocument, body: DocumentFields): Promise<DocumentFields>
 }
 
 /** Returns all kinds. */
 export function createConfigKinds(
   settings: Settings,
-  { environment, upstream, clock, names, dropEvents, withDeliveryState }: KindDeps,
+  { environment, upstream, clock, names, dropEvents, withDeliveryState, signingKeys, withSigningState }: KindDeps,
 ): readonly ConfigKind[] {
   const { publicUrl } = settings
   return [
@@ -53,7 +56,7 @@ export function createConfigKinds(
     },
     entityMatchingPipelines,
     mcpServers,
-    auditSignings,
+    { ...auditSignings(signingKeys), withState: withSigningState },
     tokenIntrospects(upstream),
   ]
 }

@@ -1,4 +1,5 @@
 // Builds all routes of the service.
+import type { AuditSigningOperations } from '../audit/signing-operations.ts'
 import type { CaptureDeps } from '../capture/apply-items.ts'
 import type { ConfigService } from '../config/service.ts'
 import type { ContextQueryDeps } from '../context-query/execute.ts'
@@ -7,6 +8,7 @@ import { collectDataSchema } from '../graph-statistics/data-schema.ts'
 import { rebuildDataSchema } from '../graph-statistics/rebuild-data-schema.ts'
 import type { Auth, Route } from '../http/route.ts'
 import { accessRoutes } from '../http/routes/access.ts'
+import { auditSigningRoutes } from '../http/routes/audit-signings.ts'
 import { captureRoutes } from '../http/routes/capture.ts'
 import { configRoutes } from '../http/routes/config.ts'
 import { contextRoutes } from '../http/routes/context-query.ts'
@@ -33,6 +35,7 @@ export interface RouteFeatures {
   readonly mcp: McpEndpoint
   readonly config: ConfigService
   readonly eventSinks: EventSinkOperations
+  readonly auditSignings: AuditSigningOperations
   /** The reason why the process should not receive requests; null: it is ready. */
   notReadyReason(): string | null
 }
@@ -53,6 +56,7 @@ export function createRoutes(
     ...mcpRoutes(features.mcp, { publicUrl, secure: settings.tlsCertificate !== '' }),
     ...configRoutes(features.config),
     ...eventSinkRoutes(features.eventSinks),
+    ...auditSigningRoutes(features.auditSignings),
     ...dataSchemaRoutes(
       async ({ projectId }) => {
         const project = graphs.graphsOf(projectId)

@@ -10,7 +10,7 @@ import { err, ok, type Result } from '../kernel/result.ts'
 import {
   type CheckedFields,
   type ConfigKind,
-  type DocumentDraft,
+  type ConfigReader,
   type DocumentFields,
   projectsKind,
   type Sealer,
@@ -22,7 +22,7 @@ import { dropEmptySecrets, keepStoredSecrets, redirectedSecretErrors, sealSecret
 /** Inputs for creating and updating a document. */
 export interface ComposeContext {
   readonly kind: ConfigKind
-  readonly draft: DocumentDraft
+  readonly draft: ConfigReader
   readonly sealer: Sealer
 }
 

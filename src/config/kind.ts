@@ -140,6 +140,23 @@ export interface CheckedFields {
   readonly shown?: DocumentFields
 }
 
+/** See `ConfigKind.trial`. */
+export interface DocumentTrial {
+  /** The body of the response to a dry run. */
+  readonly schema: z.ZodObject
+  /**
+   * Tests the document, which has passed the check and may be stored. `current`: null on create. `body`: the request body.
+   * Returns fields to store in addition. Errors: `invalid`.
+   */
+  run(
+    document: StoredDocument,
+    current: StoredDocument | null,
+    body: DocumentFields,
+  ): Promise<Result<DocumentFields, ServiceError>>
+  /** The response to a dry run. */
+  describe(document: StoredDocument): DocumentFields
+}
+
 /** The operations that side effects follow. */
 export type ConfigOperation = 'created' | 'changed' | 'deleted'
 
@@ -200,6 +217,11 @@ export interface ConfigKind {
    * Errors: `invalid`, `conflict`.
    */
   check(fields: DocumentFields, context: CheckContext): Result<CheckedFields, ServiceError>
+  /**
+   * A test of what the document refers to outside of the service. It runs before the write, which is synchronous, and may take
+   * seconds. `?dry_run=true` runs it and stores nothing.
+   */
+  readonly trial?: DocumentTrial
   /** The body of the create response, if it is not the five authorship members. */
   readonly createResponse?: {
     readonly schema: z.ZodObject

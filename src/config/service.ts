@@ -25,6 +25,7 @@ import {
 import { listDocuments } from './list-documents.ts'
 import { Outbox } from './outbox.ts'
 import { authorshipOf, listItemOf, representationOf } from './representation.ts'
+import { changedDuringTrial, DocumentTrials, withFields } from './trials.ts'
 import { validate } from './validate.ts'
 
 /** A response body with its ETag. */
@@ -63,6 +64,7 @@ export class ConfigService {
   private readonly sealer: Sealer
   private readonly clock: Clock
   private readonly outbox: Outbox
+  private readonly trials: DocumentTrials
   private readonly events: ConfigEvents | null
 
   constructor(deps: ConfigServiceDeps) {
@@ -71,6 +73,7 @@ export class ConfigService {
     this.sealer = deps.sealer
     this.clock = deps.clock
     this.events = deps.events ?? null
+    this.trials = new DocumentTrials(deps)
     this.outbox = new Outbox(deps.documents, deps.kinds, deps.report, deps.processNumber ?? 0)
   }
 
@@ -89,18 +92,18 @@ export class ConfigService {
     if (refused !== null) return err(refused)
     const read = validate(kind.createSchema, body)
     if (!read.ok) return err({ kind: 'invalid', issues: read.error })
+    const given = normalisedBody(kind, read.value)
+    const tried = await this.trials.create(caller, kind, given)
+    if (!tried.ok) return tried
     const nowMs = this.clock.now()
     const stored = await this.documents.write((draft) => {
-      const composed = newDocument(
-        { kind, draft, sealer: this.sealer },
-        caller,
-        normalisedBody(kind, read.value),
-        nowMs,
-      )
+      const composed = newDocument({ kind, draft, sealer: this.sealer }, caller, given, nowMs)
       if (!composed.ok) return composed
-      draft.put(composed.value.document)
-      this.events?.changed({ caller, origin }, draft, [{ kind, before: null, after: composed.value.document }])
-      return ok({ ...composed.value, intents: this.outbox.record(draft, 'created', composed.value.document, nowMs) })
+      const document = withFields(composed.value.document, tried.value)
+      draft.put(document)
+      this.events?.changed({ caller, origin }, draft, [{ kind, before: null, after: document }])
+      const intents = this.outbox.record(draft, 'created', document, nowMs)
+      return ok({ ...composed.value, document, intents })
     })
     if (!stored.ok) return stored
     const { document, shown, intents } = stored.value
@@ -230,22 +233,27 @@ export class ConfigService {
     if (fixed.length > 0) return err({ kind: 'invalid', issues: fixed })
     const read = validate(kind.updateSchema, body)
     if (!read.ok) return err({ kind: 'invalid', issues: read.error })
+    const given = normalisedBody(kind, read.value)
     await kind.beforeUpdate?.(found.value, read.value)
+    const tried = await this.trials.update(kind, found.value, given, ifMatch)
+    if (!tried.ok) return tried
     const nowMs = this.clock.now()
     const stored = await this.documents.write((draft) => {
       const current = draft.get(kind.path, id)
       if (current === null) return err(notFoundError(kind, id))
       if (!matchesIfMatch(ifMatch, current)) return err<ServiceError>({ kind: 'stale-etag' })
-      const checked = updatedFields({ kind, draft, sealer: this.sealer }, current, normalisedBody(kind, read.value))
+      if (kind.trial !== undefined && current.revision !== found.value.revision) return err(changedDuringTrial(kind))
+      const checked = updatedFields({ kind, draft, sealer: this.sealer }, current, given)
       if (!checked.ok) return checked
+      const fields = { ...checked.value.fields, ...tried.value }
       // An update without a change creates no revision: a repeated deployment keeps every ETag.
-      if (equalFields(checked.value.fields, current.fields)) return ok({ document: current, intents: [] })
+      if (equalFields(fields, current.fields)) return ok({ document: current, intents: [] })
       const document: StoredDocument = {
         ...current,
         revision: current.revision + 1,
         update_time: timestamp(nowMs),
         updated_by: caller.serviceAccountId,
-        fields: checked.value.fields,
+        fields,
       }
       draft.put(document)
       this.events?.changed({ caller, origin }, draft, [{ kind, before: current, after: document }])
@@ -254,6 +262,38 @@ export class ConfigService {
     if (!stored.ok) return stored
     await this.outbox.run(stored.value.intents)
     return ok({ body: await this.storedBody(kind, stored.value.document), etag: etagOf(stored.value.document) })
+  }
+
+  /** Tests a document as `create` would store it (`ConfigKind.trial`), and stores nothing. Errors: as `create`. */
+  async tryCreate(
+    caller: ServiceAccountCaller,
+    kind: ConfigKind,
+    body: unknown,
+  ): Promise<Result<DocumentFields, ServiceError>> {
+    const refused = permissionError(caller, kind, kind.operations.create)
+    if (refused !== null) return err(refused)
+    const read = validate(kind.createSchema, body)
+    if (!read.ok) return err({ kind: 'invalid', issues: read.error })
+    return this.trials.describeCreate(caller, kind, normalisedBody(kind, read.value))
+  }
+
+  /** Tests a document as `update` would store it, and stores nothing. Errors: as `update`. */
+  async tryUpdate(
+    caller: ServiceAccountCaller,
+    kind: ConfigKind,
+    id: string,
+    body: unknown,
+    ifMatch: string | null,
+  ): Promise<Result<DocumentFields, ServiceError>> {
+    const refused = permissionError(caller, kind, kind.operations.update)
+    if (refused !== null || kind.updateSchema === null) return err(refused ?? methodNotAllowedError(kind))
+    const found = this.find(caller, kind, id)
+    if (!found.ok) return found
+    const fixed = immutableMemberErrors(body, kind)
+    if (fixed.length > 0) return err({ kind: 'invalid', issues: fixed })
+    const read = validate(kind.updateSchema, body)
+    if (!read.ok) return err({ kind: 'invalid', issues: read.error })
+    return this.trials.describeUpdate(kind, found.value, normalisedBody(kind, read.value), ifMatch)
   }
 
   /**

@@ -628,7 +628,7 @@ export const eventTypes = {
   'svc.audit.log.signature.overdue': {
     group: 'log',
     summary: 'The key service of the customer did not sign a checkpoint in time.',
-    data: { size: z.int().describe('of the last checkpoint that it signed'), error: text },
+    data: { kid: text, size: z.int().describe('of the last checkpoint that it signed'), error: text },
     contextKeys: [],
     subject: logSubject,
     producedBy: 'the audit log',
@@ -636,7 +636,7 @@ export const eventTypes = {
   'svc.audit.log.signature.recovered': {
     group: 'log',
     summary: 'The key service of the customer signs again. Its signature covers everything before it.',
-    data: { size: z.int().describe('of the checkpoint that it signed') },
+    data: { kid: text, size: z.int().describe('of the checkpoint that it signed') },
     contextKeys: [],
     subject: logSubject,
     producedBy: 'the audit log',

@@ -47,6 +47,10 @@ export const AUDIT_ALIVE_FILE = 'audit.alive'
 export const AUDIT_UNSEALED_FILE = 'audit.unsealed'
 /** Shared counter with the number of audit records that were sealed, modulo 2^32. */
 export const AUDIT_SEALED_FILE = 'audit.sealed'
+/** Shared counter with the time since which a signature of a customer's key is due and fails, in seconds since the epoch; 0: none. */
+export const AUDIT_SIGNATURE_DUE_FILE = 'audit.signature-due'
+/** Shared counter with the number of failed signatures of customers' keys. */
+export const AUDIT_SIGNATURE_FAILURES_FILE = 'audit.signature-failures'
 
 /** The master key, unless it comes from the environment. */
 export const MASTER_KEY_FILE = 'master.key'

@@ -41,6 +41,9 @@ export interface AuditTotals {
   readonly sealed: number
   /** Since the records were last sealed, or found to be sealed, in seconds. */
   readonly ageS: number
+  /** Since the oldest failing signature of a customer's key is due, in seconds; 0: none fails. */
+  readonly signatureOverdueS: number
+  readonly signatureFailures: number
 }
 
 /** State of the lanes of a process. */
@@ -86,6 +89,18 @@ const auditMetrics: readonly (readonly [
     'Time since the audit records were last sealed, or found to be sealed. Grows while they cannot be sealed.',
     'gauge',
     'ageS',
+  ],
+  [
+    'verdigraph_audit_customer_signature_overdue_seconds',
+    'Time since which the oldest failing signature of a customer-managed key is due. 0: none fails.',
+    'gauge',
+    'signatureOverdueS',
+  ],
+  [
+    'verdigraph_audit_customer_signature_failures_total',
+    'Signatures of customer-managed keys that failed.',
+    'counter',
+    'signatureFailures',
   ],
 ]
 

@@ -7,6 +7,7 @@ import { createConfigKinds } from '../../src/app/kinds.ts'
 import type { ConfigKind, DocumentFields } from '../../src/config/kind.ts'
 import { type Provisioner, Provisioning } from '../../src/config/provisioning.ts'
 import { ConfigRepository } from '../../src/config/repository.ts'
+import { openSecret } from '../../src/config/secrets.ts'
 import { ConfigService } from '../../src/config/service.ts'
 import type { SystemGraph } from '../../src/config/system-nodes.ts'
 import { AgentKeys } from '../../src/identity/agent-key.ts'
@@ -123,14 +124,21 @@ export async function openConfiguration(
   const box = new SecretBox(loadMasterKey({ dataDir: dir, fromEnvironment: undefined, mayCreate }))
   const { admin } = await bootstrap(documents, box, clock)
   const provisioning = new Provisioning({ documents, provisioner: board, systemGraph: board, report })
+  const upstream = createUpstream({ allowed: new UpstreamAllowList(new Set(['127.0.0.1']), []) })
   const kinds = createConfigKinds(defaultSettings, {
     environment: { reader: documents, systemGraph: board, provisioning },
-    upstream: createUpstream({ allowed: new UpstreamAllowList(new Set(['127.0.0.1']), []) }),
+    upstream,
     clock,
     // The board holds no graphs, so there are no names to compare with.
     names: { ready: () => null, storesOf: () => [] },
     dropEvents: async () => {},
     withDeliveryState: async (_sink, body) => body,
+    signingKeys: {
+      upstream,
+      openSecret: (document, path) => openSecret(document, path, box),
+      isFailing: async () => false,
+    },
+    withSigningState: async (_signing, body) => body,
   })
   const service = new ConfigService({ kinds, documents, sealer: box, clock, report })
   const kind = (path: string): ConfigKind => {

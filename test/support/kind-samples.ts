@@ -57,6 +57,12 @@ const queue = { queueOrTopicName: 'audit', connectionString: 'queue-secret-2' }
 const { password: _p, ...openBroker } = broker
 const { connectionString: _c, ...openQueue } = queue
 
+const customerKey = {
+  provider: 'CUSTOMER_CLOUD1_KMS',
+  key_resource: 'arn:aws:kms:eu-west-1:111122223333:key/1',
+  kid: 'key-1',
+}
+
 export const samples: Readonly<Record<string, Sample>> = {
   projects: {
     body: ({ organization }) => ({
@@ -548,24 +554,21 @@ export const samples: Readonly<Record<string, Sample>> = {
     ],
   },
   'audit-signings': {
-    body: ({ project }) => ({
-      project_id: project,
-      provider: 'CUSTOMER_CLOUD1_KMS',
-      key_resource: 'arn:key/1',
-      kid: 'key-1',
-      auth_params: { role_arn: 'arn:role-secret-4' },
-    }),
+    // A key of a customer is called when it is stored: test/http/audit/customer-keys.test.ts.
+    body: ({ project }) => ({ project_id: project, provider: 'PLATFORM_MANAGED' }),
     reads: () => ({
-      provider: 'CUSTOMER_CLOUD1_KMS',
-      key_resource: 'arn:key/1',
-      kid: 'key-1',
-      auth_params: { role_arn: '' },
+      provider: 'PLATFORM_MANAGED',
+      key_resource: '',
+      kid: '',
+      auth_params: {},
+      public_key: '',
+      verifier_key: '',
+      last_signed_time: '',
+      signed_size: 0,
+      is_overdue: false,
+      last_error: '',
     }),
-    always: () => ({ provider: 'CUSTOMER_CLOUD1_KMS' }),
-    change: {
-      body: { provider: 'CUSTOMER_CLOUD1_KMS', key_resource: 'arn:key/2', kid: 'key-2' },
-      reads: { key_resource: 'arn:key/2', kid: 'key-2', auth_params: { role_arn: '' } },
-    },
+    always: () => ({ provider: 'PLATFORM_MANAGED' }),
     refused: [
       [
         { provider: undefined },
@@ -573,19 +576,22 @@ export const samples: Readonly<Record<string, Sample>> = {
           'provider: expected `PLATFORM_MANAGED` or `CUSTOMER_CLOUD1_KMS` or `CUSTOMER_CLOUD2_KMS` or `CUSTOMER_CLOUD3_KEY_VAULT`, found nothing',
         ],
       ],
-      [{ key_resource: undefined }, ['key_resource is required for customer-managed providers']],
-      [{ kid: '' }, ['kid is required for customer-managed providers']],
-      [{ key_resource: 'x'.repeat(257) }, ['key_resource: expected at most 256 characters']],
-      [{ kid: 'x'.repeat(257) }, ['kid: expected at most 256 characters']],
+      [{ ...customerKey, key_resource: undefined }, ['key_resource is required for customer-managed providers']],
+      [{ ...customerKey, kid: '' }, ['kid is required for customer-managed providers']],
+      [{ ...customerKey, key_resource: 'x'.repeat(257) }, ['key_resource: expected at most 256 characters']],
+      [{ ...customerKey, kid: 'x'.repeat(257) }, ['kid: expected at most 256 characters']],
+      // It is the name in signature lines.
+      [{ ...customerKey, kid: 'our key' }, ['kid: expected no spaces, plus signs and control characters']],
+      [{ ...customerKey, kid: 'a+b' }, ['kid: expected no spaces, plus signs and control characters']],
       [
-        { auth_params: Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`k${i}`, 'v'])) },
+        { ...customerKey, auth_params: Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`k${i}`, 'v'])) },
         ['auth_params: expected at most 32 pairs'],
       ],
-      [{ auth_params: { role_arn: 7 } }, ['auth_params.role_arn: expected string, found number']],
+      [{ ...customerKey, auth_params: { role_arn: 7 } }, ['auth_params.role_arn: expected string, found number']],
       // A name that a plain object would drop silently.
-      [{ auth_params: JSON.parse('{"__proto__":"v"}') }, ['auth_params: unknown member `__proto__`']],
+      [{ ...customerKey, auth_params: JSON.parse('{"__proto__":"v"}') }, ['auth_params: unknown member `__proto__`']],
       [
-        { provider: 'PLATFORM_MANAGED' },
+        { ...customerKey, auth_params: { region: 'eu-west-1' }, provider: 'PLATFORM_MANAGED' },
         [
           'key_resource: only for customer-managed providers',
           'kid: only for customer-managed providers',
@@ -593,6 +599,5 @@ export const samples: Readonly<Record<string, Sample>> = {
         ],
       ],
     ],
-    secrets: ['role-secret-4'],
   },
 }

@@ -10,7 +10,8 @@ import type { EventOutbox } from '../../store/outbox/outbox.ts'
 import { type AuditEntry, auditEntriesOf } from '../audit-entry.ts'
 import { TILE_WIDTH } from '../log/tile-path.ts'
 import { type AuditSource, gather } from './audit-sources.ts'
-import { type CheckpointSigners, type LogOwner, LogSealer, type LogSealerDeps } from './log-sealer.ts'
+import type { CustomerSignatures, SignedLogs } from './customer-signatures.ts'
+import { type LogOwner, LogSealer, type LogSealerDeps } from './log-sealer.ts'
 import type { PlatformKeys } from './platform-keys.ts'
 
 /** Time between two looks at the commit counters, in milliseconds. */
@@ -65,7 +66,8 @@ export interface OpenGraphOutbox {
 /** Collaborators of the sealer. */
 export interface AuditSealerDeps extends Pick<LogSealerDeps, 'index' | 'keys' | 'sealer' | 'folder' | 'origin'> {
   readonly clock: Clock
-  readonly signers: CheckpointSigners
+  /** Signatures of keys that customers manage. */
+  readonly signatures: CustomerSignatures
   /** The outbox of the configuration. Its streams are named by projects and organizations. */
   readonly configuration: EventOutbox
   /** The outbox of activity; null: nothing was ever recorded. */
@@ -173,9 +175,9 @@ export class AuditSealer {
     this.isClosing = true
     if (this.timer !== null) clearTimeout(this.timer)
     await this.running
+    await this.deps.signatures.close()
     await this.trimAll(true).catch((failure: unknown) => this.fail('the outbox cannot be written', '', failure))
     await this.storeStamps().catch((failure: unknown) => this.fail('the index cannot be written', '', failure))
-    for (const sealer of this.sealers.values()) await sealer.close()
   }
 
   /**
@@ -200,6 +202,7 @@ export class AuditSealer {
     }
     if (isTrimmed) await this.trimAll(true)
     await this.maintain()
+    await this.deps.signatures.settle(this.signedLogs)
     this.reportState()
   }
 
@@ -227,6 +230,7 @@ export class AuditSealer {
       this.nextScanMs = endMs + (endMs - nowMs) * (1 / SCAN_SHARE - 1)
     }
     await this.sealDue(nowMs)
+    await this.attempt('', () => this.deps.signatures.step(this.signedLogs))
     this.reportState()
     await this.trimAll(false)
     if (nowMs - this.stampsMs >= STAMPS_INTERVAL_MS) await this.storeStamps()
@@ -467,7 +471,7 @@ export class AuditSealer {
   private sealerOf(owner: LogOwner): LogSealer {
     let sealer = this.sealers.get(owner.id)
     if (sealer === undefined) {
-      const { index, keys, sealer: box, clock, folder, origin, signers } = this.deps
+      const { index, keys, sealer: box, clock, folder, origin } = this.deps
       sealer = new LogSealer(owner, {
         index,
         keys,
@@ -475,21 +479,30 @@ export class AuditSealer {
         clock,
         folder,
         origin,
-        signers,
         nextGeneration: () => {
           this.lastGeneration += 1
           return this.lastGeneration
         },
-        onSignerError: (id, error) => this.fail('a checkpoint was not signed by a further key', id, error),
       })
     } else this.sealers.delete(owner.id)
     // Moved to the end: the least recently used ones come first.
     this.sealers.set(owner.id, sealer)
-    for (const [id, oldest] of this.sealers) {
-      if (this.sealers.size <= LOGS_MAX || oldest.isBusy) break
+    for (const id of this.sealers.keys()) {
+      if (this.sealers.size <= LOGS_MAX) break
       this.sealers.delete(id)
     }
     return sealer
+  }
+
+  /** The logs, as signatures change them. */
+  private readonly signedLogs: SignedLogs = {
+    addSignatures: (projectId, checkpoint, lines, change) =>
+      this.projectSealer(projectId).addSignatures(checkpoint, lines, change),
+    record: (projectId, type, members, change) => this.projectSealer(projectId).record(type, members, change),
+  }
+
+  private projectSealer(projectId: string): LogSealer {
+    return this.sealerOf({ id: this.deps.logId(projectId), owner: projectId, kind: 'project' })
   }
 
   // -- progress in the outboxes

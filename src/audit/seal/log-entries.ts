@@ -1,10 +1,14 @@
-// The entries that a log has about itself: where it begins, and what was removed because of its age.
+// The entries that a log has about itself: where it begins, what was removed because of its age, and failing signatures.
 import { envelopeOf } from '../../events/envelope.ts'
 import { PAYLOAD_VERSION } from '../../events/event-types.ts'
 import type { AuditGeneration, AuditLog } from '../../store/audit/audit-types.ts'
 
 /** The type of an entry of a log about itself. */
-export type LogEntryType = 'svc.audit.log.opened' | 'svc.audit.log.pruned'
+export type LogEntryType =
+  | 'svc.audit.log.opened'
+  | 'svc.audit.log.pruned'
+  | 'svc.audit.log.signature.overdue'
+  | 'svc.audit.log.signature.recovered'
 
 /** Builds an entry. `index`: its place in the generation. */
 export function logEntry(

@@ -19,7 +19,7 @@ import type {
 import type { AuditEntry } from '../audit-entry.ts'
 import { checkpointText } from '../log/checkpoint.ts'
 import { emptyTree, rootOf, type TreeState } from '../log/merkle.ts'
-import { type NoteSigner, parseNote, signatureLine, signNote } from '../log/signed-note.ts'
+import { signNote } from '../log/signed-note.ts'
 import { TileFolder } from '../log/tile-folder.ts'
 import { TILE_WIDTH } from '../log/tile-path.ts'
 import { describeEntry } from './entry-terms.ts'
@@ -28,9 +28,6 @@ import type { PlatformKey, PlatformKeys } from './platform-keys.ts'
 
 /** Entries of a batch, at most. */
 export const BATCH_ENTRIES = 256
-/** A checkpoint gets the signatures of further keys this often. */
-const COSIGN_INTERVAL_MS = 60_000
-const COSIGN_ENTRIES = 10_000
 const HASH_KEY_BYTES = 32
 const NAME_LENGTH = 10
 const NAME_LETTERS = 'abcdefghijklmnopqrstuvwxyz'
@@ -43,13 +40,6 @@ export interface LogOwner {
   readonly owner: string
   readonly kind: AuditLog['kind']
 }
-
-/**
- * Signers of checkpoints in addition to the platform key, for example with keys of the customer. Called at most once a minute
- * or once in 10,000 entries for a log, and when the platform key changes; empty: the platform key signs alone. A slow or failing signer does
- * not delay the log.
- */
-export type CheckpointSigners = (log: AuditLog) => readonly NoteSigner[]
 
 /** Collaborators of the sealing of a log. */
 export interface LogSealerDeps {
@@ -64,9 +54,6 @@ export interface LogSealerDeps {
   readonly origin: string
   /** Returns a number for a generation that no other one has. */
   nextGeneration(): number
-  readonly signers: CheckpointSigners
-  /** Logs an error of a further signer. */
-  onSignerError(owner: string, error: unknown): void
 }
 
 /** The path that authenticates the encrypted key of hashes. */
@@ -91,8 +78,6 @@ export class LogSealer {
   private files: TileFolder | null = null
   private open: OpenBundle | null = null
   private mustPublish = true
-  private cosigned = { ms: Number.NEGATIVE_INFINITY, size: 0, generation: 0 }
-  private cosigning: Promise<void> | null = null
   private hashKeyBytes: Uint8Array | null = null
 
   /** Reads the state of the log from the index. */
@@ -101,11 +86,6 @@ export class LogSealer {
     this.deps = deps
     this.log = deps.index.state(owner.id) ?? newLog(owner, deps.sealer)
     this.checkpoint = deps.index.newestCheckpoint(owner.id)
-  }
-
-  /** Whether signatures of further keys are awaited. */
-  get isBusy(): boolean {
-    return this.cosigning !== null
   }
 
   /** The sealed state. */
@@ -167,7 +147,6 @@ export class LogSealer {
     })
     this.log = log
     await this.publish(next)
-    this.cosign(true)
   }
 
   /**
@@ -213,9 +192,30 @@ export class LogSealer {
     return join(this.deps.folder, this.owner.id)
   }
 
-  /** Waits for signatures of further keys. */
-  async close(): Promise<void> {
-    await this.cosigning
+  /** Adds signature lines of further keys to a checkpoint. `change`: edits of the same transaction. */
+  async addSignatures(
+    number: number,
+    lines: readonly string[],
+    change: (edits: AuditIndexEdits) => void,
+  ): Promise<void> {
+    const { index } = this.deps
+    const [checkpoint] = index.checkpoints(this.owner.id, number + 1, 1)
+    assert(checkpoint?.number === number, 'a checkpoint that gets signatures exists')
+    const added = lines.filter((line) => !checkpoint.note.includes(line))
+    const signed = { ...checkpoint, note: checkpoint.note + added.join('') }
+    await index.write((edits) => {
+      edits.putCheckpoint(this.owner.id, signed)
+      change(edits)
+    })
+    if (this.checkpoint?.number === number) await this.publish(signed)
+  }
+
+  /** Adds an entry of the log about itself. `change`: edits of the same transaction. */
+  async record(type: LogEntryType, members: object, change: (edits: AuditIndexEdits) => void): Promise<void> {
+    await this.republish()
+    await this.reopen()
+    await this.changeKey()
+    await this.append([this.ownEntry(type, members)], change)
   }
 
   /** An entry of the log about itself. */
@@ -284,7 +284,6 @@ export class LogSealer {
     this.log = log
     for (const { remember } of bundles) remember()
     await this.publish(checkpoint)
-    this.cosign(false)
   }
 
   private withGeneration(log: AuditLog): AuditLog {
@@ -421,39 +420,6 @@ export class LogSealer {
     this.mustPublish = true
     await this.filesOf(checkpoint.generation).publish(checkpoint.note)
     this.mustPublish = false
-  }
-
-  /** Gets the signatures of further keys, if they are due. Customer-managed keys sign here. */
-  private cosign(isKeyChange: boolean): void {
-    const { checkpoint, cosigned, deps } = this
-    if (checkpoint === null || this.cosigning !== null) return
-    const nowMs = deps.clock.now()
-    const isDue =
-      isKeyChange ||
-      checkpoint.generation !== cosigned.generation ||
-      nowMs - cosigned.ms >= COSIGN_INTERVAL_MS ||
-      checkpoint.size - cosigned.size >= COSIGN_ENTRIES
-    if (!isDue) return
-    const signers = deps.signers(this.log)
-    if (signers.length === 0) return
-    this.cosigned = { ms: nowMs, size: checkpoint.size, generation: checkpoint.generation }
-    this.cosigning = this.addSignatures(checkpoint, signers)
-      .catch((failure: unknown) => deps.onSignerError(this.owner.owner, failure))
-      .finally(() => {
-        this.cosigning = null
-      })
-  }
-
-  private async addSignatures(checkpoint: AuditCheckpoint, signers: readonly NoteSigner[]): Promise<void> {
-    const parsed = parseNote(checkpoint.note)
-    assert(parsed.ok, 'a checkpoint is a note')
-    const text = Buffer.from(parsed.value.text)
-    const lines = await Promise.all(
-      signers.map(async ({ name, keyId, sign }) => signatureLine(name, keyId, await sign(text))),
-    )
-    const signed = { ...checkpoint, note: checkpoint.note + lines.join('') }
-    await this.deps.index.write((edits) => edits.putCheckpoint(this.owner.id, signed))
-    if (this.checkpoint?.number === checkpoint.number) await this.publish(signed)
   }
 
   private generationOf(number: number): AuditGeneration {

@@ -4,13 +4,23 @@ import {
   authorshipSchema,
   authorshipSchemaOf,
   type ConfigKind,
+  type DocumentFields,
   pluralOf,
   readSchemaOf,
   scopeFieldOf,
 } from '../../config/kind.ts'
 import type { ConfigResponse, ConfigService } from '../../config/service.ts'
-import { ok } from '../../kernel/result.ts'
-import { type Auth, errorStatuses, type Route, type RouteResponse, type Tag } from '../route.ts'
+import type { ServiceError } from '../../kernel/errors.ts'
+import { ok, type Result } from '../../kernel/result.ts'
+import {
+  type Auth,
+  errorStatuses,
+  type LaneUse,
+  type RequestContext,
+  type Route,
+  type RouteResponse,
+  type Tag,
+} from '../route.ts'
 import { serviceAccountOf } from './callers.ts'
 
 const auth: Auth = { kind: 'service-account' }
@@ -135,17 +145,21 @@ function createRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     operationId: `create${noun}`,
     tag,
     summary: `Create one ${kind.label}`,
+    ...trialDescription(kind),
     auth,
-    lane: { always: true, limit: 'write', writes: 'once' },
+    lane: writingLane(kind),
+    ...trialQuery(kind),
     request: kind.createSchema.meta({ id: `${noun}Create` }),
     // The service validates the body, because some checks need other documents, and answers 422.
     parse: ok,
     responses: {
+      ...(kind.trial !== undefined && { 200: kind.trial.schema.meta({ id: `${noun}DryRun` }) }),
       201: kind.createResponse?.schema ?? authorshipSchemaOf(kind),
       ...errorStatuses(400, 403, 409, 413, 415, 422),
     },
     responseHeaders: etagHeader,
     async handle(context, body) {
+      if (isDryRun(kind, context)) return tested(await service.tryCreate(serviceAccountOf(context), kind, body))
       const created = await service.create(serviceAccountOf(context), kind, body, context)
       return created.ok ? ok(configResponse(201, created.value)) : created
     },
@@ -159,19 +173,27 @@ function updateRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     operationId: `update${noun}`,
     tag,
     summary: `Update one ${kind.label}`,
-    description:
-      'A null or absent member keeps its value, an empty string removes it. A request without changes keeps the ETag.',
+    description: `A null or absent member keeps its value, an empty string removes it. A request without changes keeps the ETag.${kind.trial === undefined ? '' : ` ${DRY_RUN_TEXT}`}`,
     auth,
-    lane: { always: true, limit: 'write', writes: 'once' },
+    lane: writingLane(kind),
     pathParameters: identifier,
     requestHeaders: ifMatchHeader,
+    ...trialQuery(kind),
     request: kind.updateSchema?.meta({ id: `${noun}Update` }) ?? null,
     parse: ok,
-    responses: { 200: authorshipSchemaOf(kind), ...errorStatuses(400, 403, 404, 409, 412, 413, 415, 422) },
+    responses: {
+      200:
+        kind.trial === undefined
+          ? authorshipSchemaOf(kind)
+          : z.union([authorshipSchemaOf(kind), kind.trial.schema.meta({ id: `${noun}DryRun` })]),
+      ...errorStatuses(400, 403, 404, 409, 412, 413, 415, 422),
+    },
     responseHeaders: etagHeader,
     async handle(context, body) {
       const id = context.pathParameters.id ?? ''
       const ifMatch = context.header('if-match')
+      if (isDryRun(kind, context))
+        return tested(await service.tryUpdate(serviceAccountOf(context), kind, id, body, ifMatch))
       const updated = await service.update(serviceAccountOf(context), kind, id, body, ifMatch, context)
       return updated.ok ? ok(configResponse(200, updated.value)) : updated
     },
@@ -204,6 +226,35 @@ function deleteRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
       return ok(silent ? { status: 204 } : { status: 200, body: gone.value })
     },
   }
+}
+
+const DRY_RUN_TEXT = 'With `dry_run`, the document is tested as if it were stored, and nothing is stored.'
+
+/** A trial waits for another service. */
+function writingLane({ trial }: ConfigKind): LaneUse {
+  return { always: true, limit: 'write', writes: 'once', ...(trial !== undefined && { waits: true }) }
+}
+
+function trialDescription({ trial }: ConfigKind): Pick<Route, 'description'> {
+  return trial === undefined ? {} : { description: DRY_RUN_TEXT }
+}
+
+function trialQuery({ trial }: ConfigKind): Pick<Route, 'query'> {
+  if (trial === undefined) return {}
+  const flag = z
+    .enum(['true', 'false'])
+    .meta({ documentedAs: z.boolean() })
+    .optional()
+    .describe('true: test the document and store nothing; the status is 200')
+  return { query: z.strictObject({ dry_run: flag }) }
+}
+
+function isDryRun({ trial }: ConfigKind, { query }: RequestContext): boolean {
+  return trial !== undefined && query.get('dry_run') === 'true'
+}
+
+function tested(result: Result<DocumentFields, ServiceError>): Result<RouteResponse, ServiceError> {
+  return result.ok ? ok({ status: 200, body: result.value }) : result
 }
 
 /** The answer to a deletion. */

@@ -17,11 +17,14 @@ import type {
   AuditCheckpoint,
   AuditCursor,
   AuditFilter,
+  AuditKeyState,
   AuditLog,
   AuditPosition,
   AuditSigningKey,
 } from './audit-types.ts'
 
+/** Part of the key of a request for a signature. */
+const REQUEST = 'request'
 const SEALED_KEY = auditKey(AUDIT_ENTRY.sealed, '')
 
 /** The changes of one transaction. */
@@ -34,6 +37,11 @@ export interface AuditIndexEdits {
   putBatch(log: string, batch: AuditBatch): void
   putCheckpoint(log: string, checkpoint: AuditCheckpoint): void
   putKey(key: AuditSigningKey): void
+  putKeyState(state: AuditKeyState): void
+  /** Requests a signature of the key of a configuration. `id`: unique. */
+  putKeyRequest(configuration: string, id: string): void
+  /** Removes the state and the request of a configuration. */
+  removeKeyState(configuration: string): void
   /** Replaces the times of a bundle. */
   putBundle(bundle: AuditBundle): void
   putPosting(posting: AuditPostingKey): void
@@ -116,6 +124,29 @@ export class AuditIndex {
   keys(): readonly AuditSigningKey[] {
     const keys = this.list<AuditSigningKey>(auditKey(AUDIT_ENTRY.key, ''), Number.POSITIVE_INFINITY, () => true)
     return [...keys].sort((a, b) => a.createdMs - b.createdMs)
+  }
+
+  /** How the key of a signing configuration has signed; null: it has not been tried. */
+  keyState(configuration: string): AuditKeyState | null {
+    return this.one(auditKey(AUDIT_ENTRY.signature, configuration))
+  }
+
+  /** The configurations with a state. */
+  keyStates(): readonly AuditKeyState[] {
+    const start = auditKey(AUDIT_ENTRY.signature, '')
+    return this.reading(({ entries }, reading) => {
+      const states: AuditKeyState[] = []
+      for (const { key, valueView } of entries.entries({ start, end: undefined, ...reading })) {
+        if (key.kind !== start.kind) break
+        if (key.part === '') states.push(readAuditValue(valueView))
+      }
+      return states
+    })
+  }
+
+  /** The id of the last request for a signature; null: there was none. */
+  keyRequest(configuration: string): string | null {
+    return this.one(auditKey(AUDIT_ENTRY.signature, configuration, 0, REQUEST))
   }
 
   /** How far the streams of a log are sealed, by stream. */
@@ -282,6 +313,12 @@ function editsOf(
     },
     putCheckpoint: (log, checkpoint) => put(auditKey(AUDIT_ENTRY.checkpoint, log, checkpoint.number), checkpoint),
     putKey: (key) => put(auditKey(AUDIT_ENTRY.key, key.kid), key),
+    putKeyState: (state) => put(auditKey(AUDIT_ENTRY.signature, state.configuration), state),
+    putKeyRequest: (configuration, id) => put(auditKey(AUDIT_ENTRY.signature, configuration, 0, REQUEST), id),
+    removeKeyState(configuration) {
+      operations.remove(entries, auditKey(AUDIT_ENTRY.signature, configuration))
+      operations.remove(entries, auditKey(AUDIT_ENTRY.signature, configuration, 0, REQUEST))
+    },
     putBundle(bundle) {
       operations.begin(writer)
       writer.f64(bundle.fromMs)

@@ -101,6 +101,32 @@ export interface AuditCheckpoint {
   readonly createdMs: number
 }
 
+/** How a key that the customer manages has signed the log of its project. */
+export interface AuditKeyState {
+  /** Id of the configuration. */
+  readonly configuration: string
+  /** Revision of the configuration whose key signed last; 0: none has signed. */
+  readonly revision: number
+  readonly kid: string
+  /** The public key that signed last: DER of SubjectPublicKeyInfo in base64; empty: none has signed. */
+  readonly spki: string
+  /** When it last signed; null: never. */
+  readonly signedMs: number | null
+  /** The last checkpoint that it signed: its number, generation, entries and platform key. */
+  readonly checkpoint: number
+  readonly generation: number
+  readonly size: number
+  readonly platformKid: string
+  /** Why the last attempt failed; empty: it did not fail. */
+  readonly error: string
+  /** Since when a signature is due and fails; null: none is. */
+  readonly overdueMs: number | null
+  /** Whether the log has an entry about it. */
+  readonly isReported: boolean
+  /** The last request (`putKeyRequest`) that was done. */
+  readonly requestDone: string
+}
+
 /** A key that signs the logs. */
 export interface AuditSigningKey {
   /** RFC 7638 thumbprint. */

@@ -410,15 +410,16 @@ export const AUDIT_ENTRY = {
   batch: 5,
   bundle: 6,
   sealed: 7,
+  signature: 8,
 } as const
 
 /** Key of an entry of the audit index. */
 export interface AuditKey {
   /** An AUDIT_ENTRY. */
   kind: number
-  /** The log, the signing key or the source. Without zero characters. */
+  /** The log, the signing key, the source or the signing configuration. Without zero characters. */
   name: string
-  /** The stream of a cursor; empty for the other entries. Without zero characters. */
+  /** The stream of a cursor, or which entry of a signing configuration; empty for the others. Without zero characters. */
   part: string
   /** Sequence of a batch or a checkpoint; generation × 2^32 + bundle; 0 for the other entries. At most 2^53. */
   number: number

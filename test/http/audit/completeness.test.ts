@@ -206,8 +206,8 @@ const successes: Readonly<Record<string, SuccessRow>> = {
   ),
 }
 
-/** Operations that cannot succeed here: there is no dead letter. Their refusals are tested. */
-const refusedOnly = ['readDeadLetter', 'deleteDeadLetter']
+/** Operations that cannot succeed here: there is no dead letter and no key service. Their refusals are tested. */
+const refusedOnly = ['readDeadLetter', 'deleteDeadLetter', 'signAuditLog']
 
 /** Operations without a record if they succeed. */
 const unrecorded: Readonly<Record<string, string>> = Object.fromEntries(

@@ -68,6 +68,7 @@ const byOperation: Readonly<Record<string, OperationEvents>> = {
   readDocumentationSectionPage: publicText,
   testEventSink: unsent,
   testEventSinkDraft: unsent,
+  signAuditLog: answered,
   listDeadLetters: unsent,
   readDeadLetter: unsent,
   sendDeadLetters: unsent,

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventTypeNames } from '../../../src/events/event-types.ts'
 import { Random, testSeed } from '../../generate/random.ts'
+import { startKeyServices } from '../../support/counterparts/key-services.ts'
 import { type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
 import { addSink } from '../../support/events.ts'
 import { type SampleContext, samples } from '../../support/kind-samples.ts'
@@ -111,10 +112,20 @@ const secretBodies: Readonly<Record<string, () => Promise<void>>> = {
     await through('external-data-resolvers', { headers: values() }, { headers: values() })
   },
   async 'audit-signings'() {
-    const params = (): object => ({
-      auth_params: { role_arn: marker('audit parameter'), other: marker('audit parameter') },
-    })
-    await through('audit-signings', params(), { ...params(), provider: 'CUSTOMER_CLOUD1_KMS' })
+    const keys = startKeyServices()
+    try {
+      for (const configuration of Object.values(keys.configurations)) {
+        await through('audit-signings', configuration, { ...configuration, kid: 'next' })
+        // A key that does not work: the key service refuses what it gets.
+        const params = Object.keys(configuration.auth_params).map((name) => [name, marker('audit parameter')])
+        const body = { project_id: service.projectId, name: 'refused-key', ...configuration }
+        const refused = { ...body, auth_params: { ...Object.fromEntries(params), endpoint: keys.url } }
+        failures.push(await service.configure('POST', 'audit-signings', refused))
+      }
+      for (const secret of keys.secrets) keep('secret of a key service', secret)
+    } finally {
+      await keys.stop()
+    }
   },
   async 'event-sinks'() {
     const providers = (): object => ({

@@ -10,12 +10,18 @@ import {
   removeTemporaryFolders,
   valueIn,
 } from '../../support/configuration-fixture.ts'
+import { type KeyConfiguration, type KeyServices, startKeyServices } from '../../support/counterparts/key-services.ts'
 
 let setup: ProjectFixture
+let keys: KeyServices
 beforeEach(async () => {
   setup = await openProject()
+  keys = startKeyServices()
 })
-afterEach(() => setup.close())
+afterEach(async () => {
+  await setup.close()
+  await keys.stop()
+})
 afterAll(removeTemporaryFolders)
 
 const update = (path: string, id: string, body: DocumentFields) =>
@@ -126,34 +132,32 @@ test('a provider that changes its address is distinguished from one that does no
 })
 
 test('the parameters of a signing key are all required again for another provider', async () => {
-  const key = { key_resource: 'arn:key/1', kid: 'key-1' }
-  const { id } = await setup.create('audit-signings', {
-    project_id: setup.project,
-    name: 'signing',
-    provider: 'CUSTOMER_CLOUD1_KMS',
-    ...key,
-    auth_params: { role_arn: 'arn:role', external: 'x' },
-  })
-  const moved = { provider: 'CUSTOMER_CLOUD2_KMS', ...key }
-  const again = (name: string) => `auth_params.${name}: required again with another \`provider\``
-  expect(await refusal('audit-signings', id, moved)).toEqual([again('role_arn'), again('external')])
+  const { CLOUD1, CLOUD2 } = keys.configurations as Record<string, KeyConfiguration>
+  const { auth_params, ...key } = CLOUD1 as KeyConfiguration
+  const { auth_params: otherParams, ...other } = CLOUD2 as KeyConfiguration
+  const { id } = await setup.create('audit-signings', { project_id: setup.project, name: 'signing', ...CLOUD1 })
+  const again = (name: string, changed = 'provider') =>
+    `auth_params.${name}: required again with another \`${changed}\``
+  expect(await refusal('audit-signings', id, { ...other })).toEqual(Object.keys(auth_params).map((name) => again(name)))
   // As they read back, which keeps them.
-  const masked = { ...moved, auth_params: { role_arn: 'arn:role', external: '' } }
-  expect(await refusal('audit-signings', id, masked)).toEqual([again('external')])
-  valueIn(await update('audit-signings', id, { ...key, provider: 'CUSTOMER_CLOUD1_KMS', kid: 'key-2' }))
-  expect(opened('audit-signings', id, 'auth_params.role_arn')).toBe('arn:role')
-  valueIn(await update('audit-signings', id, { ...moved, auth_params: { tenant: 't' } }))
-  expect(opened('audit-signings', id, 'auth_params.tenant')).toBe('t')
+  const masked = { ...other, auth_params: { ...otherParams, endpoint: '' } }
+  expect(await refusal('audit-signings', id, masked)).toEqual([again('endpoint')])
+  valueIn(await update('audit-signings', id, { ...key, kid: 'key-2' }))
+  const secret = 'auth_params.secret_access_key'
+  expect(opened('audit-signings', id, secret)).toBe(auth_params.secret_access_key as string)
+  const elsewhere = { ...auth_params, secret_access_key: '', endpoint: 'http://127.0.0.1:1' }
+  expect(await refusal('audit-signings', id, { ...key, auth_params: elsewhere })).toEqual([
+    again('secret_access_key', 'auth_params.endpoint'),
+  ])
+  valueIn(await update('audit-signings', id, { ...other, auth_params: otherParams }))
+  expect(opened('audit-signings', id, 'auth_params.endpoint')).toBe(keys.url)
 })
 
 test('the parameters of a signing key are deleted if the platform keeps the key, and are not required', async () => {
   const { id } = await setup.create('audit-signings', {
     project_id: setup.project,
     name: 'signing',
-    provider: 'CUSTOMER_CLOUD1_KMS',
-    key_resource: 'arn:key/1',
-    kid: 'key-1',
-    auth_params: { role_arn: 'arn:role' },
+    ...keys.configurations.CLOUD1,
   })
   valueIn(await update('audit-signings', id, { provider: 'PLATFORM_MANAGED' }))
   expect(setup.documents.get('audit-signings', id)?.fields).not.toHaveProperty('auth_params')

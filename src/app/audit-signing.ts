@@ -1,0 +1,96 @@
+// Builds what the configuration of signing keys needs from the audit logs: the state of signatures, and signatures on request.
+import { randomUUID } from 'node:crypto'
+import { auditSigningsKind, type SigningKeyDeps, signingKeyOf } from '../audit/audit-signing.ts'
+import type { AuditSigningOperations } from '../audit/signing-operations.ts'
+import type { DocumentFields, StoredDocument } from '../config/kind.ts'
+import { err, ok } from '../kernel/result.ts'
+import type { AuditIndex } from '../store/audit/audit-index.ts'
+import { projectFolderName } from '../store/tenancy/project-folders.ts'
+import { type AuditTrail, signingKeyClients } from './audit.ts'
+import type { Platform } from './platform.ts'
+
+/** A request waits this long for the process that signs. */
+const SIGN_WAIT_MS = 20_000
+const SIGN_POLL_MS = 50
+const AUDIT_OFF = 'nothing is signed, because the setting `audit` is `off`'
+
+/** The collaborators of the trial of a signing key. */
+export function signingKeyDeps(platform: Platform, audit: AuditTrail): SigningKeyDeps {
+  return {
+    ...signingKeyClients(platform),
+    async isFailing(id) {
+      if (platform.settings.audit !== 'on') return false
+      const state = (await audit.index()).keyState(id)
+      return state !== null && state.error !== ''
+    },
+  }
+}
+
+/** Adds to the body of an audit signing how its key has signed. */
+export async function withSigningState(
+  { settings }: Platform,
+  audit: AuditTrail,
+  document: StoredDocument,
+  body: DocumentFields,
+): Promise<DocumentFields> {
+  if (signingKeyOf(document) === null) return body
+  if (settings.audit !== 'on') return { ...body, last_error: AUDIT_OFF }
+  const state = stateBody(await audit.index(), document)
+  const isUntested = body.public_key === '' && state.last_error === ''
+  const untested = 'the key was not tested; update the configuration with `key_resource` and `kid`'
+  return { ...body, ...state, ...(isUntested && { last_error: untested }) }
+}
+
+function stateBody(index: AuditIndex, { id }: StoredDocument) {
+  const state = index.keyState(id)
+  const signedMs = state?.signedMs ?? null
+  return {
+    last_signed_time: signedMs === null ? '' : new Date(signedMs).toISOString(),
+    signed_size: state?.size ?? 0,
+    is_overdue: state !== null && state.overdueMs !== null,
+    last_error: state?.error ?? '',
+  }
+}
+
+/** Builds the operations. `isSealedHere`: no other process seals and signs. */
+export function createSigningOperations(
+  { documents, settings }: Platform,
+  audit: AuditTrail,
+  isSealedHere: boolean,
+): AuditSigningOperations {
+  return {
+    async sign(caller, id) {
+      if (caller.role !== 'all_editor')
+        return err({ kind: 'forbidden', message: `the role \`${caller.role}\` may not request signatures` })
+      const document = documents.get(auditSigningsKind, id)
+      if (document === null || document.organization_id !== caller.organizationId)
+        return err({ kind: 'not-found', message: `no audit signing \`${id}\`` })
+      if (signingKeyOf(document) === null)
+        return err({ kind: 'invalid', issues: ['provider: the platform key signs every checkpoint without a request'] })
+      if (settings.audit !== 'on') return err({ kind: 'invalid', issues: [AUDIT_OFF] })
+      const index = await audit.index()
+      const request = randomUUID()
+      await index.write((edits) => edits.putKeyRequest(id, request))
+      if (isSealedHere) await audit.sealAll()
+      const endMs = performance.now() + SIGN_WAIT_MS
+      while (index.keyState(id)?.requestDone !== request) {
+        if (performance.now() >= endMs)
+          return err({
+            kind: 'unavailable',
+            message: 'the key was not called in time; the request stays',
+            retryAfterS: 5,
+          })
+        await new Promise((resolve) => setTimeout(resolve, SIGN_POLL_MS))
+      }
+      const state = stateBody(index, document)
+      if (state.last_error !== '') return err({ kind: 'unavailable', message: state.last_error })
+      const number = index.keyState(id)?.checkpoint ?? 0
+      const [checkpoint] = index.checkpoints(projectFolderName(document.project_id), number + 1, 1)
+      return ok({
+        last_signed_time: state.last_signed_time,
+        signed_size: state.signed_size,
+        checkpoint: checkpoint?.note ?? '',
+      })
+    },
+  }
+}
