@@ -101,6 +101,11 @@ const programs: Readonly<Record<string, StressProgram>> = {
     about: 'random tamperings of an audit log: verification finds each, and names the entry where that is possible',
     short: { flags: '--rounds 105', limitSeconds: 120 },
   },
+  'audit-keys': {
+    about:
+      "keys of moto and of fakes that the vendors' SDKs check sign the audit log, also through outages and kill -9",
+    short: { flags: '--rounds 1', limitSeconds: 590 },
+  },
   'event-providers': {
     about: 'events reach Kafka, AMQP brokers, an event topic and Pub/Sub in order, also through kill -9 of the brokers',
     short: null,
