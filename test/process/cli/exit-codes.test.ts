@@ -73,7 +73,9 @@ describe('every command has exit code 2 and does nothing', () => {
     !['worker', 'lane', 'verify-folder'].includes(verb) &&
     !commandOf(verb).registeredArguments.some((argument) => argument.variadic)
   it.concurrent.each(verbs.filter(takesNoMore))('%s with an operand', async (verb) => {
-    const { exitCode, stderr } = await runCommand([...wordsOf(verb), ...required(verb), 'extra'])
+    const optional = commandOf(verb).registeredArguments.filter((argument) => !argument.required)
+    const operands = [...optional.map(() => 'operand'), 'extra']
+    const { exitCode, stderr } = await runCommand([...wordsOf(verb), ...required(verb), ...operands])
     expect(exitCode).toBe(2)
     expect(stderr).toContain(commandOf(verb).commands.length > 0 ? 'unknown command' : 'too many arguments')
   })

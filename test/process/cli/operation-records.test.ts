@@ -119,7 +119,7 @@ const commands: Readonly<Record<string, string>> = {
   events: 'no record of its own: it calls the service, which records its requests',
 }
 /** Started by other commands. */
-const hidden = /^(worker|lane|event-dispatcher|background|verify-folder)/
+const hidden = /^(worker|lane|background|verify-folder)/
 
 describe('the table', () => {
   test('has every command', () => {

@@ -115,7 +115,7 @@ describe.skipIf(!isMounted)('delivery while the disk is full', () => {
         await Bun.sleep(50)
       }
       if (isKilled) {
-        const [dispatcher] = childrenOf(fixture.server.pid).filter(({ words }) => words.includes('event-dispatcher'))
+        const [dispatcher] = childrenOf(fixture.server.pid).filter(({ words }) => words.includes('background'))
         process.kill(dispatcher?.pid as number, 'SIGKILL')
       }
       await unpin()
