@@ -21,7 +21,7 @@ import { numberAfter, textsAfter } from './flags.ts'
 const authority = join(import.meta.dirname, '../support/data/certificates/authority.pem')
 const PATIENCE_MS = 60_000
 
-type Json = Readonly<Record<string, unknown>>
+type KeyAnswer = Readonly<Record<string, unknown>>
 
 /** A served data folder with a project. */
 class ServedProject {
@@ -54,7 +54,11 @@ class ServedProject {
     return served
   }
 
-  async ask(method: string, path: string, body?: object): Promise<{ readonly status: number; readonly body: Json }> {
+  async ask(
+    method: string,
+    path: string,
+    body?: object,
+  ): Promise<{ readonly status: number; readonly body: KeyAnswer }> {
     const response = await fetch(`${this.server.url}/configs/v1/${path}`, {
       method,
       headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
@@ -64,11 +68,15 @@ class ServedProject {
     return { status: response.status, body: text === '' ? {} : JSON.parse(text) }
   }
 
-  create(name: string, configuration: object, query = ''): Promise<{ readonly status: number; readonly body: Json }> {
+  create(
+    name: string,
+    configuration: object,
+    query = '',
+  ): Promise<{ readonly status: number; readonly body: KeyAnswer }> {
     return this.ask('POST', `audit-signings${query}`, { project_id: this.project, name, ...configuration })
   }
 
-  async read(id: unknown): Promise<Json> {
+  async read(id: unknown): Promise<KeyAnswer> {
     return (await this.ask('GET', `audit-signings/${String(id)}`)).body
   }
 
@@ -109,7 +117,7 @@ async function checkConfiguration(
   configuration: KeyConfiguration,
   outage: { readonly begin: () => Promise<unknown>; readonly end: () => Promise<unknown>; readonly error: RegExp },
   rounds: number,
-): Promise<Json> {
+): Promise<KeyAnswer> {
   const dry = await served.create(name, configuration, '?dry_run=true')
   checks.report(`${name}: dry run`, dry.status === 200 ? null : `status ${dry.status}: ${JSON.stringify(dry.body)}`)
   const created = await served.create(name, configuration)
