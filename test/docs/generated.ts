@@ -165,6 +165,7 @@ async function metricsPage(): Promise<string> {
     const metrics = createServiceMetrics(folder, '0.0.0', null)
     metrics.registerDecisionLog(() => 0)
     metrics.registerEvents(() => 0)
+    metrics.registerAudit(() => ({ unsealed: 0, sealed: 0, ageS: 0, signatureOverdueS: 0, signatureFailures: 0 }))
     metrics.registerEventDelivery(async () => [
       {
         kind: 'streaming_broker',
