@@ -1,6 +1,6 @@
 // The composition root: builds the service from its settings, once and in order. The builders of the parts are in app/.
 // Only the command line and tests import it.
-import { AuditTrail, auditTotals, sealingProvisioner } from './app/audit.ts'
+import { AuditTrail, auditTotals, createAuditReadsOf, sealingProvisioner } from './app/audit.ts'
 import { createSigningOperations, signingKeyDeps, withSigningState } from './app/audit-signing.ts'
 import { configurationError } from './app/configuration.ts'
 import { createContextQueries } from './app/context-queries.ts'
@@ -237,6 +237,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     config,
     eventSinks: events.operations,
     auditSignings: createSigningOperations(platform, audit, isSealedHere),
+    auditReads: createAuditReadsOf(platform, audit),
     notReadyReason: () => listener.notReady() ?? configurationError(platform.collections),
   })
   const handlers = createHandlers(platform, routes, {

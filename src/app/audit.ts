@@ -1,6 +1,8 @@
 // Builds the sealing of the audit logs. The background process seals; a process without one seals on demand.
 import { join } from 'node:path'
 import { auditSigningsKind, openSigningKey, type SigningKeyDeps } from '../audit/audit-signing.ts'
+import { createAuditReads } from '../audit/read/audit-reads.ts'
+import type { AuditReads } from '../audit/read/read-operations.ts'
 import { AuditSealer } from '../audit/seal/audit-sealer.ts'
 import { CustomerSignatures } from '../audit/seal/customer-signatures.ts'
 import { PlatformKeys } from '../audit/seal/platform-keys.ts'
@@ -226,6 +228,18 @@ export class AuditTrail {
     const ready = operationEvent(type, operatingSystemUser(), { outcome: 'ok', keyId }, clock.now())
     activity.record({ routes, type, providers, encode: () => ready })
   }
+}
+
+/** Builds the reads of auditors. */
+export function createAuditReadsOf({ settings, documents, organizationId }: Platform, trail: AuditTrail): AuditReads {
+  return createAuditReads({
+    index: () => trail.index(),
+    folder: join(settings.dataDir, AUDIT_FOLDER, AUDIT_LOGS_FOLDER),
+    publicUrl: settings.publicUrl.replace(/\/+$/, ''),
+    documents,
+    organizationId,
+    logId: projectFolderName,
+  })
 }
 
 function sharedState(dataDir: string) {

@@ -1,4 +1,6 @@
 // Builds all routes of the service.
+
+import type { AuditReads } from '../audit/read/read-operations.ts'
 import type { AuditSigningOperations } from '../audit/signing-operations.ts'
 import type { CaptureDeps } from '../capture/apply-items.ts'
 import type { ConfigService } from '../config/service.ts'
@@ -8,6 +10,7 @@ import { collectDataSchema } from '../graph-statistics/data-schema.ts'
 import { rebuildDataSchema } from '../graph-statistics/rebuild-data-schema.ts'
 import type { Auth, Route } from '../http/route.ts'
 import { accessRoutes } from '../http/routes/access.ts'
+import { auditRoutes } from '../http/routes/audit.ts'
 import { auditSigningRoutes } from '../http/routes/audit-signings.ts'
 import { captureRoutes } from '../http/routes/capture.ts'
 import { configRoutes } from '../http/routes/config.ts'
@@ -36,6 +39,7 @@ export interface RouteFeatures {
   readonly config: ConfigService
   readonly eventSinks: EventSinkOperations
   readonly auditSignings: AuditSigningOperations
+  readonly auditReads: AuditReads
   /** The reason why the process should not receive requests; null: it is ready. */
   notReadyReason(): string | null
 }
@@ -57,6 +61,7 @@ export function createRoutes(
     ...configRoutes(features.config),
     ...eventSinkRoutes(features.eventSinks),
     ...auditSigningRoutes(features.auditSignings),
+    ...auditRoutes(features.auditReads),
     ...dataSchemaRoutes(
       async ({ projectId }) => {
         const project = graphs.graphsOf(projectId)

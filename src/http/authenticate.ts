@@ -3,7 +3,7 @@
 
 import { type Credentials, missingUserToken, readCredentials } from '../identity/credentials.ts'
 import type { FixedTokens } from '../identity/fixed-tokens.ts'
-import type { AgentCaller, Caller, ServiceAccountCaller, UserToken } from '../kernel/caller.ts'
+import type { AgentCaller, ApiPermission, Caller, ServiceAccountCaller, UserToken } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { CredentialKind, RefusedCredentials } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
@@ -54,6 +54,14 @@ const missingServiceAccountToken = withoutCredentials(
   unauthenticated('a service account token is required in the header Authorization'),
   'a service account token is missing',
 )
+const missingEither = withoutCredentials(
+  unauthenticated('an application agent key or a service account token is required'),
+  'an agent key or a token is missing',
+)
+const unknownEither = unauthenticated(
+  'the application agent key or service account token is unknown, invalid or expired',
+  'the token is invalid or expired',
+)
 const invalidServiceAccountToken = unauthenticated(
   'the service account token is invalid or expired',
   'the token is invalid or expired',
@@ -86,6 +94,8 @@ export function createAuthenticator(
       }
       case 'service-account':
         return authenticateAccount(verifier, readCredentials(request), auth.fixedTokens)
+      case 'agent-or-account':
+        return authenticateEither(verifier, auth.permission, request)
     }
   }
 }
@@ -100,7 +110,7 @@ function authenticateAgentCaller(
   if (agent === null) return { ok: false, error: unknownKey, refused: verifier.refusedAgent(credentials.agentKey) }
   const { permissions } = agent
   if (!permissions.has(auth.permission) || (auth.also !== undefined && !permissions.has(auth.also)))
-    return { ok: false, error: missingPermission, caller: agent }
+    return withoutPermission(agent)
   if (auth.user === 'ignored') return ok(agent)
   if (credentials.hasUserToken) return withUser(verifier, agent, credentials, origin)
   // Without this check, a request with only a delegation token would run with the rights of the agent itself.
@@ -144,6 +154,31 @@ async function authenticateAccount(
   if (account !== null) return ok(account)
   const answer = fixedTokens === undefined ? invalidServiceAccountToken : invalidToken
   return { ok: false, error: answer, refused: verifier.refusedServiceAccount(token.value) }
+}
+
+/** The header `Authorization` may hold the key of an agent or the token of an account: both are tried. */
+async function authenticateEither(
+  verifier: CredentialVerifier,
+  permission: ApiPermission,
+  request: HttpRequest,
+): Promise<Authentication> {
+  const credentials = readCredentials(request)
+  const { agentKey } = credentials
+  if (agentKey === '') return missingEither
+  const agent = await verifier.authenticateAgent(agentKey)
+  if (agent !== null) return agent.permissions.has(permission) ? ok(agent) : withoutPermission(agent)
+  if (request.header('x-svc-clientkey') !== null)
+    return { ok: false, error: unknownKey, refused: verifier.refusedAgent(agentKey) }
+  const token = credentials.bearerToken()
+  const account = token.ok ? await verifier.authenticateServiceAccount(token.value) : null
+  if (account !== null) return ok(account)
+  const agentFacts = verifier.refusedAgent(agentKey)
+  const isAgent = agentFacts.projectId !== undefined || agentFacts.keyId !== undefined
+  return { ok: false, error: unknownEither, refused: isAgent ? agentFacts : verifier.refusedServiceAccount(agentKey) }
+}
+
+function withoutPermission(agent: AgentCaller): Authentication {
+  return { ok: false, error: missingPermission, caller: agent }
 }
 
 function withoutCredentials(error: ServiceError, reason: string): Authentication {

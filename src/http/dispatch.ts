@@ -106,7 +106,7 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
     }
     if (route.query !== undefined) {
       const query = validateQuery(route.query, request.query)
-      if (!query.ok) return refuse(exchange, query.error)
+      if (!query.ok) return refuse(exchange, queryError(route, query.error))
     }
     if (!takesBody(route)) {
       // A route that reads its body itself moves to a lane when the body is complete.
@@ -290,6 +290,10 @@ function metricForUnmatched(metricFor: MetricFor): (method: string) => ReturnTyp
     metrics.set(method, metric)
     return metric
   }
+}
+
+function queryError({ invalidQuery }: Route, error: ServiceError): ServiceError {
+  return invalidQuery === undefined || error.kind !== 'invalid' ? error : { ...error, kind: invalidQuery }
 }
 
 function takesBody({ request, parse, bodyReader }: Route): boolean {

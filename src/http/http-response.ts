@@ -8,6 +8,7 @@ import { DefaultHeaders, defaultHeaders, type HttpRequest, type HttpResponse, ty
 /** Serializes the result of a handler. `headOnly`: the response gets headers and no body. */
 export function toHttpResponse(response: RouteResponse, requestId: string, headOnly: boolean): HttpResponse {
   if (response.stream !== undefined) return streamResponse(response, response.stream, requestId, headOnly)
+  if (response.bytes !== undefined) return bytesResponse(response, response.bytes, requestId, headOnly)
   const text = response.text ?? (response.body === undefined ? '' : writeJson(response.body))
   if (response.headers === undefined && response.status !== 204 && !headOnly) {
     return { status: response.status, headers: new DefaultHeaders(requestId), body: text }
@@ -28,6 +29,18 @@ function streamResponse(
   const headers = headersWith(requestId, more)
   if (!headOnly) return { status, headers, body: '', stream }
   void stream.return?.()
+  return { status, headers, body: '' }
+}
+
+function bytesResponse(
+  { status, headers: more }: RouteResponse,
+  bytes: Uint8Array<ArrayBuffer>,
+  requestId: string,
+  headOnly: boolean,
+): HttpResponse {
+  const headers = headersWith(requestId, more)
+  if (!headOnly) return { status, headers, body: '', bytes }
+  headers['content-length'] = String(bytes.length)
   return { status, headers, body: '' }
 }
 

@@ -23,9 +23,15 @@ function validateParameters(
   errors: string[],
 ): Result<null, ServiceError> {
   const known = [...parameters].filter(([name]) => Object.hasOwn(schema.shape, name))
+  const missing = requiredNames(schema).filter((name) => !parameters.has(name))
   const read = validate(schema, Object.fromEntries(known))
-  const issues = read.ok ? errors : [...errors, ...read.error]
+  const invalid = read.ok ? [] : read.error.filter((issue) => !missing.some((name) => issue.startsWith(`${name}: `)))
+  const issues = [...errors, ...missing.map((name) => `${name} is required`), ...invalid]
   return issues.length === 0 ? ok(null) : err({ kind: 'invalid', issues })
+}
+
+function requiredNames({ shape }: z.ZodObject): readonly string[] {
+  return Object.keys(shape).filter((name) => !(shape[name] as z.ZodType).safeParse(undefined).success)
 }
 
 function isDecodable(query: string): boolean {

@@ -29,6 +29,8 @@ export type Auth =
     }
   /** `fixedTokens`: tokens that are accepted instead; requests with them have no caller. */
   | { readonly kind: 'service-account'; readonly fixedTokens?: FixedTokens }
+  /** An agent with the permission, or a service account. */
+  | { readonly kind: 'agent-or-account'; readonly permission: ApiPermission }
   /** A user token without an agent key. The handler verifies it, because the path decides how. */
   | { readonly kind: 'user' }
 
@@ -70,7 +72,7 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string>>
   /** Text of the body; empty: no body. */
   readonly body: string
-  /** Set: replaces `body`. The unchanged body of a lane's response. */
+  /** Set: replaces `body`. Bytes of a file, or the unchanged body of a lane's response. */
   readonly bytes?: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
   /** Set: replaces `body`. Text chunks, pulled as the client reads; `return` is called when the client disconnects. */
   readonly stream?: AsyncIterator<string, void>
@@ -123,7 +125,9 @@ export interface RouteResponse {
   readonly body?: unknown
   /** Body as JSON text (constant responses of the hot path). Takes precedence over `body`. */
   readonly text?: string
-  /** See `HttpResponse.stream`. Takes precedence over `text` and `body`. */
+  /** Body as bytes. Takes precedence over `text` and `body`. */
+  readonly bytes?: Uint8Array<ArrayBuffer>
+  /** See `HttpResponse.stream`. Takes precedence over the others. */
   readonly stream?: AsyncIterator<string, void>
 }
 
@@ -177,6 +181,8 @@ export interface Route {
    * Absent: the query is ignored.
    */
   readonly query?: z.ZodObject
+  /** The error for an invalid query: 400 instead of 422. */
+  readonly invalidQuery?: 'malformed'
   /** Description of each request header specific to this route, such as `If-Match`. */
   readonly requestHeaders?: Readonly<Record<string, string>>
   /** Body schema; null: no body. Validation errors are `malformed`, with one issue per error that names its path. */

@@ -64,7 +64,7 @@ export async function startLaneServer(options: LaneServerOptions): Promise<LaneS
     const startMs = performance.now()
     const response = rejectStream(await handle(new ForwardedRequest(head, body)))
     const responseHead: ResponseHead = { status: response.status, headers: response.headers, counts: takeCounts() }
-    const bytes = Buffer.from(response.body)
+    const bytes = response.bytes instanceof Uint8Array ? response.bytes : Buffer.from(response.body)
     onResponse(performance.now() - startMs, bytes.length)
     await writeFrame(socket, responseHead, bytes)
   }

@@ -364,6 +364,21 @@ export const layerRules: readonly LayerRule[] = [
       'audit/seal seals the records of outboxes in logs: it imports audit, events, the outbox and the index of the logs, kernel and the shared types; never http or app',
   },
   {
+    files: ['src/audit/read/'],
+    mayImport: [
+      'src/audit/',
+      'src/events/event-types.ts',
+      'src/config/kind.ts',
+      'src/store/audit/',
+      ...feature,
+      'lru-cache',
+      'node:crypto',
+      'node:path',
+    ],
+    sentence:
+      'audit/read reads sealed logs for auditors: it imports audit, the types of events, the index of the logs, kernel and the shared types; never http or app',
+  },
+  {
     files: ['src/audit/audit-entry.ts', 'src/audit/values-digest.ts'],
     mayImport: ['src/events/envelope.ts', ...feature, 'node:crypto'],
     sentence: 'entries of the audit log are built from the envelopes of events, and hashed with node:crypto',

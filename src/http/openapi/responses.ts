@@ -52,13 +52,13 @@ const errorResponses: Readonly<Record<number, readonly [name: string, descriptio
 
 /** Error statuses that follow from authentication, body and query of a route. */
 function commonStatuses(route: Route): number[] {
-  const { auth, request, parse, query } = route
+  const { auth, request, parse, query, invalidQuery } = route
   const takesBody = request !== null || parse !== undefined
   return [
     ...(auth.kind === 'public' ? [] : [401]),
-    ...(auth.kind === 'agent' || takesBody ? [429] : []),
+    ...(auth.kind === 'agent' || auth.kind === 'agent-or-account' || takesBody ? [429] : []),
     ...(takesBody ? [408, 413, 415, 503] : []),
-    ...(query === undefined ? [] : [422]),
+    ...(query === undefined || invalidQuery !== undefined ? [] : [422]),
     ...(mayWrite(route) ? [507] : []),
     // The target or the host of any request may be refused before it is routed.
     400,
@@ -134,6 +134,8 @@ function successDescription({ mediaType, mayStream, htmlForBrowsers, responses }
   if (status === 202) return 'The message has been accepted; the response has no body'
   if (status === 204) return 'The request has been executed; the response has no body'
   if (mediaType === 'text/event-stream') return 'A stream of server-sent events, until either side ends it'
+  if (mediaType === 'application/octet-stream') return 'Bytes'
+  if (mediaType === 'application/x-ndjson') return 'Lines, each a JSON object'
   if (mediaType !== undefined) return `A text of the type \`${mediaType}\``
   if (mayStream) return 'The response to the message, as JSON or as a stream of server-sent events'
   return htmlForBrowsers ? 'JSON, or a page for a browser' : 'The result'

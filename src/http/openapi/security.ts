@@ -42,6 +42,8 @@ export function securityRequirements(auth: Auth): OperationObject['security'] {
       return []
     case 'service-account':
       return [{ serviceAccount: [] }, ...(auth.fixedTokens === undefined ? [] : [{ metricsToken: [] }])]
+    case 'agent-or-account':
+      return [{ agentKey: [] }, { agentKeyAsBearer: [] }, { serviceAccount: [] }]
     case 'user':
       return [{ userToken: [] }]
     case 'agent': {

@@ -99,6 +99,31 @@ const accountRow = (
 const nothing = (): undefined => undefined
 const sinkPath = (rest: string): string => `/configs/v1/event-sinks/${sink}/${rest}`
 
+/** Reads of the audit log of the project by an agent. */
+const auditRow = (path: string, query = ''): SuccessRow => ({
+  asked: () => ({ path: `/audit/v1/${path}?project_id=${service.projectId}${query}`, headers: asAgent() }),
+  types: answered,
+})
+const treeRow = (path: () => string): SuccessRow => ({
+  asked: () => ({
+    path: `/audit/v1/tlog/${service.projectId.slice('gid:'.length)}/newest/${path()}`,
+    headers: asAgent(),
+  }),
+  types: answered,
+})
+const auditReads: Readonly<Record<string, SuccessRow>> = {
+  listAuditLogs: auditRow('logs'),
+  listAuditManifests: auditRow('manifests'),
+  listAuditCheckpoints: auditRow('checkpoints'),
+  listAuditRecords: auditRow('records', '&type=svc.audit.*'),
+  proveAuditRecord: auditRow('records/0/proof'),
+  proveAuditConsistency: auditRow('consistency', '&from=1'),
+  exportAuditLog: auditRow('export'),
+  listAuditTrees: auditRow('tlog'),
+  readAuditCheckpoint: treeRow(() => 'checkpoint'),
+  readAuditTile2: treeRow(() => 'tile/entries/000.p/1'),
+}
+
 /** For each operation, in the order in which they are called. */
 const successes: Readonly<Record<string, SuccessRow>> = {
   evaluate: agentRow('/access/v1/evaluation', { ...ann, ...drive, ...car }, ['authorization.evaluation']),
@@ -204,15 +229,19 @@ const successes: Readonly<Record<string, SuccessRow>> = {
     () => ({}),
     answered,
   ),
+  ...auditReads,
 }
 
-/** Operations that cannot succeed here: there is no dead letter and no key service. Their refusals are tested. */
-const refusedOnly = ['readDeadLetter', 'deleteDeadLetter', 'signAuditLog']
+/** Operations that cannot succeed here: there is no dead letter and no key service, and the log is too short. Their refusals are tested. */
+const refusedOnly = [
+  ...['readDeadLetter', 'deleteDeadLetter', 'signAuditLog', 'readAuditBody'],
+  ...['readAuditTile', 'readAuditTile3', 'readAuditTile4', 'readAuditTile5'],
+]
 
 /** Operations without a record if they succeed. */
 const unrecorded: Readonly<Record<string, string>> = Object.fromEntries(
   [
-    ['the document is public', 'readAuthzenConfiguration', 'readMcpResourceMetadata'],
+    ['the document is public', 'readAuthzenConfiguration', 'readMcpResourceMetadata', 'readAuditKeys'],
     ['health of the process, for everybody', 'health', 'ready'],
     ['counts without data of a project, read every few seconds', 'metrics'],
     [
@@ -272,13 +301,16 @@ const secured = (): readonly Route[] => service.app.routes.filter(({ auth }) => 
 beforeAll(async () => {
   mcp = await startMcpService({ settings: { auditDecisions: 'all', metricsAccess: 'account' } })
   service = mcp.service
-  const all = ['Authorization', 'Capture', 'CIQ', 'ReadAuthZConfigs', 'ReadDataSchema']
+  const all = ['Authorization', 'Capture', 'CIQ', 'ReadAuthZConfigs', 'ReadDataSchema', 'Audit']
   agentKey = (await service.addAgent('all', all)).key
   powerlessKey = (await service.addAgent('powerless', ['EntityMatching'])).key
   userToken = await mcp.tokenOf('ann')
   const receivesLittle = sinkBody(service.projectId, [{ type: 'svc.audit.cdc.*' }])
   sink = (await service.configure('POST', 'event-sinks', receivesLittle)).body.id as string
   await sampleContext()
+
+  // What is sealed can be read.
+  await service.app.sealAudit()
 
   for (const [operation, { asked, types }] of Object.entries(successes))
     await send(operation, asked(), types, operation)
@@ -426,6 +458,7 @@ async function refuse(route: Route): Promise<void> {
     case 'public':
       return
     case 'agent':
+    case 'agent-or-account':
       // Its credentials are valid, and do not suffice.
       await send(
         label,

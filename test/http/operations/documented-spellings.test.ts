@@ -196,9 +196,12 @@ describe('an operation with two methods', () => {
 
   it('is in the table above if a route is an alias', () => {
     const aliases = service.app.routes.filter(({ aliasOf }) => aliasOf !== undefined)
+    const tile = '/audit/v1/tlog/{log}/{generation}/tile/{level}/{n1}/{n2}'
     expect(aliases.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'PUT /capture/v1/nodes',
       'PUT /capture/v1/relationships',
+      // Tested with the verification of a long log.
+      ...['', '/{n3}', '/{n3}/{n4}', '/{n3}/{n4}/{n5}'].map((rest) => `GET ${tile}${rest}`),
     ])
     const known = new Set(service.app.routes.map(({ operationId }) => operationId))
     expect(aliases.filter(({ aliasOf }) => !known.has(aliasOf ?? ''))).toEqual([])

@@ -107,6 +107,8 @@ describe('the interface description', () => {
       'application/json: The document has been created',
       'application/json: The request has been accepted and will be executed',
       'application/json: The result',
+      'application/octet-stream: Bytes',
+      'application/x-ndjson: Lines, each a JSON object',
       'image/svg+xml: A text of the type `image/svg+xml`',
       'text/event-stream: A stream of server-sent events, until either side ends it',
       'text/html: A text of the type `text/html`',
