@@ -7,6 +7,7 @@ import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import { environmentNameOf, type SettingField, type Settings, settingFields, settingSpecs } from '../settings.ts'
 import { folderPermissionWarning } from '../store/process/folder-permissions.ts'
 import { addAuditCommands } from './audit.ts'
+import type { ExportLogFlags, LogKeysFlags } from './audit-export.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { settingsFileVariable, tokenVariable, unknownVariables, withoutServiceLinks } from './environment-variables.ts'
 import type { LettersFlags, ListFlags, RoutingTestFlags, TailFlags } from './events.ts'
@@ -256,7 +257,7 @@ export function program(name = 'verdigraph'): Command {
   const audit = command
     .command('audit')
     .description(
-      'verify audit logs, cosign their checkpoints as an independent witness, and replace the key that signs them',
+      'verify and export audit logs, cosign their checkpoints as an independent witness, and replace the key that signs them',
     )
   addAuditCommands(audit)
 
@@ -265,6 +266,39 @@ export function program(name = 'verdigraph'): Command {
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { json: boolean }) => {
       await (await import('./rotate-audit-key.ts')).rotateAuditKey(settingsFrom(flags), flags.json)
+    })
+
+  const reading = (name: string): Command =>
+    withListening(withSettings(audit.command(name)))
+      .requiredOption('--project <id>', 'the project, or the organization')
+      .option('--url <url>', 'the service (default: where the settings say that it listens)')
+  reading('export')
+    .description(
+      `write an audit log with its proofs to a file that \`audit verify\` reads; the token is that of ${tokenVariable}, or from the data folder`,
+    )
+    .requiredOption('--out <file>', 'the new file')
+    .option('--type <type>', 'only this event type; a wildcard `*` at the end matches all that begin so')
+    .option('--actor <id>', 'only records that this account, agent, credential or user caused')
+    .option('--resource <id>', 'only records about this resource')
+    .option('--from <time>', 'only records at or after this time (RFC 3339)')
+    .option('--to <time>', 'only records before this time (RFC 3339)')
+    .option('--generation <name>', 'the history of the log (default: the newest)')
+    .action(async (flags: Flags & ExportLogFlags) => {
+      await (await import('./audit-export.ts')).exportAuditLog(settingsFrom(flags), flags)
+    })
+  reading('keys')
+    .description('print the public keys of an audit log, as `audit verify --key` reads them')
+    .option('--generation <name>', 'the history of the log (default: the newest)')
+    .action(async (flags: Flags & LogKeysFlags) => {
+      await (await import('./audit-export.ts')).printLogKeys(settingsFrom(flags), flags)
+    })
+  withSettings(audit.command('hash'))
+    .description(
+      'print the hash that stands for input parameters in an audit log, to check suspected values; reads a JSON object from the standard input',
+    )
+    .requiredOption('--project <id>', 'the project of the log')
+    .action(async (flags: Flags & { project: string }) => {
+      await (await import('./audit-hash.ts')).printValuesHash(settingsFrom(flags), flags.project)
     })
 
   // Started by `verify` for each environment.

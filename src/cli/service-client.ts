@@ -1,4 +1,4 @@
-// A client of the configuration interface of a running service, for commands: finds its address in the settings, and issues itself
+// A client of a running service, for commands: finds its address in the settings, and issues itself
 // a token from the data folder.
 import { existsSync } from 'node:fs'
 import { issueAdminToken } from '../app/configuration.ts'
@@ -46,17 +46,36 @@ export class ServiceClient {
    */
   async call(method: string, path: string, body?: object, numbers: JsonNumbers = 'plain'): Promise<unknown> {
     const isFirst = this.token === null
-    const response = await this.send(method, path, body)
+    const target = `/configs/v1/${path}`
+    const response = await this.send(method, target, body)
     // A command may run longer than its token is valid.
     const isExpired = response.status === 401 && !isFirst && this.ownToken() === null
     if (!isExpired) return read(response, numbers)
     this.token = null
-    return read(await this.send(method, path, body), numbers)
+    return read(await this.send(method, target, body), numbers)
   }
 
-  private async send(method: string, path: string, body: object | undefined): Promise<Response> {
+  /** Reads a JSON document at a path of the service, such as `/audit/v1/tlog?…`. Rejects as `call` does. */
+  async get(path: string): Promise<unknown> {
+    return read(await this.send('GET', path, undefined), 'plain')
+  }
+
+  /** Begins to read a long answer. Rejects as `call` does if it is not a success. */
+  async open(path: string): Promise<Response> {
+    const response = await this.send('GET', path, undefined, null)
+    if (!response.ok) await read(response, 'plain')
+    return response
+  }
+
+  /** `timeMs`: for the whole answer; null: no limit. */
+  private async send(
+    method: string,
+    path: string,
+    body: object | undefined,
+    timeMs: number | null = ANSWER_TIME_MS,
+  ): Promise<Response> {
     this.token ??= await this.issueToken()
-    const target = `${this.url}/configs/v1/${path}`
+    const target = `${this.url}${path}`
     const headers = { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' }
     try {
       return await fetch(target, {
@@ -64,7 +83,7 @@ export class ServiceClient {
         headers,
         ...(body !== undefined && { body: JSON.stringify(body) }),
         redirect: 'error',
-        signal: AbortSignal.timeout(ANSWER_TIME_MS),
+        ...(timeMs !== null && { signal: AbortSignal.timeout(timeMs) }),
       })
     } catch (failure) {
       const why = failure instanceof Error ? failure.message : String(failure)

@@ -185,7 +185,9 @@ class ExportReader {
   private readBatch(batch: BatchLine | null): void {
     this.batches += 1
     const wrong = batch === null ? 'a line is not that of a batch' : this.chain.check(batch)
-    if (wrong !== null) this.report('changed', batch?.from ?? this.next, wrong)
+    // A batch with an entry that is removed, changed or inserted cannot be right: the fault is that of the entry.
+    const isExplained = batch !== null && this.faults.some(({ index }) => index !== null && index >= batch.from)
+    if (wrong !== null && !isExplained) this.report('changed', batch?.from ?? this.next, wrong)
   }
 
   private checkEnd(): void {

@@ -1,15 +1,18 @@
-// Verifies the folder of an audit log with software of the Go project and of transparency-dev: the signatures of the checkpoint,
+// Verifies an audit log, in a folder or behind the URL of its tiles, with software of the Go project and of transparency-dev: the signatures of the checkpoint,
 // the hash of every entry, inclusion proofs at the borders of tiles, and consistency with an older checkpoint. It shares no code
 // with the service.
 //
-//	go run . FOLDER ORIGIN VKEY[,VKEY…] [OLDER-CHECKPOINT]
+//	go run . FOLDER|URL ORIGIN VKEY[,VKEY…] [OLDER-CHECKPOINT]
+//
+// For a URL, the variable AUDIT_TOKEN has the key of an agent or the token of a service account.
 package main
 
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/transparency-dev/formats/log"
@@ -22,10 +25,10 @@ const tileHeight = 8
 
 func main() {
 	if len(os.Args) < 4 {
-		fail("usage: audit-verifier FOLDER ORIGIN VKEY[,VKEY…] [OLDER-CHECKPOINT]")
+		fail("usage: audit-verifier FOLDER|URL ORIGIN VKEY[,VKEY…] [OLDER-CHECKPOINT]")
 	}
 	folder, origin, vkeys := os.Args[1], os.Args[2], strings.Split(os.Args[3], ",")
-	checkpoint, text := openCheckpoint(filepath.Join(folder, "checkpoint"), origin, vkeys)
+	checkpoint, text := openCheckpoint(folder+"/checkpoint", origin, vkeys)
 	fmt.Printf("checkpoint: %d entries, signed by %s\n", checkpoint.Size, strings.Join(signersOf(text), " and "))
 
 	size := int64(checkpoint.Size)
@@ -80,7 +83,7 @@ func main() {
 
 // Opens a checkpoint, which must be signed by all given keys. The type of a key is the first byte of its material.
 func openCheckpoint(path, origin string, vkeys []string) (*log.Checkpoint, []byte) {
-	text, err := os.ReadFile(path)
+	text, err := read(path)
 	check(err)
 	var verifiers []note.Verifier
 	for _, vkey := range vkeys {
@@ -106,9 +109,30 @@ func signersOf(checkpoint []byte) []string {
 	return names
 }
 
+// Reads a file of a folder, or of a service.
+func read(path string) ([]byte, error) {
+	if !strings.HasPrefix(path, "http://") && !strings.HasPrefix(path, "https://") {
+		return os.ReadFile(path)
+	}
+	request, err := http.NewRequest("GET", path, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+os.Getenv("AUDIT_TOKEN"))
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: the service answered %s", path, response.Status)
+	}
+	return io.ReadAll(response.Body)
+}
+
 func readBundle(folder string, start, size int64) [][]byte {
 	tile := tlog.Tile{H: tileHeight, L: 0, N: start >> tileHeight, W: int(min(1<<tileHeight, size-start))}
-	bytes, err := os.ReadFile(filepath.Join(folder, strings.Replace(pathOf(tile), "tile/0/", "tile/entries/", 1)))
+	bytes, err := read(folder + "/" + strings.Replace(pathOf(tile), "tile/0/", "tile/entries/", 1))
 	check(err)
 	var entries [][]byte
 	for len(bytes) > 0 {
@@ -132,15 +156,15 @@ type tileReader struct{ folder string }
 func (*tileReader) Height() int { return tileHeight }
 
 func (r *tileReader) ReadTiles(tiles []tlog.Tile) ([][]byte, error) {
-	var read [][]byte
+	var found [][]byte
 	for _, tile := range tiles {
-		bytes, err := os.ReadFile(filepath.Join(r.folder, pathOf(tile)))
+		bytes, err := read(r.folder + "/" + pathOf(tile))
 		if err != nil {
 			return nil, err
 		}
-		read = append(read, bytes)
+		found = append(found, bytes)
 	}
-	return read, nil
+	return found, nil
 }
 
 func (*tileReader) SaveTiles([]tlog.Tile, [][]byte) {}
