@@ -12,6 +12,11 @@ import { StreamDelivery } from './stream-delivery.ts'
 
 /** Time between two looks at the commit counters, in milliseconds. A look takes less than a microsecond. */
 const POLL_MS = 25
+/** The same if there was no commit for `QUIET_MS`. */
+const QUIET_POLL_MS = 200
+const QUIET_MS = 5000
+/** The same without a sink. */
+const IDLE_POLL_MS = 500
 /** Projects are looked through at least this often, because a counter may be incremented before its commit. */
 const RESCAN_MS = 1000
 /** Looking through the projects takes at most this share of a processor. */
@@ -75,6 +80,8 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
   private timer: ReturnType<typeof setTimeout> | null = null
   private haveSinksChanged = true
   private commits = Number.NaN
+  /** When the last commit was noticed. */
+  private committedMs = 0
   private nextScanMs = 0
   /** After the sinks could not be loaded. */
   private nextApplyMs = 0
@@ -113,15 +120,20 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
   private poll(): void {
     this.deps.catchUp()
     if (!this.isDue()) {
-      this.timer = setTimeout(() => this.poll(), POLL_MS)
+      this.timer = setTimeout(() => this.poll(), this.pollMs())
       return
     }
     this.working = this.look().catch((failure: unknown) =>
       this.deps.log({ level: 'error', message: `events cannot be looked for: ${String(failure)}` }),
     )
     void this.working.then(() => {
-      if (!this.isClosing) this.timer = setTimeout(() => this.poll(), POLL_MS)
+      if (!this.isClosing) this.timer = setTimeout(() => this.poll(), this.pollMs())
     })
+  }
+
+  private pollMs(): number {
+    if (this.projects.size === 0) return IDLE_POLL_MS
+    return performance.now() - this.committedMs >= QUIET_MS ? QUIET_POLL_MS : POLL_MS
   }
 
   private isDue(): boolean {
@@ -144,7 +156,9 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
     }
     const nowMs = performance.now()
     // Read before the projects: a commit in between is seen next time.
-    this.commits = this.deps.commits()
+    const commits = this.deps.commits()
+    if (commits !== this.commits) this.committedMs = nowMs
+    this.commits = commits
     this.rescanMs = nowMs + RESCAN_MS
     for (const [projectId, project] of this.projects) {
       if (this.isClosing) return
