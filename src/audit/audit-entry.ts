@@ -2,10 +2,18 @@
 // mode), on one line, and a pure function of the record, its place and the key: sealing again after a crash makes equal bytes.
 // Entries have no values of input parameters, but their names, and a keyed hash that only the holder of the key can compare
 // with guessed values.
-import { createHash, createHmac } from 'node:crypto'
-import { type EventEnvelope, type EventStreamName, envelopesOf, type StoredEventRecord } from '../events/envelope.ts'
+import { createHmac, hash } from 'node:crypto'
+import {
+  attributesOf,
+  type EventStreamName,
+  type EventText,
+  eventTextsOf,
+  type StoredEventRecord,
+} from '../events/envelope.ts'
+import { decodeRecord } from '../events/event-record.ts'
 import { assert } from '../kernel/assert.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
+import { describeEvent, type EntryDescription } from './seal/entry-terms.ts'
 
 /** Bytes of an entry, at most: tiles of C2SP `tlog-tiles` store the length in 16 bits. */
 export const ENTRY_BYTES_MAX = 65_535
@@ -25,6 +33,8 @@ export interface AuditEntry {
   readonly entry: Uint8Array
   /** Null: the entry contains its payload. */
   readonly body: AuditBody | null
+  /** Null: only the payload shows who caused it. */
+  readonly description: EntryDescription | null
 }
 
 /**
@@ -37,21 +47,23 @@ export function auditEntriesOf(
   from: number,
   hashKey: Uint8Array,
 ): AuditEntry[] {
-  return envelopesOf(record, stream, from).map((envelope) => auditEntryOf(envelope, hashKey))
+  return eventTextsOf(record, decodeRecord(record.bytes), from).map((event) =>
+    auditEntryOf(event, stream, record.origin, hashKey),
+  )
 }
 
-/** Builds the entry of an event. `hashKey`: the key of the log. */
-export function auditEntryOf(envelope: EventEnvelope, hashKey: Uint8Array): AuditEntry {
-  const { sequence, attributes } = envelope
-  const data = dataOf(envelope, hashKey)
-  const start = JSON.stringify(attributes).slice(0, -1)
+function auditEntryOf(event: EventText, stream: EventStreamName, origin: string, hashKey: Uint8Array): AuditEntry {
+  const { type, sequence, subject, timeMs, actor } = event
+  const description = actor === undefined ? null : describeEvent(type, subject, timeMs, actor)
+  const data = dataOf(event, hashKey)
+  const start = JSON.stringify(attributesOf(stream, origin, type, sequence, subject, timeMs)).slice(0, -1)
   const entry = Buffer.from(`${start},"data":${data}}`, 'utf8')
-  if (entry.length <= ENTRY_BYTES_MAX) return { sequence, entry, body: null }
+  if (entry.length <= ENTRY_BYTES_MAX) return { sequence, entry, body: null, description }
   const bytes = Buffer.from(data, 'utf8')
-  const name = createHash('sha256').update(bytes).digest('hex')
+  const name = hash('sha256', bytes)
   const short = Buffer.from(`${start},"dataref":"bodies/${name}","datasha256":"${name}"}`, 'utf8')
   assert(short.length <= ENTRY_BYTES_MAX, 'the attributes of an event are short')
-  return { sequence, entry: short, body: { name, bytes } }
+  return { sequence, entry: short, body: { name, bytes }, description }
 }
 
 /** The hash that stands for the values of input parameters. `digest`: from `digestOfValues`. */
@@ -60,8 +72,7 @@ export function valuesHash(digest: string, hashKey: Uint8Array): string {
 }
 
 /** The payload of the entry, as JSON. */
-function dataOf({ type, data, valuesDigest }: EventEnvelope, hashKey: Uint8Array): string {
-  const text = Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')
+function dataOf({ type, text, valuesDigest }: EventText, hashKey: Uint8Array): string {
   if (!type.startsWith('svc.audit.authorization.') && type !== 'svc.audit.ciq.execute') return text
   // Within a string of JSON a quote is escaped, so neither can be missed. Most decisions have neither, and parsing is slow.
   if (!text.includes('"inputParams":') && !text.includes('"error":')) return text

@@ -6,6 +6,7 @@ import {
   type CapturedElement,
   decodeRecord,
   type EventActor,
+  type EventRecord,
   type ReadyEvent,
   type RecordedEvent,
   type RecordedOrigin,
@@ -63,36 +64,64 @@ export const ORDERING_KEY_MAX = 128
 
 const SEQUENCE_DIGITS = 16
 
+/** An event of a record, with its payload as text. */
+export interface EventText {
+  readonly type: EventTypeName
+  /** As recorded: the providers that receive it, as bits. */
+  readonly providers: number
+  readonly sequence: number
+  readonly subject: string
+  /** When it happened, in milliseconds since the epoch. */
+  readonly timeMs: number
+  /** The payload: JSON. */
+  readonly text: string
+  /** Who caused it; undefined: only the payload shows that. */
+  readonly actor: EventActor | null | undefined
+  readonly valuesDigest?: string
+}
+
 /** Builds the envelopes of a record, from the event `from` on. Throws if the record cannot be decoded. */
 export function envelopesOf(record: StoredEventRecord, stream: EventStreamName, from = 0): EventEnvelope[] {
-  const {
-    sinkId,
-    revision,
-    providers,
-    requestId,
-    address = '',
-    actor,
-    events,
-    shared = [],
-  } = decodeRecord(record.bytes)
-  const common = commonMembers({ requestId, address }, actor)
-  const envelopes: EventEnvelope[] = []
-  events.forEach((event, index) => {
-    const sequence = record.sequence + index
-    if (sequence < from) return
-    const { subject, timeMs, members, valuesDigest } = event.ready ?? expand(event, record.timeMs, shared)
-    const start = `{"eventType":"${event.type}","version":${PAYLOAD_VERSION}`
-    const lsn = isChangeType(event.type) ? `,"lsn":${sequence}` : ''
-    const text = `${start}${lsn}${common}${members === '' ? '' : ','}${members}}`
-    envelopes.push({
-      ...envelopeOf(stream, record.origin, event.type, sequence, subject, timeMs, text),
+  const decoded = decodeRecord(record.bytes)
+  const { sinkId, revision } = decoded
+  return eventTextsOf(record, decoded, from).map(
+    ({ type, providers, sequence, subject, timeMs, text, valuesDigest }) => ({
+      ...envelopeOf(stream, record.origin, type, sequence, subject, timeMs, text),
       sinkId,
       revision,
-      providers: providers.filter((_, at) => ((event.providers >>> at) & 1) === 1),
+      providers: decoded.providers.filter((_, at) => ((providers >>> at) & 1) === 1),
+      ...(valuesDigest !== undefined && { valuesDigest }),
+    }),
+  )
+}
+
+/** Builds the payloads of a record, from the event `from` on. `decoded`: the record by `decodeRecord`. */
+export function eventTextsOf(
+  record: StoredEventRecord,
+  { requestId, address = '', actor, events, shared = [] }: EventRecord,
+  from: number,
+): EventText[] {
+  const common = commonMembers({ requestId, address }, actor)
+  const texts: EventText[] = []
+  events.forEach(({ type, providers, element, ready }, index) => {
+    const sequence = record.sequence + index
+    if (sequence < from) return
+    const { subject, timeMs, members, valuesDigest } = ready ?? expand(type, element, record.timeMs, shared)
+    const start = `{"eventType":"${type}","version":${PAYLOAD_VERSION}`
+    const lsn = isChangeType(type) ? `,"lsn":${sequence}` : ''
+    texts.push({
+      type,
+      providers,
+      sequence,
+      subject,
+      timeMs,
+      text: `${start}${lsn}${common}${members === '' ? '' : ','}${members}}`,
+      // A ready payload may have an actor of its own.
+      actor: element?.[0] === 'd' ? (shared[element[3]] as EventActor) : (actor ?? (element && null)),
       ...(valuesDigest !== undefined && { valuesDigest }),
     })
   })
-  return envelopes
+  return texts
 }
 
 /** Events that a provider missed. */
@@ -151,12 +180,7 @@ export function testEnvelope(event: TestEvent): Pick<EventEnvelope, 'attributes'
 
 /** Builds the envelope of an event with the payload `text`. */
 export function envelopeOf(
-  {
-    projectId,
-    organizationId,
-    isAudit = false,
-    source,
-  }: Omit<EventStreamName, 'source'> & { readonly source: EventSourceKind | 'test' | 'audit' },
+  stream: AttributedStream,
   origin: string,
   type: EventTypeName,
   sequence: number,
@@ -164,26 +188,37 @@ export function envelopeOf(
   timeMs: number,
   text: string,
 ): Omit<EventEnvelope, 'sinkId' | 'revision' | 'providers'> {
-  const orderingKey = orderingKeyOf(subject)
+  const attributes = attributesOf(stream, origin, type, sequence, subject, timeMs)
+  return { attributes, data: Buffer.from(text, 'utf8'), orderingKey: attributes.partitionkey, type, sequence }
+}
+
+/** A stream of recorded events, or what makes events without a stream. */
+export type AttributedStream = Omit<EventStreamName, 'source'> & {
+  readonly source: EventSourceKind | 'test' | 'audit'
+}
+
+/** The attributes of an event, in the order of the envelope. */
+export function attributesOf(
+  { projectId, organizationId, isAudit = false, source }: AttributedStream,
+  origin: string,
+  type: EventTypeName,
+  sequence: number,
+  subject: string,
+  timeMs: number,
+): EventEnvelope['attributes'] & { readonly partitionkey: string } {
   const owner = organizationId === undefined ? `/projects/${projectId}` : `/organizations/${organizationId}`
   return {
-    attributes: {
-      specversion: '1.0',
-      id: `${origin}-${sequence}`,
-      source: `${owner}/${isAudit ? 'audit/' : ''}${source}/${origin}`,
-      type,
-      subject,
-      time: timestamp(timeMs),
-      datacontenttype: 'application/json',
-      ...(organizationId === undefined ? { projectid: projectId } : { organizationid: organizationId }),
-      // Sortable as text, as the extension `sequence` of CloudEvents requires.
-      sequence: String(sequence).padStart(SEQUENCE_DIGITS, '0'),
-      partitionkey: orderingKey,
-    },
-    data: Buffer.from(text, 'utf8'),
-    orderingKey,
+    specversion: '1.0',
+    id: `${origin}-${sequence}`,
+    source: `${owner}/${isAudit ? 'audit/' : ''}${source}/${origin}`,
     type,
-    sequence,
+    subject,
+    time: timestamp(timeMs),
+    datacontenttype: 'application/json',
+    ...(organizationId === undefined ? { projectid: projectId } : { organizationid: organizationId }),
+    // Sortable as text, as the extension `sequence` of CloudEvents requires.
+    sequence: String(sequence).padStart(SEQUENCE_DIGITS, '0'),
+    partitionkey: orderingKeyOf(subject),
   }
 }
 
@@ -203,7 +238,12 @@ function hashOf(text: string): string {
 }
 
 /** Subject and payload of an element. */
-function expand({ type, element }: RecordedEvent, timeMs: number, shared: readonly unknown[]): ReadyEvent {
+function expand(
+  type: EventTypeName,
+  element: RecordedEvent['element'],
+  timeMs: number,
+  shared: readonly unknown[],
+): ReadyEvent {
   if (element?.[0] === 'd') return decidedPayload(element, shared)
   const [subject, members] = payloadOf(type, element as CapturedElement)
   return { subject, timeMs, members: JSON.stringify(members).slice(1, -1) }

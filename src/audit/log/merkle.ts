@@ -1,11 +1,11 @@
 // The Merkle tree of RFC 9162, section 2.1, with SHA-256: hashes, the growing right edge, and which subtrees a proof consists of.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** Bytes of a hash. */
 export const HASH_BYTES = 32
 
-const LEAF_PREFIX = new Uint8Array([0])
-const NODE_PREFIX = new Uint8Array([1])
+const LEAF_PREFIX = 0
+const NODE_PREFIX = 1
 
 /** The tree up to `size`: hashes of the complete subtrees of its right edge, the largest first. */
 export interface TreeState {
@@ -24,12 +24,19 @@ export interface EntryRange {
 
 /** SHA-256 of the entry, prefixed with a zero byte. */
 export function leafHash(entry: Uint8Array): Uint8Array {
-  return createHash('sha256').update(LEAF_PREFIX).update(entry).digest()
+  const input = Buffer.allocUnsafe(1 + entry.length)
+  input[0] = LEAF_PREFIX
+  input.set(entry, 1)
+  return hash('sha256', input, 'buffer')
 }
 
 /** The hash of a node with these two children. */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
-  return createHash('sha256').update(NODE_PREFIX).update(left).update(right).digest()
+  const input = Buffer.allocUnsafe(1 + left.length + right.length)
+  input[0] = NODE_PREFIX
+  input.set(left, 1)
+  input.set(right, 1 + left.length)
+  return hash('sha256', input, 'buffer')
 }
 
 /** The state after these leaves. */
@@ -53,7 +60,7 @@ function mergeLastTwo(edge: Uint8Array[]): void {
 
 /** The root hash of the tree; of the empty tree, the hash of the empty string. */
 export function rootOf({ edge }: Pick<TreeState, 'edge'>): Uint8Array {
-  return edge.length === 0 ? createHash('sha256').digest() : edge.reduceRight((right, left) => nodeHash(left, right))
+  return edge.length === 0 ? hash('sha256', '', 'buffer') : edge.reduceRight((right, left) => nodeHash(left, right))
 }
 
 /** The root hash over `hashes`, which are the hashes of complete subtrees of one size. */

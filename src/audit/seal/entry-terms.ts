@@ -1,6 +1,6 @@
 // The terms by which an entry of a log is found: its type, its actors and its resource. The search index is built from it, and a
 // reader filters with it, so both agree.
-import { AUDIT_DIMENSION, type AuditTerm } from '../../store/audit/audit-types.ts'
+import { AUDIT_DIMENSION, type AuditDimension, type AuditTerm } from '../../store/audit/audit-types.ts'
 
 /** Time and terms of an entry. */
 export interface EntryDescription {
@@ -16,7 +16,9 @@ interface EntryMembers {
   readonly data?: { readonly actor?: EntryActor; readonly keyId?: string }
 }
 
-interface EntryActor {
+/** The members of an actor by which its entries are found. */
+export interface EntryActor {
+  readonly type?: string
   readonly id?: string
   readonly keyId?: string
   readonly applicationId?: string
@@ -30,12 +32,26 @@ interface EntryActor {
 export function describeEntry(entry: Uint8Array, body: Uint8Array | null): EntryDescription {
   const { type = '', subject = '', time = '', data = parse(body) } = parse(entry) as EntryMembers
   const { actor } = data as NonNullable<EntryMembers['data']>
-  const actors = [actor?.id, actor?.applicationId, actor?.keyId, actor?.user?.externalId]
-  const resources = [subject, subject.slice(subject.lastIndexOf('/') + 1)]
+  return describeEvent(type, subject, Date.parse(time), actor ?? null)
+}
+
+/** The description of an entry whose members are known. `actor`: null: the payload names nobody. */
+export function describeEvent(
+  type: string,
+  subject: string,
+  timeMs: number,
+  actor: EntryActor | null,
+): EntryDescription {
   const terms: AuditTerm[] = [{ dimension: AUDIT_DIMENSION.type, value: type }]
-  for (const value of new Set(actors)) if (value) terms.push({ dimension: AUDIT_DIMENSION.actor, value })
-  for (const value of new Set(resources)) if (value !== '') terms.push({ dimension: AUDIT_DIMENSION.resource, value })
-  return { timeMs: Date.parse(time), terms }
+  const add = (dimension: AuditDimension, value: string | undefined): void => {
+    if (value) terms.push({ dimension, value })
+  }
+  const { id, applicationId, keyId, user } = actor ?? {}
+  for (const value of [id, applicationId, keyId, user?.externalId]) add(AUDIT_DIMENSION.actor, value)
+  const name = subject.slice(subject.lastIndexOf('/') + 1)
+  add(AUDIT_DIMENSION.resource, subject)
+  if (name !== subject) add(AUDIT_DIMENSION.resource, name)
+  return { timeMs, terms }
 }
 
 function parse(bytes: Uint8Array | null): object {

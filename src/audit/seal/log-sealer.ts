@@ -1,7 +1,7 @@
 // Seals one log: appends entries to its files, signs batches and a checkpoint, and records all of it in one transaction of the
 // index. A process that is killed at any point leaves a log that the next one continues: until the transaction nothing has
 // happened, and after it the checkpoint is published again (docs/decisions/0038-audit-sealing.md).
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { hash, randomBytes, randomUUID } from 'node:crypto'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Sealer } from '../../config/kind.ts'
@@ -29,6 +29,7 @@ import type { PlatformKey, PlatformKeys } from './platform-keys.ts'
 /** Entries of a batch, at most. */
 export const BATCH_ENTRIES = 256
 const HASH_KEY_BYTES = 32
+const LINE_FEED = 0x0a
 const NAME_LENGTH = 10
 const NAME_LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 
@@ -223,7 +224,7 @@ export class LogSealer {
     const generation = this.log.generations.at(-1) as AuditGeneration
     const timeMs = this.deps.clock.now()
     const entry = logEntry(this.owner, generation, generation.size, type, timeMs, members)
-    return { sequence: 0, entry, body: null }
+    return { sequence: 0, entry, body: null, description: null }
   }
 
   private async append(entries: readonly AuditEntry[], change: (edits: AuditIndexEdits) => void): Promise<void> {
@@ -237,7 +238,7 @@ export class LogSealer {
       const opened = log.generations.at(-1) as AuditGeneration
       const previous = before === undefined ? null : { origin: before.origin, size: before.size, root: before.root }
       const first = logEntry(this.owner, opened, 0, 'svc.audit.log.opened', opened.openedMs, { previous })
-      all = [{ sequence: 0, entry: first, body: null }, ...entries]
+      all = [{ sequence: 0, entry: first, body: null, description: null }, ...entries]
       await this.removeUnknownFolders(log)
     }
     if (all.length === 0) return
@@ -322,25 +323,20 @@ export class LogSealer {
     let prevHash = log.headHash
     for (let at = 0; at < all.length; at += BATCH_ENTRIES) {
       const entries = all.slice(at, at + BATCH_ENTRIES)
-      const digest = createHash('sha256')
-      entries.forEach(({ entry }, i) => {
-        if (i > 0) digest.update('\n')
-        digest.update(entry)
-      })
-      const hash = digest.digest('hex')
+      const digest = hash('sha256', joinedByLineFeeds(entries))
       const sequence = log.sequence + batches.length + 1
       const batchId = randomUUID()
-      const headHash = headHashOf(log.owner, sequence, prevHash, hash, batchId)
+      const headHash = headHashOf(log.owner, sequence, prevHash, digest, batchId)
       batches.push({
         sequence,
         batchId,
         generation: number,
         from: size + at,
         to: size + at + entries.length,
-        hash,
+        hash: digest,
         prevHash,
         headHash,
-        signature: key.sign(hash),
+        signature: key.sign(digest),
         manifestId: randomUUID(),
         manifestSignature: key.sign(headHash),
         kid: key.kid,
@@ -390,8 +386,8 @@ export class LogSealer {
       const known = isOpen ? (this.open?.postings ?? new Set<string>()) : new Set<string>()
       const postings = new Map<string, ReturnType<typeof hashOfTerm>>()
       for (; at < end; at++) {
-        const { entry, body } = all[at] as AuditEntry
-        const { timeMs, terms } = describeEntry(entry, body?.bytes ?? null)
+        const { entry, body, description } = all[at] as AuditEntry
+        const { timeMs, terms } = description ?? describeEntry(entry, body?.bytes ?? null)
         fromMs = Math.min(fromMs, timeMs)
         toMs = Math.max(toMs, timeMs)
         for (const term of terms) {
@@ -452,9 +448,27 @@ interface DescribedBundle {
   remember(): void
 }
 
+function joinedByLineFeeds(entries: readonly AuditEntry[]): Uint8Array {
+  const length = entries.reduce((sum, { entry }) => sum + entry.length + 1, 0)
+  const joined = Buffer.allocUnsafe(length)
+  let at = 0
+  for (const { entry } of entries) {
+    joined.set(entry, at)
+    at += entry.length + 1
+    joined[at - 1] = LINE_FEED
+  }
+  return joined.subarray(0, Math.max(0, length - 1))
+}
+
 /** `head_hash` of a manifest, which is `chain_hash` of its batch. `owner`: the project or the organization. */
-export function headHashOf(owner: string, sequence: number, prevHash: string, hash: string, batchId: string): string {
-  return createHash('sha256').update([owner, sequence, prevHash, hash, batchId].join('|')).digest('hex')
+export function headHashOf(
+  owner: string,
+  sequence: number,
+  prevHash: string,
+  dataHash: string,
+  batchId: string,
+): string {
+  return hash('sha256', [owner, sequence, prevHash, dataHash, batchId].join('|'))
 }
 
 /** The state of the tree of a generation. */

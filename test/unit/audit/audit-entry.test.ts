@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { auditEntriesOf, ENTRY_BYTES_MAX, valuesHash } from '../../../src/audit/audit-entry.ts'
+import { describeEntry } from '../../../src/audit/seal/entry-terms.ts'
 import { digestOfValues } from '../../../src/audit/values-digest.ts'
 import type { EventStreamName } from '../../../src/events/envelope.ts'
 import { encodeRecord, type ReadyEvent, type RecordedEvent } from '../../../src/events/event-record.ts'
@@ -116,6 +117,35 @@ describe('an entry', () => {
     expect(jsonOf(entry)).toMatchObject({ id: 'abcdefghij-7', dataref: `bodies/${name}`, datasha256: name })
     expect(jsonOf(entry).data).toBeUndefined()
     expect(jsonOf(body!.bytes).text).toBe(text)
+  })
+
+  test('is found by the same terms whether they were recorded or are read from its text', () => {
+    const user = { type: 'Person', externalId: 'ann/ä' }
+    const agent = { type: 'agent', id: 'a', applicationId: 'b', keyId: 'k', user } as const
+    const capture: RecordedEvent = {
+      type: 'svc.audit.capture.upsert.node',
+      providers: 0,
+      element: ['n', 'gid:n', 'Car', 'c/1', '', true],
+    }
+    const long = created({ text: 'x'.repeat(ENTRY_BYTES_MAX) })
+    const entriesBy = (actor: typeof agent | null, events: readonly RecordedEvent[]) => {
+      const record = { sinkId: '', revision: 0, providers: [], requestId: '', actor, events, shared: [agent, []] }
+      const bytes = encodeRecord(record)
+      return auditEntriesOf({ sequence: 7, timeMs: 1_750_000_000_000, origin: 'abcdefghij', bytes }, stream, 0, key)
+    }
+    const all = [capture, created({ id: 'one' }), long, decided('{}', {})]
+    const entries = [...entriesBy(agent, all.slice(0, 3)), ...entriesBy(null, all)]
+    for (const { entry, body, description } of entries)
+      if (description !== null) expect(description).toEqual(describeEntry(entry, body?.bytes ?? null))
+    expect(entries.map(({ description }) => description?.terms.map(({ value }) => value))).toEqual([
+      ['svc.audit.capture.upsert.node', 'a', 'b', 'k', 'ann/ä', 'nodes/Car/c%2F1', 'c%2F1'],
+      ['svc.audit.config.create', 'a', 'b', 'k', 'ann/ä', 'policies/p', 'p'],
+      ['svc.audit.config.create', 'a', 'b', 'k', 'ann/ä', 'policies/p', 'p'],
+      ['svc.audit.capture.upsert.node', 'nodes/Car/c%2F1', 'c%2F1'],
+      undefined,
+      undefined,
+      ['svc.audit.authorization.evaluation', 'a', 'b', 'k', 'ann/ä', 'subjects/Person/ann', 'ann'],
+    ])
   })
 
   test('of the organization names it', () => {
