@@ -1,11 +1,14 @@
 // The audit trail has exactly one record of each request of an authenticated caller, and of each failed authentication. A route, an
 // MCP method or a tool without an entry in one of the tables fails, as does a request without its record.
+import { renameSync, rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ConfigKind } from '../../../src/config/kind.ts'
 import type { Route } from '../../../src/http/route.ts'
 import { sessionMethods } from '../../../src/mcp/session/session.ts'
 import { statelessMethods } from '../../../src/mcp/stateless/stateless.ts'
+import { LISTEN_METHOD } from '../../../src/mcp/stateless/subscriptions-listen.ts'
 import { tools } from '../../../src/mcp/tools.ts'
+import { type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
 import { auditedEvents, type SeenEvent, sinkBody } from '../../support/events.ts'
 import { contextPolicy, type SampleContext, samples } from '../../support/kind-samples.ts'
 import { type McpService, startMcpService } from '../../support/mcp-service.ts'
@@ -13,10 +16,13 @@ import type { TestService } from '../../support/service.ts'
 
 let mcp: McpService
 let service: TestService
+let receiver: EventReceiver
 let agentKey: string
 let powerlessKey: string
 let userToken: string
 let sink: string
+/** Of an event that the receiver has refused. */
+let deadLetter: string
 let context: SampleContext
 let events: ReadonlyMap<string, readonly SeenEvent[]>
 
@@ -217,6 +223,8 @@ const successes: Readonly<Record<string, SuccessRow>> = {
     }),
     answered,
   ),
+  readDeadLetter: accountRow(() => sinkPath(`dead-letters/${deadLetter}`), nothing, answered),
+  deleteDeadLetter: accountRow(() => sinkPath(`dead-letters/${deadLetter}`), nothing, answered, 'DELETE'),
   listDeadLetters: accountRow(() => sinkPath('dead-letters'), nothing, answered),
   sendDeadLetters: accountRow(
     () => sinkPath('dead-letters'),
@@ -232,10 +240,9 @@ const successes: Readonly<Record<string, SuccessRow>> = {
   ...auditReads,
 }
 
-/** Operations that cannot succeed here: there is no dead letter and no key service, and the log is too short. Their refusals are tested. */
+/** Operations that cannot succeed here: there is no key service, and the log is too short. Their refusals are tested. */
 const refusedOnly = [
-  ...['readDeadLetter', 'deleteDeadLetter', 'signAuditLog', 'readAuditBody'],
-  ...['readAuditTile', 'readAuditTile3', 'readAuditTile4', 'readAuditTile5'],
+  ...['signAuditLog', 'readAuditBody', 'readAuditTile', 'readAuditTile3', 'readAuditTile4', 'readAuditTile5'],
 ]
 
 /** Operations without a record if they succeed. */
@@ -299,14 +306,21 @@ const kindOf = (path: string): ConfigKind | undefined =>
 const secured = (): readonly Route[] => service.app.routes.filter(({ auth }) => auth.kind !== 'public')
 
 beforeAll(async () => {
-  mcp = await startMcpService({ settings: { auditDecisions: 'all', metricsAccess: 'account' } })
+  receiver = startReceiver()
+  receiver.answer = () => 413
+  mcp = await startMcpService({
+    settings: { auditDecisions: 'all', metricsAccess: 'account', upstreamAllow: '127.0.0.1' },
+    overrides: { eventDelivery: { random: () => 0.001 } },
+  })
   service = mcp.service
   const all = ['Authorization', 'Capture', 'CIQ', 'ReadAuthZConfigs', 'ReadDataSchema', 'Audit']
   agentKey = (await service.addAgent('all', all)).key
   powerlessKey = (await service.addAgent('powerless', ['EntityMatching'])).key
   userToken = await mcp.tokenOf('ann')
-  const receivesLittle = sinkBody(service.projectId, [{ type: 'svc.audit.cdc.*' }])
+  const provider = receiverProvider(receiver, { include_cdc_events: true })
+  const receivesLittle = sinkBody(service.projectId, [{ type: 'svc.audit.cdc.*' }], { main: provider })
   sink = (await service.configure('POST', 'event-sinks', receivesLittle)).body.id as string
+  deadLetter = await refusedEvent()
   await sampleContext()
 
   // What is sealed can be read.
@@ -318,10 +332,29 @@ beforeAll(async () => {
   for (const kind of service.app.config.kinds) await changeDocuments(kind)
   for (const route of secured()) await refuse(route)
   for (const route of secured()) await failToAuthenticate(route)
+  await failToStore()
   events = await eventsByRequest()
 }, 120_000)
 
-afterAll(() => mcp?.stop())
+afterAll(async () => {
+  await mcp?.stop()
+  await receiver?.stop()
+})
+
+/** Captures a node whose event the receiver refuses. Returns the id of the dead letter. */
+async function refusedEvent(): Promise<string> {
+  const nodes = [{ type: 'Bike', external_id: 'refused' }]
+  const captured = await service.ask('/capture/v1/nodes', { nodes })
+  if (captured.status !== 200) throw new Error(captured.text)
+  const end = performance.now() + 20_000
+  for (;;) {
+    const { body, text } = await service.configure('GET', `event-sinks/${sink}/dead-letters`)
+    const [letter] = body.dead_letters as { readonly id: string }[]
+    if (letter !== undefined) return letter.id
+    if (performance.now() > end) throw new Error(`no event was refused: ${text}`)
+    await Bun.sleep(10)
+  }
+}
 
 /** The documents that samples refer to, in a project of their own: a project may have one MCP server and one event sink. */
 async function sampleContext(): Promise<void> {
@@ -428,6 +461,7 @@ async function callMcp(): Promise<void> {
     const refused = ['request.refused']
     await send(`${name} refused`, { path, headers: inSession(session), body: wrong }, refused, 'mcp/tools/call')
   }
+  await listen(path, alone(LISTEN_METHOD), rpc(LISTEN_METHOD, { notifications: { toolsListChanged: true }, _meta }))
   const unknown = { path, headers: inSession(session), body: rpc('nonsense/call', {}) }
   await send('an unknown method', unknown, ['request.refused'], 'mcp/nonsense/call')
   await send(
@@ -437,6 +471,21 @@ async function callMcp(): Promise<void> {
     'listenToMcpSession',
   )
   await send('the end of a session', { method: 'DELETE', path, headers: inSession(session) }, answered, 'endMcpSession')
+}
+
+/** Opens a stream of notifications, and ends it after its first message. */
+async function listen(path: string, headers: Readonly<Record<string, string>>, body: object): Promise<void> {
+  const requestId = `request-${sent.size}`
+  const response = await fetch(`${service.url}${path}`, {
+    method: 'POST',
+    headers: { ...headers, 'x-request-id': requestId, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const { status } = response
+  sent.set(requestId, { label: LISTEN_METHOD, status, types: answered, operation: `mcp/${LISTEN_METHOD}` })
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  await reader.read()
+  await reader.cancel()
 }
 
 /** The path of a route with parameters that exist, or not. */
@@ -498,6 +547,28 @@ async function failToAuthenticate(route: Route): Promise<void> {
   await Bun.sleep(110)
 }
 
+/** Sends captures and changes of the configuration while the data folder is not at its place. */
+async function failToStore(): Promise<void> {
+  const { dataDir, projectId } = service
+  const refused = ['request.refused']
+  const sample = { ...samples['authorization-policies']?.body(context), name: 'not-stored' }
+  renameSync(dataDir, `${dataDir}-away`)
+  try {
+    for (const [operation, { asked }] of Object.entries(successes))
+      if (asked().path.startsWith('/capture/')) await send(`${operation} failed`, asked(), refused, operation)
+    const headers = asAccount()
+    const create = { path: '/configs/v1/authorization-policies', body: sample, headers }
+    await send('creation of a document failed', create, refused)
+    const path = `/configs/v1/projects/${projectId}`
+    const update = { method: 'PUT', path, body: { display_name: 'lost' }, headers }
+    await send('update of a document failed', update, refused)
+    await send('deletion of a document failed', { method: 'DELETE', path, headers }, refused)
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+    renameSync(`${dataDir}-away`, dataDir)
+  }
+}
+
 /** The audited events of all logs, by request. Verifications of tokens are not events of a request of their own. */
 async function eventsByRequest(): Promise<ReadonlyMap<string, readonly SeenEvent[]>> {
   const { organizationId } = service.app
@@ -526,6 +597,7 @@ function deviations(select: (one: RecordedRequest) => boolean): unknown[] {
     })
 }
 
+const isFailed = ({ label }: RecordedRequest): boolean => label.endsWith(' failed')
 const isRefusal = ({ types }: RecordedRequest): boolean => types[0] === 'request.refused'
 const isFailure = ({ types }: RecordedRequest): boolean => types[0] === 'credentials.authentication.failed'
 
@@ -540,6 +612,16 @@ describe('every request has exactly one record', () => {
     const refused = [...sent.values()].filter(isRefusal)
     expect(refused.filter(({ status, label }) => status < 400 && !/ refused$|unknown method/.test(label))).toEqual([])
     expect(deviations(isRefusal)).toEqual([])
+  })
+
+  test('if it fails because nothing can be stored', () => {
+    const failed = [...sent.values()].filter(isFailed)
+    const captures = service.app.routes.filter(({ path }) => path.startsWith('/capture/'))
+    expect(failed.length).toBeGreaterThan(captures.length)
+    expect(failed.filter(({ status }) => status !== 503)).toEqual([])
+    expect(deviations(isFailed)).toEqual([])
+    const own = [...sent].filter(([, one]) => isFailed(one)).flatMap(([requestId]) => events.get(requestId) ?? [])
+    expect(new Set(own.map(({ data }) => data.status))).toEqual(new Set([503]))
   })
 
   test('if its credentials are missing or wrong, without a part of them', () => {
@@ -585,6 +667,7 @@ describe('the tables', () => {
   test('have every MCP method and tool', () => {
     const methods = new Set([...sessionMethods.keys(), ...statelessMethods.keys()])
     methods.delete('tools/call')
+    expect([...sent.values()].map(({ label }) => label)).toContain(LISTEN_METHOD)
     expect(Object.keys(mcpMethods).sort()).toEqual([...methods].sort())
     expect(Object.keys(mcpTools).sort()).toEqual(tools.map(({ name }) => name).sort())
   })
