@@ -19,7 +19,7 @@ const MANIFEST_BYTES_MAX = 64 * 1024 * 1024
  * is written.
  */
 const MEMBER_NAME =
-  /^(?:(?:[A-Za-z0-9][A-Za-z0-9-]{0,80}\/){1,4}data\.mdb|demo\.json|audit\/logs\/[A-Za-z0-9_-]{1,80}\/[a-z]{10}\/(?:checkpoint|bodies\/[0-9a-f]{64}|tile\/(?:entries|\d{1,2})\/(?:x\d{3}\/){0,6}\d{3}(?:\.p\/\d{1,3})?))$/
+  /^(?:(?:[A-Za-z0-9][A-Za-z0-9-]{0,80}\/){1,4}data\.mdb|demo\.json|audit\/logs\/[A-Za-z0-9_-]{1,80}\/[a-z]{10}\/(?:checkpoint|pruned|bodies\/[0-9a-f]{64}|tile\/(?:entries|\d{1,2})\/(?:x\d{3}\/){0,6}\d{3}(?:\.p\/\d{1,3})?))$/
 
 const memberSchema = z.strictObject({
   name: z.string().regex(MEMBER_NAME),

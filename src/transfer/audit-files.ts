@@ -2,6 +2,7 @@
 // and bundles then contain more, and only the part of that state is taken.
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { PRUNED_FILE } from '../audit/log/pruned-note.ts'
 import { BODIES_FOLDER, CHECKPOINT_FILE, TileFolder } from '../audit/log/tile-folder.ts'
 import { hashesAtLevel, levelsOf, TILE_WIDTH, type TileLevel, type TileName, tilePath } from '../audit/log/tile-path.ts'
 import { AUDIT_FOLDER, AUDIT_LOGS_FOLDER } from '../kernel/data-folder.ts'
@@ -25,6 +26,7 @@ export async function filesOfLog(
       published === null
         ? fileSource(folder, path, CHECKPOINT_FILE)
         : textSource(path, CHECKPOINT_FILE, published, staging),
+      fileSource(folder, path, PRUNED_FILE),
     ]
   })
 }
@@ -56,7 +58,7 @@ function textSource(path: string, name: string, text: string, staging: string): 
   return source(path, name, async () => staged(staging, path, name, Buffer.from(text)))
 }
 
-/** A file that never changes; it may have been removed because of its age. */
+/** A file that is replaced in one step or never changes; it may not exist. */
 function fileSource(folder: string, path: string, name: string): ArchiveSource {
   return source(path, name, async () => (existsSync(join(folder, name)) ? join(folder, name) : null))
 }

@@ -7,6 +7,7 @@ import { decodeEntries, ENTRY_MAX_BYTES, EntryTooLongError, encodeEntries } from
 import { entryFacts } from './entry-facts.ts'
 import { findTile, folderFiles, prefixOf } from './log-files.ts'
 import { emptyTree, equalBytes, extendTree, leafHash, rootOf, type TreeState } from './merkle.ts'
+import { PRUNED_FILE } from './pruned-note.ts'
 import { parseNote } from './signed-note.ts'
 import {
   hashesAtLevel,
@@ -117,6 +118,16 @@ export class TileFolder {
   /** The signed checkpoint; null if there was no publication yet. */
   async checkpoint(): Promise<string | null> {
     return (await this.readFile(CHECKPOINT_FILE))?.toString() ?? null
+  }
+
+  /** Writes the signed note about removed entries; durable when it resolves. See `pruned-note.ts`. */
+  async writePrunedNote(note: string): Promise<void> {
+    await this.replaceFile(PRUNED_FILE, Buffer.from(note))
+  }
+
+  /** The signed note about removed entries; null: there is no note. */
+  async prunedNote(): Promise<string | null> {
+    return (await this.readFile(PRUNED_FILE))?.toString() ?? null
   }
 
   /** The entries `from` to `to` (exclusive). Rejects with LogFileMissingError if they were pruned. */

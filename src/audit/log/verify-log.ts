@@ -8,6 +8,7 @@ import { decodeEntries } from './entry-bundle.ts'
 import { entryFacts } from './entry-facts.ts'
 import { type FoundTile, findTile, type LogFiles } from './log-files.ts'
 import { emptyTree, equalBytes, extendTree, HASH_BYTES, leafHash, rootOf, rootOfHashes } from './merkle.ts'
+import { PRUNED_FILE, parsePruned } from './pruned-note.ts'
 import { type NoteVerifier, openNote } from './signed-note.ts'
 import { BODIES_FOLDER, CHECKPOINT_FILE } from './tile-folder.ts'
 import { levelsOf, partialTile, TILE_WIDTH, type TileName, tileAt, tilePath } from './tile-path.ts'
@@ -80,6 +81,7 @@ export async function verifyLog(files: LogFiles, options: VerifyOptions): Promis
   }
   const { checkpoint, signedBy } = opened.value
   const walk = new LogWalk(files, checkpoint)
+  await walk.readPrunedNote(options.verifiers)
   await walk.run()
   const isCompared = options.against !== null && (await walk.compare(options.against))
   const { firstEntry, entries, bodies, previous } = walk
@@ -144,6 +146,18 @@ class LogWalk {
   sortedFaults(): readonly LogFault[] {
     const at = ({ index }: LogFault): number => index ?? Number.POSITIVE_INFINITY
     return this.faults.toSorted((a, b) => at(a) - at(b) || 0)
+  }
+
+  /** Reads the note about removed entries, which a log has that a restore has replaced. */
+  async readPrunedNote(verifiers: readonly NoteVerifier[]): Promise<void> {
+    const note = await this.files.read(PRUNED_FILE)
+    if (note === null) return
+    const opened = openNote(Buffer.from(note).toString(), verifiers)
+    const pruned = opened.ok ? parsePruned(opened.value.text) : opened
+    if (!pruned.ok) this.report('unsigned', null, `the file ${PRUNED_FILE}: ${pruned.error}`)
+    else if (pruned.value.origin !== this.origin)
+      this.report('unsigned', null, `the file ${PRUNED_FILE} is of the log ${pruned.value.origin}`)
+    else this.prunedTo = pruned.value.firstIndex
   }
 
   async run(): Promise<void> {
@@ -375,7 +389,7 @@ class LogWalk {
       this.report('changed', index, `${path}, the payload of entry ${index}, does not have this hash`)
   }
 
-  /** Entries may be missing at the start, up to the index that an entry of the log names. */
+  /** Entries may be missing at the start, up to the index that an entry of the log or the note about removed entries names. */
   private checkPruned(): void {
     for (const fault of this.missingBodies)
       if ((fault.index as number) >= this.prunedTo) this.report(fault.kind, fault.index, fault.message)

@@ -613,7 +613,7 @@ export class AuditSealer {
     for (const generation of log.generations) {
       let before = generation.prunedTo
       // A process that was killed may have left files that its entry names.
-      if (before > 0) await sealer.removeFiles(generation.name, generation.number, before)
+      if (before > 0) await sealer.removeFiles(generation, before)
       const position = { generation: generation.number, bundle: before / TILE_WIDTH }
       for (const { generation: number, bundle, toMs } of this.index.find(log.id, {}, position, PRUNED_MAX)) {
         const end = (bundle + 1) * TILE_WIDTH

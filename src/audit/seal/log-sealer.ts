@@ -19,6 +19,7 @@ import type {
 import type { AuditEntry } from '../audit-entry.ts'
 import { checkpointText } from '../log/checkpoint.ts'
 import { emptyTree, rootOf, type TreeState } from '../log/merkle.ts'
+import { prunedText } from '../log/pruned-note.ts'
 import { signNote } from '../log/signed-note.ts'
 import { TileFolder } from '../log/tile-folder.ts'
 import { TILE_WIDTH } from '../log/tile-path.ts'
@@ -157,8 +158,8 @@ export class LogSealer {
     assert(before % TILE_WIDTH === 0 && before <= generation.size, 'whole bundles are removed')
     await this.republish()
     await this.changeKey()
-    const { number, name, origin } = generation
-    const isPresent = number === this.log.generations.at(-1)?.number
+    const { number, origin } = generation
+    const isPresent = this.isPresent(generation)
     // `firstIndex` is of the log with the entry; a verifier of this log must not take the index of an earlier one.
     const members = isPresent ? { firstIndex: before } : { previous: { origin, firstIndex: before } }
     this.log = {
@@ -171,14 +172,25 @@ export class LogSealer {
       this.log = this.deps.index.state(this.owner.id) ?? this.log
       throw failure
     }
-    await this.removeFiles(name, number, before)
+    await this.removeFiles(generation, before)
   }
 
   /** Removes files that the log does not need according to its state: those that a killed process did not remove. */
-  async removeFiles(name: string, number: number, before: number): Promise<void> {
+  async removeFiles(generation: AuditGeneration, before: number): Promise<void> {
+    const { number, name, origin } = generation
     const files = new TileFolder(join(this.folder(), name))
+    // The entry about the removal is in another log, so a verifier of this one needs a note.
+    const text = prunedText({ origin, firstIndex: before })
+    if (!this.isPresent(generation) && (await files.prunedNote())?.startsWith(`${text}\n`) !== true) {
+      const key = await this.deps.keys.current()
+      await files.writePrunedNote(await signNote(text, [key.noteSigner(origin)]))
+    }
     await files.prune(before)
     await this.deps.index.removeBundles(number, before / TILE_WIDTH)
+  }
+
+  private isPresent({ number }: AuditGeneration): boolean {
+    return number === this.log.generations.at(-1)?.number
   }
 
   /** Marks the log as that of a deleted project. */

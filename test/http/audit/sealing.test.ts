@@ -346,4 +346,31 @@ describe('a restored backup', () => {
     // The original folder has another history.
     expect(captured((await soundLogs(dataDir)).get(projectId))).toContain('lost')
   })
+
+  test('loses entries of the old log that are too old, and both can still be verified', async () => {
+    const clock = new ManualClock(Date.UTC(2026, 0, 1))
+    const fleet = await newFleet({}, { clock })
+    const { dataDir, projectId } = fleet
+    const out = `${dataDir}.backup`
+    const restored = `${dataDir}-restored`
+    await captureIn(fleet, numbered('a', 250), { overrides: { clock } })
+    await captureIn(fleet, numbered('b', 250), { overrides: { clock } })
+    await backup({ dataDir, out, madeBy: 'test', nowMs: 0, progress: () => undefined })
+    await restore({ from: out, dataDir: restored, progress: () => undefined })
+    cpSync(join(dataDir, 'master.key'), join(restored, 'master.key'))
+    const settings = { auditRetentionDays: 10 }
+    await captureIn({ ...fleet, dataDir: restored }, ['c'], { overrides: { clock } })
+    clock.advance(11 * DAY_MS)
+    await captureIn({ ...fleet, dataDir: restored }, ['d'], { settings, overrides: { clock } })
+    const log = (await soundLogs(restored)).get(projectId) as ReadLog
+    expect(log.log.generations.map(({ prunedTo }) => prunedTo)).toEqual([256, 0])
+    const pruned = log.entries.filter(({ type }) => type === 'svc.audit.log.pruned').map(({ data }) => data.previous)
+    const [before] = log.log.generations
+    expect(pruned).toEqual([{ origin: before?.origin, firstIndex: 256 }])
+    // A backup keeps the note that a verifier needs.
+    const second = { from: `${out}2`, dataDir: `${restored}2` }
+    await backup({ dataDir: restored, out: second.from, madeBy: 'test', nowMs: 0, progress: () => undefined })
+    await restore({ ...second, progress: () => undefined })
+    expect(captured((await soundLogs(second.dataDir)).get(projectId))).toContain('d')
+  })
 })

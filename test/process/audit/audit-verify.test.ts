@@ -12,6 +12,8 @@ import {
   exportHeaderLine,
 } from '../../../src/audit/log/export-lines.ts'
 import { rootOf } from '../../../src/audit/log/merkle.ts'
+import { prunedText } from '../../../src/audit/log/pruned-note.ts'
+import { signNote } from '../../../src/audit/log/signed-note.ts'
 import { auditEntry, newLogKey, WrittenLog } from '../../support/audit-log.ts'
 import { type Finished, killAll, runCommand } from '../../support/cli-process.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -135,6 +137,31 @@ describe('audit verify', () => {
     rmSync(join(pruned.folder, 'tile/entries/002'))
     const more = await verdict(pruned.folder, '--key', key.vkey)
     expect(more).toMatchObject({ exitCode: 1, kind: 'removed', firstBadIndex: 512 })
+  })
+
+  it('accepts entries that were removed from a replaced log if a signed note says so', async () => {
+    const replaced = new WrittenLog(join(temporaryFolder(), 'log'), ORIGIN)
+    await replaced.grow(1000, [key.signer])
+    await replaced.tiles.prune(512)
+    const found = (...args: string[]) => verdict(replaced.folder, '--key', key.vkey, ...args)
+    expect(await found()).toMatchObject({ exitCode: 1, kind: 'removed', firstBadIndex: 0 })
+    const note = (firstIndex: number, by = key, origin = ORIGIN) =>
+      signNote(prunedText({ origin, firstIndex }), [by.signer])
+    await replaced.tiles.writePrunedNote(await note(512))
+    expect(await found()).toMatchObject({ exitCode: 0, firstEntry: 512, entries: 488, size: 1000 })
+    await replaced.tiles.writePrunedNote(await note(256))
+    expect(await found()).toMatchObject({ exitCode: 1, kind: 'removed', firstBadIndex: 256 })
+    await replaced.tiles.writePrunedNote((await note(256)).replace('256', '512'))
+    expect(JSON.stringify(await found())).toContain('the file pruned: ')
+    await replaced.tiles.writePrunedNote(await note(512, key, `${ORIGIN}2`))
+    expect(JSON.stringify(await found())).toContain(`the file pruned is of the log ${ORIGIN}2`)
+    // Another key of the operator: its public key is needed as well.
+    await replaced.tiles.writePrunedNote(await note(512, rotated))
+    expect(await found()).toMatchObject({ exitCode: 1 })
+    expect(await found('--key', rotated.vkey)).toMatchObject({ exitCode: 0, firstEntry: 512 })
+    // A checkpoint is no such note.
+    await replaced.tiles.writePrunedNote(replaced.note)
+    expect(await found()).toMatchObject({ exitCode: 1 })
   })
 
   it('compares a log that replaced another one after a restore with a checkpoint of that one', async () => {
