@@ -599,6 +599,9 @@ export const eventTypes = {
     group: 'log',
     summary: 'The first entry of every audit log.',
     data: {
+      reason: z
+        .enum(['new', 'restored', 'damaged'])
+        .describe('`restored`: from a backup. `damaged`: the files of the log before were changed or removed'),
       previous: z
         .strictObject({ origin: text, size: z.int(), root: text.describe('base64') })
         .nullable()

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { parseCheckpoint } from './checkpoint.ts'
+import { type LogCheckpoint, parseCheckpoint } from './checkpoint.ts'
 import { decodeEntries, ENTRY_MAX_BYTES, EntryTooLongError, encodeEntries } from './entry-bundle.ts'
 import { entryFacts } from './entry-facts.ts'
 import { findTile, folderFiles, prefixOf } from './log-files.ts'
@@ -130,6 +130,21 @@ export class TileFolder {
     return (await this.readFile(PRUNED_FILE))?.toString() ?? null
   }
 
+  /**
+   * Rejects with LogDamagedError if the published checkpoint has more entries than a state of the log, or other ones: to continue
+   * from that state would fork the log.
+   */
+  async checkContinues({ size, root }: Pick<LogCheckpoint, 'size' | 'root'>): Promise<void> {
+    const published = checkpointOf((await this.checkpoint()) ?? '')
+    if (published === null || published.size < size) return
+    if (published.size > size)
+      throw new LogDamagedError(
+        `${this.path}: the checkpoint has ${published.size} entries, and the state ${size}: to append would fork the log`,
+      )
+    if (!equalBytes(published.root, root))
+      throw new LogDamagedError(`${this.path}: the checkpoint has another root hash than the state of equal size`)
+  }
+
   /** The entries `from` to `to` (exclusive). Rejects with LogFileMissingError if they were pruned. */
   async entries(from: number, to: number): Promise<readonly Uint8Array[]> {
     const entries: Uint8Array[] = []
@@ -253,11 +268,7 @@ export class TileFolder {
 
   /** Reads the right edge of `state` from disk, and removes files beyond it. */
   private async load(state: TreeState): Promise<Tail> {
-    const published = sizeOf((await this.checkpoint()) ?? '') ?? 0
-    if (published > state.size)
-      throw new LogDamagedError(
-        `${this.path}: the checkpoint has ${published} entries, and the state ${state.size}: to append would fork the log`,
-      )
+    await this.checkContinues({ size: state.size, root: rootOf(state) })
     const tiles: Uint8Array[][] = []
     for (let level = 0; level < levelsOf(state.size); level += 1) {
       const tile = partialTile(level, state.size)
@@ -380,9 +391,14 @@ function compareNames(a: string, b: string): number {
 
 /** The size in a checkpoint; null if the text is not one. */
 function sizeOf(note: string): number | null {
+  return checkpointOf(note)?.size ?? null
+}
+
+/** Null: the text is not a checkpoint. */
+function checkpointOf(note: string): LogCheckpoint | null {
   const parsed = parseNote(note)
   const checkpoint = parsed.ok ? parseCheckpoint(parsed.value.text) : null
-  return checkpoint?.ok ? checkpoint.value.size : null
+  return checkpoint?.ok ? checkpoint.value : null
 }
 
 /** The partial tiles and the partial bundle of a tree. */

@@ -8,6 +8,7 @@ import type { AuditIndex } from '../../store/audit/audit-index.ts'
 import type { AuditCursor, AuditLog } from '../../store/audit/audit-types.ts'
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
 import { type AuditEntry, auditEntriesOf } from '../audit-entry.ts'
+import { LogDamagedError } from '../log/tile-folder.ts'
 import { TILE_WIDTH } from '../log/tile-path.ts'
 import { type AuditSource, gather } from './audit-sources.ts'
 import type { CustomerSignatures, SignedLogs } from './customer-signatures.ts'
@@ -411,7 +412,7 @@ export class AuditSealer {
 
   private async sealWork(work: LogWork, isRethrown = false): Promise<void> {
     try {
-      await this.sealParts(work)
+      await this.sealParts(work).catch((failure: unknown) => this.reopenDamaged(work, failure))
       if (work.failures > 0) {
         const { kind, owner } = work.owner
         this.deps.log({ level: 'info', message: 'audit records are sealed again', [kind]: owner })
@@ -426,6 +427,22 @@ export class AuditSealer {
       this.fail('audit records cannot be sealed; they stay in the outbox', work.owner.owner, failure)
       if (isRethrown) throw failure
     }
+  }
+
+  /**
+   * Continues a log under another origin after its files were changed: otherwise a changed file would end the audit trail. Rethrows
+   * other failures.
+   */
+  private async reopenDamaged(work: LogWork, failure: unknown): Promise<void> {
+    if (!(failure instanceof LogDamagedError)) throw failure
+    const { kind, owner } = work.owner
+    const sealer = this.sealerOf(work.owner)
+    await sealer.abandon()
+    await this.sealParts(work)
+    const [before, after] = sealer.state.generations.slice(-2)
+    const message = 'the files of the audit log were changed or removed; it continues under another origin'
+    const { message: error } = failure
+    this.deps.log({ level: 'error', message, [kind]: owner, before: before?.origin, origin: after?.origin, error })
   }
 
   private async sealParts(work: LogWork): Promise<void> {

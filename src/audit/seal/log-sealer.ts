@@ -112,15 +112,30 @@ export class LogSealer {
     })
   }
 
-  /** Publishes the newest checkpoint again if a killed process may not have done so. */
+  /**
+   * Publishes the newest checkpoint again if a killed process may not have done so. Rejects with LogDamagedError if a checkpoint was
+   * published that does not agree with the index: to replace it would hide a fork.
+   */
   async republish(): Promise<void> {
     const { checkpoint } = this
-    if (!this.mustPublish) return
+    if (!this.mustPublish || this.log.isDamaged === true) return
     if (checkpoint !== null) {
       const files = this.filesOf(checkpoint.generation)
+      const root = Buffer.from(checkpoint.root, 'base64')
+      await files.checkContinues({ size: checkpoint.size, root })
       if ((await files.checkpoint()) !== checkpoint.note) await files.publish(checkpoint.note)
     }
     this.mustPublish = false
+  }
+
+  /**
+   * Gives up the present generation, because its files differ from the state in the index: the next entry begins another one. The
+   * files stay as they are, for an investigation.
+   */
+  async abandon(): Promise<void> {
+    const log: AuditLog = { ...this.log, mustReopen: true, isDamaged: true }
+    await this.deps.index.write((edits) => edits.putLog(log))
+    this.log = log
   }
 
   /** Begins another generation if a restore requires it. Resolves with true if it did. */
@@ -138,7 +153,7 @@ export class LogSealer {
   async changeKey(): Promise<void> {
     const { checkpoint } = this
     const key = await this.deps.keys.current()
-    if (checkpoint === null || checkpoint.kid === key.kid) return
+    if (checkpoint === null || checkpoint.kid === key.kid || this.log.isDamaged === true) return
     const generation = this.generationOf(checkpoint.generation)
     const before = this.deps.keys.retired(checkpoint.kid)
     const log = { ...this.log, checkpoint: this.log.checkpoint + 1 }
@@ -249,7 +264,8 @@ export class LogSealer {
       log = this.withGeneration(log)
       const opened = log.generations.at(-1) as AuditGeneration
       const previous = before === undefined ? null : { origin: before.origin, size: before.size, root: before.root }
-      const first = logEntry(this.owner, opened, 0, 'svc.audit.log.opened', opened.openedMs, { previous })
+      const reason = before === undefined ? 'new' : log.isDamaged === true ? 'damaged' : 'restored'
+      const first = logEntry(this.owner, opened, 0, 'svc.audit.log.opened', opened.openedMs, { reason, previous })
       all = [{ sequence: 0, entry: first, body: null, description: null }, ...entries]
       await this.removeUnknownFolders(log)
     }
@@ -264,8 +280,9 @@ export class LogSealer {
     const batches = this.batches(log, generation, all, key)
     const last = batches.at(-1) as AuditBatch
     const sealedMs = deps.clock.now()
+    const { isDamaged: _, ...continued } = log
     log = {
-      ...log,
+      ...continued,
       generations: [
         ...log.generations.slice(0, -1),
         {
@@ -316,12 +333,18 @@ export class LogSealer {
     return { ...log, generations: [...log.generations, generation] }
   }
 
-  /** A process that was killed before the first transaction of a generation has left a folder that no log names. */
+  /**
+   * A process that was killed before the first transaction of a generation has left a folder that no log names. A folder with a
+   * checkpoint is a published log, which is evidence: the index was lost or replaced.
+   */
   private async removeUnknownFolders(log: AuditLog): Promise<void> {
     const known = new Set(log.generations.map(({ name }) => name))
     const found = await readdir(this.folder()).catch(() => [])
-    for (const name of found)
-      if (!known.has(name)) await rm(join(this.folder(), name), { recursive: true, force: true })
+    for (const name of found) {
+      const folder = join(this.folder(), name)
+      if (known.has(name) || (await new TileFolder(folder).checkpoint()) !== null) continue
+      await rm(folder, { recursive: true, force: true })
+    }
   }
 
   private batches(

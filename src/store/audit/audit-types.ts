@@ -43,6 +43,8 @@ export interface AuditLog {
   readonly deletedMs: number | null
   /** True: the next entry begins another generation. */
   readonly mustReopen: boolean
+  /** The files of the present generation differ from this state, so that it cannot be continued; absent: they do not. */
+  readonly isDamaged?: boolean
   /** When the last batch was sealed. */
   readonly sealedMs: number
 }

@@ -1,10 +1,11 @@
 // Sealing through the HTTP interface: recorded events are in signed logs, once and in order.
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openSealer } from '../../../src/app/configuration.ts'
 import { createApp } from '../../../src/app.ts'
+import { TileFolder } from '../../../src/audit/log/tile-folder.ts'
 import { auditLogFindings } from '../../../src/audit/seal/check-log-files.ts'
 import { hashKeyPath } from '../../../src/audit/seal/log-sealer.ts'
 import { rotateAuditKey } from '../../../src/cli/rotate-audit-key.ts'
@@ -312,6 +313,90 @@ describe('retention', () => {
     )
   })
 })
+
+describe('a log whose files do not agree with the index', () => {
+  /** Changes the data folder of a log of 101 entries, which has its right edge in partial tiles. `older`: of 51 entries. */
+  const changes: readonly (readonly [
+    what: string,
+    change: (folder: string, dataDir: string, older: string) => void,
+  ])[] = [
+    [
+      'because an entry was changed',
+      (folder) => {
+        const path = join(folder, 'tile/entries', lastPartial(folder))
+        const bytes = readFileSync(path)
+        bytes.writeUInt8(bytes.readUInt8(300) ^ 1, 300)
+        writeFileSync(path, bytes)
+      },
+    ],
+    ['because its folder was removed', (folder) => rmSync(folder, { recursive: true })],
+    [
+      'because the index was replaced by an older one',
+      (_, dataDir, older) => {
+        rmSync(join(dataDir, 'audit/index'), { recursive: true })
+        cpSync(join(older, 'audit/index'), join(dataDir, 'audit/index'), { recursive: true })
+      },
+    ],
+    [
+      'because an older index and older tiles replaced them',
+      (folder, dataDir, older) => {
+        const checkpoint = readFileSync(join(folder, 'checkpoint'))
+        rmSync(join(dataDir, 'audit'), { recursive: true })
+        cpSync(join(older, 'audit'), join(dataDir, 'audit'), { recursive: true })
+        writeFileSync(join(folder, 'checkpoint'), checkpoint)
+      },
+    ],
+  ]
+
+  test.each(changes)('%s continues under another origin, which names the damaged one', async (_, change) => {
+    const fleet = await newFleet()
+    const { dataDir, projectId } = fleet
+    const older = `${dataDir}-older`
+    await captureIn(fleet, numbered('a', 50))
+    cpSync(dataDir, older, { recursive: true })
+    await captureIn(fleet, numbered('b', 50))
+    const kept = ((await soundLogs(dataDir)).get(projectId) as ReadLog).log
+    const folder = join(dataDir, 'audit/logs', kept.id, kept.generations[0]?.name ?? '')
+    change(folder, dataDir, older)
+    const damaged = existsSync(folder) ? readFileSync(join(folder, 'checkpoint'), 'utf8') : null
+    await captureIn(fleet, ['after'])
+    await captureIn(fleet, ['later'])
+    const index = new AuditIndex(join(dataDir, 'audit/index'), { readOnly: true })
+    const log = index.state(kept.id)
+    await index.close()
+    expect(log?.generations).toHaveLength(2)
+    expect([log?.mustReopen, log?.isDamaged]).toEqual([false, undefined])
+    // The files of the damaged one stay as they are.
+    if (damaged !== null) expect(readFileSync(join(folder, 'checkpoint'), 'utf8')).toBe(damaged)
+    const [before, after] = log?.generations ?? []
+    const entries = await new TileFolder(join(dataDir, 'audit/logs', kept.id, after?.name ?? '')).entries(
+      0,
+      after?.size ?? 0,
+    )
+    const texts = entries.map((entry) => JSON.parse(Buffer.from(entry).toString('utf8')))
+    const previous = { origin: before?.origin, size: before?.size, root: before?.root }
+    expect(texts[0]).toMatchObject({ type: 'svc.audit.log.opened', data: { reason: 'damaged', previous } })
+    expect(texts.map(({ subject }) => subject)).toEqual(expect.arrayContaining(['nodes/Car/after', 'nodes/Car/later']))
+  })
+
+  test('keeps a published log when the index is lost', async () => {
+    const fleet = await newFleet()
+    const { dataDir, projectId } = fleet
+    await captureIn(fleet, numbered('a', 50))
+    const { id, generations } = ((await soundLogs(dataDir)).get(projectId) as ReadLog).log
+    rmSync(join(dataDir, 'audit/index'), { recursive: true })
+    await captureIn(fleet, ['after'])
+    expect(existsSync(join(dataDir, 'audit/logs', id, generations[0]?.name ?? '', 'checkpoint'))).toBe(true)
+  })
+})
+
+/** The path of the partial bundle of a log, below the folder of bundles. */
+function lastPartial(folder: string): string {
+  const names = readdirSync(join(folder, 'tile/entries'), { recursive: true }).map(String)
+  const partial = names.filter((name) => /\.p\/\d+$/.test(name))
+  expect(partial).toHaveLength(1)
+  return partial[0] as string
+}
 
 describe('a restored backup', () => {
   test('continues each log under a new origin that names the old one, and both can be verified', async () => {
