@@ -1,5 +1,7 @@
 // The composition root: builds the service from its settings, once and in order. The builders of the parts are in app/.
 // Only the command line and tests import it.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { AuditTrail, auditTotals, createAuditReadsOf, sealingProvisioner } from './app/audit.ts'
 import { createSigningOperations, signingKeyDeps, withSigningState } from './app/audit-signing.ts'
 import { configurationError } from './app/configuration.ts'
@@ -22,10 +24,11 @@ import { ConfigService } from './config/service.ts'
 import { createSystemGraph } from './config/system-nodes.ts'
 import { QueryIndex } from './context-query/query-index.ts'
 import { type OperationType, operationEvent } from './events/operation-record.ts'
-import { noContext } from './events/routes.ts'
+import { noContext, SinkRoutes } from './events/routes.ts'
 import type { ListenAddress } from './http/port.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
 import type { Route } from './http/route.ts'
+import { AUDIT_FOLDER } from './kernel/data-folder.ts'
 import type { CounterDeltas } from './ops/metrics.ts'
 import { maskSecrets } from './ops/secret-mask.ts'
 import type { DecisionDeps } from './pdp/decision-deps.ts'
@@ -265,7 +268,8 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     },
     isAfterCrash: platform.folder.isAfterCrash,
     async recordOperation(type, members) {
-      const routes = sinks.routesOfOrganization(organizationId)
+      const routes =
+        sinks.routesOfOrganization(organizationId) ?? routesWithoutRecording(settings.dataDir, organizationId)
       const receivers = routes?.ofType(type)?.match(noContext) ?? 0
       if (routes === null || receivers === 0) return
       const ready = operationEvent(type, operatingSystemUser(), members, clock.now())
@@ -293,4 +297,13 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
       return closed
     },
   }
+}
+
+/**
+ * Where operations are recorded with `audit` `off`: nowhere in a folder that never had an audit log. Otherwise the log must show that
+ * it has a gap.
+ */
+function routesWithoutRecording(dataDir: string, organizationId: string): SinkRoutes | null {
+  if (!existsSync(join(dataDir, AUDIT_FOLDER))) return null
+  return new SinkRoutes(organizationId, null, { decisions: 'none', isSampled: () => false })
 }

@@ -447,7 +447,7 @@ export const settingSpecs = {
     'audit',
     ['on', 'off'],
     'on',
-    '`on`: changes and reads of the configuration, permissions, captures, knowledge queries, verified tokens, and the decisions that `audit_decisions` selects are recorded for the audit log. `off`: nothing is recorded for it.',
+    '`on`: changes and reads of the configuration, permissions, captures, knowledge queries, verified tokens, and the decisions that `audit_decisions` selects are recorded for the audit log. `off`: nothing is recorded for it, except starts, stops and commands if the data folder has an audit log, so that it shows the gap.',
   ),
   auditDecisions: choice(
     'Audit',

@@ -7,7 +7,13 @@ import { ConfigRepository } from '../config/repository.ts'
 import { type OperationType, operationRecord } from '../events/operation-record.ts'
 import { auditStreamOf } from '../kernel/audit-stream.ts'
 import { systemClock } from '../kernel/clock.ts'
-import { CONFIGURATION_FOLDER, DATA_FILE, EVENTS_COMMIT_FILE, EVENTS_FOLDER } from '../kernel/data-folder.ts'
+import {
+  AUDIT_FOLDER,
+  CONFIGURATION_FOLDER,
+  DATA_FILE,
+  EVENTS_COMMIT_FILE,
+  EVENTS_FOLDER,
+} from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { operatingSystemUser } from '../runtime/operating-system-user.ts'
 import type { Settings } from '../settings.ts'
@@ -21,7 +27,8 @@ import { openSharedCounter } from '../store/process/shared-counter.ts'
 export type RecordingSettings = Pick<Settings, 'dataDir' | 'audit'>
 
 /**
- * Records an operation, unless there is no audit log or no organization. `members`: of the payload. Resolves when the record is on
+ * Records an operation, unless there is no audit log or no organization. With `audit` `off` it is recorded in a folder that has an audit
+ * log, which is sealed when a service with `on` starts. `members`: of the payload. Resolves when the record is on
  * disk. Rejects with OperationalError if it cannot be written.
  */
 export async function recordOperation(
@@ -29,7 +36,7 @@ export async function recordOperation(
   type: OperationType,
   members: object,
 ): Promise<void> {
-  if (audit === 'off') return
+  if (audit === 'off' && !existsSync(join(dataDir, AUDIT_FOLDER))) return
   const organizationId = await organizationOf(dataDir)
   if (organizationId === null) return
   const timeMs = systemClock.now()

@@ -50,11 +50,25 @@ export async function serve(settings: Settings, demo: boolean): Promise<void> {
 }
 
 /** Records a start for the audit log. A start that cannot be recorded is reported by the log, and serves. */
-export async function recordStart(app: App, { workers }: Settings, isAfterCrash: boolean): Promise<void> {
+export async function recordStart(app: App, settings: Settings, isAfterCrash: boolean): Promise<void> {
   const { version } = packageJson
-  await app
-    .recordOperation('svc.audit.operations.service.start', { version, workers, isAfterCrash })
-    .catch(() => undefined)
+  const { workers } = settings
+  const members = { version, workers, isAfterCrash, audit: auditSettings(settings) }
+  await app.recordOperation('svc.audit.operations.service.start', members).catch(() => undefined)
+}
+
+/** The settings that decide what the audit logs contain until the next start. */
+function auditSettings(settings: Settings): object {
+  const { audit, auditDecisions: decisions, auditDecisionsSampleRate, clientAddressHeader } = settings
+  return {
+    recording: audit,
+    decisions,
+    ...(decisions === 'sampled' && { sampleRate: auditDecisionsSampleRate }),
+    isStrict: settings.eventActivityStrict === 'on',
+    keyRotationDays: settings.auditKeyRotationDays,
+    retentionDays: settings.auditRetentionDays,
+    ...(clientAddressHeader !== '' && { clientAddressHeader }),
+  }
 }
 
 /** The lines with an admin token if this start created the organization. */

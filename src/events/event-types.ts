@@ -517,6 +517,22 @@ export const eventTypes = {
       isAfterCrash: z
         .boolean()
         .describe('true: the process that had locked the folder before was killed, or it crashed'),
+      audit: z
+        .strictObject({
+          recording: z
+            .enum(['on', 'off'])
+            .describe('`off`: until the next start, only starts, stops and commands are recorded'),
+          decisions: z.enum(['none', 'denials', 'sampled', 'all']),
+          sampleRate: z.int().optional(),
+          isStrict: z.boolean().describe('`event_activity_strict`'),
+          keyRotationDays: z.int(),
+          retentionDays: z.int(),
+          clientAddressHeader: text.optional().describe('absent: addresses are those of connections'),
+        })
+        .optional()
+        .describe(
+          'the settings that decide what the audit logs contain; absent: the service was of an earlier version',
+        ),
     },
     contextKeys: [],
     subject: commandSubject,

@@ -158,6 +158,33 @@ describe('a command has a record', () => {
     ])
   })
 
+  test('starts have the settings of the audit log; with `audit` `off`, operations are recorded if there is a log', async () => {
+    const settings = { VERDIGRAPH_AUDIT_DECISIONS: 'sampled', VERDIGRAPH_CLIENT_ADDRESS_HEADER: 'X-Forwarded-For' }
+    const seen = await newIn(data, async () => {
+      expect(await (await startServer(['--data', data], settings)).kill('SIGTERM')).toBe(0)
+      expect(await (await startServer(['--data', data], { VERDIGRAPH_AUDIT: 'off' })).kill('SIGTERM')).toBe(0)
+      expect((await runCommand(['token', '--data', data], { VERDIGRAPH_AUDIT: 'off' })).exitCode).toBe(0)
+    })
+    expect(seen.map(({ type }) => type)).toEqual([
+      'service.start',
+      'service.stop',
+      'service.start',
+      'service.stop',
+      'token.issue',
+    ])
+    const defaults = { decisions: 'none', isStrict: false, keyRotationDays: 90, retentionDays: 0 }
+    expect([seen[0]?.data.audit, seen[2]?.data.audit]).toEqual([
+      {
+        ...defaults,
+        recording: 'on',
+        decisions: 'sampled',
+        sampleRate: 100,
+        clientAddressHeader: 'x-forwarded-for',
+      },
+      { ...defaults, recording: 'off' },
+    ])
+  })
+
   test('backup and export, also if they fail', async () => {
     const [backup, lines] = [join(base, 'one.vgbackup'), join(base, 'lines.ndjson')]
     const seen = await newIn(data, async () => {
@@ -218,6 +245,7 @@ describe('a command has a record', () => {
     const silent = join(base, 'silent')
     const { exitCode, stderr } = await runCommand(['init', '--data', silent], { VERDIGRAPH_AUDIT: 'off' })
     expect(exitCode, stderr).toBe(0)
+    expect(await (await startServer(['--data', silent], { VERDIGRAPH_AUDIT: 'off' })).kill('SIGTERM')).toBe(0)
     expect(await operationsIn(silent)).toEqual([])
   })
 
