@@ -173,7 +173,9 @@ const requestSubject = 'requests/{operation}'
 const count = z
   .int()
   .optional()
-  .describe('how many the event stands for, if there were too many in one second for one event each; absent: one')
+  .describe(
+    'how many the event stands for, if there were too many for one event each; the other members are of the last one, without address if they came from too many; absent: one',
+  )
 
 const outcome = z.enum(['ok', 'failed'])
 const failure = text.optional().describe('why it failed')

@@ -109,9 +109,10 @@ export class RequestEventLog implements RequestAudit {
   private recordRepeated(origin: RequestOrigin, draft: RequestDraft, key: string): void {
     // The address is known only until the answer.
     const { requestId, address } = origin
-    this.repeated.add(key, (count) =>
+    this.repeated.add(key, address, (count, isMixed) =>
       this.record(
-        { requestId, address },
+        // Another request must not stand for those of other clients.
+        isMixed && count !== 1 ? { requestId: '', address: '' } : { requestId, address },
         count === null || count === 1 ? draft : { ...draft, members: { ...draft.members, count } },
       ),
     )

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { RepeatedEvents, SINGLE_EVENTS_MAX } from '../../../src/events/repeated-events.ts'
 
 let repeated: RepeatedEvents
-let recorded: [key: string, count: number | null][]
+let recorded: [key: string, count: number | null, isMixed: boolean][]
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -11,23 +11,24 @@ beforeEach(() => {
 })
 afterEach(() => vi.useRealTimers())
 
-const add = (key: string, times = 1): void => {
-  for (let i = 0; i < times; i++) repeated.add(key, (count) => recorded.push([key, count]))
+const add = (group: string, times = 1, source = ''): void => {
+  for (let i = 0; i < times; i++)
+    repeated.add(group, source, (count, isMixed) => recorded.push([`${group}${source}`, count, isMixed]))
 }
 const total = (): number => recorded.reduce((sum, [, count]) => sum + (count ?? 1), 0)
 
 describe('events that a client can repeat', () => {
-  test('are recorded one by one up to a number, and then once each second with their number', () => {
+  test('are recorded one by one up to a number, and then once in a time with their number', () => {
     add('a', SINGLE_EVENTS_MAX + 500)
     add('b', 3)
-    expect(recorded).toEqual(Array.from({ length: SINGLE_EVENTS_MAX }, () => ['a', null]))
+    expect(recorded).toEqual(Array.from({ length: SINGLE_EVENTS_MAX }, () => ['a', null, false]))
     vi.advanceTimersByTime(1000)
     expect(recorded.slice(SINGLE_EVENTS_MAX)).toEqual([
-      ['a', 500],
-      ['b', 3],
+      ['a', 500, false],
+      ['b', 3, false],
     ])
     add('a')
-    expect(recorded.at(-1)).toEqual(['a', null])
+    expect(recorded.at(-1)).toEqual(['a', null, false])
     vi.advanceTimersByTime(5000)
     expect(recorded).toHaveLength(SINGLE_EVENTS_MAX + 3)
   })
@@ -36,7 +37,42 @@ describe('events that a client can repeat', () => {
     for (let i = 0; i < 5000; i++) add(`key ${i}`)
     vi.advanceTimersByTime(1000)
     expect(total()).toBe(5000)
-    expect(recorded.length).toBeLessThanOrEqual(SINGLE_EVENTS_MAX + 1000)
+    expect(recorded.length).toBeLessThanOrEqual(SINGLE_EVENTS_MAX + 1100)
+  })
+
+  test('are few if they continue: the time doubles up to a minute, and is short again after they end', () => {
+    const day = 86_400
+    for (let second = 0; second < day; second++) {
+      add('a', 50)
+      vi.advanceTimersByTime(1000)
+    }
+    vi.advanceTimersByTime(60_000)
+    expect(total()).toBe(50 * day)
+    expect(recorded.length).toBeLessThan((SINGLE_EVENTS_MAX + 1) * (day / 60 + 10))
+    vi.advanceTimersByTime(120_000)
+    const before = recorded.length
+    add('a', SINGLE_EVENTS_MAX + 5)
+    vi.advanceTimersByTime(1000)
+    expect(recorded.slice(before).at(-1)).toEqual(['a', 5, false])
+  })
+
+  test('of one source do not hide those of another one', () => {
+    add('a', 10_000, ' from 192.0.2.1')
+    add('a', 3, ' from 192.0.2.2')
+    vi.advanceTimersByTime(1000)
+    expect(recorded.slice(SINGLE_EVENTS_MAX)).toEqual([
+      ['a from 192.0.2.1', 10_000 - SINGLE_EVENTS_MAX, false],
+      ['a from 192.0.2.2', 3, false],
+    ])
+  })
+
+  test('of very many sources are counted together, and marked', () => {
+    for (let i = 0; i < 5000; i++) add('a', 1, ` from ${i}`)
+    vi.advanceTimersByTime(1000)
+    expect(total()).toBe(5000)
+    expect(recorded.length).toBeLessThan(50)
+    const last = recorded.at(-1)
+    expect([last?.[1], last?.[2]]).toEqual([5000 - recorded.length + 1, true])
   })
 
   test('are recorded when the service stops', () => {
