@@ -42,6 +42,9 @@ const TASK = 'audit-sealing'
 /** How long the deletion of a project waits until its records are sealed. After that the sealer deletes its graphs. */
 const DELETION_WAIT_MS = 3000
 const DELETION_POLL_MS = 50
+/** Delay before a failed start of the sealing is repeated. It doubles up to the maximum. */
+const START_RETRY_MIN_MS = 1000
+const START_RETRY_MAX_MS = 32_000
 
 /** Opens the index of the audit logs of a data folder, and creates it if necessary. Rejects with OperationalError. */
 export function openAuditIndex(dataDir: string, sync: boolean): Promise<AuditIndex> {
@@ -64,6 +67,8 @@ export class AuditTrail {
   private opening: Promise<AuditIndex> | null = null
   private sealing: Promise<AuditSealer> | null = null
   private sealer: AuditSealer | null = null
+  private startTimer: ReturnType<typeof setTimeout> | null = null
+  private isClosing = false
 
   /** `sync`: false: commits are not flushed to disk. */
   constructor(platform: Platform, events: EventRecording, sync: boolean) {
@@ -84,12 +89,24 @@ export class AuditTrail {
 
   /** Seals from now on, as soon as no other process does. */
   start(): void {
-    this.elections.campaign(TASK, () => {
-      this.createSealer().then(
-        (sealer) => sealer.start(),
-        (failure: unknown) => this.platform.report(`audit records cannot be sealed: ${String(failure)}`),
-      )
-    })
+    this.elections.campaign(TASK, () => this.startSealer(START_RETRY_MIN_MS))
+  }
+
+  /** Tries again until it succeeds: the disk may be full, which is no reason to seal nothing until the next start. */
+  private startSealer(retryMs: number): void {
+    this.createSealer().then(
+      (sealer) => {
+        if (!this.isClosing) sealer.start()
+      },
+      (failure: unknown) => {
+        if (this.isClosing) return
+        // Reported again only when the delay is at its maximum.
+        if (retryMs === START_RETRY_MIN_MS || retryMs === START_RETRY_MAX_MS)
+          this.platform.report(`audit records cannot be sealed: ${String(failure)}`)
+        const nextMs = Math.min(START_RETRY_MAX_MS, retryMs * 2)
+        this.startTimer = setTimeout(() => this.startSealer(nextMs), retryMs)
+      },
+    )
   }
 
   /**
@@ -146,6 +163,8 @@ export class AuditTrail {
 
   /** Waits for the sealing in progress and closes the index. */
   async close(): Promise<void> {
+    this.isClosing = true
+    if (this.startTimer !== null) clearTimeout(this.startTimer)
     await this.sealing?.catch(() => undefined)
     await this.sealer?.close()
     this.elections.close()

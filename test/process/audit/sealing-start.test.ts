@@ -1,0 +1,27 @@
+// The background process seals as soon as it can, also if it could not when it started.
+import { globSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { killAll, runCommand, startServer } from '../../support/cli-process.ts'
+import { removeTemporaryFolders, temporaryFolder } from '../../support/temporary-folder.ts'
+
+afterAll(async () => {
+  await killAll()
+  removeTemporaryFolders()
+})
+
+test('sealing begins without a restart when what prevented it is gone', async () => {
+  const data = join(temporaryFolder(), 'data')
+  expect((await runCommand(['init', '--data', data])).exitCode).toBe(0)
+  // Like a full disk: the folder of the index cannot be created.
+  writeFileSync(join(data, 'audit'), '')
+  const server = await startServer(['--data', data])
+  await Bun.sleep(3000)
+  rmSync(join(data, 'audit'))
+  const published = (): string[] => globSync('audit/logs/*/*/checkpoint', { cwd: data })
+  for (const endMs = performance.now() + 30_000; published().length === 0 && performance.now() < endMs; )
+    await Bun.sleep(100)
+  expect(published()).toHaveLength(1)
+  const code = await server.kill('SIGTERM')
+  expect([code, (await server.errors()).match(/audit records cannot be sealed/g)?.length]).toEqual([0, 1])
+})
