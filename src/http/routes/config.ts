@@ -185,7 +185,9 @@ function updateRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
       200:
         kind.trial === undefined
           ? authorshipSchemaOf(kind)
-          : z.union([authorshipSchemaOf(kind), kind.trial.schema.meta({ id: `${noun}DryRun` })]),
+          : z
+              .union([authorshipSchemaOf(kind), kind.trial.schema.meta({ id: `${noun}DryRun` })])
+              .meta({ id: `${noun}Updated` }),
       ...errorStatuses(400, 403, 404, 409, 412, 413, 415, 422),
     },
     responseHeaders: etagHeader,
