@@ -1,6 +1,6 @@
 // Builds the sealing of the audit logs. The background process seals; a process without one seals on demand.
 import { join } from 'node:path'
-import { auditSigningsKind, openSigningKey, type SigningKeyDeps } from '../audit/audit-signing.ts'
+import { auditSigningsKind, openSigningKey, type SigningKeyDeps, verifierKeysOf } from '../audit/audit-signing.ts'
 import { createAuditReads } from '../audit/read/audit-reads.ts'
 import type { AuditReads } from '../audit/read/read-operations.ts'
 import { AuditSealer } from '../audit/seal/audit-sealer.ts'
@@ -258,6 +258,7 @@ export function createAuditReadsOf({ settings, documents, organizationId }: Plat
     documents,
     organizationId,
     logId: projectFolderName,
+    customerKeys: (projectId) => verifierKeysOf(documents, projectId),
   })
 }
 

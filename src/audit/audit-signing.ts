@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import {
   type ConfigKind,
+  type ConfigWriter,
   type DocumentFields,
   envelope,
   envelopeUpdate,
@@ -169,6 +170,20 @@ function identityOf(document: StoredDocument, { openSecret }: Pick<SigningKeyDep
 function verifierKeyOf(document: StoredDocument): string | null {
   const key = signingKeyOf(document)
   return key === null || key.spki === null ? null : verifierKey(key.kid, key.spki)
+}
+
+/** The verifier keys of all signing configurations of a project, also of keys that an update has replaced. */
+export function verifierKeysOf(
+  documents: Pick<ConfigWriter, 'inScope' | 'pastRevision'>,
+  projectId: string,
+): readonly string[] {
+  const keys = documents.inScope(auditSigningsKind, projectId).flatMap((document) => {
+    const past = Array.from({ length: document.revision - 1 }, (_, i) =>
+      documents.pastRevision(auditSigningsKind, document.id, i + 1),
+    )
+    return [...past, document].map((revision) => (revision === null ? null : verifierKeyOf(revision)))
+  })
+  return [...new Set(keys.filter((key) => key !== null))]
 }
 
 async function runTrial(

@@ -47,6 +47,8 @@ export interface AuditReadDeps extends LogAccessDeps {
   readonly folder: string
   /** Where clients reach the service, without a slash at the end. */
   readonly publicUrl: string
+  /** The verifier keys of the keys that the customer of a project manages, with those that were replaced. */
+  customerKeys(projectId: string): readonly string[]
 }
 
 /** A log that the caller may read; null: no entry is sealed yet. */
@@ -208,6 +210,7 @@ export function createAuditReads(deps: AuditReadDeps): AuditReads {
       const keys = index.keys().map(({ spki }) => Buffer.from(spki, 'base64'))
       return ok({
         project_id: ownerOf(query),
+        customer_keys: [...deps.customerKeys(ownerOf(query))],
         generations: (log?.generations ?? []).map(({ name, origin, openedMs, size, prunedTo }) => ({
           generation: name,
           origin,

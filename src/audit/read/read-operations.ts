@@ -241,6 +241,9 @@ export const auditKeySet = z
 export const auditTreesAnswer = z
   .strictObject({
     project_id: text,
+    customer_keys: z
+      .array(text)
+      .describe('the customer-managed keys that sign and have signed checkpoints, as verifier keys of signed notes'),
     generations: z
       .array(
         z

@@ -251,6 +251,9 @@ describe('a change of a configuration', () => {
       await service.app.sealAudit()
       expect(await checkpointsSignedBy(before)).toEqual(signedBefore)
       expect(await checkpointsSignedBy(after)).toHaveLength(2)
+      // An auditor gets both keys with the log.
+      const trees = await service.send(`/audit/v1/tlog?project_id=${service.projectId}`, admin())
+      expect([trees.status, trees.body.customer_keys]).toEqual([200, [before, after]])
     } finally {
       await next.stop()
     }
