@@ -1,0 +1,53 @@
+// The deletion of a project whose records cannot be sealed soon: its graphs stay until they are.
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { projectFolderName } from '../../../src/store/tenancy/project-folders.ts'
+import { readAuditLogs } from '../../support/audit-logs.ts'
+import { childrenOf } from '../../support/child-processes.ts'
+import { killAll } from '../../support/cli-process.ts'
+import { HttpConnection } from '../../support/http-connection.ts'
+import { captured, makeProject, startWorkers } from '../../support/worker-fixture.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'verdigraph-deleted-'))
+
+afterAll(async () => {
+  await killAll()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+it('deletes the graphs of a project after their records are sealed, if the sealing is late', async () => {
+  const data = join(folder, 'data')
+  const fixture = await startWorkers(data, 1)
+  const line = await HttpConnection.to(fixture.server.url)
+  const project = await makeProject(fixture, line, 'deleted')
+  const graphs = join(data, 'projects', projectFolderName(project.id))
+  await captured(line, project, 'nodes', { nodes: [{ type: 'Page', external_id: 'first' }] })
+  const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
+    const end = performance.now() + 30_000
+    while (!(await condition())) {
+      if (performance.now() > end) throw new Error('it did not happen')
+      await Bun.sleep(100)
+    }
+  }
+  const pages = async (): Promise<string[]> => {
+    const log = (await readAuditLogs(data)).get(project.id)
+    expect(log?.problems ?? []).toEqual([])
+    return (log?.entries ?? []).filter(({ type }) => type.endsWith('upsert.node')).map(({ subject }) => subject)
+  }
+  await until(async () => (await pages()).length === 1)
+  const [background] = childrenOf(fixture.server.pid).filter(({ words }) => words.includes('background'))
+  const pid = background?.pid as number
+  process.kill(pid, 'SIGSTOP')
+  await captured(line, project, 'nodes', { nodes: [{ type: 'Page', external_id: 'last' }] })
+  const deleted = await line.request('DELETE', `/configs/v1/projects/${project.id}`, fixture.admin)
+  expect(deleted.status).toBe(200)
+  expect((await line.request('GET', `/configs/v1/projects/${project.id}`, fixture.admin)).status).toBe(404)
+  expect(existsSync(graphs)).toBe(true)
+  process.kill(pid, 'SIGCONT')
+  await until(() => !existsSync(graphs))
+  expect(await pages()).toEqual(['nodes/Page/first', 'nodes/Page/last'])
+  line.close()
+  await fixture.close()
+})
