@@ -17,7 +17,7 @@ import { nameOfThisProcess } from './own-command.ts'
 import { printError, printNotice } from './print.ts'
 import { readSettings, resolveSettings, type SettingSources } from './read-settings.ts'
 import { BACKGROUND_COMMAND, LANE_COMMAND, VERIFY_FOLDER_COMMAND, WORKER_COMMAND } from './self-command.ts'
-import type { ImportFlags } from './transfer.ts'
+import type { ExportFlags, ImportFlags } from './transfer.ts'
 
 /** Options of a command by name: settings, `--settings`, and the command's own. */
 type Flags = Readonly<Record<string, unknown>>
@@ -155,8 +155,13 @@ export function program(name = 'verdigraph'): Command {
     .description('write a consistent copy of configuration and graphs as lines of JSON; the folder may be served')
     .requiredOption('--out <file>', 'the file to write; must not exist; - is the standard output')
     .option('--project <id>', 'only this project, with the configuration that it needs')
-    .action(async (flags: Flags & { out: string; project?: string }) => {
-      await (await import('./transfer.ts')).exportTo(settingsFrom(flags), flags.out, flags.project)
+    .option(
+      '--audit-logs <folder>',
+      'write the audit logs to this folder; must not exist (default: the file with .audit appended; with - they are left out)',
+    )
+    .option('--no-audit-logs', 'leave out the audit logs')
+    .action(async (flags: Flags & ExportFlags) => {
+      await (await import('./transfer.ts')).exportTo(settingsFrom(flags), flags)
     })
 
   withSettings(command.command('import'))

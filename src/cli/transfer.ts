@@ -1,5 +1,6 @@
 // The commands `export` and `import`. Messages go to the error stream, because the exported lines may go to the
 // standard output.
+import { existsSync } from 'node:fs'
 import type { Settings } from '../settings.ts'
 import { exportFolder } from '../transfer/export.ts'
 import { importFile } from '../transfer/import.ts'
@@ -8,23 +9,37 @@ import { printNotice } from './print.ts'
 import { type ProgressLine, progressLine } from './progress.ts'
 import { recorded } from './record-operation.ts'
 
+/** The audit logs of an export are in the folder with this suffix, unless another one is named. */
+const AUDIT_SUFFIX = '.audit'
+
+/** The options of `export`. */
+export interface ExportFlags {
+  readonly out: string
+  readonly project?: string
+  /** False: they are left out. */
+  readonly auditLogs?: string | false
+}
+
 /** Runs `export`. Rejects with OperationalError if it fails. */
-export async function exportTo(settings: Settings, out: string, projectId: string | undefined): Promise<void> {
+export async function exportTo(settings: Settings, flags: ExportFlags): Promise<void> {
   const { dataDir } = settings
+  const { out, project: projectId, auditLogs = out === '-' ? false : `${out}${AUDIT_SUFFIX}` } = flags
   const progress = progressLine(`opening ${dataDir}`)
   const run = () =>
     exportFolder({
       dataDir,
       out,
       ...(projectId === undefined ? {} : { projectId }),
+      ...(auditLogs !== false && { auditLogs }),
       progress: (done, total, what) => progress.show(done, total, what),
     })
   const asked = { file: out, ...(projectId !== undefined && { project: projectId }) }
   try {
     const exported = await recorded(settings, 'svc.audit.operations.export', asked, run, countsOf)
-    const { configuration, nodes, relationships, sealed } = exported
+    const { configuration, nodes, relationships, sealed, audit } = exported
     progress.end()
     printNotice(`${configuration} configuration documents, ${nodes} nodes, ${relationships} relationships`)
+    if (audit !== null) printNotice(`${audit.logs} audit logs with ${audit.entries} entries in ${auditLogs}`)
     if (sealed > 0)
       printNotice(`${sealed} secrets are encrypted: they can be decrypted only with the master key of ${dataDir}`)
   } finally {
@@ -71,6 +86,9 @@ export async function importFrom(settings: Settings, flags: ImportFlags): Promis
     if (skipped > 0) printNotice(`${skipped} lines had been imported before`)
     if (flags.resume && !isResumed && !flags.dryRun)
       printNotice('there was no interrupted import of this file: it was imported completely')
+    const logs = `${flags.in}${AUDIT_SUFFIX}`
+    if (flags.in !== '-' && existsSync(logs))
+      printNotice(`${logs} is not imported: the folder gets new audit logs; keep the old ones for \`audit verify\``)
     for (const warning of warnings) printNotice(`warning: ${warning}`)
   } finally {
     progress.end()

@@ -25,6 +25,7 @@ import type { ReadOptions } from '../store/lmdb/raw-database.ts'
 import { projectFolderNameOrNull } from '../store/tenancy/project-folders.ts'
 import { syncPath } from './archive.ts'
 import { auditIndexFolder, belongsToProject, databaseFolders, type TransferredDocument } from './database-folders.ts'
+import { type ExportedLogs, exportAuditLogs } from './export-audit.ts'
 import {
   configurationLine,
   type ExportedProperty,
@@ -48,6 +49,8 @@ export interface ExportRequest {
   /** Path of the file; `-` is the standard output. */
   readonly out: string
   readonly projectId?: string
+  /** Path of the folder for the audit logs, which must not exist; absent: they are left out. */
+  readonly auditLogs?: string
   readonly progress: (done: number, total: number, what: string) => void
 }
 
@@ -55,15 +58,18 @@ export interface ExportRequest {
 export interface ExportResult extends ExportTotals {
   /** Number of secrets in the configuration. They stay encrypted with the master key, which is not exported. */
   readonly sealed: number
+  /** Null: there are none, or they were left out. */
+  readonly audit: ExportedLogs | null
 }
 
 /** Exports a data folder to `out`; a file appears only when it is complete. Throws OperationalError. */
 export async function exportFolder(request: ExportRequest): Promise<ExportResult> {
-  const { dataDir, out, projectId } = request
+  const { dataDir, out, projectId, auditLogs } = request
   const toFile = out !== '-'
-  if (toFile && existsSync(out)) throw new OperationalError(`${out} already exists`)
+  for (const path of [...(toFile ? [out] : []), ...(auditLogs === undefined ? [] : [auditLogs])])
+    if (existsSync(path)) throw new OperationalError(`${path} already exists`)
   // Events are of changes that an import does not repeat.
-  const left = [join(dataDir, EVENTS_FOLDER), auditIndexFolder(dataDir)]
+  const left = [join(dataDir, EVENTS_FOLDER), ...(auditLogs === undefined ? [auditIndexFolder(dataDir)] : [])]
   const folders = databaseFolders(dataDir, projectId).filter((folder) => !left.includes(folder))
   const parent = toFile ? dirname(resolve(out)) : tmpdir()
   if (!existsSync(parent)) throw new OperationalError(`the folder ${parent} does not exist`)
@@ -73,14 +79,37 @@ export async function exportFolder(request: ExportRequest): Promise<ExportResult
     const copies = await copyDatabases(folders, staging, request.progress)
     const partial = join(staging, 'export')
     const lines = new LineWriter(toFile ? createWriteStream(partial, { flags: 'wx', mode: 0o600 }) : process.stdout)
-    const result = await new Exporter(request, copies, lines).run()
+    const counts = await new Exporter(request, copies, lines).run()
     await lines.end(toFile)
+    const audit = auditLogs === undefined ? null : await exportLogs(request, auditLogs, copies)
     if (toFile) {
       syncPath(partial)
       renameSync(partial, out)
       syncPath(parent)
     }
-    return result
+    return { ...counts, audit }
+  } finally {
+    temporary.remove()
+  }
+}
+
+/** Writes the audit logs to the folder `out`, which appears only when it is complete. */
+async function exportLogs(
+  { dataDir, projectId }: ExportRequest,
+  out: string,
+  copies: ReadonlyMap<string, string>,
+): Promise<ExportedLogs | null> {
+  const index = copies.get(auditIndexFolder(dataDir))
+  if (index === undefined) return null
+  const parent = dirname(resolve(out))
+  if (!existsSync(parent)) throw new OperationalError(`the folder ${parent} does not exist`)
+  const temporary = createStaging(parent, `.${basename(out)}-`)
+  try {
+    const partial = join(temporary.folder, 'logs')
+    const exported = await exportAuditLogs(dataDir, index, projectId, partial)
+    renameSync(partial, out)
+    syncPath(parent)
+    return exported
   } finally {
     temporary.remove()
   }
@@ -120,7 +149,7 @@ class Exporter {
     this.lines = lines
   }
 
-  async run(): Promise<ExportResult> {
+  async run(): Promise<Omit<ExportResult, 'audit'>> {
     const { lines, count } = this
     await lines.write(headerLine)
     const projects = await this.configuration()
