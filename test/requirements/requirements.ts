@@ -1,12 +1,13 @@
 // The requirements that the service meets: each with an id, one sentence and the tests that prove it.
 // requirements.test.ts fails if a test that is named here no longer exists.
 
+import { auditRequirements } from './audit-requirements.ts'
 import { authzenPoints } from './authzen-requirements.ts'
 import { eventRequirements } from './event-requirements.ts'
 
 export interface Requirement {
   /** `REQ-`, the letter of a chapter and a number: R runtime, G graph, D decisions, F configuration, A authentication,
-   * C context queries, W their writes, E errors, O operations, M the Model Context Protocol, V events. `AZ-`: the AuthZEN checklist. */
+   * C context queries, W their writes, E errors, O operations, M the Model Context Protocol, V events, L the audit log. `AZ-`: the AuthZEN checklist. */
   readonly id: string
   readonly sentence: string
   /** A file below test/, and a part of the test's title. */
@@ -50,6 +51,7 @@ const templates = 'unit/pip/template.test.ts'
 export const requirements: readonly Requirement[] = [
   ...authzenPoints,
   ...eventRequirements,
+  ...auditRequirements,
   {
     id: 'REQ-R1',
     sentence:
