@@ -13,7 +13,7 @@ import {
 import { decodeRecord } from '../events/event-record.ts'
 import { assert } from '../kernel/assert.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
-import { describeEvent, type EntryDescription } from './seal/entry-terms.ts'
+import { describeEvent, type EntryDescription } from './entry-terms.ts'
 
 /** Bytes of an entry, at most: tiles of C2SP `tlog-tiles` store the length in 16 bits. */
 export const ENTRY_BYTES_MAX = 65_535

@@ -379,9 +379,17 @@ export const layerRules: readonly LayerRule[] = [
       'audit/read reads sealed logs for auditors: it imports audit, the types of events, the index of the logs, kernel and the shared types; never http or app',
   },
   {
-    files: ['src/audit/audit-entry.ts', 'src/audit/values-digest.ts'],
-    mayImport: ['src/events/envelope.ts', ...feature, 'node:crypto'],
-    sentence: 'entries of the audit log are built from the envelopes of events, and hashed with node:crypto',
+    files: ['src/audit/audit-entry.ts', 'src/audit/entry-terms.ts', 'src/audit/values-digest.ts'],
+    mayImport: [
+      'src/events/envelope.ts',
+      'src/events/event-record.ts',
+      'src/audit/entry-terms.ts',
+      'src/store/audit/audit-types.ts',
+      ...feature,
+      'node:crypto',
+    ],
+    sentence:
+      'entries of the audit log are built from the records and envelopes of events, hashed with node:crypto, and described by the terms of the index',
   },
   {
     files: features
@@ -525,8 +533,6 @@ export const entryPoints: readonly string[] = [
 export const testOnlyFiles: readonly string[] = [
   // records, keys, both directions, labels, index and counts of a store agree
   'src/store/integrity/check-graph.ts',
-  // the entries of the audit log, which the sealer builds
-  'src/audit/audit-entry.ts',
 ]
 
 /** Only the wiring may import these files, even if another rule allows it. */

@@ -3,7 +3,7 @@ import { eventTypeNames } from '../../events/event-types.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { AUDIT_DIMENSION, type AuditDimension, type AuditFilter } from '../../store/audit/audit-types.ts'
-import type { EntryDescription } from '../seal/entry-terms.ts'
+import type { EntryDescription } from '../entry-terms.ts'
 
 /** A filter of records. */
 export interface RecordFilter {

@@ -2,10 +2,10 @@
 // number of bundles, so it may have few records, or none, although more follow.
 import type { AuditIndex } from '../../store/audit/audit-index.ts'
 import type { AuditBundle, AuditGeneration, AuditLog } from '../../store/audit/audit-types.ts'
+import { describeEntry, type EntryDescription } from '../entry-terms.ts'
 import { entryFacts } from '../log/entry-facts.ts'
 import { LogFileMissingError, type TileFolder } from '../log/tile-folder.ts'
 import { TILE_WIDTH } from '../log/tile-path.ts'
-import { describeEntry, type EntryDescription } from '../seal/entry-terms.ts'
 import type { LogReader } from './log-reader.ts'
 import type { FoundRecord } from './read-operations.ts'
 import type { RecordFilter } from './record-filter.ts'

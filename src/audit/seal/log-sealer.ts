@@ -17,13 +17,13 @@ import type {
   AuditLog,
 } from '../../store/audit/audit-types.ts'
 import type { AuditEntry } from '../audit-entry.ts'
+import { describeEntry } from '../entry-terms.ts'
 import { checkpointText } from '../log/checkpoint.ts'
 import { emptyTree, rootOf, type TreeState } from '../log/merkle.ts'
 import { prunedText } from '../log/pruned-note.ts'
 import { signNote } from '../log/signed-note.ts'
 import { TileFolder } from '../log/tile-folder.ts'
 import { TILE_WIDTH } from '../log/tile-path.ts'
-import { describeEntry } from './entry-terms.ts'
 import { type LogEntryType, logEntry } from './log-entries.ts'
 import type { PlatformKey, PlatformKeys } from './platform-keys.ts'
 

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { auditEntriesOf, ENTRY_BYTES_MAX, valuesHash } from '../../../src/audit/audit-entry.ts'
-import { describeEntry } from '../../../src/audit/seal/entry-terms.ts'
+import { describeEntry } from '../../../src/audit/entry-terms.ts'
 import { digestOfValues } from '../../../src/audit/values-digest.ts'
 import type { EventStreamName } from '../../../src/events/envelope.ts'
 import { encodeRecord, type ReadyEvent, type RecordedEvent } from '../../../src/events/event-record.ts'

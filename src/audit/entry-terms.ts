@@ -1,6 +1,6 @@
 // The terms by which an entry of a log is found: its type, its actors and its resource. The search index is built from it, and a
 // reader filters with it, so both agree.
-import { AUDIT_DIMENSION, type AuditDimension, type AuditTerm } from '../../store/audit/audit-types.ts'
+import { AUDIT_DIMENSION, type AuditDimension, type AuditTerm } from '../store/audit/audit-types.ts'
 
 /** Time and terms of an entry. */
 export interface EntryDescription {
