@@ -6,6 +6,7 @@ import type { Page } from './pages.ts'
 import { isRunnable, runPage } from './run-page.ts'
 
 const ADMIN_TOKEN_S = 3600
+const SEAL_INTERVAL_MS = 300
 
 /** True if a page starts the program or a runtime. A page that only sends requests does not. */
 export const startsProcesses = ({ blocks }: Page): boolean =>
@@ -38,7 +39,22 @@ export function describePages(pages: readonly Page[]): void {
     }
   })
 
-  afterAll(() => service?.stop())
+  // The service has no background process, which seals otherwise.
+  let isSealing = true
+  let sealing: Promise<void> | null = null
+  beforeAll(() => {
+    sealing = (async () => {
+      while (isSealing) {
+        await service.app.sealAudit()
+        await Bun.sleep(SEAL_INTERVAL_MS)
+      }
+    })()
+  })
+  afterAll(async () => {
+    isSealing = false
+    await sealing
+    await service?.stop()
+  })
 
   describe('the commands of', () => {
     test.concurrent.for(pages.filter(({ blocks }) => blocks.some(isRunnable)))('$path', async (page) => {

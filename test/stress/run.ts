@@ -97,6 +97,10 @@ const programs: Readonly<Record<string, StressProgram>> = {
     about: 'the example of a consumer reads every event of a served folder from Kafka, and each is valid by its schema',
     short: { flags: '--nodes 200', limitSeconds: 300 },
   },
+  'audit-search': {
+    about: 'pages of records of an audit log of 10 million records, by filter, and other requests in the same time',
+    short: { flags: '--records 200000 --pages 50', limitSeconds: 300 },
+  },
   'audit-tampering': {
     about: 'random tamperings of an audit log: verification finds each, and names the entry where that is possible',
     short: { flags: '--rounds 105', limitSeconds: 120 },

@@ -10,6 +10,8 @@ export interface RecordFilter {
   readonly index: AuditFilter
   /** Texts that an entry contains if it matches: entries without them need not be parsed. */
   readonly texts: readonly Buffer[]
+  /** The same for entries whose payload is not outside of them. */
+  readonly actorText: Buffer | null
   /** The filter as it was given; null: every record matches. */
   readonly given: Readonly<Record<string, string>> | null
   matches(entry: EntryDescription): boolean
@@ -32,7 +34,6 @@ export function readRecordFilter(query: URLSearchParams): Result<RecordFilter, S
     values === null || terms.some((term) => term.dimension === dimension && values.includes(term.value))
   const actors = actor === null || actor === undefined ? null : [actor]
   const resources = resource === null || resource === undefined ? null : [resource]
-  // An actor may be only in a payload outside of the entry.
   const texts = [types?.length === 1 ? (types[0] ?? '') : '', resource ?? ''].filter((text) => PLAIN.test(text))
   return ok({
     index: {
@@ -43,6 +44,7 @@ export function readRecordFilter(query: URLSearchParams): Result<RecordFilter, S
       ...(toMs !== null && { toMs }),
     },
     texts: texts.map((text) => Buffer.from(text)),
+    actorText: actor !== null && actor !== undefined && PLAIN.test(actor) ? Buffer.from(actor) : null,
     given: given.length === 0 ? null : Object.fromEntries(given),
     matches: (entry) =>
       (fromMs === null || entry.timeMs >= fromMs) &&

@@ -2,7 +2,7 @@
 // number of bundles, so it may have few records, or none, although more follow.
 import type { AuditIndex } from '../../store/audit/audit-index.ts'
 import type { AuditBundle, AuditGeneration, AuditLog } from '../../store/audit/audit-types.ts'
-import { describeEntry, type EntryDescription } from '../entry-terms.ts'
+import { describeEntry } from '../entry-terms.ts'
 import { entryFacts } from '../log/entry-facts.ts'
 import { LogFileMissingError, type TileFolder } from '../log/tile-folder.ts'
 import { TILE_WIDTH } from '../log/tile-path.ts'
@@ -16,6 +16,9 @@ const BUNDLES_MAX = 128
 const BUNDLES_AT_ONCE = 16
 /** Bytes of entries in a page, beyond which no record is added. */
 const PAGE_BYTES = 4 * 1024 * 1024
+
+/** In entries whose payload is outside of them. */
+const REFERENCE = '"dataref"'
 
 /** The place of an entry in a log. */
 export interface RecordPosition {
@@ -110,13 +113,11 @@ async function entriesUnlessPruned(files: TileFolder, from: number, to: number):
 export async function isMatch(files: TileFolder, filter: RecordFilter, entry: Uint8Array): Promise<boolean> {
   if (filter.given === null) return true
   const bytes = Buffer.from(entry.buffer, entry.byteOffset, entry.length)
-  if (!filter.texts.every((text) => bytes.includes(text))) return false
-  return filter.matches(await descriptionOf(files, bytes))
-}
-
-async function descriptionOf(files: TileFolder, entry: Buffer): Promise<EntryDescription> {
-  const body = entry.includes('"dataref"') ? entryFacts(entry).body : null
-  return describeEntry(entry, body === null ? null : await files.readBody(body))
+  const { texts, actorText } = filter
+  if (!texts.every((text) => bytes.includes(text))) return false
+  const body = bytes.includes(REFERENCE) ? entryFacts(bytes).body : null
+  if (body === null && actorText !== null && !bytes.includes(actorText)) return false
+  return filter.matches(describeEntry(bytes, body === null ? null : await files.readBody(body)))
 }
 
 function bundleOf(index: number): number {

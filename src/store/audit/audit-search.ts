@@ -42,11 +42,11 @@ export function findBundles(
   for (const generation of numbers.slice(first)) {
     let from = isReverse ? BUNDLE_MAX : 0
     if (position !== null && position.generation === generation) from = position.bundle
-    const search = { databases, reading, generation, isReverse }
+    const search = { databases, reading, generation, isReverse, fromMs, toMs }
     while (found.length < limit) {
       const candidate = nextCandidate(search, dimensions, from)
       if (candidate === null) break
-      if (candidate.toMs >= fromMs && candidate.fromMs < toMs) found.push(candidate)
+      found.push(candidate)
       from = candidate.bundle + (isReverse ? -1 : 1)
       if (from < 0) break
     }
@@ -60,15 +60,28 @@ interface Search {
   readonly reading: ReadOptions
   readonly generation: number
   readonly isReverse: boolean
+  readonly fromMs: number
+  readonly toMs: number
 }
 
-/** The next bundle from `from` on in which each dimension has one of its values. */
+/** The next bundle from `from` on in which each dimension has one of its values, and that has entries in the time. */
 function nextCandidate(
   search: Search,
   dimensions: readonly (readonly HashedTerm[])[],
   from: number,
 ): AuditBundle | null {
-  const { isReverse } = search
+  let at = from
+  for (;;) {
+    const next = nextOfDimensions(search, dimensions, at)
+    if (next === null) return null
+    const inTime = nextInTime(search, next)
+    if (inTime === null || inTime.bundle === next || dimensions.length === 0) return inTime
+    at = inTime.bundle
+  }
+}
+
+/** The next bundle from `from` on in which each dimension has one of its values; there may be no such bundle. */
+function nextOfDimensions(search: Search, dimensions: readonly (readonly HashedTerm[])[], from: number): number | null {
   let at: number | null = from
   for (let agreed = 0, i = 0; agreed < dimensions.length; i = (i + 1) % dimensions.length) {
     const next: number | null = nextOfTerms(search, dimensions[i] ?? [], at)
@@ -76,16 +89,21 @@ function nextCandidate(
     agreed = next === at ? agreed + 1 : 1
     at = next
   }
-  const { databases, reading, generation } = search
-  const start = auditKey(AUDIT_ENTRY.bundle, '', bundleNumber({ generation, bundle: at }))
+  return at
+}
+
+/** The next bundle from `from` on that has entries in the time. Bundles are almost in the order of time, but not quite. */
+function nextInTime(search: Search, from: number): AuditBundle | null {
+  const { databases, reading, generation, isReverse, fromMs, toMs } = search
+  const start = auditKey(AUDIT_ENTRY.bundle, '', bundleNumber({ generation, bundle: from }))
   const last = isReverse ? Math.max(0, generation * WORD - 1) : (generation + 1) * WORD
   const end = auditKey(AUDIT_ENTRY.bundle, '', last)
-  const range = { start, end, limit: 1, ...reading, ...(isReverse && { reverse: true }) }
+  const range = { start, end, ...reading, ...(isReverse && { reverse: true }) }
   for (const { key, valueView } of databases.entries.entries(range)) {
-    const { view } = valueView
-    const bundle = key.number % WORD
     if (Math.floor(key.number / WORD) !== generation) return null
-    return { generation, bundle, fromMs: view.getFloat64(0, true), toMs: view.getFloat64(8, true) }
+    const { view } = valueView
+    const times = { fromMs: view.getFloat64(0, true), toMs: view.getFloat64(8, true) }
+    if (times.toMs >= fromMs && times.fromMs < toMs) return { generation, bundle: key.number % WORD, ...times }
   }
   return null
 }

@@ -323,7 +323,7 @@ beforeAll(async () => {
   deadLetter = await refusedEvent()
   await sampleContext()
 
-  // What is sealed can be read.
+  // Only sealed records can be read.
   await service.app.sealAudit()
 
   for (const [operation, { asked, types }] of Object.entries(successes))

@@ -1,5 +1,5 @@
-// A running service with lanes and its background process, as auditors use it: the commands, an independent verifier in Go on the URL of
-// the tiles, and exports that are verified without the service.
+// A running service with lanes and its background process, as auditors use it: the commands, an independent verifier in Go that reads the
+// tiles by URL, and exports that are verified without the service.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -12,7 +12,7 @@ import {
   type Server,
   startServer,
 } from '../../support/cli-process.ts'
-import { buildAuditVerifier } from '../../support/counterparts/audit-verifier.ts'
+import { buildAuditVerifier, buildProofVerifier } from '../../support/counterparts/audit-verifier.ts'
 import { CounterpartMissing } from '../../support/counterparts/install.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -77,6 +77,16 @@ async function get(path: string): Promise<Record<string, unknown>> {
   return JSON.parse(text)
 }
 
+async function orNull(build: () => Promise<string>): Promise<string | null> {
+  try {
+    return await build()
+  } catch (fault) {
+    if (!(fault instanceof CounterpartMissing)) throw fault
+    console.log(`skipped: ${fault.message}`)
+    return null
+  }
+}
+
 /** A command of the group, as an auditor with the key of an agent. */
 const audit = (verb: string, ...args: string[]): Promise<Finished> =>
   runCommand(['audit', verb, ...args, ...(verb === 'verify' ? [] : ['--url', server.url])], { VERDIGRAPH_TOKEN: key })
@@ -99,11 +109,7 @@ describe('a served audit log', () => {
   })
 
   it('is verified by a program in Go that reads the URL', async () => {
-    const verifier = await buildAuditVerifier().catch((fault: unknown) => {
-      if (!(fault instanceof CounterpartMissing)) throw fault
-      console.log(`skipped: ${fault.message}`)
-      return null
-    })
+    const verifier = await orNull(buildAuditVerifier)
     if (verifier === null) return
     const older = join(temporaryFolder(), 'older')
     const { items } = await get(`/audit/v1/checkpoints?${query({})}`)
@@ -118,6 +124,27 @@ describe('a served audit log', () => {
     expect([code, errors]).toEqual([0, ''])
     expect(output).toMatch(/entries: (\d+) of \1 read, 0 bad/)
     expect(output).toContain('consistency: continues the checkpoint of')
+  })
+
+  it('has inclusion proofs that the program of the page for auditors verifies', async () => {
+    const prover = await orNull(buildProofVerifier)
+    if (prover === null) return
+    const prove = async (answer: object): Promise<readonly [number, string]> => {
+      const child = Bun.spawn([prover, vkey, tree.origin], {
+        stdin: new Blob([JSON.stringify(answer)]),
+        stdout: 'pipe',
+        stderr: 'pipe',
+      })
+      const [output, errors, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
+      return [code, output + errors]
+    }
+    for (const index of [0, 255, 256, 300, 511]) {
+      const answer = await get(`/audit/v1/records/${index}/proof?${query({})}`)
+      expect(await prove(answer)).toEqual([0, expect.stringContaining(`entry ${index} is in the signed log`)])
+      const entry = String(answer.entry).replace('"specversion"', '"Specversion"')
+      expect((await prove({ ...answer, entry }))[0]).toBe(1)
+      expect((await prove({ ...answer, index: index + 1 }))[0]).toBe(1)
+    }
   })
 
   it('is exported to a file that verifies without the service, and not after any change', async () => {

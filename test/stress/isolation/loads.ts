@@ -347,6 +347,35 @@ const eventRequests: HostileLoad = {
   },
 }
 
+/** Auditors who search, list, verify and export the log of the project, during captures. */
+const auditReads: HostileLoad = {
+  bar: 50,
+  async prepare(hostile) {
+    const { fixture } = hostile
+    const headers = { authorization: `Bearer ${fixture.admin}` }
+    const project = encodeURIComponent(fixture.hostile.project)
+    const reads =
+      (path: string, query = '') =>
+      () => ({
+        method: 'GET',
+        path: `/audit/v1/${path}?project_id=${project}${query}`,
+        headers,
+      })
+    const tile = `/audit/v1/tlog/${fixture.hostile.project.slice('gid:'.length)}/newest/tile/entries/000`
+    const run = await captures.prepare(hostile)
+    return async () => {
+      await Promise.all([
+        run(),
+        hostile.loop('audit records', 8, reads('records', '&type=svc.audit.capture.*&actor=nobody')),
+        hostile.loop('audit batches', 8, reads('logs')),
+        hostile.loop('audit export', 4, reads('export')),
+        hostile.loop('audit tile', 4, () => ({ method: 'GET', path: tile, headers })),
+        hostile.loop('audit proof', 4, reads('records/0/proof')),
+      ])
+    }
+  },
+}
+
 // -- connections
 
 const IDLE = 5000
@@ -565,6 +594,7 @@ const hostileLoads = {
   'captures by eight': captures,
   'dead event sinks': deadSinks,
   'event administration': eventRequests,
+  'audit reads': auditReads,
   '5,000 idle connections': idle,
   'slow heads': slow(() => 'POST /access/v1/evaluation HTTP/1.1\r\nhost: slow\r\nx-slow: '),
   'slow bodies': slow(slowBody),
