@@ -215,10 +215,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   stack.adopt(jobs, (running) => running.close())
   jobs.start()
   const background = backgroundCommand === undefined ? null : createBackgroundProcess(platform, backgroundCommand)
-  if (background !== null) {
-    stack.adopt(background, (running) => running.close())
-    background.start()
-  }
+  if (background !== null) stack.adopt(background, (running) => running.close())
   const { eventDelivery } = overrides
   if (eventDelivery !== undefined)
     stack.adopt(createEventDispatcher(platform, events, eventDelivery.random), (running) => running.close()).start()
@@ -283,7 +280,12 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
       logFile?.reopen()
       lanes?.reopenLogs()
     },
-    listen: async () => listener.listen(handlers.handle, routes),
+    async listen() {
+      const address = await listener.listen(handlers.handle, routes)
+      // Not earlier: its start would delay the first answer.
+      background?.start()
+      return address
+    },
     reloadCertificate: () => listener.reloadCertificate(),
     checkReaders() {
       platform.clearStaleReaders()

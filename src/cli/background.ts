@@ -48,6 +48,7 @@ export async function runBackground(parent: number): Promise<void> {
       case 'work':
         work = startWork(message.settings as Settings, message.number, message.proof)
         await work
+        process.send?.('working')
         return
       case 'check readers':
         ;(await work)?.checkReaders()

@@ -46,6 +46,8 @@ export class BackgroundProcess {
   private readonly deps: BackgroundProcessDeps
   private readonly elections: LeaderElection
   private child: Bun.Subprocess | null = null
+  /** False: it still starts. */
+  private isWorking = false
   private isLeading = false
   private isClosing = false
   /** Null: no start is scheduled. */
@@ -104,10 +106,13 @@ export class BackgroundProcess {
       stdin: 'ignore',
       stdout: 'inherit',
       stderr: 'inherit',
-      // It sends no messages; the channel closes when this process exits.
-      ipc: () => undefined,
+      // Its only message: it works. The channel closes when this process exits.
+      ipc: () => {
+        if (this.child === child) this.isWorking = true
+      },
     })
     this.child = child
+    this.isWorking = false
     this.startedMs = performance.now()
     lowerPriority(child.pid)
     this.send({ order: 'work', settings, number: BACKGROUND_NUMBER, proof })
@@ -145,7 +150,9 @@ export class BackgroundProcess {
   private async stop(): Promise<void> {
     const { child } = this
     if (child === null) return
-    this.send({ order: 'stop' })
+    // It may be killed at any moment. While it starts it has nothing to finish, and would answer late.
+    if (this.isWorking) this.send({ order: 'stop' })
+    else child.kill('SIGKILL')
     const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
     await child.exited
     clearTimeout(timer)
