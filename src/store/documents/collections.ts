@@ -147,6 +147,7 @@ export class Collections implements DocumentStore {
     }
     events.encode(writer, operations)
     operations.apply(writer)
+    events.publish()
   }
 
   /** False if the file was removed or replaced, so that no process would read what is written to it. */

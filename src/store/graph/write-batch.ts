@@ -355,6 +355,7 @@ export class LmdbWriteBatch implements WriteBatch, WrittenBatch {
   /** Writes all changes, within a write transaction. */
   apply(): void {
     this.pending.apply(this.writer)
+    this.outbox.publish()
     this.symbols.publish()
   }
 }

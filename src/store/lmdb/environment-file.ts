@@ -37,6 +37,11 @@ export interface EnvironmentFile {
   openNumbered(name: string): RawDatabase<number>
   /** Runs `change`, which must not throw, in the next write transaction. Resolves when the commit is durable. */
   transaction<T>(change: () => T): Promise<T>
+  /**
+   * Within a write transaction: the same object as at the last call, if since then no transaction has been written without a
+   * call, by this or another process, and no commit has failed.
+   */
+  writeEpoch(): object
   /** Runs a write transaction at once. Use it only while an environment is opened. */
   transactionSync(change: () => void): void
   /** Removes readers of killed processes. */

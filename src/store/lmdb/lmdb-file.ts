@@ -34,6 +34,10 @@ export class LmdbFile implements EnvironmentFile {
   /** Number of writes and copies in progress. */
   private pendingCount = 0
   private isHandlingRejection = false
+  /** See `writeEpoch`. */
+  private epoch: object = {}
+  /** LMDB's number of the transaction of the last call of `writeEpoch`. */
+  private epochTransaction = 0
 
   /**
    * Opens the environment in the folder `path`, and creates it unless `readOnly`. Blocks until no process writes to it. Throws
@@ -120,12 +124,22 @@ export class LmdbFile implements EnvironmentFile {
       this.handleBatchRejection()
       return await committed
     } catch (failure) {
+      // The next transaction has the number of the one that failed.
+      this.epoch = {}
       throw await this.asWriteError(failure)
     } finally {
       // Before the writer is notified: a decision made after that must not use an older read transaction.
       this.commitCounter?.increment()
       this.openLock.endWrite()
     }
+  }
+
+  /** LMDB numbers the committed transactions of all processes without holes. */
+  writeEpoch(): object {
+    const transaction = this.root.getWriteTxnId()
+    if (transaction !== this.epochTransaction && transaction !== this.epochTransaction + 1) this.epoch = {}
+    this.epochTransaction = transaction
+    return this.epoch
   }
 
   /** Whether the path still refers to the open file. */

@@ -53,6 +53,11 @@ export class MemoryFile implements EnvironmentFile {
     }
   }
 
+  /** No other process writes, and no commit fails. */
+  writeEpoch(): object {
+    return this.state
+  }
+
   transactionSync(change: () => void): void {
     this.run(change)
   }

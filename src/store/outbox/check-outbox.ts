@@ -16,6 +16,7 @@ export function* checkOutbox(database: Database<OutboxKey> | null, readOptions: 
   const heads = new Map<string, StreamHead>()
   /** The end of the last record that was read, by stream. */
   const ends = new Map<string, StreamEnd>()
+  const cursors: { readonly name: string; readonly stream: string; readonly next: number }[] = []
   for (const { key, valueView } of database.scanUnchecked({ start: headKey(''), end: undefined, ...readOptions })) {
     const name = `${database.name} ${formatKey(key)}`
     if (valueView === null) {
@@ -32,7 +33,7 @@ export function* checkOutbox(database: Database<OutboxKey> | null, readOptions: 
     if (head === undefined) {
       yield `${name} belongs to no stream`
     } else if (key.kind === OUTBOX_ENTRY.cursor) {
-      if (readCursor(valueView).next > head.next) yield `${name} is after the end of its stream`
+      cursors.push({ name, stream: key.stream, next: readCursor(valueView).next })
     } else if (key.kind === OUTBOX_ENTRY.record) {
       const { count, offset, bytes } = readRecord(key.sequence, valueView)
       const before = ends.get(key.stream)
@@ -43,7 +44,11 @@ export function* checkOutbox(database: Database<OutboxKey> | null, readOptions: 
   }
   for (const [stream, { next, bytes }] of ends) {
     const head = heads.get(stream)
-    if (head !== undefined && (head.next !== next || head.bytes !== bytes))
-      yield `${database.name} stream ${JSON.stringify(stream)} does not end with its last record`
+    if (head !== undefined && (head.next > next || head.bytes > bytes))
+      yield `${database.name} stream ${JSON.stringify(stream)} ends before its stored end`
+  }
+  for (const { name, stream, next } of cursors) {
+    const end = Math.max(heads.get(stream)?.next ?? 0, ends.get(stream)?.next ?? 0)
+    if (next > end) yield `${name} is after the end of its stream`
   }
 }

@@ -6,6 +6,7 @@ import type { Database } from '../lmdb/database.ts'
 import type { EnvironmentFile } from '../lmdb/environment-file.ts'
 import { PendingWrites } from '../lmdb/pending-writes.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
+import { KnownHeads } from './known-heads.ts'
 import { OutboxBound } from './outbox-bound.ts'
 import { OutboxEdits } from './outbox-edits.ts'
 import {
@@ -15,8 +16,10 @@ import {
   type OutboxOptions,
   readLength,
   readTotals,
+  type StreamHead,
+  writeHead,
 } from './outbox-format.ts'
-import { deadLetterTotalsKey } from './outbox-keys.ts'
+import { deadLetterTotalsKey, headKey } from './outbox-keys.ts'
 
 /** Entries that one transaction removes at most: about 15 ms. */
 export const REMOVED_MAX = 5000
@@ -29,16 +32,18 @@ export class OutboxAccess {
   /** Null: a read-only environment without outbox. */
   private readonly database: Database<OutboxKey> | null
   private readonly bound: OutboxBound
+  private readonly known: KnownHeads
 
   constructor(file: EnvironmentFile, database: Database<OutboxKey> | null, { outboxBytesMax }: OutboxOptions) {
     this.file = file
     this.database = database
     this.bound = new OutboxBound(outboxBytesMax ?? Number.POSITIVE_INFINITY)
+    this.known = new KnownHeads(file)
   }
 
   /** Edits of a transaction of the environment. */
   edits(): OutboxEdits {
-    return new OutboxEdits(this.database, this.bound)
+    return new OutboxEdits(this.database, this.bound, this.known)
   }
 
   /** Runs `look` on the newest commit of any process. `absent`: the result for an environment without outbox. */
@@ -59,7 +64,7 @@ export class OutboxAccess {
     // An error is returned as a value: after a throw lmdb-js would still commit what shares the transaction.
     const outcome = await this.file.transaction((): { value: T } | { error: unknown } => {
       try {
-        const edits = new DirectEdits(database, this.edits())
+        const edits = new DirectEdits(database, this.edits(), this.known)
         const value = change(database, edits)
         edits.apply()
         return { value }
@@ -77,18 +82,28 @@ export class DirectEdits {
   /** The records that are appended. */
   readonly outbox: OutboxEdits
   private readonly database: Database<OutboxKey>
+  private readonly known: KnownHeads
   private readonly writer = new ByteWriter()
   private readonly operations = new PendingWrites()
   /** Changes of the totals of dead letters. */
   private readonly totals = new Map<string, DeadLetterTotals & { readonly key: OutboxKey }>()
 
-  constructor(database: Database<OutboxKey>, outbox: OutboxEdits) {
+  constructor(database: Database<OutboxKey>, outbox: OutboxEdits, known: KnownHeads) {
     this.database = database
     this.outbox = outbox
+    this.known = known
+  }
+
+  /** Puts the head of a stream. */
+  putHead(stream: string, head: StreamHead): void {
+    const writer = new ByteWriter(64)
+    writeHead(writer, head)
+    this.put(headKey(stream), writer.written())
   }
 
   /** Puts a value. */
   put(key: OutboxKey, value: Uint8Array): void {
+    this.forget(key)
     this.operations.begin(this.writer)
     this.writer.raw(value)
     this.operations.put(this.database, key, this.writer)
@@ -96,7 +111,12 @@ export class DirectEdits {
 
   /** Removes a key. */
   remove(key: OutboxKey): void {
+    this.forget(key)
     this.operations.remove(this.database, key)
+  }
+
+  private forget({ kind, stream }: OutboxKey): void {
+    if (kind === OUTBOX_ENTRY.head) this.known.delete(stream)
   }
 
   /** Puts a dead letter. Each one at most once in a transaction. */
@@ -132,6 +152,7 @@ export class DirectEdits {
     }
     this.outbox.encode(this.writer, this.operations)
     this.operations.apply(this.writer)
+    this.outbox.publish()
   }
 }
 

@@ -5,24 +5,27 @@ import type { ByteWriter } from '../format/bytes.ts'
 import type { OutboxKey } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
 import type { PendingWrites } from '../lmdb/pending-writes.ts'
+import type { KnownHeads } from './known-heads.ts'
 import type { OutboxBound } from './outbox-bound.ts'
 import {
   encodeLoss,
   newHead,
   type OutboxRecord,
   RECORD_OVERHEAD_BYTES,
-  readHead,
   type StreamHead,
   writeHead,
   writeRecord,
 } from './outbox-format.ts'
 import { headKey, lossKey, recordKey } from './outbox-keys.ts'
+import { headOf } from './outbox-reads.ts'
 
 /** In UTF-16 code units, so that a key stays below LMDB's limit. */
 export const STREAM_UNITS_MAX = 128
 
 interface EditedStream {
   head: StreamHead
+  /** The head is not stored yet. */
+  readonly isNew: boolean
   readonly records: OutboxRecord[]
 }
 
@@ -30,11 +33,13 @@ interface EditedStream {
 export class OutboxEdits {
   private readonly database: Database<OutboxKey> | null
   private readonly bound: OutboxBound
+  private readonly known: KnownHeads
   private readonly streams = new Map<string, EditedStream>()
 
-  constructor(database: Database<OutboxKey> | null, bound: OutboxBound) {
+  constructor(database: Database<OutboxKey> | null, bound: OutboxBound, known: KnownHeads) {
     this.database = database
     this.bound = bound
+    this.known = known
   }
 
   /**
@@ -46,7 +51,8 @@ export class OutboxEdits {
     assert(count > 0, 'a record has events')
     let edited = this.streams.get(stream)
     if (edited === undefined) {
-      edited = { head: this.storedHead(stream) ?? newHead(), records: [] }
+      const head = this.headOf(stream)
+      edited = { head: head ?? newHead(), isNew: head === null, records: [] }
       this.streams.set(stream, edited)
     }
     const { origin, next, bytes: offset } = edited.head
@@ -55,10 +61,9 @@ export class OutboxEdits {
     return next
   }
 
-  private storedHead(stream: string): StreamHead | null {
+  private headOf(stream: string): StreamHead | null {
     if (this.database === null) return null
-    const valueView = this.database.get(headKey(stream))
-    return valueView === null ? null : readHead(valueView)
+    return this.known.get(stream) ?? headOf(this.database, stream, undefined)
   }
 
   /** Encodes the changes. Within the write transaction. */
@@ -66,15 +71,17 @@ export class OutboxEdits {
     if (this.streams.size === 0) return
     const { database } = this
     assert(database !== null, 'a read-only environment is not written')
-    for (const [stream, { head, records }] of this.streams) {
+    for (const [stream, { head, isNew, records }] of this.streams) {
       for (const record of records) {
         operations.begin(writer)
         writeRecord(writer, record)
         operations.put(database, recordKey(stream, record.sequence), writer)
       }
-      operations.begin(writer)
-      writeHead(writer, head)
-      operations.put(database, headKey(stream), writer)
+      if (isNew) {
+        operations.begin(writer)
+        writeHead(writer, head)
+        operations.put(database, headKey(stream), writer)
+      }
       const excess = this.bound.excess(database, stream, head, records[0]!.offset)
       if (excess === null) continue
       for (const sequence of excess.records) operations.remove(database, recordKey(stream, sequence))
@@ -82,5 +89,10 @@ export class OutboxEdits {
       writer.raw(encodeLoss(excess.loss))
       operations.put(database, lossKey(stream), writer)
     }
+  }
+
+  /** Call it when the changes are written, within the write transaction. */
+  publish(): void {
+    for (const [stream, { head }] of this.streams) this.known.set(stream, head)
   }
 }

@@ -13,7 +13,10 @@ export function drawOrigin(): string {
   return origin
 }
 
-/** The end of a stream. */
+/**
+ * The end of a stream. An append stores it only if the stream is new, because each value in another page makes a transaction
+ * slower: the newest record continues the stored head (`headOf`). Whatever removes records stores the head.
+ */
 export interface StreamHead {
   /**
    * Names the history that sequences belong to. Drawn at random when the stream begins, and again when a backup is restored,
@@ -138,6 +141,12 @@ export function readRecordHead(sequence: number, { view, words, text }: ValueVie
     offset: view.getFloat64(16, true),
     origin: text.toString('latin1', 24, RECORD_FIXED_BYTES),
   }
+}
+
+/** The head of the stream after a record. */
+export function headAfter(sequence: number, valueView: ValueView): StreamHead {
+  const { count, offset, origin } = readRecordHead(sequence, valueView)
+  return { origin, next: sequence + count, bytes: offset + valueView.words[1]! + RECORD_OVERHEAD_BYTES }
 }
 
 /** Reads a record. */

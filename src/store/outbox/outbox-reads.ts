@@ -3,15 +3,45 @@ import { OUTBOX_ENTRY, type OutboxKey } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
 import {
+  headAfter,
   type OutboxCursor,
   type OutboxLoss,
   type OutboxRecordHead,
   readCursor,
+  readHead,
   readLoss,
   readRecordHead,
   readTime,
+  type StreamHead,
 } from './outbox-format.ts'
-import { cursorKey, followKey, lossKey, recordKey } from './outbox-keys.ts'
+import { cursorKey, followKey, headKey, lossKey, recordKey } from './outbox-keys.ts'
+
+/** The end of a stream; null: it does not exist. */
+export function headOf(
+  database: Database<OutboxKey>,
+  stream: string,
+  reading: ReadOptions | undefined,
+): StreamHead | null {
+  const valueView = database.get(headKey(stream), reading)
+  return valueView === null ? null : continuedHead(database, stream, readHead(valueView), reading)
+}
+
+/** The end of a stream with this stored head. */
+export function continuedHead(
+  database: Database<OutboxKey>,
+  stream: string,
+  stored: StreamHead,
+  reading: ReadOptions | undefined,
+): StreamHead {
+  const start = recordKey(stream, Number.MAX_SAFE_INTEGER)
+  const range = { start, end: recordKey(stream, 0), reverse: true, limit: 1, ...reading }
+  for (const { key, valueView } of database.entries(range)) {
+    const { next, bytes } = headAfter(key.sequence, valueView)
+    // The origin may have been renewed since.
+    if (next > stored.next) return { origin: stored.origin, next, bytes }
+  }
+  return stored
+}
 
 /** Until when a stream is followed, in milliseconds since the epoch; 0: it is not followed. */
 export function followedUntil(database: Database<OutboxKey>, stream: string, reading: ReadOptions | undefined): number {

@@ -3,7 +3,7 @@
 import { OUTBOX_ENTRY } from '../format/keys.ts'
 import { isOfProvider, isOfStream, keysOf, type OutboxAccess, REMOVED_MAX } from './outbox-access.ts'
 import { cursorKey, deadLetterKey } from './outbox-keys.ts'
-import { cursorsOf } from './outbox-reads.ts'
+import { cursorsOf, headOf } from './outbox-reads.ts'
 
 /** Dead letters belong to a cursor, and all entries but the statuses and the follower to the head: they go first. */
 const DROP_ORDER = [
@@ -26,6 +26,9 @@ function dropPart(access: OutboxAccess, stream: string, isDue: () => boolean): P
   return access.writing((database, edits) => {
     if (!isDue()) return true
     let left = REMOVED_MAX
+    // The records that continue the stored head are removed before it, and the stream may have a new owner before the rest is.
+    const head = headOf(database, stream, undefined)
+    if (head !== null) edits.putHead(stream, head)
     for (const kind of DROP_ORDER) {
       for (const key of keysOf(database, { kind, stream, provider: '', sequence: 0 }, isOfStream)) {
         if (left === 0) return false

@@ -2,7 +2,6 @@
 // the transaction of the change that they report, and removed when every provider has received them
 // (docs/decisions/0033-events.md).
 import { assert } from '../../kernel/assert.ts'
-import { ByteWriter } from '../format/bytes.ts'
 import { OUTBOX_ENTRY, type OutboxKey } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
 import type { EnvironmentFile } from '../lmdb/environment-file.ts'
@@ -24,10 +23,9 @@ import {
   readHead,
   readRecord,
   type StreamHead,
-  writeHead,
 } from './outbox-format.ts'
 import { cursorKey, deadLetterKey, followKey, headKey, lossKey, recordKey, statusKey } from './outbox-keys.ts'
-import { cursorsOf, firstSequence, followedUntil, lossOf, recordHeads } from './outbox-reads.ts'
+import { continuedHead, cursorsOf, firstSequence, followedUntil, headOf, lossOf, recordHeads } from './outbox-reads.ts'
 import { dropStream, removeProvidersOf } from './outbox-removal.ts'
 
 /** Records that one commit of a cursor removes at most, so that other writers do not wait long. */
@@ -112,7 +110,7 @@ export class EventOutbox {
       const start = headKey('')
       for (const { key, valueView } of database.entries({ start, end: undefined, ...reading })) {
         if (key.kind !== start.kind) break
-        heads.set(key.stream, readHead(valueView))
+        heads.set(key.stream, continuedHead(database, key.stream, readHead(valueView), reading))
       }
       return heads
     })
@@ -121,9 +119,8 @@ export class EventOutbox {
   /** The status of a stream; null: it does not exist. */
   status(stream: string): StreamStatus | null {
     return this.access.reading(null, (database, reading) => {
-      const valueView = database.get(headKey(stream), reading)
-      if (valueView === null) return null
-      const head = readHead(valueView)
+      const head = headOf(database, stream, reading)
+      if (head === null) return null
       const [oldest] = recordHeads(database, stream, 0, 1, reading)
       const pendingBytes = oldest === undefined ? 0 : head.bytes - oldest.offset
       return { ...head, oldest: oldest ?? null, pendingBytes, loss: lossOf(database, stream, reading) }
@@ -172,8 +169,8 @@ export class EventOutbox {
   commit(stream: string, commit: CursorCommit): Promise<boolean> {
     const { provider, owner, origin, next, gap, snapshot, deadLetters = [] } = commit
     return this.access.writing((database, edits) => {
-      const head = database.get(headKey(stream))
-      if (head === null || readHead(head).origin !== origin) return false
+      const head = headOf(database, stream, undefined)
+      if (head?.origin !== origin) return false
       const providers = typeof commit.providers === 'function' ? commit.providers() : commit.providers
       if (providers?.includes(provider) !== true) return false
       const cursors = new Map(cursorsOf(database, stream, undefined))
@@ -193,6 +190,7 @@ export class EventOutbox {
         if (sequence + count > slowest || timeMs > keptFrom) break
         edits.remove(recordKey(stream, sequence))
       }
+      edits.putHead(stream, head)
       return true
     })
   }
@@ -241,9 +239,7 @@ export class EventOutbox {
   begin(stream: string): Promise<void> {
     return this.access.writing((database, edits) => {
       if (database.get(headKey(stream)) !== null) return
-      const writer = new ByteWriter(64)
-      writeHead(writer, newHead())
-      edits.put(headKey(stream), writer.written())
+      edits.putHead(stream, newHead())
     })
   }
 
@@ -271,11 +267,8 @@ export class EventOutbox {
     const streams = this.streams()
     return this.access.writing((database, edits) => {
       for (const stream of streams) {
-        const valueView = database.get(headKey(stream))
-        if (valueView === null) continue
-        const writer = new ByteWriter(64)
-        writeHead(writer, { ...readHead(valueView), origin: drawOrigin() })
-        edits.put(headKey(stream), writer.written())
+        const head = headOf(database, stream, undefined)
+        if (head !== null) edits.putHead(stream, { ...head, origin: drawOrigin() })
       }
     })
   }

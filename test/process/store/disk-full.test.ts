@@ -8,6 +8,7 @@ import { systemClock } from '../../../src/kernel/clock.ts'
 import { StorageWriteError } from '../../../src/kernel/errors.ts'
 import { openCollections } from '../../../src/store/documents/collections.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../src/store/graph/environment.ts'
+import { GRAPH_STREAM } from '../../../src/store/graph/write-batch.ts'
 import { checkGraph } from '../../../src/store/integrity/check-graph.ts'
 import { diskFullReason } from '../../../src/store/lmdb/disk-full.ts'
 import { lockFile } from '../../../src/store/process/file-lock.ts'
@@ -112,6 +113,7 @@ describe.skipIf(!isMounted)('on a full disk', () => {
           const properties = [{ name: 'text', value: 'x'.repeat(2000) }]
           batch.upsertNode({ type: 'Item', externalId: `${name}-${i}`, properties })
         }
+        batch.appendEvents(Buffer.from(name), 1)
       })
     let stored = 0
     const refused: unknown[] = []
@@ -133,6 +135,10 @@ describe.skipIf(!isMounted)('on a full disk', () => {
     rmSync(ballast)
     await write('after')
     expect(nodesIn(environment)).toBe(stored * 50 + 50)
+    // The refused events have no sequence.
+    const records = environment.outbox.read(GRAPH_STREAM, 0, { events: 1000, bytes: 1_000_000 })
+    expect(records.map(({ sequence }) => sequence)).toEqual(Array.from({ length: stored + 1 }, (_, at) => at + 1))
+    expect(String(records.at(-1)?.bytes)).toBe(String(new TextEncoder().encode('after')))
     expect(checkGraph(environment)).toEqual([])
     await environment.close()
     rmSync(join(disk, 'graph'), { recursive: true })
