@@ -182,34 +182,66 @@ type EncodedHeader = readonly [
 
 const HEADER_AT = 5
 
+/** The events of a record as text, so that no second tree of arrays is built for `JSON.stringify`. */
+export class RecordText {
+  /** Number of events. */
+  count = 0
+  private readonly types: string[] = []
+  private lastType = ''
+  private lastIndex = -1
+  private events = ''
+  private payloads = ''
+
+  /** Adds an event. `text`: from `eventText`. */
+  add(type: EventTypeName, providers: number, text: string, ready: ReadyEvent | undefined): void {
+    if (type !== this.lastType) {
+      this.lastType = type
+      this.lastIndex = this.types.indexOf(type)
+      if (this.lastIndex < 0) this.lastIndex = this.types.push(type) - 1
+    }
+    this.events += `${this.count === 0 ? '' : ','}[${this.lastIndex},${providers},${text}]`
+    if (ready !== undefined) this.payloads += ready.members
+    this.count += 1
+  }
+
+  /** The bytes of the record. */
+  encode({ sinkId, revision, providers, requestId, address, actor, shared }: Omit<EventRecord, 'events'>): Uint8Array {
+    const start = JSON.stringify([sinkId, revision, providers, requestId, actor, this.types])
+    let end = ''
+    if (address !== undefined) end = `,${JSON.stringify(shared ?? null)},${JSON.stringify(address)}`
+    else if (shared !== undefined) end = `,${JSON.stringify(shared)}`
+    const header = `${start.slice(0, -1)},[${this.events}]${end}]`
+    const headerBytes = Buffer.byteLength(header, 'utf8')
+    const payloadsAt = HEADER_AT + headerBytes
+    const bytes = Buffer.allocUnsafeSlow(payloadsAt + Buffer.byteLength(this.payloads, 'utf8'))
+    bytes[0] = RECORD_FORMAT
+    bytes.writeUInt32LE(headerBytes, 1)
+    bytes.write(header, HEADER_AT, 'utf8')
+    if (this.payloads !== '') bytes.write(this.payloads, payloadsAt, 'utf8')
+    return bytes
+  }
+}
+
+/** An event as the header of a record shows it, after the number of its type and its providers. */
+export function eventText({ element, ready }: RecordedEvent): string {
+  if (element !== undefined) return elementText(element)
+  const { subject, timeMs, members, valuesDigest } = ready as ReadyEvent
+  const digest = valuesDigest === undefined ? '' : `,${JSON.stringify(valuesDigest)}`
+  return `${JSON.stringify(subject)},${timeMs},${Buffer.byteLength(members, 'utf8')}${digest}`
+}
+
+function elementText(element: CapturedElement | DecidedElement): string {
+  if (element[0] !== 'n') return JSON.stringify(element)
+  const [, id, type, externalId, location, detail] = element
+  const key = `${JSON.stringify(id)},${JSON.stringify(type)},${JSON.stringify(externalId)},${JSON.stringify(location)}`
+  return detail === undefined ? `["n",${key}]` : `["n",${key},${JSON.stringify(detail)}]`
+}
+
 /** Encodes a record. */
 export function encodeRecord(record: EventRecord): Uint8Array {
-  const { sinkId, revision, providers, requestId, address, actor, shared } = record
-  const types: string[] = []
-  let lastType = ''
-  let lastIndex = 0
-  let payloads = ''
-  const events = record.events.map(({ type, providers: bits, element, ready }): EncodedEvent => {
-    if (type !== lastType) {
-      lastType = type
-      lastIndex = types.indexOf(type)
-      if (lastIndex < 0) lastIndex = types.push(type) - 1
-    }
-    if (element !== undefined) return [lastIndex, bits, element]
-    const { subject, timeMs, members, valuesDigest } = ready as ReadyEvent
-    payloads += members
-    const start = [lastIndex, bits, subject, timeMs, Buffer.byteLength(members, 'utf8')] as const
-    return valuesDigest === undefined ? start : [...start, valuesDigest]
-  })
-  const required = [sinkId, revision, providers, requestId, actor, types, events] as const
-  let header: EncodedHeader = required
-  if (address !== undefined) header = [...required, shared ?? null, address]
-  else if (shared !== undefined) header = [...required, shared]
-  const text = Buffer.from(JSON.stringify(header), 'utf8')
-  const prefix = Buffer.allocUnsafe(HEADER_AT)
-  prefix[0] = RECORD_FORMAT
-  prefix.writeUInt32LE(text.length, 1)
-  return Buffer.concat([prefix, text, Buffer.from(payloads, 'utf8')])
+  const text = new RecordText()
+  for (const event of record.events) text.add(event.type, event.providers, eventText(event), event.ready)
+  return text.encode(record)
 }
 
 /** Decodes a record. Throws if it is of another format, or not a record. */

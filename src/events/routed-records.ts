@@ -1,7 +1,7 @@
 // Divides the events of one transaction into a record for the event sink and a record for the audit log.
 import type { WriteBatch } from '../engine/store.ts'
 import { AUDIT_STREAM } from '../kernel/audit-stream.ts'
-import { type EventActor, encodeRecord, type RecordedEvent } from './event-record.ts'
+import { type EventActor, eventText, type RecordedEvent, RecordText } from './event-record.ts'
 import { AUDIT_BIT, type SinkRoutes } from './routes.ts'
 
 /** What the records of a transaction share. */
@@ -31,16 +31,23 @@ export function routedRecords(
   { sinkId, revision, providers }: SinkRoutes,
   { events, ...common }: RecordContent,
 ): readonly RoutedRecord[] {
-  const records: RoutedRecord[] = []
-  const delivered = sinkId === '' ? [] : withReceivers(events, (receivers) => receivers % AUDIT_BIT)
-  if (delivered.length > 0) {
-    const bytes = encodeRecord({ sinkId, revision, providers, ...common, events: delivered })
-    records.push({ isAudit: false, bytes, count: delivered.length })
+  const delivered = new RecordText()
+  const audited = new RecordText()
+  for (const event of events) {
+    const { type, providers: receivers, ready } = event
+    const text = eventText(event)
+    const delivering = sinkId === '' ? 0 : receivers % AUDIT_BIT
+    if (delivering !== 0) delivered.add(type, delivering, text, ready)
+    if (receivers >= AUDIT_BIT) audited.add(type, 1, text, ready)
   }
-  const audited = withReceivers(events, (receivers) => (receivers >= AUDIT_BIT ? 1 : 0))
-  if (audited.length > 0) {
-    const bytes = encodeRecord({ sinkId: '', revision: 0, providers: [], ...common, events: audited })
-    records.push({ isAudit: true, bytes, count: audited.length })
+  const records: RoutedRecord[] = []
+  if (delivered.count > 0) {
+    const bytes = delivered.encode({ sinkId, revision, providers, ...common })
+    records.push({ isAudit: false, bytes, count: delivered.count })
+  }
+  if (audited.count > 0) {
+    const bytes = audited.encode({ sinkId: '', revision: 0, providers: [], ...common })
+    records.push({ isAudit: true, bytes, count: audited.count })
   }
   return records
 }
@@ -51,13 +58,4 @@ export function appendToBatch(batch: Pick<WriteBatch, 'appendEvents'>, records: 
     if (isAudit) batch.appendEvents(bytes, count, AUDIT_STREAM)
     else batch.appendEvents(bytes, count)
   }
-}
-
-function withReceivers(events: readonly RecordedEvent[], receive: (receivers: number) => number): RecordedEvent[] {
-  const kept: RecordedEvent[] = []
-  for (const event of events) {
-    const providers = receive(event.providers)
-    if (providers !== 0) kept.push(event.providers === providers ? event : { ...event, providers })
-  }
-  return kept
 }
