@@ -2,13 +2,14 @@
 // events, which providers receive them, and for each event the least from which its payload can be built. Records outlive the
 // program that wrote them: a change of the format needs another version number, and the old version stays readable.
 //
-// Bytes: version (1) · length of the header (4, little-endian) · header as JSON · payloads of events that have one.
+// Bytes: version (1) · header as JSON · line feed · payloads of events that have one.
+import { jsonString } from '../kernel/json-string.ts'
 import type { RequestCaller } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
 import type { EventTypeName } from './event-types.ts'
 
 /** The format of the records that this program writes. */
-export const RECORD_FORMAT = 1
+export const RECORD_FORMAT = 2
 
 /** The parts of the origin of a request that events keep. Both may be empty. */
 export type RecordedOrigin = Pick<RequestOrigin, 'requestId' | 'address'>
@@ -128,23 +129,27 @@ export interface RecordedEvent {
   readonly ready?: ReadyEvent
 }
 
-/** The events of one transaction. */
-export interface EventRecord {
+/** The event sink whose routes have decided about the events of a record. */
+export interface RecordSink {
   /** The sink whose routes decided; empty in a record of the audit log. */
   readonly sinkId: string
   /** Revision of the sink; 0 in a record of the audit log. */
   readonly revision: number
   /** Ids of the providers of the sink. */
   readonly providers: readonly string[]
+}
+
+/** The events of one transaction. */
+export interface EventRecord extends RecordSink {
   /** Empty: the events have their own, or none. */
   readonly requestId: string
   /** IP address of the client. Absent: the events have their own, or none. */
-  readonly address?: string
+  readonly address?: string | undefined
   /** Null: the events have their own, or none. */
   readonly actor: EventActor | null
   readonly events: readonly RecordedEvent[]
   /** Values that several events share; absent: none. */
-  readonly shared?: readonly unknown[]
+  readonly shared?: readonly unknown[] | undefined
 }
 
 /** Collects the values that events of one record share. */
@@ -180,7 +185,10 @@ type EncodedHeader = readonly [
   address?: string,
 ]
 
-const HEADER_AT = 5
+const FORMAT_LETTER = String.fromCharCode(RECORD_FORMAT)
+const LINE_FEED = 10
+
+const encoder = new TextEncoder()
 
 /** The events of a record as text, so that no second tree of arrays is built for `JSON.stringify`. */
 export class RecordText {
@@ -205,43 +213,49 @@ export class RecordText {
   }
 
   /** The bytes of the record. */
-  encode({ sinkId, revision, providers, requestId, address, actor, shared }: Omit<EventRecord, 'events'>): Uint8Array {
-    const start = JSON.stringify([sinkId, revision, providers, requestId, actor, this.types])
+  encode(
+    { sinkId, revision, providers }: RecordSink,
+    { requestId, address, actor, shared }: Omit<EventRecord, keyof RecordSink | 'events'>,
+  ): Uint8Array {
+    const sink = `${jsonString(sinkId)},${revision},${providers.length === 0 ? '[]' : JSON.stringify(providers)}`
+    const events = `["${this.types.join('","')}"],[${this.events}]`
     let end = ''
-    if (address !== undefined) end = `,${JSON.stringify(shared ?? null)},${JSON.stringify(address)}`
+    if (address !== undefined) end = `,${JSON.stringify(shared ?? null)},${jsonString(address)}`
     else if (shared !== undefined) end = `,${JSON.stringify(shared)}`
-    const header = `${start.slice(0, -1)},[${this.events}]${end}]`
-    const headerBytes = Buffer.byteLength(header, 'utf8')
-    const payloadsAt = HEADER_AT + headerBytes
-    const bytes = Buffer.allocUnsafeSlow(payloadsAt + Buffer.byteLength(this.payloads, 'utf8'))
-    bytes[0] = RECORD_FORMAT
-    bytes.writeUInt32LE(headerBytes, 1)
-    bytes.write(header, HEADER_AT, 'utf8')
-    if (this.payloads !== '') bytes.write(this.payloads, payloadsAt, 'utf8')
-    return bytes
+    const header = `[${sink},${jsonString(requestId)},${actorText(actor)},${events}${end}]`
+    return encoder.encode(`${FORMAT_LETTER}${header}\n${this.payloads}`)
   }
+}
+
+/** Agents cause nearly all events. */
+function actorText(actor: EventActor | null): string {
+  if (actor?.type !== 'agent' || actor.user !== undefined) return JSON.stringify(actor)
+  const { id, applicationId, keyId } = actor
+  const key = keyId === undefined ? '' : `,"keyId":${jsonString(keyId)}`
+  return `{"type":"agent","id":${jsonString(id)},"applicationId":${jsonString(applicationId)}${key}}`
 }
 
 /** An event as the header of a record shows it, after the number of its type and its providers. */
 export function eventText({ element, ready }: RecordedEvent): string {
   if (element !== undefined) return elementText(element)
   const { subject, timeMs, members, valuesDigest } = ready as ReadyEvent
-  const digest = valuesDigest === undefined ? '' : `,${JSON.stringify(valuesDigest)}`
-  return `${JSON.stringify(subject)},${timeMs},${Buffer.byteLength(members, 'utf8')}${digest}`
+  const digest = valuesDigest === undefined ? '' : `,${jsonString(valuesDigest)}`
+  return `${jsonString(subject)},${timeMs},${Buffer.byteLength(members, 'utf8')}${digest}`
 }
 
 function elementText(element: CapturedElement | DecidedElement): string {
   if (element[0] !== 'n') return JSON.stringify(element)
   const [, id, type, externalId, location, detail] = element
-  const key = `${JSON.stringify(id)},${JSON.stringify(type)},${JSON.stringify(externalId)},${JSON.stringify(location)}`
-  return detail === undefined ? `["n",${key}]` : `["n",${key},${JSON.stringify(detail)}]`
+  const key = `${jsonString(id)},${jsonString(type)},${jsonString(externalId)},${jsonString(location)}`
+  if (detail === undefined) return `["n",${key}]`
+  return `["n",${key},${typeof detail === 'boolean' ? detail : JSON.stringify(detail)}]`
 }
 
 /** Encodes a record. */
 export function encodeRecord(record: EventRecord): Uint8Array {
   const text = new RecordText()
   for (const event of record.events) text.add(event.type, event.providers, eventText(event), event.ready)
-  return text.encode(record)
+  return text.encode(record, record)
 }
 
 /** Decodes a record. Throws if it is of another format, or not a record. */
@@ -249,9 +263,10 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   if (buffer[0] !== RECORD_FORMAT)
     throw new Error(`a record of events has format ${buffer[0]}; this program reads format ${RECORD_FORMAT}`)
-  let at = HEADER_AT + buffer.readUInt32LE(1)
+  // JSON without white space has no line feed.
+  let at = buffer.indexOf(LINE_FEED) + 1
   const [sinkId, revision, providers, requestId, actor, types, encoded, shared, address] = JSON.parse(
-    buffer.toString('utf8', HEADER_AT, at),
+    buffer.toString('utf8', 1, at - 1),
   ) as EncodedHeader
   const events = encoded.map((event): RecordedEvent => {
     const type = types[event[0]] as EventTypeName

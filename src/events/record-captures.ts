@@ -183,9 +183,9 @@ class CaptureLogBatch {
   end(): void {
     if (this.events.length === 0) return
     const { sink, origin, actor } = this.request
-    const { requestId, address } = origin
-    const content = { requestId, ...(address !== '' && { address }), actor, events: this.events }
-    appendToBatch(this.written, routedRecords(sink, content))
+    const { requestId, address: client } = origin
+    const address = client === '' ? undefined : client
+    appendToBatch(this.written, routedRecords(sink, { requestId, address, actor, events: this.events }))
     origin.noteEvent()
   }
 }

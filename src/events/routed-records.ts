@@ -1,21 +1,13 @@
 // Divides the events of one transaction into a record for the event sink and a record for the audit log.
 import type { WriteBatch } from '../engine/store.ts'
 import { AUDIT_STREAM } from '../kernel/audit-stream.ts'
-import { type EventActor, eventText, type RecordedEvent, RecordText } from './event-record.ts'
+import { type EventRecord, eventText, type RecordSink, RecordText } from './event-record.ts'
 import { AUDIT_BIT, type SinkRoutes } from './routes.ts'
 
-/** What the records of a transaction share. */
-export interface RecordContent {
-  /** Empty: the events have their own, or none. */
-  readonly requestId: string
-  /** IP address of the client. Absent: the events have their own, or none. */
-  readonly address?: string
-  /** Null: the events have their own, or none. */
-  readonly actor: EventActor | null
-  /** Their `providers` are what the routes matched, with `AUDIT_BIT`. */
-  readonly events: readonly RecordedEvent[]
-  readonly shared?: readonly unknown[]
-}
+/** The events of a transaction. Their `providers` are what the routes matched, with `AUDIT_BIT`. */
+export type RecordContent = Omit<EventRecord, keyof RecordSink>
+
+const NO_SINK: RecordSink = { sinkId: '', revision: 0, providers: [] }
 
 /** A record to append. */
 export interface RoutedRecord {
@@ -27,26 +19,23 @@ export interface RoutedRecord {
 }
 
 /** Encodes the records of a transaction: none, one, or two. Throws if an event cannot be encoded. */
-export function routedRecords(
-  { sinkId, revision, providers }: SinkRoutes,
-  { events, ...common }: RecordContent,
-): readonly RoutedRecord[] {
+export function routedRecords(sink: SinkRoutes, content: RecordContent): readonly RoutedRecord[] {
   const delivered = new RecordText()
   const audited = new RecordText()
-  for (const event of events) {
+  for (const event of content.events) {
     const { type, providers: receivers, ready } = event
     const text = eventText(event)
-    const delivering = sinkId === '' ? 0 : receivers % AUDIT_BIT
+    const delivering = sink.sinkId === '' ? 0 : receivers % AUDIT_BIT
     if (delivering !== 0) delivered.add(type, delivering, text, ready)
     if (receivers >= AUDIT_BIT) audited.add(type, 1, text, ready)
   }
   const records: RoutedRecord[] = []
   if (delivered.count > 0) {
-    const bytes = delivered.encode({ sinkId, revision, providers, ...common })
+    const bytes = delivered.encode(sink, content)
     records.push({ isAudit: false, bytes, count: delivered.count })
   }
   if (audited.count > 0) {
-    const bytes = audited.encode({ sinkId: '', revision: 0, providers: [], ...common })
+    const bytes = audited.encode(NO_SINK, content)
     records.push({ isAudit: true, bytes, count: audited.count })
   }
   return records
