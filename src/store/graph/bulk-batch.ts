@@ -59,7 +59,7 @@ export class BulkBatch extends LmdbWriteBatch {
     // All elements of the batch get the same time.
     const now = start.clock.now()
     const { databases, entriesPerChunk, version } = start
-    super({ ...start, clock: { now: () => now } }, new BulkKeyEdits(databases.upsertKeys, keyCache), writer)
+    super({ ...start, clock: { now: () => now } }, writer, new BulkKeyEdits(databases.upsertKeys, keyCache))
     keyCache.beginBatch(this.baseVersion, version, this.header.nodes === 0)
     this.entriesPerChunk = entriesPerChunk
     this.firstNewNode = this.header.nextNode

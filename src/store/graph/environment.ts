@@ -39,6 +39,9 @@ import type { IncompleteSymbols, SymbolLoader } from './symbol-loader.ts'
 import { type SymbolReader, SymbolTable } from './symbols.ts'
 import { LmdbWriteBatch, type WriteBatchOptions } from './write-batch.ts'
 
+/** A larger writer is not kept after its batch. */
+const BATCH_WRITER_BYTES_MAX = 256 * 1024
+
 /** Missing names that a snapshot reads on the event loop, which takes less than 1 ms. More are read in the background. */
 const INLINE_NAMES_MAX = 256
 
@@ -82,6 +85,8 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
   /** Distinguishes the batches of this environment object from those of other processes. */
   private readonly writer = randomWord()
   private readonly bulkKeys = new BulkKeyCache()
+  /** Reused by all batches but loads, as the memory of small ones. */
+  private batchWriter = new ByteWriter()
   /** Reused by all loads, because memory of this size is expensive to allocate. */
   private readonly bulkWriter = new ByteWriter()
   /** Number of the last batch attempted. Failed batches count too, so that no version names two states. */
@@ -253,7 +258,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
   write<T>(change: (batch: LmdbWriteBatch) => T): Promise<T> {
     const { onWritten } = this
     return this.commit(
-      (start) => new LmdbWriteBatch(start),
+      (start) => new LmdbWriteBatch(start, this.emptyWriter()),
       onWritten === undefined
         ? change
         : (batch) => {
@@ -262,6 +267,12 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
             return value
           },
     )
+  }
+
+  private emptyWriter(): ByteWriter {
+    if (this.batchWriter.bytes.length > BATCH_WRITER_BYTES_MAX) this.batchWriter = new ByteWriter()
+    this.batchWriter.length = 0
+    return this.batchWriter
   }
 
   /** As `write`, for a large batch of mostly new elements. No other process may write at the same time. */

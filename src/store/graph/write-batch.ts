@@ -20,7 +20,7 @@ import type {
 } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { ByteWriter } from '../format/bytes.ts'
+import type { ByteWriter } from '../format/bytes.ts'
 import {
   type EnvironmentHeader,
   type GraphVersion,
@@ -101,8 +101,8 @@ export class LmdbWriteBatch implements WriteBatch, WrittenBatch {
 
   constructor(
     { databases, outbox, symbols, clock, entriesPerChunk, version }: WriteBatchOptions,
+    writer: ByteWriter,
     keys = new KeyEdits(databases.upsertKeys),
-    writer = new ByteWriter(),
   ) {
     const header = readHeader(databases.meta.getRequired(HEADER_KEY))
     const counts = header.symbols
