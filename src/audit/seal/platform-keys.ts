@@ -27,6 +27,7 @@ export class PlatformKeys {
   private readonly sealer: Sealer
   private readonly clock: Clock
   private readonly opened = new Map<string, PlatformKey>()
+  private generating: Promise<string> | null = null
 
   constructor(index: AuditIndex, sealer: Sealer, clock: Clock) {
     this.index = index
@@ -36,9 +37,13 @@ export class PlatformKeys {
 
   /** The key in use. Generates the first one. */
   async current(): Promise<PlatformKey> {
-    const stored = this.stored()
-    if (stored !== null) return this.open(stored)
-    await this.rotate()
+    if (this.stored() === null) {
+      // Several logs are sealed at the same time, and all need the same key.
+      this.generating ??= this.rotate()
+      await this.generating.finally(() => {
+        this.generating = null
+      })
+    }
     return this.open(this.stored() as AuditSigningKey)
   }
 
