@@ -73,7 +73,10 @@ async function verdictOfLog(log: string, files: LogFiles, options: VerifyOptions
   const extent = [`${entries} entries and ${bodies} payloads read`]
   if (firstEntry > 0)
     extent.push(`the entries before ${firstEntry} were removed by retention; their hashes are verified`)
-  if (previous !== null) extent.push(`replaced the log ${previous.origin} at ${previous.size} entries, after a restore`)
+  if (previous !== null) {
+    const reason = previous.isDamaged ? 'because its files were changed or removed' : 'after a restore'
+    extent.push(`replaced the log ${previous.origin} at ${previous.size} entries, ${reason}`)
+  }
   const replaced = previous === null ? null : { origin: previous.origin, size: previous.size }
   return { ...verdict, extent, members: { entries, bodies, firstEntry, previous: replaced } }
 }

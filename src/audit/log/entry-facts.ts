@@ -20,8 +20,14 @@ export interface EntryFacts {
   readonly body: string | null
   /** For `PRUNED_TYPE`: the index of the first entry that was not removed; otherwise null. */
   readonly prunedTo: number | null
-  /** For the first entry of a log: the log that it replaces after a restore. */
-  readonly previous: LogCheckpoint | null
+  /** For the first entry of a log: the log that it replaces. */
+  readonly previous: ReplacedLog | null
+}
+
+/** The log that another one replaces, where the replacement began. */
+export interface ReplacedLog extends LogCheckpoint {
+  /** True: its files were changed or removed; false: a backup was restored. */
+  readonly isDamaged: boolean
 }
 
 const noFacts: EntryFacts = { source: null, sequence: '', body: null, prunedTo: null, previous: null }
@@ -54,10 +60,10 @@ function firstIndexOf(data: unknown): number | null {
   return Number.isSafeInteger(firstIndex) ? (firstIndex as number) : null
 }
 
-function previousOf(data: unknown): LogCheckpoint | null {
-  const { previous } = (data ?? {}) as { readonly previous?: unknown }
+function previousOf(data: unknown): ReplacedLog | null {
+  const { previous, reason } = (data ?? {}) as { readonly previous?: unknown; readonly reason?: unknown }
   const { origin, size, root } = (previous ?? {}) as Readonly<Record<string, unknown>>
   const hash = typeof root === 'string' ? decodeBase64(root) : null
   if (typeof origin !== 'string' || !Number.isSafeInteger(size) || hash === null) return null
-  return { origin, size: size as number, root: hash }
+  return { origin, size: size as number, root: hash, isDamaged: reason === 'damaged' }
 }

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { assert } from '../../kernel/assert.ts'
 import { type LogCheckpoint, parseCheckpoint } from './checkpoint.ts'
 import { decodeEntries } from './entry-bundle.ts'
-import { entryFacts } from './entry-facts.ts'
+import { entryFacts, type ReplacedLog } from './entry-facts.ts'
 import { type FoundTile, findTile, type LogFiles } from './log-files.ts'
 import { emptyTree, equalBytes, extendTree, HASH_BYTES, leafHash, rootOf, rootOfHashes } from './merkle.ts'
 import { PRUNED_FILE, parsePruned } from './pruned-note.ts'
@@ -59,8 +59,8 @@ export interface LogVerdict {
   readonly entries: number
   /** Payloads that were read from the folder of bodies. */
   readonly bodies: number
-  /** The log that this one replaced after a restore, as its first entry states. */
-  readonly previous: LogCheckpoint | null
+  /** The log that this one replaced, as its first entry states. */
+  readonly previous: ReplacedLog | null
   /** False if `against` belongs to another log, or to more of the replaced log than this one states. */
   readonly isCompared: boolean
   /** By index; empty if the log is sound. At most 100. */
@@ -121,7 +121,7 @@ class LogWalk {
   firstEntry = 0
   entries = 0
   bodies = 0
-  previous: LogCheckpoint | null = null
+  previous: ReplacedLog | null = null
   private readonly files: LogFiles
   private readonly origin: string
   private readonly size: number
@@ -191,7 +191,10 @@ class LogWalk {
     const { previous } = this
     if (previous === null || previous.origin !== origin || previous.size > size) return false
     if (previous.size < size) {
-      const how = `this log replaced ${origin} at ${previous.size} entries, and the other checkpoint has ${size}: a restore lost the last ones`
+      const loss = previous.isDamaged
+        ? 'the last ones are not in the index that replaced it'
+        : 'a restore lost the last ones'
+      const how = `this log replaced ${origin} at ${previous.size} entries, and the other checkpoint has ${size}: ${loss}`
       this.report('removed', previous.size, how)
     } else if (!equalBytes(previous.root, root))
       this.report(

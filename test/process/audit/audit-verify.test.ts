@@ -167,10 +167,10 @@ describe('audit verify', () => {
   it('compares a log that replaced another one after a restore with a checkpoint of that one', async () => {
     const origin = `${ORIGIN}2`
     const next = newLogKey(origin)
-    const opened = async (size: number, root: Uint8Array): Promise<string> => {
+    const opened = async (size: number, root: Uint8Array, reason = 'restored'): Promise<string> => {
       const replacing = new WrittenLog(join(temporaryFolder(), 'log'), origin)
       const previous = { origin: ORIGIN, size, root: Buffer.from(root).toString('base64') }
-      const entry = { type: 'svc.audit.log.opened', data: { previous } }
+      const entry = { type: 'svc.audit.log.opened', data: { reason, previous } }
       await replacing.append([Buffer.from(JSON.stringify(entry))], [next.signer])
       return replacing.folder
     }
@@ -193,6 +193,11 @@ describe('audit verify', () => {
       exitCode: 1,
       kind: 'forked',
     })
+    const why = async (reason: string): Promise<string> =>
+      (await verify(await opened(300, root, reason), ...keys)).stdout
+    expect(await why('restored')).toContain(`replaced the log ${ORIGIN} at 300 entries, after a restore`)
+    const damaged = `replaced the log ${ORIGIN} at 300 entries, because its files were changed or removed`
+    expect(await why('damaged')).toContain(damaged)
     const longer = await verify(await opened(301, root), ...keys)
     expect([longer.exitCode, longer.stderr]).toEqual([
       2,
