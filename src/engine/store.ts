@@ -119,6 +119,10 @@ export interface Snapshot {
   hasLabel(node: NodeId, label: SymbolId): boolean
   /** Ascending; includes the node type. */
   labels(node: NodeId): readonly SymbolId[]
+  /** The node type, or 0. */
+  nodeType(node: NodeId): SymbolId
+  /** The names of a node's properties, ascending, also of those that resolvers supply. */
+  nodePropertySymbols(node: NodeId): readonly SymbolId[]
   /** Null if the node does not have the property, or if a resolver supplies it (see `nodeStoredProperty`). */
   nodeProperty(node: NodeId, property: SymbolId): PropertyValue | null
   /** A field of a node. Null if it has no value. */

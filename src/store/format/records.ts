@@ -243,6 +243,12 @@ export function storedPropertiesOf(valueView: ValueView): Map<SymbolId, StoredPr
   return properties
 }
 
+/** The names of the properties, ascending. */
+export function propertySymbolsOf({ words }: ValueView): SymbolId[] {
+  const start = REFERENCES + words[REFERENCE_COUNT]!
+  return Array.from({ length: words[PROPERTY_COUNT]! }, (_, i) => words[start + i * 2]!)
+}
+
 /** Node type or relationship type. */
 export function typeOf(valueView: ValueView): SymbolId {
   return valueView.words[TYPE]!

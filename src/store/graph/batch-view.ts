@@ -77,6 +77,17 @@ export class LmdbBatchView extends LmdbSnapshot implements BatchView {
     return now === undefined ? super.labels(node) : (now?.labels ?? [])
   }
 
+  override nodeType(node: NodeId): SymbolId {
+    const now = this.edits.nodes.now(node)
+    return now === undefined ? super.nodeType(node) : (now?.type ?? 0)
+  }
+
+  override nodePropertySymbols(node: NodeId): readonly SymbolId[] {
+    const now = this.edits.nodes.now(node)
+    if (now === undefined) return super.nodePropertySymbols(node)
+    return [...(now?.properties.keys() ?? [])].sort((a, b) => a - b)
+  }
+
   override nodeProperty(node: NodeId, property: SymbolId): PropertyValue | null {
     const now = this.edits.nodes.now(node)
     return now === undefined ? super.nodeProperty(node, property) : (now?.properties.get(property)?.value ?? null)

@@ -101,6 +101,16 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
     return valueView === null ? [] : records.labelsOf(valueView)
   }
 
+  nodeType(node: NodeId): SymbolId {
+    const valueView = this.record(this.databases.nodes, node)
+    return valueView === null ? 0 : records.typeOf(valueView)
+  }
+
+  nodePropertySymbols(node: NodeId): readonly SymbolId[] {
+    const valueView = this.record(this.databases.nodes, node)
+    return valueView === null ? [] : records.propertySymbolsOf(valueView)
+  }
+
   nodeProperty(node: NodeId, property: SymbolId): PropertyValue | null {
     return property === 0 ? null : this.nodeColumn(node, COLUMN.firstProperty + property)
   }
