@@ -17,6 +17,7 @@ import { createMcpEndpoint } from './app/mcp.ts'
 import type { AppOverrides } from './app/overrides.ts'
 import { openPlatform, type Platform } from './app/platform.ts'
 import { createRoutes } from './app/routes.ts'
+import { createTrustScoring } from './app/trust.ts'
 import { createUserTokens } from './app/user-tokens.ts'
 import type { CaptureDeps } from './capture/apply-items.ts'
 import { Provisioning } from './config/provisioning.ts'
@@ -46,6 +47,7 @@ import { introspectionEventLog } from './runtime/record-introspections.ts'
 import { QueryEventLog } from './runtime/record-queries.ts'
 import { RequestEventLog } from './runtime/record-requests.ts'
 import type { Settings } from './settings.ts'
+import { requestRemoval } from './trust/trust-scoring.ts'
 
 /** A running service. */
 export interface App extends Handlers {
@@ -77,6 +79,13 @@ export interface App extends Handlers {
    * otherwise seals. Rejects with OperationalError if another process seals.
    */
   sealAudit(): Promise<void>
+  /**
+   * Runs all passes of trust score profiles that are due, and removes the scores of deleted profiles. For a process without a
+   * background process, which otherwise does it.
+   */
+  scoreTrust(): Promise<void>
+  /** Runs a pass of a profile now. `by`: who asks for it. */
+  scoreTrustOf(profileId: string, by: string): Promise<void>
   /** Issues a token of the admin service account. `lifetimeS`: seconds. */
   issueAdminToken(lifetimeS: number): Promise<string>
   /** Returns the metric increments since the last call. A lane sends them to its serving process. */
@@ -148,6 +157,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
       const message = 'an event sink was deleted; the events that were not delivered are dropped'
       if (dropped > 0) platform.log({ level: 'info', message, project: projectId, events: dropped })
     },
+    removeScores: (profile) => requestRemoval(documents, profile),
     withDeliveryState: (sink, body) => events.delivery.withState(sink, body),
     signingKeys: signingKeyDeps(platform, audit),
     withSigningState: (signing, body) => withSigningState(platform, audit, signing, body),
@@ -216,6 +226,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   jobs.start()
   const background = backgroundCommand === undefined ? null : createBackgroundProcess(platform, backgroundCommand)
   if (background !== null) stack.adopt(background, (running) => running.close())
+  const trust = stack.adopt(createTrustScoring(platform, events), (opened) => opened.close())
   const { eventDelivery } = overrides
   if (eventDelivery !== undefined)
     stack.adopt(createEventDispatcher(platform, events, eventDelivery.random), (running) => running.close()).start()
@@ -274,6 +285,8 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
       await activity.settled()
     },
     sealAudit: () => audit.sealAll(),
+    scoreTrust: () => trust.runDue(),
+    scoreTrustOf: (profileId, by) => trust.runNow(profileId, by),
     issueAdminToken: (lifetimeS) => platform.serviceAccounts.issueToken(platform.adminAccountId, lifetimeS),
     takeCounts: () => metrics.takeDeltas(),
     reopenLogs() {

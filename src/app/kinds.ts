@@ -27,6 +27,8 @@ export interface KindDeps {
   readonly names: NameSource
   /** Removes all events of a project that were not delivered. */
   dropEvents(projectId: string): Promise<void>
+  /** Removes the scores of a deleted trust score profile. */
+  removeScores(profile: StoredDocument): Promise<void>
   /** Adds the state of delivery to the body of an event sink. */
   withDeliveryState(sink: StoredDocument, body: DocumentFields): Promise<DocumentFields>
   readonly signingKeys: SigningKeyDeps
@@ -37,7 +39,17 @@ export interface KindDeps {
 /** Returns all kinds. */
 export function createConfigKinds(
   settings: Settings,
-  { environment, upstream, clock, names, dropEvents, withDeliveryState, signingKeys, withSigningState }: KindDeps,
+  {
+    environment,
+    upstream,
+    clock,
+    names,
+    dropEvents,
+    removeScores,
+    withDeliveryState,
+    signingKeys,
+    withSigningState,
+  }: KindDeps,
 ): readonly ConfigKind[] {
   const { publicUrl } = settings
   return [
@@ -47,7 +59,8 @@ export function createConfigKinds(
     serviceAccountCredentials(clock, publicUrl),
     ...policyKinds(settings, names),
     externalDataResolvers(upstream),
-    trustScoreProfiles,
+    // The scores of a deleted profile are removed by its last pass.
+    { ...trustScoreProfiles, effects: { deleted: removeScores } },
     {
       ...eventSinks,
       withState: withDeliveryState,

@@ -21,12 +21,14 @@ import { eventSinkRoutes } from '../http/routes/event-sinks.ts'
 import { mcpRoutes } from '../http/routes/mcp.ts'
 import { metadataRoutes } from '../http/routes/metadata.ts'
 import { operationRoutes } from '../http/routes/operations.ts'
+import { trustRoutes } from '../http/routes/trust.ts'
 import { FixedTokens } from '../identity/fixed-tokens.ts'
 import type { McpEndpoint } from '../mcp/endpoint.ts'
 import { METRICS_CONTENT_TYPE } from '../ops/metrics.ts'
 import type { DecisionDeps } from '../pdp/decision-deps.ts'
 import type { ParameterMask } from '../pdp/parameter-mask.ts'
 import type { Access } from '../settings.ts'
+import { readTrustReport } from '../trust/read-report.ts'
 import type { Platform } from './platform.ts'
 
 /** The features that routes call. */
@@ -62,6 +64,7 @@ export function createRoutes(
     ...eventSinkRoutes(features.eventSinks),
     ...auditSigningRoutes(features.auditSignings),
     ...auditRoutes(features.auditReads),
+    ...trustRoutes((caller, id) => readTrustReport(documents, caller, id)),
     ...dataSchemaRoutes(
       async ({ projectId }) => {
         const project = graphs.graphsOf(projectId)

@@ -4,6 +4,7 @@ import { AuditTrail } from '../app/audit.ts'
 import { createEventDispatcher } from '../app/event-delivery.ts'
 import { createEventRecording } from '../app/events.ts'
 import { openPlatform } from '../app/platform.ts'
+import { createTrustScoring } from '../app/trust.ts'
 import { exitWithParent } from '../lanes/parent-death.ts'
 import type { BackgroundCommand } from '../runtime/background-process.ts'
 import type { Settings } from '../settings.ts'
@@ -88,6 +89,8 @@ async function startWork(settings: Settings, number: number, proof: string): Pro
   const audit =
     settings.audit === 'on' ? stack.adopt(new AuditTrail(platform, events, true), (opened) => opened.close()) : null
   audit?.start()
+  const trust = stack.adopt(createTrustScoring(platform, events), (opened) => opened.close())
+  elections.campaign('trust-scoring', () => trust.start())
   return {
     checkReaders() {
       platform.clearStaleReaders()

@@ -306,6 +306,16 @@ export function program(name = 'verdigraph'): Command {
       await (await import('./audit-hash.ts')).printValuesHash(settingsFrom(flags), flags.project)
     })
 
+  const trust = command.command('trust').description('run passes of trust score profiles')
+
+  withSettings(trust.command('run'))
+    .description('score the nodes of a trust score profile now; if the folder is served, the service runs the pass')
+    .requiredOption('--profile <id>', 'the id of the profile')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & { profile: string; json: boolean }) => {
+      await (await import('./trust.ts')).runTrustPass(settingsFrom(flags), flags.profile, flags.json)
+    })
+
   // Started by `verify` for each environment.
   command
     .command(`${VERIFY_FOLDER_COMMAND} <folder>`, { hidden: true })

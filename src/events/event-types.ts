@@ -15,6 +15,7 @@ export const eventGroups = {
   authorization: 'Decisions and searches',
   ciq: 'Context queries',
   request: 'Other requests',
+  trust: 'Trust scores',
   cdc: 'Change data capture',
   operations: 'Operations',
   log: 'Audit log',
@@ -190,6 +191,7 @@ const counts = {
   relationships: z.int().optional(),
 }
 const logSubject = 'audit-log'
+const trustRun = { profileId: id, runId: id, nodeType: text }
 
 /** All event types. */
 export const eventTypes = {
@@ -462,6 +464,32 @@ export const eventTypes = {
     subject: requestSubject,
     producedBy: 'every operation, over HTTP and MCP',
   },
+  'svc.audit.trust.run.started': {
+    group: 'trust',
+    summary: 'A pass of a trust score profile began. A pass that continues after a crash has no second event.',
+    data: {
+      ...trustRun,
+      requestedBy: text.optional().describe('the user of the operating system who asked for it; absent: the schedule'),
+    },
+    contextKeys: ['captureLabel'],
+    subject: 'trust-score-profiles/{id}',
+    producedBy: 'the schedule of a profile, `verdigraph trust run`',
+  },
+  'svc.audit.trust.run.ended': {
+    group: 'trust',
+    summary: 'A pass of a trust score profile has ended, or has failed and will be repeated.',
+    data: {
+      ...trustRun,
+      outcome,
+      error: failure,
+      nodesScored: z.int(),
+      scoresWritten: z.int().describe('scores that were created or changed'),
+      scoresRemoved: z.int(),
+    },
+    contextKeys: ['captureLabel'],
+    subject: 'trust-score-profiles/{id}',
+    producedBy: 'the passes of a profile',
+  },
   'svc.audit.cdc.node.create': {
     group: 'cdc',
     summary: 'A node was created.',
@@ -579,6 +607,14 @@ export const eventTypes = {
     contextKeys: [],
     subject: commandSubject,
     producedBy: '`verdigraph import`',
+  },
+  'svc.audit.operations.trust.run': {
+    group: 'operations',
+    summary: 'A pass of a trust score profile was run by hand.',
+    data: command({ profile: text.describe('the id of the profile'), runId: id.optional() }),
+    contextKeys: [],
+    subject: commandSubject,
+    producedBy: '`verdigraph trust run`',
   },
   'svc.audit.operations.migrate': {
     group: 'operations',

@@ -2,11 +2,17 @@
 // has a sink, or there is an audit log, and is started again when it exits. Among several workers one is elected to start it
 // (docs/decisions/0035-event-delivery.md).
 
+import type { StoredDocument } from '../config/kind.ts'
 import type { ConfigRepository } from '../config/repository.ts'
 import { eventSinksKind } from '../events/event-sink.ts'
 import { lowerPriority } from '../lanes/lane-process.ts'
 import type { Log } from '../ops/log.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
+import { trustScoreProfilesKind } from '../trust/trust-score-profile.ts'
+import { trustScoreRemovalsKind } from '../trust/trust-scoring.ts'
+
+/** Kinds whose documents give the process work. */
+const workKinds: ReadonlySet<string> = new Set([eventSinksKind, trustScoreProfilesKind, trustScoreRemovalsKind])
 
 /** The number of the process among those on the folder: no worker and no lane has it. */
 export const BACKGROUND_NUMBER = 999
@@ -63,7 +69,7 @@ export class BackgroundProcess {
   /** Starts the process as soon as this process is elected and there is work. */
   start(): void {
     this.deps.documents.subscribe((changes) => {
-      if (changes.some(({ before, after }) => (after ?? before)?.kind === eventSinksKind)) this.adjust()
+      if (changes.some(({ before, after }) => workKinds.has(((after ?? before) as StoredDocument).kind))) this.adjust()
     })
     this.elections.campaign('background', () => {
       this.isLeading = true
@@ -97,7 +103,8 @@ export class BackgroundProcess {
   }
 
   private isNeeded(): boolean {
-    return this.deps.isAudited || this.deps.documents.all(eventSinksKind).length > 0
+    const { isAudited, documents } = this.deps
+    return isAudited || [...workKinds].some((kind) => documents.all(kind).length > 0)
   }
 
   private spawn(): void {

@@ -1,22 +1,39 @@
-// The configuration kind of trust score profiles: which nodes are scored, when, and the weight of each dimension.
-// Stored, not executed (docs/decisions/0028-stored-but-not-executed.md).
+// The configuration kind of trust score profiles: which nodes are scored, when, by which rules, and the weight of each dimension.
 import { z } from 'zod'
-import { type ConfigKind, envelope, envelopeUpdate, nodeTypeName, projectsKind, reference } from '../config/kind.ts'
-import { ok } from '../kernel/result.ts'
+import {
+  type CheckContext,
+  type ConfigKind,
+  type DocumentFields,
+  envelope,
+  envelopeUpdate,
+  nodeTypeName,
+  projectsKind,
+  reference,
+  type StoredDocument,
+} from '../config/kind.ts'
+import { compileRegex } from '../engine/value/regular-expression.ts'
+import { propertyNameLength } from '../kernel/element-rules.ts'
+import type { ServiceError } from '../kernel/errors.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { progressOf } from './run-state.ts'
+import { defaultOptions, dimensionNames, type ScoringOptions } from './scoring-rules.ts'
 
 /** Kind name of trust score profiles. */
 export const trustScoreProfilesKind = 'trust-score-profiles'
 
-/** The dimensions of a trust score. */
-export const dimensionNames = ['VERIFICATION', 'ORIGIN', 'FRESHNESS', 'COMPLETENESS', 'VALIDITY'] as const
 /** How often a profile runs. */
 export const schedules = ['THREE_HOURS', 'SIX_HOURS', 'TWELVE_HOURS', 'DAILY'] as const
+/** The schedule of a profile. */
+export type TrustScoreSchedule = (typeof schedules)[number]
+
+/** Entries of lists and tables of a profile. */
+const ENTRIES_MAX = 1000
+const DAYS_MAX = 36_500
 
 const dimensionName = z.enum(dimensionNames).meta({ id: 'TrustDimensionName' })
 const schedule = z.enum(schedules).meta({ id: 'TrustScoreSchedule' })
-const dimension = z
-  .strictObject({ name: dimensionName, weight: z.number().min(0).max(1) })
-  .meta({ id: 'TrustDimension' })
+const fraction = z.number().min(0).max(1)
+const dimension = z.strictObject({ name: dimensionName, weight: fraction }).meta({ id: 'TrustDimension' })
 
 /** A dimension of weight 0 is computed but not part of the score, so at least one weight must be above 0. */
 const dimensions = z
@@ -25,8 +42,76 @@ const dimensions = z
   .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, { error: 'duplicate dimension' })
   .refine((all) => all.some(({ weight }) => weight > 0), { error: 'expected at least one weight above 0' })
 
+const propertyName = z.string().min(propertyNameLength.min).max(propertyNameLength.max)
+const rule = z
+  .discriminatedUnion('rule', [
+    z.strictObject({ property: propertyName, rule: z.literal('past') }),
+    z.strictObject({ property: propertyName, rule: z.literal('future') }),
+    z.strictObject({ property: propertyName, rule: z.literal('date') }),
+    z.strictObject({ property: propertyName, rule: z.literal('not_after'), other: propertyName }),
+    z.strictObject({ property: propertyName, rule: z.literal('pattern'), pattern: z.string().min(1).max(1000) }),
+    z.strictObject({
+      property: propertyName,
+      rule: z.literal('range'),
+      minimum: z.number().optional(),
+      maximum: z.number().optional(),
+    }),
+    z.strictObject({
+      property: propertyName,
+      rule: z.literal('one_of'),
+      values: z.array(z.string()).min(1).max(ENTRIES_MAX),
+    }),
+  ])
+  .meta({ id: 'TrustValidityRule' })
+
+const halfLife = z.number().min(1).max(DAYS_MAX)
+const sources = z
+  .record(z.string().min(1).max(256), fraction)
+  .refine((all) => Object.keys(all).length <= ENTRIES_MAX, { error: `expected at most ${ENTRIES_MAX} members` })
+
+/** The members that extend the interface. Their defaults keep every body of the interface valid. */
+const scoringMembers = {
+  freshness_half_life_days: halfLife.describe('days after which the freshness of a value has halved; default 90'),
+  verification_half_life_days: halfLife.describe('days after which a verification counts half; default 365'),
+  sources: sources.describe('the trust in sources by name; default: empty'),
+  named_source_trust: fraction.describe('the trust in a source that `sources` does not name; default 0.5'),
+  unnamed_source_trust: fraction.describe('the trust in a property without source; default 0'),
+  required_properties: z
+    .array(propertyName)
+    .max(ENTRIES_MAX)
+    .refine((all) => new Set(all).size === all.length, { error: 'duplicate property' })
+    .describe('the properties of a complete node; default: those that at least half of the nodes of the type have'),
+  validity_rules: z
+    .array(rule)
+    .max(ENTRIES_MAX)
+    .describe('what valid properties fulfil; default: rules for dates such as `issued_on` and `valid_until`'),
+  keep_scores: z.boolean().describe('true: the scores stay in the graph when the profile is deleted; default false'),
+}
+const optionalMembers = Object.fromEntries(
+  Object.entries(scoringMembers).map(([name, member]) => [name, member.nullish()]),
+)
+
+const dimensionTimes = z
+  .strictObject({ execution_start_time: z.string(), execution_end_time: z.string() })
+  .meta({ id: 'TrustDimensionTimes' })
+const progress = z
+  .strictObject({
+    run_id: z.string(),
+    start_time: z.string(),
+    phase: z.enum(['count', 'score', 'sweep']).describe('counting properties, scoring nodes, removing old scores'),
+    nodes_scored: z.int(),
+    nodes_total: z.int().describe('the nodes of the type when the pass began'),
+  })
+  .meta({ id: 'TrustScoringProgress' })
+
 /** State of the last run; empty before the first. A run changes it without a new revision. */
-const lastRun = { last_run_id: '', last_run_start_time: '', last_run_end_time: '', dimensions_execution_times: {} }
+const lastRun = {
+  last_run_id: '',
+  last_run_start_time: '',
+  last_run_end_time: '',
+  dimensions_execution_times: {},
+  last_error: '',
+}
 
 /** The kind `trust-score-profiles`. */
 export const trustScoreProfiles: ConfigKind = {
@@ -40,28 +125,65 @@ export const trustScoreProfiles: ConfigKind = {
     node_classification: nodeTypeName,
     dimensions,
     schedule,
+    ...optionalMembers,
   }),
   updateSchema: z.strictObject({
     ...envelopeUpdate,
     dimensions: dimensions.nullish(),
     schedule: schedule.nullish(),
+    ...optionalMembers,
   }),
   readShape: {
     node_classification: z.string(),
     dimensions: z.array(dimension),
     schedule,
+    ...scoringMembers,
     last_run_id: z.string(),
     last_run_start_time: z.string(),
     last_run_end_time: z.string(),
-    dimensions_execution_times: z.partialRecord(
-      dimensionName,
-      z
-        .strictObject({ execution_start_time: z.string(), execution_end_time: z.string() })
-        .meta({ id: 'TrustDimensionTimes' }),
-    ),
+    dimensions_execution_times: z.partialRecord(dimensionName, dimensionTimes),
+    last_error: z.string().describe('why the last pass failed; empty: it did not fail'),
+    run_progress: progress.nullable().describe('the pass in progress; null: no pass runs'),
   },
   secrets: [],
+  hiddenFields: ['run', 'report', 'requested_run', 'last_result'],
   omittedInLists: [],
-  check: (fields) => ok({ fields }),
-  defaults: lastRun,
+  check,
+  defaults: { ...defaultOptions, keep_scores: false, ...lastRun },
+  computedFields: ({ fields }) => ({ run_progress: progressOf(fields) }),
+}
+
+function check(
+  fields: DocumentFields,
+  { reader, current, parent }: CheckContext,
+): Result<{ fields: DocumentFields }, ServiceError> {
+  const issues = ((fields.validity_rules ?? []) as ScoringOptions['validity_rules'] & object).flatMap((one, i) => {
+    const at = `validity_rules[${i}]`
+    if (one.rule === 'range') {
+      const { minimum, maximum } = one
+      if (minimum === undefined && maximum === undefined) return [`${at}: expected \`minimum\` or \`maximum\``]
+      return minimum !== undefined && maximum !== undefined && minimum > maximum
+        ? [`${at}.minimum: expected at most \`maximum\``]
+        : []
+    }
+    if (one.rule === 'not_after' && one.other === one.property) return [`${at}.other: expected another property`]
+    if (one.rule !== 'pattern') return []
+    const regex = compileRegex(one.pattern)
+    return regex.ok ? [] : [`${at}.pattern: ${regex.error}`]
+  })
+  if (issues.length > 0) return err({ kind: 'invalid', issues })
+  const type = fields.node_classification as string
+  const other = reader
+    .inScope(trustScoreProfilesKind, parent.id)
+    .find((profile) => profile.id !== current?.id && profile.fields.node_classification === type)
+  // A node has one score: two profiles of a type would overwrite each other's.
+  if (other !== undefined) {
+    return err({ kind: 'conflict', message: `\`${type}\` nodes are scored already, by the profile \`${other.name}\`` })
+  }
+  return ok({ fields })
+}
+
+/** The members of a profile that decide about scores. */
+export function scoringOptionsOf({ fields }: StoredDocument): ScoringOptions {
+  return fields as unknown as ScoringOptions
 }

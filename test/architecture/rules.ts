@@ -343,6 +343,12 @@ export const layerRules: readonly LayerRule[] = [
       'audit/customer-keys calls key services of customers: it imports kernel, upstream, the texts of errors, aws4fetch to sign requests and node:crypto',
   },
   {
+    files: ['src/trust/'],
+    mayImport: ['src/trust/', ...feature, 'croner'],
+    sentence:
+      'a feature imports its own folder, kernel, the engine’s entry points, zod and the shared types; trust also croner, for its schedules',
+  },
+  {
     files: ['src/audit/log/'],
     mayImport: ['src/audit/log/', 'src/kernel/', 'lru-cache', 'node:crypto', 'node:fs/promises', 'node:path'],
     sentence:

@@ -132,6 +132,7 @@ export async function openConfiguration(
     // The board holds no graphs, so there are no names to compare with.
     names: { ready: () => null, storesOf: () => [] },
     dropEvents: async () => {},
+    removeScores: async () => {},
     withDeliveryState: async (_sink, body) => body,
     signingKeys: {
       upstream,

@@ -65,6 +65,13 @@ export function lockFolder(folder: string): ServedFolder {
   }
 }
 
+/** Whether a process serves the data folder, or another command has locked it. Throws OperationalError if the lock cannot be read. */
+export function isFolderLocked(folder: string): boolean {
+  const unserved = lockFile(join(folder, SERVER_LOCK_FILE), 'shared')
+  unserved?.release()
+  return unserved === null
+}
+
 /**
  * Joins the data folder as a worker of the process that serves it. `workerToken` is that of its ServedFolder. Throws
  * OperationalError if no process serves the folder, or another one.
@@ -75,9 +82,7 @@ export function joinFolder(folder: string, workerToken: string): FolderLock {
   if (presence === null) throw foreignWorkerError(folder)
   try {
     // Shared, so that two workers that check at the same time do not take each other for the server.
-    const unserved = lockFile(join(folder, SERVER_LOCK_FILE), 'shared')
-    unserved?.release()
-    if (unserved !== null || readWorkerToken(folder) !== workerToken) throw foreignWorkerError(folder)
+    if (!isFolderLocked(folder) || readWorkerToken(folder) !== workerToken) throw foreignWorkerError(folder)
   } catch (error) {
     presence.release()
     throw error

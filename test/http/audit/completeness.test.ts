@@ -23,6 +23,7 @@ let userToken: string
 let sink: string
 /** Of an event that the receiver has refused. */
 let deadLetter: string
+let profile: string
 let context: SampleContext
 let events: ReadonlyMap<string, readonly SeenEvent[]>
 
@@ -210,6 +211,7 @@ const successes: Readonly<Record<string, SuccessRow>> = {
     answered,
   ),
   readOrganization: accountRow(() => '/configs/v1/organizations/current', nothing, answered),
+  readTrustScoreReport: accountRow(() => `/configs/v1/trust-score-profiles/${profile}/report`, nothing, answered),
   testEventSink: accountRow(
     () => sinkPath('test'),
     () => ({ event: { type: 'svc.audit.config.read' } }),
@@ -321,6 +323,15 @@ beforeAll(async () => {
   const receivesLittle = sinkBody(service.projectId, [{ type: 'svc.audit.cdc.*' }], { main: provider })
   sink = (await service.configure('POST', 'event-sinks', receivesLittle)).body.id as string
   deadLetter = await refusedEvent()
+  const scored = {
+    project_id: service.projectId,
+    name: 'scored',
+    node_classification: 'Bike',
+    dimensions: [{ name: 'FRESHNESS', weight: 1 }],
+    schedule: 'DAILY',
+  }
+  profile = (await service.configure('POST', 'trust-score-profiles', scored)).body.id as string
+  await service.app.scoreTrustOf(profile, 'operator')
   await sampleContext()
 
   // Only sealed records can be read.

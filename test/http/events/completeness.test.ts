@@ -66,6 +66,7 @@ const byOperation: Readonly<Record<string, OperationEvents>> = {
   readDocumentationImage: publicText,
   readDocumentationPage: publicText,
   readDocumentationSectionPage: publicText,
+  readTrustScoreReport: answered,
   testEventSink: unsent,
   testEventSinkDraft: unsent,
   signAuditLog: answered,
@@ -166,9 +167,11 @@ describe('the table of events', () => {
 
   test('names only types that exist, and every type that calls produce', () => {
     const ofEachOperation = ['request.refused', 'credentials.authentication.failed']
+    const ofPasses = ['trust.run.started', 'trust.run.ended']
     const named = new Set(
       [
         ofEachOperation,
+        ofPasses,
         ...Object.values(byOperation),
         ...Object.values(byConfigRoute),
         ...Object.values(byTool),

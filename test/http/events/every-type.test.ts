@@ -253,6 +253,29 @@ const rows: Readonly<Record<DeliveredTypeName, Row>> = {
       response: { records: expect.any(Number), isWrite: false },
     }),
   ),
+  'svc.audit.trust.run.started': row(
+    async () => {
+      await nodes({ type: 'Bus', external_id: 'b1', ...wheels })
+      const profile = await configure('POST', 'trust-score-profiles', {
+        project_id: service.projectId,
+        name: 'buses',
+        node_classification: 'Bus',
+        dimensions: [{ name: 'FRESHNESS', weight: 1 }],
+        schedule: 'DAILY',
+      })
+      await service.app.scoreTrustOf(profile, 'operator')
+      return profile
+    },
+    (profileId) => ({ profileId, nodeType: 'Bus', requestedBy: 'operator', actor: { type: 'service' } }),
+  ),
+  'svc.audit.trust.run.ended': row(
+    async () => {
+      const [profile] = (await service.configure('GET', `trust-score-profiles?project_id=${service.projectId}`)).body
+        .data as { id: string }[]
+      await service.app.scoreTrustOf(profile!.id, 'operator')
+    },
+    () => ({ nodeType: 'Bus', outcome: 'ok', nodesScored: 1, scoresWritten: 0, scoresRemoved: 0 }),
+  ),
   'svc.audit.cdc.node.create': row(
     () => nodes(car('new', wheels)),
     () => ({ before: null, after: { ...end('new'), labels: ['Car'], properties: { wheels: { value: 4 } } } }),

@@ -1,0 +1,103 @@
+// The command `trust run`: runs a pass of a trust score profile. If the folder is served, the background process of the service runs
+// it, and the command waits for its end.
+import { openConfiguration, openRepository } from '../app/configuration.ts'
+import type { ConfigRepository } from '../config/repository.ts'
+import { systemClock, timestamp } from '../kernel/clock.ts'
+import { mintGid } from '../kernel/ids.ts'
+import { operatingSystemUser } from '../runtime/operating-system-user.ts'
+import type { Settings } from '../settings.ts'
+import { isFolderLocked } from '../store/process/folder-lock.ts'
+import { type RunRequest, runOf } from '../trust/run-state.ts'
+import { trustScoreProfilesKind } from '../trust/trust-score-profile.ts'
+import { type PassResult, requestRun } from '../trust/trust-scoring.ts'
+import { CliError } from './cli-error.ts'
+import { progressLine } from './progress.ts'
+import { recorded } from './record-operation.ts'
+
+/** Pause between two looks at the progress of the service, in milliseconds. */
+const POLL_MS = 100
+/** How long the service may take to begin the pass. It runs one pass at a time. */
+const START_TIMEOUT_MS = 60_000
+
+/** Runs `trust run`. `profileId`: of the profile. Rejects with CliError if there is no such profile, or the pass fails. */
+export async function runTrustPass(settings: Settings, profileId: string, json: boolean): Promise<void> {
+  const result = await recorded(
+    settings,
+    'svc.audit.operations.trust.run',
+    { profile: profileId },
+    () => passOf(settings, profileId),
+    ({ runId }) => ({ runId }),
+  )
+  if (json) console.log(JSON.stringify(result))
+  else {
+    const { nodesScored, scoresWritten, scoresRemoved } = result
+    console.log(`${nodesScored} nodes scored, ${scoresWritten} scores written, ${scoresRemoved} removed`)
+  }
+}
+
+async function passOf(settings: Settings, profileId: string): Promise<PassResult> {
+  const { dataDir } = settings
+  const user = operatingSystemUser()
+  const by = user.type === 'operating-system-user' ? user.name || user.id : ''
+  const served = await withDocuments(dataDir, async (documents) => {
+    if (documents.get(trustScoreProfilesKind, profileId) === null)
+      throw new CliError([`${dataDir} has no trust score profile \`${profileId}\``])
+    if (!isFolderLocked(dataDir)) return null
+    const nowMs = systemClock.now()
+    const request: RunRequest = { id: mintGid(nowMs), time: timestamp(nowMs), by }
+    await requestRun(documents, profileId, request)
+    return waitForService(documents, profileId, request)
+  })
+  if (served !== null) return served
+  const { createApp } = await import('../app.ts')
+  const app = await createApp({ ...settings, lanes: 0 })
+  try {
+    await app.scoreTrustOf(profileId, by)
+  } finally {
+    await app.close()
+  }
+  return withDocuments(dataDir, async (documents) => resultOf(documents, profileId))
+}
+
+async function withDocuments<T>(dataDir: string, work: (documents: ConfigRepository) => Promise<T>): Promise<T> {
+  const collections = openConfiguration(dataDir, { sync: true })
+  try {
+    return await work(openRepository(collections, dataDir))
+  } finally {
+    await collections.close()
+  }
+}
+
+async function waitForService(
+  documents: ConfigRepository,
+  profileId: string,
+  request: RunRequest,
+): Promise<PassResult> {
+  const progress = progressLine('waiting for the service')
+  const startedMs = performance.now()
+  try {
+    for (;;) {
+      await Bun.sleep(POLL_MS)
+      documents.catchUp()
+      const fields = documents.get(trustScoreProfilesKind, profileId)?.fields
+      if (fields === undefined) throw new CliError([`the profile ${profileId} was deleted`])
+      const isPending = (fields.requested_run as RunRequest | undefined)?.id === request.id
+      const run = runOf(fields)
+      if (run !== null) progress.show(run.nodesScored, run.nodesTotal, run.phase)
+      else if (!isPending) return resultOf(documents, profileId)
+      else if (performance.now() - startedMs > START_TIMEOUT_MS)
+        throw new CliError(['the service has not begun the pass within a minute; it will run it later'])
+      if (!isPending && typeof fields.last_error === 'string' && fields.last_error !== '')
+        throw new CliError([`the pass failed: ${fields.last_error}; the service will repeat it`])
+    }
+  } finally {
+    progress.end()
+  }
+}
+
+function resultOf(documents: ConfigRepository, profileId: string): PassResult {
+  const fields = documents.get(trustScoreProfilesKind, profileId)?.fields ?? {}
+  const { last_error: error = '' } = fields
+  if (error !== '') throw new CliError([`the pass failed: ${String(error)}`])
+  return fields.last_result as PassResult
+}
