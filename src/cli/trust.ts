@@ -1,8 +1,11 @@
 // The command `trust run`: runs a pass of a trust score profile. If the folder is served, the background process of the service runs
 // it, and the command waits for its end.
+
 import { openConfiguration, openRepository } from '../app/configuration.ts'
+import type { App } from '../app.ts'
 import type { ConfigRepository } from '../config/repository.ts'
 import { systemClock, timestamp } from '../kernel/clock.ts'
+import { OperationalError } from '../kernel/errors.ts'
 import { mintGid } from '../kernel/ids.ts'
 import { operatingSystemUser } from '../runtime/operating-system-user.ts'
 import type { Settings } from '../settings.ts'
@@ -39,18 +42,28 @@ async function passOf(settings: Settings, profileId: string): Promise<PassResult
   const { dataDir } = settings
   const user = operatingSystemUser()
   const by = user.type === 'operating-system-user' ? user.name || user.id : ''
-  const served = await withDocuments(dataDir, async (documents) => {
-    if (documents.get(trustScoreProfilesKind, profileId) === null)
-      throw new CliError([`${dataDir} has no trust score profile \`${profileId}\``])
-    if (!isFolderLocked(dataDir)) return null
-    const nowMs = systemClock.now()
-    const request: RunRequest = { id: mintGid(nowMs), time: timestamp(nowMs), by }
-    await requestRun(documents, profileId, request)
-    return waitForService(documents, profileId, request)
-  })
-  if (served !== null) return served
+  const served = (): Promise<PassResult | null> =>
+    withDocuments(dataDir, async (documents) => {
+      if (documents.get(trustScoreProfilesKind, profileId) === null)
+        throw new CliError([`${dataDir} has no trust score profile \`${profileId}\``])
+      if (!isFolderLocked(dataDir)) return null
+      const nowMs = systemClock.now()
+      const request: RunRequest = { id: mintGid(nowMs), time: timestamp(nowMs), by }
+      await requestRun(documents, profileId, request)
+      return waitForService(documents, profileId, request)
+    })
+  const result = await served()
+  if (result !== null) return result
   const { createApp } = await import('../app.ts')
-  const app = await createApp({ ...settings, lanes: 0 })
+  let app: App
+  try {
+    app = await createApp({ ...settings, lanes: 0 })
+  } catch (failure) {
+    // A service has just started.
+    const late = failure instanceof OperationalError ? await served() : null
+    if (late === null) throw failure
+    return late
+  }
   try {
     await app.scoreTrustOf(profileId, by)
   } finally {

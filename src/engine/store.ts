@@ -210,6 +210,8 @@ interface StoredElement {
   readonly createTime: string
   /** RFC 3339. */
   readonly updateTime: string
+  /** The same in milliseconds since the epoch. */
+  readonly updatedMs: number
   /** All properties by name. */
   readonly properties: ReadonlyMap<string, StoredProperty>
 }
@@ -224,6 +226,8 @@ export interface StoredNode extends StoredElement {
   readonly labels: readonly string[]
   /** Whether the node is an identity (a subject). */
   readonly isIdentity: boolean
+  /** The logical location, or null. */
+  readonly location: string | null
 }
 
 /** A relationship with everything that is stored of it. */

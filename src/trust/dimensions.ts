@@ -8,7 +8,7 @@ import type { PropertyValue } from '../engine/value/value.ts'
 import { assertNever } from '../kernel/assert.ts'
 import { isTimestamp } from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
-import { type CompiledRule, type DateRole, type DimensionName, dateRoleOf, type ScoringRules } from './scoring-rules.ts'
+import type { CompiledRule, DateRole, DateRoles, DimensionName, ScoringRules } from './scoring-rules.ts'
 
 /** The version of the formulas. Scores name it. */
 export const FORMULA_VERSION = 1
@@ -160,9 +160,14 @@ export function judgedRules(node: ScoredNode, rules: ScoringRules, nowMs: number
 
 type Judge = (rule: CompiledRule, isFulfilled: boolean) => void
 
-function judgeRules({ properties }: ScoredNode, { validity: rules }: ScoringRules, nowMs: number, judge: Judge): void {
+function judgeRules(
+  { properties }: ScoredNode,
+  { validity: rules, roles }: ScoringRules,
+  nowMs: number,
+  judge: Judge,
+): void {
   if (rules === null) {
-    judgeByNames(properties, nowMs, judge)
+    judgeByNames(properties, roles, nowMs, judge)
     return
   }
   for (const rule of rules) {
@@ -177,10 +182,15 @@ function judgeRules({ properties }: ScoredNode, { validity: rules }: ScoringRule
 }
 
 /** Start dates are in the past, end dates in the future, and each start date is not after each end date. */
-function judgeByNames(properties: ReadonlyMap<string, StoredProperty>, nowMs: number, judge: Judge): void {
+function judgeByNames(
+  properties: ReadonlyMap<string, StoredProperty>,
+  roles: DateRoles,
+  nowMs: number,
+  judge: Judge,
+): void {
   const dates: { name: string; role: DateRole; value: PropertyValue }[] = []
   for (const [name, { value }] of properties) {
-    const role = dateRoleOf(name)
+    const role = roles.of(name)
     if (role !== null && value !== null) dates.push({ name, role, value })
   }
   for (const { name, role, value } of dates) {

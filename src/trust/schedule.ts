@@ -29,12 +29,6 @@ export function lastDueMs(schedule: TrustScoreSchedule, profileId: string, nowMs
   return before === undefined ? Number.NEGATIVE_INFINITY : before.getTime()
 }
 
-/** The first time after `nowMs` at which a pass is due, in milliseconds since the epoch. */
-export function nextDueMs(schedule: TrustScoreSchedule, profileId: string, nowMs: number): number {
-  const next = cronOf(schedule, profileId).nextRun(new Date(nowMs))
-  return next === null ? Number.POSITIVE_INFINITY : next.getTime()
-}
-
 /** Without a function it schedules nothing and only computes times. */
 function cronOf(schedule: TrustScoreSchedule, profileId: string): Cron {
   return new Cron(patternOf(schedule, profileId), { timezone: 'UTC' })

@@ -35,7 +35,7 @@ export const FINAL_SCORE = '_final_score'
 export const FORMULA_VERSION_PROPERTY = 'formula_version'
 
 /** Nodes of a batch. A capture waits at most for the write of one batch. */
-const BATCH_NODES = 500
+const BATCH_NODES = 1000
 /** The state is saved after this time: what a crash costs at most. */
 const SAVE_INTERVAL_MS = 1000
 
@@ -59,6 +59,7 @@ export class ScoringPass {
   private readonly chunk: Chunk = createChunk()
   private readonly scores: Chunk = createChunk()
   private savedMs = performance.now()
+  private writing: Promise<void> = Promise.resolve()
 
   /** `state`: a new pass, or one to continue. */
   constructor(deps: ScoringPassDeps, state: RunState) {
@@ -102,9 +103,11 @@ export class ScoringPass {
       const isDone = await batch(graphs[this.state.graph]!)
       if (isDone) this.state = { ...this.state, graph: this.state.graph + 1, from: 0 }
       if (performance.now() - this.savedMs < SAVE_INTERVAL_MS) continue
+      await this.writing
       if (!(await save(this.current()))) return false
       this.savedMs = performance.now()
     }
+    await this.writing
     return true
   }
 
@@ -112,8 +115,11 @@ export class ScoringPass {
   private async count(graph: GraphStore): Promise<boolean> {
     const counts = new Map(Object.entries(this.state.propertyCounts))
     let nodes = 0
+    let isOnlyType: boolean | null = null
     const next = this.readBatch(graph, this.deps.nodeType, (id, snapshot, type) => {
-      if (snapshot.nodeType(id) !== type) return
+      isOnlyType ??= snapshot.nodeCount(type) === snapshot.typedNodeCount(type)
+      // The label may also be a further label of nodes of another type.
+      if (!isOnlyType && snapshot.nodeType(id) !== type) return
       nodes += 1
       for (const property of snapshot.nodePropertySymbols(id)) {
         const name = snapshot.symbolName('property', property)
@@ -137,8 +143,13 @@ export class ScoringPass {
       nodes += 1
       if (change !== 'unchanged') changes.push(change)
     })
-    if (changes.length > 0) await graph.write((batch) => writeScores(batch, changes))
-    else await yieldToOthers()
+    // The next batch is read while this one is written to disk.
+    await this.writing
+    if (changes.length > 0) {
+      this.writing = graph.write((batch) => writeScores(batch, changes))
+      // A failure ends the pass at the next `await`, and not the process before that.
+      this.writing.catch(() => undefined)
+    } else await yieldToOthers()
     const { nodesScored, scoresWritten } = this.state
     this.state = {
       ...this.state,
@@ -155,10 +166,10 @@ export class ScoringPass {
     const { nodeType } = this.deps
     if (stored === null || stored.type !== nodeType) return null
     const { startedMs } = this.state
-    const node: ScoredNode = { updatedMs: Date.parse(stored.updateTime), properties: stored.properties }
+    const node: ScoredNode = stored
     const score = scoreNode(node, this.rules, startedMs)
     const externalId = stored.externalId as string
-    const location = snapshot.nodeField(id, 'location') as string | null
+    const { location } = stored
     this.report.add(score, () => this.describe(externalId, location, node, score))
     const wanted = propertiesOf(score)
     const found = findScore(id, snapshot, this.scores)

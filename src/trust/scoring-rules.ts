@@ -80,8 +80,10 @@ export interface ScoringRules {
   readonly unnamedSourceTrust: number
   /** The properties that a complete node has. */
   readonly required: readonly string[]
-  /** Null: the rules follow from the names of properties (`dateRoleOf`). */
+  /** Null: the rules follow from the names of properties (`roles`). */
   readonly validity: readonly CompiledRule[] | null
+  /** Roles by property name. */
+  readonly roles: DateRoles
 }
 
 /**
@@ -99,6 +101,7 @@ export function compileRules(options: ScoringOptions, usual: readonly string[]):
     unnamedSourceTrust: options.unnamed_source_trust ?? defaultOptions.unnamed_source_trust,
     required: listed.length > 0 ? listed : usual,
     validity: rules.length > 0 ? rules.map(compileRule) : null,
+    roles: new DateRoles(),
   }
 }
 
@@ -128,8 +131,24 @@ export type DateRole = 'start' | 'end' | null
 const startNames: ReadonlySet<string> = new Set(['issuedon', 'issuedat', 'issuedate', 'validfrom', 'validsince'])
 const endNames: ReadonlySet<string> = new Set(['validuntil', 'validto', 'validthrough', 'expirydate', 'expirationdate'])
 
-/** The role that a property name gives to its value. Case, `_` and `-` do not matter: `issued_on` is `issuedOn`. */
-export function dateRoleOf(name: string): DateRole {
+/** The roles of dates by the names of their properties. Remembers the names that it has seen: a type has few. */
+export class DateRoles {
+  private readonly known = new Map<string, DateRole>()
+
+  /** The role that a property name gives to its value. Case, `_` and `-` do not matter: `issued_on` is `issuedOn`. */
+  of(name: string): DateRole {
+    let role = this.known.get(name)
+    if (role === undefined) {
+      role = roleOf(name)
+      if (this.known.size < NAMES_MAX) this.known.set(name, role)
+    }
+    return role
+  }
+}
+
+const NAMES_MAX = 10_000
+
+function roleOf(name: string): DateRole {
   const plain = name.toLowerCase().replaceAll(/[_-]/g, '')
   if (startNames.has(plain)) return 'start'
   return endNames.has(plain) || plain.startsWith('expires') ? 'end' : null

@@ -69,6 +69,15 @@ const programs: Readonly<Record<string, StressProgram>> = {
     about: 'kill -9 of service, background process and lanes: each change has one audit record, no checkpoint forks',
     short: { flags: '--rounds 9 --requests 150', limitSeconds: 240 },
   },
+  'trust-kills': {
+    about:
+      'kill -9 of service and background process during trust scoring: all scores are complete, no reader sees half of one',
+    short: { flags: '--rounds 6 --nodes 5000', limitSeconds: 240 },
+  },
+  'trust-passes': {
+    about: 'time and memory of trust scoring passes over many nodes; a second pass writes nothing',
+    short: { flags: '--nodes 20000', limitSeconds: 240 },
+  },
   composite: {
     about: 'kill -9 between the databases of a composite project leaves no node without its proxy',
     short: { flags: '--rounds 25', limitSeconds: 120 },

@@ -240,13 +240,14 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
 
   /** Converts a decoded record for the port. */
   protected nodeOf(record: records.NodeRecord): StoredNode {
-    const { type, externalId, labels, isIdentity } = record
+    const { type, externalId, labels, isIdentity, location } = record
     return {
       ...this.elementOf(record),
       type: type === 0 ? null : this.symbolName('label', type),
       externalId: type === 0 ? null : externalId,
       labels: labels.map((label) => this.symbolName('label', label)),
       isIdentity,
+      location,
     }
   }
 
@@ -262,6 +263,7 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
       id: gid,
       createTime,
       updateTime: updatedMs === createdMs ? createTime : timestamp(updatedMs),
+      updatedMs,
       properties: this.byName(properties),
     }
   }

@@ -330,3 +330,70 @@ describe('a score', () => {
     expect(await scoreOf('a', 'validity')).toBe(1)
   })
 })
+
+describe('the report of a profile', () => {
+  const report = (id: string) => configure('GET', `trust-score-profiles/${id}/report`)
+
+  it('has the distribution of the scores, and what would raise the lowest ones', async () => {
+    const bad = { issued_on: { value: '2999-01-01', ...verified }, note: { value: ' ', metadata: { source: 'form' } } }
+    await capture('bad', bad)
+    for (let i = 0; i < 25; i++)
+      await capture(`good${i}`, { issued_on: { value: '2025-01-01', ...verified }, note: { value: 'x', ...verified } })
+    await capture('nothing', {})
+    const dimensions = weights.filter(({ name }) => name !== 'FRESHNESS')
+    const id = await addProfile({
+      sources: { registry: 1 },
+      required_properties: ['issued_on', 'note', 'city'],
+      dimensions,
+    })
+    expect((await report(id)).status).toBe(404)
+    await nextDay()
+    const { body, status } = await report(id)
+    expect(status).toBe(200)
+    const verifiedDays = Math.floor(clock.now() / DAY_MS) - Date.parse('2025-12-31') / DAY_MS
+    const freshly = 0.5 ** (verifiedDays / 365)
+    const lowest = (0 + 0.5 * (freshly / 2) + 0.5 * 0.75 + 0.5 * (1 / 3)) / 2.5
+    expect(body).toMatchObject({
+      profile_id: id,
+      node_classification: type,
+      formula_version: 1,
+      nodes: 27,
+      nodes_without_score: 0,
+      dimensions: expect.arrayContaining([{ name: 'VALIDITY', nodes: 26, mean: 25 / 26 }]),
+    })
+    const deciles = (body.deciles as { nodes: number }[]).map(({ nodes }) => nodes)
+    expect(deciles).toEqual([1, 0, 0, 1, 0, 0, 0, 0, 0, 25])
+    const worst = body.worst_nodes as {
+      external_id: string
+      final_score: number
+      improvements: { dimension: string; gain: number; details: string[] }[]
+    }[]
+    expect(worst.length).toBe(20)
+    expect(worst.slice(0, 3).map((node) => node.external_id)).toEqual(['nothing', 'bad', 'good0'])
+    expect(worst[1]!.final_score).toBeCloseTo(lowest, 12)
+    expect(worst[1]!.improvements.map(({ dimension, details }) => [dimension, details])).toEqual([
+      ['VALIDITY', ['issued_on: past']],
+      ['COMPLETENESS', ['note: empty', 'city: missing']],
+      ['VERIFICATION', ['issued_on: verified 2025-12-31T00:00:00Z', 'note: not verified']],
+      ['ORIGIN', ['note: source form']],
+    ])
+    for (const { dimension, gain } of worst[1]!.improvements) {
+      const raised = dimensions.map(({ name, weight }) => {
+        const value = (worst[1] as unknown as { dimensions: Record<string, number> }).dimensions[name]!
+        return weight * (name === dimension ? 1 : value)
+      })
+      expect(lowest + gain).toBeCloseTo(raised.reduce((a, b) => a + b, 0) / 2.5, 12)
+    }
+  })
+
+  it('is that of the last pass, and of a profile that exists', async () => {
+    await capture('a', { issued_on: { value: '2999-01-01' } })
+    const id = await addProfile({ dimensions: [{ name: 'VALIDITY', weight: 1 }] })
+    await nextDay()
+    expect((await report(id)).body.mean_score).toBe(0)
+    await capture('a', { issued_on: { value: '2025-01-01' } })
+    await nextDay()
+    expect((await report(id)).body).toMatchObject({ mean_score: 1, run_id: (await readProfile(id)).last_run_id })
+    expect((await report('gid:00000000000000000000000000')).status).toBe(404)
+  })
+})

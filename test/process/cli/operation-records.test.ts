@@ -116,6 +116,7 @@ const commands: Readonly<Record<string, string>> = {
   settings: 'no record: it reads no data folder',
   verify: 'no record: it shows no data, only whether it is damaged',
   audit: 'auditkey.rotate of `rotate-key`; `verify` and `witness` read a published log, which changes nothing',
+  trust: 'trust.run of `run`',
   events: 'no record of its own: it calls the service, which records its requests',
 }
 /** Started by other commands. */
@@ -232,6 +233,13 @@ describe('a command has a record', () => {
       { type: 'migrate', data: { ...ok, migrated: [], actor: actor() } },
       { type: 'masterkey.rotate', data: { ...ok, resealed: expect.any(Number) } },
     ])
+  })
+
+  test('trust run, also one that fails', async () => {
+    const profile = 'gid:00000000000000000000000000'
+    const seen = await newIn(data, () => runCommand(['trust', 'run', '--data', data, '--profile', profile]))
+    const error = expect.stringContaining(`has no trust score profile \`${profile}\``)
+    expect(seen).toMatchObject([{ type: 'trust.run', data: { outcome: 'failed', profile, error, actor: actor() } }])
   })
 
   test('demo-token', async () => {

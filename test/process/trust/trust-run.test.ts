@@ -1,0 +1,66 @@
+// `trust run` and the schedule as real processes: a folder that is served, and one that is not.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { testSeed } from '../../generate/random.ts'
+import { createFleet } from '../../stress/event-kills.ts'
+import { trustKillRounds } from '../../stress/trust-kills.ts'
+import { killAll, runCommand, type Server, startServer } from '../../support/cli-process.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'verdigraph-trust-'))
+})
+afterEach(async () => {
+  await killAll()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+it('runs a pass in the service that serves the folder, and otherwise itself', async () => {
+  const data = join(folder, 'data')
+  const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
+  // Without an audit log the profile alone starts the background process.
+  const start = (): Promise<Server> => startServer(['--data', data], { VERDIGRAPH_AUDIT: 'off' })
+  const server = await start()
+  const { projectId, key, configure } = await createFleet(server, token, organization_id)
+  const captured = await fetch(`${server.url}/capture/v1/nodes`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-svc-clientkey': key },
+    body: JSON.stringify({
+      nodes: [{ type: 'Car', external_id: 'c1', properties: [{ type: 'plate', value: 'B-1' }] }],
+    }),
+  })
+  expect(captured.status).toBe(200)
+  const { id: profile } = await configure('POST', 'trust-score-profiles', {
+    project_id: projectId,
+    name: 'cars',
+    node_classification: 'Car',
+    schedule: 'DAILY',
+    dimensions: [{ name: 'FRESHNESS', weight: 1 }],
+  })
+  const run = (id: string) => runCommand(['trust', 'run', '--data', data, '--profile', id, '--json'])
+  const served = await run(profile as string)
+  expect([served.exitCode, served.stderr]).toEqual([0, ''])
+  expect(JSON.parse(served.stdout)).toMatchObject({ nodesScored: 1, scoresWritten: 1, scoresRemoved: 0 })
+  const read = await configure('GET', `trust-score-profiles/${profile}`)
+  expect(read.last_run_id).toBe(JSON.parse(served.stdout).runId)
+
+  await server.kill('SIGTERM')
+  const alone = await run(profile as string)
+  expect([alone.exitCode, alone.stderr]).toEqual([0, ''])
+  expect(JSON.parse(alone.stdout)).toMatchObject({ nodesScored: 1, scoresWritten: 0 })
+  expect(JSON.parse(alone.stdout).runId).not.toBe(read.last_run_id)
+
+  const unknown = await run('gid:00000000000000000000000000')
+  expect([unknown.exitCode, unknown.stdout]).toEqual([1, ''])
+  expect(unknown.stderr).toContain('has no trust score profile `gid:00000000000000000000000000`')
+}, 60_000)
+
+it('completes a pass whose processes are killed, and no reader sees half a score', async () => {
+  const seed = testSeed()
+  console.log(`seed ${seed}`)
+  const outcome = await trustKillRounds({ rounds: 2, nodes: 3000, seed })
+  expect(outcome.faults).toEqual([])
+  expect(outcome.seen).toBeGreaterThan(3000)
+}, 120_000)
