@@ -10,6 +10,11 @@ const hoursOf: Readonly<Record<TrustScoreSchedule, number>> = {
   DAILY: 24,
 }
 
+/** The time between two passes of a profile, in milliseconds. */
+export function periodMsOf(schedule: TrustScoreSchedule): number {
+  return hoursOf[schedule] * 3_600_000
+}
+
 /** The cron pattern of a profile: seconds, minutes, hours. The offset within the period follows from its id. */
 export function patternOf(schedule: TrustScoreSchedule, profileId: string): string {
   const hours = hoursOf[schedule]

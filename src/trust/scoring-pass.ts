@@ -46,6 +46,9 @@ export interface ScoringPassDeps {
   readonly nodeType: string
   readonly options: ScoringOptions
   readonly clock: Clock
+  /** Nodes of a batch, and milliseconds between saved states. Smaller values are for tests. */
+  readonly batchNodes?: number
+  readonly saveIntervalMs?: number
   /** Stores the state. Resolves with false if the pass must end: its profile has changed, or the process stops. */
   save(state: RunState): Promise<boolean>
 }
@@ -98,11 +101,11 @@ export class ScoringPass {
 
   /** Calls `batch` until it returns true, for each graph. */
   private async eachGraph(batch: (graph: GraphStore) => Promise<boolean>): Promise<boolean> {
-    const { graphs, save } = this.deps
+    const { graphs, save, saveIntervalMs = SAVE_INTERVAL_MS } = this.deps
     while (this.state.graph < graphs.length) {
       const isDone = await batch(graphs[this.state.graph]!)
       if (isDone) this.state = { ...this.state, graph: this.state.graph + 1, from: 0 }
-      if (performance.now() - this.savedMs < SAVE_INTERVAL_MS) continue
+      if (performance.now() - this.savedMs < saveIntervalMs) continue
       await this.writing
       if (!(await save(this.current()))) return false
       this.savedMs = performance.now()
@@ -211,7 +214,7 @@ export class ScoringPass {
     label: string,
     read: (id: NodeId, snapshot: Snapshot, label: number) => void,
   ): NodeId | null {
-    return readBatch(graph, label, this.state.from, this.chunk, read)
+    return readBatch(graph, label, this.state.from, this.chunk, read, this.deps.batchNodes)
   }
 }
 
@@ -270,11 +273,12 @@ function readBatch(
   from: NodeId,
   chunk: Chunk,
   read: (id: NodeId, snapshot: Snapshot, label: number) => void,
+  batchNodes = BATCH_NODES,
 ): NodeId | null {
   const snapshot = graph.snapshot()
   try {
     const symbol = snapshot.symbol('label', label)
-    let left = BATCH_NODES
+    let left = batchNodes
     for (let at = from; ; at = chunk.next) {
       snapshot.nodesWithLabel(symbol, at, chunk)
       const { length, ids } = chunk

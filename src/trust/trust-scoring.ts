@@ -2,11 +2,11 @@
 // time. The state of a pass is in the document of its profile; a deleted profile leaves a document for the removal of its scores.
 import type { ConfigWriter, DocumentDraft, StoredDocument } from '../config/kind.ts'
 import type { GraphStore } from '../engine/store.ts'
-import { type Clock, timestamp } from '../kernel/clock.ts'
+import { type Clock, isWithin, timestamp } from '../kernel/clock.ts'
 import { mintGid } from '../kernel/ids.ts'
 import { emptyReport } from './report.ts'
 import { type RunRequest, type RunState, runOf } from './run-state.ts'
-import { lastDueMs } from './schedule.ts'
+import { lastDueMs, periodMsOf } from './schedule.ts'
 import { removeScores, ScoringPass } from './scoring-pass.ts'
 import { scoringOptionsOf, type TrustScoreSchedule, trustScoreProfilesKind } from './trust-score-profile.ts'
 
@@ -57,6 +57,7 @@ export class TrustScoring {
   /** Failures in a row, and when to try again, by the id of the document. */
   private readonly failures = new Map<string, { readonly count: number; readonly againMs: number }>()
 
+  private readonly dueTimes = new WeakMap<StoredDocument, number>()
   constructor(deps: TrustScoringDeps) {
     this.deps = deps
   }
@@ -128,12 +129,22 @@ export class TrustScoring {
   }
 
   private isDue(profile: StoredDocument): boolean {
-    const { fields, id, project_id, create_time } = profile
+    const { fields, project_id, create_time } = profile
     if (fields.run !== undefined || fields.requested_run !== undefined) return !this.isShadowed(profile)
     const schedule = fields.schedule as TrustScoreSchedule
-    const dueMs = lastDueMs(schedule, id, this.deps.clock.now())
+    const dueMs = this.lastDueMs(profile, schedule)
     const last = (fields.last_run_start_time as string | undefined) ?? create_time
     return Date.parse(last) < dueMs && project_id !== '' && !this.isShadowed(profile)
+  }
+
+  /** Computed once in each period: croner takes a millisecond. */
+  private lastDueMs(profile: StoredDocument, schedule: TrustScoreSchedule): number {
+    const nowMs = this.deps.clock.now()
+    const known = this.dueTimes.get(profile)
+    if (known !== undefined && isWithin(nowMs, known, periodMsOf(schedule))) return known
+    const dueMs = lastDueMs(schedule, profile.id, nowMs)
+    this.dueTimes.set(profile, dueMs)
+    return dueMs
   }
 
   /** Earlier versions accepted several profiles of a type; the first one scores its nodes. */
