@@ -261,12 +261,10 @@ export function encodeRecord(record: EventRecord): Uint8Array {
 /** Decodes a record. Throws if it is of another format, or not a record. */
 export function decodeRecord(bytes: Uint8Array): EventRecord {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-  if (buffer[0] !== RECORD_FORMAT)
-    throw new Error(`a record of events has format ${buffer[0]}; this program reads format ${RECORD_FORMAT}`)
-  // JSON without white space has no line feed.
-  let at = buffer.indexOf(LINE_FEED) + 1
+  const { header, end } = headerOf(buffer)
+  let at = end
   const [sinkId, revision, providers, requestId, actor, types, encoded, shared, address] = JSON.parse(
-    buffer.toString('utf8', 1, at - 1),
+    header,
   ) as EncodedHeader
   const events = encoded.map((event): RecordedEvent => {
     const type = types[event[0]] as EventTypeName
@@ -286,5 +284,23 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
     events,
     ...(shared != null && { shared }),
     ...(address !== undefined && { address }),
+  }
+}
+
+/** The header, and where the payloads begin. */
+function headerOf(buffer: Buffer): { readonly header: string; readonly end: number } {
+  switch (buffer[0]) {
+    case RECORD_FORMAT: {
+      // JSON without white space has no line feed.
+      const end = buffer.indexOf(LINE_FEED) + 1
+      return { header: buffer.toString('utf8', 1, end - 1), end }
+    }
+    // The format before: the length of the header instead of a line feed after it.
+    case 1: {
+      const end = 5 + buffer.readUInt32LE(1)
+      return { header: buffer.toString('utf8', 5, end), end }
+    }
+    default:
+      throw new Error(`a record of events has format ${buffer[0]}; this program reads formats 1 and ${RECORD_FORMAT}`)
   }
 }

@@ -55,10 +55,20 @@ describe('a record', () => {
     )
   })
 
+  test('of format 1 is read: events that an earlier release has not delivered', () => {
+    const bytes = Buffer.from(encodeRecord(record))
+    const end = bytes.indexOf('\n')
+    const start = Buffer.alloc(5, 1)
+    start.writeUInt32LE(end - 1, 1)
+    const earlier = Buffer.concat([start, bytes.subarray(1, end), bytes.subarray(end + 1)])
+    expect(decodeRecord(earlier)).toEqual(decodeRecord(bytes))
+    expect(decodeRecord(earlier)).toEqual(record)
+  })
+
   test('of another format is refused by name', () => {
     const bytes = encodeRecord(record)
     bytes[0] = 9
-    expect(() => decodeRecord(bytes)).toThrow('a record of events has format 9; this program reads format 2')
+    expect(() => decodeRecord(bytes)).toThrow('a record of events has format 9; this program reads formats 1 and 2')
   })
 
   /** Types whose payload needs no further detail. */
