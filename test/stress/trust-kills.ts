@@ -91,9 +91,12 @@ export async function trustKillRounds(options: TrustKillOptions): Promise<TrustK
     })
     reader = new ScoreReader(join(data, PROJECTS_FOLDER, projectFolderName(projectId), 'default'))
     reader.start()
-    const lastRun = async (): Promise<string> => {
-      const { last_run_id, run_progress } = await configure('GET', `trust-score-profiles/${profile}`)
-      return run_progress === null ? (last_run_id as string) : 'running'
+    const lastRun = async (): Promise<unknown> => {
+      // A server that was started again has another port.
+      const url = `${server?.url}/configs/v1/trust-score-profiles/${profile}`
+      const answered = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
+      const { last_run_id, run_progress } = (await answered.json()) as Record<string, unknown>
+      return run_progress === null ? last_run_id : 'running'
     }
     let passMs = 0
     for (let round = 0; round <= rounds; round++) {

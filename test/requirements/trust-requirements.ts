@@ -1,0 +1,99 @@
+// The requirements of trust scores, with the states of a pass and its transitions: each with the tests that prove it.
+import type { Requirement } from './requirements.ts'
+
+const scoring = 'http/trust/scoring.test.ts'
+const composite = 'http/trust/composite.test.ts'
+const examples = 'unit/trust/worked-examples.test.ts'
+const schedule = 'unit/trust/schedule.test.ts'
+const pass = 'unit/trust/scoring-pass.test.ts'
+const oracle = 'oracle/trust-scores.test.ts'
+const command = 'process/trust/trust-run.test.ts'
+const everyType = 'http/events/every-type.test.ts'
+const records = 'process/cli/operation-records.test.ts'
+const crud = 'http/configuration/crud-conformance.test.ts'
+
+export const trustRequirements: readonly Requirement[] = [
+  {
+    id: 'REQ-T1',
+    sentence: 'the documented formulas give the scores of a naive model, and the worked examples are computed',
+    shownBy: [
+      [oracle, 'are those of the naive model, at each time and for each profile'],
+      [examples, 'has the value of %s that is computed'],
+      [examples, 'has the final score that is computed, and an example for each dimension'],
+    ],
+  },
+  {
+    id: 'REQ-T2',
+    sentence:
+      'the members of the interface alone are a valid profile; others have documented defaults, and bad ones are refused',
+    shownBy: [
+      [crud, 'refuses'],
+      [examples, 'lists every optional member with its default'],
+      [scoring, 'is refused if another profile scores the type'],
+    ],
+  },
+  {
+    id: 'REQ-T3',
+    sentence: 'waiting → running: when the schedule is due, once after missed passes, or when an operator asks',
+    shownBy: [
+      [scoring, 'scores the nodes of its type when its schedule is due, and not before'],
+      [scoring, 'runs a pass once if several were missed'],
+      [schedule, 'is due once in each period of %s, at the same offset'],
+      [schedule, 'differs between profiles, and not between calls'],
+      [command, 'runs a pass in the service that serves the folder, and otherwise itself'],
+    ],
+  },
+  {
+    id: 'REQ-T4',
+    sentence: 'running → interrupted → running: a pass continues after a crash, and no reader sees half a score',
+    shownBy: [
+      [pass, 'continues from every state that it has saved, with the same scores and the same report'],
+      [command, 'completes a pass whose processes are killed, and no reader sees half a score'],
+    ],
+  },
+  {
+    id: 'REQ-T5',
+    sentence: 'running → ended: last_run_… are filled without a new revision, and only changed scores are written',
+    shownBy: [
+      [scoring, 'is not changed by its passes: an ETag from before is valid'],
+      [pass, 'writes nothing if nothing has changed, and only the scores of changed nodes otherwise'],
+    ],
+  },
+  {
+    id: 'REQ-T6',
+    sentence: 'scores are removed with their nodes and profiles, unless the profile keeps them',
+    shownBy: [
+      [scoring, 'is removed with its node, and with its profile'],
+      [scoring, 'stays after its profile if the profile keeps scores'],
+      [pass, 'removes the scores of deleted nodes, and gives a node that is created again a new one'],
+      [scoring, 'loses a dimension that the profile does not have any more'],
+    ],
+  },
+  {
+    id: 'REQ-T7',
+    sentence: 'scores are read and filtered by in queries and decisions; only the service writes them',
+    shownBy: [
+      [scoring, 'can be filtered by; a node without score is rejected'],
+      [scoring, 'decides in a policy'],
+      [scoring, 'has no value for a dimension that the node has nothing to judge for'],
+      [scoring, 'cannot be written by captures and knowledge queries'],
+      [composite, 'scores the nodes of all locations'],
+    ],
+  },
+  {
+    id: 'REQ-T8',
+    sentence: 'the report has the distribution, the lowest scores and what would raise them',
+    shownBy: [
+      [scoring, 'has the distribution of the scores, and what would raise the lowest ones'],
+      [scoring, 'is that of the last pass, and of a profile that exists'],
+    ],
+  },
+  {
+    id: 'REQ-T9',
+    sentence: 'passes have events, and the command is in the audit log',
+    shownBy: [
+      [everyType, '%s'],
+      [records, 'trust run, also one that fails'],
+    ],
+  },
+]
