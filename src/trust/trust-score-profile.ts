@@ -43,6 +43,18 @@ const dimensions = z
   .refine((all) => all.some(({ weight }) => weight > 0), { error: 'expected at least one weight above 0' })
 
 const propertyName = z.string().min(propertyNameLength.min).max(propertyNameLength.max)
+/** One object with the members of all rules: generators make one type of it. */
+const documentedRule = z
+  .strictObject({
+    property: propertyName,
+    rule: z.enum(['past', 'future', 'date', 'not_after', 'pattern', 'range', 'one_of']),
+    other: propertyName.optional().describe('for `not_after`: the property with the later date'),
+    pattern: z.string().min(1).max(1000).optional().describe('for `pattern`: a regular expression (RE2)'),
+    minimum: z.number().optional().describe('for `range`'),
+    maximum: z.number().optional().describe('for `range`'),
+    values: z.array(z.string()).min(1).max(ENTRIES_MAX).optional().describe('for `one_of`'),
+  })
+  .meta({ id: 'TrustValidityRule', description: 'Each rule has its own members; others are refused.' })
 const rule = z
   .discriminatedUnion('rule', [
     z.strictObject({ property: propertyName, rule: z.literal('past') }),
@@ -62,7 +74,7 @@ const rule = z
       values: z.array(z.string()).min(1).max(ENTRIES_MAX),
     }),
   ])
-  .meta({ id: 'TrustValidityRule' })
+  .meta({ documentedAs: documentedRule })
 
 const halfLife = z.number().min(1).max(DAYS_MAX)
 const sources = z
