@@ -60,6 +60,7 @@ export class BackgroundProcess {
   private restart: ReturnType<typeof setTimeout> | null = null
   private restartDelayMs = 0
   private startedMs = 0
+  private stoppedWhileStarting: Bun.Subprocess | null = null
 
   constructor(deps: BackgroundProcessDeps) {
     this.deps = deps
@@ -138,11 +139,12 @@ export class BackgroundProcess {
     this.child = null
     const { signalCode, exitCode } = child
     const isExpected = exitCode === 0 && (this.isClosing || !this.isNeeded())
-    if (!isExpected) {
+    const isStoppedWhileStarting = this.stoppedWhileStarting === child
+    if (!isExpected && !isStoppedWhileStarting) {
       const how = signalCode === null ? `exit code ${exitCode}` : `signal ${signalCode}`
       this.deps.log({ level: 'error', message: 'the background process exited', how })
-      this.deps.onUnexpectedExit()
     }
+    if (!isExpected) this.deps.onUnexpectedExit()
     if (this.isClosing) return
     const isStable = performance.now() - this.startedMs > STABLE_MS
     this.restartDelayMs = isStable
@@ -159,7 +161,10 @@ export class BackgroundProcess {
     if (child === null) return
     // It may be killed at any moment. While it starts it has nothing to finish, and would answer late.
     if (this.isWorking) this.send({ order: 'stop' })
-    else child.kill('SIGKILL')
+    else {
+      this.stoppedWhileStarting = child
+      child.kill('SIGKILL')
+    }
     const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
     await child.exited
     clearTimeout(timer)
