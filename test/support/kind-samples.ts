@@ -586,7 +586,7 @@ export const samples: Readonly<Record<string, Sample>> = {
     ],
   },
   'audit-signings': {
-    // A key of a customer is called when it is stored: test/http/audit/customer-keys.test.ts.
+    // A key of a customer is called when it is stored: test/process/audit/customer-keys.test.ts.
     body: ({ project }) => ({ project_id: project, provider: 'PLATFORM_MANAGED' }),
     reads: () => ({
       provider: 'PLATFORM_MANAGED',
