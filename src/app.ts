@@ -1,6 +1,6 @@
 // The composition root: builds the service from its settings, once and in order. The builders of the parts are in app/.
 // Only the command line and tests import it.
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AuditTrail, auditTotals, createAuditReadsOf, sealingProvisioner } from './app/audit.ts'
 import { createSigningOperations, signingKeyDeps, withSigningState } from './app/audit-signing.ts'
@@ -280,8 +280,6 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
         sinks.routesOfOrganization(organizationId) ?? routesWithoutRecording(settings.dataDir, organizationId)
       const receivers = routes?.ofType(type)?.match(noContext) ?? 0
       if (routes === null || receivers === 0) return
-      // Shows that the folder has an audit log, also before the first records are sealed.
-      mkdirSync(join(settings.dataDir, AUDIT_FOLDER), { recursive: true, mode: 0o700 })
       const ready = operationEvent(type, operatingSystemUser(), members, clock.now())
       activity.record({ routes, type, providers: receivers, encode: () => ready })
       await activity.settled()

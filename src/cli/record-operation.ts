@@ -1,6 +1,6 @@
 // Records the operations of commands for the audit log. The folder may be served: the record is appended to the environment of
 // events, which several processes may have open.
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { organizationsKind } from '../config/kind.ts'
 import { ConfigRepository } from '../config/repository.ts'
@@ -39,8 +39,6 @@ export async function recordOperation(
   if (audit === 'off' && !existsSync(join(dataDir, AUDIT_FOLDER))) return
   const organizationId = await organizationOf(dataDir)
   if (organizationId === null) return
-  // Shows that the folder has an audit log, also before the first records are sealed.
-  mkdirSync(join(dataDir, AUDIT_FOLDER), { recursive: true, mode: 0o700 })
   const timeMs = systemClock.now()
   const record = {
     stream: auditStreamOf(organizationId),
