@@ -277,7 +277,8 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     isAfterCrash: platform.folder.isAfterCrash,
     async recordOperation(type, members) {
       const routes =
-        sinks.routesOfOrganization(organizationId) ?? routesWithoutRecording(settings.dataDir, organizationId)
+        sinks.routesOfOrganization(organizationId) ??
+        (await routesWithoutRecording(settings.dataDir, organizationId, events.streams))
       const receivers = routes?.ofType(type)?.match(noContext) ?? 0
       if (routes === null || receivers === 0) return
       const ready = operationEvent(type, operatingSystemUser(), members, clock.now())
@@ -318,7 +319,12 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
  * Where operations are recorded with `audit` `off`: nowhere in a folder that never had an audit log. Otherwise the log must show that
  * it has a gap.
  */
-function routesWithoutRecording(dataDir: string, organizationId: string): SinkRoutes | null {
-  if (!existsSync(join(dataDir, AUDIT_FOLDER))) return null
+async function routesWithoutRecording(
+  dataDir: string,
+  organizationId: string,
+  streams: EventStreams,
+): Promise<SinkRoutes | null> {
+  // Also the records of a log that was not sealed yet show that there is one.
+  if (!existsSync(join(dataDir, AUDIT_FOLDER)) && !(await streams.auditOwners()).includes(organizationId)) return null
   return new SinkRoutes(organizationId, null, { decisions: 'none', isSampled: () => false })
 }

@@ -36,7 +36,10 @@ export async function recordOperation(
   type: OperationType,
   members: object,
 ): Promise<void> {
-  if (audit === 'off' && !existsSync(join(dataDir, AUDIT_FOLDER))) return
+  const path = join(dataDir, EVENTS_FOLDER)
+  // Also the records of a log that was not sealed yet show that there is one.
+  const hasLog = existsSync(join(dataDir, AUDIT_FOLDER))
+  if (audit === 'off' && !hasLog && !existsSync(join(path, DATA_FILE))) return
   const organizationId = await organizationOf(dataDir)
   if (organizationId === null) return
   const timeMs = systemClock.now()
@@ -46,7 +49,6 @@ export async function recordOperation(
     count: 1,
     timeMs,
   }
-  const path = join(dataDir, EVENTS_FOLDER)
   const commitCounter = openSharedCounter(join(dataDir, EVENTS_COMMIT_FILE))
   try {
     const events = await openWhenUnwritten(
@@ -55,7 +57,7 @@ export async function recordOperation(
       COMMAND_LOCK_TIMEOUT_MS,
     )
     try {
-      await events.outbox.append([record])
+      if (audit === 'on' || hasLog || events.outbox.status(record.stream) !== null) await events.outbox.append([record])
     } finally {
       await events.close()
     }
