@@ -122,6 +122,7 @@ class OpeningsRun {
       const name = this.random.pick(['verify', 'backup', 'export'])
       await this.succeeds(name, '--data', data, ...(name === 'verify' ? [] : ['--out', out]))
       rmSync(out, { force: true })
+      rmSync(`${out}.audit`, { recursive: true, force: true })
       this.outcome.commands += 1
     }
   }
