@@ -35,7 +35,7 @@ export function describeEntry(entry: Uint8Array, body: Uint8Array | null): Entry
   return describeEvent(type, subject, Date.parse(time), actor ?? null)
 }
 
-/** The description of an entry whose members are known. `actor`: null: the payload names nobody. */
+/** The description of an entry whose members are known. `actor`: null if the payload has no actor. */
 export function describeEvent(
   type: string,
   subject: string,

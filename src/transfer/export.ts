@@ -58,7 +58,7 @@ export interface ExportRequest {
 export interface ExportResult extends ExportTotals {
   /** Number of secrets in the configuration. They stay encrypted with the master key, which is not exported. */
   readonly sealed: number
-  /** Null: there are none, or they were left out. */
+  /** Null: the folder has no audit logs, or the caller left them out. */
   readonly audit: ExportedLogs | null
 }
 

@@ -153,7 +153,7 @@ async function measure(url: string, projectId: string, key: string): Promise<voi
     'types by wildcard': () => ({ type: 'svc.audit.capture.*', order: order() }),
     actor: () => ({ actor: actor(), order: order() }),
     'rare actor': () => ({ actor: RARE_ACTOR, order: order() }),
-    'absent actor': () => ({ actor: 'gid:NOBODY', order: order() }),
+    'absent actor': () => ({ actor: 'gid:ABSENT', order: order() }),
     resource: () => ({ resource: resource(), order: order() }),
     'type, actor and resource': () => ({ type: type(), actor: actor(), resource: resource() }),
     'time window': () => ({ ...window(), order: order() }),
@@ -184,7 +184,7 @@ async function measure(url: string, projectId: string, key: string): Promise<voi
   console.log(`another request, during searches: ${during}`)
   // The synthetic records have no tiles of hashes, so their export ends at the first proof: the filter selects none of them.
   const exporting = await pinging(url, async () => {
-    const query = new URLSearchParams({ project_id: projectId, generation: 'syntheticx', actor: 'gid:NOBODY' })
+    const query = new URLSearchParams({ project_id: projectId, generation: 'syntheticx', actor: 'gid:ABSENT' })
     const response = await fetch(`${url}/audit/v1/export?${query}`, { headers })
     await response.text()
   })

@@ -419,7 +419,7 @@ describe(`no event contains a secret (VERDIGRAPH_SEED=${seed})`, () => {
         for (const [secret, what] of storedValues) search(what, secret, text, type)
     }
     expect(found).toEqual([])
-    // The search finds what is there.
+    // The search finds a value that is in the payloads.
     const all = receiver.seen.map(({ text }) => text).join('')
     for (const [secret] of storedValues) expect(all).toContain(secret)
     expect(secrets.size).toBeGreaterThan(80)

@@ -1,4 +1,4 @@
-// Verification of logs with several levels of tiles: it names the one file that is wrong, and accepts a log that grows meanwhile.
+// Verification of logs with several levels of tiles: a fault names its file, and a log may grow meanwhile.
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
