@@ -98,6 +98,10 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
     })
     deps.onSinksChanged(() => {
       this.haveSinksChanged = true
+      // Does not wait for the next look, which may be late without a sink.
+      if (this.timer === null || this.isClosing) return
+      clearTimeout(this.timer)
+      this.timer = setTimeout(() => this.poll(), 0)
     })
   }
 
@@ -118,6 +122,7 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
   }
 
   private poll(): void {
+    this.timer = null
     this.deps.catchUp()
     if (!this.isDue()) {
       this.timer = setTimeout(() => this.poll(), this.pollMs())
@@ -132,6 +137,7 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
   }
 
   private pollMs(): number {
+    if (this.haveSinksChanged) return POLL_MS
     if (this.projects.size === 0) return IDLE_POLL_MS
     return performance.now() - this.committedMs >= QUIET_MS ? QUIET_POLL_MS : POLL_MS
   }
