@@ -166,7 +166,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   metrics.registerEvents(() => activity.dropped)
   const { organizationId } = platform
   const requestEvents = stack.adopt(
-    new RequestEventLog({ sinks, activity, documents, clock, organizationId }),
+    new RequestEventLog({ sinks, activity, documents, clock, organizationId }, overrides.singleFailuresMax),
     (opened) => opened.close(),
   )
   const maskText = (text: string): string => maskSecrets(text, [])

@@ -19,6 +19,8 @@ export interface AppOverrides {
   readonly worker?: ProcessIdentity
   /** Set: this process is a lane of a serving process, or works in the background. It does not listen on a port. */
   readonly lane?: ProcessIdentity
+  /** Failed authentications in a window that are recorded one by one. For tests. Absent: `SINGLE_EVENTS_MAX`. */
+  readonly singleFailuresMax?: number
   /** The command line that starts a lane. Absent: every request runs in this process. */
   readonly laneCommand?: readonly string[]
   /** The command line that starts the background process. Absent: events are not delivered, and audit records are sealed on demand. */

@@ -30,6 +30,12 @@ export class RepeatedEvents {
   private single = 0
   private sources = new Map<string, Repeated>()
   private groups = new Map<string, Repeated>()
+  private readonly singleMax: number
+
+  /** `singleMax`: events of one window that are recorded one by one. */
+  constructor(singleMax = SINGLE_EVENTS_MAX) {
+    this.singleMax = singleMax
+  }
 
   /**
    * Calls `record` now, or at the end of the window for all events with this group and source; then the last `record` is called. It
@@ -38,7 +44,7 @@ export class RepeatedEvents {
   add(group: string, source: string, record: RecordRepeated): void {
     this.startWindow()
     this.single += 1
-    if (this.single <= SINGLE_EVENTS_MAX) record(null, false)
+    if (this.single <= this.singleMax) record(null, false)
     else this.count(group, `${group} ${source}`, record)
   }
 

@@ -44,10 +44,12 @@ interface RequestDraft {
 /** Records requests and failed authentications. */
 export class RequestEventLog implements RequestAudit {
   private readonly deps: RequestEventLogDeps
-  private readonly repeated = new RepeatedEvents()
+  private readonly repeated: RepeatedEvents
 
-  constructor(deps: RequestEventLogDeps) {
+  /** `singleFailuresMax`: failed authentications of a window that are recorded one by one. */
+  constructor(deps: RequestEventLogDeps, singleFailuresMax?: number) {
     this.deps = deps
+    this.repeated = new RepeatedEvents(singleFailuresMax)
   }
 
   answered(origin: RequestOrigin, request: AnsweredRequest): void {
