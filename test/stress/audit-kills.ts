@@ -216,13 +216,25 @@ class AuditLoad {
   }
 
   check(entries: readonly ReadEntry[]): string[] {
-    const found = new Map<string, number>()
-    for (const entry of entries) for (const name of namesIn(entry)) found.set(name, (found.get(name) ?? 0) + 1)
+    const found = new Map<string, ReadEntry[]>()
+    for (const entry of entries)
+      for (const name of namesIn(entry)) {
+        const own = found.get(name)
+        if (own === undefined) found.set(name, [entry])
+        else own.push(entry)
+      }
     const faults: string[] = []
-    for (const name of this.acknowledged)
-      if (found.get(name) !== 1) faults.push(`${name} was acknowledged and has ${found.get(name) ?? 0} records`)
-    for (const name of this.unanswered)
-      if ((found.get(name) ?? 0) > 1) faults.push(`${name} has ${found.get(name)} records`)
+    for (const [names, isAcknowledged] of [
+      [this.acknowledged, true],
+      [this.unanswered, false],
+    ] as const) {
+      for (const name of names) {
+        const own = found.get(name) ?? []
+        if (isAcknowledged ? own.length === 1 : own.length <= 1) continue
+        const ids = own.map(({ id, source, time }) => `${source} ${id} ${time}`).join(', ')
+        faults.push(`${name} was ${isAcknowledged ? '' : 'not '}acknowledged and has ${own.length} records: ${ids}`)
+      }
+    }
     return faults
   }
 }
