@@ -2,8 +2,8 @@
 import type { Requirement } from './requirements.ts'
 
 const completeness = 'http/audit/completeness.test.ts'
-const refusals = 'http/audit/refusals.test.ts'
-const sealing = 'http/audit/sealing.test.ts'
+const refusals = 'process/audit/refusals.test.ts'
+const sealing = 'process/audit/sealing.test.ts'
 const entries = 'unit/audit/audit-entry.test.ts'
 const commands = 'process/cli/operation-records.test.ts'
 const folder = 'unit/audit/log/tile-folder.test.ts'

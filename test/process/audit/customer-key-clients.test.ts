@@ -2,17 +2,13 @@
 // refuse in answers.
 import { createHash, generateKeyPairSync, randomBytes, sign, verify } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { crc32c } from '../../../../src/audit/customer-keys/crc32c.ts'
-import type { CustomerKey } from '../../../../src/audit/customer-keys/customer-key.ts'
-import { derSignature } from '../../../../src/audit/customer-keys/der-signature.ts'
-import { type CustomerProvider, keyServiceOf, testKey } from '../../../../src/audit/customer-keys/key-services.ts'
-import { parseAllowList } from '../../../../src/upstream/allow-list.ts'
-import { createUpstream } from '../../../../src/upstream/client.ts'
-import {
-  type KeyConfiguration,
-  type KeyServices,
-  startKeyServices,
-} from '../../../support/counterparts/key-services.ts'
+import { crc32c } from '../../../src/audit/customer-keys/crc32c.ts'
+import type { CustomerKey } from '../../../src/audit/customer-keys/customer-key.ts'
+import { derSignature } from '../../../src/audit/customer-keys/der-signature.ts'
+import { type CustomerProvider, keyServiceOf, testKey } from '../../../src/audit/customer-keys/key-services.ts'
+import { parseAllowList } from '../../../src/upstream/allow-list.ts'
+import { createUpstream } from '../../../src/upstream/client.ts'
+import { type KeyConfiguration, type KeyServices, startKeyServices } from '../../support/counterparts/key-services.ts'
 
 const providers = ['CLOUD1', 'CLOUD1_ROLE', 'CLOUD2', 'CLOUD3'] as const
 const text = Buffer.from('verdigraph/projects/p/abc\n12\nroot\n')
