@@ -3,14 +3,14 @@ import type { Requirement } from './requirements.ts'
 
 const everyType = 'http/events/every-type.test.ts'
 const completeness = 'http/events/completeness.test.ts'
-const captures = 'http/events/captures.test.ts'
-const configuration = 'http/events/configuration.test.ts'
-const decisions = 'http/events/decisions.test.ts'
-const changes = 'http/events/changes.test.ts'
+const captures = 'process/events/captures.test.ts'
+const configuration = 'process/events/configuration.test.ts'
+const decisions = 'process/events/decisions.test.ts'
+const changes = 'process/events/changes.test.ts'
 const delivery = 'process/events/http-delivery.test.ts'
-const state = 'http/events/delivery-state.test.ts'
-const deadLetters = 'http/events/dead-letters.test.ts'
-const follow = 'http/events/follow.test.ts'
+const state = 'process/events/delivery-state.test.ts'
+const deadLetters = 'process/events/dead-letters.test.ts'
+const follow = 'process/events/follow.test.ts'
 const routing = 'http/events/routing-test.test.ts'
 const permissions = 'http/events/permissions.test.ts'
 const secrets = 'http/events/secrets.test.ts'
@@ -23,11 +23,11 @@ const fullDisk = 'process/events/full-disk.test.ts'
 const records = 'unit/events/event-record.test.ts'
 const routes = 'unit/events/routes.test.ts'
 const asyncapi = 'unit/events/asyncapi.test.ts'
-const snapshots = 'unit/events/snapshot-events.test.ts'
+const snapshots = 'process/events/snapshot-events.test.ts'
 const activity = 'unit/events/activity-log.test.ts'
 const crud = 'http/configuration/crud-conformance.test.ts'
 const providers = 'unit/events/connect-provider.test.ts'
-const kafka = 'unit/events/providers/streaming-broker.test.ts'
+const kafka = 'process/events/streaming-broker.test.ts'
 const queue = 'unit/events/providers/queue-service.test.ts'
 const topic = 'unit/events/providers/event-topic.test.ts'
 const pubSub = 'unit/events/providers/pub-sub.test.ts'
@@ -287,7 +287,7 @@ export const eventRequirements: readonly Requirement[] = [
     shownBy: [
       [lifecycle, 'are dropped with their sink, which the log reports, and a new sink begins without them'],
       [lifecycle, 'are dropped with their project, which the log reports'],
-      ['http/events/removed-providers.test.ts', 'leaves no position, dead letter or waiting event'],
+      ['process/events/removed-providers.test.ts', 'leaves no position, dead letter or waiting event'],
     ],
   },
   {

@@ -1158,7 +1158,7 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-O6',
     sentence: 'a connection that is idle for less than the idle timeout stays open',
     shownBy: [
-      ['unit/http/server.idle-connection.test.ts', 'is not closed before its timeout, whenever the runtime checks'],
+      ['process/server.idle-connection.test.ts', 'is not closed before its timeout, whenever the runtime checks'],
     ],
   },
   {

@@ -1,10 +1,10 @@
 // The Kafka driver without a broker: broker addresses, refusals before a connection, deadlines. Real brokers are in
 // test/stress/event-providers.
 import { afterEach, describe, expect, it } from 'vitest'
-import type { StreamingBrokerConfig } from '../../../../src/events/providers/provider.ts'
-import { parseBroker, streamingBroker } from '../../../../src/events/providers/streaming-broker.ts'
-import { type SilentServer, startSilentServer } from '../../../support/counterparts/silent-server.ts'
-import { outgoingEvents, providerDeps } from '../../../support/outgoing-events.ts'
+import type { StreamingBrokerConfig } from '../../../src/events/providers/provider.ts'
+import { parseBroker, streamingBroker } from '../../../src/events/providers/streaming-broker.ts'
+import { type SilentServer, startSilentServer } from '../../support/counterparts/silent-server.ts'
+import { outgoingEvents, providerDeps } from '../../support/outgoing-events.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {

@@ -2,11 +2,11 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { folderFiles, type LogFiles } from '../../../../src/audit/log/log-files.ts'
-import { type NoteVerifier, parseVerifierKey } from '../../../../src/audit/log/signed-note.ts'
-import { type LogVerdict, verifyLog } from '../../../../src/audit/log/verify-log.ts'
-import { auditEntry, newLogKey, WrittenLog } from '../../../support/audit-log.ts'
-import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { folderFiles, type LogFiles } from '../../../src/audit/log/log-files.ts'
+import { type NoteVerifier, parseVerifierKey } from '../../../src/audit/log/signed-note.ts'
+import { type LogVerdict, verifyLog } from '../../../src/audit/log/verify-log.ts'
+import { auditEntry, newLogKey, WrittenLog } from '../../support/audit-log.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const key = newLogKey('log')
 const parsed = parseVerifierKey(key.vkey)

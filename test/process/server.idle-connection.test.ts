@@ -1,7 +1,7 @@
 // A connection that is idle for less than the idle timeout is still open for the next request.
 import { describe, expect, it } from 'vitest'
-import { startHttpServer } from '../../../src/http/server.ts'
-import { HttpConnection } from '../../support/http-connection.ts'
+import { startHttpServer } from '../../src/http/server.ts'
+import { HttpConnection } from '../support/http-connection.ts'
 
 describe('an idle connection', () => {
   it('is not closed before its timeout, whenever the runtime checks', async () => {
