@@ -25,7 +25,7 @@ export default defineConfig({
           exclude: ['test/process/**', 'test/timing/**', 'test/clients/**'],
         },
       },
-      // `npm run test:process`: tests that start servers, commands and helper processes.
+      // `npm run test:process`: tests that start servers, commands and helper processes, and those that take seconds of processor time.
       { test: { ...shared, name: 'process', include: ['test/process/**/*.test.ts'] } },
       // `npm run test:timing`: tests that read a clock, for a quiet machine.
       { test: { ...shared, name: 'timing', include: ['test/timing/**/*.test.ts'] } },

@@ -150,10 +150,7 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-R14',
     sentence: 'the cost of writing to a node and of checking it does not grow with its number of relationships',
     shownBy: [
-      [
-        'unit/store/graph/adjacency-edits.super-nodes.test.ts',
-        'costs the same with 20,000 relationships as with 2,000',
-      ],
+      ['process/store/adjacency-edits.super-nodes.test.ts', 'costs the same with 20,000 relationships as with 2,000'],
     ],
   },
   {
@@ -500,8 +497,8 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-D18',
     sentence: 'searches, pages, batches, explanations and evaluations agree; the next decision sees a revocation',
     shownBy: [
-      ['oracle/decision-consistency.test.ts', 'agree for every pair of a generated graph'],
-      ['oracle/decision-consistency.test.ts', 'is visible to the next decision'],
+      ['process/oracle/decision-consistency.test.ts', 'agree for every pair of a generated graph'],
+      ['process/oracle/decision-consistency.test.ts', 'is visible to the next decision'],
     ],
   },
   {
@@ -985,7 +982,7 @@ export const requirements: readonly Requirement[] = [
     shownBy: [
       [writes, 'creates nodes and relationships, which are read by their names in the same call'],
       [writes, 'returns nothing of an existing node beyond what it wrote and the policy allows to be read'],
-      ['oracle/context-repeated-upserts.test.ts', 'return of what existed only own fields, what they wrote'],
+      ['process/oracle/context-repeated-upserts.test.ts', 'return of what existed only own fields, what they wrote'],
     ],
   },
   {

@@ -1,9 +1,9 @@
 // Evaluations, batches, searches, pages and explanations agree, and reflect the current graph.
 // test/stress/decision-consistency.ts runs more cases.
 import { describe, expect, it } from 'vitest'
-import { testSeed } from '../generate/random.ts'
-import { agreement } from './decision-consistency.ts'
-import { revokeAndAsk } from './revocations.ts'
+import { testSeed } from '../../generate/random.ts'
+import { agreement } from '../../oracle/decision-consistency.ts'
+import { revokeAndAsk } from '../../oracle/revocations.ts'
 
 const seed = testSeed()
 console.log(`VERDIGRAPH_SEED=${seed}`)

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createChunk } from '../../../../src/engine/store.ts'
-import { openEnvironment } from '../../../../src/store/graph/environment.ts'
-import { checkGraph } from '../../../../src/store/integrity/check-graph.ts'
-import { walk, walkFrom } from '../../../oracle/store-model.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
-import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { createChunk } from '../../../src/engine/store.ts'
+import { openEnvironment } from '../../../src/store/graph/environment.ts'
+import { checkGraph } from '../../../src/store/integrity/check-graph.ts'
+import { walk, walkFrom } from '../../oracle/store-model.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const clock = new ManualClock(1_750_000_000_000)
 const HUB = { type: 'Hub', externalId: 'hub' }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isOneOf, PAGE_READS_MAX, PAGES, superNodeWork, WHOLE } from '../../../stress/super-nodes.ts'
+import { isOneOf, PAGE_READS_MAX, PAGES, superNodeWork, WHOLE } from '../../stress/super-nodes.ts'
 
 test('writing to, checking and reading a node costs the same with 20,000 relationships as with 2,000', async () => {
   const few = await superNodeWork(2000)

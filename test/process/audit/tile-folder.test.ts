@@ -7,13 +7,13 @@ import {
   ENTRY_MAX_BYTES,
   EntryTooLongError,
   encodeEntries,
-} from '../../../../src/audit/log/entry-bundle.ts'
-import { emptyTree, extendTree, isConsistent, isIncluded, leafHash, rootOf } from '../../../../src/audit/log/merkle.ts'
-import { LogDamagedError, LogFileMissingError, TileFolder } from '../../../../src/audit/log/tile-folder.ts'
-import { parseTilePath, tilePath } from '../../../../src/audit/log/tile-path.ts'
-import { Random, testSeed } from '../../../generate/random.ts'
-import { auditEntry, newLogKey, WrittenLog } from '../../../support/audit-log.ts'
-import { temporaryFolder } from '../../../support/temporary-folder.ts'
+} from '../../../src/audit/log/entry-bundle.ts'
+import { emptyTree, extendTree, isConsistent, isIncluded, leafHash, rootOf } from '../../../src/audit/log/merkle.ts'
+import { LogDamagedError, LogFileMissingError, TileFolder } from '../../../src/audit/log/tile-folder.ts'
+import { parseTilePath, tilePath } from '../../../src/audit/log/tile-path.ts'
+import { Random, testSeed } from '../../generate/random.ts'
+import { auditEntry, newLogKey, WrittenLog } from '../../support/audit-log.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const key = newLogKey('log')
 const entriesFrom = (from: number, count: number): Uint8Array[] =>

@@ -2,14 +2,14 @@
 // queries. A model decides which values may be returned. Three more properties need no model: a second call has the same
 // answer, elements that exist do not make a call fail, and an answer does not depend on anything that may not be returned.
 import { expect, test } from 'vitest'
-import { parse } from '../../grammar/index.ts'
-import type { StoredDocument } from '../../src/config/kind.ts'
-import { compileStoredQuery } from '../../src/context-query/compile-query.ts'
-import { runWrites } from '../../src/context-query/run-writes.ts'
-import type { RecordData } from '../../src/context-query/schema.ts'
-import type { WriteBatch } from '../../src/engine/store.ts'
-import { type LmdbEnvironment, openEnvironment } from '../../src/store/graph/environment.ts'
-import { Random, testSeed } from '../generate/random.ts'
+import { parse } from '../../../grammar/index.ts'
+import type { StoredDocument } from '../../../src/config/kind.ts'
+import { compileStoredQuery } from '../../../src/context-query/compile-query.ts'
+import { runWrites } from '../../../src/context-query/run-writes.ts'
+import type { RecordData } from '../../../src/context-query/schema.ts'
+import type { WriteBatch } from '../../../src/engine/store.ts'
+import { type LmdbEnvironment, openEnvironment } from '../../../src/store/graph/environment.ts'
+import { Random, testSeed } from '../../generate/random.ts'
 import {
   allNames,
   changedSecrets,
@@ -23,12 +23,12 @@ import {
   type SecretProperty,
   SUBJECT,
   writtenValue,
-} from '../generate/repeated-upsert.ts'
-import { ManualClock } from '../support/manual-clock.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-import type { Bindings } from './cypher/expression.ts'
-import { Interpreter } from './cypher/interpreter.ts'
-import { type GraphNode, type GraphRelationship, isNode, type ReferenceGraph } from './cypher/values.ts'
+} from '../../generate/repeated-upsert.ts'
+import type { Bindings } from '../../oracle/cypher/expression.ts'
+import { Interpreter } from '../../oracle/cypher/interpreter.ts'
+import { type GraphNode, type GraphRelationship, isNode, type ReferenceGraph } from '../../oracle/cypher/values.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const CASES = 150
 
