@@ -5,7 +5,7 @@ import { createDispatcher, type RequestHandler } from '../http/dispatch.ts'
 import { errorResponse } from '../http/http-response.ts'
 import type { LaneRunner } from '../http/lane-job.ts'
 import type { RateLimiter } from '../http/rate-limit.ts'
-import type { HttpResponse, Route } from '../http/route.ts'
+import type { HttpRequest, HttpResponse, Route } from '../http/route.ts'
 import { AgentKeys } from '../identity/agent-key.ts'
 import type { UserTokenAuthenticator } from '../identity/user-tokens.ts'
 import type { RequestAudit } from '../kernel/request-audit.ts'
@@ -92,6 +92,7 @@ const same = (handle: RequestHandler): RequestHandler => handle
  */
 function afterEvents(handle: RequestHandler, events: AnsweredEvents): RequestHandler {
   const settle = (
+    request: HttpRequest,
     response: HttpResponse,
     count: number,
     unattributed: number,
@@ -101,6 +102,7 @@ function afterEvents(handle: RequestHandler, events: AnsweredEvents): RequestHan
     const isKnown = requestId !== '' && events.unattributed === unattributed
     const written = isKnown ? events.settledOf(requestId) : events.settled()
     if (written === null) return response
+    request.noteCommit?.()
     return written.then(
       () => response,
       () => {
@@ -116,7 +118,7 @@ function afterEvents(handle: RequestHandler, events: AnsweredEvents): RequestHan
     const { count, unattributed } = events
     const response = handle(request)
     return response instanceof Promise
-      ? response.then((answer) => settle(answer, count, unattributed))
-      : settle(response, count, unattributed)
+      ? response.then((answer) => settle(request, answer, count, unattributed))
+      : settle(request, response, count, unattributed)
   }
 }

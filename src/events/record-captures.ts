@@ -185,6 +185,7 @@ class CaptureLogBatch {
     const { sink, origin, actor } = this.request
     const { requestId, address: client } = origin
     const address = client === '' ? undefined : client
+    origin.noteCommit()
     appendToBatch(this.written, routedRecords(sink, { requestId, address, actor, events: this.events }))
     origin.noteEvent()
   }

@@ -72,6 +72,10 @@ export class Exchange implements RequestContext {
     this.hasEvent = true
   }
 
+  noteCommit(): void {
+    this.request.noteCommit?.()
+  }
+
   identify(request: IdentifiedRequest): void {
     this.identified = request
   }

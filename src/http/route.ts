@@ -62,6 +62,8 @@ export interface HttpRequest {
    * `too-large`, `too-slow`, `too-many-bytes`, `unavailable`, or `malformed` if the client disconnects.
    */
   body(caller: string): Promise<Uint8Array> | Uint8Array
+  /** Called before a transaction that records the request commits; absent: the server need not know. */
+  noteCommit?(): void
 }
 
 /** A response for the HTTP server to write. */

@@ -8,7 +8,17 @@ export interface RequestOrigin {
   readonly address: string
   /** Call it when the request has an event of its own type: it then needs no general one. */
   noteEvent(): void
+  /**
+   * Call it before a transaction with an event of the request commits: from then on the request must not run again without its
+   * caller, because it would be recorded twice.
+   */
+  noteCommit(): void
 }
 
 /** The origin of an event that no request causes. */
-export const noOrigin: RequestOrigin = { requestId: '', address: '', noteEvent: () => undefined }
+export const noOrigin: RequestOrigin = {
+  requestId: '',
+  address: '',
+  noteEvent: () => undefined,
+  noteCommit: () => undefined,
+}

@@ -1,6 +1,13 @@
 // The wire format between the serving process and a lane: one frame per request and one per response, over a Unix socket.
 // A frame is two lengths (unsigned 32 bits, little endian), a JSON head and a body of bytes.
 import type { Socket } from 'node:net'
+import type { ForwardedRequestHead } from '../http/lane-job.ts'
+
+/** The head of a request frame. */
+export interface MarkedRequestHead extends ForwardedRequestHead {
+  /** The mark that the lane sets before the request is stored. */
+  readonly mark: number
+}
 
 /** The head of a response frame. */
 export interface ResponseHead {

@@ -246,6 +246,7 @@ export class LanePool implements LaneRunner {
     }
     lane.running.add(running)
     let response: LaneResponse | null = null
+    let mayBeStored = false
     try {
       response = await lane.process.request(job.head(), job.body ?? new Uint8Array())
     } catch (error) {
@@ -256,11 +257,14 @@ export class LanePool implements LaneRunner {
         lane.hasFailed = true
         lane.process.kill()
       }
+      // Until then it may still commit.
+      await lane.process.exited()
+      mayBeStored = lane.process.mayBeStored(error)
     }
     clearTimeout(running.timer)
     lane.running.delete(running)
     this.queue.charge(request, job.isWaiting ? 0 : performance.now() - startMs)
-    if (response === null) this.onLaneEnded(running)
+    if (response === null) this.onLaneEnded(running, mayBeStored)
     else {
       lane.responses += 1
       this.responseCount += 1
@@ -283,11 +287,11 @@ export class LanePool implements LaneRunner {
   }
 
   /** The lane of a request exited: repeats the request if that is safe, else rejects it. */
-  private onLaneEnded({ queued }: RunningRequest): void {
+  private onLaneEnded({ queued }: RunningRequest, mayBeStored: boolean): void {
     const { job } = queued
     if (queued.isTimedOut) return
-    const canRepeat =
-      job.signal?.aborted !== true && job.isRepeatable && queued.attempts < ATTEMPTS_MAX && !this.isClosing
+    const isRepeatable = job.isRepeatable && !mayBeStored
+    const canRepeat = job.signal?.aborted !== true && isRepeatable && queued.attempts < ATTEMPTS_MAX && !this.isClosing
     if (!canRepeat) queued.reject(new ThrownServiceError(laneExited(job)))
     else {
       this.queue.requeue(queued)

@@ -3,7 +3,8 @@
 import { connect, type Socket } from 'node:net'
 import { setPriority } from 'node:os'
 import type { ForwardedRequestHead } from '../http/lane-job.ts'
-import { type ResponseHead, readFrames, writeFrame } from './frames.ts'
+import { CommitMarks } from './commit-marks.ts'
+import { type MarkedRequestHead, type ResponseHead, readFrames, writeFrame } from './frames.ts'
 
 /** Responses up to this size are buffered; longer ones are streamed to the client. */
 const BUFFERED_RESPONSE_BYTES = 1024 * 1024
@@ -36,6 +37,12 @@ export type LaneEvent =
 /** The connection closed before the response was complete: the lane was killed, or it crashed. */
 export class LaneEndedError extends Error {
   override readonly name = 'LaneEndedError'
+  /** See `LaneProcess.mayBeStored`. */
+  readonly mark: number
+  constructor(mark: number) {
+    super('the lane exited before its response was complete')
+    this.mark = mark
+  }
 }
 
 /** Options of a lane process. */
@@ -59,9 +66,11 @@ export class LaneProcess {
   private readonly child: Bun.Subprocess
   private readonly idle: LaneConnection[] = []
   private readonly busy = new Set<LaneConnection>()
+  private readonly marks: CommitMarks
 
   constructor(options: LaneProcessOptions) {
     this.options = options
+    this.marks = new CommitMarks(options.socket)
     this.number = options.number
     const { settings, number, proof, socket } = options
     this.child = Bun.spawn([...options.command, String(process.pid)], {
@@ -91,10 +100,18 @@ export class LaneProcess {
   async request(head: ForwardedRequestHead, body: Uint8Array): Promise<LaneResponse> {
     const connection = this.idle.pop() ?? new LaneConnection(this.options.socket)
     this.busy.add(connection)
-    return connection.request(head, body, (isUsable) => {
+    const mark = this.marks.take()
+    const response = await connection.request({ ...head, mark }, body, (isUsable) => {
       this.busy.delete(connection)
       if (isUsable) this.idle.push(connection)
     })
+    this.marks.release(mark)
+    return response
+  }
+
+  /** Whether a request that was not answered may be stored. Call it when the process has exited. */
+  mayBeStored({ mark }: LaneEndedError): boolean {
+    return this.marks.isSet(mark)
   }
 
   kill(): void {
@@ -129,6 +146,7 @@ interface PendingResponse {
 class LaneConnection {
   private readonly socket: Socket
   private pending: PendingResponse | null = null
+  private mark = 0
   private free: ReleaseConnection | null = null
   private head: ResponseHead | null = null
   private pieces: Uint8Array[] = []
@@ -147,7 +165,8 @@ class LaneConnection {
     })
   }
 
-  request(head: ForwardedRequestHead, body: Uint8Array, free: ReleaseConnection): Promise<LaneResponse> {
+  request(head: MarkedRequestHead, body: Uint8Array, free: ReleaseConnection): Promise<LaneResponse> {
+    this.mark = head.mark
     return new Promise((resolve, reject) => {
       this.pending = { resolve, reject, free }
       this.free = free
@@ -212,7 +231,7 @@ class LaneConnection {
     this.stream = null
     this.pending = null
     this.free = null
-    const error = new LaneEndedError('the lane exited before its response was complete')
+    const error = new LaneEndedError(this.mark)
     stream?.error(error)
     pending?.reject(error)
     free?.(false)

@@ -3,9 +3,9 @@
 import { chmodSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import type { RequestHandler } from '../http/dispatch.ts'
-import type { ForwardedRequestHead } from '../http/lane-job.ts'
 import type { HttpRequest, HttpResponse } from '../http/route.ts'
-import { type ResponseHead, readFrames, writeFrame } from './frames.ts'
+import { openCommitMarks } from './commit-marks.ts'
+import { type MarkedRequestHead, type ResponseHead, readFrames, writeFrame } from './frames.ts'
 
 class ForwardedRequest implements HttpRequest {
   readonly method: string
@@ -14,14 +14,19 @@ class ForwardedRequest implements HttpRequest {
   readonly clientAddress: string
   private readonly headerMap: ReadonlyMap<string, string>
   private readonly bytes: Uint8Array
+  private readonly mark: number
+  private readonly setMark: (mark: number) => void
 
-  constructor({ method, path, query, headers, requestId, address }: ForwardedRequestHead, bytes: Uint8Array) {
+  constructor(head: MarkedRequestHead, bytes: Uint8Array, setMark: (mark: number) => void) {
+    const { method, path, query, headers, requestId, address, mark } = head
     this.method = method
     this.path = path
     this.query = query
     this.clientAddress = address
     this.headerMap = new Map([...headers, ['x-request-id', requestId]])
     this.bytes = bytes
+    this.mark = mark
+    this.setMark = setMark
   }
 
   header(name: string): string | null {
@@ -34,6 +39,10 @@ class ForwardedRequest implements HttpRequest {
 
   body(): Uint8Array {
     return this.bytes
+  }
+
+  noteCommit(): void {
+    this.setMark(this.mark)
   }
 }
 
@@ -59,10 +68,11 @@ export async function startLaneServer(options: LaneServerOptions): Promise<LaneS
   const { handle, takeCounts, onResponse } = options
   const running = new Set<Promise<void>>()
   const sockets = new Set<Socket>()
+  const setMark = openCommitMarks(options.socket)
 
-  async function answer(socket: Socket, head: ForwardedRequestHead, body: Uint8Array): Promise<void> {
+  async function answer(socket: Socket, head: MarkedRequestHead, body: Uint8Array): Promise<void> {
     const startMs = performance.now()
-    const response = rejectStream(await handle(new ForwardedRequest(head, body)))
+    const response = rejectStream(await handle(new ForwardedRequest(head, body, setMark)))
     const responseHead: ResponseHead = { status: response.status, headers: response.headers, counts: takeCounts() }
     const bytes = response.bytes instanceof Uint8Array ? response.bytes : Buffer.from(response.body)
     onResponse(performance.now() - startMs, bytes.length)
@@ -73,11 +83,11 @@ export async function startLaneServer(options: LaneServerOptions): Promise<LaneS
     sockets.add(socket)
     socket.on('error', () => undefined)
     socket.on('close', () => sockets.delete(socket))
-    let head: ForwardedRequestHead | null = null
+    let head: MarkedRequestHead | null = null
     let chunks: Uint8Array[] = []
     readFrames(socket, {
       head(frameHead) {
-        head = frameHead as ForwardedRequestHead
+        head = frameHead as MarkedRequestHead
       },
       chunk(bytes) {
         chunks.push(bytes)

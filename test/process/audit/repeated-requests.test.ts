@@ -1,0 +1,86 @@
+// Captures whose lane is killed between their commit and their answer: the service must not run them again, because they would be
+// recorded twice. The lane is stopped and killed at random moments until that has happened.
+import { join } from 'node:path'
+import { afterEach, expect, it } from 'vitest'
+import { LANE_COMMAND } from '../../../src/cli/self-command.ts'
+import { Random, testSeed } from '../../generate/random.ts'
+import { createFleet } from '../../stress/event-kills.ts'
+import { readAuditLogs } from '../../support/audit-logs.ts'
+import { childrenOf } from '../../support/child-processes.ts'
+import { killAll, runCommand, type Server, startServer } from '../../support/cli-process.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+afterEach(killAll)
+
+const CAPTURES = 6
+const KILLS_MAX = 60
+/** Answers that a stopped lane has written arrive within this time. */
+const ARRIVAL_MS = 20
+/** A commit takes a few milliseconds. */
+const STOP_MS_MAX = 10
+const UNKNOWN = 'it is unknown whether the change was stored'
+
+interface CaptureAnswer {
+  readonly status: number
+  readonly text: string
+}
+
+it('a capture that may be stored when its lane is killed is not repeated, and no capture is recorded twice', async () => {
+  const seed = testSeed()
+  console.log(`seed ${seed}`)
+  const random = new Random(seed)
+  const data = join(temporaryFolder(), 'data')
+  const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
+  const server = await startServer(['--data', data], { VERDIGRAPH_LANES: '1' })
+  const { key } = await createFleet(server, token, organization_id)
+  const answers = new Map<string, CaptureAnswer>()
+  const isOpen = (name: string): boolean => !answers.has(name)
+  const send = async (name: string): Promise<void> => void answers.set(name, await capture(server, key, name))
+  const isUnknown = ({ status, text }: CaptureAnswer): boolean => status === 503 && text.includes(UNKNOWN)
+
+  for (let kills = 0; kills < KILLS_MAX && ![...answers.values()].some(isUnknown); ) {
+    // The lane runs when this one is answered.
+    await send(`car-${answers.size}`)
+    const names = Array.from({ length: CAPTURES }, (_, index) => `car-${answers.size + index}`)
+    const sent = names.map(send)
+    await Bun.sleep(random.between(0, STOP_MS_MAX))
+    const lane = childrenOf(server.pid).find(({ words }) => words.includes(LANE_COMMAND))?.pid ?? 0
+    process.kill(lane, 'SIGSTOP')
+    await Bun.sleep(ARRIVAL_MS)
+    const isKilled = names.some(isOpen)
+    if (isKilled) kills += 1
+    process.kill(lane, isKilled ? 'SIGKILL' : 'SIGCONT')
+    await Promise.all(sent)
+  }
+
+  expect([...answers.values()].filter((answer) => answer.status !== 200 && !isUnknown(answer))).toEqual([])
+  expect([...answers.values()].filter(isUnknown)).not.toEqual([])
+  const counts = await sealedCaptures(data, [...answers].filter(([, { status }]) => status === 200).length)
+  for (const [name, { status }] of answers) {
+    const count = counts.get(name) ?? 0
+    expect(`${name} ${status === 200 ? count : Math.max(count, 1)}`).toBe(`${name} 1`)
+  }
+  expect(await server.kill('SIGTERM')).toBe(0)
+})
+
+async function capture({ url }: Server, key: string, name: string): Promise<CaptureAnswer> {
+  const headers = { 'x-svc-clientkey': key, 'content-type': 'application/json' }
+  const body = JSON.stringify({ nodes: [{ type: 'Car', external_id: name }] })
+  const response = await fetch(`${url}/capture/v1/nodes`, { method: 'POST', headers, body })
+  return { status: response.status, text: await response.text() }
+}
+
+/** The number of records of each captured element, when there are records of so many elements. */
+async function sealedCaptures(data: string, elements: number): Promise<ReadonlyMap<string, number>> {
+  for (;;) {
+    const counts = new Map<string, number>()
+    for (const { entries } of (await readAuditLogs(data)).values())
+      for (const { type, subject } of entries) {
+        if (type !== 'svc.audit.capture.upsert.node') continue
+        const name = subject.replace('nodes/Car/', '')
+        counts.set(name, (counts.get(name) ?? 0) + 1)
+      }
+    if (counts.size >= elements) return counts
+    await Bun.sleep(100)
+  }
+}
