@@ -90,6 +90,36 @@ export function recordHeads(
   return heads
 }
 
+/**
+ * The sequences of the first records that end at `next` or before, at most `limit`. `keptFrom`: newer records are not among them;
+ * null: their time does not matter. Within the write transaction. Large values are not read, because other writers wait.
+ */
+export function recordsBefore(
+  database: Database<OutboxKey>,
+  stream: string,
+  next: number,
+  keptFrom: number | null,
+  limit: number,
+): readonly number[] {
+  const found: number[] = []
+  const range = { start: recordKey(stream, 0), end: recordKey(stream, next), limit }
+  if (keptFrom !== null) {
+    for (const { key, valueView } of database.entries(range)) {
+      const { count, timeMs } = readRecordHead(key.sequence, valueView)
+      if (key.sequence + count > next || timeMs > keptFrom) break
+      found.push(key.sequence)
+    }
+    return found
+  }
+  for (const { sequence } of database.raw.getKeys(range)) found.push(sequence)
+  // A record ends where the next one begins; only the last one is read.
+  const last = found.at(-1)
+  if (last === undefined) return found
+  const valueView = database.get(recordKey(stream, last))
+  if (valueView === null || last + readRecordHead(last, valueView).count > next) found.pop()
+  return found
+}
+
 /** The sequence of the record that contains the event, or the event itself if no record does. */
 export function firstSequence(
   database: Database<OutboxKey>,

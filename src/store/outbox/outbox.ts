@@ -25,7 +25,16 @@ import {
   type StreamHead,
 } from './outbox-format.ts'
 import { cursorKey, deadLetterKey, followKey, headKey, lossKey, recordKey, statusKey } from './outbox-keys.ts'
-import { continuedHead, cursorsOf, firstSequence, followedUntil, headOf, lossOf, recordHeads } from './outbox-reads.ts'
+import {
+  continuedHead,
+  cursorsOf,
+  firstSequence,
+  followedUntil,
+  headOf,
+  lossOf,
+  recordHeads,
+  recordsBefore,
+} from './outbox-reads.ts'
 import { dropStream, removeProvidersOf } from './outbox-removal.ts'
 
 /** Records that one commit of a cursor removes at most, so that other writers do not wait long. */
@@ -185,11 +194,9 @@ export class EventOutbox {
       if (loss !== null && loss.to <= slowest) edits.remove(lossKey(stream))
       const nowMs = Date.now()
       const isFollowed = followedUntil(database, stream, undefined) > nowMs
-      const keptFrom = isFollowed ? nowMs - FOLLOW_KEEP_MS : Number.POSITIVE_INFINITY
-      for (const { sequence, count, timeMs } of recordHeads(database, stream, 0, TRIM_MAX, undefined)) {
-        if (sequence + count > slowest || timeMs > keptFrom) break
+      const keptFrom = isFollowed ? nowMs - FOLLOW_KEEP_MS : null
+      for (const sequence of recordsBefore(database, stream, slowest, keptFrom, TRIM_MAX))
         edits.remove(recordKey(stream, sequence))
-      }
       edits.putHead(stream, head)
       return true
     })
