@@ -4,7 +4,7 @@
 // with guessed values.
 import { createHmac, hash } from 'node:crypto'
 import {
-  attributesOf,
+  AttributeTexts,
   type EventStreamName,
   type EventText,
   eventTextsOf,
@@ -13,10 +13,13 @@ import {
 import { decodeRecord } from '../events/event-record.ts'
 import { assert } from '../kernel/assert.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
-import { describeEvent, type EntryDescription } from './entry-terms.ts'
+import type { EntryFacts } from './entry-terms.ts'
 
 /** Bytes of an entry, at most: tiles of C2SP `tlog-tiles` store the length in 16 bits. */
 export const ENTRY_BYTES_MAX = 65_535
+
+const UTF8_BYTES_PER_UNIT = 3
+const MEMORY_BYTES = 64 * 1024
 
 /** A payload that is stored outside of its entry. */
 export interface AuditBody {
@@ -34,7 +37,7 @@ export interface AuditEntry {
   /** Null: the entry contains its payload. */
   readonly body: AuditBody | null
   /** Null: only the payload shows who caused it. */
-  readonly description: EntryDescription | null
+  readonly facts: EntryFacts | null
 }
 
 /**
@@ -47,23 +50,42 @@ export function auditEntriesOf(
   from: number,
   hashKey: Uint8Array,
 ): AuditEntry[] {
+  const attributes = new AttributeTexts(stream, record.origin)
+  const memory = new EntryMemory()
   return eventTextsOf(record, decodeRecord(record.bytes), from).map((event) =>
-    auditEntryOf(event, stream, record.origin, hashKey),
+    auditEntryOf(event, attributes, memory, hashKey),
   )
 }
 
-function auditEntryOf(event: EventText, stream: EventStreamName, origin: string, hashKey: Uint8Array): AuditEntry {
+function auditEntryOf(event: EventText, attributes: AttributeTexts, memory: EntryMemory, hashKey: Uint8Array): AuditEntry {
   const { type, sequence, subject, timeMs, actor } = event
-  const description = actor === undefined ? null : describeEvent(type, subject, timeMs, actor)
+  const facts = actor === undefined ? null : { type, subject, timeMs, actor }
   const data = dataOf(event, hashKey)
-  const start = JSON.stringify(attributesOf(stream, origin, type, sequence, subject, timeMs)).slice(0, -1)
-  const entry = Buffer.from(`${start},"data":${data}}`, 'utf8')
-  if (entry.length <= ENTRY_BYTES_MAX) return { sequence, entry, body: null, description }
+  const start = attributes.of(type, sequence, subject, timeMs)
+  const entry = memory.encode(`${start},"data":${data}}`)
+  if (entry.length <= ENTRY_BYTES_MAX) return { sequence, entry, body: null, facts }
   const bytes = Buffer.from(data, 'utf8')
   const name = hash('sha256', bytes)
   const short = Buffer.from(`${start},"dataref":"bodies/${name}","datasha256":"${name}"}`, 'utf8')
   assert(short.length <= ENTRY_BYTES_MAX, 'the attributes of an event are short')
-  return { sequence, entry: short, body: { name, bytes }, description }
+  return { sequence, entry: short, body: { name, bytes }, facts }
+}
+
+/** Memory for many short entries: one allocation for each entry would take longer than its encoding. */
+class EntryMemory {
+  private bytes: Buffer = Buffer.allocUnsafeSlow(0)
+  private at = 0
+
+  encode(text: string): Uint8Array {
+    const bytesMax = text.length * UTF8_BYTES_PER_UNIT
+    if (this.bytes.length - this.at < bytesMax) {
+      this.bytes = Buffer.allocUnsafeSlow(Math.max(MEMORY_BYTES, bytesMax))
+      this.at = 0
+    }
+    const start = this.at
+    this.at += this.bytes.write(text, start)
+    return this.bytes.subarray(start, this.at)
+  }
 }
 
 /** The hash that stands for the values of input parameters. `digest`: from `digestOfValues`. */
@@ -72,7 +94,8 @@ export function valuesHash(digest: string, hashKey: Uint8Array): string {
 }
 
 /** The payload of the entry, as JSON. */
-function dataOf({ type, text, valuesDigest }: EventText, hashKey: Uint8Array): string {
+function dataOf({ type, text, valuesDigest, mayHaveValues }: EventText, hashKey: Uint8Array): string {
+  if (!mayHaveValues) return text
   if (!type.startsWith('svc.audit.authorization.') && type !== 'svc.audit.ciq.execute') return text
   // Within a string of JSON a quote is escaped, so neither can be missed. Most decisions have neither, and parsing is slow.
   if (!text.includes('"inputParams":') && !text.includes('"error":')) return text

@@ -9,6 +9,16 @@ export interface EntryDescription {
   readonly terms: readonly AuditTerm[]
 }
 
+/** What the terms of an entry are made of. */
+export interface EntryFacts {
+  readonly type: string
+  readonly subject: string
+  /** When it happened, in milliseconds since the epoch. */
+  readonly timeMs: number
+  /** Null: the payload has no actor. Entries of one record share the object. */
+  readonly actor: EntryActor | null
+}
+
 interface EntryMembers {
   readonly type?: string
   readonly subject?: string
@@ -30,28 +40,33 @@ export interface EntryActor {
  * key of the caller and the user on whose behalf it acts. A resource is the subject of the event, and its last part.
  */
 export function describeEntry(entry: Uint8Array, body: Uint8Array | null): EntryDescription {
-  const { type = '', subject = '', time = '', data = parse(body) } = parse(entry) as EntryMembers
-  const { actor } = data as NonNullable<EntryMembers['data']>
-  return describeEvent(type, subject, Date.parse(time), actor ?? null)
+  return describeFacts(factsOf(entry, body))
 }
 
-/** The description of an entry whose members are known. `actor`: null if the payload has no actor. */
-export function describeEvent(
-  type: string,
-  subject: string,
-  timeMs: number,
-  actor: EntryActor | null,
-): EntryDescription {
+/** As `describeEntry`, for an entry whose facts are known. */
+export function describeFacts({ type, subject, timeMs, actor }: EntryFacts): EntryDescription {
   const terms: AuditTerm[] = [{ dimension: AUDIT_DIMENSION.type, value: type }]
-  const add = (dimension: AuditDimension, value: string | undefined): void => {
-    if (value) terms.push({ dimension, value })
+  const add = (dimension: AuditDimension, value: string): void => {
+    terms.push({ dimension, value })
   }
-  const { id, applicationId, keyId, user } = actor ?? {}
-  for (const value of [id, applicationId, keyId, user?.externalId]) add(AUDIT_DIMENSION.actor, value)
+  for (const value of actorValues(actor)) add(AUDIT_DIMENSION.actor, value)
   const name = subject.slice(subject.lastIndexOf('/') + 1)
-  add(AUDIT_DIMENSION.resource, subject)
-  if (name !== subject) add(AUDIT_DIMENSION.resource, name)
+  if (subject !== '') add(AUDIT_DIMENSION.resource, subject)
+  if (name !== subject && name !== '') add(AUDIT_DIMENSION.resource, name)
   return { timeMs, terms }
+}
+
+/** Reads the facts of an entry. `body`: as of `describeEntry`. */
+export function factsOf(entry: Uint8Array, body: Uint8Array | null): EntryFacts {
+  const { type = '', subject = '', time = '', data = parse(body) } = parse(entry) as EntryMembers
+  const { actor } = data as NonNullable<EntryMembers['data']>
+  return { type, subject, timeMs: Date.parse(time), actor: actor ?? null }
+}
+
+/** The values by which the entries of an actor are found. */
+export function actorValues(actor: EntryActor | null): readonly string[] {
+  const { id, applicationId, keyId, user } = actor ?? {}
+  return [id, applicationId, keyId, user?.externalId].filter((value): value is string => Boolean(value))
 }
 
 function parse(bytes: Uint8Array | null): object {

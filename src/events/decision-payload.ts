@@ -1,5 +1,7 @@
-// Builds subject and payload of events of decisions and searches.
+// Builds subject and payload of events of decisions and searches. The payloads are written as text, member by member: an audit log
+// may get thousands of them in a second.
 import { timestamp } from '../kernel/clock.ts'
+import { jsonString } from '../kernel/json-string.ts'
 import type {
   DecidedAnswer,
   DecidedElement,
@@ -8,59 +10,105 @@ import type {
   EventActor,
   ReadyEvent,
 } from './event-record.ts'
-import { commonMembers, subjectOf } from './event-text.ts'
+import { clientMembers, subjectOf } from './event-text.ts'
 
-/** The event of a decision or a search. `shared`: the shared values of its record. */
-export function decidedPayload(
-  [, timeMs, requestId, actorNumber, duration, policies, answer, question, stored, address = '']: DecidedElement,
-  shared: readonly unknown[],
-): ReadyEvent {
-  const actor = shared[actorNumber] as EventActor
-  const detail = stored ?? {}
-  const identity = actor.type === 'agent' ? actor.user : undefined
-  const members = {
-    ...(identity !== undefined && { identity }),
-    policiesFound: shared[policies],
-    evaluationTimeMs: duration,
-    ...answerMembers(answer, question, timeMs),
-    ...(detail.reason !== undefined && { denyReason: { message: detail.reason } }),
-    ...(detail.item !== undefined && { item: detail.item }),
+const NO_DETAIL: DecisionDetail = {}
+
+/** Builds the payloads of one record, whose events share actors and policies. */
+export class DecidedPayloads {
+  private readonly shared: readonly unknown[]
+  /** JSON of shared values, by number. */
+  private readonly texts: (string | undefined)[] = []
+  /** The members about an actor, by its number. */
+  private readonly actors: (readonly [actor: string, identity: string])[] = []
+  private lastMs = Number.NaN
+  private lastTime = ''
+
+  /** `shared`: the shared values of the record. */
+  constructor(shared: readonly unknown[]) {
+    this.shared = shared
   }
-  const request = question === null ? '' : `"request":${requestText(question, detail)},`
-  const [type, id] = question ?? []
-  return {
-    subject: subjectOf('subjects', ...(type === undefined ? [] : [type]), ...(id == null ? [] : [id])),
+
+  /** The event of a decision or a search. */
+  of([
+    ,
     timeMs,
-    members: `${commonMembers({ requestId, address }, actor).slice(1)},${request}${JSON.stringify(members).slice(1, -1)}`,
-    ...(detail.valuesDigest !== undefined && { valuesDigest: detail.valuesDigest }),
+    requestId,
+    actorNumber,
+    duration,
+    policies,
+    answer,
+    question,
+    stored,
+    address = '',
+  ]: DecidedElement): ReadyEvent {
+    const detail = stored ?? NO_DETAIL
+    const [actor, identity] = this.actor(actorNumber)
+    const request = question === null ? '' : `"request":${requestText(question, detail)},`
+    const policiesFound = this.text(policies)
+    const found = policiesFound === undefined ? '' : `"policiesFound":${policiesFound},`
+    const answered = typeof answer === 'object' ? `"error":${JSON.stringify(answer)}` : this.response(answer, question, timeMs)
+    const reason = detail.reason === undefined ? '' : `,"denyReason":{"message":${jsonString(detail.reason)}}`
+    const item = detail.item === undefined ? '' : `,"item":${detail.item}`
+    const client = clientMembers({ requestId, address })
+    return {
+      subject: subjectOfQuestion(question),
+      timeMs,
+      members: `${client}${actor},${request}${identity}${found}"evaluationTimeMs":${duration},${answered}${reason}${item}`,
+      ...(detail.valuesDigest !== undefined && { valuesDigest: detail.valuesDigest }),
+    }
   }
+
+  private actor(number: number): readonly [actor: string, identity: string] {
+    const known = this.actors[number]
+    if (known !== undefined) return known
+    const actor = this.shared[number] as EventActor
+    const identity = actor.type === 'agent' ? actor.user : undefined
+    const members = [
+      `"actor":${JSON.stringify(actor)}`,
+      identity === undefined ? '' : `"identity":${JSON.stringify(identity)},`,
+    ] as const
+    this.actors[number] = members
+    return members
+  }
+
+  private text(number: number): string | undefined {
+    if (!(number in this.texts)) this.texts[number] = JSON.stringify(this.shared[number])
+    return this.texts[number]
+  }
+
+  private response(answer: Exclude<DecidedAnswer, object>, question: DecidedQuestion | null, timeMs: number): string {
+    if (timeMs !== this.lastMs) {
+      this.lastMs = timeMs
+      this.lastTime = timestamp(timeMs)
+    }
+    const start = `"response":{"decisionTime":"${this.lastTime}"`
+    if (typeof answer === 'number' || question === null) return `${start},"results":${answer}}`
+    const [, , action, resourceType, resourceId] = question
+    const byAction = `{${jsonString(action ?? '')}:{"allow":${answer}}}`
+    return `${start},"decisions":{${jsonString(resourceType)}:{${jsonString(resourceId ?? '')}:${byAction}}}}`
+  }
+}
+
+function subjectOfQuestion(question: DecidedQuestion | null): string {
+  if (question === null) return 'subjects'
+  const [type, id] = question
+  return id == null ? subjectOf('subjects', type) : subjectOf('subjects', type, id)
 }
 
 function requestText(
   [subjectType, subjectId, action, resourceType, resourceId]: DecidedQuestion,
   { inputParams, policyTags }: DecisionDetail,
 ): string {
-  const subject = entityMembers(subjectType, subjectId)
-  const resources = [{ ...entityMembers(resourceType, resourceId), actions: action === null ? [] : [action] }]
-  const text = JSON.stringify({ subject, resources, ...(policyTags !== undefined && { policyTags }) })
+  const actions = action === null ? '' : jsonString(action)
+  const resources = `[{${entityMembers(resourceType, resourceId)},"actions":[${actions}]}]`
+  const tags = policyTags === undefined ? '' : `,"policyTags":${JSON.stringify(policyTags)}`
   // The parameters are JSON already, with numbers that JSON.parse would change.
-  return inputParams === undefined ? text : `${text.slice(0, -1)},"inputParams":${inputParams}}`
+  const params = inputParams === undefined ? '' : `,"inputParams":${inputParams}`
+  return `{"subject":{${entityMembers(subjectType, subjectId)}},"resources":${resources}${tags}${params}}`
 }
 
-function entityMembers(type: string, externalId: string | null): object {
-  return externalId === null ? { type } : { type, externalId }
-}
-
-function answerMembers(answer: DecidedAnswer, question: DecidedQuestion | null, timeMs: number): object {
-  if (typeof answer === 'object') return { error: answer }
-  const decisionTime = timestamp(timeMs)
-  if (typeof answer === 'number' || question === null) return { response: { decisionTime, results: answer } }
-  const [, , action, resourceType, resourceId] = question
-  const byAction = ownMember(action ?? '', { allow: answer })
-  return { response: { decisionTime, decisions: ownMember(resourceType, ownMember(resourceId ?? '', byAction)) } }
-}
-
-/** An object with one member, whose name may be `__proto__`. */
-function ownMember(name: string, value: unknown): object {
-  return Object.fromEntries([[name, value]])
+function entityMembers(type: string, externalId: string | null): string {
+  const member = `"type":${jsonString(type)}`
+  return externalId === null ? member : `${member},"externalId":${jsonString(externalId)}`
 }

@@ -1,9 +1,11 @@
 // Builds the CloudEvents (1.0) of a record. The envelope is a pure function of the record and its place in the outbox, so a
 // repeated delivery sends equal bytes.
 import { timestamp } from '../kernel/clock.ts'
-import { decidedPayload } from './decision-payload.ts'
+import { jsonString } from '../kernel/json-string.ts'
+import { DecidedPayloads } from './decision-payload.ts'
 import {
   type CapturedElement,
+  type DecidedElement,
   decodeRecord,
   type EventActor,
   type EventRecord,
@@ -77,6 +79,8 @@ export interface EventText {
   readonly text: string
   /** Who caused it; undefined: only the payload shows that. */
   readonly actor: EventActor | null | undefined
+  /** False: the payload has neither values of input parameters nor an error. */
+  readonly mayHaveValues: boolean
   readonly valuesDigest?: string
 }
 
@@ -102,11 +106,12 @@ export function eventTextsOf(
   from: number,
 ): EventText[] {
   const common = commonMembers({ requestId, address }, actor)
+  const decided = new DecidedPayloads(shared)
   const texts: EventText[] = []
   events.forEach(({ type, providers, element, ready }, index) => {
     const sequence = record.sequence + index
     if (sequence < from) return
-    const { subject, timeMs, members, valuesDigest } = ready ?? expand(type, element, record.timeMs, shared)
+    const { subject, timeMs, members, valuesDigest } = ready ?? expand(type, element, record.timeMs, decided)
     const start = `{"eventType":"${type}","version":${PAYLOAD_VERSION}`
     const lsn = isChangeType(type) ? `,"lsn":${sequence}` : ''
     texts.push({
@@ -118,10 +123,15 @@ export function eventTextsOf(
       text: `${start}${lsn}${common}${members === '' ? '' : ','}${members}}`,
       // A ready payload may have an actor of its own.
       actor: element?.[0] === 'd' ? (shared[element[3]] as EventActor) : (actor ?? (element && null)),
+      mayHaveValues: element === undefined || (element[0] === 'd' && mayHaveValues(element)),
       ...(valuesDigest !== undefined && { valuesDigest }),
     })
   })
   return texts
+}
+
+function mayHaveValues([, , , , , , answer, , detail]: DecidedElement): boolean {
+  return typeof answer === 'object' || detail?.inputParams !== undefined
 }
 
 /** Events that a provider missed. */
@@ -222,6 +232,39 @@ export function attributesOf(
   }
 }
 
+/** Writes the attributes of the events of one stream and one origin as text: those of `attributesOf`, in the same order. */
+export class AttributeTexts {
+  private readonly start: string
+  private readonly source: string
+  private readonly owner: string
+  private lastMs = Number.NaN
+  private lastTime = ''
+
+  constructor(stream: AttributedStream, origin: string) {
+    const { source, projectid, organizationid } = attributesOf(stream, origin, 'svc.events.test', 0, '', 0)
+    this.start = `{"specversion":"1.0","id":"${origin}-`
+    this.source = `","source":${jsonString(source ?? '')},"type":"`
+    const owner =
+      projectid === undefined
+        ? `"organizationid":${jsonString(organizationid ?? '')}`
+        : `"projectid":${jsonString(projectid)}`
+    this.owner = `"datacontenttype":"application/json",${owner},"sequence":"`
+  }
+
+  /** A JSON object without its closing brace. */
+  of(type: EventTypeName, sequence: number, subject: string, timeMs: number): string {
+    if (timeMs !== this.lastMs) {
+      this.lastMs = timeMs
+      this.lastTime = timestamp(timeMs)
+    }
+    const number = String(sequence)
+    const about = jsonString(subject)
+    const key = subject.length <= ORDERING_KEY_MAX ? about : jsonString(orderingKeyOf(subject))
+    const padded = number.padStart(SEQUENCE_DIGITS, '0')
+    return `${this.start}${number}${this.source}${type}","subject":${about},"time":"${this.lastTime}",${this.owner}${padded}","partitionkey":${key}`
+  }
+}
+
 /** A long subject is cut and gets a hash. Two subjects with one key only share an order. */
 function orderingKeyOf(subject: string): string {
   if (subject.length <= ORDERING_KEY_MAX) return subject
@@ -242,10 +285,18 @@ function expand(
   type: EventTypeName,
   element: RecordedEvent['element'],
   timeMs: number,
-  shared: readonly unknown[],
+  decided: DecidedPayloads,
 ): ReadyEvent {
-  if (element?.[0] === 'd') return decidedPayload(element, shared)
-  const [subject, members] = payloadOf(type, element as CapturedElement)
+  if (element?.[0] === 'd') return decided.of(element)
+  const captured = element as CapturedElement
+  if (captured[0] === 'n' && type === 'svc.audit.capture.upsert.node') {
+    const [, id, nodeType, externalId, location, detail] = captured
+    const place = location === '' ? '' : `,"location":${jsonString(location)}`
+    const key = `"id":${jsonString(id)},"externalId":${jsonString(externalId)},"type":${jsonString(nodeType)}${place}`
+    const members = `"nodes":[{${key},"isIdentity":${detail === true}}]`
+    return { subject: subjectOf('nodes', nodeType, externalId), timeMs, members }
+  }
+  const [subject, members] = payloadOf(type, captured)
   return { subject, timeMs, members: JSON.stringify(members).slice(1, -1) }
 }
 
@@ -256,8 +307,6 @@ function payloadOf(type: EventTypeName, element: CapturedElement): [subject: str
     const place = location === '' ? {} : { location }
     const match = { externalId, type: nodeType }
     switch (type) {
-      case 'svc.audit.capture.upsert.node':
-        return [subject, { nodes: [{ id, ...match, ...place, isIdentity: detail === true }] }]
       case 'svc.audit.capture.delete.node.tag': {
         const names = detail as readonly string[]
         return [subject, { nodeTags: names.map((tagType) => ({ id, match, ...place, tagType })) }]

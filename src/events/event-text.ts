@@ -1,17 +1,34 @@
 // Parts of events that are written in several places: subjects, and the members of all payloads.
 import { parseJson } from '../kernel/json.ts'
+import { jsonString } from '../kernel/json-string.ts'
 import type { EventActor, RecordedOrigin } from './event-record.ts'
 
 /** The subject of an event: a path whose segments are percent-encoded, except for the colon of global ids. */
 export function subjectOf(...segments: readonly string[]): string {
-  return segments.map((segment) => encodeURIComponent(segment.toWellFormed()).replaceAll('%3A', ':')).join('/')
+  let subject = segmentText(segments[0] ?? '')
+  for (let at = 1; at < segments.length; at++) subject += `/${segmentText(segments[at] ?? '')}`
+  return subject
+}
+
+/** Characters that `encodeURIComponent` keeps, and the colon. Most segments have no others. */
+const PLAIN_SEGMENT = /^[\w:.!~*'()-]*$/
+
+function segmentText(segment: string): string {
+  if (PLAIN_SEGMENT.test(segment)) return segment
+  return encodeURIComponent(segment.toWellFormed()).replaceAll('%3A', ':')
 }
 
 /** The members of all payloads after type and version, each with a comma before it. */
-export function commonMembers({ requestId, address }: RecordedOrigin, actor: EventActor | null): string {
-  const request = requestId === '' ? '' : `,"requestId":${JSON.stringify(requestId)}`
-  const client = address === '' ? '' : `,"address":${JSON.stringify(address)}`
-  return actor === null ? `${request}${client}` : `${request}${client},"actor":${JSON.stringify(actor)}`
+export function commonMembers(origin: RecordedOrigin, actor: EventActor | null): string {
+  const client = clientMembers(origin)
+  const start = client === '' ? '' : `,${client.slice(0, -1)}`
+  return actor === null ? start : `${start},"actor":${JSON.stringify(actor)}`
+}
+
+/** The members about the request, each with a comma after it. */
+export function clientMembers({ requestId, address }: RecordedOrigin): string {
+  const request = requestId === '' ? '' : `"requestId":${jsonString(requestId)},`
+  return address === '' ? request : `${request}"address":${jsonString(address)},`
 }
 
 /** The payload of an event as a value. Long integers and numbers such as `1.0` stay exact when `writeJson` writes it. */

@@ -22,21 +22,32 @@ export interface EntryRange {
   readonly to: number
 }
 
+/** Reused, because each hash is computed at once: allocating the input takes as long as hashing it. */
+const scratch = new Uint8Array(64 * 1024)
+
 /** SHA-256 of the entry, prefixed with a zero byte. */
 export function leafHash(entry: Uint8Array): Uint8Array {
-  const input = Buffer.allocUnsafe(1 + entry.length)
+  const length = 1 + entry.length
+  const input = length <= scratch.length ? scratch : new Uint8Array(length)
   input[0] = LEAF_PREFIX
   input.set(entry, 1)
-  return hash('sha256', input, 'buffer')
+  return sha256(input.subarray(0, length))
 }
 
 /** The hash of a node with these two children. */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
-  const input = Buffer.allocUnsafe(1 + left.length + right.length)
+  const end = 1 + left.length
+  const length = end + right.length
+  // A proof from outside may have hashes of any length.
+  const input = length <= scratch.length ? scratch : new Uint8Array(length)
   input[0] = NODE_PREFIX
   input.set(left, 1)
-  input.set(right, 1 + left.length)
-  return hash('sha256', input, 'buffer')
+  input.set(right, end)
+  return sha256(input.subarray(0, length))
+}
+
+function sha256(input: Uint8Array): Uint8Array {
+  return Bun.SHA256.hash(input, new Uint8Array(HASH_BYTES)) as Uint8Array
 }
 
 /** The state after these leaves. */

@@ -1,14 +1,14 @@
 // Seals one log: appends entries to its files, signs batches and a checkpoint, and records all of it in one transaction of the
 // index. A process that is killed at any point leaves a log that the next one continues: until the transaction nothing has
 // happened, and after it the checkpoint is published again (docs/decisions/0038-audit-sealing.md).
-import { hash, randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Sealer } from '../../config/kind.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { AuditIndex, AuditIndexEdits } from '../../store/audit/audit-index.ts'
-import { hashOfTerm } from '../../store/audit/audit-terms.ts'
+import { comparePostings } from '../../store/audit/audit-terms.ts'
 import type {
   AuditBatch,
   AuditCheckpoint,
@@ -17,20 +17,19 @@ import type {
   AuditLog,
 } from '../../store/audit/audit-types.ts'
 import type { AuditEntry } from '../audit-entry.ts'
-import { describeEntry } from '../entry-terms.ts'
+import { factsOf } from '../entry-terms.ts'
 import { checkpointText } from '../log/checkpoint.ts'
 import { emptyTree, rootOf, type TreeState } from '../log/merkle.ts'
 import { prunedText } from '../log/pruned-note.ts'
 import { signNote } from '../log/signed-note.ts'
 import { TileFolder } from '../log/tile-folder.ts'
 import { TILE_WIDTH } from '../log/tile-path.ts'
+import { signBatches } from './batches.ts'
+import { BundleTerms } from './bundle-terms.ts'
 import { type LogEntryType, logEntry } from './log-entries.ts'
 import type { PlatformKey, PlatformKeys } from './platform-keys.ts'
 
-/** Entries of a batch, at most. */
-export const BATCH_ENTRIES = 256
 const HASH_KEY_BYTES = 32
-const LINE_FEED = 0x0a
 const NAME_LENGTH = 10
 const NAME_LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 
@@ -63,14 +62,6 @@ export function hashKeyPath(logId: string): string {
   return `audit/logs/${logId}/hash-key`
 }
 
-/** The times and postings of the last bundle, so that postings are not written again. */
-interface OpenBundle {
-  readonly bundle: number
-  fromMs: number
-  toMs: number
-  readonly postings: Set<string>
-}
-
 /** Seals one log. Calls must not overlap. */
 export class LogSealer {
   readonly owner: LogOwner
@@ -78,7 +69,8 @@ export class LogSealer {
   private log: AuditLog
   private checkpoint: AuditCheckpoint | null
   private files: TileFolder | null = null
-  private open: OpenBundle | null = null
+  /** The last bundle, if it is partial: its postings are not stored again. */
+  private open: BundleTerms | null = null
   private mustPublish = true
   private hashKeyBytes: Uint8Array | null = null
 
@@ -251,7 +243,7 @@ export class LogSealer {
     const generation = this.log.generations.at(-1) as AuditGeneration
     const timeMs = this.deps.clock.now()
     const entry = logEntry(this.owner, generation, generation.size, type, timeMs, members)
-    return { sequence: 0, entry, body: null, description: null }
+    return { sequence: 0, entry, body: null, facts: null }
   }
 
   private async append(entries: readonly AuditEntry[], change: (edits: AuditIndexEdits) => void): Promise<void> {
@@ -266,18 +258,16 @@ export class LogSealer {
       const previous = before === undefined ? null : { origin: before.origin, size: before.size, root: before.root }
       const reason = before === undefined ? 'new' : log.isDamaged === true ? 'damaged' : 'restored'
       const first = logEntry(this.owner, opened, 0, 'svc.audit.log.opened', opened.openedMs, { reason, previous })
-      all = [{ sequence: 0, entry: first, body: null, description: null }, ...entries]
+      all = [{ sequence: 0, entry: first, body: null, facts: null }, ...entries]
       await this.removeUnknownFolders(log)
     }
     if (all.length === 0) return
     const generation = log.generations.at(-1) as AuditGeneration
     const files = this.filesOf(generation.number, generation)
     for (const { body } of all) if (body !== null) await files.writeBody(body.bytes)
-    const { state, root } = await files.append(
-      treeState(generation),
-      all.map(({ entry }) => entry),
-    )
-    const batches = this.batches(log, generation, all, key)
+    const texts = all.map(({ entry }) => entry)
+    const { state, root } = await files.append(treeState(generation), texts)
+    const batches = signBatches(log, generation, texts, key, deps.clock.now())
     const last = batches.at(-1) as AuditBatch
     const sealedMs = deps.clock.now()
     const { isDamaged: _, ...continued } = log
@@ -300,19 +290,22 @@ export class LogSealer {
     }
     const checkpoint = await this.sign(log, log.generations.at(-1) as AuditGeneration, key, [])
     const bundles = this.describe(generation, all)
+    // In the order of the index: neighbours are in the same page.
+    const postings = bundles.flatMap((terms) => terms.takePostings()).sort(comparePostings)
+    const { open } = this
+    // If the transaction fails, the index does not have its postings.
+    this.open = null
     await deps.index.write((edits) => {
       edits.putLog(log)
       for (const batch of batches) edits.putBatch(log.id, batch)
       edits.putCheckpoint(log.id, checkpoint)
-      for (const { bundle, fromMs, toMs, postings } of bundles) {
-        edits.putBundle({ generation: generation.number, bundle, fromMs, toMs })
-        for (const posting of postings) edits.putPosting(posting)
-      }
+      for (const terms of bundles) edits.putBundle(terms.times())
+      for (const posting of postings) edits.putPosting(posting)
       edits.addSealed(all.length)
       change(edits)
     })
+    this.open = open
     this.log = log
-    for (const { remember } of bundles) remember()
     await this.publish(checkpoint)
   }
 
@@ -347,41 +340,6 @@ export class LogSealer {
     }
   }
 
-  private batches(
-    log: AuditLog,
-    { number, size }: AuditGeneration,
-    all: readonly AuditEntry[],
-    key: PlatformKey,
-  ): readonly AuditBatch[] {
-    const createdMs = this.deps.clock.now()
-    const batches: AuditBatch[] = []
-    let prevHash = log.headHash
-    for (let at = 0; at < all.length; at += BATCH_ENTRIES) {
-      const entries = all.slice(at, at + BATCH_ENTRIES)
-      const digest = hash('sha256', joinedByLineFeeds(entries))
-      const sequence = log.sequence + batches.length + 1
-      const batchId = randomUUID()
-      const headHash = headHashOf(log.owner, sequence, prevHash, digest, batchId)
-      batches.push({
-        sequence,
-        batchId,
-        generation: number,
-        from: size + at,
-        to: size + at + entries.length,
-        hash: digest,
-        prevHash,
-        headHash,
-        signature: key.sign(digest),
-        manifestId: randomUUID(),
-        manifestSignature: key.sign(headHash),
-        kid: key.kid,
-        createdMs,
-      })
-      prevHash = headHash
-    }
-    return batches
-  }
-
   private async sign(
     log: AuditLog,
     { number, origin, size, root }: AuditGeneration,
@@ -405,43 +363,21 @@ export class LogSealer {
     }
   }
 
-  /** The bundles that get entries, with the postings that they do not have yet. */
-  private describe({ number, size }: AuditGeneration, all: readonly AuditEntry[]): readonly DescribedBundle[] {
-    const described: DescribedBundle[] = []
-    for (let at = 0; at < all.length; ) {
-      const bundle = Math.floor((size + at) / TILE_WIDTH)
-      const end = Math.min(all.length, (bundle + 1) * TILE_WIDTH - size)
-      const isOpen = this.open?.bundle === bundle && this.files?.path.endsWith(`/${this.nameOf(number)}`) === true
-      const stored = isOpen
-        ? this.open
-        : size + at > bundle * TILE_WIDTH
-          ? this.deps.index.bundle(number, bundle)
-          : null
-      let { fromMs, toMs } = stored ?? { fromMs: Number.POSITIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY }
-      const known = isOpen ? (this.open?.postings ?? new Set<string>()) : new Set<string>()
-      const postings = new Map<string, ReturnType<typeof hashOfTerm>>()
-      for (; at < end; at++) {
-        const { entry, body, description } = all[at] as AuditEntry
-        const { timeMs, terms } = description ?? describeEntry(entry, body?.bytes ?? null)
-        fromMs = Math.min(fromMs, timeMs)
-        toMs = Math.max(toMs, timeMs)
-        for (const term of terms) {
-          const name = `${term.dimension} ${term.value}`
-          if (!known.has(name) && !postings.has(name)) postings.set(name, hashOfTerm(term))
-        }
+  /** The bundles that get entries. */
+  private describe({ number, size }: AuditGeneration, all: readonly AuditEntry[]): readonly BundleTerms[] {
+    const described: BundleTerms[] = []
+    let terms = this.open
+    all.forEach(({ entry, body, facts }, at) => {
+      const index = size + at
+      const bundle = Math.floor(index / TILE_WIDTH)
+      if (terms?.isOf(number, bundle) !== true) {
+        const isBegun = at === 0 && index > bundle * TILE_WIDTH
+        terms = new BundleTerms(number, bundle, isBegun ? this.deps.index.bundle(number, bundle) : null)
       }
-      described.push({
-        bundle,
-        fromMs,
-        toMs,
-        postings: Array.from(postings.values(), (term) => ({ ...term, generation: number, bundle })),
-        remember: () => {
-          const isFull = size + end === (bundle + 1) * TILE_WIDTH
-          if (!isFull) for (const name of postings.keys()) known.add(name)
-          this.open = isFull ? null : { bundle, fromMs, toMs, postings: known }
-        },
-      })
-    }
+      if (described.at(-1) !== terms) described.push(terms)
+      terms.add(facts ?? factsOf(entry, body?.bytes ?? null))
+    })
+    this.open = terms
     return described
   }
 
@@ -459,51 +395,12 @@ export class LogSealer {
     return found
   }
 
-  private nameOf(number: number): string {
-    return this.log.generations.find((each) => each.number === number)?.name ?? ''
-  }
-
   /** The files of a generation. Those of the present one stay in memory. */
   private filesOf(number: number, generation = this.generationOf(number)): TileFolder {
     const path = join(this.folder(), generation.name)
-    if (this.files?.path !== path) {
-      this.files = new TileFolder(path)
-      this.open = null
-    }
+    if (this.files?.path !== path) this.files = new TileFolder(path)
     return this.files
   }
-}
-
-interface DescribedBundle {
-  readonly bundle: number
-  readonly fromMs: number
-  readonly toMs: number
-  readonly postings: readonly Parameters<AuditIndexEdits['putPosting']>[0][]
-  /** Call it when the bundle is stored. */
-  remember(): void
-}
-
-function joinedByLineFeeds(entries: readonly AuditEntry[]): Uint8Array {
-  const length = entries.reduce((sum, { entry }) => sum + entry.length + 1, 0)
-  const joined = Buffer.allocUnsafe(length)
-  let at = 0
-  for (const { entry } of entries) {
-    joined.set(entry, at)
-    at += entry.length + 1
-    joined[at - 1] = LINE_FEED
-  }
-  return joined.subarray(0, Math.max(0, length - 1))
-}
-
-/** `head_hash` of a manifest, which is `chain_hash` of its batch. `owner`: the project or the organization. */
-export function headHashOf(
-  owner: string,
-  sequence: number,
-  prevHash: string,
-  dataHash: string,
-  batchId: string,
-): string {
-  return hash('sha256', [owner, sequence, prevHash, dataHash, batchId].join('|'))
 }
 
 /** The state of the tree of a generation. */

@@ -3,7 +3,7 @@
 import { AUDIT_ENTRY, type AuditPostingKey } from '../format/keys.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
 import { type AuditDatabases, auditKey, bundleNumber } from './audit-databases.ts'
-import { hashOfTerm } from './audit-terms.ts'
+import { hashOfTerm, indexedResource } from './audit-terms.ts'
 import {
   AUDIT_DIMENSION,
   type AuditBundle,
@@ -31,7 +31,7 @@ export function findBundles(
   const dimensions = [
     termsOf(AUDIT_DIMENSION.type, filter.types),
     termsOf(AUDIT_DIMENSION.actor, filter.actors),
-    termsOf(AUDIT_DIMENSION.resource, filter.resources),
+    termsOf(AUDIT_DIMENSION.resource, filter.resources?.map(indexedResource)),
   ].filter((terms) => terms !== null)
   const { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY } = filter
   const numbers = log.generations.map(({ number }) => number)

@@ -1,6 +1,8 @@
 // The values in the index of the audit logs. The entries themselves are in files next to it, one folder for each generation of a
 // log.
 
+import type { AuditPostingKey } from '../format/keys.ts'
+
 /** One history of a log. A restore begins another one, because sequences after the restored state may have been published. */
 export interface AuditGeneration {
   /** Unique in the data folder. */
@@ -152,6 +154,9 @@ export interface AuditTerm {
   readonly dimension: AuditDimension
   readonly value: string
 }
+
+/** That a value occurs in a bundle. */
+export type AuditPosting = AuditPostingKey
 
 /** The entries of one bundle that were sealed: terms, and when the entries happened. */
 export interface AuditBundle {

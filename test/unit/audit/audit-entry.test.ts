@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { auditEntriesOf, ENTRY_BYTES_MAX, valuesHash } from '../../../src/audit/audit-entry.ts'
-import { describeEntry } from '../../../src/audit/entry-terms.ts'
+import { describeEntry, describeFacts } from '../../../src/audit/entry-terms.ts'
 import { digestOfValues } from '../../../src/audit/values-digest.ts'
 import type { EventStreamName } from '../../../src/events/envelope.ts'
 import { encodeRecord, type ReadyEvent, type RecordedEvent } from '../../../src/events/event-record.ts'
@@ -135,15 +135,16 @@ describe('an entry', () => {
     }
     const all = [capture, created({ id: 'one' }), long, decided('{}', {})]
     const entries = [...entriesBy(agent, all.slice(0, 3)), ...entriesBy(null, all)]
-    for (const { entry, body, description } of entries)
-      if (description !== null) expect(description).toEqual(describeEntry(entry, body?.bytes ?? null))
-    expect(entries.map(({ description }) => description?.terms.map(({ value }) => value))).toEqual([
+    for (const { entry, body, facts } of entries)
+      if (facts !== null) expect(describeFacts(facts)).toEqual(describeEntry(entry, body?.bytes ?? null))
+    const terms = entries.map(({ facts }) => facts && describeFacts(facts).terms.map(({ value }) => value))
+    expect(terms).toEqual([
       ['svc.audit.capture.upsert.node', 'a', 'b', 'k', 'ann/ä', 'nodes/Car/c%2F1', 'c%2F1'],
       ['svc.audit.config.create', 'a', 'b', 'k', 'ann/ä', 'policies/p', 'p'],
       ['svc.audit.config.create', 'a', 'b', 'k', 'ann/ä', 'policies/p', 'p'],
       ['svc.audit.capture.upsert.node', 'nodes/Car/c%2F1', 'c%2F1'],
-      undefined,
-      undefined,
+      null,
+      null,
       ['svc.audit.authorization.evaluation', 'a', 'b', 'k', 'ann/ä', 'subjects/Person/ann', 'ann'],
     ])
   })
