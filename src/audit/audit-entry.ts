@@ -13,13 +13,11 @@ import {
 import { decodeRecord } from '../events/event-record.ts'
 import { assert } from '../kernel/assert.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
+import { EntryMemory } from './entry-memory.ts'
 import type { EntryFacts } from './entry-terms.ts'
 
 /** Bytes of an entry, at most: tiles of C2SP `tlog-tiles` store the length in 16 bits. */
 export const ENTRY_BYTES_MAX = 65_535
-
-const UTF8_BYTES_PER_UNIT = 3
-const MEMORY_BYTES = 64 * 1024
 
 /** A payload that is stored outside of its entry. */
 export interface AuditBody {
@@ -42,22 +40,27 @@ export interface AuditEntry {
 
 /**
  * Builds the entries of a record of the audit log, from the event `from` on. `hashKey`: the key of the log, for hashes of
- * values. Throws if the record cannot be decoded.
+ * values. `memory`: of the entries. Throws if the record cannot be decoded.
  */
 export function auditEntriesOf(
   record: StoredEventRecord,
   stream: EventStreamName,
   from: number,
   hashKey: Uint8Array,
+  memory: EntryMemory = new EntryMemory(),
 ): AuditEntry[] {
   const attributes = new AttributeTexts(stream, record.origin)
-  const memory = new EntryMemory()
   return eventTextsOf(record, decodeRecord(record.bytes), from).map((event) =>
     auditEntryOf(event, attributes, memory, hashKey),
   )
 }
 
-function auditEntryOf(event: EventText, attributes: AttributeTexts, memory: EntryMemory, hashKey: Uint8Array): AuditEntry {
+function auditEntryOf(
+  event: EventText,
+  attributes: AttributeTexts,
+  memory: EntryMemory,
+  hashKey: Uint8Array,
+): AuditEntry {
   const { type, sequence, subject, timeMs, actor } = event
   const facts = actor === undefined ? null : { type, subject, timeMs, actor }
   const data = dataOf(event, hashKey)
@@ -69,23 +72,6 @@ function auditEntryOf(event: EventText, attributes: AttributeTexts, memory: Entr
   const short = Buffer.from(`${start},"dataref":"bodies/${name}","datasha256":"${name}"}`, 'utf8')
   assert(short.length <= ENTRY_BYTES_MAX, 'the attributes of an event are short')
   return { sequence, entry: short, body: { name, bytes }, facts }
-}
-
-/** Memory for many short entries: one allocation for each entry would take longer than its encoding. */
-class EntryMemory {
-  private bytes: Buffer = Buffer.allocUnsafeSlow(0)
-  private at = 0
-
-  encode(text: string): Uint8Array {
-    const bytesMax = text.length * UTF8_BYTES_PER_UNIT
-    if (this.bytes.length - this.at < bytesMax) {
-      this.bytes = Buffer.allocUnsafeSlow(Math.max(MEMORY_BYTES, bytesMax))
-      this.at = 0
-    }
-    const start = this.at
-    this.at += this.bytes.write(text, start)
-    return this.bytes.subarray(start, this.at)
-  }
 }
 
 /** The hash that stands for the values of input parameters. `digest`: from `digestOfValues`. */

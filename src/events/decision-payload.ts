@@ -47,7 +47,8 @@ export class DecidedPayloads {
     const request = question === null ? '' : `"request":${requestText(question, detail)},`
     const policiesFound = this.text(policies)
     const found = policiesFound === undefined ? '' : `"policiesFound":${policiesFound},`
-    const answered = typeof answer === 'object' ? `"error":${JSON.stringify(answer)}` : this.response(answer, question, timeMs)
+    const answered =
+      typeof answer === 'object' ? `"error":${JSON.stringify(answer)}` : this.response(answer, question, timeMs)
     const reason = detail.reason === undefined ? '' : `,"denyReason":{"message":${jsonString(detail.reason)}}`
     const item = detail.item === undefined ? '' : `,"item":${detail.item}`
     const client = clientMembers({ requestId, address })

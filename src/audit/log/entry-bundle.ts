@@ -14,22 +14,33 @@ export class EntryTooLongError extends Error {
   }
 }
 
-/** Encodes entries as a bundle, or as its continuation. Throws EntryTooLongError. */
-export function encodeEntries(entries: readonly Uint8Array[]): Uint8Array {
+/** The length of a bundle of entries. Throws EntryTooLongError. */
+export function bundleLength(entries: readonly Uint8Array[]): number {
   let length = 0
   for (const { length: bytes } of entries) {
     if (bytes > ENTRY_MAX_BYTES) throw new EntryTooLongError(bytes)
     length += LENGTH_BYTES + bytes
   }
-  const bundle = new Uint8Array(length)
-  let at = 0
+  return length
+}
+
+/** Encodes entries as a bundle, or as its continuation. Throws EntryTooLongError. */
+export function encodeEntries(entries: readonly Uint8Array[]): Uint8Array {
+  const bundle = new Uint8Array(bundleLength(entries))
+  writeEntries(entries, bundle, 0)
+  return bundle
+}
+
+/** As `encodeEntries`, into `bundle` at the offset `start`. Returns the offset after them. */
+export function writeEntries(entries: readonly Uint8Array[], bundle: Uint8Array, start: number): number {
+  let at = start
   for (const entry of entries) {
     bundle[at] = entry.length >>> 8
     bundle[at + 1] = entry.length & 0xff
     bundle.set(entry, at + LENGTH_BYTES)
     at += LENGTH_BYTES + entry.length
   }
-  return bundle
+  return at
 }
 
 /** The complete entries of a bundle. */

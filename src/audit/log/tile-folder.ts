@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { BytePool } from '../../kernel/byte-pool.ts'
 import { type LogCheckpoint, parseCheckpoint } from './checkpoint.ts'
-import { decodeEntries, ENTRY_MAX_BYTES, EntryTooLongError, encodeEntries } from './entry-bundle.ts'
+import { bundleLength, decodeEntries, writeEntries } from './entry-bundle.ts'
 import { entryFacts } from './entry-facts.ts'
 import { findTile, folderFiles, prefixOf } from './log-files.ts'
 import { emptyTree, equalBytes, extendTree, leafHash, rootOf, type TreeState } from './merkle.ts'
@@ -24,6 +25,9 @@ import { hashesOf, TileTree } from './tile-tree.ts'
 export const CHECKPOINT_FILE = 'checkpoint'
 /** Folder of the payloads that are too long for an entry. */
 export const BODIES_FOLDER = 'bodies'
+
+/** Memory of the bundles of one append. */
+const pool = new BytePool(4, 8 * 1024 * 1024)
 
 /** Files that are written at the same time. */
 const WRITES_AT_ONCE = 8
@@ -88,17 +92,24 @@ export class TileFolder {
    * edge do not have the hashes of `state`.
    */
   async append(state: TreeState, entries: readonly Uint8Array[]): Promise<AppendedEntries> {
-    for (const { length } of entries) if (length > ENTRY_MAX_BYTES) throw new EntryTooLongError(length)
+    const length = bundleLength(entries)
     const tail =
       this.tail?.state.size === state.size && hasEdge(this.tail.state, state) ? this.tail : await this.load(state)
     // An append that fails leaves files beyond the state.
     this.tail = null
     const leafHashes = entries.map(leafHash)
-    const bundles = bundleFiles(tail, entries)
     const { files, ...edge } = tileFiles(tail, leafHashes)
-    await this.write([...bundles.files, ...files])
+    const memory = pool.take(tail.bundle.length + length)
+    let bundle: Uint8Array
+    try {
+      const bundles = bundleFiles(tail, entries, memory)
+      await this.write([...bundles.files, ...files])
+      bundle = new Uint8Array(bundles.last)
+    } finally {
+      pool.give(memory)
+    }
     this.superseded.push(...partialTiles(state.size))
-    this.tail = { ...edge, bundle: bundles.last }
+    this.tail = { ...edge, bundle }
     return { state: edge.state, root: rootOf(edge.state), leafHashes }
   }
 
@@ -407,23 +418,24 @@ function partialTiles(size: number): TileName[] {
   return levels.map((level) => partialTile(level, size)).filter((tile) => tile !== null)
 }
 
-/** The bundles that change, with the content of the partial one. */
+/** The bundles that change, with the content of the partial one. Both are views of `memory`. */
 function bundleFiles(
   { state, bundle }: Tail,
   entries: readonly Uint8Array[],
+  memory: Uint8Array,
 ): { files: PendingFile[]; last: Uint8Array } {
   const files: PendingFile[] = []
-  let [index, width, last] = [Math.floor(state.size / TILE_WIDTH), state.size % TILE_WIDTH, bundle]
+  memory.set(bundle)
+  let [index, width, start, end] = [Math.floor(state.size / TILE_WIDTH), state.size % TILE_WIDTH, 0, bundle.length]
   for (let at = 0; at < entries.length; ) {
     const added = entries.slice(at, at + TILE_WIDTH - width)
-    const bytes = Buffer.concat([last, encodeEntries(added)])
+    end = writeEntries(added, memory, end)
     width += added.length
     at += added.length
-    files.push({ path: tilePath({ level: 'entries', index, width }), bytes })
-    last = bytes
-    if (width === TILE_WIDTH) [index, width, last] = [index + 1, 0, new Uint8Array()]
+    files.push({ path: tilePath({ level: 'entries', index, width }), bytes: memory.subarray(start, end) })
+    if (width === TILE_WIDTH) [index, width, start] = [index + 1, 0, end]
   }
-  return { files, last }
+  return { files, last: memory.subarray(start, end) }
 }
 
 /** The tiles that change, and the right edge after them. */

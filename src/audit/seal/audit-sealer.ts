@@ -8,6 +8,7 @@ import type { AuditIndex } from '../../store/audit/audit-index.ts'
 import type { AuditCursor, AuditLog } from '../../store/audit/audit-types.ts'
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
 import { type AuditEntry, auditEntriesOf } from '../audit-entry.ts'
+import { EntryMemory } from '../entry-memory.ts'
 import { LogDamagedError } from '../log/tile-folder.ts'
 import { TILE_WIDTH } from '../log/tile-path.ts'
 import { type AuditSource, gather } from './audit-sources.ts'
@@ -455,11 +456,16 @@ export class AuditSealer {
     const hashKey = sealer.hashKey()
     const keys = new Set(work.pending.keys())
     const gathered = await this.withSources(work.owner, keys, async (sources) => gather(sources, work.cursors))
-    const entries: AuditEntry[] = []
-    for (const { source, record, from } of gathered.records)
-      entries.push(...auditEntriesOf(record, source.stream, from, hashKey))
     const cursors = new Map([...work.cursors, ...gathered.cursors])
-    if (entries.length > 0) await sealer.seal(entries, cursors)
+    const memory = new EntryMemory()
+    try {
+      const entries: AuditEntry[] = []
+      for (const { source, record, from } of gathered.records)
+        entries.push(...auditEntriesOf(record, source.stream, from, hashKey, memory))
+      if (entries.length > 0) await sealer.seal(entries, cursors)
+    } finally {
+      memory.release()
+    }
     for (const { source, record } of gathered.records) {
       const events = (work.trims.get(source.key)?.events ?? 0) + record.count
       const cursor = gathered.cursors.get(source.key) as AuditCursor

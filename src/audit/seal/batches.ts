@@ -1,11 +1,14 @@
 // Divides sealed entries into signed batches, each with its manifest, which continue the hash chain of the log.
 import { hash, randomUUID } from 'node:crypto'
+import { BytePool } from '../../kernel/byte-pool.ts'
 import type { AuditBatch, AuditGeneration, AuditLog } from '../../store/audit/audit-types.ts'
 import type { PlatformKey } from './platform-keys.ts'
 
 /** Entries of a batch, at most. */
 export const BATCH_ENTRIES = 256
 const LINE_FEED = 0x0a
+/** More than most batches need. */
+const JOINED_BYTES = 256 * 1024
 
 /** Signs the batches of entries that follow the state of a log in a generation. */
 export function signBatches(
@@ -19,7 +22,7 @@ export function signBatches(
   let prevHash = log.headHash
   for (let at = 0; at < entries.length; at += BATCH_ENTRIES) {
     const own = entries.slice(at, at + BATCH_ENTRIES)
-    const digest = hash('sha256', joinedByLineFeeds(own))
+    const digest = hashOfEntries(own)
     const sequence = log.sequence + batches.length + 1
     const batchId = randomUUID()
     const headHash = headHashOf(log.owner, sequence, prevHash, digest, batchId)
@@ -43,16 +46,21 @@ export function signBatches(
   return batches
 }
 
-function joinedByLineFeeds(entries: readonly Uint8Array[]): Uint8Array {
+const pool = new BytePool(1, 1024 * 1024)
+
+/** The hash of the entries joined by line feeds. */
+function hashOfEntries(entries: readonly Uint8Array[]): string {
   const length = entries.reduce((sum, entry) => sum + entry.length + 1, 0)
-  const joined = Buffer.allocUnsafe(length)
+  const joined = pool.take(Math.max(length, JOINED_BYTES))
   let at = 0
   for (const entry of entries) {
     joined.set(entry, at)
     at += entry.length + 1
     joined[at - 1] = LINE_FEED
   }
-  return joined.subarray(0, Math.max(0, length - 1))
+  const digest = hash('sha256', joined.subarray(0, Math.max(0, length - 1)))
+  pool.give(joined)
+  return digest
 }
 
 /** `head_hash` of a manifest, which is `chain_hash` of its batch. `owner`: the project or the organization. */

@@ -1,7 +1,12 @@
 // Collects what the search index stores about a bundle of entries while it is sealed: their times, and a posting for each value that
 // occurs in it.
 import { hashOfTerm, indexedResource } from '../../store/audit/audit-terms.ts'
-import { AUDIT_DIMENSION, type AuditBundle, type AuditDimension, type AuditPosting } from '../../store/audit/audit-types.ts'
+import {
+  AUDIT_DIMENSION,
+  type AuditBundle,
+  type AuditDimension,
+  type AuditPosting,
+} from '../../store/audit/audit-types.ts'
 import { actorValues, type EntryActor, type EntryFacts } from '../entry-terms.ts'
 
 /** The times and the postings of one bundle. */

@@ -25,10 +25,6 @@ export function indexedResource(resource: string): string {
 /** The order of postings in the index. */
 export function comparePostings(a: AuditPostingKey, b: AuditPostingKey): number {
   return (
-    a.generation - b.generation ||
-    a.dimension - b.dimension ||
-    a.high - b.high ||
-    a.low - b.low ||
-    a.bundle - b.bundle
+    a.generation - b.generation || a.dimension - b.dimension || a.high - b.high || a.low - b.low || a.bundle - b.bundle
   )
 }

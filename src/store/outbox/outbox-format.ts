@@ -149,10 +149,12 @@ export function headAfter(sequence: number, valueView: ValueView): StreamHead {
   return { origin, next: sequence + count, bytes: offset + valueView.words[1]! + RECORD_OVERHEAD_BYTES }
 }
 
-/** Reads a record. */
+/** Reads a record of a range, whose values have memory of their own. */
 export function readRecord(sequence: number, valueView: ValueView): OutboxRecord {
-  const length = valueView.words[1]!
-  return { ...readRecordHead(sequence, valueView), bytes: copyOf(valueView, RECORD_FIXED_BYTES, length) }
+  const { sequence: from, count, timeMs, offset, origin } = readRecordHead(sequence, valueView)
+  const end = RECORD_FIXED_BYTES + valueView.words[1]!
+  const bytes = valueView.source.subarray(RECORD_FIXED_BYTES, end)
+  return { sequence: from, count, timeMs, offset, origin, bytes }
 }
 
 /** Encodes bytes with their length, because values are padded. */
