@@ -250,7 +250,10 @@ export class AuditTrail {
 }
 
 /** Builds the reads of auditors. */
-export function createAuditReadsOf({ settings, documents, organizationId }: Platform, trail: AuditTrail): AuditReads {
+export function createAuditReadsOf(
+  { settings, documents, organizationId, onInternalError }: Platform,
+  trail: AuditTrail,
+): AuditReads {
   return createAuditReads({
     index: () => trail.index(),
     folder: join(settings.dataDir, AUDIT_FOLDER, AUDIT_LOGS_FOLDER),
@@ -259,6 +262,7 @@ export function createAuditReadsOf({ settings, documents, organizationId }: Plat
     organizationId,
     logId: projectFolderName,
     customerKeys: (projectId) => verifierKeysOf(documents, projectId),
+    onFailure: onInternalError,
   })
 }
 

@@ -2,7 +2,7 @@
 import { createPublicKey } from 'node:crypto'
 import type { Caller } from '../../kernel/caller.ts'
 import { timestamp } from '../../kernel/clock.ts'
-import type { ServiceError } from '../../kernel/errors.ts'
+import { DataCorruptionError, type ServiceError } from '../../kernel/errors.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import type { AuditIndex } from '../../store/audit/audit-index.ts'
 import type {
@@ -13,8 +13,9 @@ import type {
   AuditSigningKey,
 } from '../../store/audit/audit-types.ts'
 import { leafHash } from '../log/merkle.ts'
+import { PRUNED_FILE } from '../log/pruned-note.ts'
 import { verifierKey } from '../log/signed-note.ts'
-import { CHECKPOINT_FILE, LogFileMissingError } from '../log/tile-folder.ts'
+import { CHECKPOINT_FILE, type TileFolder } from '../log/tile-folder.ts'
 import { hashesAtLevel, parseTilePath, TILE_WIDTH } from '../log/tile-path.ts'
 import { exportRecords } from './export-records.ts'
 import { type LogAccessDeps, readableLog } from './log-access.ts'
@@ -49,6 +50,8 @@ export interface AuditReadDeps extends LogAccessDeps {
   readonly publicUrl: string
   /** The verifier keys of the keys that the customer of a project manages, with those that were replaced. */
   customerKeys(projectId: string): readonly string[]
+  /** Called for a failure that the answer does not report, or only in part. */
+  onFailure(failure: { readonly error: unknown }): void
 }
 
 /** A log that the caller may read; null: no entry is sealed yet. */
@@ -99,8 +102,12 @@ export function createAuditReads(deps: AuditReadDeps): AuditReads {
     return ok({ next_cursor: hasMore ? encodeCursor(kind, last) : null, has_more: hasMore, items })
   }
 
-  async function batchItem(log: AuditLog, batch: AuditBatch): Promise<{ item: AuditBatchItem; bytes: number }> {
-    const entries = await entriesOf(log, batch)
+  async function batchItem(
+    index: AuditIndex,
+    log: AuditLog,
+    batch: AuditBatch,
+  ): Promise<{ item: AuditBatchItem; bytes: number }> {
+    const { entries, isMissing } = await entriesOf(index, log, batch)
     const bytes = entries?.reduce((sum, { length }) => sum + length, 0) ?? 0
     const { batchId, sequence, hash, signature, kid, headHash, manifestId, from, to } = batch
     const item = {
@@ -117,20 +124,27 @@ export function createAuditReads(deps: AuditReadDeps): AuditReads {
       generation: log.generations.find(({ number }) => number === batch.generation)?.name ?? '',
       from,
       to,
-      is_pruned: entries === null,
+      is_pruned: entries === null && !isMissing,
+      is_missing: isMissing,
     } as const
     return { item, bytes }
   }
 
-  /** Null: they were removed, at least the first ones. */
-  async function entriesOf(log: AuditLog, { generation, from, to }: AuditBatch): Promise<readonly Uint8Array[] | null> {
+  /** Null: they were removed, at least the first ones. `isMissing`: not by retention. */
+  async function entriesOf(
+    index: AuditIndex,
+    log: AuditLog,
+    { generation, from, to }: AuditBatch,
+  ): Promise<{ readonly entries: readonly Uint8Array[] | null; readonly isMissing: boolean }> {
     const found = log.generations.find(({ number }) => number === generation)
-    if (found === undefined || from < found.prunedTo) return null
+    if (found === undefined) return { entries: null, isMissing: false }
     try {
-      return await reader.files(log, found).entries(from, to)
-    } catch (fault) {
-      if (fault instanceof LogFileMissingError) return null
-      throw fault
+      return { entries: await reader.generation(index, log, found).entries(from, to), isMissing: false }
+    } catch (error) {
+      // Other batches of the page, and the signatures of this one, can still be read.
+      if (!(error instanceof DataCorruptionError)) throw error
+      deps.onFailure({ error })
+      return { entries: null, isMissing: true }
     }
   }
 
@@ -172,7 +186,7 @@ export function createAuditReads(deps: AuditReadDeps): AuditReads {
         'logs',
         (index, { id }, place, limit) => index.batches(id, place ?? 0, limit),
         ({ sequence }) => sequence,
-        (_, log, batch) => batchItem(log, batch),
+        batchItem,
       ),
 
     manifests: (caller, query) =>
@@ -244,37 +258,32 @@ export function createAuditReads(deps: AuditReadDeps): AuditReads {
       const { log, generation, checkpoint } = opened.value
       const index = /^(?:0|[1-9]\d{0,15})$/.test(path) ? Number(path) : Number.NaN
       if (!(index < checkpoint.size)) return notFound(`the tree of ${checkpoint.size} entries has no entry \`${path}\``)
-      if (index < generation.prunedTo) return notFound(`retention has removed the entry ${index}`)
-      const files = reader.files(log, generation)
-      try {
-        const [entry] = await files.entries(index, index + 1)
-        if (entry === undefined) return notFound(`retention has removed the entry ${index}`)
-        const proof = await files.inclusionProof(index, checkpoint.size)
-        return ok({
-          index,
-          generation: generation.name,
-          origin: generation.origin,
-          entry: textOf(entry),
-          leaf_hash: base64(leafHash(entry)),
-          tree_size: checkpoint.size,
-          root_hash: checkpoint.root,
-          proof: proof.map(base64),
-          checkpoint: checkpoint.note,
-        })
-      } catch (fault) {
-        if (fault instanceof LogFileMissingError) return notFound(`retention has removed the entry ${index}`)
-        throw fault
-      }
+      const files = reader.generation(opened.value.index, log, generation)
+      const [entry] = (await files.entries(index, index + 1)) ?? []
+      if (entry === undefined) return notFound(`retention has removed the entry ${index}`)
+      const proof = await files.inclusionProof(index, checkpoint.size)
+      return ok({
+        index,
+        generation: generation.name,
+        origin: generation.origin,
+        entry: textOf(entry),
+        leaf_hash: base64(leafHash(entry)),
+        tree_size: checkpoint.size,
+        root_hash: checkpoint.root,
+        proof: proof.map(base64),
+        checkpoint: checkpoint.note,
+      })
     },
 
     async consistency(caller, query) {
       const opened = await openAt(caller, query, 'to')
       if (!opened.ok) return opened
-      const { log, generation, checkpoint } = opened.value
+      const { index, log, generation, checkpoint } = opened.value
       const from = numberOf(query, 'from') ?? 0
       if (from > checkpoint.size)
         return malformed(`from: expected at most ${checkpoint.size}, the size of the later tree, found \`${from}\``)
-      const proof = from === 0 ? [] : await reader.files(log, generation).consistencyProof(from, checkpoint.size)
+      const proof =
+        from === 0 ? [] : await reader.generation(index, log, generation).consistencyProof(from, checkpoint.size)
       return ok({
         generation: generation.name,
         origin: generation.origin,
@@ -286,7 +295,7 @@ export function createAuditReads(deps: AuditReadDeps): AuditReads {
       })
     },
 
-    async export(caller, query) {
+    async export(caller, query, isHead) {
       const filter = readRecordFilter(query)
       if (!filter.ok) return filter
       const withoutSize = new URLSearchParams(query)
@@ -300,8 +309,9 @@ export function createAuditReads(deps: AuditReadDeps): AuditReads {
       if (from > to) return malformed(`from_index: expected at most ${to}, found \`${from}\``)
       if (from < generation.prunedTo && from < to)
         return malformed(`from_index: retention has removed the entries before ${generation.prunedTo}`)
-      const files = reader.files(log, generation)
-      return ok(exportRecords({ index, files, log, generation, checkpoint, from, to, filter: filter.value }))
+      const files = reader.generation(index, log, generation)
+      const lines = exportRecords({ index, files, log, generation, checkpoint, from, to, filter: filter.value })
+      return ok(await startedExport(lines, isHead, deps.onFailure))
     },
 
     async file(caller, logId, name, path) {
@@ -312,11 +322,11 @@ export function createAuditReads(deps: AuditReadDeps): AuditReads {
       if (!readable.ok) return readable
       const generation = log === null ? null : generationOf(log, name === NEWEST ? null : name)
       if (log === null || generation === null) return notFound(`no audit log \`${logId}/${name}\``)
-      const files = reader.files(log, generation)
-      if (path === CHECKPOINT_FILE) {
-        const note = await files.checkpoint()
+      const { files } = reader.generation(index, log, generation)
+      if (path === CHECKPOINT_FILE || path === PRUNED_FILE) {
+        const note = path === PRUNED_FILE ? await files.prunedNote() : await files.checkpoint()
         return note === null
-          ? notFound('the audit log has no checkpoint yet')
+          ? notFound(`the audit log has no file \`${path}\``)
           : ok({ bytes: new TextEncoder().encode(note), mediaType: 'text/plain; charset=utf-8' })
       }
       const body = BODY_PATH.exec(path)?.[1]
@@ -335,12 +345,32 @@ interface OpenedAt {
   readonly checkpoint: AuditCheckpoint
 }
 
+/**
+ * Waits for the first lines, so that a failure before them is answered with an error. A later failure ends the answer without its last
+ * line. `isHead`: nothing is read.
+ */
+async function startedExport(
+  lines: AsyncGenerator<string, void>,
+  isHead: boolean,
+  onFailure: AuditReadDeps['onFailure'],
+): Promise<AsyncIterator<string, void>> {
+  if (isHead) return lines
+  const first = await lines.next()
+  return (async function* () {
+    try {
+      if (first.done !== true) yield first.value
+      yield* lines
+    } catch (error) {
+      onFailure({ error })
+      throw error
+    } finally {
+      await lines.return()
+    }
+  })()
+}
+
 /** Files beyond the sealed size may still change. */
-async function tileOf(
-  files: ReturnType<LogReader['files']>,
-  { size }: AuditGeneration,
-  path: string,
-): Promise<Uint8Array | null> {
+async function tileOf(files: TileFolder, { size }: AuditGeneration, path: string): Promise<Uint8Array | null> {
   const tile = parseTilePath(path)
   if (tile === null || tile.index * TILE_WIDTH + tile.width > hashesAtLevel(tile.level, size)) return null
   return files.read(tile)

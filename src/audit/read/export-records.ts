@@ -5,8 +5,8 @@ import type { AuditBatch, AuditCheckpoint, AuditGeneration, AuditLog } from '../
 import type { BatchLine } from '../log/batch-chain.ts'
 import { entryFacts } from '../log/entry-facts.ts'
 import { exportBatchLine, exportEndLine, exportEntryLine, exportHeaderLine } from '../log/export-lines.ts'
-import type { TileFolder } from '../log/tile-folder.ts'
 import { TILE_WIDTH } from '../log/tile-path.ts'
+import type { GenerationReader } from './log-reader.ts'
 import type { RecordFilter } from './record-filter.ts'
 import { isMatch } from './search-records.ts'
 
@@ -22,7 +22,7 @@ const LOOKUP_MAX = 64
 /** The range of entries of an export. */
 export interface ExportedRange {
   readonly index: AuditIndex
-  readonly files: TileFolder
+  readonly files: GenerationReader
   readonly log: AuditLog
   readonly generation: AuditGeneration
   readonly checkpoint: AuditCheckpoint
@@ -32,8 +32,8 @@ export interface ExportedRange {
 }
 
 /**
- * Yields the export in chunks of whole lines. Rejects if entries are removed by retention during the export: the export then has no last
- * line, which its verification reports.
+ * Yields the export in chunks of whole lines. Rejects if files are missing, or retention removes entries during the export: the export
+ * then has no last line, which its verification reports.
  */
 export async function* exportRecords(range: ExportedRange): AsyncGenerator<string, void> {
   const { files, checkpoint, filter, from, to } = range
@@ -46,11 +46,12 @@ export async function* exportRecords(range: ExportedRange): AsyncGenerator<strin
   let chunkMs = sliceMs
   for (const [first, end] of rangesOf(range)) {
     const entries = await files.entries(first, end)
+    if (entries === null) throw new Error('retention removed entries during an export')
     for (const [at, entry] of entries.entries()) {
       const index = first + at
-      if (await isMatch(files, filter, entry)) {
+      if (await isMatch(files, filter, entry, index)) {
         const proof = await files.inclusionProof(index, checkpoint.size)
-        chunk += `${exportEntryLine({ index, entry, proof, body: await bodyOf(files, entry) })}\n`
+        chunk += `${exportEntryLine({ index, entry, proof, body: await bodyOf(files, entry, index) })}\n`
         count += 1
       }
       while (batch.done !== true && batch.value.to === index + 1) {
@@ -134,10 +135,10 @@ function lineOf({ owner }: AuditLog, batch: AuditBatch): BatchLine {
   }
 }
 
-async function bodyOf(files: TileFolder, entry: Uint8Array): Promise<Uint8Array | null> {
+async function bodyOf(files: GenerationReader, entry: Uint8Array, at: number): Promise<Uint8Array | null> {
   if (!Buffer.from(entry.buffer, entry.byteOffset, entry.length).includes('"dataref"')) return null
   const { body } = entryFacts(entry)
-  return body === null ? null : files.readBody(body)
+  return body === null ? null : files.body(at, body)
 }
 
 function nextTurn(): Promise<void> {

@@ -1,10 +1,15 @@
 // Reads the sealed state of the logs: generations with their files, and checkpoints by size. Files may have more than is sealed, which
-// nothing here reads.
+// nothing here reads. A file that is missing although retention has not removed it is an error: an answer without its entries would
+// look complete.
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
+import { DataCorruptionError } from '../../kernel/errors.ts'
 import type { AuditIndex } from '../../store/audit/audit-index.ts'
 import type { AuditCheckpoint, AuditGeneration, AuditLog } from '../../store/audit/audit-types.ts'
-import { TileFolder } from '../log/tile-folder.ts'
+import { equalBytes, leafHash } from '../log/merkle.ts'
+import { LogFileMissingError, TileFolder } from '../log/tile-folder.ts'
+import { TILE_WIDTH, tileAt } from '../log/tile-path.ts'
+import { hashesOf } from '../log/tile-tree.ts'
 
 /** Generations whose tiles are cached. */
 const FOLDERS_MAX = 16
@@ -19,15 +24,108 @@ export class LogReader {
     this.path = path
   }
 
-  /** The files of a generation. */
-  files(log: Pick<AuditLog, 'id'>, { name }: Pick<AuditGeneration, 'name'>): TileFolder {
-    const path = join(this.path, log.id, name)
+  /** One generation of a log. */
+  generation(index: AuditIndex, log: Pick<AuditLog, 'id'>, generation: AuditGeneration): GenerationReader {
+    return new GenerationReader(index, log.id, generation, this.files(log.id, generation))
+  }
+
+  private files(id: string, { name }: AuditGeneration): TileFolder {
+    const path = join(this.path, id, name)
     let folder = this.folders.get(path)
     if (folder === undefined) {
       folder = new TileFolder(path)
       this.folders.set(path, folder)
     }
     return folder
+  }
+}
+
+/** Reads one generation. Calls reject with DataCorruptionError if a file is missing that retention has not removed. */
+export class GenerationReader {
+  /** Its state when it was opened. */
+  readonly generation: AuditGeneration
+  /** Its files, which may have more than is sealed. */
+  readonly files: TileFolder
+  private readonly index: AuditIndex
+  private readonly id: string
+
+  /** `id`: of the log. */
+  constructor(index: AuditIndex, id: string, generation: AuditGeneration, files: TileFolder) {
+    this.index = index
+    this.id = id
+    this.generation = generation
+    this.files = files
+  }
+
+  /** Whether retention has removed an entry; it may have done so since the generation was opened. */
+  isPruned(at: number): boolean {
+    const log = this.index.state(this.id)
+    const now = log?.generations.find(({ number }) => number === this.generation.number)
+    return now === undefined || at < now.prunedTo
+  }
+
+  /** The entries `from` to `to` (exclusive). Null: retention has removed the first of them. */
+  async entries(from: number, to: number): Promise<readonly Uint8Array[] | null> {
+    if (from < this.generation.prunedTo) return null
+    try {
+      return await this.files.entries(from, to)
+    } catch (fault) {
+      if (!(fault instanceof LogFileMissingError)) throw fault
+      if (this.isPruned(from)) return null
+      throw this.damaged(from, to, fault.message)
+    }
+  }
+
+  /**
+   * The same for entries of one bundle, which have the hashes in the tree. Other calls leave this to the reader, who verifies the
+   * answer.
+   */
+  async intactEntries(from: number, to: number): Promise<readonly Uint8Array[] | null> {
+    const entries = await this.entries(from, to)
+    if (entries === null) return null
+    const tile = tileAt(0, from, to)
+    const bytes = await this.files.read(tile)
+    if (bytes === null) throw this.damaged(from, to, `a tile of level 0 does not exist`)
+    const hashes = hashesOf(bytes)
+    const changed = entries.findIndex(
+      (entry, at) => !equalBytes(leafHash(entry), hashes[(from % TILE_WIDTH) + at] ?? new Uint8Array()),
+    )
+    if (changed >= 0)
+      throw this.damaged(from + changed, from + changed + 1, 'the entry does not have the hash in its tile')
+    return entries
+  }
+
+  /** The payload of the entry `at`. Null: retention has removed it. */
+  async body(at: number, hash: string): Promise<Uint8Array | null> {
+    const body = await this.files.readBody(hash)
+    if (body === null && !this.isPruned(at)) throw this.damaged(at, at + 1, `the payload ${hash} does not exist`)
+    return body
+  }
+
+  /** See `TileFolder`. */
+  inclusionProof(at: number, size: number): Promise<readonly Uint8Array[]> {
+    return this.proof(size, this.files.inclusionProof(at, size))
+  }
+
+  /** See `TileFolder`. */
+  consistencyProof(from: number, to: number): Promise<readonly Uint8Array[]> {
+    return this.proof(to, this.files.consistencyProof(from, to))
+  }
+
+  /** Retention removes no tiles. */
+  private async proof(size: number, hashes: Promise<readonly Uint8Array[]>): Promise<readonly Uint8Array[]> {
+    try {
+      return await hashes
+    } catch (fault) {
+      if (fault instanceof LogFileMissingError) throw this.damaged(0, size, fault.message)
+      throw fault
+    }
+  }
+
+  private damaged(from: number, to: number, place: string): DataCorruptionError {
+    const { name } = this.generation
+    const entries = to - from === 1 ? `entry ${from}` : `entries ${from} to ${to - 1}`
+    return new DataCorruptionError(`the audit log (generation ${name}, ${entries})`, `${this.files.path}: ${place}`)
   }
 }
 

@@ -112,6 +112,7 @@ export const auditBatchItem = z
     from: count.describe('index of the first entry'),
     to: count.describe('index after the last entry'),
     is_pruned: z.boolean().describe('true: retention has removed the entries, so `data` is empty'),
+    is_missing: z.boolean().describe('true: files of the log are missing or damaged, so `data` is empty'),
   })
   .meta({ id: 'AuditLogBatch' })
 
@@ -309,7 +310,8 @@ type Answer<T> = Promise<Result<T, ServiceError>>
 
 /**
  * Reads the audit logs. Queries are valid by their schemas. Errors of all operations: `forbidden` if the caller may not read the
- * log, `not-found` if the project of an agent was deleted, and `malformed` for cursors and numbers that do not fit it.
+ * log, `not-found` if the project of an agent was deleted, and `malformed` for cursors and numbers that do not fit it. They reject with
+ * DataCorruptionError if files of the log are missing, or searched entries were changed.
  */
 export interface AuditReads {
   batches(caller: Caller, query: URLSearchParams): Answer<ItemPage<AuditBatchItem>>
@@ -322,8 +324,8 @@ export interface AuditReads {
   /** `index`: of the path. Also `not-found`. */
   inclusion(caller: Caller, index: string, query: URLSearchParams): Answer<InclusionAnswer>
   consistency(caller: Caller, query: URLSearchParams): Answer<ConsistencyAnswer>
-  /** The lines of an export, in chunks. Also `not-found`. */
-  export(caller: Caller, query: URLSearchParams): Answer<AsyncIterator<string, void>>
+  /** The lines of an export, in chunks. `isHead`: they are not read. Also `not-found`. */
+  export(caller: Caller, query: URLSearchParams, isHead: boolean): Answer<AsyncIterator<string, void>>
   /** A file of a log by its path below the generation. Also `not-found`. */
   file(caller: Caller, log: string, generation: string, path: string): Answer<AuditFile>
 }

@@ -4,9 +4,8 @@ import type { AuditIndex } from '../../store/audit/audit-index.ts'
 import type { AuditBundle, AuditGeneration, AuditLog } from '../../store/audit/audit-types.ts'
 import { describeEntry } from '../entry-terms.ts'
 import { entryFacts } from '../log/entry-facts.ts'
-import { LogFileMissingError, type TileFolder } from '../log/tile-folder.ts'
 import { TILE_WIDTH } from '../log/tile-path.ts'
-import type { LogReader } from './log-reader.ts'
+import type { GenerationReader, LogReader } from './log-reader.ts'
 import type { FoundRecord } from './read-operations.ts'
 import type { RecordFilter } from './record-filter.ts'
 
@@ -79,9 +78,9 @@ interface Match {
   readonly entry: Uint8Array
 }
 
-/** The matches in a bundle, in the order of the search, without those before `from`. */
+/** The matches in a bundle, in the order of the search, without those before `from`. Retention may remove it during the search. */
 async function matchesOf(
-  { reader, log, filter, isNewestFirst }: RecordSearch,
+  { index, reader, log, filter, isNewestFirst }: RecordSearch,
   { generation, bundle }: AuditBundle,
   from: RecordPosition | null,
 ): Promise<readonly Match[]> {
@@ -91,33 +90,29 @@ async function matchesOf(
   const first = Math.max(found.prunedTo, bundle * TILE_WIDTH, isNewestFirst ? 0 : (bounds ?? 0))
   const end = Math.min(found.size, (bundle + 1) * TILE_WIDTH, isNewestFirst ? (bounds ?? found.size) + 1 : found.size)
   if (first >= end) return []
-  const files = reader.files(log, found)
-  const entries = await entriesUnlessPruned(files, first, end)
+  const files = reader.generation(index, log, found)
+  const entries = (await files.intactEntries(first, end)) ?? []
   const matches: Match[] = []
   for (const [at, entry] of entries.entries())
-    if (await isMatch(files, filter, entry)) matches.push({ position: { generation, index: first + at }, entry })
+    if (await isMatch(files, filter, entry, first + at))
+      matches.push({ position: { generation, index: first + at }, entry })
   return isNewestFirst ? matches.reverse() : matches
 }
 
-/** Entries may be removed by retention during a search. */
-async function entriesUnlessPruned(files: TileFolder, from: number, to: number): Promise<readonly Uint8Array[]> {
-  try {
-    return await files.entries(from, to)
-  } catch (fault) {
-    if (fault instanceof LogFileMissingError) return []
-    throw fault
-  }
-}
-
-/** Whether an entry matches. Most entries of a bundle are excluded without parsing them. */
-export async function isMatch(files: TileFolder, filter: RecordFilter, entry: Uint8Array): Promise<boolean> {
+/** Whether the entry `at` matches. Most entries of a bundle are excluded without parsing them. */
+export async function isMatch(
+  files: GenerationReader,
+  filter: RecordFilter,
+  entry: Uint8Array,
+  at: number,
+): Promise<boolean> {
   if (filter.given === null) return true
   const bytes = Buffer.from(entry.buffer, entry.byteOffset, entry.length)
   const { texts, actorText } = filter
   if (!texts.every((text) => bytes.includes(text))) return false
   const body = bytes.includes(REFERENCE) ? entryFacts(bytes).body : null
   if (body === null && actorText !== null && !bytes.includes(actorText)) return false
-  return filter.matches(describeEntry(bytes, body === null ? null : await files.readBody(body)))
+  return filter.matches(describeEntry(bytes, body === null ? null : await files.body(at, body)))
 }
 
 function bundleOf(index: number): number {

@@ -2,6 +2,7 @@
 // exports.
 
 import { z } from 'zod'
+import { PRUNED_FILE } from '../../audit/log/pruned-note.ts'
 import { NEWEST } from '../../audit/read/audit-reads.ts'
 import {
   type AuditFile,
@@ -135,7 +136,7 @@ function recordRoutes(audit: AuditReads): Route[] {
       mediaType: 'application/x-ndjson',
       responses: { 200: z.string(), ...errorStatuses(400, 403, 404, 503) },
       async handle(context) {
-        const lines = await audit.export(callerOf(context), context.query)
+        const lines = await audit.export(callerOf(context), context.query, context.headOnly)
         return lines.ok
           ? ok({ status: 200, headers: { 'content-type': 'application/x-ndjson' }, stream: lines.value })
           : lines
@@ -182,6 +183,17 @@ function treeRoutes(audit: AuditReads): Route[] {
       mediaType: 'text/plain',
       responses: { 200: z.string(), ...statuses },
       handle: (context) => read(context, 'checkpoint'),
+    },
+    {
+      ...file,
+      path: `${treePath}/${PRUNED_FILE}`,
+      operationId: 'readAuditPruned',
+      summary: 'Read the note about the entries that retention has removed from a replaced generation',
+      description:
+        'A signed note: `svc.audit.log.pruned`, the origin, and the index of the first entry that is left. Only generations before a restore have it; the present one has entries about it.',
+      mediaType: 'text/plain',
+      responses: { 200: z.string(), ...statuses },
+      handle: (context) => read(context, PRUNED_FILE),
     },
     tile,
     ...Array.from({ length: INDEX_PARTS_MAX - 1 }, (_, more): Route => {

@@ -242,9 +242,10 @@ const successes: Readonly<Record<string, SuccessRow>> = {
   ...auditReads,
 }
 
-/** Operations that cannot succeed here: there is no key service, and the log is too short. Their refusals are tested. */
+/** Operations that cannot succeed here: there is no key service, and the log is too short and was not restored. Their refusals are tested. */
 const refusedOnly = [
-  ...['signAuditLog', 'readAuditBody', 'readAuditTile', 'readAuditTile3', 'readAuditTile4', 'readAuditTile5'],
+  ...['signAuditLog', 'readAuditBody', 'readAuditPruned'],
+  ...['readAuditTile', 'readAuditTile3', 'readAuditTile4', 'readAuditTile5'],
 ]
 
 /** Operations without a record if they succeed. */

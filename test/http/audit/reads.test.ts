@@ -1,6 +1,6 @@
 // Reads of auditors over HTTP: lists with their signatures, records, proofs, files and exports; who may read, and what is refused.
 import { createHash, createPublicKey, verify } from 'node:crypto'
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -508,6 +508,47 @@ describe('over the life of a log', () => {
       const { keys } = JSON.parse((await read(at, '.well-known/jwks.json')).text) as { keys: Jwk[] }
       expect(keys).toHaveLength(2)
       for (const { kid } of checkpoints) expect(keys.map((key) => key.kid)).toContain(kid)
+    })
+  })
+
+  test('files of a log that are missing or changed are reported, not left out', async () => {
+    const folder = await newFolderWith(['kept'])
+    const read = readingAs(folder)
+    vi.spyOn(process.stderr, 'write').mockImplementation(() => true)
+    await openFolder(folder.dataDir, async (at) => {
+      const { generations } = JSON.parse((await read(at, 'v1/tlog')).text) as { generations: readonly Tree[] }
+      const { generation = '', size = 0 } = generations[0] ?? {}
+      const log = join(folder.dataDir, 'audit/logs', folder.projectId.slice('gid:'.length), generation)
+      const entries = `generation ${generation}, entries 0 to ${size - 1}`
+      const of = (path: string, query = {}) => read(at, path, query)
+      const answers = async () => [
+        await of('v1/records'),
+        await of('v1/export'),
+        await of('v1/records', { type: 'svc.audit.capture.*' }),
+        await of('v1/export', { resource: 'kept' }),
+      ]
+      // One entry has another byte.
+      const bundle = join(log, 'tile/entries', `000.p/${size}`)
+      const original = readFileSync(bundle)
+      writeFileSync(bundle, Buffer.from(original.toString('latin1').replace('Car/kept', 'Car/keqt'), 'latin1'))
+      const changed = await of('v1/records', { order: 'oldest' })
+      expect([changed.status, JSON.parse(changed.text).message]).toEqual([
+        503,
+        expect.stringMatching(/^the audit log \(generation [a-z]+, entry \d+\) is damaged$/),
+      ])
+      expect((await of('v1/records', { to: '2020-01-01T00:00:00Z' })).status).toBe(200)
+      writeFileSync(bundle, original)
+      for (const { status, text } of await answers()) expect([status, text]).toEqual([200, text])
+      // The folder of the generation is gone.
+      renameSync(log, `${log}.away`)
+      for (const { status, text } of await answers())
+        expect([status, JSON.parse(text).message]).toEqual([503, `the audit log (${entries}) is damaged`])
+      expect((await of('v1/records/0/proof')).status).toBe(503)
+      const { items } = JSON.parse((await of('v1/logs')).text) as ItemsPage
+      expect(items.length).toBeGreaterThan(0)
+      for (const batch of items) expect(batch).toMatchObject({ data: [], is_missing: true, is_pruned: false })
+      renameSync(`${log}.away`, log)
+      for (const { status, text } of await answers()) expect([status, text]).toEqual([200, text])
     })
   })
 

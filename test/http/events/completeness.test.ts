@@ -91,6 +91,7 @@ const byOperation: Readonly<Record<string, OperationEvents>> = {
   readAuditTile4: answered,
   readAuditTile5: answered,
   readAuditBody: answered,
+  readAuditPruned: answered,
   readAuditKeys: 'the public keys are the same for everybody',
   readOrganization: 'the organization is in no project: only the audit trail has its events',
 }

@@ -16,6 +16,7 @@ import { projectFolderName } from '../../../src/store/tenancy/project-folders.ts
 import { backup } from '../../../src/transfer/backup.ts'
 import { restore, restoredLogs } from '../../../src/transfer/restore.ts'
 import { type ReadLog, readAuditLogs } from '../../support/audit-logs.ts'
+import { runCommand } from '../../support/cli-process.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
@@ -48,11 +49,20 @@ interface Fleet {
   readonly dataDir: string
   readonly projectId: string
   readonly key: string
+  /** The key of an agent that may read the log. */
+  readonly auditKey: string
 }
 
 async function newFleet(settings: ServiceSettings = {}, overrides: Overrides = {}): Promise<Fleet> {
   const dataDir = newFolder()
-  return withService(async ({ projectId, key }) => ({ dataDir, projectId, key }), { ...settings, dataDir }, overrides)
+  return withService(
+    async ({ projectId, key, addAgent }) => {
+      const { key: auditKey } = await addAgent('auditor', ['Audit'])
+      return { dataDir, projectId, key, auditKey }
+    },
+    { ...settings, dataDir },
+    overrides,
+  )
 }
 
 /** Opens the folder, captures nodes, and seals them unless `isSealed` is false. */
@@ -452,6 +462,20 @@ describe('a restored backup', () => {
     const pruned = log.entries.filter(({ type }) => type === 'svc.audit.log.pruned').map(({ data }) => data.previous)
     const [before] = log.log.generations
     expect(pruned).toEqual([{ origin: before?.origin, firstIndex: 256 }])
+    // An auditor with the URL of the replaced log sees the same as one with its folder.
+    const app = await createApp({ ...defaultSettings, port: 0, dataDir: restored }, { sync: false, clock })
+    try {
+      const { url } = await app.listen()
+      const service = ['--url', url, '--project', projectId, '--generation', before?.name ?? '']
+      const environment = { VERDIGRAPH_TOKEN: fleet.auditKey }
+      const { stdout: keys } = await runCommand(['audit', 'keys', ...service], environment)
+      const path = `/audit/v1/tlog/${log.log.id}/${before?.name}`
+      const verified = await runCommand(['audit', 'verify', `${url}${path}`, '--key', keys.trim()], environment)
+      expect(verified).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^sound: /), stderr: '' })
+      expect(verified.stdout).toContain('the entries before 256 were removed by retention')
+    } finally {
+      await app.close()
+    }
     // A backup keeps the note that a verifier needs.
     const second = { from: `${out}2`, dataDir: `${restored}2` }
     await backup({ dataDir: restored, out: second.from, madeBy: 'test', nowMs: 0, progress: () => undefined })
