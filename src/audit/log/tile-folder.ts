@@ -131,6 +131,11 @@ export class TileFolder {
     return (await this.readFile(CHECKPOINT_FILE))?.toString() ?? null
   }
 
+  /** The content of the signed checkpoint, whose signatures are not verified; null if there was no publication yet. */
+  async published(): Promise<LogCheckpoint | null> {
+    return checkpointOf((await this.checkpoint()) ?? '')
+  }
+
   /** Writes the signed note about removed entries; durable when it resolves. See `pruned-note.ts`. */
   async writePrunedNote(note: string): Promise<void> {
     await this.replaceFile(PRUNED_FILE, Buffer.from(note))
@@ -146,7 +151,7 @@ export class TileFolder {
    * from that state would fork the log.
    */
   async checkContinues({ size, root }: Pick<LogCheckpoint, 'size' | 'root'>): Promise<void> {
-    const published = checkpointOf((await this.checkpoint()) ?? '')
+    const published = await this.published()
     if (published === null || published.size < size) return
     if (published.size > size)
       throw new LogDamagedError(

@@ -521,6 +521,15 @@ export class AuditSealer {
           this.lastGeneration += 1
           return this.lastGeneration
         },
+        onIndexLost: ({ kind, owner }, before, after) =>
+          this.deps.log({
+            level: 'error',
+            message: 'the index of the audit log was lost; the log continues under another origin',
+            [kind]: owner,
+            before: before.origin,
+            size: before.size,
+            origin: after,
+          }),
       })
     } else this.sealers.delete(owner.id)
     // Moved to the end: the least recently used ones come first.

@@ -17,8 +17,8 @@ import type {
   AuditLog,
 } from '../../store/audit/audit-types.ts'
 import type { AuditEntry } from '../audit-entry.ts'
-import { factsOf } from '../entry-terms.ts'
-import { checkpointText } from '../log/checkpoint.ts'
+import { describeEntry, factsOf } from '../entry-terms.ts'
+import { checkpointText, type LogCheckpoint } from '../log/checkpoint.ts'
 import { emptyTree, rootOf, type TreeState } from '../log/merkle.ts'
 import { prunedText } from '../log/pruned-note.ts'
 import { signNote } from '../log/signed-note.ts'
@@ -55,6 +55,8 @@ export interface LogSealerDeps {
   readonly origin: string
   /** Returns a number for a generation that no other one has. */
   nextGeneration(): number
+  /** Called when a log begins although its folder has a published one, which the index does not know. */
+  onIndexLost(owner: LogOwner, before: LogCheckpoint, origin: string): void
 }
 
 /** The path that authenticates the encrypted key of hashes. */
@@ -253,10 +255,14 @@ export class LogSealer {
     let all = entries
     if (log.generations.length === 0 || log.mustReopen) {
       const before = log.generations.at(-1)
+      const lost = before === undefined ? await this.newestPublished() : null
       log = this.withGeneration(log)
       const opened = log.generations.at(-1) as AuditGeneration
-      const previous = before === undefined ? null : { origin: before.origin, size: before.size, root: before.root }
-      const reason = before === undefined ? 'new' : log.isDamaged === true ? 'damaged' : 'restored'
+      const known = lost === null ? before : { ...lost, root: Buffer.from(lost.root).toString('base64') }
+      const previous = known === undefined ? null : { origin: known.origin, size: known.size, root: known.root }
+      const isDamaged = lost !== null || log.isDamaged === true
+      const reason = previous === null ? 'new' : isDamaged ? 'damaged' : 'restored'
+      if (lost !== null) deps.onIndexLost(this.owner, lost, opened.origin)
       const first = logEntry(this.owner, opened, 0, 'svc.audit.log.opened', opened.openedMs, { reason, previous })
       all = [{ sequence: 0, entry: first, body: null, facts: null }, ...entries]
       await this.removeUnknownFolders(log)
@@ -340,6 +346,19 @@ export class LogSealer {
     }
   }
 
+  /** The log in this folder whose last entry is the newest one; null: there is no published log. */
+  private async newestPublished(): Promise<LogCheckpoint | null> {
+    let newest: { readonly checkpoint: LogCheckpoint; readonly timeMs: number } | null = null
+    for (const name of await readdir(this.folder()).catch(() => [])) {
+      const files = new TileFolder(join(this.folder(), name))
+      const checkpoint = await files.published()
+      if (checkpoint === null || checkpoint.size === 0) continue
+      const timeMs = await timeOfLastEntry(files, checkpoint)
+      if (newest === null || timeMs > newest.timeMs) newest = { checkpoint, timeMs }
+    }
+    return newest?.checkpoint ?? null
+  }
+
   private async sign(
     log: AuditLog,
     { number, origin, size, root }: AuditGeneration,
@@ -400,6 +419,16 @@ export class LogSealer {
     const path = join(this.folder(), generation.name)
     if (this.files?.path !== path) this.files = new TileFolder(path)
     return this.files
+  }
+}
+
+/** 0 if the entry cannot be read. */
+async function timeOfLastEntry(files: TileFolder, { size }: LogCheckpoint): Promise<number> {
+  try {
+    const [entry = new Uint8Array()] = await files.entries(size - 1, size)
+    return describeEntry(entry, null).timeMs
+  } catch {
+    return 0
   }
 }
 

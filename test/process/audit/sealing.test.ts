@@ -389,14 +389,31 @@ describe('a log whose files do not agree with the index', () => {
     expect(texts.map(({ subject }) => subject)).toEqual(expect.arrayContaining(['nodes/Car/after', 'nodes/Car/later']))
   })
 
-  test('keeps a published log when the index is lost', async () => {
+  test('continues under another origin, which names the published one, when the index is lost', async () => {
+    const errors: unknown[] = []
+    const log: Overrides['log'] = (entry) => void (entry.level === 'error' && errors.push(entry))
     const fleet = await newFleet()
     const { dataDir, projectId } = fleet
-    await captureIn(fleet, numbered('a', 50))
-    const { id, generations } = ((await soundLogs(dataDir)).get(projectId) as ReadLog).log
-    rmSync(join(dataDir, 'audit/index'), { recursive: true })
-    await captureIn(fleet, ['after'])
-    expect(existsSync(join(dataDir, 'audit/logs', id, generations[0]?.name ?? '', 'checkpoint'))).toBe(true)
+    const published: { origin: string; size: number; root: string; name: string }[] = []
+    for (const nodes of [numbered('a', 50), ['b'], ['c']]) {
+      if (published.length > 0) rmSync(join(dataDir, 'audit/index'), { recursive: true })
+      await captureIn(fleet, nodes, { overrides: { log } })
+      const { log: state, entries } = (await soundLogs(dataDir)).get(projectId) as ReadLog
+      const [{ name, origin, size, root } = { name: '', origin: '', size: 0, root: '' }, ...others] = state.generations
+      expect(others).toEqual([])
+      const { name: _, ...previous } = published.at(-1) ?? { name: '' }
+      const data = published.length === 0 ? { reason: 'new', previous: null } : { reason: 'damaged', previous }
+      expect(entries[0]).toMatchObject({ type: 'svc.audit.log.opened', data })
+      expect(captured((await soundLogs(dataDir)).get(projectId))).toEqual(nodes)
+      published.push({ name, origin, size, root })
+    }
+    for (const { name } of published)
+      expect(existsSync(join(dataDir, 'audit/logs', projectFolderName(projectId), name, 'checkpoint'))).toBe(true)
+    const message = 'the index of the audit log was lost; the log continues under another origin'
+    for (const [at, { origin: before, size }] of published.slice(0, -1).entries())
+      expect(errors).toContainEqual(
+        expect.objectContaining({ message, project: projectId, before, size, origin: published[at + 1]?.origin }),
+      )
   })
 })
 
