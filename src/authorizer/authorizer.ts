@@ -1,0 +1,336 @@
+// The public types of the authorizer: decisions, searches, explanations, knowledge queries and writes in this process. Requests and
+// answers have the members of the HTTP interface. Types only of this file, so that the declarations of the package need no other
+// package.
+
+/** The user on whose behalf a call is made, as the service learns it from a verified token. */
+export interface AuthorizerToken {
+  /** The node type of the user. */
+  readonly type: string
+  /** The external id of the user, which is the subject claim. */
+  readonly id: string
+  /** The claims that policies read as `$token`. */
+  readonly claims?: Readonly<Record<string, unknown>> | undefined
+  /** The claims of a delegation token, which policies read as `$svc_token`. */
+  readonly delegation?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** What a call may have in addition to its request. */
+export interface CallOptions {
+  /** Absent: no user token. */
+  readonly token?: AuthorizerToken | undefined
+}
+
+/** Properties of a subject, an action or a resource, which policies read as parameters. */
+export type RequestProperties = Readonly<Record<string, unknown>>
+
+/** A subject or a resource of a request. */
+export interface RequestEntity {
+  /** The node type. */
+  readonly type: string
+  /** The external id. */
+  readonly id: string
+  readonly properties?: RequestProperties | undefined
+}
+
+/** The type that a search looks for. */
+export interface SoughtEntity {
+  readonly type: string
+  readonly properties?: RequestProperties | undefined
+}
+
+/** The action of a request. */
+export interface RequestAction {
+  readonly name: string
+  readonly properties?: RequestProperties | undefined
+}
+
+/** Parameters of a request. */
+export interface RequestParameters {
+  /** A value for each parameter of the policies, by its name without `$`. */
+  readonly input_params?: Readonly<Record<string, unknown>> | undefined
+  /** Only policies with one of these tags are evaluated. */
+  readonly policy_tags?: readonly string[] | undefined
+}
+
+/** The request of a decision. */
+export interface EvaluationInput {
+  readonly subject: RequestEntity
+  readonly action: RequestAction
+  readonly resource: RequestEntity
+  readonly context?: RequestParameters | undefined
+}
+
+/** Several requests with common members. A member of an item replaces the whole common member. */
+export interface EvaluationsInput extends Partial<EvaluationInput> {
+  /** At least one. */
+  readonly evaluations: readonly Partial<EvaluationInput>[]
+  readonly options?:
+    | { readonly evaluations_semantic?: 'execute_all' | 'deny_on_first_deny' | 'permit_on_first_permit' | undefined }
+    | undefined
+}
+
+/** The page of a search to return. */
+export interface PageInput {
+  /** `page.next_token` of the page before. */
+  readonly token?: string | undefined
+  /** Maximum results of one page; 0 only counts. */
+  readonly limit?: number | undefined
+}
+
+/** Looks for resources. */
+export interface ResourceSearchInput extends Omit<EvaluationInput, 'resource'> {
+  readonly resource: SoughtEntity
+  readonly page?: PageInput | undefined
+}
+
+/** Looks for subjects. */
+export interface SubjectSearchInput extends Omit<EvaluationInput, 'subject'> {
+  readonly subject: SoughtEntity
+  readonly page?: PageInput | undefined
+}
+
+/** Looks for actions. */
+export interface ActionSearchInput extends Omit<EvaluationInput, 'action'> {
+  readonly page?: PageInput | undefined
+}
+
+/** A decision. */
+export interface DecisionOutput {
+  /** True: allowed. */
+  readonly decision: boolean
+  /** Only with a denial. */
+  readonly context?: { readonly reason: string; readonly advice?: readonly Readonly<Record<string, string>>[] }
+}
+
+/** The position of a page; absent if the answer is complete and no page was requested. */
+export interface PageOutput {
+  /** The token of the next page; empty on the last one. */
+  readonly next_token: string
+  /** Results on this page. */
+  readonly count: number
+  /** Results on all pages, if they were counted. */
+  readonly total?: number | undefined
+}
+
+/** The answer of a resource or subject search. */
+export interface EntitySearchOutput {
+  readonly page?: PageOutput | undefined
+  readonly results: readonly { readonly type: string; readonly id: string }[]
+}
+
+/** The answer of an action search. */
+export interface ActionSearchOutput {
+  readonly page?: PageOutput | undefined
+  readonly results: readonly { readonly name: string }[]
+}
+
+/** The key of an element in an explanation; null for an element without one. */
+export interface ExplainedKey {
+  readonly type: string | null
+  readonly id: string | null
+}
+
+/** Elements that a pattern matched. */
+export interface ExplainedElements {
+  readonly nodes: readonly (ExplainedKey & { readonly variable: string | null })[]
+  readonly relationships: readonly {
+    readonly variable: string | null
+    readonly type: string
+    readonly source: ExplainedKey
+    readonly target: ExplainedKey
+  }[]
+}
+
+/** Where the pattern of a denying policy ended. */
+export interface ExplainedMiss {
+  /** The last step that had rows, and one of these rows; null: no step had rows. */
+  readonly reached: { readonly step: string; readonly rows: number; readonly sample: ExplainedElements } | null
+  /** The step that removed all rows. */
+  readonly stopped: { readonly step: string; readonly says: string; readonly found?: ExplainedElements | undefined }
+}
+
+/** One operator of a plan, with rows, reads and time of this operator alone. */
+export interface ExplainedStep {
+  readonly operator: string
+  readonly detail: string
+  readonly rows: number
+  readonly reads: number
+  readonly time_ms: number
+  readonly role?: 'input' | 'inner' | 'branch'
+  readonly children: readonly ExplainedStep[]
+}
+
+/** The outcome of one policy. */
+export interface ExplainedPolicy {
+  readonly id: string
+  readonly name: string
+  readonly version: string
+  readonly tags: readonly string[]
+  readonly outcome: 'granted' | 'denied' | 'faulted' | 'skipped'
+  readonly because?: 'tags' | 'token' | 'parameters' | 'filter' | 'time' | undefined
+  readonly missing?: readonly string[] | undefined
+  readonly filter?:
+    | {
+        readonly failing: readonly {
+          readonly path: string
+          readonly operator: string
+          readonly attribute: string
+          readonly unknown: boolean
+        }[]
+        readonly advice: readonly Readonly<Record<string, string>>[]
+      }
+    | undefined
+  readonly fault?: { readonly code: string; readonly message: string } | undefined
+  /** Entities of the request that are not in the graph. */
+  readonly unknown?: readonly string[] | undefined
+  readonly matched?: ExplainedElements | undefined
+  readonly nearest_miss?: ExplainedMiss | undefined
+  readonly plan?: ExplainedStep
+  readonly duration_ms: number
+}
+
+/** A decision with the outcome of each policy. */
+export interface ExplanationOutput extends DecisionOutput {
+  /** The values of the parameters that the policies read. */
+  readonly parameters: Readonly<Record<string, unknown>>
+  readonly policies: readonly ExplainedPolicy[]
+  readonly duration_ms: number
+}
+
+/** A call of a knowledge query. */
+export interface QueryInput {
+  /** The id or the name of the knowledge query. */
+  readonly id: string
+  readonly input_params?: Readonly<Record<string, unknown>> | undefined
+  /** Number of records to skip. */
+  readonly page_token?: number | undefined
+  /** Number of the page, from 1. Not together with `page_token`. */
+  readonly page?: number | undefined
+  readonly page_size?: number | undefined
+}
+
+/** The answer of a knowledge query. */
+export interface QueryOutput {
+  readonly data: readonly {
+    readonly nodes?: Readonly<Record<string, unknown>> | undefined
+    readonly relationships?: Readonly<Record<string, unknown>> | undefined
+    readonly aggregate_values?: Readonly<Record<string, unknown>> | undefined
+  }[]
+  /** Values that could not be resolved; they are null. */
+  readonly warnings?: readonly string[] | undefined
+}
+
+/** The key of a node to write. */
+export interface WrittenKey {
+  readonly type: string
+  readonly external_id: string
+  /** The location in a composite project. */
+  readonly location?: string | undefined
+}
+
+/** A property to write. A property of a node may also have `metadata`. */
+export interface WrittenProperty {
+  readonly type: string
+  /** Exactly one of `value` and `external_value`. */
+  readonly value?: unknown
+  readonly external_value?: string | undefined
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** A node to create or update. */
+export interface WrittenNode extends WrittenKey {
+  readonly labels?: readonly string[] | undefined
+  readonly tags?: readonly string[] | undefined
+  readonly is_identity?: boolean | undefined
+  readonly properties?: readonly WrittenProperty[] | undefined
+}
+
+/** A relationship to delete. */
+export interface WrittenRelationshipKey {
+  readonly source: WrittenKey
+  readonly target: WrittenKey
+  readonly type: string
+}
+
+/** A relationship to create or update. */
+export interface WrittenRelationship extends WrittenRelationshipKey {
+  readonly properties?: readonly Omit<WrittenProperty, 'metadata'>[] | undefined
+}
+
+/** Items to write. Each list is one transaction; they are written in the order of the members of this type. */
+export interface WriteInput {
+  readonly nodes?: readonly WrittenNode[] | undefined
+  /** If an end does not exist, the list is refused. */
+  readonly relationships?: readonly WrittenRelationship[] | undefined
+  readonly delete_relationships?: readonly WrittenRelationshipKey[] | undefined
+  /** With their relationships. */
+  readonly delete_nodes?: readonly WrittenKey[] | undefined
+  /** Of `relationships` and `delete_relationships` whose ends are in different constituents. */
+  readonly use_global_db?: boolean | undefined
+}
+
+/** The ids of the written elements, by list, in the order of the items; empty for an element to delete that did not exist. */
+export type WriteOutput = Readonly<
+  Record<'nodes' | 'relationships' | 'delete_relationships' | 'delete_nodes', readonly { readonly id: string }[]>
+>
+
+/** The searches of an authorizer. */
+export interface AuthorizerSearch {
+  /** The subjects of a type that may perform the action on the resource. */
+  subject(request: SubjectSearchInput, options?: CallOptions): EntitySearchOutput
+  /** The resources of a type on which the subject may perform the action. */
+  resource(request: ResourceSearchInput, options?: CallOptions): EntitySearchOutput
+  /** The actions that the subject may perform on the resource. */
+  action(request: ActionSearchInput, options?: CallOptions): ActionSearchOutput
+}
+
+/**
+ * Decides, searches, explains, runs knowledge queries and writes in this process, with the answers of the HTTP interface. A call that
+ * the service would answer with an error throws AuthorizerError.
+ *
+ * @example
+ * await using authorizer = await openAuthorizer({ memory: true, project: './authz' })
+ * await authorizer.write({ nodes: [{ type: 'Person', external_id: 'ann' }, { type: 'Car', external_id: 'c1' }] })
+ * authorizer.evaluate({
+ *   subject: { type: 'Person', id: 'ann' },
+ *   action: { name: 'drive' },
+ *   resource: { type: 'Car', id: 'c1' },
+ * }).decision // false
+ */
+export interface Authorizer extends AsyncDisposable {
+  /** Decides one request. */
+  evaluate(request: EvaluationInput, options?: CallOptions): DecisionOutput
+  /** Decides several requests on one snapshot. An error in an item is a denial with a reason. */
+  evaluations(
+    request: EvaluationsInput,
+    options?: CallOptions,
+  ): { readonly evaluations: readonly DecisionOutput[] }
+  readonly search: AuthorizerSearch
+  /** Decides one request, and reports the outcome of each policy. */
+  explain(request: EvaluationInput, options?: CallOptions): ExplanationOutput
+  /** Runs a knowledge query. Asynchronous, because it may write and call external data resolvers. */
+  execute(request: QueryInput, options?: CallOptions): Promise<QueryOutput>
+  /** Writes to the graph. Resolves when the items are stored. */
+  write(request: WriteInput): Promise<WriteOutput>
+  /** Closes the graph; in memory it is gone. Idempotent. A later call of another method throws. */
+  close(): Promise<void>
+}
+
+/** Where an authorizer finds its graph and its policies. */
+export interface AuthorizerOptions {
+  /** True: the graph is empty, in memory, and ends with the authorizer. */
+  readonly memory?: true | undefined
+  /** An existing data folder with the graph. Exactly one of `memory` and `folder`. */
+  readonly folder?: string | undefined
+  /**
+   * A project folder with the policies, queries and resolvers. Required with `memory`. With `folder`, they replace those of
+   * the data folder for this authorizer, and nothing of them is stored.
+   */
+  readonly project?: string | undefined
+  /** The name or the id of the project in `folder`, if it has several. */
+  readonly projectName?: string | undefined
+  /** Looks up secrets that the project folder refers to. Default: environment variables, and files of `VERDIGRAPH_SECRETS`. */
+  readonly secrets?: ((reference: string) => string | undefined) | undefined
+  /** Receives the messages that a service would log. Default: they are dropped. */
+  readonly log?: ((message: string) => void) | undefined
+}
