@@ -22,9 +22,9 @@ import {
 export const lexerOptions = { positionTracking: 'onlyOffset', ensureOptimizations: true } as const
 const lexer = new Lexer(scanned, { ...lexerOptions, skipValidations: true })
 
-/** The tokens of a text, or the diagnostic of its first lexical error. */
+/** The tokens and the comments of a text, each in its order, or the diagnostic of its first lexical error. */
 export type LexResult =
-  | { readonly ok: true; readonly tokens: IToken[] }
+  | { readonly ok: true; readonly tokens: IToken[]; readonly comments: readonly IToken[] }
   | { readonly ok: false; readonly diagnostic: Diagnostic }
 
 /**
@@ -33,14 +33,16 @@ export type LexResult =
  */
 export function lex(text: string): LexResult {
   const { tokens, errors, groups } = lexer.tokenize(text)
-  const comment = groups.comments?.at(-1)
-  if (comment !== undefined && !(comment.image.length >= 4 && comment.image.endsWith('*/'))) {
+  const comments = groups.comments ?? []
+  // Only the last comment can be open, because it takes the rest of the text.
+  const comment = comments.at(-1)
+  if (comment?.image.startsWith('/*') && !(comment.image.length >= 4 && comment.image.endsWith('*/'))) {
     return { ok: false, diagnostic: openComment(comment) }
   }
   const error = errors[0]
   if (error !== undefined) return { ok: false, diagnostic: unknownSign(text, error.offset) }
   classifyTokens(tokens)
-  return { ok: true, tokens }
+  return { ok: true, tokens, comments }
 }
 
 function openComment(comment: IToken): Diagnostic {

@@ -170,7 +170,7 @@ export const CloseBrace = sign('CloseBrace', '}')
 // ---------------------------------------------------------------- what is skipped
 
 const Space = createToken({ name: 'Space', pattern: /\s+/, group: Lexer.SKIPPED, line_breaks: true })
-const LineComment = createToken({ name: 'LineComment', pattern: /\/\/[^\n\r]*/, group: Lexer.SKIPPED })
+const LineComment = createToken({ name: 'LineComment', pattern: /\/\/[^\n\r]*/, group: 'comments' })
 const BlockComment = createToken({
   name: 'BlockComment',
   pattern: {

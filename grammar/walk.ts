@@ -1,0 +1,32 @@
+// Visits the nodes of a syntax tree.
+import type {
+  Clause,
+  Expression,
+  LabelExpression,
+  NodePattern,
+  PathPattern,
+  Query,
+  RelationshipPattern,
+} from './ast.ts'
+
+/** The nodes of a syntax tree that have a kind. */
+export type SyntaxNode = Query | Clause | PathPattern | NodePattern | RelationshipPattern | LabelExpression | Expression
+
+/** Calls `enter` for each node below and including `tree`, parents first, in the order of the members of the tree. */
+export function walkTree(tree: unknown, enter: (node: SyntaxNode) => void): void {
+  if (tree === null || typeof tree !== 'object') return
+  if (Array.isArray(tree)) {
+    for (const item of tree) walkTree(item, enter)
+    return
+  }
+  if ('kind' in tree && 'span' in tree) {
+    const node = tree as SyntaxNode
+    enter(node)
+    if (node.kind === 'map-projection') {
+      // Its items have kinds of their own.
+      for (const item of node.items) if (item.kind === 'entry') walkTree(item.value, enter)
+      return
+    }
+  }
+  for (const child of Object.values(tree)) walkTree(child, enter)
+}
