@@ -33,6 +33,8 @@ export interface Server {
   output(): string
   /** Resolves with the output once it contains the text. */
   printed(text: string): Promise<string>
+  /** The standard error so far. */
+  notices(): string
   /** Resolves with the standard error when the process has ended. */
   errors(): Promise<string>
   /** Sends the signal. Resolves with the exit code when the process has ended; null if the signal ended it. */
@@ -48,7 +50,12 @@ export async function startServer(
 ): Promise<Server> {
   const child = spawn(['serve', '--port', '0', ...args], environment, through)
   let output = ''
-  const errors = child.stderr.text()
+  let notices = ''
+  const errors = (async () => {
+    const decoder = new TextDecoder()
+    for await (const bytes of child.stderr) notices += decoder.decode(bytes, { stream: true })
+    return notices
+  })()
   const listening = Promise.withResolvers<string>()
   void (async () => {
     const decoder = new TextDecoder()
@@ -67,6 +74,7 @@ export async function startServer(
       while (!output.includes(text)) await Bun.sleep(5)
       return output
     },
+    notices: () => notices,
     errors: () => errors,
     pid: child.pid,
     async kill(signal) {
@@ -82,7 +90,7 @@ export interface StartedCommand {
   output(): string
   /** The error stream so far. */
   notices(): string
-  /** Resolves when a condition on both is fulfilled, or rejects after 20 s. */
+  /** Resolves when a condition on both is fulfilled, or rejects after 60 s. */
   until(condition: (output: string, notices: string) => boolean): Promise<void>
   readonly ended: Promise<number | null>
 }
@@ -100,7 +108,7 @@ export function startCommand(args: readonly string[], environment: Record<string
     output: () => texts.stdout,
     notices: () => texts.stderr,
     async until(condition) {
-      const end = performance.now() + 20_000
+      const end = performance.now() + 60_000
       while (!condition(texts.stdout, texts.stderr)) {
         if (performance.now() > end) throw new Error(`the command printed ${texts.stdout}\n${texts.stderr}`)
         await Bun.sleep(10)

@@ -28,7 +28,7 @@ export interface EventReceiver {
   /** Closes all connections. The next `start` uses the same port. */
   stop(): Promise<void>
   start(): void
-  /** Resolves when an accepted event fulfils the condition, or rejects after 20 s. */
+  /** Resolves when an accepted event fulfils the condition, or rejects after 60 s. */
   until(condition: (accepted: readonly AcceptedEvent[]) => boolean): Promise<void>
 }
 
@@ -64,7 +64,7 @@ export function startReceiver(): EventReceiver {
       port = server.port as number
     },
     async until(condition) {
-      const end = performance.now() + 20_000
+      const end = performance.now() + 60_000
       while (!condition(receiver.accepted)) {
         if (performance.now() > end) {
           throw new Error(`not received; accepted ${JSON.stringify(receiver.accepted.map(({ type }) => type))}`)

@@ -25,7 +25,7 @@ it('deletes the graphs of a project after their records are sealed, if the seali
   const graphs = join(data, 'projects', projectFolderName(project.id))
   await captured(line, project, 'nodes', { nodes: [{ type: 'Page', external_id: 'first' }] })
   const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
-    const end = performance.now() + 30_000
+    const end = performance.now() + 60_000
     while (!(await condition())) {
       if (performance.now() > end) throw new Error('it did not happen')
       await Bun.sleep(100)
