@@ -175,7 +175,7 @@ const count = z
   .int()
   .optional()
   .describe(
-    'how many the event stands for, if there were too many for one event each; the other members are of the last one, without address if they came from too many; absent: one',
+    'how many the event stands for, if there were too many for one event each; it has only the members that all of them have in common; absent: one',
   )
 
 const outcome = z.enum(['ok', 'failed'])
@@ -364,13 +364,13 @@ export const eventTypes = {
       'The credentials of a request were missing or refused. It belongs to the project of the credential or of the path; otherwise to the organization, which has no event sink.',
     data: {
       kind: z.enum(credentialKinds).describe('the refused credential'),
-      reason: text,
+      reason: text.optional(),
       keyId: text.optional().describe('the id of the credential that the request named; absent: unknown'),
-      operation: request.operation,
+      operation: request.operation.optional(),
       count,
     },
     contextKeys: ['kind'],
-    subject: 'credentials/{id}, or credentials if the id is unknown',
+    subject: 'credentials/{id}, or credentials if the id is unknown or there are several',
     producedBy: 'requests that are answered with 401 for their credentials, over HTTP and MCP',
   },
   'svc.audit.authorization.evaluation': {
@@ -459,9 +459,14 @@ export const eventTypes = {
   'svc.audit.request.refused': {
     group: 'request',
     summary: 'A request of an authenticated caller failed that has no event of another type.',
-    data: { ...request, error: text.optional().describe('the kind of the error'), count },
+    data: {
+      ...z.object(request).partial().shape,
+      status: request.status,
+      error: text.optional().describe('the kind of the error'),
+      count,
+    },
     contextKeys: ['operation'],
-    subject: requestSubject,
+    subject: `${requestSubject}, or requests if there are several`,
     producedBy: 'every operation, over HTTP and MCP',
   },
   'svc.audit.trust.run.started': {

@@ -11,41 +11,45 @@ const SOURCES_MAX = 20
 /** Groups in one window. The events of further ones are counted with those of the first. */
 const GROUPS_MAX = 1000
 
-/**
- * Records an event. `count`: how many it stands for; null: it stands for itself. `isMixed`: it stands for events of different
- * sources.
- */
-export type RecordRepeated = (count: number | null, isMixed: boolean) => void
+/** How a kind of events is recorded. Neither function may throw. */
+export interface RepeatedEventsDeps<Event> {
+  /** `count`: how many events it stands for; null: for itself. */
+  record(event: Event, count: number | null): void
+  /** What two events have in common: one event that stands for both must not name what only one of them has. */
+  common(first: Event, second: Event): Event
+  /** Events of one window that are recorded one by one. Absent: `SINGLE_EVENTS_MAX`. */
+  readonly singleMax?: number
+}
 
-interface Repeated {
+interface Repeated<Event> {
   count: number
-  readonly isMixed: boolean
-  record: RecordRepeated
+  event: Event
 }
 
 /** Counts events of one process. */
-export class RepeatedEvents {
+export class RepeatedEvents<Event> {
+  private readonly deps: RepeatedEventsDeps<Event>
+  private readonly singleMax: number
   private timer: ReturnType<typeof setTimeout> | null = null
   private windowMs = WINDOW_MIN_MS
   private single = 0
-  private sources = new Map<string, Repeated>()
-  private groups = new Map<string, Repeated>()
-  private readonly singleMax: number
+  private sources = new Map<string, Repeated<Event>>()
+  private groups = new Map<string, Repeated<Event>>()
 
-  /** `singleMax`: events of one window that are recorded one by one. */
-  constructor(singleMax = SINGLE_EVENTS_MAX) {
-    this.singleMax = singleMax
+  constructor(deps: RepeatedEventsDeps<Event>) {
+    this.deps = deps
+    this.singleMax = deps.singleMax ?? SINGLE_EVENTS_MAX
   }
 
   /**
-   * Calls `record` now, or at the end of the window for all events with this group and source; then the last `record` is called. It
-   * must not throw. `source`: who causes the event, such as an address, so that one client cannot hide the events of others.
+   * Records an event now, or at the end of the window with all events of this group and source. `source`: who causes the event, such
+   * as an address, so that one client cannot hide the events of others.
    */
-  add(group: string, source: string, record: RecordRepeated): void {
+  add(group: string, source: string, event: Event): void {
     this.startWindow()
     this.single += 1
-    if (this.single <= this.singleMax) record(null, false)
-    else this.count(group, `${group} ${source}`, record)
+    if (this.single <= this.singleMax) this.deps.record(event, null)
+    else this.count(group, `${group} ${source}`, event)
   }
 
   /** Records what is counted. */
@@ -57,7 +61,7 @@ export class RepeatedEvents {
     this.sources = new Map()
     this.groups = new Map()
     this.windowMs = repeated.length === 0 ? WINDOW_MIN_MS : Math.min(WINDOW_MAX_MS, this.windowMs * 2)
-    for (const { count, isMixed, record } of repeated) record(count, isMixed)
+    for (const { count, event } of repeated) this.deps.record(event, count === 1 ? null : count)
     // Only an empty window shows that the failures have ended.
     if (repeated.length > 0) this.startWindow()
   }
@@ -68,22 +72,22 @@ export class RepeatedEvents {
     this.timer.unref?.()
   }
 
-  private count(group: string, source: string, record: RecordRepeated): void {
+  private count(group: string, source: string, event: Event): void {
     const counted = this.sources.get(source)
-    if (counted !== undefined) increase(counted, record)
-    else if (this.sources.size < SOURCES_MAX) this.sources.set(source, { count: 1, isMixed: false, record })
-    else this.countGroup(group, record)
+    if (counted !== undefined) this.increase(counted, event)
+    else if (this.sources.size < SOURCES_MAX) this.sources.set(source, { count: 1, event })
+    else this.countGroup(group, event)
   }
 
-  private countGroup(group: string, record: RecordRepeated): void {
+  private countGroup(group: string, event: Event): void {
     const isFull = this.groups.size >= GROUPS_MAX
     const counted = this.groups.get(group) ?? (isFull ? this.groups.values().next().value : undefined)
-    if (counted === undefined) this.groups.set(group, { count: 1, isMixed: true, record })
-    else increase(counted, record)
+    if (counted === undefined) this.groups.set(group, { count: 1, event })
+    else this.increase(counted, event)
   }
-}
 
-function increase(counted: Repeated, record: RecordRepeated): void {
-  counted.count += 1
-  counted.record = record
+  private increase(counted: Repeated<Event>, event: Event): void {
+    counted.count += 1
+    counted.event = this.deps.common(counted.event, event)
+  }
 }

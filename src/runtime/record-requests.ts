@@ -1,4 +1,5 @@
 // Records the events of requests that have no type of their own, of refused requests, and of failed authentications.
+import { isDeepStrictEqual } from 'node:util'
 import { type ConfigReader, projectsKind } from '../config/kind.ts'
 import type { ActivityLog } from '../events/activity-log.ts'
 import { actorOf, type EventActor } from '../events/event-record.ts'
@@ -29,7 +30,6 @@ const AUTHENTICATION_FAILED = 'svc.audit.credentials.authentication.failed'
 /** Clients choose paths, methods and resources of MCP: a longer text is cut. */
 const TEXT_LENGTH_MAX = 1024
 const OPERATION_LENGTH_MAX = 128
-const TOO_MANY = 429
 
 /** An event before its payload is written. */
 interface RequestDraft {
@@ -38,18 +38,24 @@ interface RequestDraft {
   readonly type: EventTypeName
   readonly subject: string
   readonly actor: EventActor | null
-  readonly members: object
+  readonly requestId: string
+  readonly address: string
+  readonly members: Readonly<Record<string, unknown>>
 }
 
 /** Records requests and failed authentications. */
 export class RequestEventLog implements RequestAudit {
   private readonly deps: RequestEventLogDeps
-  private readonly repeated: RepeatedEvents
+  private readonly singleMax: number | undefined
+  private readonly failures: RepeatedEvents<RequestDraft>
+  /** By project or organization, so that the callers of one cannot hide refusals of others. */
+  private readonly refusals = new Map<string, RepeatedEvents<RequestDraft>>()
 
-  /** `singleFailuresMax`: failed authentications of a window that are recorded one by one. */
-  constructor(deps: RequestEventLogDeps, singleFailuresMax?: number) {
+  /** `singleMax`: failures of a window that are recorded one by one. */
+  constructor(deps: RequestEventLogDeps, singleMax?: number) {
     this.deps = deps
-    this.repeated = new RepeatedEvents(singleFailuresMax)
+    this.singleMax = singleMax
+    this.failures = this.repeated()
   }
 
   answered(origin: RequestOrigin, request: AnsweredRequest): void {
@@ -71,7 +77,11 @@ export class RequestEventLog implements RequestAudit {
       status,
       ...(error !== null && { error }),
     }
+    // The address is known only until the answer.
+    const { requestId, address } = origin
     const draft: RequestDraft = {
+      requestId,
+      address,
       routes,
       providers,
       type,
@@ -79,8 +89,11 @@ export class RequestEventLog implements RequestAudit {
       actor: actorOf(caller),
       members,
     }
-    if (status !== TOO_MANY) this.record(origin, draft)
-    else this.recordRepeated(origin, draft, `${type} ${routes.projectId} ${operation}`)
+    if (type === ANSWERED) this.record(draft, null)
+    else {
+      const source = [operation, error, nameOf(caller), address].join(' ')
+      this.refusalsOf(routes.projectId).add(String(status), source, draft)
+    }
   }
 
   authenticationFailed(origin: RequestOrigin, refused: RefusedCredentials, operation: string): void {
@@ -96,39 +109,43 @@ export class RequestEventLog implements RequestAudit {
     const members = { kind, reason, ...(keyId !== undefined && { keyId }), operation }
     const subject = keyId === undefined ? 'credentials' : subjectOf('credentials', keyId)
     const actor = caller === undefined ? null : actorOf(caller)
-    this.recordRepeated(
-      origin,
-      { routes, providers, type, subject, actor, members },
-      `${type} ${routes.projectId} ${kind}`,
-    )
+    const { requestId, address } = origin
+    const draft = { routes, providers, type, subject, actor, requestId, address, members } as const
+    this.failures.add(`${routes.projectId} ${kind}`, address, draft)
   }
 
   /** Records what is counted. Call it before the activity log is closed. */
   close(): void {
-    this.repeated.flush()
+    this.failures.flush()
+    for (const refusals of this.refusals.values()) refusals.flush()
   }
 
-  private recordRepeated(origin: RequestOrigin, draft: RequestDraft, key: string): void {
-    // The address is known only until the answer.
-    const { requestId, address } = origin
-    this.repeated.add(key, address, (count, isMixed) =>
-      this.record(
-        // Another request must not stand for those of other clients.
-        isMixed && count !== 1 ? { requestId: '', address: '' } : { requestId, address },
-        count === null || count === 1 ? draft : { ...draft, members: { ...draft.members, count } },
-      ),
-    )
+  private refusalsOf(owner: string): RepeatedEvents<RequestDraft> {
+    let refusals = this.refusals.get(owner)
+    if (refusals === undefined) {
+      refusals = this.repeated()
+      this.refusals.set(owner, refusals)
+    }
+    return refusals
+  }
+
+  private repeated(): RepeatedEvents<RequestDraft> {
+    return new RepeatedEvents({
+      record: (draft, count) => this.record(draft, count),
+      common: commonDraft,
+      ...(this.singleMax !== undefined && { singleMax: this.singleMax }),
+    })
   }
 
   private record(
-    origin: Pick<RequestOrigin, 'requestId' | 'address'>,
-    { routes, providers, type, subject, actor, members }: RequestDraft,
+    { routes, providers, type, subject, actor, requestId, address, members }: RequestDraft,
+    count: number | null,
   ): void {
     const { activity, clock } = this.deps
     const timeMs = clock.now()
-    const common = commonMembers(origin, actor)
-    const text = `${common.slice(1)}${common === '' ? '' : ','}${writeJson(members).slice(1, -1)}`
-    const { requestId } = origin
+    const common = commonMembers({ requestId, address }, actor)
+    const own = writeJson(count === null ? members : { ...members, count }).slice(1, -1)
+    const text = `${common.slice(1)}${common === '' ? '' : ','}${own}`
     activity.record({ routes, type, providers, requestId, encode: () => ({ subject, timeMs, members: text }) })
   }
 
@@ -142,6 +159,25 @@ export class RequestEventLog implements RequestAudit {
     const projectId = document === null ? '' : kind === projectsKind ? document.id : document.project_id
     const isKnown = projectId !== '' && document?.organization_id === organizationId
     return isKnown ? sinks.routesOf(projectId) : sinks.routesOfOrganization(organizationId)
+  }
+}
+
+/** The credential of the caller, or its user. */
+function nameOf(caller: RequestCaller): string {
+  return caller.kind === 'user' ? caller.user.subjectId : (caller.keyId ?? '')
+}
+
+/** An event that stands for both: it has only what both have. Both are of one type. */
+function commonDraft(first: RequestDraft, second: RequestDraft): RequestDraft {
+  const { subject, actor, requestId, address, members } = second
+  const shared = Object.entries(first.members).filter(([name, value]) => members[name] === value)
+  return {
+    ...first,
+    subject: subject === first.subject ? subject : subject.replace(/\/.*/, ''),
+    actor: isDeepStrictEqual(actor, first.actor) ? actor : null,
+    requestId: requestId === first.requestId ? requestId : '',
+    address: address === first.address ? address : '',
+    members: Object.fromEntries(shared),
   }
 }
 

@@ -154,6 +154,48 @@ describe('refused requests', () => {
     expect(project[0]).toMatchObject({ status: 429, error: 'too-many', operation: 'evaluate' })
   })
 
+  test('in great number are counted for each caller and operation, and do not hide those of another project', async () => {
+    service = await startService({ auditDecisions: 'denials' })
+    const { app, projectId, configure } = service
+    const other = await configure('POST', 'projects', {
+      organization_id: app.organizationId,
+      name: 'other',
+      region: 'eu-west',
+    })
+    expect(other.status, other.text).toBe(201)
+    const agent = await service.addAgent('second', ['Authorization'])
+    const attempts = 300
+    const asked = async (key: string, count: number): Promise<void> => {
+      const statuses = await Promise.all(
+        Array.from({ length: count }, async () => (await evaluate(key, {}, malformed)).status),
+      )
+      expect(new Set(statuses)).toEqual(new Set([400]))
+    }
+    await asked(service.key, attempts)
+    // The other caller, another operation, and another project, within the same window.
+    await Promise.all([asked(agent.key, 7), asked(service.key, attempts)])
+    const wrong = { organization_id: app.organizationId, nonsense: 1 }
+    for (let i = 0; i < 3; i++) expect((await configure('PUT', `projects/${other.body.id}`, wrong)).status).toBe(422)
+    const { project } = await recordedInTotal('svc.audit.request.refused', 2 * attempts + 7)
+    const sums = new Map<unknown, number>()
+    for (const { actor, count = 1 } of project) {
+      const { id } = actor as { id: string }
+      sums.set(id, (sums.get(id) ?? 0) + (count as number))
+    }
+    expect(Object.fromEntries(sums)).toEqual({ [service.agentId]: 2 * attempts, [agent.agentId]: 7 })
+    expect(project.length).toBeLessThan(attempts)
+    // A record that stands for several requests has no id of one of them.
+    for (const { count, requestId } of project) expect(requestId === undefined).toBe(count !== undefined)
+    for (const each of project) expect(each).toMatchObject({ operation: 'evaluate', status: 400, error: 'malformed' })
+    const single = (await auditedEvents(service, { projectId: other.body.id as string })).filter(
+      ({ type }) => type === 'svc.audit.request.refused',
+    )
+    expect(single.map(({ data }) => [data.operation, data.count])).toEqual(
+      Array.from({ length: 3 }, () => ['updateProject', undefined]),
+    )
+    expect(projectId).not.toBe(other.body.id)
+  })
+
   test('are recorded in the log of the project whose document they name', async () => {
     service = await startService()
     const path = `applications/${service.applicationId}`

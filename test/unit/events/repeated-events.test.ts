@@ -1,19 +1,27 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { RepeatedEvents, SINGLE_EVENTS_MAX } from '../../../src/events/repeated-events.ts'
 
-let repeated: RepeatedEvents
-let recorded: [key: string, count: number | null, isMixed: boolean][]
+interface Seen {
+  readonly group: string
+  /** Empty: of several sources. */
+  readonly source: string
+}
+
+let repeated: RepeatedEvents<Seen>
+let recorded: [key: string, count: number | null][]
 
 beforeEach(() => {
   vi.useFakeTimers()
-  repeated = new RepeatedEvents()
+  repeated = new RepeatedEvents({
+    record: ({ group, source }, count) => void recorded.push([`${group}${source}`, count]),
+    common: (a, b) => (a.source === b.source ? a : { ...a, source: '' }),
+  })
   recorded = []
 })
 afterEach(() => vi.useRealTimers())
 
 const add = (group: string, times = 1, source = ''): void => {
-  for (let i = 0; i < times; i++)
-    repeated.add(group, source, (count, isMixed) => recorded.push([`${group}${source}`, count, isMixed]))
+  for (let i = 0; i < times; i++) repeated.add(group, source, { group, source })
 }
 const total = (): number => recorded.reduce((sum, [, count]) => sum + (count ?? 1), 0)
 
@@ -21,14 +29,14 @@ describe('events that a client can repeat', () => {
   test('are recorded one by one up to a number, and then once in a time with their number', () => {
     add('a', SINGLE_EVENTS_MAX + 500)
     add('b', 3)
-    expect(recorded).toEqual(Array.from({ length: SINGLE_EVENTS_MAX }, () => ['a', null, false]))
+    expect(recorded).toEqual(Array.from({ length: SINGLE_EVENTS_MAX }, () => ['a', null]))
     vi.advanceTimersByTime(1000)
     expect(recorded.slice(SINGLE_EVENTS_MAX)).toEqual([
-      ['a', 500, false],
-      ['b', 3, false],
+      ['a', 500],
+      ['b', 3],
     ])
     add('a')
-    expect(recorded.at(-1)).toEqual(['a', null, false])
+    expect(recorded.at(-1)).toEqual(['a', null])
     vi.advanceTimersByTime(5000)
     expect(recorded).toHaveLength(SINGLE_EVENTS_MAX + 3)
   })
@@ -53,7 +61,7 @@ describe('events that a client can repeat', () => {
     const before = recorded.length
     add('a', SINGLE_EVENTS_MAX + 5)
     vi.advanceTimersByTime(1000)
-    expect(recorded.slice(before).at(-1)).toEqual(['a', 5, false])
+    expect(recorded.slice(before).at(-1)).toEqual(['a', 5])
   })
 
   test('of one source do not hide those of another one', () => {
@@ -61,18 +69,17 @@ describe('events that a client can repeat', () => {
     add('a', 3, ' from 192.0.2.2')
     vi.advanceTimersByTime(1000)
     expect(recorded.slice(SINGLE_EVENTS_MAX)).toEqual([
-      ['a from 192.0.2.1', 10_000 - SINGLE_EVENTS_MAX, false],
-      ['a from 192.0.2.2', 3, false],
+      ['a from 192.0.2.1', 10_000 - SINGLE_EVENTS_MAX],
+      ['a from 192.0.2.2', 3],
     ])
   })
 
-  test('of very many sources are counted together, and marked', () => {
+  test('of very many sources are counted together, without a source', () => {
     for (let i = 0; i < 5000; i++) add('a', 1, ` from ${i}`)
     vi.advanceTimersByTime(1000)
     expect(total()).toBe(5000)
     expect(recorded.length).toBeLessThan(50)
-    const last = recorded.at(-1)
-    expect([last?.[1], last?.[2]]).toEqual([5000 - recorded.length + 1, true])
+    expect(recorded.at(-1)).toEqual(['a', 5000 - recorded.length + 1])
   })
 
   test('are recorded when the service stops', () => {
