@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { openAuditIndex } from '../app/audit.ts'
 import { openSealer } from '../app/configuration.ts'
-import { PlatformKeys } from '../audit/seal/platform-keys.ts'
+import { PlatformKeys, type RotatedPlatformKey } from '../audit/seal/platform-keys.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { CONFIGURATION_FOLDER } from '../kernel/data-folder.ts'
 import type { Settings } from '../settings.ts'
@@ -29,14 +29,12 @@ export async function rotateAuditKey(settings: Settings, json: boolean): Promise
     console.log('the next checkpoint of each log is signed by both keys; give the new key to those who verify the logs')
 }
 
-async function rotate(dataDir: string): Promise<{ readonly kid: string; readonly before: string | null }> {
+async function rotate(dataDir: string): Promise<RotatedPlatformKey> {
   if (!existsSync(join(dataDir, CONFIGURATION_FOLDER))) throw new CliError([`${dataDir} has no organization`])
   const sealer = openSealer(dataDir)
   const index = await openAuditIndex(dataDir, true)
   try {
-    const keys = new PlatformKeys(index, sealer, systemClock)
-    const before = keys.stored()?.kid ?? null
-    return { kid: await keys.rotate(), before }
+    return await new PlatformKeys(index, sealer, systemClock).rotate()
   } finally {
     await index.close()
   }

@@ -604,17 +604,17 @@ export class AuditSealer {
     if (stored === null || stored.kid === this.kid) return
     for (const log of this.index.logs()) {
       if (this.isClosing) return
-      if (!(await this.attempt(log.owner, () => this.sealerOf(ownerOf(log)).changeKey()))) return
+      if (!(await this.attempt(log.owner, async () => void (await this.sealerOf(ownerOf(log)).changeKey())))) return
     }
     this.kid = stored.kid
-    await this.keys.forgetRetired()
+    await this.keys.forgetBefore(stored)
   }
 
   private async maintain(): Promise<void> {
     const { rotationDays, retentionDays, clock } = this.deps
     const stored = this.keys.stored()
     if (stored !== null && rotationDays > 0 && clock.now() - stored.createdMs >= rotationDays * DAY_MS) {
-      const kid = await this.keys.rotate()
+      const { kid } = await this.keys.rotate()
       this.deps.onRotated(kid)
       this.deps.log({ level: 'info', message: 'the platform key of the audit logs was replaced', kid })
     }

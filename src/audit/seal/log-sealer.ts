@@ -100,8 +100,8 @@ export class LogSealer {
   async seal(entries: readonly AuditEntry[], cursors: ReadonlyMap<string, AuditCursor>): Promise<void> {
     await this.republish()
     await this.reopen()
-    await this.changeKey()
-    await this.append(entries, (edits) => {
+    const key = await this.changeKey()
+    await this.append(key, entries, (edits) => {
       for (const [stream, cursor] of cursors) edits.putCursor(this.owner.id, stream, cursor)
     })
   }
@@ -135,19 +135,18 @@ export class LogSealer {
   /** Begins another generation if a restore requires it. Resolves with true if it did. */
   async reopen(): Promise<boolean> {
     if (!this.log.mustReopen) return false
-    await this.changeKey()
-    await this.append([], () => undefined)
+    await this.append(await this.changeKey(), [], () => undefined)
     return true
   }
 
   /**
    * Signs a checkpoint with both keys if the platform key was changed: it is the last one of the old key and the first one of the
-   * new key.
+   * new key. Resolves with the key in use; sign with this one, because the key may be replaced again at any time.
    */
-  async changeKey(): Promise<void> {
+  async changeKey(): Promise<PlatformKey> {
     const { checkpoint } = this
     const key = await this.deps.keys.current()
-    if (checkpoint === null || checkpoint.kid === key.kid || this.log.isDamaged === true) return
+    if (checkpoint === null || checkpoint.kid === key.kid || this.log.isDamaged === true) return key
     const generation = this.generationOf(checkpoint.generation)
     const before = this.deps.keys.retired(checkpoint.kid)
     const log = { ...this.log, checkpoint: this.log.checkpoint + 1 }
@@ -158,6 +157,7 @@ export class LogSealer {
     })
     this.log = log
     await this.publish(next)
+    return key
   }
 
   /**
@@ -166,7 +166,7 @@ export class LogSealer {
   async prune(generation: AuditGeneration, before: number): Promise<void> {
     assert(before % TILE_WIDTH === 0 && before <= generation.size, 'whole bundles are removed')
     await this.republish()
-    await this.changeKey()
+    const key = await this.changeKey()
     const { number, origin } = generation
     const isPresent = this.isPresent(generation)
     // `firstIndex` is of the log with the entry; a verifier of this log must not take the index of an earlier one.
@@ -176,7 +176,7 @@ export class LogSealer {
       generations: this.log.generations.map((each) => (each.number === number ? { ...each, prunedTo: before } : each)),
     }
     try {
-      await this.append([this.ownEntry('svc.audit.log.pruned', members)], () => undefined)
+      await this.append(key, [this.ownEntry('svc.audit.log.pruned', members)], () => undefined)
     } catch (failure) {
       this.log = this.deps.index.state(this.owner.id) ?? this.log
       throw failure
@@ -236,8 +236,8 @@ export class LogSealer {
   async record(type: LogEntryType, members: object, change: (edits: AuditIndexEdits) => void): Promise<void> {
     await this.republish()
     await this.reopen()
-    await this.changeKey()
-    await this.append([this.ownEntry(type, members)], change)
+    const key = await this.changeKey()
+    await this.append(key, [this.ownEntry(type, members)], change)
   }
 
   /** An entry of the log about itself. */
@@ -248,9 +248,12 @@ export class LogSealer {
     return { sequence: 0, entry, body: null, facts: null }
   }
 
-  private async append(entries: readonly AuditEntry[], change: (edits: AuditIndexEdits) => void): Promise<void> {
+  private async append(
+    key: PlatformKey,
+    entries: readonly AuditEntry[],
+    change: (edits: AuditIndexEdits) => void,
+  ): Promise<void> {
     const { deps } = this
-    const key = await deps.keys.current()
     let { log } = this
     let all = entries
     if (log.generations.length === 0 || log.mustReopen) {

@@ -16,6 +16,13 @@ export interface PlatformKey {
   noteSigner(name: string): NoteSigner
 }
 
+/** The result of a rotation. */
+export interface RotatedPlatformKey {
+  readonly kid: string
+  /** The replaced key; null: there was no key. */
+  readonly before: string | null
+}
+
 /** The path that authenticates the encrypted private key. */
 export function platformKeyPath(kid: string): string {
   return `audit/keys/${kid}`
@@ -27,7 +34,7 @@ export class PlatformKeys {
   private readonly sealer: Sealer
   private readonly clock: Clock
   private readonly opened = new Map<string, PlatformKey>()
-  private generating: Promise<string> | null = null
+  private generating: Promise<RotatedPlatformKey> | null = null
 
   constructor(index: AuditIndex, sealer: Sealer, clock: Clock) {
     this.index = index
@@ -58,8 +65,8 @@ export class PlatformKeys {
     return stored === undefined ? null : this.open(stored)
   }
 
-  /** Generates a key, which is in use from now on. Resolves with its id. */
-  async rotate(): Promise<string> {
+  /** Generates a key, which is in use from now on. */
+  async rotate(): Promise<RotatedPlatformKey> {
     const createdMs = this.clock.now()
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const kid = thumbprint(publicKey)
@@ -70,23 +77,33 @@ export class PlatformKeys {
       createdMs,
       retiredMs: null,
     }
-    const before = this.index.keys().filter(({ retiredMs }) => retiredMs === null)
+    let before: string | null = null
     await this.index.write((edits) => {
-      for (const old of before) edits.putKey({ ...old, retiredMs: createdMs })
-      edits.putKey(key)
+      // Read in the transaction: another process may rotate at the same time.
+      const keys = edits.keys()
+      const old = keys.filter(({ retiredMs }) => retiredMs === null)
+      before = old.at(-1)?.kid ?? null
+      // The order of creation is the order of use, also if the clock was set back.
+      const afterMs = Math.max(createdMs, ...keys.map((each) => each.createdMs + 1))
+      for (const each of old) edits.putKey({ ...each, retiredMs: afterMs })
+      edits.putKey({ ...key, createdMs: afterMs })
     })
-    return kid
+    return { kid, before }
   }
 
-  /** Deletes the private parts of replaced keys. Call it when no log needs them to sign the change of keys. */
-  async forgetRetired(): Promise<void> {
-    const retired = this.index
-      .keys()
-      .filter(({ retiredMs, sealedPrivate }) => retiredMs !== null && sealedPrivate !== '')
-    if (retired.length === 0) return
-    for (const { kid } of retired) this.opened.delete(kid)
+  /**
+   * Deletes the private parts of the keys that were used before a key. Call it when each log has a checkpoint of that key: a key
+   * that replaced it since still needs its private part.
+   */
+  async forgetBefore({ createdMs: untilMs }: Pick<AuditSigningKey, 'createdMs'>): Promise<void> {
+    const isForgotten = ({ createdMs, sealedPrivate }: AuditSigningKey): boolean =>
+      createdMs < untilMs && sealedPrivate !== ''
+    if (!this.index.keys().some(isForgotten)) return
     await this.index.write((edits) => {
-      for (const key of retired) edits.putKey({ ...key, sealedPrivate: '' })
+      for (const key of edits.keys().filter(isForgotten)) {
+        edits.putKey({ ...key, sealedPrivate: '' })
+        this.opened.delete(key.kid)
+      }
     })
   }
 

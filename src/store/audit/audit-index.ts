@@ -36,6 +36,8 @@ export interface AuditIndexEdits {
   removeCursor(log: string, stream: string): void
   putBatch(log: string, batch: AuditBatch): void
   putCheckpoint(log: string, checkpoint: AuditCheckpoint): void
+  /** All keys that have signed, as they are in this transaction before its changes, oldest first. */
+  keys(): readonly AuditSigningKey[]
   putKey(key: AuditSigningKey): void
   putKeyState(state: AuditKeyState): void
   /** Requests a signature of the key of a configuration. `id`: unique. */
@@ -122,8 +124,7 @@ export class AuditIndex {
 
   /** All keys that have signed, oldest first. */
   keys(): readonly AuditSigningKey[] {
-    const keys = this.list<AuditSigningKey>(auditKey(AUDIT_ENTRY.key, ''), Number.POSITIVE_INFINITY, () => true)
-    return [...keys].sort((a, b) => a.createdMs - b.createdMs)
+    return this.reading((databases, reading) => keysIn(databases, reading))
   }
 
   /** How the key of a signing configuration has signed; null: it has not been tried. */
@@ -285,6 +286,16 @@ export class AuditIndex {
 /** Entries that one transaction removes at most, so that others do not wait long. */
 const REMOVED_MAX = 5000
 
+function keysIn({ entries }: AuditDatabases, reading: Partial<ReadOptions>): readonly AuditSigningKey[] {
+  const start = auditKey(AUDIT_ENTRY.key, '')
+  const keys: AuditSigningKey[] = []
+  for (const { key, valueView } of entries.entries({ start, end: undefined, ...reading })) {
+    if (key.kind !== start.kind) break
+    keys.push(readAuditValue(valueView))
+  }
+  return keys.sort((a, b) => a.createdMs - b.createdMs)
+}
+
 function editsOf(
   { entries, postings }: AuditDatabases,
   writer: ByteWriter,
@@ -312,6 +323,7 @@ function editsOf(
       put(auditKey(AUDIT_ENTRY.batch, log, batch.sequence), batch)
     },
     putCheckpoint: (log, checkpoint) => put(auditKey(AUDIT_ENTRY.checkpoint, log, checkpoint.number), checkpoint),
+    keys: () => keysIn({ entries, postings }, {}),
     putKey: (key) => put(auditKey(AUDIT_ENTRY.key, key.kid), key),
     putKeyState: (state) => put(auditKey(AUDIT_ENTRY.signature, state.configuration), state),
     putKeyRequest: (configuration, id) => put(auditKey(AUDIT_ENTRY.signature, configuration, 0, REQUEST), id),
