@@ -1,6 +1,7 @@
 // The response form of whole elements with their fields, and of a node's trust scores.
 import { createChunk, type NodeId, type Snapshot, type StoredProperty } from '../engine/store.ts'
 import { NodeValue, PathValue, type PropertyValue, type RelationshipValue } from '../engine/value/value.ts'
+import { TRUST_SCORE_LABEL } from '../kernel/element-rules.ts'
 import { type PropertyReading, readProperty } from './deferred-properties.ts'
 import { nodeFields, type OwnField, relationshipFields } from './element-fields.ts'
 import type { RecordContext } from './record-context.ts'
@@ -87,7 +88,7 @@ function propertiesOf(
 export function scoresOf(node: NodeId, snapshot: Snapshot): ReadonlyMap<string, PropertyValue> | null {
   const chunk = createChunk()
   const has = snapshot.symbol('type', '_HAS')
-  const score = snapshot.symbol('label', '_TrustScore')
+  const score = snapshot.symbol('label', TRUST_SCORE_LABEL)
   if (has === 0 || score === 0) return null
   for (let from = 0; ; from = chunk.next) {
     snapshot.neighbours(node, 'out', has, from, chunk)

@@ -95,7 +95,8 @@ export interface Snapshot {
   allNodes(from: number, chunk: Chunk): void
   /**
    * Fills the next chunk of nodes with that label whose property equals a scalar, from the property index. The index may also
-   * return nodes with a nearly equal value (very large integers, long strings), so the caller has to compare.
+   * return nodes with a nearly equal value (very large integers, long strings), so the caller has to compare. Trust scores are not
+   * indexed: all of them are returned.
    */
   nodesWithProperty(label: SymbolId, property: SymbolId, value: PropertyValue, from: number, chunk: Chunk): void
 
@@ -158,6 +159,12 @@ export interface Snapshot {
   /** A relationship with everything that is stored of it, read at once, or null. */
   storedRelationship(relationship: RelationshipId): StoredRelationship | null
 
+  /**
+   * Reads a node for a pass over many nodes, which decodes little of each: a property is decoded when it is asked for. Null if the
+   * node does not exist. Valid until the next read of any snapshot, which reuses the object.
+   */
+  scanNode(node: NodeId): ScannedNode | null
+
   // -- counting, for the planner. Counts are exact at each commit.
   /** Number of nodes with a label; null: of all nodes. */
   nodeCount(label: SymbolId | null): number
@@ -214,6 +221,27 @@ interface StoredElement {
   readonly updatedMs: number
   /** All properties by name. */
   readonly properties: ReadonlyMap<string, StoredProperty>
+}
+
+/** A property of a scanned node. `value` and `metadata` are decoded when they are read. */
+export interface ScannedProperty extends StoredProperty {
+  readonly name: string
+}
+
+/** A node that is read for a pass over many nodes. */
+export interface ScannedNode {
+  /** 0 for a node without upsert key. */
+  readonly type: SymbolId
+  /** Empty for a node without upsert key. */
+  readonly externalId: string
+  /** The global id. */
+  readonly id: string
+  /** The logical location, or null. */
+  readonly location: string | null
+  /** Milliseconds since the epoch. */
+  readonly updatedMs: number
+  /** In the order of their symbols. */
+  readonly properties: readonly ScannedProperty[]
 }
 
 /** A node with everything that is stored of it. */
@@ -407,6 +435,8 @@ export interface WriteBatch {
   relationshipImage(key: RelationshipKey): RelationshipImage | null
   /** The node with that key, with the writes of this batch, or 0. */
   findNode(key: NodeKey): NodeId
+  /** Whether a node exists, with the writes of this batch. */
+  hasNode(node: NodeId): boolean
   /**
    * A view of the graph that the batch builds on. Close it within the batch. Null if that graph contains symbols of an earlier
    * batch that is not committed yet. The caller then ends the batch and tries again.

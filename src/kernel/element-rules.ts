@@ -26,6 +26,12 @@ export const LABELS_MAX = 64
 /** The allowed assurance levels of a property. */
 export const ASSURANCE_LEVELS = [1, 2, 3] as const
 
+/**
+ * The label of trust scores. They are not in the property index: each pass writes new numbers, half of its writes would be index
+ * entries, and a score is found through its node (docs/decisions/0042-trust-scores.md).
+ */
+export const TRUST_SCORE_LABEL = '_TrustScore'
+
 /** Syntax of a label or relationship type. */
 export const ELEMENT_NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u
 /** The syntax of ELEMENT_NAME in words, for messages. */

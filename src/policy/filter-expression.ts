@@ -3,6 +3,7 @@
 // into query text.
 import type { Expression, VariableKind } from '../engine/condition-rows.ts'
 import { assert } from '../kernel/assert.ts'
+import { TRUST_SCORE_LABEL } from '../kernel/element-rules.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ContextFilter } from './context-filter.ts'
 import { parsePath } from './element-path.ts'
@@ -179,7 +180,7 @@ function score(of: Expression, name: string): Expression {
       kind: 'path',
       variable: null,
       shortest: null,
-      nodes: [node(of.name, null), node(' score', '_TrustScore')],
+      nodes: [node(of.name, null), node(' score', TRUST_SCORE_LABEL)],
       relationships: [
         {
           kind: 'relationship',

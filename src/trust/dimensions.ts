@@ -2,13 +2,13 @@
 // A change of a formula needs another FORMULA_VERSION.
 import { Budget, type BudgetLimits } from '../engine/budget.ts'
 import { ExecutionError } from '../engine/errors.ts'
-import type { StoredProperty } from '../engine/store.ts'
+import type { ScannedProperty, StoredProperty } from '../engine/store.ts'
 import { isNumber } from '../engine/value/compare.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import { assertNever } from '../kernel/assert.ts'
-import { isTimestamp } from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
-import type { CompiledRule, DateRole, DateRoles, DimensionName, ScoringRules } from './scoring-rules.ts'
+import { type DateRange, dateOf, timestampMs } from './dates.ts'
+import type { CompiledRule, DateRoles, DimensionName, ScoringRules } from './scoring-rules.ts'
 
 /** The version of the formulas. Scores name it. */
 export const FORMULA_VERSION = 1
@@ -21,8 +21,7 @@ const ASSURANCE_MAX = 3
 export interface ScoredNode {
   /** Milliseconds since the epoch. */
   readonly updatedMs: number
-  /** By name. */
-  readonly properties: ReadonlyMap<string, StoredProperty>
+  readonly properties: readonly ScannedProperty[]
 }
 
 /** The score of a node. A dimension for which the node has nothing to judge is absent. */
@@ -78,30 +77,30 @@ function decay(days: number, halfLifeDays: number): number {
 function freshness({ updatedMs, properties }: ScoredNode, rules: ScoringRules, nowMs: number): number {
   const { freshnessHalfLifeDays } = rules
   let sum = decay(ageInDays(updatedMs, nowMs), freshnessHalfLifeDays)
-  for (const property of properties.values()) sum += decay(ageInDays(property.updatedMs, nowMs), freshnessHalfLifeDays)
-  return sum / (1 + properties.size)
+  for (const property of properties) sum += decay(ageInDays(property.updatedMs, nowMs), freshnessHalfLifeDays)
+  return sum / (1 + properties.length)
 }
 
 function verification({ properties }: ScoredNode, rules: ScoringRules, nowMs: number): number | null {
-  if (properties.size === 0) return null
+  if (properties.length === 0) return null
   let sum = 0
-  for (const property of properties.values()) sum += verificationOf(property, rules, nowMs)
-  return sum / properties.size
+  for (const property of properties) sum += verificationOf(property, rules, nowMs)
+  return sum / properties.length
 }
 
 /** 0 for a property that was not verified, or whose time of verification is in the future. */
 export function verificationOf({ metadata }: StoredProperty, rules: ScoringRules, nowMs: number): number {
   const text = metadata?.verifiedTime
   if (text === undefined) return 0
-  const verifiedMs = Date.parse(text)
+  const verifiedMs = timestampMs(text)
   return verifiedMs <= nowMs ? decay(ageInDays(verifiedMs, nowMs), rules.verificationHalfLifeDays) : 0
 }
 
 function origin({ properties }: ScoredNode, rules: ScoringRules): number | null {
-  if (properties.size === 0) return null
+  if (properties.length === 0) return null
   let sum = 0
-  for (const property of properties.values()) sum += originOf(property, rules)
-  return sum / properties.size
+  for (const property of properties) sum += originOf(property, rules)
+  return sum / properties.length
 }
 
 /** The trust in the source of a property; with an assurance level, the mean of both. */
@@ -115,16 +114,14 @@ export function originOf({ metadata }: StoredProperty, rules: ScoringRules): num
 }
 
 function completeness({ properties }: ScoredNode, { required }: ScoringRules): number | null {
-  if (required.length === 0) return null
+  if (required.size === 0) return null
   let present = 0
-  for (const name of required) if (isFilled(properties.get(name))) present += 1
-  return present / required.length
+  for (const property of properties) if (required.has(property.name) && isFilled(property)) present += 1
+  return present / required.size
 }
 
-/** Whether a property is there and is not empty. A value that a resolver supplies counts as filled. */
-export function isFilled(property: StoredProperty | undefined): boolean {
-  if (property === undefined) return false
-  const { value } = property
+/** Whether a property is not empty. A value that a resolver supplies counts as filled. */
+export function isFilled({ value }: StoredProperty): boolean {
   if (typeof value === 'string') return value.trim() !== ''
   return !Array.isArray(value) || value.length > 0
 }
@@ -170,40 +167,51 @@ function judgeRules(
     judgeByNames(properties, roles, nowMs, judge)
     return
   }
+  const values = new Map<string, PropertyValue | null>()
+  for (const property of properties) values.set(property.name, property.value)
   for (const rule of rules) {
-    const value = properties.get(rule.property)?.value ?? null
+    const value = values.get(rule.property) ?? null
     // Without a stored value there is nothing to judge: the property is missing, or a resolver supplies it.
     if (value === null) continue
     if (rule.rule === 'not_after') {
-      const other = properties.get(rule.other)?.value ?? null
-      if (other !== null) judge(rule, isInOrder(value, other))
+      const other = values.get(rule.other) ?? null
+      if (other !== null) judge(rule, isInOrder(dateOf(value), dateOf(other)))
     } else judge(rule, isFulfilledBy(rule, value, nowMs))
   }
 }
 
 /** Start dates are in the past, end dates in the future, and each start date is not after each end date. */
-function judgeByNames(
-  properties: ReadonlyMap<string, StoredProperty>,
-  roles: DateRoles,
-  nowMs: number,
-  judge: Judge,
-): void {
-  const dates: { name: string; role: DateRole; value: PropertyValue }[] = []
-  for (const [name, { value }] of properties) {
+function judgeByNames(properties: readonly ScannedProperty[], roles: DateRoles, nowMs: number, judge: Judge): void {
+  const starts: NamedDate[] = []
+  const ends: NamedDate[] = []
+  for (const property of properties) {
+    const { name } = property
     const role = roles.of(name)
-    if (role !== null && value !== null) dates.push({ name, role, value })
+    if (role === null) continue
+    const { value } = property
+    if (value === null) continue
+    const date = dateOf(value)
+    const isStart = role === 'start'
+    ;(isStart ? starts : ends).push({ name, date })
+    judge({ property: name, rule: isStart ? 'past' : 'future' }, (isStart ? isPast : isFuture)(date, nowMs))
   }
-  for (const { name, role, value } of dates) {
-    const rule = { property: name, rule: role === 'start' ? 'past' : 'future' } as const
-    judge(rule, isFulfilledBy(rule, value, nowMs))
+  for (const start of starts) {
+    for (const end of ends)
+      judge({ property: start.name, rule: 'not_after', other: end.name }, isInOrder(start.date, end.date))
   }
-  for (const start of dates) {
-    if (start.role !== 'start') continue
-    for (const end of dates) {
-      if (end.role !== 'end') continue
-      judge({ property: start.name, rule: 'not_after', other: end.name }, isInOrder(start.value, end.value))
-    }
-  }
+}
+
+interface NamedDate {
+  readonly name: string
+  readonly date: DateRange | null
+}
+
+function isPast(date: DateRange | null, nowMs: number): boolean {
+  return date !== null && date.firstMs <= nowMs
+}
+
+function isFuture(date: DateRange | null, nowMs: number): boolean {
+  return date !== null && date.lastMs >= nowMs
 }
 
 function isFulfilledBy(
@@ -214,14 +222,10 @@ function isFulfilledBy(
   switch (rule.rule) {
     case 'date':
       return dateOf(value) !== null
-    case 'past': {
-      const date = dateOf(value)
-      return date !== null && date.firstMs <= nowMs
-    }
-    case 'future': {
-      const date = dateOf(value)
-      return date !== null && date.lastMs >= nowMs
-    }
+    case 'past':
+      return isPast(dateOf(value), nowMs)
+    case 'future':
+      return isFuture(dateOf(value), nowMs)
     case 'pattern':
       return typeof value === 'string' && matches(rule.regex, value)
     case 'range': {
@@ -251,29 +255,6 @@ function matches(regex: Extract<CompiledRule, { rule: 'pattern' }>['regex'], tex
   }
 }
 
-function isInOrder(first: PropertyValue, second: PropertyValue): boolean {
-  const start = dateOf(first)
-  const end = dateOf(second)
+function isInOrder(start: DateRange | null, end: DateRange | null): boolean {
   return start !== null && end !== null && start.firstMs <= end.lastMs
-}
-
-/** The first and the last millisecond of a date. */
-interface DateRange {
-  readonly firstMs: number
-  readonly lastMs: number
-}
-
-const DATE = /^\d{4}-\d\d-\d\d$/
-
-/** A day (`2026-11-22`, in UTC) or an RFC 3339 timestamp; null for anything else. */
-function dateOf(value: PropertyValue): DateRange | null {
-  if (typeof value !== 'string') return null
-  if (DATE.test(value)) {
-    if (!isTimestamp(`${value}T00:00:00Z`)) return null
-    const firstMs = Date.parse(value)
-    return { firstMs, lastMs: firstMs + DAY_MS - 1 }
-  }
-  if (!isTimestamp(value)) return null
-  const ms = Date.parse(value)
-  return { firstMs: ms, lastMs: ms }
 }

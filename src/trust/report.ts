@@ -71,8 +71,8 @@ export class ReportCollector {
     this.worst = [...from.worst]
   }
 
-  /** Adds a node. `describe` is called only if the node is among those with the lowest scores. */
-  add({ dimensions, final }: TrustScore, describe: () => WorstNode): void {
+  /** Adds a score. True: it is among the lowest ones, and `addWorst` is to be called with its node. */
+  add({ dimensions, final }: TrustScore): boolean {
     for (const [name, value] of dimensions) {
       const sums = this.dimensions.get(name)
       if (sums === undefined) this.dimensions.set(name, [1, value])
@@ -83,14 +83,18 @@ export class ReportCollector {
     }
     if (final === null) {
       this.unscored += 1
-      return
+      return false
     }
     this.sum += final
     this.deciles[Math.min(9, Math.floor(final * 10))]! += 1
+    return this.worst.length < WORST_NODES || this.worst.at(-1)!.final_score > final
+  }
+
+  /** Adds a node with a low score. */
+  addWorst(node: WorstNode): void {
     const { worst } = this
-    if (worst.length === WORST_NODES && worst.at(-1)!.final_score <= final) return
-    const at = worst.findIndex(({ final_score }) => final_score > final)
-    worst.splice(at < 0 ? worst.length : at, 0, describe())
+    const at = worst.findIndex(({ final_score }) => final_score > node.final_score)
+    worst.splice(at < 0 ? worst.length : at, 0, node)
     if (worst.length > WORST_NODES) worst.pop()
   }
 
@@ -126,26 +130,28 @@ function detailsOf(name: DimensionName, node: ScoredNode, rules: ScoringRules, n
   switch (name) {
     case 'FRESHNESS':
       return properties
-        .sort(([, a], [, b]) => a.updatedMs - b.updatedMs)
-        .map(([property, { updatedMs }]) => `${property}: last written ${new Date(updatedMs).toISOString()}`)
+        .sort((a, b) => a.updatedMs - b.updatedMs)
+        .map(({ name: property, updatedMs }) => `${property}: last written ${new Date(updatedMs).toISOString()}`)
     case 'VERIFICATION':
       return properties
-        .filter(([, property]) => verificationOf(property, rules, nowMs) < 1)
-        .map(([property, { metadata }]) => {
+        .filter((property) => verificationOf(property, rules, nowMs) < 1)
+        .map(({ name: property, metadata }) => {
           const time = metadata?.verifiedTime
           return time === undefined ? `${property}: not verified` : `${property}: verified ${time}`
         })
     case 'ORIGIN':
       return properties
-        .filter(([, property]) => originOf(property, rules) < 1)
-        .map(([property, { metadata }]) => {
+        .filter((property) => originOf(property, rules) < 1)
+        .map(({ name: property, metadata }) => {
           const level = metadata?.assuranceLevel === undefined ? '' : `, assurance level ${metadata.assuranceLevel}`
-          return `${property}: ${metadata?.source === undefined ? 'no source' : `source ${metadata.source}`}${level}`
+          return `${property}: ${metadata?.source ? `source ${metadata.source}` : 'no source'}${level}`
         })
     case 'COMPLETENESS':
-      return rules.required
-        .filter((property) => !isFilled(node.properties.get(property)))
-        .map((property) => `${property}: ${node.properties.has(property) ? 'empty' : 'missing'}`)
+      return [...rules.required].flatMap((name) => {
+        const property = properties.find((one) => one.name === name)
+        if (property === undefined) return [`${name}: missing`]
+        return isFilled(property) ? [] : [`${name}: empty`]
+      })
     case 'VALIDITY':
       return judgedRules(node, rules, nowMs)
         .filter(({ isFulfilled }) => !isFulfilled)

@@ -8,25 +8,26 @@ import {
   type NodeId,
   type NodeKey,
   type PropertyInput,
+  type ScannedNode,
   type Snapshot,
+  type SymbolId,
   type WriteBatch,
 } from '../engine/store.ts'
-import type { PropertyValue } from '../engine/value/value.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { TRUST_SCORE_LABEL } from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
-import { FORMULA_VERSION, type ScoredNode, scoreNode, type TrustScore } from './dimensions.ts'
+import { FORMULA_VERSION, scoreNode, type TrustScore } from './dimensions.ts'
 import { improvementsOf, ReportCollector, type WorstNode } from './report.ts'
 import type { RunState } from './run-state.ts'
 import {
   compileRules,
+  dimensionNames,
   needsUsualProperties,
   type ScoringOptions,
   type ScoringRules,
   usualProperties,
 } from './scoring-rules.ts'
 
-/** The label of scores. */
-export const SCORE_LABEL = '_TrustScore'
 /** The type of the relationship from a node to its score. */
 export const SCORE_RELATIONSHIP = '_HAS'
 /** The property of the weighted mean. */
@@ -61,6 +62,12 @@ export class ScoringPass {
   private report: ReportCollector
   private readonly chunk: Chunk = createChunk()
   private readonly scores: Chunk = createChunk()
+  /** Nodes that have a property, by its name. */
+  private readonly counts: Map<string, number>
+  private readonly before = new ScoreValues()
+  private readonly wanted = new ScoreValues()
+  /** The graph had no scores when this pass began with it: only this pass has written some, of nodes that it has left behind. */
+  private isWithoutScores = false
   private savedMs = performance.now()
   private writing: Promise<void> = Promise.resolve()
 
@@ -70,17 +77,18 @@ export class ScoringPass {
     this.state = state
     this.rules = compileRules(deps.options, state.usual)
     this.report = new ReportCollector(state.report)
+    this.counts = new Map(Object.entries(state.propertyCounts))
   }
 
   /** Runs the pass to its end. Null: it must end before that, because `save` resolved with false. */
   async run(): Promise<RunState | null> {
     if (this.state.phase === 'count') {
       if (needsUsualProperties(this.deps.options) && !(await this.eachGraph((graph) => this.count(graph)))) return null
-      const { propertyCounts, nodesCounted } = this.state
-      const usual = usualProperties(new Map(Object.entries(propertyCounts)), nodesCounted)
+      const usual = usualProperties(this.counts, this.state.nodesCounted)
+      this.counts.clear()
       this.rules = compileRules(this.deps.options, usual)
       const scoringMs = this.deps.clock.now()
-      if (!(await this.enter({ ...this.state, phase: 'score', usual, propertyCounts: {}, scoringMs }))) return null
+      if (!(await this.enter({ ...this.state, phase: 'score', usual, scoringMs }))) return null
     }
     if (this.state.phase === 'score') {
       if (!(await this.eachGraph((graph) => this.score(graph)))) return null
@@ -91,7 +99,7 @@ export class ScoringPass {
   }
 
   private current(): RunState {
-    return { ...this.state, report: this.report.state() }
+    return { ...this.state, propertyCounts: Object.fromEntries(this.counts), report: this.report.state() }
   }
 
   private enter(state: RunState): Promise<boolean> {
@@ -116,22 +124,16 @@ export class ScoringPass {
 
   /** Counts the properties of one batch of nodes. */
   private async count(graph: GraphStore): Promise<boolean> {
-    const counts = new Map(Object.entries(this.state.propertyCounts))
+    const { counts } = this
     let nodes = 0
-    let isOnlyType: boolean | null = null
     const next = this.readBatch(graph, this.deps.nodeType, (id, snapshot, type) => {
-      isOnlyType ??= snapshot.nodeCount(type) === snapshot.typedNodeCount(type)
+      const node = snapshot.scanNode(id)
       // The label may also be a further label of nodes of another type.
-      if (!isOnlyType && snapshot.nodeType(id) !== type) return
+      if (node === null || node.type !== type) return
       nodes += 1
-      for (const property of snapshot.nodePropertySymbols(id)) {
-        const name = snapshot.symbolName('property', property)
-        counts.set(name, (counts.get(name) ?? 0) + 1)
-      }
+      for (const { name } of node.properties) counts.set(name, (counts.get(name) ?? 0) + 1)
     })
-    const { nodesCounted } = this.state
-    const propertyCounts = Object.fromEntries(counts)
-    this.state = { ...this.state, propertyCounts, nodesCounted: nodesCounted + nodes, from: next ?? 0 }
+    this.state = { ...this.state, nodesCounted: this.state.nodesCounted + nodes, from: next ?? 0 }
     if (next !== null) await yieldToOthers()
     return next === null
   }
@@ -140,8 +142,9 @@ export class ScoringPass {
   private async score(graph: GraphStore): Promise<boolean> {
     const changes: ScoreChange[] = []
     let nodes = 0
-    const next = this.readBatch(graph, this.deps.nodeType, (id, snapshot) => {
-      const change = this.scoreOne(id, snapshot)
+    if (this.state.from === 0) this.isWithoutScores = countNodes([graph], TRUST_SCORE_LABEL) === 0
+    const next = this.readBatch(graph, this.deps.nodeType, (id, snapshot, type) => {
+      const change = this.scoreOne(id, snapshot, type)
       if (change === null) return
       nodes += 1
       if (change !== 'unchanged') changes.push(change)
@@ -164,35 +167,25 @@ export class ScoringPass {
   }
 
   /** Null: the node does not have the type. */
-  private scoreOne(id: NodeId, snapshot: Snapshot): ScoreChange | 'unchanged' | null {
-    const stored = snapshot.storedNode(id)
-    const { nodeType } = this.deps
-    if (stored === null || stored.type !== nodeType) return null
-    const { startedMs } = this.state
-    const node: ScoredNode = stored
-    const score = scoreNode(node, this.rules, startedMs)
-    const externalId = stored.externalId as string
-    const { location } = stored
-    this.report.add(score, () => this.describe(externalId, location, node, score))
-    const wanted = propertiesOf(score)
-    const found = findScore(id, snapshot, this.scores)
-    const before = found === 0 ? NO_PROPERTIES : snapshot.nodeProperties(found)
-    const properties: PropertyInput[] = []
-    for (const [name, value] of wanted) if (!isEqual(before.get(name), value)) properties.push({ name, value })
-    const removed = [...before.keys()].filter((name) => !wanted.has(name))
-    if (found !== 0 && properties.length === 0 && removed.length === 0) return 'unchanged'
-    return {
-      node: { type: nodeType, externalId },
+  private scoreOne(id: NodeId, snapshot: Snapshot, type: SymbolId): ScoreChange | 'unchanged' | null {
+    const { before, wanted } = this
+    const found = this.isWithoutScores ? 0 : readScore(id, snapshot, this.scores, before)
+    const node = snapshot.scanNode(id)
+    if (node === null || node.type !== type) return null
+    const score = scoreNode(node, this.rules, this.state.startedMs)
+    if (this.report.add(score)) this.report.addWorst(this.describe(node, score))
+    wanted.set(score)
+    if (found === 0) {
       // A score that an earlier node of the same key had is not found, because it is not linked to this one.
-      scoreId: found === 0 ? stored.id : (snapshot.nodeField(found, 'external_id') as string),
-      isNew: found === 0,
-      location,
-      properties,
-      removed,
+      return { scoreId: node.id, link: { node: id, location: node.location }, ...wanted.changesSince(NO_VALUES) }
     }
+    if (wanted.equals(before)) return 'unchanged'
+    const scoreId = snapshot.nodeField(found, 'external_id') as string
+    return { scoreId, link: null, ...wanted.changesSince(before) }
   }
 
-  private describe(externalId: string, location: string | null, node: ScoredNode, score: TrustScore): WorstNode {
+  private describe(node: ScannedNode, score: TrustScore): WorstNode {
+    const { externalId, location } = node
     return {
       external_id: externalId,
       ...(location !== null && { location }),
@@ -204,7 +197,7 @@ export class ScoringPass {
 
   /** Removes the scores of one batch that belong to no node any more. */
   private async sweep(graph: GraphStore): Promise<boolean> {
-    const { next, removed } = await sweepScores(graph, this.state.from, this.chunk, () => false)
+    const { next, removed } = await sweepScores(graph, this.state.from, this.chunk, null)
     this.state = { ...this.state, scoresRemoved: this.state.scoresRemoved + removed, from: next ?? 0 }
     return next === null
   }
@@ -230,7 +223,7 @@ export async function removeScores(
   for (const graph of graphs) {
     for (let from: NodeId | null = 0; from !== null; ) {
       if (isStopping()) return false
-      const swept = await sweepScores(graph, from, chunk, (type) => type === nodeType)
+      const swept = await sweepScores(graph, from, chunk, nodeType)
       from = swept.next
     }
   }
@@ -243,27 +236,34 @@ interface Swept {
   readonly removed: number
 }
 
-/** Removes scores without node, and those of nodes whose type `isUnwanted`. */
-async function sweepScores(
-  graph: GraphStore,
-  from: NodeId,
-  chunk: Chunk,
-  isUnwanted: (type: string | null) => boolean,
-): Promise<Swept> {
-  const unwanted: NodeKey[] = []
+/** Removes scores without node, and those of nodes whose type is `unwanted`. */
+async function sweepScores(graph: GraphStore, from: NodeId, chunk: Chunk, unwanted: string | null): Promise<Swept> {
+  if (unwanted === null && !hasLooseScores(graph)) return { next: null, removed: 0 }
+  const keys: NodeKey[] = []
   const owners = createChunk()
-  const next = readBatch(graph, SCORE_LABEL, from, chunk, (id, snapshot) => {
+  const next = readBatch(graph, TRUST_SCORE_LABEL, from, chunk, (id, snapshot) => {
     snapshot.neighbours(id, 'in', snapshot.symbol('type', SCORE_RELATIONSHIP), 0, owners)
-    const isKept = owners.length > 0 && !isUnwanted(snapshot.nodeField(owners.ids[0]!, 'type') as string | null)
+    const isKept = owners.length > 0 && (unwanted === null || snapshot.nodeField(owners.ids[0]!, 'type') !== unwanted)
     const externalId = isKept ? null : snapshot.nodeField(id, 'external_id')
-    if (typeof externalId === 'string') unwanted.push({ type: SCORE_LABEL, externalId })
+    if (typeof externalId === 'string') keys.push({ type: TRUST_SCORE_LABEL, externalId })
   })
-  if (unwanted.length > 0) {
+  if (keys.length > 0) {
     await graph.write((batch) => {
-      for (const key of unwanted) batch.deleteNode(key)
+      for (const key of keys) batch.deleteNode(key)
     })
   } else await yieldToOthers()
-  return { next, removed: unwanted.length }
+  return { next, removed: keys.length }
+}
+
+/** Whether there are scores without node. Only scores have relationships of this type, each one. */
+function hasLooseScores(graph: GraphStore): boolean {
+  const snapshot = graph.snapshot()
+  try {
+    const scores = snapshot.nodeCount(snapshot.symbol('label', TRUST_SCORE_LABEL))
+    return scores !== snapshot.relationshipCount(snapshot.symbol('type', SCORE_RELATIONSHIP))
+  } finally {
+    snapshot.close()
+  }
 }
 
 /** Reads a batch of nodes with a label, on one snapshot. Returns where the next batch begins; null at the end. */
@@ -298,50 +298,120 @@ function readBatch(
 
 /** A score to write. */
 interface ScoreChange {
-  readonly node: NodeKey
   /** External id of the score. */
   readonly scoreId: string
-  readonly isNew: boolean
-  readonly location: string | null
+  /** The node of a new score; null: the score exists. */
+  readonly link: { readonly node: NodeId; readonly location: string | null } | null
   readonly properties: readonly PropertyInput[]
   readonly removed: readonly string[]
 }
 
 function writeScores(batch: WriteBatch, changes: readonly ScoreChange[]): void {
-  for (const { node, scoreId, isNew, location, properties, removed } of changes) {
+  for (const { scoreId, link, properties, removed } of changes) {
+    const score: NodeKey = { type: TRUST_SCORE_LABEL, externalId: scoreId }
+    if (link === null) {
+      // Removed since the snapshot was read: the next pass scores its node again.
+      if (batch.findNode(score) === 0) continue
+      batch.upsertNode({ ...score, properties })
+      if (removed.length > 0) batch.deleteNodeProperties(score, removed)
+      continue
+    }
+    const { node, location } = link
     // Deleted since the snapshot was read.
-    if (batch.findNode(node) === 0) continue
-    const score: NodeKey = { type: SCORE_LABEL, externalId: scoreId }
-    batch.upsertNode({ ...score, properties, ...(location !== null && { location }) })
-    if (removed.length > 0) batch.deleteNodeProperties(score, removed)
-    if (isNew) batch.upsertRelationship({ source: node, target: score, type: SCORE_RELATIONSHIP })
+    if (!batch.hasNode(node)) continue
+    const { id } = batch.upsertNode({ ...score, properties, ...(location !== null && { location }) })
+    batch.createRelationship(node, SCORE_RELATIONSHIP, id, NO_NAMES)
   }
 }
 
-const NO_PROPERTIES: ReadonlyMap<string, PropertyValue> = new Map()
+const NO_NAMES: readonly never[] = []
 
-/** The properties of a score. Numbers from 0 to 1 are floats, also 0 and 1. */
-function propertiesOf({ dimensions, final }: TrustScore): Map<string, PropertyValue> {
-  const properties = new Map<string, PropertyValue>()
-  if (final !== null) properties.set(FINAL_SCORE, new Float(final))
-  for (const [name, value] of dimensions) properties.set(name.toLowerCase(), new Float(value))
-  properties.set(FORMULA_VERSION_PROPERTY, FORMULA_VERSION)
-  return properties
+/** The properties of a score, with their places in `ScoreValues`. */
+const scoreProperties = [FINAL_SCORE, FORMULA_VERSION_PROPERTY, ...dimensionNames.map((name) => name.toLowerCase())]
+const placeOfProperty = new Map(scoreProperties.map((name, place) => [name, place]))
+const placeOfDimension = new Map(dimensionNames.map((name, i) => [name, i + 2]))
+const VERSION_PLACE = 1
+
+/** The values of a score, by place. NaN: the score does not have the property. */
+class ScoreValues {
+  private readonly values = new Float64Array(scoreProperties.length).fill(Number.NaN)
+  /** Properties that no version of the formulas writes. */
+  private readonly unknown: string[] = []
+
+  /** The values of a computed score. */
+  set({ dimensions, final }: TrustScore): void {
+    const { values } = this
+    values.fill(Number.NaN)
+    if (final !== null) values[0] = final
+    values[VERSION_PLACE] = FORMULA_VERSION
+    for (const [name, value] of dimensions) values[placeOfDimension.get(name)!] = value
+  }
+
+  /** The values of a stored score. */
+  read(score: ScannedNode): void {
+    const { values, unknown } = this
+    values.fill(Number.NaN)
+    unknown.length = 0
+    for (const { name, value } of score.properties) {
+      const place = placeOfProperty.get(name)
+      // A number of the wrong kind is not NaN either, and is written again.
+      if (place === undefined) unknown.push(name)
+      else if (place === VERSION_PLACE) values[place] = typeof value === 'number' ? value : Number.POSITIVE_INFINITY
+      else values[place] = value instanceof Float ? value.value : Number.POSITIVE_INFINITY
+    }
+  }
+
+  equals({ values, unknown }: ScoreValues): boolean {
+    for (let i = 0; i < values.length; i++) if (!Object.is(this.values[i], values[i])) return false
+    return unknown.length === 0
+  }
+
+  /** The properties to write and to remove if the score has the values `before`. */
+  changesSince(before: ScoreValues): Pick<ScoreChange, 'properties' | 'removed'> {
+    const properties: PropertyInput[] = []
+    const removed = [...before.unknown]
+    for (const [place, name] of scoreProperties.entries()) {
+      const value = this.values[place]!
+      if (Object.is(value, before.values[place])) continue
+      if (Number.isNaN(value)) removed.push(name)
+      // Numbers from 0 to 1 are floats, also 0 and 1.
+      else properties.push({ name, value: place === VERSION_PLACE ? value : new Float(value) })
+    }
+    return { properties, removed }
+  }
 }
 
-function isEqual(before: PropertyValue | undefined, value: PropertyValue): boolean {
-  if (before instanceof Float && value instanceof Float) return before.value === value.value
-  return before === value
-}
+const NO_VALUES = new ScoreValues()
 
-/** The score of a node, or 0. */
-function findScore(node: NodeId, snapshot: Snapshot, scores: Chunk): NodeId {
+/** The score of a node, or 0. Fills `values` with those of the score. */
+function readScore(node: NodeId, snapshot: Snapshot, scores: Chunk, values: ScoreValues): NodeId {
   const has = snapshot.symbol('type', SCORE_RELATIONSHIP)
-  const label = snapshot.symbol('label', SCORE_LABEL)
+  const label = snapshot.symbol('label', TRUST_SCORE_LABEL)
   if (has === 0 || label === 0) return 0
   snapshot.neighbours(node, 'out', has, 0, scores)
-  for (let i = 0; i < scores.length; i++) if (snapshot.hasLabel(scores.ids[i]!, label)) return scores.ids[i]!
+  for (let i = 0; i < scores.length; i++) {
+    const id = scores.ids[i]!
+    const score = snapshot.scanNode(id)
+    if (score === null || score.type !== label) continue
+    values.read(score)
+    return id
+  }
   return 0
+}
+
+/** The nodes of a type in all graphs. */
+export function countNodes(graphs: readonly GraphStore[], nodeType: string): number {
+  let nodes = 0
+  for (const graph of graphs) {
+    const snapshot = graph.snapshot()
+    try {
+      const label = snapshot.symbol('label', nodeType)
+      if (label !== 0) nodes += snapshot.typedNodeCount(label)
+    } finally {
+      snapshot.close()
+    }
+  }
+  return nodes
 }
 
 function yieldToOthers(): Promise<void> {

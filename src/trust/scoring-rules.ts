@@ -79,7 +79,7 @@ export interface ScoringRules {
   readonly namedSourceTrust: number
   readonly unnamedSourceTrust: number
   /** The properties that a complete node has. */
-  readonly required: readonly string[]
+  readonly required: ReadonlySet<string>
   /** Null: the rules follow from the names of properties (`roles`). */
   readonly validity: readonly CompiledRule[] | null
   /** Roles by property name. */
@@ -99,7 +99,7 @@ export function compileRules(options: ScoringOptions, usual: readonly string[]):
     sources: new Map(Object.entries(options.sources ?? {})),
     namedSourceTrust: options.named_source_trust ?? defaultOptions.named_source_trust,
     unnamedSourceTrust: options.unnamed_source_trust ?? defaultOptions.unnamed_source_trust,
-    required: listed.length > 0 ? listed : usual,
+    required: new Set(listed.length > 0 ? listed : usual),
     validity: rules.length > 0 ? rules.map(compileRule) : null,
     roles: new DateRoles(),
   }

@@ -7,7 +7,7 @@ import { mintGid } from '../kernel/ids.ts'
 import { emptyReport } from './report.ts'
 import { type RunRequest, type RunState, runOf } from './run-state.ts'
 import { lastDueMs, periodMsOf } from './schedule.ts'
-import { removeScores, ScoringPass } from './scoring-pass.ts'
+import { countNodes, removeScores, ScoringPass } from './scoring-pass.ts'
 import { scoringOptionsOf, type TrustScoreSchedule, trustScoreProfilesKind } from './trust-score-profile.ts'
 
 /** Kind name of the documents that deleted profiles leave: their scores are to be removed. */
@@ -291,20 +291,6 @@ export class TrustScoring {
 
 function hasProfile(profiles: readonly StoredDocument[], nodeType: string): boolean {
   return profiles.some(({ fields }) => fields.node_classification === nodeType)
-}
-
-function countNodes(graphs: readonly GraphStore[], nodeType: string): number {
-  let nodes = 0
-  for (const graph of graphs) {
-    const snapshot = graph.snapshot()
-    try {
-      const label = snapshot.symbol('label', nodeType)
-      if (label !== 0) nodes += snapshot.typedNodeCount(label)
-    } finally {
-      snapshot.close()
-    }
-  }
-  return nodes
 }
 
 /**

@@ -95,6 +95,10 @@ export class GraphModel implements WriteBatch {
     return relationship === undefined ? null : { ...imageOf(relationship), ...key }
   }
 
+  hasNode(node: number): boolean {
+    return this.nodes.has(node)
+  }
+
   findNode(key: NodeKey): number {
     for (const [id, node] of this.nodes) {
       if (node.key?.type === key.type && node.key.externalId === key.externalId) return id

@@ -10,6 +10,7 @@ import { parseJson, writeJson } from '../../kernel/json.ts'
 import type { ByteWriter, ValueView } from './bytes.ts'
 import { readValue, writeValue } from './property-values.ts'
 import { readText } from './text.ts'
+import type { TextMemo } from './text-memo.ts'
 
 /** The version byte of every record. */
 export const RECORD_VERSION = 1
@@ -230,6 +231,48 @@ export function propertyOf(valueView: ValueView, symbol: SymbolId): PropertyValu
 export function storedPropertyOf(valueView: ValueView, symbol: SymbolId): StoredProperty | null {
   const at = findProperty(valueView, symbol)
   return at === 0 ? null : readProperty(valueView, at)
+}
+
+/** The number of properties. */
+export function propertyCountOf({ words }: ValueView): number {
+  return words[PROPERTY_COUNT]!
+}
+
+/** The symbol of the property with that index, ascending. */
+export function propertySymbolAt({ words }: ValueView, index: number): SymbolId {
+  return words[REFERENCES + words[REFERENCE_COUNT]! + index * 2]!
+}
+
+/** The offset of the property with that index, for the functions below. */
+export function propertyOffsetAt({ words }: ValueView, index: number): number {
+  return words[REFERENCES + words[REFERENCE_COUNT]! + index * 2 + 1]!
+}
+
+/** The time of the last change of the property at an offset, in milliseconds since the epoch. */
+export function propertyUpdatedMsAt({ view }: ValueView, at: number): number {
+  return view.getFloat64(at, true)
+}
+
+/** The value of the property at an offset; null if an external resolver supplies it. */
+export function propertyValueAt(valueView: ValueView, at: number): PropertyValue | null {
+  return (valueView.view.getUint8(at + 8) & EXTERNAL) === 0 ? readValue(valueView, valueOffset(valueView, at)) : null
+}
+
+/** The name of the resolver of the property at an offset, or null. */
+export function externalValueAt(valueView: ValueView, at: number): string | null {
+  return (valueView.view.getUint8(at + 8) & EXTERNAL) === 0 ? null : readTextAt(valueView, valueOffset(valueView, at))
+}
+
+/** The metadata of the property at an offset, or null. `memo` contains metadata that was decoded before. */
+export function metadataAt(
+  valueView: ValueView,
+  at: number,
+  memo: TextMemo<PropertyMetadata>,
+): PropertyMetadata | null {
+  const { view } = valueView
+  if ((view.getUint8(at + 8) & METADATA) === 0) return null
+  const start = at + METADATA_AT + 4
+  return memo.get(valueView, start, start + view.getUint32(at + METADATA_AT, true), readMetadata)
 }
 
 /** All properties, ascending by symbol. */

@@ -5,6 +5,7 @@ import type {
   ElementField,
   NodeId,
   RelationshipId,
+  ScannedNode,
   StoredNode,
   StoredProperty,
   StoredRelationship,
@@ -178,6 +179,15 @@ export class LmdbBatchView extends LmdbSnapshot implements BatchView {
   override storedNode(node: NodeId): StoredNode | null {
     const now = this.edits.nodes.now(node)
     return now === undefined ? super.storedNode(node) : now && this.nodeOf(now)
+  }
+
+  override scanNode(node: NodeId): ScannedNode | null {
+    const now = this.edits.nodes.now(node)
+    if (now === undefined) return super.scanNode(node)
+    if (now === null) return null
+    const { type, externalId, gid, location, updatedMs } = now
+    const properties = [...this.byName(now.properties)].map(([name, property]) => ({ name, ...property }))
+    return { type, externalId, id: gid, location, updatedMs, properties }
   }
 
   override storedRelationship(relationship: RelationshipId): StoredRelationship | null {

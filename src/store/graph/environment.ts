@@ -34,6 +34,7 @@ import type { OutboxOptions } from '../outbox/outbox-format.ts'
 import { LmdbBatchView } from './batch-view.ts'
 import { BulkBatch, readCheckpoint } from './bulk-batch.ts'
 import { BulkKeyCache } from './bulk-key-cache.ts'
+import { NodeScan } from './node-scan.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 import type { IncompleteSymbols, SymbolLoader } from './symbol-loader.ts'
 import { type SymbolReader, SymbolTable } from './symbols.ts'
@@ -68,6 +69,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
   readonly databases: Databases
   /** The symbols as of the newest snapshot. */
   readonly symbols = new SymbolTable()
+  readonly nodeScan = new NodeScan()
   /** The cache of the newest version. */
   readonly cache: GraphCache
   /** The events of this graph, in the stream `GRAPH_STREAM`. */

@@ -15,12 +15,15 @@ const NONE: ReadonlyMap<SymbolId, StoredProperty> = new Map()
 /** The label bits and index entries that a batch changes. */
 export class LabelEdits {
   private readonly databases: Databases
+  private readonly unindexed: SymbolId
   private readonly blocks = new Map<SymbolId, Map<number, Uint32Array>>()
   /** Change of the node count by label; ALL: all nodes. */
   readonly counts = new Map<SymbolId, number>()
 
-  constructor(databases: Databases) {
+  /** `unindexed`: the label whose nodes are not in the index; 0: the graph does not have it. */
+  constructor(databases: Databases, unindexed: SymbolId) {
     this.databases = databases
+    this.unindexed = unindexed
   }
 
   change(
@@ -37,6 +40,9 @@ export class LabelEdits {
     for (const label of labelsBefore) if (!labelsNow.includes(label)) this.set(label, node, false)
     for (const label of labelsNow) if (!labelsBefore.includes(label)) this.set(label, node, true)
 
+    const indexedBefore = this.indexedLabels(labelsBefore)
+    const indexedNow = this.indexedLabels(labelsNow)
+    if (indexedBefore.length === 0 && indexedNow.length === 0) return
     const propertiesBefore = before?.properties ?? NONE
     const propertiesNow = now?.properties ?? NONE
     for (const [property, old] of propertiesBefore) {
@@ -44,8 +50,8 @@ export class LabelEdits {
       if (scalar === null) continue
       const next = propertiesNow.get(property)
       const stays = next === old || sameBytes(scalar, indexed(next))
-      for (const label of labelsBefore) {
-        if (stays && labelsNow.includes(label)) continue
+      for (const label of indexedBefore) {
+        if (stays && indexedNow.includes(label)) continue
         operations.remove(this.databases.index, { label, property, scalar, node })
       }
     }
@@ -54,13 +60,17 @@ export class LabelEdits {
       if (scalar === null) continue
       const old = propertiesBefore.get(property)
       const stood = next === old || sameBytes(scalar, indexed(old))
-      for (const label of labelsNow) {
-        if (stood && labelsBefore.includes(label)) continue
+      for (const label of indexedNow) {
+        if (stood && indexedBefore.includes(label)) continue
         // An index entry has an empty value.
         operations.begin(writer)
         operations.put(this.databases.index, { label, property, scalar, node }, writer)
       }
     }
+  }
+
+  private indexedLabels(labels: readonly SymbolId[]): readonly SymbolId[] {
+    return labels.includes(this.unindexed) ? labels.filter((label) => label !== this.unindexed) : labels
   }
 
   private set(label: SymbolId, node: NodeId, on: boolean): void {

@@ -1,6 +1,7 @@
 // The nodes that a batch writes and deletes: records, label bits and index entries.
 import type { NodeId, NodeInput, PropertyInput, SymbolId, UpsertResult } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
+import { TRUST_SCORE_LABEL } from '../../kernel/element-rules.ts'
 import { mintGid } from '../../kernel/ids.ts'
 import type { ByteWriter } from '../format/bytes.ts'
 import { allocateId, type EnvironmentHeader } from '../format/header.ts'
@@ -115,7 +116,7 @@ export class NodeEdits extends ElementEdits<NodeRecord> {
   }
 
   encode(writer: ByteWriter, operations: PendingWrites): NodeCounts {
-    const labels = new LabelEdits(this.databases)
+    const labels = new LabelEdits(this.databases, this.symbols.find('label', TRUST_SCORE_LABEL))
     const byType = this.encodeRecords(writer, operations, (id, before, now) => {
       labels.change(id, before, now, writer, operations)
     })

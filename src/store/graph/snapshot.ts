@@ -5,6 +5,7 @@ import type {
   ElementField,
   NodeId,
   RelationshipId,
+  ScannedNode,
   Snapshot,
   StoredNode,
   StoredProperty,
@@ -81,7 +82,8 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
   }
 
   nodesWithProperty(label: SymbolId, property: SymbolId, value: PropertyValue, from: number, chunk: Chunk): void {
-    labels.nodesWithProperty(this, label, property, value, from, chunk)
+    if (label === this.source.symbols.unindexedLabel) this.nodesWithLabel(label, from, chunk)
+    else labels.nodesWithProperty(this, label, property, value, from, chunk)
   }
 
   // -- reading elements
@@ -231,6 +233,11 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
   storedNode(node: NodeId): StoredNode | null {
     const valueView = this.read(this.databases.nodes, node)
     return valueView === null ? null : this.nodeOf(records.readNode(valueView))
+  }
+
+  scanNode(node: NodeId): ScannedNode | null {
+    const valueView = this.record(this.databases.nodes, node)
+    return valueView === null ? null : this.source.nodeScan.of(valueView, this.source.symbols)
   }
 
   storedRelationship(relationship: RelationshipId): StoredRelationship | null {

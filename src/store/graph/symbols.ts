@@ -1,6 +1,7 @@
 // The interned names of one environment, in memory. Names are only added, so the table is complete if its count is right.
 import type { SymbolId, SymbolKind } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
+import { TRUST_SCORE_LABEL } from '../../kernel/element-rules.ts'
 import type { ValueView } from '../format/bytes.ts'
 import type { SymbolCounts } from '../format/header.ts'
 import type { SymbolKey } from '../format/keys.ts'
@@ -8,6 +9,8 @@ import { kindNumber, symbolText } from '../format/symbol-names.ts'
 
 /** A map grows in one native step, which takes about 1 ms at this size, and 50 ms for 200,000 names. */
 const NAMES_PER_MAP = 16_384
+
+const LABEL = kindNumber('label')
 
 /** How often a read with a time limit checks the time. */
 const NAMES_PER_TIME_CHECK = 32
@@ -21,6 +24,8 @@ export type SymbolReader = (key: SymbolKey) => ValueView | null
 /** Names and ids of the symbols of one environment. `epoch` changes with each added name. */
 export class SymbolTable {
   epoch = ++lastEpoch
+  /** The label whose nodes are not in the property index; 0: the graph does not have it. */
+  unindexedLabel: SymbolId = 0
   /** By kind. A name is in one of the maps; most graphs have one map for each kind. */
   private readonly ids: readonly Map<string, SymbolId>[][] = [[new Map()], [new Map()], [new Map()]]
   private readonly names: readonly string[][] = [[''], [''], ['']]
@@ -57,6 +62,7 @@ export class SymbolTable {
     const maps = this.ids[kind]!
     if (maps.at(-1)!.size === NAMES_PER_MAP) maps.push(new Map())
     maps.at(-1)!.set(name, id)
+    if (kind === LABEL && name === TRUST_SCORE_LABEL) this.unindexedLabel = id
     this.epoch = ++lastEpoch
     return id
   }

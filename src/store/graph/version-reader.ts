@@ -8,6 +8,7 @@ import type { Database } from '../lmdb/database.ts'
 import type { Databases } from '../lmdb/databases.ts'
 import type { ReadTransaction } from '../lmdb/environment-file.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
+import type { NodeScan } from './node-scan.ts'
 import type { SymbolTable } from './symbols.ts'
 
 /** The part of an environment that snapshots use. */
@@ -15,6 +16,8 @@ export interface SnapshotSource {
   readonly databases: Databases
   readonly symbols: SymbolTable
   readonly cache: GraphCache
+  /** Reused by all snapshots. */
+  readonly nodeScan: NodeScan
   release(transaction: ReadTransaction): void
   /** Throws DataCorruptionError unless the database holds `count` entries from `start` to `end`, or of the key `start`. */
   verifyCount<K>(database: Database<K>, start: K, end: K | null, count: number, version: GraphVersion): void

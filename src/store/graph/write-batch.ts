@@ -147,6 +147,11 @@ export class LmdbWriteBatch implements WriteBatch, WrittenBatch {
     return this.keys.find(this.symbols.find('label', type), externalId)
   }
 
+  hasNode(node: NodeId): boolean {
+    this.assertOpen()
+    return this.nodes.exists(node)
+  }
+
   /** Global id and location of a node, or null if it does not exist. */
   identityOf(key: NodeKey): { readonly gid: string; readonly location: string | null } | null {
     const id = this.findNode(key)

@@ -43,7 +43,7 @@ function storedProperty({ value, updated, metadata }: ExampleProperty): StoredPr
 
 const node: ScoredNode = {
   updatedMs: Date.parse(example.updated),
-  properties: new Map(Object.entries(example.properties).map(([name, one]) => [name, storedProperty(one)])),
+  properties: Object.entries(example.properties).map(([name, one]) => ({ name, ...storedProperty(one) })),
 }
 
 describe('the page about trust scores', () => {

@@ -17,6 +17,21 @@ const FIELDS: readonly ElementField[] = [
 ]
 const IDS = Array.from({ length: 60 }, (_, i) => i + 1)
 
+/** A copy of a scanned node, which the next read would change. */
+function scannedOf(node: number, graph: Snapshot): object | null {
+  const scanned = graph.scanNode(node)
+  if (scanned === null) return null
+  const { type, externalId, id, location, updatedMs } = scanned
+  const properties = scanned.properties.map((one) => ({
+    name: one.name,
+    value: one.value,
+    externalValue: one.externalValue,
+    updatedMs: one.updatedMs,
+    metadata: one.metadata,
+  }))
+  return { type, externalId, id, location, updatedMs, properties }
+}
+
 /** Everything that is returned for elements by id, whether or not they exist. */
 function elementsOf(graph: Snapshot): unknown[] {
   const nodes = IDS.map((id) => ({
@@ -32,6 +47,7 @@ function elementsOf(graph: Snapshot): unknown[] {
       property,
       graph.nodeStoredProperty(id, graph.symbol('property', name)),
     ]),
+    scanned: scannedOf(id, graph),
   }))
   const relationships = IDS.map((id) => ({
     type: graph.relationshipType(id) === 0 ? null : graph.symbolName('type', graph.relationshipType(id)),
@@ -97,6 +113,38 @@ describe('the view of a batch', () => {
       }),
       { numRuns: 10 },
     )
+  })
+
+  test('scans nodes as they are stored, also with metadata that repeats', async () => {
+    for (let round = 0; round < 2; round++) {
+      await environment.write((batch) => {
+        for (let i = 0; i < 40; i++) {
+          const custom = { note: 'x'.repeat(i % 3 === 0 ? 600 : i % 4) }
+          const metadata = { source: `s${i % 3}`, assuranceLevel: 1 + (i % 3), ...(i % 2 === 0 && { custom }) }
+          const properties = [
+            { name: 'p', value: ['a', i], metadata },
+            ...(i % 5 === 0 ? [{ name: 'q', externalValue: 'resolver', metadata: { source: 's1' } }] : []),
+            ...(i % 7 === 0 ? [] : [{ name: `p${i}`, value: round, metadata: { source: `s${i % 3}` } }]),
+          ]
+          batch.upsertNode({ type: 'Seat', externalId: `n${i}`, properties, ...(i % 2 === 0 && { location: 'eu' }) })
+        }
+      })
+    }
+    looking((snapshot) => {
+      for (const id of IDS) {
+        const stored = snapshot.storedNode(id)
+        const expected = stored && {
+          type: snapshot.symbol('label', 'Seat'),
+          externalId: stored.externalId,
+          id: stored.id,
+          location: stored.location,
+          updatedMs: stored.updatedMs,
+          properties: [...stored.properties].map(([name, property]) => ({ name, ...property })),
+        }
+        expect(scannedOf(id, snapshot)).toEqual(expected)
+      }
+      expect(snapshot.storedNode(40)).not.toBeNull()
+    })
   })
 
   test('has the version of a snapshot with the same state, and another one if a batch came in between', async () => {
