@@ -51,6 +51,9 @@ export const settingSections = [
 /** A section of the settings reference. */
 export type SettingSection = (typeof settingSections)[number]
 
+/** Node 20, under which authorizers run, has no `navigator`. */
+const processors = (globalThis.navigator as { hardwareConcurrency: number } | undefined)?.hardwareConcurrency ?? 2
+
 /** A lane and a worker are each a process of their own. */
 const LANES_MAX = 64
 /** Each worker takes reader slots in every database: beyond this number the processor is not the limit. */
@@ -168,7 +171,7 @@ export const settingSpecs = {
       'Lanes',
       'lanes',
       // A project never holds all lanes, so there are at least two.
-      Math.min(LANES_MAX, Math.max(2, navigator.hardwareConcurrency - 1)),
+      Math.min(LANES_MAX, Math.max(2, processors - 1)),
       [0, LANES_MAX, ''],
       'Maximum number of lane processes for requests that are too large for the event loop, for each worker. They start when they are first needed. 0: everything runs in the serving process.',
     ),

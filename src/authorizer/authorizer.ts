@@ -29,18 +29,23 @@ export interface RequestEntity {
   readonly type: string
   /** The external id. */
   readonly id: string
+  /** What the policies read as `$…_properties`. */
   readonly properties?: RequestProperties | undefined
 }
 
 /** The type that a search looks for. */
 export interface SoughtEntity {
+  /** The node type. */
   readonly type: string
+  /** What the policies read as `$…_properties`. */
   readonly properties?: RequestProperties | undefined
 }
 
 /** The action of a request. */
 export interface RequestAction {
+  /** As policies name it. */
   readonly name: string
+  /** What the policies read as `$…_properties`. */
   readonly properties?: RequestProperties | undefined
 }
 
@@ -54,9 +59,13 @@ export interface RequestParameters {
 
 /** The request of a decision. */
 export interface EvaluationInput {
+  /** Who acts. */
   readonly subject: RequestEntity
+  /** What is done. */
   readonly action: RequestAction
+  /** On what it is done. */
   readonly resource: RequestEntity
+  /** Parameters of the policies. */
   readonly context?: RequestParameters | undefined
 }
 
@@ -64,6 +73,7 @@ export interface EvaluationInput {
 export interface EvaluationsInput extends Partial<EvaluationInput> {
   /** At least one. */
   readonly evaluations: readonly Partial<EvaluationInput>[]
+  /** `evaluations_semantic`: whether the first denial or the first permit ends the batch. Default: neither. */
   readonly options?:
     | { readonly evaluations_semantic?: 'execute_all' | 'deny_on_first_deny' | 'permit_on_first_permit' | undefined }
     | undefined
@@ -79,18 +89,23 @@ export interface PageInput {
 
 /** Looks for resources. */
 export interface ResourceSearchInput extends Omit<EvaluationInput, 'resource'> {
+  /** The type to look for. */
   readonly resource: SoughtEntity
+  /** Absent: the first page, of the default length. */
   readonly page?: PageInput | undefined
 }
 
 /** Looks for subjects. */
 export interface SubjectSearchInput extends Omit<EvaluationInput, 'subject'> {
+  /** The type to look for. */
   readonly subject: SoughtEntity
+  /** Absent: the first page, of the default length. */
   readonly page?: PageInput | undefined
 }
 
 /** Looks for actions. */
 export interface ActionSearchInput extends Omit<EvaluationInput, 'action'> {
+  /** Absent: all actions. */
   readonly page?: PageInput | undefined
 }
 
@@ -114,25 +129,33 @@ export interface PageOutput {
 
 /** The answer of a resource or subject search. */
 export interface EntitySearchOutput {
+  /** Absent: the results are complete. */
   readonly page?: PageOutput | undefined
+  /** Node types and external ids. */
   readonly results: readonly { readonly type: string; readonly id: string }[]
 }
 
 /** The answer of an action search. */
 export interface ActionSearchOutput {
+  /** Absent: the results are complete. */
   readonly page?: PageOutput | undefined
+  /** Names of actions. */
   readonly results: readonly { readonly name: string }[]
 }
 
 /** The key of an element in an explanation; null for an element without one. */
 export interface ExplainedKey {
+  /** The node type. */
   readonly type: string | null
+  /** The external id. */
   readonly id: string | null
 }
 
 /** Elements that a pattern matched. */
 export interface ExplainedElements {
+  /** With the variables of the pattern; null: the pattern gives the node no name. */
   readonly nodes: readonly (ExplainedKey & { readonly variable: string | null })[]
+  /** With their end nodes. */
   readonly relationships: readonly {
     readonly variable: string | null
     readonly type: string
@@ -151,24 +174,37 @@ export interface ExplainedMiss {
 
 /** One operator of a plan, with rows, reads and time of this operator alone. */
 export interface ExplainedStep {
+  /** Such as `Filter`. */
   readonly operator: string
+  /** Its arguments, as text. */
   readonly detail: string
+  /** Rows that it produced. */
   readonly rows: number
+  /** Reads of the store. */
   readonly reads: number
   readonly time_ms: number
+  /** Its place below its parent; absent for the root. */
   readonly role?: 'input' | 'inner' | 'branch'
+  /** Its inputs. */
   readonly children: readonly ExplainedStep[]
 }
 
 /** The outcome of one policy. */
-export interface ExplainedPolicy {
+export interface ExplainedOutcome {
+  /** Of the policy. */
   readonly id: string
+  /** Of the policy. */
   readonly name: string
+  /** Such as `3.0-kbac`. */
   readonly version: string
   readonly tags: readonly string[]
+  /** What the policy contributed to the decision. */
   readonly outcome: 'granted' | 'denied' | 'faulted' | 'skipped'
+  /** Why it was skipped. */
   readonly because?: 'tags' | 'token' | 'parameters' | 'filter' | 'time' | undefined
+  /** Parameters that the caller did not send. */
   readonly missing?: readonly string[] | undefined
+  /** The comparisons of the filter that failed. */
   readonly filter?:
     | {
         readonly failing: readonly {
@@ -180,11 +216,15 @@ export interface ExplainedPolicy {
         readonly advice: readonly Readonly<Record<string, string>>[]
       }
     | undefined
+  /** The error inside the policy. */
   readonly fault?: { readonly code: string; readonly message: string } | undefined
   /** Entities of the request that are not in the graph. */
   readonly unknown?: readonly string[] | undefined
+  /** The path that grants. */
   readonly matched?: ExplainedElements | undefined
+  /** How far a denying pattern matched. */
   readonly nearest_miss?: ExplainedMiss | undefined
+  /** The plan with rows, reads and time. */
   readonly plan?: ExplainedStep
   readonly duration_ms: number
 }
@@ -193,7 +233,8 @@ export interface ExplainedPolicy {
 export interface ExplanationOutput extends DecisionOutput {
   /** The values of the parameters that the policies read. */
   readonly parameters: Readonly<Record<string, unknown>>
-  readonly policies: readonly ExplainedPolicy[]
+  /** All policies for the types and the action, in the order of their creation. */
+  readonly policies: readonly ExplainedOutcome[]
   readonly duration_ms: number
 }
 
@@ -201,16 +242,19 @@ export interface ExplanationOutput extends DecisionOutput {
 export interface QueryInput {
   /** The id or the name of the knowledge query. */
   readonly id: string
+  /** A value for each parameter of the query, by its name without `$`. */
   readonly input_params?: Readonly<Record<string, unknown>> | undefined
   /** Number of records to skip. */
   readonly page_token?: number | undefined
   /** Number of the page, from 1. Not together with `page_token`. */
   readonly page?: number | undefined
+  /** Records in an answer. Default: 100. */
   readonly page_size?: number | undefined
 }
 
 /** The answer of a knowledge query. */
 export interface QueryOutput {
+  /** One record for each row, with the values by requested path. */
   readonly data: readonly {
     readonly nodes?: Readonly<Record<string, unknown>> | undefined
     readonly relationships?: Readonly<Record<string, unknown>> | undefined
@@ -222,6 +266,7 @@ export interface QueryOutput {
 
 /** The key of a node to write. */
 export interface WrittenKey {
+  /** The node type. */
   readonly type: string
   readonly external_id: string
   /** The location in a composite project. */
@@ -229,36 +274,45 @@ export interface WrittenKey {
 }
 
 /** A property to write. A property of a node may also have `metadata`. */
-export interface WrittenProperty {
+export interface ItemProperty {
+  /** The name of the property. */
   readonly type: string
   /** Exactly one of `value` and `external_value`. */
   readonly value?: unknown
+  /** The external data resolver that supplies the value when it is read. */
   readonly external_value?: string | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** A node to create or update. */
 export interface WrittenNode extends WrittenKey {
+  /** In addition to the type. */
   readonly labels?: readonly string[] | undefined
+  /** Further labels. */
   readonly tags?: readonly string[] | undefined
+  /** Whether the node can be a subject. */
   readonly is_identity?: boolean | undefined
-  readonly properties?: readonly WrittenProperty[] | undefined
+  readonly properties?: readonly ItemProperty[] | undefined
 }
 
 /** A relationship to delete. */
 export interface WrittenRelationshipKey {
+  /** The node at which it begins. */
   readonly source: WrittenKey
+  /** The node at which it ends. */
   readonly target: WrittenKey
+  /** The relationship type. */
   readonly type: string
 }
 
 /** A relationship to create or update. */
 export interface WrittenRelationship extends WrittenRelationshipKey {
-  readonly properties?: readonly Omit<WrittenProperty, 'metadata'>[] | undefined
+  readonly properties?: readonly Omit<ItemProperty, 'metadata'>[] | undefined
 }
 
 /** Items to write. Each list is one transaction; they are written in the order of the members of this type. */
 export interface WriteInput {
+  /** To create or update. */
   readonly nodes?: readonly WrittenNode[] | undefined
   /** If an end does not exist, the list is refused. */
   readonly relationships?: readonly WrittenRelationship[] | undefined
@@ -301,10 +355,8 @@ export interface Authorizer extends AsyncDisposable {
   /** Decides one request. */
   evaluate(request: EvaluationInput, options?: CallOptions): DecisionOutput
   /** Decides several requests on one snapshot. An error in an item is a denial with a reason. */
-  evaluations(
-    request: EvaluationsInput,
-    options?: CallOptions,
-  ): { readonly evaluations: readonly DecisionOutput[] }
+  evaluations(request: EvaluationsInput, options?: CallOptions): { readonly evaluations: readonly DecisionOutput[] }
+  /** Searches for subjects, resources and actions. */
   readonly search: AuthorizerSearch
   /** Decides one request, and reports the outcome of each policy. */
   explain(request: EvaluationInput, options?: CallOptions): ExplanationOutput

@@ -1,5 +1,5 @@
-// `npm run build:package`: builds the two parts of the npm package. `dist/library` is one file for Node and Bun with its
-// declarations, `dist/server` one file for Bun: the command. Both contain the libraries that they need, except LMDB. See
+// `npm run build:package`: builds the two parts of the npm package. `dist/library` is for Node and Bun: one file with the graph, the
+// files that an authorizer loads, and their declarations. `dist/server` is one file for Bun: the command. Both contain the libraries that they need, except LMDB. See
 // docs/decisions/0032-npm-package.md.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
@@ -27,6 +27,9 @@ async function buildLibrary(): Promise<void> {
     target: 'node',
     external,
     outdir: library,
+    // What `openAuthorizer` imports is in files of its own, which a program that uses only the graph does not load.
+    splitting: true,
+    naming: { chunk: 'parts/[name]-[hash].[ext]' },
   })
   writeLicences(inputs, library)
 }

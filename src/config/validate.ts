@@ -7,20 +7,46 @@ import { writeJson } from '../kernel/json.ts'
 import { jsonKindOf } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
+/** An error of a value, with the path of the value in the document. */
+export interface ValueIssue {
+  readonly path: readonly PropertyKey[]
+  /** Without the path. */
+  readonly message: string
+  /** The unknown members of the object at `path`; empty for other errors. */
+  readonly unknownMembers: readonly string[]
+}
+
 /**
  * Validates `value`. `at`: the path of the value, if it is part of a larger document. Returns the parsed value, or one
  * message per error.
  */
 export function validate<T>(schema: z.ZodType<T>, value: unknown, at = ''): Result<T, readonly string[]> {
-  const read = schema.safeParse(value, { error: issueMessage, reportInput: true })
+  const read = validateValue(schema, value)
+  // An empty path means the whole body.
+  return read.ok ? read : err(read.error.map(({ path, message }) => `${formatPath(at, path) || 'body'}: ${message}`))
+}
+
+/** As `validate`, with the errors as data. `describe`: replaces messages; it returns null to keep the usual one. */
+export function validateValue<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  describe: (issue: z.core.$ZodRawIssue) => string | null = () => null,
+): Result<T, readonly ValueIssue[]> {
+  const error = (issue: z.core.$ZodRawIssue): string | undefined => describe(issue) ?? issueMessage(issue)
+  const read = schema.safeParse(value, { error, reportInput: true })
   if (read.success) {
     const dropped = droppedMemberPath(value, read.data)
     return dropped === null
       ? ok(read.data)
-      : err([`${formatPath(at, dropped) || 'body'}: unknown member \`__proto__\``])
+      : err([{ path: dropped, message: 'unknown member `__proto__`', unknownMembers: ['__proto__'] }])
   }
-  // An empty path means the whole body.
-  return err(read.error.issues.map((issue) => `${formatPath(at, issue.path) || 'body'}: ${issue.message}`))
+  return err(
+    read.error.issues.map((issue) => ({
+      path: issue.path,
+      message: issue.message,
+      unknownMembers: issue.code === 'unrecognized_keys' ? issue.keys : [],
+    })),
+  )
 }
 
 /**
@@ -51,7 +77,7 @@ type ObjectMembers = Readonly<Record<string, unknown>>
 const noMembers: ObjectMembers = Object.freeze({})
 
 /** Returns undefined to keep the schema's own message. */
-function issueMessage(issue: z.core.$ZodRawIssue): string | undefined {
+export function issueMessage(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       // With exact numbers, a non-integer is a boxed Float and an integer beyond 53 bits is a bigint.

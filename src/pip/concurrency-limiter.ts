@@ -21,24 +21,25 @@ export class ConcurrencyLimiter {
    * `timeoutMs`; then `task` never runs. Rejects as `task` does.
    */
   async run<T>(key: string, timeoutMs: number, task: () => Promise<T>): Promise<T | null> {
-    const project = this.limits.getOrInsertComputed(key, () => ({ limit: pLimit(this.maxConcurrent), calls: 0 }))
+    const project = this.limits.get(key) ?? { limit: pLimit(this.maxConcurrent), calls: 0 }
+    this.limits.set(key, project)
     project.calls += 1
-    const { promise, resolve, reject } = Promise.withResolvers<T | null>()
-    let isLate = false
-    const timer = setTimeout(() => {
-      isLate = true
-      resolve(null)
-    }, timeoutMs)
-    project
-      .limit(() => {
-        clearTimeout(timer)
-        return isLate ? null : task()
-      })
-      .then(resolve, reject)
-      .finally(() => {
-        project.calls -= 1
-        if (project.calls === 0) this.limits.delete(key)
-      })
-    return promise
+    return new Promise((resolve, reject) => {
+      let isLate = false
+      const timer = setTimeout(() => {
+        isLate = true
+        resolve(null)
+      }, timeoutMs)
+      project
+        .limit(() => {
+          clearTimeout(timer)
+          return isLate ? null : task()
+        })
+        .then(resolve, reject)
+        .finally(() => {
+          project.calls -= 1
+          if (project.calls === 0) this.limits.delete(key)
+        })
+    })
   }
 }

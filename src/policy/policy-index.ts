@@ -96,14 +96,11 @@ export class PolicyIndex {
     for (const document of this.documents.inScope(policiesKind, projectId)) {
       if (!isActiveDecisionPolicy(document)) continue
       const { subjectType, actions, resourceType } = policyHeader(document.fields)
-      index.bySubjectType.getOrInsertComputed(subjectType, emptyGroup).documents.push(document)
-      const byAction = index.byRequest.getOrInsertComputed(
-        subjectType,
-        () => new Map<string, Map<string, PolicyGroup>>(),
-      )
+      memberOf(index.bySubjectType, subjectType, emptyGroup).documents.push(document)
+      const byAction = memberOf(index.byRequest, subjectType, () => new Map<string, Map<string, PolicyGroup>>())
       for (const action of actions) {
-        const byResource = byAction.getOrInsertComputed(action, () => new Map<string, PolicyGroup>())
-        byResource.getOrInsertComputed(resourceType, emptyGroup).documents.push(document)
+        const byResource = memberOf(byAction, action, () => new Map<string, PolicyGroup>())
+        memberOf(byResource, resourceType, emptyGroup).documents.push(document)
       }
     }
     return index
@@ -134,6 +131,15 @@ export class PolicyIndex {
     const { id, name, revision, fields } = document
     return compiled.ok ? { ...compiled.value, id, name, revision, tags: fields.tags as readonly string[] } : null
   }
+}
+
+/** As `Map.getOrInsertComputed`, which Node 20 does not have. */
+function memberOf<T>(map: Map<string, T>, key: string, create: () => T): T {
+  const found = map.get(key)
+  if (found !== undefined) return found
+  const created = create()
+  map.set(key, created)
+  return created
 }
 
 function emptyGroup(): PolicyGroup {

@@ -1,38 +1,6 @@
 // The types of a project folder: the configuration of one project as files, without ids and without secrets.
 import type { DocumentFields } from '../config/kind.ts'
-
-/** A place in a file, for messages. */
-export interface FilePosition {
-  /** Path of the file, relative to the project folder, with `/`. */
-  readonly file: string
-  /** 1-based. */
-  readonly line: number
-  /** 1-based, in UTF-16 code units. */
-  readonly column: number
-}
-
-/** An error in a file. */
-export interface FileDiagnostic extends FilePosition {
-  /** Lower case, no full stop; text of the author in back-ticks. */
-  readonly message: string
-}
-
-/** Formats an error as `policies/drive.policy.yaml:3:5: …`. */
-export function formatFileDiagnostic({ file, line, column, message }: FileDiagnostic): string {
-  return `${file}:${line}:${column}: ${message}`
-}
-
-/** A project folder or a scenario that cannot be used. The message has one line for each error. */
-export class ProjectFolderError extends Error {
-  override readonly name = 'ProjectFolderError'
-  /** At least one, in the order of files and lines. */
-  readonly diagnostics: readonly FileDiagnostic[]
-
-  constructor(diagnostics: readonly FileDiagnostic[]) {
-    super(diagnostics.map(formatFileDiagnostic).join('\n'))
-    this.diagnostics = diagnostics
-  }
-}
+import type { FilePosition } from './file-diagnostic.ts'
 
 /** A document that a member of another document names. */
 export interface DocumentReference {
@@ -51,7 +19,7 @@ export interface SecretText {
 }
 
 /** One configuration document of a project folder. */
-export interface ProjectDocument {
+export interface FolderDocument {
   /** Kind, such as `authorization-policies`; also the last segment of `/configs/v1/{kind}`. */
   readonly kind: string
   readonly name: string
@@ -77,9 +45,9 @@ export interface ProjectFolder {
   /** Absolute path. */
   readonly folder: string
   /** The members of the project itself: name, display_name, description, region, db_connection and others. */
-  readonly project: ProjectDocument
+  readonly project: FolderDocument
   /** The documents of the project: each refers only to earlier ones. */
-  readonly documents: readonly ProjectDocument[]
+  readonly documents: readonly FolderDocument[]
   /** Paths of the scenario files, relative to the project folder, with `/`, sorted. */
   readonly scenarios: readonly string[]
 }

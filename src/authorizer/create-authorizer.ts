@@ -1,0 +1,310 @@
+// Builds an authorizer over graphs and configuration, from the functions that also answer HTTP requests.
+import { captureNodes, deleteNodes } from '../capture/nodes.ts'
+import { captureRelationships, deleteRelationships } from '../capture/relationships.ts'
+import {
+  type BatchResult,
+  deleteNodesRequest,
+  deleteRelationshipsRequest,
+  nodesRequest,
+  relationshipsRequest,
+} from '../capture/schema.ts'
+import type { ConfigSource } from '../config/kind.ts'
+import { validate } from '../config/validate.ts'
+import { type ContextQueryDeps, executeQuery } from '../context-query/execute.ts'
+import { QueryIndex } from '../context-query/query-index.ts'
+import { executeRequest } from '../context-query/schema.ts'
+import { DerivedSigner } from '../identity/derived-signer.ts'
+import { type AgentCaller, apiPermissions, type UserToken } from '../kernel/caller.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
+import { InlineHistory } from '../kernel/inline-history.ts'
+import { isJsonObject } from '../kernel/json-kind.ts'
+import { noOrigin } from '../kernel/request-origin.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import type { DecisionDeps, PolicyError } from '../pdp/decision-deps.ts'
+import { evaluate } from '../pdp/evaluate.ts'
+import { evaluateBatch } from '../pdp/evaluate-batch.ts'
+import { explainDecision } from '../pdp/explain.ts'
+import { PageTokens } from '../pdp/page-token.ts'
+import { ParameterMask } from '../pdp/parameter-mask.ts'
+import { readEvaluations } from '../pdp/read-batch.ts'
+import { readActionSearch, readEvaluation, readResourceSearch, readSubjectSearch } from '../pdp/read-request.ts'
+import { searchResources, searchSubjects } from '../pdp/search.ts'
+import { searchActions } from '../pdp/search-action.ts'
+import { SearchCache } from '../pdp/search-cache.ts'
+import type { ExternalDataResolvers } from '../pip/resolution.ts'
+import { PolicyIndex } from '../policy/policy-index.ts'
+import type { Settings } from '../settings.ts'
+import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
+import type { Authorizer, AuthorizerToken, CallOptions, WriteInput, WriteOutput } from './authorizer.ts'
+import { authorizerError } from './authorizer-error.ts'
+import { findForeignValue } from './plain-data.ts'
+
+/** What an authorizer works on. */
+export interface AuthorizerDeps {
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly documents: ConfigSource
+  /** The caller that policies and queries see. */
+  readonly projectId: string
+  readonly applicationId: string
+  readonly agentId: string
+  /** Called for each request. Throws ThrownServiceError if the graphs cannot be read. */
+  graphs(): ProjectGraphs
+  readonly resolvers: ExternalDataResolvers
+  /** Why this authorizer must not write; null: it may. */
+  readonly readOnlyReason: string | null
+  /** Called before each request, to see what other processes have written. */
+  catchUp(): void
+  /** Receives what a service would log. */
+  report(message: string): void
+  /** Closes what the authorizer works on. */
+  close(): Promise<void>
+}
+
+/** The items of one call are one request, so nothing limits their number. */
+const WRITTEN_ITEMS_MAX = Number.MAX_SAFE_INTEGER
+const KEY_BYTES = 32
+const everything = new Set(apiPermissions)
+
+/** Builds an authorizer. It owns `deps`, and closes them. */
+export function createAuthorizer(deps: AuthorizerDeps): Authorizer {
+  const { settings, documents, projectId, report } = deps
+  const policies = new PolicyIndex(documents, report)
+  const queries = new QueryIndex(documents, report)
+  const decisions = decisionDeps(deps, policies)
+  const contexts = contextDeps(deps, queries)
+  const mask = new ParameterMask(settings.parameterMask)
+  const capture = { graphsOf: () => deps.graphs() }
+  const caller = callerOf(deps, null)
+  let closing: Promise<void> | null = null
+
+  /** Runs a call: reads the request, and returns what it returns or throws. */
+  const call = <Request, Answer>(
+    request: unknown,
+    options: CallOptions | undefined,
+    read: (body: unknown) => Result<Request, ServiceError>,
+    answer: (caller: AgentCaller, request: Request) => Result<Answer, ServiceError>,
+  ): Answer => {
+    begin()
+    const parsed = readData(request, read)
+    if (!parsed.ok) throw authorizerError(parsed.error)
+    const token = options?.token
+    const as = token === undefined ? caller : callerOf(deps, userOf(token))
+    try {
+      return unwrap(answer(as, parsed.value))
+    } catch (error) {
+      throw error instanceof ThrownServiceError ? authorizerError(error.error) : error
+    }
+  }
+  const begin = (): void => {
+    if (closing !== null) throw new Error('the authorizer is closed')
+    deps.catchUp()
+  }
+
+  return {
+    evaluate: (request, options) =>
+      // A copy: the decision without a context is one object for all requests.
+      call(request, options, readEvaluation, (as, read) => copied(evaluate(decisions, as, noOrigin, read))),
+    evaluations: (request, options) => {
+      const found = call(request, options, readBatch, (as, read) => evaluateBatch(decisions, as, noOrigin, read))
+      return { evaluations: found.map((decision) => ({ ...decision })) }
+    },
+    search: {
+      subject: (request, options) =>
+        call(request, options, readSubjectSearch, (as, read) => searchSubjects(decisions, as, noOrigin, read)),
+      resource: (request, options) =>
+        call(request, options, readResourceSearch, (as, read) => searchResources(decisions, as, noOrigin, read)),
+      action: (request, options) =>
+        call(request, options, readActionSearch, (as, read) => searchActions(decisions, as, noOrigin, read)),
+    },
+    explain: (request, options) =>
+      call(request, options, readEvaluation, (as, read) => explainDecision(decisions, as, mask, read)),
+    async execute(request, options) {
+      const executed = call(request, options, readExecution, (as, read) => {
+        const query = queries.find(projectId, read.id)
+        return query !== null && query.writes !== null && deps.readOnlyReason !== null
+          ? err({ kind: 'forbidden', message: deps.readOnlyReason })
+          : ok(executeQuery(contexts, as, read))
+      })
+      return unwrap(await executed.catch(thrownAsResult))
+    },
+    async write(request) {
+      begin()
+      if (deps.readOnlyReason !== null) {
+        throw authorizerError({ kind: 'forbidden', message: deps.readOnlyReason })
+      }
+      return writeItems(request, caller, capture)
+    },
+    close() {
+      closing ??= deps.close()
+      return closing
+    },
+    [Symbol.asyncDispose]() {
+      return this.close()
+    },
+  }
+}
+
+function unwrap<T>(result: Result<T, ServiceError>): T {
+  if (!result.ok) throw authorizerError(result.error)
+  return result.value
+}
+
+function thrownAsResult(error: unknown): Result<never, ServiceError> {
+  if (error instanceof ThrownServiceError) return err(error.error)
+  throw error
+}
+
+function copied<T extends object>(result: Result<T, ServiceError>): Result<T, ServiceError> {
+  return result.ok ? ok({ ...result.value }) : result
+}
+
+function callerOf({ projectId, applicationId, agentId }: AuthorizerDeps, user: UserToken | null): AgentCaller {
+  return { kind: 'agent', agentId, applicationId, projectId, permissions: everything, user }
+}
+
+/** As a token with these claims, which has the subject in `sub`. */
+function userOf({ type, id, claims = {}, delegation }: AuthorizerToken): UserToken {
+  const foreign = findForeignValue({ claims, delegation })
+  if (foreign !== null) throw authorizerError({ kind: 'malformed', issues: [`token.${foreign}`] })
+  return { nodeType: type, subjectId: id, claims: { sub: id, ...claims }, delegation: delegation ?? null }
+}
+
+function readData<T>(request: unknown, read: (body: unknown) => Result<T, ServiceError>): Result<T, ServiceError> {
+  const foreign = findForeignValue(request)
+  return foreign === null ? read(request) : err({ kind: 'malformed', issues: [foreign] })
+}
+
+function readBatch(body: unknown) {
+  if (isJsonObject(body) && !(Array.isArray(body.evaluations) && body.evaluations.length > 0)) {
+    const issues = ['evaluations: expected at least 1 item; `evaluate` decides a single request']
+    return err<ServiceError>({ kind: 'malformed', issues })
+  }
+  const read = readEvaluations(body)
+  if (!read.ok) return read
+  if (read.value.kind === 'single') throw new Error('a request with items is a batch')
+  return ok(read.value)
+}
+
+function readExecution(body: unknown) {
+  const read = validate(executeRequest, body)
+  return read.ok ? read : err<ServiceError>({ kind: 'malformed', issues: read.error })
+}
+
+function decisionDeps(deps: AuthorizerDeps, policies: PolicyIndex): DecisionDeps {
+  const { settings, clock } = deps
+  const key = crypto.getRandomValues(new Uint8Array(KEY_BYTES))
+  return {
+    policies,
+    graphsOf: () => deps.graphs(),
+    limits: {
+      stepsMax: settings.traversalStepsMax,
+      timeMs: settings.decisionTimeMs,
+      rowsHeldMax: settings.rowsHeldMax,
+      bytesHeldMax: settings.questionBytesMax,
+    },
+    inputStringMax: settings.inputStringMax,
+    evaluationsMax: settings.evaluationsMax,
+    batchTimeMs: settings.batchTimeMs,
+    searchPageMax: settings.searchPageMax,
+    searchCache: new SearchCache(),
+    pageTokens: new PageTokens(new DerivedSigner(key, 'page tokens'), clock, settings.pageTokenTimeS * 1000),
+    onDecided: null,
+    onServiceError: (error) => deps.report(error.message),
+    onPolicyError: (error) => deps.report(policyErrorText(error)),
+  }
+}
+
+function policyErrorText({ policyId, requestKind, code, message }: PolicyError): string {
+  return `policy ${policyId} failed in a request of kind ${requestKind} and does not grant: ${code}: ${message}`
+}
+
+function contextDeps(deps: AuthorizerDeps, queries: QueryIndex): ContextQueryDeps {
+  const { settings } = deps
+  return {
+    queries,
+    graphsOf: () => deps.graphs(),
+    limits: {
+      stepsMax: settings.traversalStepsMax,
+      timeMs: settings.executeTimeMs,
+      rowsHeldMax: settings.rowsHeldMax,
+      bytesHeldMax: settings.questionBytesMax,
+    },
+    batchReadTimeMs: settings.batchReadTimeMs,
+    writesMax: settings.executeWritesMax,
+    answerMax: settings.executeAnswerMax,
+    inputStringMax: settings.inputStringMax,
+    pageTokenCounts: () => 'rows',
+    inlineHistory: new InlineHistory(),
+    resolvers: deps.resolvers,
+  }
+}
+
+/** Writes each list of a request, after all of them were read. */
+async function writeItems(
+  request: WriteInput,
+  caller: AgentCaller,
+  capture: { graphsOf(): ProjectGraphs },
+): Promise<WriteOutput> {
+  const call = { caller, origin: noOrigin }
+  const { use_global_db } = request
+  const joins = use_global_db === undefined ? {} : { use_global_db }
+  const { nodes, relationships, delete_relationships, delete_nodes } = request
+  const issues: string[] = [...unknownLists(request)]
+  const foreign = findForeignValue(request)
+  if (foreign !== null) issues.push(foreign)
+  const toNodes = read(nodes, () => validate(nodesRequest(WRITTEN_ITEMS_MAX), { nodes }), issues)
+  const toRelationships = read(
+    relationships,
+    () => validate(relationshipsRequest(WRITTEN_ITEMS_MAX), { relationships, ...joins }),
+    issues,
+  )
+  const goneRelationships = read(
+    delete_relationships,
+    () =>
+      renamed(
+        validate(deleteRelationshipsRequest(WRITTEN_ITEMS_MAX), { relationships: delete_relationships, ...joins }),
+      ),
+    issues,
+  )
+  const goneNodes = read(
+    delete_nodes,
+    () => renamed(validate(deleteNodesRequest(WRITTEN_ITEMS_MAX), { nodes: delete_nodes })),
+    issues,
+  )
+  if (issues.length > 0) throw authorizerError({ kind: 'malformed', issues })
+  const written = async <T>(
+    body: T | null,
+    write: (body: T) => Promise<Result<BatchResult, ServiceError>>,
+  ): Promise<WriteOutput['nodes']> => (body === null ? [] : unwrap(await write(body).catch(thrownAsResult)).results)
+  return {
+    nodes: await written(toNodes, (body) => captureNodes(capture, call, body)),
+    relationships: await written(toRelationships, (body) => captureRelationships(capture, call, body)),
+    delete_relationships: await written(goneRelationships, (body) => deleteRelationships(capture, call, body)),
+    delete_nodes: await written(goneNodes, (body) => deleteNodes(capture, call, body)),
+  }
+}
+
+const lists = new Set(['nodes', 'relationships', 'delete_relationships', 'delete_nodes', 'use_global_db'])
+
+function unknownLists(request: object): readonly string[] {
+  return Object.keys(request).flatMap((name) => (lists.has(name) ? [] : [`unknown member \`${name}\``]))
+}
+
+function read<T>(
+  list: readonly unknown[] | undefined,
+  validated: () => Result<T, readonly string[]>,
+  issues: string[],
+): T | null {
+  if (list === undefined || list.length === 0) return null
+  const body = validated()
+  if (body.ok) return body.value
+  issues.push(...body.error)
+  return null
+}
+
+/** The issues of a deletion name the member of the request. */
+function renamed<T>(result: Result<T, readonly string[]>): Result<T, readonly string[]> {
+  return result.ok ? result : err(result.error.map((issue) => `delete_${issue}`))
+}

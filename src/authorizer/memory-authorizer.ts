@@ -1,0 +1,100 @@
+// An authorizer over the policies of a project folder: with a graph in memory, or with graphs that the caller provides.
+
+import { openSecret } from '../config/secrets.ts'
+import { systemClock } from '../kernel/clock.ts'
+import { OperationalError } from '../kernel/errors.ts'
+import { ExternalDataResolvers } from '../pip/resolution.ts'
+import type { ProjectFolder } from '../project/project-folder.ts'
+import { resolveSecret, type SecretLookup } from '../project/secret-references.ts'
+import { type StoredProject, storeProject } from '../project/stored-project.ts'
+import { defaultSettings, type Settings } from '../settings.ts'
+import { IN_MEMORY, openStore } from '../store/graph/open-store.ts'
+import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
+import { parseAllowList } from '../upstream/allow-list.ts'
+import { createUpstream, type Upstream } from '../upstream/client.ts'
+import type { Authorizer } from './authorizer.ts'
+import { createAuthorizer } from './create-authorizer.ts'
+
+/** The graphs that the policies of a project folder are asked about. */
+export interface GivenGraphs {
+  /** Called for each request. */
+  graphs(): ProjectGraphs
+  readonly readOnlyReason: string | null
+  close(): Promise<void>
+}
+
+/** Options that do not depend on the graph. */
+export interface ProjectAuthorizerOptions {
+  readonly secrets: SecretLookup
+  readonly report: (message: string) => void
+  readonly settings?: Settings
+}
+
+/** Opens an authorizer over the documents of a project folder. Rejects with ProjectFolderError if one of them is not valid. */
+export async function openProjectAuthorizer(
+  project: ProjectFolder,
+  given: GivenGraphs | null,
+  { secrets, report, settings = defaultSettings }: ProjectAuthorizerOptions,
+): Promise<Authorizer> {
+  const upstream = outgoing(settings)
+  const stored = await storeProject(project, { clock: systemClock, policyTextMax: settings.policyTextMax, upstream })
+  const { graphs, readOnlyReason, close } = given ?? memoryGraphs(stored)
+  const { documents, projectId, applicationId, agentId } = stored
+  return createAuthorizer({
+    settings,
+    clock: systemClock,
+    documents,
+    projectId,
+    applicationId,
+    agentId,
+    graphs,
+    resolvers: new ExternalDataResolvers({
+      documents,
+      openSecret: (document, path) => openSecret(document, path, { open: (text) => secretOf(text, secrets) }),
+      upstream,
+      clock: systemClock,
+      report,
+      limits: resolverLimits(settings),
+    }),
+    readOnlyReason,
+    catchUp() {},
+    report,
+    close,
+  })
+}
+
+/** The limits of calls of resolvers. */
+export function resolverLimits(settings: Settings): ExternalDataResolvers['deps']['limits'] {
+  return {
+    timeMs: settings.upstreamTimeMs,
+    maxBytes: settings.upstreamBytesMax,
+    maxCalls: settings.resolverCallsMax,
+    maxConcurrent: settings.resolverParallel,
+    cacheTtlMs: settings.resolverCacheMs,
+  }
+}
+
+/** The client of resolvers. Throws OperationalError if the setting `upstream_allow` is not valid. */
+export function outgoing({ upstreamAllow }: Settings): Upstream {
+  const allowed = parseAllowList(upstreamAllow)
+  if (!allowed.ok) throw new OperationalError(`the setting upstream_allow: ${allowed.error}`)
+  return createUpstream({ allowed: allowed.value })
+}
+
+/** Throws OperationalError if a reference has no value: the resolver then supplies no value. */
+function secretOf(text: string, secrets: SecretLookup): string {
+  const resolved = resolveSecret(text, secrets)
+  if (!resolved.ok) throw new OperationalError(`the secret ${resolved.error} is not set`)
+  return resolved.value
+}
+
+function memoryGraphs({ layout }: StoredProject): GivenGraphs {
+  if (layout.isComposite || layout.locations.size > 0) {
+    throw new OperationalError(
+      'a project with locations has several databases, which an authorizer in memory does not have',
+    )
+  }
+  const store = openStore(IN_MEMORY)
+  const graphs: ProjectGraphs = { default: store, global: null, at: () => null }
+  return { graphs: () => graphs, readOnlyReason: null, close: () => store.close() }
+}

@@ -1,0 +1,294 @@
+// The kinds of files in a project folder, each once: its folder, its name, its schema, derived from that of the configuration kind,
+// and how its members become the body of a create request.
+import { z } from 'zod'
+import { auditSignings } from '../audit/audit-signing.ts'
+import {
+  applicationAgentsKind,
+  applicationsKind,
+  type ConfigKind,
+  type DocumentFields,
+  projectsKind,
+} from '../config/kind.ts'
+import { projectKinds } from '../config/project-kinds.ts'
+import { knowledgeQueries, queriesKind } from '../context-query/knowledge-query.ts'
+import { queryDocument } from '../context-query/query-document.ts'
+import { eventSinks } from '../events/event-sink.ts'
+import { tokenIntrospects, tokenIntrospectsKind } from '../identity/token-introspect.ts'
+import { writeJson } from '../kernel/json.ts'
+import { entityMatchingPipelines } from '../matching/entity-matching-pipeline.ts'
+import { mcpServers } from '../mcp/server-config.ts'
+import { externalDataResolvers } from '../pip/external-data-resolver.ts'
+import { authorizationPolicies, policiesKind } from '../policy/authorization-policy.ts'
+import { contextDocument, contextVersion } from '../policy/context-document.ts'
+import { decisionDocument, decisionVersions } from '../policy/decision-document.ts'
+import { trustScoreProfiles } from '../trust/trust-score-profile.ts'
+
+/** A member of a file that names another document of the project. */
+export interface NamingMember {
+  /** The member in the file, such as `policy`. */
+  readonly member: string
+  /** The member of the create body, such as `policy_id`. */
+  readonly bodyMember: string
+  /** Kind of the named document. */
+  readonly kind: string
+}
+
+/** One kind of file. */
+export interface FileKind {
+  /** The folder; empty for the file of the project itself. */
+  readonly folder: string
+  /** The ending of file names after the name of the document, such as `.policy.yaml`. */
+  readonly ending: string
+  /** The configuration kind: `authorization-policies`. */
+  readonly kind: string
+  /** Singular name for messages. */
+  readonly label: string
+  /** The schema of a file, for editors. */
+  readonly schema: z.ZodType
+  /** The schema for a file with these data: the alternative of `schema` that its members select. */
+  schemaFor(data: DocumentFields): z.ZodType
+  readonly references: readonly NamingMember[]
+  /** As `ConfigKind.secrets`. */
+  readonly secrets: readonly string[]
+  /**
+   * The create body without the members of `references`. `exact`: the same data with exact numbers, for the texts of policies and
+   * queries.
+   */
+  bodyOf(data: DocumentFields, exact: DocumentFields): DocumentFields
+  /** The path in the file of a path in messages of the configuration interface. */
+  pathInFile(path: string): string
+}
+
+// The factories use their collaborators in checks and effects only, and these kinds serve as declarations of schemas.
+const unused = {} as never
+const noNames = { ready: () => null, storesOf: () => [] }
+const [projects, applications, agents] = projectKinds(unused) as [ConfigKind, ConfigKind, ConfigKind]
+const policies = authorizationPolicies(Number.MAX_SAFE_INTEGER, () => [], noNames)
+const queries = knowledgeQueries(Number.MAX_SAFE_INTEGER, noNames)
+
+/** Members that a file never has: a file belongs to one project, and its name is that of the document. */
+const implied = new Set(['name', 'project_id', 'organization_id'])
+
+function ownMembers({ createSchema }: ConfigKind, without: readonly string[]): z.ZodRawShape {
+  const members = Object.entries(createSchema.shape)
+  return Object.fromEntries(members.filter(([name]) => !implied.has(name) && !without.includes(name)))
+}
+
+const documentName = z.string().min(1).max(256)
+
+/** A kind whose files have the members of the create body, and names in place of ids. */
+function plainKind(
+  folder: string,
+  singular: string,
+  kind: ConfigKind,
+  references: readonly NamingMember[] = [],
+): FileKind {
+  const schema = z.strictObject({
+    ...ownMembers(
+      kind,
+      references.map(({ bodyMember }) => bodyMember),
+    ),
+    ...Object.fromEntries(
+      references.map(({ member, kind: named }) => [
+        member,
+        documentName.describe(`the name of a document of ${named}`),
+      ]),
+    ),
+  })
+  return {
+    folder,
+    ending: `.${singular}.yaml`,
+    kind: kind.path,
+    label: kind.label,
+    schema,
+    schemaFor: () => schema,
+    references,
+    secrets: kind.secrets,
+    bodyOf: (data) => without(data, new Set(references.map(({ member }) => member))),
+    pathInFile: (path) => renamed(path, references),
+  }
+}
+
+function renamed(path: string, references: readonly NamingMember[]): string {
+  return references.find(({ bodyMember }) => bodyMember === path)?.member ?? path
+}
+
+function without(data: DocumentFields, members: ReadonlySet<string>): DocumentFields {
+  return Object.fromEntries(Object.entries(data).filter(([name]) => !members.has(name)))
+}
+
+/** The version of a policy without the member `version`. */
+export const DEFAULT_POLICY_VERSION = '3.0-kbac'
+
+const policyShape = ownMembers(policies, ['policy', 'status'])
+const status = policies.createSchema.shape.status as z.ZodType
+const withStatus = { ...policyShape, status: status.optional().describe('default: ACTIVE') }
+
+const { condition: decisionCondition, subject: decisionSubject } = decisionDocument.shape
+const { condition: contextCondition, meta: _meta, subject: _subject, ...contextMembers } = contextDocument.shape
+const nodeType = decisionSubject.shape.type.describe('a node type')
+
+const decisionFile = z
+  .strictObject({
+    ...withStatus,
+    version: z
+      .enum([...decisionVersions, '1.0-svc'])
+      .optional()
+      .describe(`default: ${DEFAULT_POLICY_VERSION}`),
+    subject: nodeType,
+    actions: decisionDocument.shape.actions,
+    resource: nodeType,
+    ...decisionCondition.shape,
+  })
+  .meta({ id: 'DecisionPolicyFile' })
+
+const contextFile = z
+  .strictObject({
+    ...withStatus,
+    version: z.literal(contextVersion),
+    subject: nodeType,
+    ...contextCondition.shape,
+    ...contextMembers,
+  })
+  .meta({ id: 'ContextPolicyFile' })
+
+/** A draft may hold any text. */
+const policyTextFile = z
+  .strictObject({
+    ...withStatus,
+    text: z.string().describe('the text of the policy as it is stored, for drafts that are not valid'),
+  })
+  .meta({ id: 'PolicyTextFile' })
+
+const conditionMembers = new Set([...Object.keys(decisionCondition.shape), ...Object.keys(contextCondition.shape)])
+const envelopeMembers = new Set(Object.keys(withStatus))
+
+/** The JSON text of the document in a policy file. */
+function policyText(data: DocumentFields): string {
+  const { version = DEFAULT_POLICY_VERSION, subject, resource, ...rest } = without(data, envelopeMembers)
+  const entries = Object.entries(rest)
+  const condition = Object.fromEntries(entries.filter(([name]) => conditionMembers.has(name)))
+  return writeJson({
+    meta: { policy_version: version },
+    subject: { type: subject },
+    ...(rest.actions !== undefined && { actions: rest.actions }),
+    ...(resource !== undefined && { resource: { type: resource } }),
+    condition,
+    ...Object.fromEntries(entries.filter(([name]) => name !== 'actions' && !conditionMembers.has(name))),
+  })
+}
+
+function envelopeOf(data: DocumentFields, members: ReadonlySet<string>): DocumentFields {
+  return { status: 'ACTIVE', ...Object.fromEntries(Object.entries(data).filter(([name]) => members.has(name))) }
+}
+
+const policyFiles: FileKind = {
+  folder: 'policies',
+  ending: '.policy.yaml',
+  kind: policiesKind,
+  label: policies.label,
+  schema: z.union([decisionFile, contextFile, policyTextFile]),
+  schemaFor: ({ version, text }) =>
+    text !== undefined ? policyTextFile : version === contextVersion ? contextFile : decisionFile,
+  references: [],
+  secrets: [],
+  bodyOf: (data, exact) => ({
+    ...envelopeOf(data, envelopeMembers),
+    policy: typeof data.text === 'string' ? data.text : policyText(exact),
+  }),
+  pathInFile(path) {
+    const inDocument = path.replace(/^policy\.?/, '')
+    if (inDocument === path) return path
+    if (inDocument.startsWith('meta')) return 'version'
+    return inDocument.replace(/^(subject|resource)\.type\b/, '$1').replace(/^condition\.?/, '')
+  },
+}
+
+const queryNames: readonly NamingMember[] = [{ member: 'policy', bodyMember: 'policy_id', kind: policiesKind }]
+const queryEnvelope = {
+  ...ownMembers(queries, ['policy_id', 'query', 'status']),
+  status: status.optional().describe('default: ACTIVE'),
+}
+const queryEnvelopeMembers = new Set(Object.keys(queryEnvelope))
+const queryFile = z
+  .strictObject({
+    ...queryEnvelope,
+    policy: documentName.describe('the name of a policy of version 1.0-ciq'),
+    ...queryDocument.shape,
+  })
+  .meta({ id: 'KnowledgeQueryFile' })
+const queryTextFile = z
+  .strictObject({
+    ...queryEnvelope,
+    policy: documentName,
+    text: z.string().describe('the text of the query as it is stored, for drafts that are not valid'),
+  })
+  .meta({ id: 'KnowledgeQueryTextFile' })
+
+const queryFiles: FileKind = {
+  folder: 'queries',
+  ending: '.query.yaml',
+  kind: queriesKind,
+  label: queries.label,
+  schema: z.union([queryFile, queryTextFile]),
+  schemaFor: ({ text }) => (text === undefined ? queryFile : queryTextFile),
+  references: queryNames,
+  secrets: [],
+  bodyOf: (data, exact) => ({
+    ...envelopeOf(data, queryEnvelopeMembers),
+    query:
+      typeof data.text === 'string'
+        ? data.text
+        : writeJson(without(exact, new Set([...queryEnvelopeMembers, 'policy']))),
+  }),
+  pathInFile: (path) => renamed(path.replace(/^query\.?/, ''), queryNames),
+}
+
+const projectMembers = ownMembers(projects, [])
+
+const projectSchema = z.strictObject({
+  name: projects.createSchema.shape.name as z.ZodType,
+  ...projectMembers,
+  region: (projectMembers.region as z.ZodType).optional().describe('default: `local`'),
+})
+
+/** The file of the project itself, `verdigraph.yaml`. */
+export const projectFile: FileKind = {
+  ...plainKind('', 'project', projects),
+  ending: '',
+  schema: projectSchema,
+  schemaFor: () => projectSchema,
+  bodyOf: (data) => ({ region: 'local', ...without(data, new Set(['name'])) }),
+}
+
+/** The kinds of files, in an order in which each refers to earlier ones only. */
+export const fileKinds: readonly FileKind[] = [
+  plainKind('applications', 'application', applications),
+  plainKind('agents', 'agent', agents, [
+    { member: 'application', bodyMember: 'application_id', kind: applicationsKind },
+  ]),
+  plainKind('introspections', 'introspection', tokenIntrospects(unused)),
+  plainKind('resolvers', 'resolver', externalDataResolvers(unused)),
+  policyFiles,
+  queryFiles,
+  plainKind('mcp-servers', 'mcp-server', mcpServers, [
+    { member: 'agent', bodyMember: 'app_agent_id', kind: applicationAgentsKind },
+    { member: 'introspection', bodyMember: 'token_introspect_id', kind: tokenIntrospectsKind },
+  ]),
+  plainKind('trust-scores', 'trust-score', trustScoreProfiles),
+  plainKind('pipelines', 'pipeline', entityMatchingPipelines),
+  plainKind('sinks', 'sink', eventSinks),
+  plainKind('signings', 'signing', auditSignings(unused)),
+]
+
+/** The name of the file of the project itself. */
+export const PROJECT_FILE = 'verdigraph.yaml'
+/** The folder of scenarios, and the ending of their files. */
+export const SCENARIOS = { folder: 'scenarios', ending: '.scenario.yaml' } as const
+/** The ending of a policy that is written as Cypher with a front matter. */
+export const CYPHER_ENDING = '.cypher'
+
+/** The kind of file of a configuration kind; undefined for one that is never in a file. */
+export function fileKindOf(kind: string): FileKind | undefined {
+  return kind === projectsKind ? projectFile : fileKinds.find((one) => one.kind === kind)
+}

@@ -1,0 +1,291 @@
+// Reads a project folder: one configuration document in each file. Reports all errors of all files, each with its place and, for a
+// misspelt name, the nearest right one. It checks syntax, members and names; stored-project.ts checks what needs a compiler.
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, join, resolve, sep } from 'node:path'
+import type { z } from 'zod'
+import { suggestion } from '../../grammar/suggest.ts'
+import { type DocumentFields, envelope } from '../config/kind.ts'
+import { issueMessage, validate, validateValue } from '../config/validate.ts'
+import { formatPath } from '../kernel/format-path.ts'
+import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { type FileDiagnostic, type FilePosition, ProjectFolderError } from './file-diagnostic.ts'
+import { CYPHER_ENDING, type FileKind, fileKinds, PROJECT_FILE, projectFile, SCENARIOS } from './file-kinds.ts'
+import type { DocumentReference, FolderDocument, ProjectFolder, SecretText } from './project-folder.ts'
+import { secretReferencesIn } from './secret-references.ts'
+import { YamlFile } from './yaml-file.ts'
+
+/** Reads the project folder at `path`. Throws ProjectFolderError with all errors. */
+export function loadProject(path: string): ProjectFolder {
+  const folder = resolve(path)
+  const errors: FileDiagnostic[] = []
+  const read = projectOf(folder, errors)
+  const documents = [
+    ...(read === null ? [] : [read]),
+    ...fileKinds.flatMap((kind) => documentsOf(folder, kind, errors)),
+  ]
+  errors.push(...unknownFolders(folder), ...duplicateNames(documents), ...unknownNames(documents))
+  const scenarios = filesBelow(folder, SCENARIOS.folder).filter((file) => file.endsWith(SCENARIOS.ending))
+  if (read === null || errors.length > 0) throw new ProjectFolderError(sorted(errors))
+  return { folder, project: read, documents: documents.slice(1), scenarios }
+}
+
+/** The create body of a document: with the ids of the documents that it names. */
+export function createBody(
+  { name, body, references }: FolderDocument,
+  idOf: (kind: string, name: string) => string,
+): DocumentFields {
+  const ids = references.map(({ member, kind, name: named }) => [member, idOf(kind, named)] as const)
+  return { name, ...body, ...Object.fromEntries(ids) }
+}
+
+function projectOf(folder: string, errors: FileDiagnostic[]): FolderDocument | null {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+    errors.push(startOf('.', `there is no folder \`${folder}\``))
+    return null
+  }
+  if (!existsSync(join(folder, PROJECT_FILE))) {
+    errors.push(startOf(PROJECT_FILE, 'the file is missing: a project folder begins with it'))
+    return null
+  }
+  const parsed = parseFile(folder, PROJECT_FILE)
+  if (!parsed.ok) {
+    errors.push(...parsed.error)
+    return null
+  }
+  const { plain } = parsed.value
+  const name = isJsonObject(plain) && typeof plain.name === 'string' ? plain.name : ''
+  return documentOf(projectFile, name, parsed.value, errors)
+}
+
+function documentsOf(folder: string, kind: FileKind, errors: FileDiagnostic[]): readonly FolderDocument[] {
+  const isPolicy = kind.folder === 'policies'
+  return filesBelow(folder, kind.folder).flatMap((file) => {
+    const ending = file.endsWith(kind.ending)
+      ? kind.ending
+      : isPolicy && file.endsWith(CYPHER_ENDING)
+        ? CYPHER_ENDING
+        : null
+    if (ending === null) {
+      const expected = isPolicy ? `\`NAME${kind.ending}\` or \`NAME${CYPHER_ENDING}\`` : `\`NAME${kind.ending}\``
+      errors.push(startOf(file, `expected a file ${expected} in this folder`))
+      return []
+    }
+    const name = basename(file, ending)
+    const nameIssues = validate(envelope.name, name, 'the file name')
+    if (!nameIssues.ok) {
+      errors.push(...nameIssues.error.map((message) => startOf(file, message)))
+      return []
+    }
+    const parsed = parseFile(folder, file)
+    if (!parsed.ok) {
+      errors.push(...parsed.error)
+      return []
+    }
+    const document = documentOf(kind, name, parsed.value, errors)
+    return document === null ? [] : [document]
+  })
+}
+
+/** A file with its data, and where the Cypher after a front matter begins. */
+interface ParsedFile {
+  readonly yaml: YamlFile
+  readonly plain: unknown
+  readonly exact: unknown
+  /** The line of the file with the first line of the Cypher; null: it is a member. */
+  readonly cypherLine: number | null
+}
+
+function parseFile(folder: string, file: string): Result<ParsedFile, readonly FileDiagnostic[]> {
+  const text = readFileSync(join(folder, ...file.split('/')), 'utf8')
+  return file.endsWith(CYPHER_ENDING) ? parseCypherFile(file, text) : parseYamlFile(file, text)
+}
+
+function parseYamlFile(file: string, text: string): Result<ParsedFile, readonly FileDiagnostic[]> {
+  const yaml = new YamlFile(file, text)
+  if (yaml.errors.length > 0) return err(yaml.errors)
+  return ok({ yaml, plain: yaml.value('plain'), exact: yaml.value('exact'), cypherLine: null })
+}
+
+const FRONT_MATTER = /^---[ \t]*\r?\n([\s\S]*?)^---[ \t]*(?:\r?\n|$)/m
+
+function parseCypherFile(file: string, text: string): Result<ParsedFile, readonly FileDiagnostic[]> {
+  const matter = text.startsWith('---') ? FRONT_MATTER.exec(text) : null
+  if (matter === null) {
+    return err([startOf(file, 'expected a front matter: a line `---`, the members of the policy, and a line `---`')])
+  }
+  const [whole, members = ''] = matter
+  const header = parseYamlFile(file, text.slice(0, whole.lastIndexOf('---')))
+  if (!header.ok) return header
+  const { yaml, plain, exact } = header.value
+  const data = plain ?? {}
+  if (!isJsonObject(data))
+    return err([startOf(file, `expected members in the front matter, found ${jsonKindOf(data)}`)])
+  if (data.cypher !== undefined) {
+    const message = '`cypher` is the text after the front matter'
+    return err([{ ...yaml.position([], 'cypher'), message }])
+  }
+  const cypher = text.slice(whole.length).trimEnd()
+  const added = { cypher }
+  const cypherLine = members.split('\n').length + 2
+  return ok({ yaml, plain: { ...data, ...added }, exact: { ...(exact as object | null), ...added }, cypherLine })
+}
+
+function documentOf(
+  kind: FileKind,
+  name: string,
+  { yaml, plain, exact, cypherLine }: ParsedFile,
+  errors: FileDiagnostic[],
+): FolderDocument | null {
+  if (!isJsonObject(plain) || !isJsonObject(exact)) {
+    errors.push(startOf(yaml.file, `expected the members of a document, found ${jsonKindOf(plain)}`))
+    return null
+  }
+  const issues = memberIssues(kind.schemaFor(plain), plain, yaml)
+  const secrets = issues.length > 0 ? [] : secretsOf(kind, plain, yaml, issues)
+  errors.push(...issues)
+  if (issues.length > 0) return null
+  const references = kind.references.flatMap(({ member, bodyMember, kind: named }): DocumentReference[] =>
+    typeof plain[member] === 'string' ? [{ member: bodyMember, kind: named, name: plain[member] }] : [],
+  )
+  return {
+    kind: kind.kind,
+    name,
+    file: yaml.file,
+    body: kind.bodyOf(plain, exact),
+    references,
+    secrets,
+    locate: (path) => locate(kind, yaml, cypherLine, path),
+  }
+}
+
+function memberIssues(schema: z.ZodType, data: DocumentFields, yaml: YamlFile): FileDiagnostic[] {
+  const read = validateValue(schema, data, describeIssue)
+  if (read.ok) return []
+  return read.error.flatMap(({ path, message, unknownMembers }) => {
+    const at = formatPath('', path)
+    const text = at === '' ? message : `${at}: ${message}`
+    if (unknownMembers.length === 0) return [{ ...yaml.position(path), message: text }]
+    return [{ ...yaml.position(path, unknownMembers[0]), message: text }]
+  })
+}
+
+/** Adds the nearest right name to the usual message. */
+export function describeIssue(issue: z.core.$ZodRawIssue): string | null {
+  const usual = issueMessage(issue)
+  if (usual === undefined) return null
+  if (issue.code === 'unrecognized_keys') {
+    const schema = issue.inst as z.ZodType | undefined
+    const known = schema?._zod.def.type === 'object' ? Object.keys((schema as z.ZodObject).shape) : []
+    return `${usual}${suggestion(issue.keys[0] ?? '', known)}`
+  }
+  if (issue.code === 'invalid_value' && typeof issue.input === 'string') {
+    return `${usual}${suggestion(issue.input, issue.values.map(String))}`
+  }
+  return usual
+}
+
+/** The texts at the secret paths of a kind. A text without a reference is an error. */
+function secretsOf(kind: FileKind, data: DocumentFields, yaml: YamlFile, issues: FileDiagnostic[]): SecretText[] {
+  const found: SecretText[] = []
+  const visit = (value: unknown, steps: readonly string[], path: readonly (string | number)[]): void => {
+    const [step, ...rest] = steps
+    if (step !== undefined) {
+      if (!isJsonObject(value) && !Array.isArray(value)) return
+      const entries: readonly (readonly [string | number, unknown])[] = Array.isArray(value)
+        ? [...value.entries()]
+        : Object.entries(value)
+      for (const [name, member] of entries) {
+        if (step === '*' || step === String(name)) visit(member, rest, [...path, name])
+      }
+    } else if (Array.isArray(value)) {
+      for (const [i, item] of value.entries()) visit(item, [], [...path, i])
+    } else if (typeof value === 'string') {
+      if (secretReferencesIn(value).length > 0) found.push({ path, text: value })
+      else {
+        const message = `${formatPath('', path)}: expected a reference to a secret, \`\${env:NAME}\` or \`secret://NAME\`: a file must not contain the secret`
+        issues.push({ ...yaml.position(path), message })
+      }
+    }
+  }
+  for (const secret of kind.secrets) visit(data, secret.split('.'), [])
+  return found
+}
+
+/** The place of a path of a message; with `line 1, column 2` in it, the place in the Cypher. */
+function locate(kind: FileKind, yaml: YamlFile, cypherLine: number | null, path: string): FilePosition {
+  const [, member = '', line, column] = /^([^:]*)(?:: line (\d+), column (\d+))?/.exec(path) ?? []
+  const inFile = kind.pathInFile(member)
+  if (cypherLine !== null && inFile === 'cypher') {
+    return { file: yaml.file, line: cypherLine + Number(line ?? 1) - 1, column: Number(column ?? 1) }
+  }
+  const exact = line === undefined ? null : yaml.positionInText([inFile], Number(line), Number(column))
+  return exact ?? yaml.locate(inFile)
+}
+
+function duplicateNames(documents: readonly FolderDocument[]): FileDiagnostic[] {
+  const first = new Map<string, string>()
+  return documents.flatMap(({ kind, name, file }) => {
+    const key = `${kind} ${name}`
+    const other = first.get(key)
+    if (other !== undefined) return [startOf(file, `the name \`${name}\` is taken by ${other}`)]
+    first.set(key, file)
+    return []
+  })
+}
+
+function unknownNames(documents: readonly FolderDocument[]): FileDiagnostic[] {
+  return documents.flatMap(({ references, locate: place }) =>
+    references.flatMap(({ member, kind, name }) => {
+      const names = documents.filter((one) => one.kind === kind).map((one) => one.name)
+      if (names.includes(name)) return []
+      const label = fileKinds.find((one) => one.kind === kind)?.label ?? kind
+      return [{ ...place(member), message: `no ${label} is named \`${name}\`${suggestion(name, names)}` }]
+    }),
+  )
+}
+
+/** A folder of an unknown name with configuration files in it is a mistake; any other folder is not a part of the project. */
+function unknownFolders(folder: string): FileDiagnostic[] {
+  if (!existsSync(folder)) return []
+  const known = [...fileKinds.map((kind) => kind.folder), SCENARIOS.folder]
+  const endings = [...fileKinds.map((kind) => kind.ending), SCENARIOS.ending]
+  const isDocument = (file: string): boolean => endings.some((ending) => file.endsWith(ending))
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (!entry.isDirectory()) {
+      if (!isDocument(entry.name)) return []
+      const kind = fileKinds.find(({ ending }) => entry.name.endsWith(ending))
+      return [startOf(entry.name, `expected this file in the folder \`${kind?.folder ?? SCENARIOS.folder}\``)]
+    }
+    if (known.includes(entry.name) || entry.name.startsWith('.') || entry.name === 'node_modules') return []
+    const [file] = readdirSync(join(folder, entry.name)).filter(isDocument)
+    if (file === undefined) return []
+    const message = `the folder \`${entry.name}\` is not read${suggestion(entry.name, known)}`
+    return [startOf(`${entry.name}/${file}`, message)]
+  })
+}
+
+/** The files below a folder that may be documents, sorted: no hidden files, and no texts for people. */
+function filesBelow(folder: string, name: string): readonly string[] {
+  const path = join(folder, name)
+  if (!existsSync(path)) return []
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && !/\.(?:md|txt)$/.test(entry.name))
+    .map((entry) =>
+      join(entry.parentPath, entry.name)
+        .slice(folder.length + 1)
+        .split(sep)
+        .join('/'),
+    )
+    .sort()
+}
+
+function startOf(file: string, message: string): FileDiagnostic {
+  return { file, line: 1, column: 1, message }
+}
+
+function sorted(errors: readonly FileDiagnostic[]): readonly FileDiagnostic[] {
+  const order = (a: FileDiagnostic, b: FileDiagnostic): number =>
+    a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1
+  return [...errors].sort(order)
+}
