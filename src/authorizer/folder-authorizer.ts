@@ -20,7 +20,8 @@ import { openCatalog } from '../store/tenancy/catalog.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { Authorizer } from './authorizer.ts'
 import { createAuthorizer } from './create-authorizer.ts'
-import { openProjectAuthorizer, outgoing, type ProjectAuthorizerOptions, resolverLimits } from './memory-authorizer.ts'
+import { openProjectAuthorizer, type ProjectAuthorizerOptions } from './memory-authorizer.ts'
+import { lazyUpstream, resolverLimits } from './outgoing.ts'
 
 const READ_ONLY =
   'an authorizer over a data folder only reads: write through the service, which records events and the audit log'
@@ -69,7 +70,6 @@ export async function openFolderAuthorizer(
     if (project !== null) {
       return await openProjectAuthorizer(project, { graphs, readOnlyReason: READ_ONLY, close }, options)
     }
-    const upstream = outgoing(settings)
     const { applicationId, agentId } = callerIn(documents, projectId)
     return createAuthorizer({
       settings,
@@ -82,7 +82,7 @@ export async function openFolderAuthorizer(
       resolvers: new ExternalDataResolvers({
         documents,
         openSecret: (document, path) => openSecret(document, path, openSealer(dataDir)),
-        upstream,
+        upstream: lazyUpstream(settings),
         clock: systemClock,
         report,
         limits: resolverLimits(settings),

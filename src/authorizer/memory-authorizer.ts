@@ -3,6 +3,7 @@
 import { openSecret } from '../config/secrets.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
+import { resolversKind } from '../pip/external-data-resolver.ts'
 import { ExternalDataResolvers } from '../pip/resolution.ts'
 import type { ProjectFolder } from '../project/project-folder.ts'
 import { resolveSecret, type SecretLookup } from '../project/secret-references.ts'
@@ -10,10 +11,9 @@ import { type StoredProject, storeProject } from '../project/stored-project.ts'
 import { defaultSettings, type Settings } from '../settings.ts'
 import { IN_MEMORY, openStore } from '../store/graph/open-store.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
-import { parseAllowList } from '../upstream/allow-list.ts'
-import { createUpstream, type Upstream } from '../upstream/client.ts'
 import type { Authorizer } from './authorizer.ts'
 import { createAuthorizer } from './create-authorizer.ts'
+import { lazyUpstream, loadResolverKind, resolverLimits } from './outgoing.ts'
 
 /** The graphs that the policies of a project folder are asked about. */
 export interface GivenGraphs {
@@ -36,8 +36,12 @@ export async function openProjectAuthorizer(
   given: GivenGraphs | null,
   { secrets, report, settings = defaultSettings }: ProjectAuthorizerOptions,
 ): Promise<Authorizer> {
-  const upstream = outgoing(settings)
-  const stored = await storeProject(project, { clock: systemClock, policyTextMax: settings.policyTextMax, upstream })
+  const hasResolvers = project.documents.some(({ kind }) => kind === resolversKind)
+  const stored = await storeProject(project, {
+    clock: systemClock,
+    policyTextMax: settings.policyTextMax,
+    resolvers: hasResolvers ? await loadResolverKind(settings) : null,
+  })
   const { graphs, readOnlyReason, close } = given ?? memoryGraphs(stored)
   const { documents, projectId, applicationId, agentId } = stored
   return createAuthorizer({
@@ -51,7 +55,7 @@ export async function openProjectAuthorizer(
     resolvers: new ExternalDataResolvers({
       documents,
       openSecret: (document, path) => openSecret(document, path, { open: (text) => secretOf(text, secrets) }),
-      upstream,
+      upstream: lazyUpstream(settings),
       clock: systemClock,
       report,
       limits: resolverLimits(settings),
@@ -61,24 +65,6 @@ export async function openProjectAuthorizer(
     report,
     close,
   })
-}
-
-/** The limits of calls of resolvers. */
-export function resolverLimits(settings: Settings): ExternalDataResolvers['deps']['limits'] {
-  return {
-    timeMs: settings.upstreamTimeMs,
-    maxBytes: settings.upstreamBytesMax,
-    maxCalls: settings.resolverCallsMax,
-    maxConcurrent: settings.resolverParallel,
-    cacheTtlMs: settings.resolverCacheMs,
-  }
-}
-
-/** The client of resolvers. Throws OperationalError if the setting `upstream_allow` is not valid. */
-export function outgoing({ upstreamAllow }: Settings): Upstream {
-  const allowed = parseAllowList(upstreamAllow)
-  if (!allowed.ok) throw new OperationalError(`the setting upstream_allow: ${allowed.error}`)
-  return createUpstream({ allowed: allowed.value })
 }
 
 /** Throws OperationalError if a reference has no value: the resolver then supplies no value. */

@@ -12,7 +12,7 @@ export async function openFromOptions({
   secrets = defaultSecretLookup(),
   log = () => undefined,
 }: AuthorizerOptions): Promise<Authorizer> {
-  const files = project === undefined ? null : loadProject(project)
+  const files = project === undefined ? null : await loadProject(project)
   if (folder === undefined && files !== null) return openProjectAuthorizer(files, null, { secrets, report: log })
   const { openFolderAuthorizer } = await import('./folder-authorizer.ts')
   return openFolderAuthorizer(folder as string, files, { projectName: projectName ?? null, secrets, report: log })

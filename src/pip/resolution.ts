@@ -18,7 +18,7 @@ import type { PlaceholderLookup } from './template.ts'
 export interface ResolverDeps {
   readonly documents: Pick<ConfigReader, 'get' | 'getByName'>
   readonly openSecret: OpenSecret
-  readonly upstream: Upstream
+  readonly upstream: Pick<Upstream, 'send'>
   readonly clock: Clock
   readonly report: (line: string) => void
   readonly limits: ResolverLimits

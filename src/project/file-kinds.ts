@@ -1,27 +1,15 @@
 // The kinds of files in a project folder, each once: its folder, its name, its schema, derived from that of the configuration kind,
-// and how its members become the body of a create request.
+// and how its members become the body of a create request. This file declares those of decisions and queries, other-file-kinds.ts the
+// others.
 import { z } from 'zod'
-import { auditSignings } from '../audit/audit-signing.ts'
-import {
-  applicationAgentsKind,
-  applicationsKind,
-  type ConfigKind,
-  type DocumentFields,
-  projectsKind,
-} from '../config/kind.ts'
+import type { ConfigKind, DocumentFields } from '../config/kind.ts'
 import { projectKinds } from '../config/project-kinds.ts'
 import { knowledgeQueries, queriesKind } from '../context-query/knowledge-query.ts'
 import { queryDocument } from '../context-query/query-document.ts'
-import { eventSinks } from '../events/event-sink.ts'
-import { tokenIntrospects, tokenIntrospectsKind } from '../identity/token-introspect.ts'
 import { writeJson } from '../kernel/json.ts'
-import { entityMatchingPipelines } from '../matching/entity-matching-pipeline.ts'
-import { mcpServers } from '../mcp/server-config.ts'
-import { externalDataResolvers } from '../pip/external-data-resolver.ts'
 import { authorizationPolicies, policiesKind } from '../policy/authorization-policy.ts'
 import { contextDocument, contextVersion } from '../policy/context-document.ts'
 import { decisionDocument, decisionVersions } from '../policy/decision-document.ts'
-import { trustScoreProfiles } from '../trust/trust-score-profile.ts'
 
 /** A member of a file that names another document of the project. */
 export interface NamingMember {
@@ -62,7 +50,8 @@ export interface FileKind {
 // The factories use their collaborators in checks and effects only, and these kinds serve as declarations of schemas.
 const unused = {} as never
 const noNames = { ready: () => null, storesOf: () => [] }
-const [projects, applications, agents] = projectKinds(unused) as [ConfigKind, ConfigKind, ConfigKind]
+/** The kinds of a project and of its applications and agents, as declarations. */
+export const [projectKind, applicationKind, agentKind] = projectKinds(unused) as [ConfigKind, ConfigKind, ConfigKind]
 const policies = authorizationPolicies(Number.MAX_SAFE_INTEGER, () => [], noNames)
 const queries = knowledgeQueries(Number.MAX_SAFE_INTEGER, noNames)
 
@@ -77,9 +66,9 @@ function ownMembers({ createSchema }: ConfigKind, without: readonly string[]): z
 const documentName = z.string().min(1).max(256)
 
 /** A kind whose files have the members of the create body, and names in place of ids. */
-function plainKind(
+export function plainKind(
   folder: string,
-  singular: string,
+  ending: string,
   kind: ConfigKind,
   references: readonly NamingMember[] = [],
 ): FileKind {
@@ -97,7 +86,7 @@ function plainKind(
   })
   return {
     folder,
-    ending: `.${singular}.yaml`,
+    ending,
     kind: kind.path,
     label: kind.label,
     schema,
@@ -244,42 +233,37 @@ const queryFiles: FileKind = {
   pathInFile: (path) => renamed(path.replace(/^query\.?/, ''), queryNames),
 }
 
-const projectMembers = ownMembers(projects, [])
+const projectMembers = ownMembers(projectKind, [])
 
 const projectSchema = z.strictObject({
-  name: projects.createSchema.shape.name as z.ZodType,
+  name: projectKind.createSchema.shape.name as z.ZodType,
   ...projectMembers,
   region: (projectMembers.region as z.ZodType).optional().describe('default: `local`'),
 })
 
 /** The file of the project itself, `verdigraph.yaml`. */
 export const projectFile: FileKind = {
-  ...plainKind('', 'project', projects),
-  ending: '',
+  ...plainKind('', '', projectKind),
   schema: projectSchema,
   schemaFor: () => projectSchema,
   bodyOf: (data) => ({ region: 'local', ...without(data, new Set(['name'])) }),
 }
 
-/** The kinds of files, in an order in which each refers to earlier ones only. */
-export const fileKinds: readonly FileKind[] = [
-  plainKind('applications', 'application', applications),
-  plainKind('agents', 'agent', agents, [
-    { member: 'application', bodyMember: 'application_id', kind: applicationsKind },
-  ]),
-  plainKind('introspections', 'introspection', tokenIntrospects(unused)),
-  plainKind('resolvers', 'resolver', externalDataResolvers(unused)),
-  policyFiles,
-  queryFiles,
-  plainKind('mcp-servers', 'mcp-server', mcpServers, [
-    { member: 'agent', bodyMember: 'app_agent_id', kind: applicationAgentsKind },
-    { member: 'introspection', bodyMember: 'token_introspect_id', kind: tokenIntrospectsKind },
-  ]),
-  plainKind('trust-scores', 'trust-score', trustScoreProfiles),
-  plainKind('pipelines', 'pipeline', entityMatchingPipelines),
-  plainKind('sinks', 'sink', eventSinks),
-  plainKind('signings', 'signing', auditSignings(unused)),
-]
+/** The kinds of files that decisions need. */
+export const decisionFileKinds: readonly FileKind[] = [policyFiles, queryFiles]
+
+/** The folders and endings of the other kinds, which `other-file-kinds.ts` declares: it loads much that decisions do not need. */
+export const otherFiles = {
+  applications: '.application.yaml',
+  agents: '.agent.yaml',
+  introspections: '.introspection.yaml',
+  resolvers: '.resolver.yaml',
+  'mcp-servers': '.mcp-server.yaml',
+  'trust-scores': '.trust-score.yaml',
+  pipelines: '.pipeline.yaml',
+  sinks: '.sink.yaml',
+  signings: '.signing.yaml',
+} as const satisfies Readonly<Record<string, string>>
 
 /** The name of the file of the project itself. */
 export const PROJECT_FILE = 'verdigraph.yaml'
@@ -287,8 +271,3 @@ export const PROJECT_FILE = 'verdigraph.yaml'
 export const SCENARIOS = { folder: 'scenarios', ending: '.scenario.yaml' } as const
 /** The ending of a policy that is written as Cypher with a front matter. */
 export const CYPHER_ENDING = '.cypher'
-
-/** The kind of file of a configuration kind; undefined for one that is never in a file. */
-export function fileKindOf(kind: string): FileKind | undefined {
-  return kind === projectsKind ? projectFile : fileKinds.find((one) => one.kind === kind)
-}

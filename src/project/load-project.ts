@@ -10,21 +10,31 @@ import { formatPath } from '../kernel/format-path.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type FileDiagnostic, type FilePosition, ProjectFolderError } from './file-diagnostic.ts'
-import { CYPHER_ENDING, type FileKind, fileKinds, PROJECT_FILE, projectFile, SCENARIOS } from './file-kinds.ts'
+import {
+  CYPHER_ENDING,
+  decisionFileKinds,
+  type FileKind,
+  otherFiles,
+  PROJECT_FILE,
+  projectFile,
+  SCENARIOS,
+} from './file-kinds.ts'
 import type { DocumentReference, FolderDocument, ProjectFolder, SecretText } from './project-folder.ts'
 import { secretReferencesIn } from './secret-references.ts'
 import { YamlFile } from './yaml-file.ts'
 
-/** Reads the project folder at `path`. Throws ProjectFolderError with all errors. */
-export function loadProject(path: string): ProjectFolder {
+/** Reads the project folder at `path`. Rejects with ProjectFolderError for all errors. */
+export async function loadProject(path: string): Promise<ProjectFolder> {
   const folder = resolve(path)
   const errors: FileDiagnostic[] = []
   const read = projectOf(folder, errors)
+  const isWhole = Object.keys(otherFiles).some((name) => existsSync(join(folder, name)))
+  const fileKinds = isWhole ? (await import('./other-file-kinds.ts')).fileKinds : decisionFileKinds
   const documents = [
     ...(read === null ? [] : [read]),
     ...fileKinds.flatMap((kind) => documentsOf(folder, kind, errors)),
   ]
-  errors.push(...unknownFolders(folder), ...duplicateNames(documents), ...unknownNames(documents))
+  errors.push(...unknownFolders(folder), ...duplicateNames(documents), ...unknownNames(documents, fileKinds))
   const scenarios = filesBelow(folder, SCENARIOS.folder).filter((file) => file.endsWith(SCENARIOS.ending))
   if (read === null || errors.length > 0) throw new ProjectFolderError(sorted(errors))
   return { folder, project: read, documents: documents.slice(1), scenarios }
@@ -156,6 +166,7 @@ function documentOf(
     references,
     secrets,
     locate: (path) => locate(kind, yaml, cypherLine, path),
+    pathInFile: (path) => kind.pathInFile(path),
   }
 }
 
@@ -234,7 +245,7 @@ function duplicateNames(documents: readonly FolderDocument[]): FileDiagnostic[] 
   })
 }
 
-function unknownNames(documents: readonly FolderDocument[]): FileDiagnostic[] {
+function unknownNames(documents: readonly FolderDocument[], fileKinds: readonly FileKind[]): FileDiagnostic[] {
   return documents.flatMap(({ references, locate: place }) =>
     references.flatMap(({ member, kind, name }) => {
       const names = documents.filter((one) => one.kind === kind).map((one) => one.name)
@@ -248,17 +259,21 @@ function unknownNames(documents: readonly FolderDocument[]): FileDiagnostic[] {
 /** A folder of an unknown name with configuration files in it is a mistake; any other folder is not a part of the project. */
 function unknownFolders(folder: string): FileDiagnostic[] {
   if (!existsSync(folder)) return []
-  const known = [...fileKinds.map((kind) => kind.folder), SCENARIOS.folder]
-  const endings = [...fileKinds.map((kind) => kind.ending), SCENARIOS.ending]
-  const isDocument = (file: string): boolean => endings.some((ending) => file.endsWith(ending))
+  const endings = new Map<string, string>([
+    ...decisionFileKinds.map(({ ending, folder: of }) => [ending, of] as const),
+    ...Object.entries(otherFiles).map(([of, ending]) => [ending, of] as const),
+    [SCENARIOS.ending, SCENARIOS.folder],
+  ])
+  const known = [...endings.values()]
+  const endingOf = (file: string): string | undefined => [...endings.keys()].find((ending) => file.endsWith(ending))
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     if (!entry.isDirectory()) {
-      if (!isDocument(entry.name)) return []
-      const kind = fileKinds.find(({ ending }) => entry.name.endsWith(ending))
-      return [startOf(entry.name, `expected this file in the folder \`${kind?.folder ?? SCENARIOS.folder}\``)]
+      const ending = endingOf(entry.name)
+      if (ending === undefined) return []
+      return [startOf(entry.name, `expected this file in the folder \`${endings.get(ending)}\``)]
     }
     if (known.includes(entry.name) || entry.name.startsWith('.') || entry.name === 'node_modules') return []
-    const [file] = readdirSync(join(folder, entry.name)).filter(isDocument)
+    const [file] = readdirSync(join(folder, entry.name)).filter((name) => endingOf(name) !== undefined)
     if (file === undefined) return []
     const message = `the folder \`${entry.name}\` is not read${suggestion(entry.name, known)}`
     return [startOf(`${entry.name}/${file}`, message)]

@@ -38,6 +38,8 @@ export interface FolderDocument {
    * such as `policy.condition.cypher`. A member that is not in the file has the place of the nearest one around it.
    */
   locate(path: string): FilePosition
+  /** The path in the file of a path in such messages: `cypher` for `policy.condition.cypher`. */
+  pathInFile(path: string): string
 }
 
 /** A project folder that was read without an error. */

@@ -19,14 +19,11 @@ import type { ServiceAccountCaller } from '../kernel/caller.ts'
 import { type Clock, timestamp } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { mintGid } from '../kernel/ids.ts'
-import { externalDataResolvers, resolversKind } from '../pip/external-data-resolver.ts'
 import { authorizationPolicies, policiesKind } from '../policy/authorization-policy.ts'
 import type { NameSource } from '../policy/name-warnings.ts'
 import { MemoryDocuments } from '../store/documents/memory-documents.ts'
 import type { GraphLayout } from '../store/tenancy/project-graphs.ts'
-import type { Upstream } from '../upstream/client.ts'
 import { type FileDiagnostic, ProjectFolderError } from './file-diagnostic.ts'
-import { fileKindOf } from './file-kinds.ts'
 import { createBody } from './load-project.ts'
 import type { FolderDocument, ProjectFolder } from './project-folder.ts'
 
@@ -45,27 +42,27 @@ export interface StoreProjectOptions {
   readonly clock: Clock
   /** Maximum characters of the document of a policy or a query. */
   readonly policyTextMax: number
-  /** Decides which addresses resolvers may call. */
-  readonly upstream: Pick<Upstream, 'urlError'>
+  /** The kind of resolvers, which is loaded only for a project with resolvers; null: the project has none. */
+  readonly resolvers: ConfigKind | null
 }
 
 /** Secrets stay the references that the files contain. `SecretLookup` replaces them when a resolver is called. */
 const references: Sealer = { seal: (text) => text, open: (text) => text }
 
 /** The kinds that decide and answer; documents of other kinds have no effect without the service. */
-const storedKinds: readonly string[] = [policiesKind, queriesKind, resolversKind]
+const checkedKinds: readonly string[] = [policiesKind, queriesKind]
 
 const noNames: NameSource = { ready: () => null, storesOf: () => [] }
 
 /** Stores the documents of a project in memory. Rejects with ProjectFolderError for all documents that fail a check. */
 export async function storeProject(project: ProjectFolder, options: StoreProjectOptions): Promise<StoredProject> {
-  const { clock, policyTextMax, upstream } = options
+  const { clock, policyTextMax, resolvers } = options
   const documents = new ConfigRepository(new MemoryDocuments(), undefined, clock)
   const kinds = new Map<string, ConfigKind>(
     [
       authorizationPolicies(policyTextMax, (stored) => locationsOf(stored).keys(), noNames),
       knowledgeQueries(policyTextMax, noNames),
-      externalDataResolvers(upstream),
+      ...(resolvers === null ? [] : [resolvers]),
     ].map((kind) => [kind.path, kind]),
   )
   const nowMs = clock.now()
@@ -92,7 +89,7 @@ export async function storeProject(project: ProjectFolder, options: StoreProject
 
 /** Whether the document names one whose check failed: the error of that one is enough. */
 function isDependentOnFailed({ references: named }: FolderDocument, reader: ConfigReader, projectId: string): boolean {
-  return named.some(({ kind, name }) => storedKinds.includes(kind) && reader.getByName(kind, projectId, name) === null)
+  return named.some(({ kind, name }) => checkedKinds.includes(kind) && reader.getByName(kind, projectId, name) === null)
 }
 
 function idsIn(reader: ConfigReader, projectId: string): (kind: string, name: string) => string {
@@ -107,7 +104,7 @@ export function diagnosticsOf(document: FolderDocument, error: ServiceError): re
     const [line = ''] = issue.split('\n')
     const [, path, place, rest] = /^([\w.[\]-]+): (line \d+, column \d+: )?(.*)$/.exec(line) ?? []
     if (path === undefined || rest === undefined) return { ...document.locate(''), message: line }
-    const member = fileKindOf(document.kind)?.pathInFile(path) ?? path
+    const member = document.pathInFile(path)
     const message = place !== undefined || member === '' ? rest : `${member}: ${rest}`
     return { ...document.locate(place === undefined ? path : `${path}: ${place}`), message }
   })
