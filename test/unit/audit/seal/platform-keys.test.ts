@@ -55,11 +55,13 @@ describe('the platform key', () => {
     const { keys, index, sealer } = await newKeys()
     const owner = { id: 'log', owner: 'gid:log', kind: 'project' } as const
     const folder = join(temporaryFolder(), 'logs')
-    const deps = { index, keys, sealer, clock: systemClock, folder, origin: 'test', nextGeneration: () => 1 }
+    const onIndexLost = (): never => expect.fail('the index is not lost')
+    const settings = { clock: systemClock, folder, origin: 'test', nextGeneration: () => 1, onIndexLost }
+    const deps = { index, keys, sealer, ...settings }
     const log = new LogSealer(owner, deps)
     for (let round = 0; round < 20; round++) {
       const entry = Buffer.from(JSON.stringify({ id: String(round), type: 'test', time: '2026-01-01T00:00:00.000Z' }))
-      const sealed = log.seal([{ sequence: round, entry, body: null, description: null }], new Map())
+      const sealed = log.seal([{ sequence: round, entry, body: null, facts: null }], new Map())
       // At another step of the sealing in each round.
       for (let turn = 0; turn < round; turn++) await new Promise((resolve) => setImmediate(resolve))
       await Promise.all([sealed, keys.rotate()])
