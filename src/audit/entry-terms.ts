@@ -9,8 +9,8 @@ export interface EntryDescription {
   readonly terms: readonly AuditTerm[]
 }
 
-/** What the terms of an entry are made of. */
-export interface EntryFacts {
+/** The facts of an entry of which its terms are made. */
+export interface TermFacts {
   readonly type: string
   readonly subject: string
   /** When it happened, in milliseconds since the epoch. */
@@ -44,7 +44,7 @@ export function describeEntry(entry: Uint8Array, body: Uint8Array | null): Entry
 }
 
 /** As `describeEntry`, for an entry whose facts are known. */
-export function describeFacts({ type, subject, timeMs, actor }: EntryFacts): EntryDescription {
+export function describeFacts({ type, subject, timeMs, actor }: TermFacts): EntryDescription {
   const terms: AuditTerm[] = [{ dimension: AUDIT_DIMENSION.type, value: type }]
   const add = (dimension: AuditDimension, value: string): void => {
     terms.push({ dimension, value })
@@ -57,7 +57,7 @@ export function describeFacts({ type, subject, timeMs, actor }: EntryFacts): Ent
 }
 
 /** Reads the facts of an entry. `body`: as of `describeEntry`. */
-export function factsOf(entry: Uint8Array, body: Uint8Array | null): EntryFacts {
+export function factsOf(entry: Uint8Array, body: Uint8Array | null): TermFacts {
   const { type = '', subject = '', time = '', data = parse(body) } = parse(entry) as EntryMembers
   const { actor } = data as NonNullable<EntryMembers['data']>
   return { type, subject, timeMs: Date.parse(time), actor: actor ?? null }

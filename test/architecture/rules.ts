@@ -384,10 +384,16 @@ export const layerRules: readonly LayerRule[] = [
       'audit/read reads sealed logs for auditors: it imports audit, the types of events, the index of the logs, kernel and the shared types; never http or app',
   },
   {
-    files: ['src/audit/audit-entry.ts', 'src/audit/entry-terms.ts', 'src/audit/values-digest.ts'],
+    files: [
+      'src/audit/audit-entry.ts',
+      'src/audit/entry-memory.ts',
+      'src/audit/entry-terms.ts',
+      'src/audit/values-digest.ts',
+    ],
     mayImport: [
       'src/events/envelope.ts',
       'src/events/event-record.ts',
+      'src/audit/entry-memory.ts',
       'src/audit/entry-terms.ts',
       'src/store/audit/audit-types.ts',
       ...feature,

@@ -20,7 +20,7 @@ const ARRIVAL_MS = 20
 const STOP_MS_MAX = 10
 const UNKNOWN = 'it is unknown whether the change was stored'
 
-interface CaptureAnswer {
+interface AnsweredCapture {
   readonly status: number
   readonly text: string
 }
@@ -33,10 +33,10 @@ it('a capture that may be stored when its lane is killed is not repeated, and no
   const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
   const server = await startServer(['--data', data], { VERDIGRAPH_LANES: '1' })
   const { key } = await createFleet(server, token, organization_id)
-  const answers = new Map<string, CaptureAnswer>()
+  const answers = new Map<string, AnsweredCapture>()
   const isOpen = (name: string): boolean => !answers.has(name)
   const send = async (name: string): Promise<void> => void answers.set(name, await capture(server, key, name))
-  const isUnknown = ({ status, text }: CaptureAnswer): boolean => status === 503 && text.includes(UNKNOWN)
+  const isUnknown = ({ status, text }: AnsweredCapture): boolean => status === 503 && text.includes(UNKNOWN)
 
   for (let kills = 0; kills < KILLS_MAX && ![...answers.values()].some(isUnknown); ) {
     // The lane runs when this one is answered.
@@ -63,7 +63,7 @@ it('a capture that may be stored when its lane is killed is not repeated, and no
   expect(await server.kill('SIGTERM')).toBe(0)
 })
 
-async function capture({ url }: Server, key: string, name: string): Promise<CaptureAnswer> {
+async function capture({ url }: Server, key: string, name: string): Promise<AnsweredCapture> {
   const headers = { 'x-svc-clientkey': key, 'content-type': 'application/json' }
   const body = JSON.stringify({ nodes: [{ type: 'Car', external_id: name }] })
   const response = await fetch(`${url}/capture/v1/nodes`, { method: 'POST', headers, body })
