@@ -12,6 +12,7 @@ import type { PolicyIndex } from '../policy/policy-index.ts'
 import { logPolicyErrors } from '../runtime/process-log.ts'
 import type { DecisionEventLog } from '../runtime/record-decisions.ts'
 import type { Settings } from '../settings.ts'
+import { dimensionWeights } from '../trust/trust-score-profile.ts'
 import type { AppOverrides } from './overrides.ts'
 import type { Platform } from './platform.ts'
 
@@ -22,7 +23,7 @@ import type { Platform } from './platform.ts'
  * @param listeners Called in addition to log and metrics.
  */
 export function createDecisions(
-  { settings, clock, log, metrics, graphs, masterKey, inlineMs, onServiceError }: Platform,
+  { settings, clock, log, metrics, documents, graphs, masterKey, inlineMs, onServiceError }: Platform,
   policies: PolicyIndex,
   decisionLog: DecisionLog | null,
   events: DecisionEventLog,
@@ -32,6 +33,7 @@ export function createDecisions(
   return {
     policies,
     graphsOf: (projectId) => graphs.graphsOf(projectId),
+    dimensionWeights: (projectId, nodeType) => dimensionWeights(documents, projectId, nodeType),
     limits: {
       stepsMax: settings.traversalStepsMax,
       timeMs: settings.decisionTimeMs,

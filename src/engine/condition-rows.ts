@@ -13,6 +13,7 @@ import { compileText, findUnboundVariables, PreparedQuery } from './prepared-que
 import type { RowCursor } from './row-cursor.ts'
 
 export type { Expression } from '../../grammar/ast.ts'
+export { scoreExpression } from './bind/score-expression.ts'
 export type { RowCursor } from './row-cursor.ts'
 
 /** The text of a condition whose rows are read. */

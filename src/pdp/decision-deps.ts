@@ -84,6 +84,8 @@ export interface DecisionDeps {
   }
   /** Returns the graphs of a project; null while it is not provisioned, or after its deletion. */
   graphsOf(projectId: string): ProjectGraphs | null
+  /** The weights of the profile that scores a node type, by dimension in lower case; for explanations. Null: no profile does. */
+  dimensionWeights?(projectId: string, nodeType: string): ReadonlyMap<string, number> | null
   /** Limits of one evaluation with all its policies, or of one search. */
   readonly limits: BudgetLimits
   /** Maximum characters of one string in the input parameters. */

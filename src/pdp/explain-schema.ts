@@ -69,6 +69,27 @@ const failingComparison = z
   .object({ path: z.string(), operator: z.string(), attribute: z.string(), unknown: z.boolean() })
   .meta({ id: 'FailingComparison' })
 
+const scoreDimension = z
+  .object({
+    name: z.string(),
+    value: z.number(),
+    weight: z
+      .number()
+      .nullable()
+      .describe('in the profile of the node type; null: the profile does not have the dimension'),
+    loss: z.number().nullable().describe('how much higher the final score would be if the dimension were 1'),
+  })
+  .meta({ id: 'ExplainedDimension' })
+
+const explainedScore = z
+  .object({
+    node: entityName,
+    final_score: z.number().nullable(),
+    lowered_by: z.string().nullable().describe('the dimension with the greatest loss; null: all are 1'),
+    dimensions: z.array(scoreDimension).describe('the greatest loss first'),
+  })
+  .meta({ id: 'ExplainedScore' })
+
 const policyExplanation = z
   .object({
     id: z.string(),
@@ -89,6 +110,10 @@ const policyExplanation = z
     unknown: z.array(z.string()).optional().describe('entities of the request that are not in the graph'),
     matched: matchedElements.optional(),
     nearest_miss: nearestMiss.optional(),
+    trust_scores: z
+      .array(explainedScore)
+      .optional()
+      .describe('of a policy that reads trust scores: those of the subject, the resource and the matched nodes'),
     plan: planStep.optional(),
     duration_ms: z.number(),
   })
@@ -110,6 +135,8 @@ export type EntityName = z.infer<typeof entityName>
 export type MatchedElements = z.infer<typeof matchedElements>
 /** Where a denied pattern ended. */
 export type NearestMiss = z.infer<typeof nearestMiss>
+/** The trust score of a node, with the dimension that lowers it the most. */
+export type ExplainedScore = z.infer<typeof explainedScore>
 /** The outcome of one policy. */
 export type PolicyExplanation = Omit<z.infer<typeof policyExplanation>, 'plan'> & { plan?: PlanStep }
 /** A decision with the outcome of each policy. */

@@ -4,6 +4,7 @@ import type { DecisionTrace, MatchedPattern, ProfileNode } from '../engine/condi
 import { ExecutionError } from '../engine/errors.ts'
 import { toJson } from '../engine/value/json-conversion.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
+import { TRUST_SCORE_LABEL } from '../kernel/element-rules.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { ok, type Result } from '../kernel/result.ts'
@@ -14,12 +15,14 @@ import type { DecisionDeps, EvaluationRequest } from './decision-deps.ts'
 import { bindParameters, hasAnyTag, policiesFor, tokenMatchesSubject } from './evaluation-inputs.ts'
 import type {
   EntityName,
+  ExplainedScore,
   Explanation,
   MatchedElements,
   NearestMiss,
   PlanStep,
   PolicyExplanation,
 } from './explain-schema.ts'
+import { type DimensionWeights, scoresOfNodes } from './explain-scores.ts'
 import type { ParameterMask } from './parameter-mask.ts'
 import { ReadSession } from './read-session.ts'
 
@@ -53,10 +56,11 @@ export function explainDecision(
     // blocks the event loop.
     const endsMs = startedMs + deps.batchTimeMs
     const laneMs = deps.inlineMs === undefined ? Number.POSITIVE_INFINITY : startedMs + deps.inlineMs
+    const weightsOf: DimensionWeights = (nodeType) => deps.dimensionWeights?.(caller.projectId, nodeType) ?? null
     const policies = deps.policies.find(caller.projectId, subject.type, action.name, resource.type)
     const explanations = policies.map((policy) => {
       if (performance.now() > laneMs) throw new LaneRequiredError('explanation')
-      return explainPolicy(policy, caller, session, request, endsMs)
+      return explainPolicy(policy, caller, session, request, endsMs, weightsOf)
     })
     return ok({
       ...decided.value,
@@ -69,6 +73,21 @@ export function explainDecision(
   }
 }
 
+function readsScores({ condition }: CompiledPolicy): boolean {
+  return condition.symbols.some(({ kind, name }) => kind === 'label' && name === TRUST_SCORE_LABEL)
+}
+
+/** Of the subject, the resource, and the nodes of the match or of the nearest miss. */
+function scoresOf(
+  { matched, nearest_miss }: PolicyOutcome,
+  session: ReadSession,
+  { subject, resource }: EvaluationRequest,
+  weightsOf: DimensionWeights,
+): ExplainedScore[] {
+  const found = matched ?? nearest_miss?.reached?.sample
+  return scoresOfNodes([subject, resource, ...(found?.nodes ?? [])], session.snapshots(), weightsOf)
+}
+
 type PolicyOutcome = Omit<PolicyExplanation, 'id' | 'name' | 'version' | 'tags' | 'duration_ms'>
 
 function explainPolicy(
@@ -77,12 +96,14 @@ function explainPolicy(
   session: ReadSession,
   request: EvaluationRequest,
   endsMs: number,
+  weightsOf: DimensionWeights,
 ): PolicyExplanation {
   const startedMs = performance.now()
   const outcome: PolicyOutcome =
     startedMs > endsMs ? { outcome: 'skipped', because: 'time' } : outcomeOf(policy, caller, session, request, endsMs)
   const { id, name, version, tags } = policy
-  return { id, name, version, tags: [...tags], ...outcome, duration_ms: performance.now() - startedMs }
+  const scores = readsScores(policy) ? { trust_scores: scoresOf(outcome, session, request, weightsOf) } : {}
+  return { id, name, version, tags: [...tags], ...outcome, ...scores, duration_ms: performance.now() - startedMs }
 }
 
 function outcomeOf(

@@ -50,6 +50,12 @@ export class ReadSession implements QueryContext {
     return snapshot
   }
 
+  /** The snapshots that the session has opened. */
+  *snapshots(): Iterable<Snapshot> {
+    if (this.defaultSnapshot !== null) yield this.defaultSnapshot
+    if (this.located !== null) yield* this.located.values()
+  }
+
   /** Runs `send` now or, on the event loop, when the request is answered. */
   report(send: () => void): void {
     if (!this.isInline) send()

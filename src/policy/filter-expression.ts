@@ -1,9 +1,8 @@
 // Compiles filters of context policies and knowledge queries to an engine expression, so that the planner optimizes
 // them together with the pattern. Values become literals or parameters of the tree: no part of a document is turned
 // into query text.
-import type { Expression, VariableKind } from '../engine/condition-rows.ts'
+import { type Expression, scoreExpression, type VariableKind } from '../engine/condition-rows.ts'
 import { assert } from '../kernel/assert.ts'
-import { TRUST_SCORE_LABEL } from '../kernel/element-rules.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ContextFilter } from './context-filter.ts'
 import { parsePath } from './element-path.ts'
@@ -105,7 +104,7 @@ class FilterExpressionBuilder {
       case 'metadata':
         return call('graph.metadata', [it, literal(path.value.name), literal(path.value.field)])
       case 'score':
-        return score(it, path.value.name)
+        return scoreExpression(it, path.value.name, span)
       default:
         return this.reject(at, `expected a single value, but \`${text}\` stands for several`)
     }
@@ -161,45 +160,3 @@ function literal(value: unknown): Expression {
   assert(typeof value === 'number', 'the schema accepts only strings, numbers and booleans')
   return Number.isSafeInteger(value) ? { kind: 'integer', value, span } : { kind: 'float', value, span }
 }
-
-/** Reads the trust score of a node: `[(n)-[:_HAS]->(t:_TrustScore) | t.name][0]`; null before the first scoring run. */
-function score(of: Expression, name: string): Expression {
-  assert(of.kind === 'variable', 'only a node has a trust score')
-  const element = (text: string | null) => (text === null ? null : { text, span })
-  const node = (text: string | null, label: string | null): PatternNode => ({
-    kind: 'node',
-    variable: element(text),
-    labels: label === null ? null : { kind: 'label', name: label, span },
-    properties: null,
-    where: null,
-    span,
-  })
-  const scores: Expression = {
-    kind: 'pattern-comprehension',
-    pattern: {
-      kind: 'path',
-      variable: null,
-      shortest: null,
-      nodes: [node(of.name, null), node(' score', TRUST_SCORE_LABEL)],
-      relationships: [
-        {
-          kind: 'relationship',
-          variable: null,
-          direction: 'right',
-          types: { kind: 'label', name: '_HAS', span },
-          range: null,
-          properties: null,
-          where: null,
-          span,
-        },
-      ],
-      span,
-    },
-    where: null,
-    projection: member(variable(' score'), name),
-    span,
-  }
-  return { kind: 'index', target: scores, index: { kind: 'integer', value: 0, span }, span }
-}
-
-type PatternNode = Extract<Expression, { kind: 'pattern-comprehension' }>['pattern']['nodes'][number]

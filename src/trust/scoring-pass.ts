@@ -327,10 +327,10 @@ function writeScores(batch: WriteBatch, changes: readonly ScoreChange[]): void {
 const NO_NAMES: readonly never[] = []
 
 /** The properties of a score, with their places in `ScoreValues`. */
-const scoreProperties = [FINAL_SCORE, FORMULA_VERSION_PROPERTY, ...dimensionNames.map((name) => name.toLowerCase())]
+const scoreProperties = [FINAL_SCORE, ...dimensionNames.map((name) => name.toLowerCase()), FORMULA_VERSION_PROPERTY]
 const placeOfProperty = new Map(scoreProperties.map((name, place) => [name, place]))
-const placeOfDimension = new Map(dimensionNames.map((name, i) => [name, i + 2]))
-const VERSION_PLACE = 1
+const placeOfDimension = new Map(dimensionNames.map((name, i) => [name, i + 1]))
+const VERSION_PLACE = scoreProperties.length - 1
 
 /** The values of a score, by place. NaN: the score does not have the property. */
 class ScoreValues {

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import {
   type CheckContext,
   type ConfigKind,
+  type ConfigReader,
   type DocumentFields,
   envelope,
   envelopeUpdate,
@@ -198,4 +199,17 @@ function check(
 /** The members of a profile that decide about scores. */
 export function scoringOptionsOf({ fields }: StoredDocument): ScoringOptions {
   return fields as unknown as ScoringOptions
+}
+
+/** The weights of the profile that scores a node type, by dimension in lower case. Null: no profile does. */
+export function dimensionWeights(
+  documents: ConfigReader,
+  projectId: string,
+  nodeType: string,
+): ReadonlyMap<string, number> | null {
+  const profile = documents
+    .inScope(trustScoreProfilesKind, projectId)
+    .find(({ fields }) => fields.node_classification === nodeType)
+  if (profile === undefined) return null
+  return new Map(scoringOptionsOf(profile).dimensions.map(({ name, weight }) => [name.toLowerCase(), weight]))
 }

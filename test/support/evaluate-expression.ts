@@ -64,6 +64,7 @@ export function bindText(text: string, around: Surroundings = {}): BoundText {
   const fresh = (name: string, kind: SlotKind): Slot => ({ index: next++, name, kind, graph: 0 })
   for (const [name, held] of Object.entries(around.variables ?? {})) names.set(name, fresh(name, held.kind))
   const scopeWith = (taking: boolean): ExpressionScope => ({
+    scoredVariables: null,
     lookup: (name) => names.get(name),
     names: () => [...names.keys()],
     withLocal: (name, kind, body) => {

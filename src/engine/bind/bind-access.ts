@@ -7,6 +7,7 @@ import { ANY, type StaticKind, staticType } from '../value/static-type.ts'
 import { bindLabels, labelNames } from './bind-labels.ts'
 import type { BoundExpression, NamedSymbol, Slot } from './bound.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
+import { scoreRead } from './score-expression.ts'
 import { booleanExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
 
 /** A variable → its slot. Reports `UndefinedVariable`, with a suggestion, if it is not in scope. */
@@ -22,6 +23,8 @@ export function bindVariable(name: string, span: Span, binder: ExpressionBinder)
 
 /** `target.key`. For an element in a slot, the key is resolved to a built-in field or a captured property. */
 export function bindProperty(ast: PropertyAccess, binder: ExpressionBinder): TypedExpression {
+  const score = scoreRead(ast, binder)
+  if (score !== null) return binder.bind(score)
   const { bound: target, type } = binder.bind(ast.target)
   const key = ast.key.text
   if (target.kind === 'parameter') {

@@ -285,6 +285,7 @@ export class QueryBinder {
   private expressionScope(scope: VariableScope, aggregates: RegisterAggregate): ExpressionScope {
     const names = new Map(scope)
     return {
+      scoredVariables: this.dialect.readsScores ? this.dialect.serviceVariables : null,
       lookup: (name) => names.get(name),
       names: () => [...names.keys()],
       withLocal: <T>(name: string, kind: SlotKind, body: (slot: Slot) => T): T => {

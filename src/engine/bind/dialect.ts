@@ -20,6 +20,8 @@ export interface Dialect {
   readonly nonLocationParameters: ReadonlySet<string>
   /** Variables with a fixed meaning. A subquery must not use these names for another node. */
   readonly serviceVariables: readonly string[]
+  /** Whether `n.trust_score.<name>` reads the trust score of a node. The library has no scores. */
+  readonly readsScores: boolean
   /**
    * A property that an external resolver supplies: its value is unknown (`unknown`), or a condition that depends on it fails
    * (`refused`).
@@ -62,6 +64,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     reservedParameters: new Map(),
     nonLocationParameters: new Set(),
     serviceVariables: [],
+    readsScores: false,
     externalProperties: 'unknown',
   },
   '2.0-kbac': {
@@ -71,6 +74,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     reservedParameters: new Map(),
     nonLocationParameters: platformParameters,
     serviceVariables: ['subject', 'resource'],
+    readsScores: true,
     externalProperties: 'unknown',
   },
   '3.0-kbac': {
@@ -80,6 +84,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     reservedParameters: new Map([['subject_id', 'parameter "$subject_id" is reserved and cannot be referenced']]),
     nonLocationParameters: platformParameters,
     serviceVariables: ['subject', 'resource'],
+    readsScores: true,
     externalProperties: 'refused',
   },
   '1.0-ciq': {
@@ -89,6 +94,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     reservedParameters: new Map(),
     nonLocationParameters: platformParameters,
     serviceVariables: ['subject'],
+    readsScores: true,
     externalProperties: 'unknown',
   },
 }

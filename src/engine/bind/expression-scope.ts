@@ -13,6 +13,8 @@ export type ExpressionPosition = 'condition' | 'column' | 'open'
 export interface ExpressionScope {
   /** The slot of a variable; undefined if it is not in scope. */
   lookup(name: string): Slot | undefined
+  /** The variables whose `_final_score` is that of their trust score; null: texts of the dialect do not read scores. */
+  readonly scoredVariables: readonly string[] | null
   /** The names in scope, for suggestions. */
   names(): readonly string[]
   /** Declares a local variable with a new slot while `body` runs (comprehensions, quantifiers). */

@@ -9,11 +9,13 @@ const START_MS = Date.parse('2026-01-01T06:00:00Z')
 
 let setup: ContextService
 let clock: ManualClock
+let explainKey: string
 let queries = 0
 
 beforeAll(async () => {
   clock = new ManualClock(START_MS)
   setup = await startContextService({}, { clock })
+  explainKey = (await setup.service.addAgent('reader', ['Authorization', 'ReadAuthZConfigs'])).key
 })
 afterAll(() => setup.stop())
 
@@ -41,6 +43,22 @@ async function addQuery(name: string, policy: object, query: object): Promise<st
     policy: JSON.stringify({ meta: { policy_version: '1.0-ciq' }, ...policy }),
   })
   return add('knowledge-queries', { name, status: 'ACTIVE', policy_id, query: JSON.stringify(query) })
+}
+
+/** With the type of the test as subject, and the application as resource. */
+function addDecisionPolicy(action: string, cypher: string): Promise<string> {
+  const policy = {
+    meta: { policy_version: '3.0-kbac' },
+    subject: { type },
+    actions: [action],
+    resource: { type: '_Application' },
+    condition: { cypher },
+  }
+  return add('authorization-policies', {
+    name: `policy-${number}-${action}`,
+    status: 'ACTIVE',
+    policy: JSON.stringify(policy),
+  })
 }
 
 const weights = [
@@ -209,19 +227,10 @@ describe('a score', () => {
     await capture('good', { issued_on: { value: '2025-01-01' } })
     await capture('bad', { issued_on: { value: '2999-01-01' } })
     await addProfile({ dimensions: [{ name: 'VALIDITY', weight: 1 }] })
-    await add('authorization-policies', {
-      name: `trusted-${number}`,
-      status: 'ACTIVE',
-      policy: JSON.stringify({
-        meta: { policy_version: '3.0-kbac' },
-        subject: { type },
-        actions: ['enter'],
-        resource: { type: '_Application' },
-        condition: {
-          cypher: `MATCH (subject:${type})-[:_HAS]->(score:_TrustScore), (resource:_Application) WHERE score._final_score > 0.66`,
-        },
-      }),
-    })
+    await addDecisionPolicy(
+      'enter',
+      `MATCH (subject:${type})-[:_HAS]->(score:_TrustScore), (resource:_Application) WHERE score._final_score > 0.66`,
+    )
     const decide = async (id: string): Promise<unknown> =>
       (
         await setup.service.ask('/access/v1/evaluation', {
@@ -233,6 +242,72 @@ describe('a score', () => {
     expect([await decide('good'), await decide('bad')]).toEqual([false, false])
     await nextDay()
     expect([await decide('good'), await decide('bad')]).toEqual([true, false])
+  })
+
+  it.each([
+    ['subject._final_score > 0.66', true],
+    ['subject.trust_score._final_score > 0.66', true],
+    ['subject.trust_score.validity = 1', true],
+    ['subject.trust_score.freshness > 0', false],
+    ['subject._final_score IS NULL', false],
+  ])('decides in a policy with `%s`, and in its searches', async (where, isGranted) => {
+    await capture('good', { issued_on: { value: '2025-01-01' }, _final_score: { value: 0.1 } })
+    await capture('bad', { issued_on: { value: '2999-01-01' }, _final_score: { value: 1 } })
+    await addProfile({ dimensions: [{ name: 'VALIDITY', weight: 1 }] })
+    await nextDay()
+    const action = `by-score-${number}`
+    await addDecisionPolicy(action, `MATCH (subject:${type}), (resource:_Application) WHERE ${where}`)
+    const body = { action: { name: action }, resource: { type: '_Application', id: setup.service.applicationId } }
+    for (const id of ['good', 'bad']) {
+      const decided = await setup.service.ask('/access/v1/evaluation', { ...body, subject: { type, id } })
+      expect([id, decided.body.decision]).toEqual([id, id === 'good' && isGranted])
+    }
+    const found = await setup.service.ask('/access/v1/search/subject', { ...body, subject: { type } })
+    expect(found.body.results).toEqual(isGranted ? [{ type, id: 'good' }] : [])
+    // A node that was captured after the pass has no score.
+    await capture('new', { issued_on: { value: '2025-01-01' } })
+    const unscored = await setup.service.ask('/access/v1/evaluation', { ...body, subject: { type, id: 'new' } })
+    expect(unscored.body.decision).toBe(where.endsWith('IS NULL'))
+  })
+
+  it('is explained: the explanation names the dimension that lowers it', async () => {
+    await capture('bad', { issued_on: { value: '2999-01-01' }, name: { value: 'x', ...verified } })
+    await addProfile({ sources: { registry: 1 } })
+    const patterns = [
+      `MATCH (subject:${type})-[:_HAS]->(score:_TrustScore), (resource:_Application) WHERE score._final_score > 0.66`,
+      `MATCH (subject:${type}), (resource:_Application) WHERE subject._final_score > 0.66`,
+    ]
+    const explain = async (action: string): Promise<Record<string, unknown>> => {
+      const { body, text } = await setup.service.send('/access/v1/explain', {
+        headers: { 'x-svc-clientkey': explainKey },
+        body: {
+          subject: { type, id: 'bad' },
+          action: { name: action },
+          resource: { type: '_Application', id: setup.service.applicationId },
+        },
+      })
+      if (body.policies === undefined) throw new Error(text)
+      return (body.policies as Record<string, unknown>[])[0]!
+    }
+    for (const [i, cypher] of patterns.entries()) await addDecisionPolicy(`explained-${number}-${i}`, cypher)
+    expect((await explain(`explained-${number}-0`)).trust_scores).toEqual([])
+    await nextDay()
+    const verification = 0.5 ** (Math.floor(clock.now() / DAY_MS - Date.parse('2025-12-31') / DAY_MS) / 365) / 2
+    for (const i of patterns.keys()) {
+      const { outcome, trust_scores } = await explain(`explained-${number}-${i}`)
+      expect([i, outcome]).toEqual([i, 'denied'])
+      const [score, ...others] = trust_scores as { dimensions: object[]; final_score: number }[]
+      expect(others).toEqual([])
+      expect(score).toMatchObject({ node: { type, id: 'bad' }, lowered_by: 'VALIDITY' })
+      expect(score!.final_score).toBeCloseTo((0.5 * verification + 0.5 * 0.5 + 0.5) / 2.5, 12)
+      expect(score!.dimensions).toMatchObject([
+        { name: 'VALIDITY', value: 0, weight: 1, loss: 0.4 },
+        { name: 'VERIFICATION', value: verification, weight: 0.5 },
+        { name: 'ORIGIN', value: 0.5, weight: 0.5, loss: 0.1 },
+        { name: 'FRESHNESS', weight: 0, loss: 0 },
+        { name: 'COMPLETENESS', value: 1, loss: 0 },
+      ])
+    }
   })
 
   it('has no value for a dimension that the node has nothing to judge for', async () => {
