@@ -65,11 +65,13 @@ async function readLog(
     const publicKey = createPublicKey({ key: Buffer.from(key.spki, 'base64'), format: 'der', type: 'spki' })
     return verify('sha256', Buffer.from(text), publicKey, Buffer.from(signature, 'base64'))
   }
-  let prevHash = ''
+  const { firstSequence = 1 } = log
+  // Of the first batch that retention has left, the batch before is not known.
+  let prevHash = firstSequence === 1 ? '' : (batches[0]?.prevHash ?? '')
   batches.forEach((batch, at) => {
     const { sequence, batchId, hash, headHash, kid } = batch
     const name = `batch ${sequence}`
-    if (sequence !== at + 1) problems.push(`${name} follows batch ${at}`)
+    if (sequence !== firstSequence + at) problems.push(`${name} follows batch ${firstSequence + at - 1}`)
     if (batch.prevHash !== prevHash) problems.push(`${name} does not continue the chain`)
     const head = [log.owner, sequence, prevHash, hash, batchId].join('|')
     if (createHash('sha256').update(head).digest('hex') !== headHash) problems.push(`${name} has a wrong head hash`)
@@ -113,7 +115,8 @@ async function readLog(
       const text = checkpointText({ origin, size: checkpoint.size, root: Buffer.from(checkpoint.root, 'base64') })
       if (opened.ok && opened.value.text !== text) problems.push(`${what} has another text than its note`)
       if (!isSigned(checkpoint.kid, checkpoint.headHash, checkpoint.signature)) problems.push(`${what} is not signed`)
-      if (batches[checkpoint.sequence - 1]?.headHash !== checkpoint.headHash)
+      const last = batches[checkpoint.sequence - firstSequence]
+      if (checkpoint.sequence >= firstSequence && last?.headHash !== checkpoint.headHash)
         problems.push(`${what} has another head hash than its batch`)
     }
     const published = await readFile(join(path, 'checkpoint'), 'utf8').catch(() => '')

@@ -164,6 +164,7 @@ export class TileFolder {
   /** The entries `from` to `to` (exclusive). Rejects with LogFileMissingError if they were pruned. */
   async entries(from: number, to: number): Promise<readonly Uint8Array[]> {
     const entries: Uint8Array[] = []
+    if (from >= to) return entries
     for (let index = Math.floor(from / TILE_WIDTH); index * TILE_WIDTH < to; index += 1) {
       const start = index * TILE_WIDTH
       const name: TileName = { level: 'entries', index, width: Math.min(TILE_WIDTH, to - start) }
@@ -209,15 +210,16 @@ export class TileFolder {
   /**
    * Removes the entry bundles that lie completely before `beforeIndex`, the oldest first, and the payloads to which only their
    * entries refer. Tiles stay, so that proofs remain possible. Before, the log must have an entry of the type `PRUNED_TYPE`
-   * with the result as `data.firstIndex`, or verification reports the entries as removed. Returns the index of the first entry
-   * that is left.
+   * with the result as `data.firstIndex`, or verification reports the entries as removed. `isEnd`: `beforeIndex` is the size of a log
+   * that no longer grows, so its last bundle is removed even if it is partial. Returns the index of the first entry that is left.
    */
-  async prune(beforeIndex: number): Promise<number> {
+  async prune(beforeIndex: number, isEnd = false): Promise<number> {
     const end = Math.floor(beforeIndex / TILE_WIDTH)
     const first = await this.oldestBundle(end)
-    if (first === end) return end * TILE_WIDTH
+    const last = isEnd ? partialTile('entries', beforeIndex) : null
+    if (first === end && last === null) return end * TILE_WIDTH
     // Bundles go last: until then, a repetition after a crash finds the payloads.
-    for (const body of await this.bodiesOnlyBefore(first, end))
+    for (const body of await this.bodiesOnlyBefore(first, last === null ? end : end + 1))
       await rm(join(this.path, BODIES_FOLDER, body), { force: true })
     const changed = new Set<string>()
     for (let index = first; index < end; index += 1) {
@@ -225,8 +227,13 @@ export class TileFolder {
       await rm(path, { force: true })
       changed.add(dirname(path))
     }
-    for (const folder of changed) await syncPath(folder)
-    return end * TILE_WIDTH
+    if (last !== null) {
+      const folder = join(this.path, dirname(tilePath(last)))
+      await rm(folder, { recursive: true, force: true })
+      changed.add(dirname(folder))
+    }
+    for (const folder of changed) if (await exists(folder)) await syncPath(folder)
+    return last === null ? end * TILE_WIDTH : beforeIndex
   }
 
   /** The payloads of the bundles from `first` on that no bundle from `end` on refers to. */

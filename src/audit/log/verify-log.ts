@@ -344,8 +344,9 @@ class LogWalk {
     this.ahead.delete(path)
     this.ahead.delete(tilePath({ ...tile, level: 0 }))
     if (bundle === null) {
-      // Retention removes the first bundles.
-      if (this.firstEntry === start && tile.width === TILE_WIDTH) this.firstEntry = start + TILE_WIDTH
+      // Retention removes the first bundles; of a log that no longer grows also the last one.
+      const isRemoved = tile.width === TILE_WIDTH || start + tile.width <= this.prunedTo
+      if (this.firstEntry === start && isRemoved) this.firstEntry = start + tile.width
       else this.report('removed', start, `${path} does not exist`)
       return
     }

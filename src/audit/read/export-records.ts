@@ -99,7 +99,7 @@ function* rangesOf({ index, log, generation, from, to, filter }: ExportedRange):
 
 /** The batches that lie completely in the range, in order. */
 function* batchesOf({ index, log, generation, from, to }: ExportedRange): Generator<AuditBatch> {
-  let after = generation.firstBatch - 1
+  let after = Math.max(generation.firstBatch, log.firstSequence ?? 1) - 1
   // Batches are in the order of their entries: those before the range are skipped by bisection.
   let high = log.sequence
   while (after < high) {

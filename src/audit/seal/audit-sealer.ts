@@ -51,6 +51,8 @@ const STAMPS_INTERVAL_MS = 30_000
 /** Logs whose state is in memory. */
 const LOGS_MAX = 256
 const DAY_MS = 86_400_000
+/** All checkpoints stay in the index for so many days, and one per hour after that. */
+const CHECKPOINTS_DAYS = 7
 
 /** The data file of a graph. */
 export interface GraphFile {
@@ -148,6 +150,8 @@ export class AuditSealer {
   private readonly changedStamps = new Set<string>()
   private stampsMs = 0
   private lastGeneration: number
+  /** Up to which entry this process has removed the files of a generation, by its number. */
+  private readonly prunedTo = new Map<number, number>()
   private kid: string | null = null
   private timer: ReturnType<typeof setTimeout> | null = null
   private running: Promise<void> = Promise.resolve()
@@ -627,6 +631,7 @@ export class AuditSealer {
       await this.attempt(log.owner, async () => {
         if (isDeleted && log.deletedMs === null) await this.sealerOf(ownerOf(log)).markDeleted()
         if (retentionDays > 0) await this.prune(log, clock.now() - retentionDays * DAY_MS)
+        if (this.index.state(log.id) !== null) await this.thin(log)
       })
     }
   }
@@ -640,19 +645,28 @@ export class AuditSealer {
     }
   }
 
+  private async thin(log: AuditLog): Promise<void> {
+    const sealer = this.sealerOf(ownerOf(log))
+    const beforeMs = this.deps.clock.now() - CHECKPOINTS_DAYS * DAY_MS
+    while (!this.isClosing && !(await sealer.thin(beforeMs))) await new Promise((resolve) => setImmediate(resolve))
+  }
+
   private async prune(log: AuditLog, oldestMs: number): Promise<void> {
     const sealer = this.sealerOf(ownerOf(log))
     for (const generation of log.generations) {
       let before = generation.prunedTo
-      // A process that was killed may have left files that its entry names.
-      if (before > 0) await sealer.removeFiles(generation, before)
-      const position = { generation: generation.number, bundle: before / TILE_WIDTH }
+      // A process that was killed may have left files that its entry names. To look for them reads the whole generation.
+      if (before > 0 && this.prunedTo.get(generation.number) !== before) await sealer.removeFiles(generation, before)
+      const position = { generation: generation.number, bundle: Math.ceil(before / TILE_WIDTH) }
       for (const { generation: number, bundle, toMs } of this.index.find(log.id, {}, position, PRUNED_MAX)) {
         const end = (bundle + 1) * TILE_WIDTH
-        if (number !== generation.number || toMs >= oldestMs || end > generation.size) break
-        before = end
+        // The last bundle of a log that no longer grows may be partial.
+        const isOver = end <= generation.size || generation !== log.generations.at(-1)
+        if (number !== generation.number || toMs >= oldestMs || !isOver) break
+        before = Math.min(end, generation.size)
       }
       if (before > generation.prunedTo) await sealer.prune(generation, before)
+      this.prunedTo.set(generation.number, before)
     }
     const isOver = log.deletedMs !== null && log.deletedMs < oldestMs && log.sealedMs < oldestMs
     if (isOver && sealer.state.sealedMs < oldestMs) await this.removeLog(log, sealer)

@@ -32,7 +32,7 @@ export async function auditLogFindings(folder: string): Promise<string[]> {
   }
 }
 
-async function edgeFindings(path: string, { size, root }: AuditGeneration): Promise<readonly string[]> {
+async function edgeFindings(path: string, { size, root, prunedTo }: AuditGeneration): Promise<readonly string[]> {
   if (size === 0) return []
   const folder = new TileFolder(path)
   const missing: string[] = []
@@ -47,7 +47,7 @@ async function edgeFindings(path: string, { size, root }: AuditGeneration): Prom
   if (!equalBytes(computed, Buffer.from(root, 'base64')))
     return [`the tiles do not have the root hash of ${size} entries`]
   const [tile, name] = [partialTile(0, size), partialTile('entries', size)]
-  if (tile === null || name === null) return []
+  if (tile === null || name === null || prunedTo === size) return []
   const [leaves, bundle] = [await folder.read(tile), await folder.read(name)]
   if (bundle === null) return [`${tilePath(name)} does not exist, or is too short`]
   const hashes = hashesOf(leaves ?? new Uint8Array())

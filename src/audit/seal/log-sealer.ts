@@ -29,6 +29,11 @@ import { BundleTerms } from './bundle-terms.ts'
 import { type LogEntryType, logEntry } from './log-entries.ts'
 import type { PlatformKey, PlatformKeys } from './platform-keys.ts'
 
+/** Batches and checkpoints that one transaction removes at most. */
+const THINNED_MAX = 2000
+const HOUR_MS = 3_600_000
+/** The beginning of a signature line of a note. */
+const SIGNATURE_LINE = '\n— '
 const HASH_KEY_BYTES = 32
 const NAME_LENGTH = 10
 const NAME_LETTERS = 'abcdefghijklmnopqrstuvwxyz'
@@ -164,7 +169,7 @@ export class LogSealer {
    * Removes bundles before the entry `before` of a generation, because of their age, and records this in the log.
    */
   async prune(generation: AuditGeneration, before: number): Promise<void> {
-    assert(before % TILE_WIDTH === 0 && before <= generation.size, 'whole bundles are removed')
+    assert(before % TILE_WIDTH === 0 || before === generation.size, 'whole bundles are removed')
     await this.republish()
     const key = await this.changeKey()
     const { number, origin } = generation
@@ -194,8 +199,49 @@ export class LogSealer {
       const key = await this.deps.keys.current()
       await files.writePrunedNote(await signNote(text, [key.noteSigner(origin)]))
     }
-    await files.prune(before)
-    await this.deps.index.removeBundles(number, before / TILE_WIDTH)
+    await files.prune(before, !this.isPresent(generation) && before === generation.size)
+    await this.deps.index.removeBundles(number, Math.ceil(before / TILE_WIDTH))
+  }
+
+  /**
+   * Removes what the index would otherwise keep forever: batches whose entries were all removed, from the oldest one on, so that the
+   * chain of the others stays complete; and of the checkpoints before `beforeMs` all but the last one of each hour and of each
+   * generation, and those that several keys have signed. Resolves with false if there is more.
+   */
+  async thin(beforeMs: number): Promise<boolean> {
+    const { log } = this
+    const { firstSequence = 1, thinnedTo = 0 } = log
+    const { index } = this.deps
+    const removed = whileTrue(
+      (limit) => index.batches(log.id, firstSequence - 1, limit),
+      (batch) => this.isRemoved(batch),
+    )
+    const checkpoints = (limit: number) => index.checkpointsAfter(log.id, thinnedTo, limit)
+    const isOld = ({ number, createdMs }: AuditCheckpoint): boolean =>
+      number < log.checkpoint && hourOf(createdMs) < hourOf(beforeMs)
+    const old = whileTrue(checkpoints, isOld)
+    const after = checkpoints(old.length + 1)
+    const last = old.at(-1)
+    if (removed.length === 0 && last === undefined) return true
+    const thinned: AuditLog = {
+      ...log,
+      ...(removed.length > 0 && { firstSequence: firstSequence + removed.length }),
+      ...(last !== undefined && { thinnedTo: last.number }),
+    }
+    await index.write((edits) => {
+      edits.putLog(thinned)
+      for (const { sequence } of removed) edits.removeBatch(log.id, sequence)
+      for (const [at, each] of old.entries())
+        if (!isKept(each, after[at + 1] as AuditCheckpoint)) edits.removeCheckpoint(log.id, each.number)
+    })
+    this.log = thinned
+    return removed.length < THINNED_MAX && old.length < THINNED_MAX
+  }
+
+  /** Whether retention has removed all entries of a batch. The newest batch stays, as the start of the next one. */
+  private isRemoved({ generation, to, sequence }: AuditBatch): boolean {
+    const found = this.log.generations.find(({ number }) => number === generation)
+    return sequence < this.log.sequence && (found === undefined || to <= found.prunedTo)
   }
 
   private isPresent({ number }: AuditGeneration): boolean {
@@ -423,6 +469,24 @@ export class LogSealer {
     if (this.files?.path !== path) this.files = new TileFolder(path)
     return this.files
   }
+}
+
+/** The first items for which `isWanted` is true. At most `THINNED_MAX`; only one is read if it is not wanted. */
+function whileTrue<T>(read: (limit: number) => readonly T[], isWanted: (item: T) => boolean): readonly T[] {
+  if (!read(1).some(isWanted)) return []
+  const items = read(THINNED_MAX)
+  const end = items.findIndex((item) => !isWanted(item))
+  return end < 0 ? items : items.slice(0, end)
+}
+
+function hourOf(timeMs: number): number {
+  return Math.floor(timeMs / HOUR_MS)
+}
+
+/** Whether an old checkpoint stays. Signatures of customers and the change of a platform key are further lines of its note. */
+function isKept({ createdMs, generation, note }: AuditCheckpoint, next: AuditCheckpoint): boolean {
+  const isLast = hourOf(createdMs) !== hourOf(next.createdMs) || generation !== next.generation
+  return isLast || note.indexOf(SIGNATURE_LINE) !== note.lastIndexOf(SIGNATURE_LINE)
 }
 
 /** 0 if the entry cannot be read. */

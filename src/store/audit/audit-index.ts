@@ -36,6 +36,8 @@ export interface AuditIndexEdits {
   removeCursor(log: string, stream: string): void
   putBatch(log: string, batch: AuditBatch): void
   putCheckpoint(log: string, checkpoint: AuditCheckpoint): void
+  removeBatch(log: string, sequence: number): void
+  removeCheckpoint(log: string, number: number): void
   /** All keys that have signed, as they are in this transaction before its changes, oldest first. */
   keys(): readonly AuditSigningKey[]
   putKey(key: AuditSigningKey): void
@@ -99,6 +101,11 @@ export class AuditIndex {
       const range = { start, end, reverse: true, limit, ...reading }
       return Array.from(entries.entries(range), ({ valueView }) => readAuditValue<AuditCheckpoint>(valueView))
     })
+  }
+
+  /** Checkpoints of a log after a number, oldest first. At most `limit`. */
+  checkpointsAfter(id: string, number: number, limit: number): readonly AuditCheckpoint[] {
+    return this.list(auditKey(AUDIT_ENTRY.checkpoint, id, number + 1), limit, (key) => key.name === id)
   }
 
   /** The newest checkpoint of a log; null: it has no checkpoint. */
@@ -324,6 +331,8 @@ function editsOf(
     },
     putCheckpoint: (log, checkpoint) => put(auditKey(AUDIT_ENTRY.checkpoint, log, checkpoint.number), checkpoint),
     keys: () => keysIn({ entries, postings }, {}),
+    removeBatch: (log, sequence) => operations.remove(entries, auditKey(AUDIT_ENTRY.batch, log, sequence)),
+    removeCheckpoint: (log, number) => operations.remove(entries, auditKey(AUDIT_ENTRY.checkpoint, log, number)),
     putKey: (key) => put(auditKey(AUDIT_ENTRY.key, key.kid), key),
     putKeyState: (state) => put(auditKey(AUDIT_ENTRY.signature, state.configuration), state),
     putKeyRequest: (configuration, id) => put(auditKey(AUDIT_ENTRY.signature, configuration, 0, REQUEST), id),

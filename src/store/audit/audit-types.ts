@@ -35,10 +35,14 @@ export interface AuditLog {
   readonly generations: readonly AuditGeneration[]
   /** Sequence of the last batch; 0: there is no batch. Counts over generations. */
   readonly sequence: number
+  /** Batches before this one were removed, because retention has removed all their entries; absent: 1. */
+  readonly firstSequence?: number
   /** `head_hash` of the last batch; empty: there is no batch. */
   readonly headHash: string
   /** Number of the last checkpoint. Counts over generations. */
   readonly checkpoint: number
+  /** Of the checkpoints up to this one, only some were kept, because they are old; absent: 0. */
+  readonly thinnedTo?: number
   /** The key of the hashes of values, encrypted with the master key. */
   readonly hashKey: string
   /** When its project was deleted; null: it was not. */

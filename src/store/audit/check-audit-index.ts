@@ -1,5 +1,5 @@
 // Checks that the index of the audit logs is consistent: checksums, batches and checkpoints without holes and chained, generations
-// that end with their last batch.
+// that end with their last batch. Old batches and checkpoints that the log states as removed may be missing.
 import { AUDIT_ENTRY, type AuditKey } from '../format/keys.ts'
 import { CHECKSUM_MISMATCH, formatKey } from '../lmdb/database.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
@@ -7,13 +7,13 @@ import { type AuditDatabases, auditKey, readAuditValue } from './audit-databases
 import type { AuditBatch, AuditCheckpoint, AuditLog } from './audit-types.ts'
 
 interface LogEnd {
+  readonly log: AuditLog
   batch: AuditBatch | null
   checkpoint: AuditCheckpoint | null
 }
 
 /** Returns every inconsistency as a sentence; empty if the index is sound. */
 export function* checkAuditIndex({ entries, postings }: AuditDatabases, readOptions: ReadOptions): Iterable<string> {
-  const logs = new Map<string, AuditLog>()
   const ends = new Map<string, LogEnd>()
   const range = { start: auditKey(AUDIT_ENTRY.log, ''), end: undefined, ...readOptions }
   for (const { key, valueView } of entries.scanUnchecked(range)) {
@@ -23,26 +23,25 @@ export function* checkAuditIndex({ entries, postings }: AuditDatabases, readOpti
       continue
     }
     if (key.kind === AUDIT_ENTRY.log) {
-      logs.set(key.name, readAuditValue(valueView))
-      ends.set(key.name, { batch: null, checkpoint: null })
+      ends.set(key.name, { log: readAuditValue(valueView), batch: null, checkpoint: null })
     } else if (belongsToLog(key)) {
       const end = ends.get(key.name)
       if (end === undefined) yield `${name} belongs to no log`
       else if (key.kind === AUDIT_ENTRY.batch) {
         const batch = readAuditValue<AuditBatch>(valueView)
-        const problem = batchProblem(end.batch, batch)
+        const problem = batchProblem(end, batch)
         if (problem !== null) yield `${name} ${problem}`
         end.batch = batch
       } else if (key.kind === AUDIT_ENTRY.checkpoint) {
         const checkpoint = readAuditValue<AuditCheckpoint>(valueView)
-        if (end.checkpoint !== null && end.checkpoint.number + 1 !== checkpoint.number)
+        const isThinned = checkpoint.number <= (end.log.thinnedTo ?? 0) + 1
+        if (end.checkpoint !== null && end.checkpoint.number + 1 !== checkpoint.number && !isThinned)
           yield `${name}: checkpoints before it are missing`
         end.checkpoint = checkpoint
       }
     }
   }
-  for (const [id, { batch, checkpoint }] of ends) {
-    const log = logs.get(id) as AuditLog
+  for (const [id, { log, batch, checkpoint }] of ends) {
     const size = log.generations.at(-1)?.size ?? 0
     if ((batch?.sequence ?? 0) !== log.sequence || (batch?.headHash ?? '') !== log.headHash)
       yield `${entries.name} log ${JSON.stringify(id)} does not end with its last batch`
@@ -60,7 +59,10 @@ function belongsToLog({ kind }: AuditKey): boolean {
   return kind === AUDIT_ENTRY.cursor || kind === AUDIT_ENTRY.batch || kind === AUDIT_ENTRY.checkpoint
 }
 
-function batchProblem(before: AuditBatch | null, batch: AuditBatch): string | null {
+function batchProblem({ log, batch: before }: LogEnd, batch: AuditBatch): string | null {
+  const { firstSequence = 1 } = log
+  if (before === null && firstSequence > 1)
+    return batch.sequence === firstSequence ? null : 'batches before it are missing'
   if (batch.sequence !== (before?.sequence ?? 0) + 1) return 'batches before it are missing'
   if (batch.prevHash !== (before?.headHash ?? '')) return 'does not continue the hash chain'
   const isContinued = before?.generation === batch.generation ? batch.from === before.to : batch.from === 0

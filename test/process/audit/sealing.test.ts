@@ -5,13 +5,16 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openSealer } from '../../../src/app/configuration.ts'
 import { createApp } from '../../../src/app.ts'
+import { isConsistent } from '../../../src/audit/log/merkle.ts'
 import { TileFolder } from '../../../src/audit/log/tile-folder.ts'
 import { auditLogFindings } from '../../../src/audit/seal/check-log-files.ts'
 import { hashKeyPath } from '../../../src/audit/seal/log-sealer.ts'
+import { PlatformKeys } from '../../../src/audit/seal/platform-keys.ts'
 import { rotateAuditKey } from '../../../src/cli/rotate-audit-key.ts'
 import { rotate } from '../../../src/cli/rotate-master-key.ts'
 import { defaultSettings } from '../../../src/settings.ts'
 import { AuditIndex } from '../../../src/store/audit/audit-index.ts'
+import { verifyFolder } from '../../../src/store/integrity/verify-folder.ts'
 import { projectFolderName } from '../../../src/store/tenancy/project-folders.ts'
 import { backup } from '../../../src/transfer/backup.ts'
 import { restore, restoredLogs } from '../../../src/transfer/restore.ts'
@@ -299,6 +302,68 @@ describe('retention', () => {
     await index.close()
   })
 
+  test('keeps one checkpoint per hour after a week, and those of a change of keys; proofs and the index stay complete', async () => {
+    const dataDir = newFolder()
+    const clock = new ManualClock(Date.UTC(2026, 0, 1, 10))
+    await withService(
+      async (service) => {
+        const { key } = await service.addAgent('auditor', ['Audit'])
+        const seal = async (name: string): Promise<void> => {
+          await capture(service, name)
+          await service.app.sealAudit()
+        }
+        for (const name of ['a', 'b', 'c']) await seal(name)
+        const keys = new AuditIndex(join(dataDir, 'audit/index'), { sync: false })
+        await new PlatformKeys(keys, openSealer(dataDir), clock).rotate()
+        await keys.close()
+        for (const name of ['d', 'e']) await seal(name)
+        clock.advance(3_600_000)
+        for (const name of ['f', 'g']) await seal(name)
+        const before = (await soundLogs(dataDir)).get(service.projectId) as ReadLog
+        clock.advance(7 * DAY_MS)
+        await seal('h')
+        await service.app.sealAudit()
+        const { log, checkpoints } = (await soundLogs(dataDir)).get(service.projectId) as ReadLog
+        const isKept = new Set(checkpoints.map(({ number }) => number))
+        const gone = before.checkpoints.filter(({ number }) => !isKept.has(number))
+        const hours = before.checkpoints.map(({ createdMs }) => new Date(createdMs).getUTCHours())
+        expect(new Set(hours)).toEqual(new Set([10, 11]))
+        expect(log.thinnedTo).toBe(hours.lastIndexOf(10) + 1)
+        // In the hour that is old: the last one, and the one with the lines of both keys.
+        const kept = before.checkpoints.filter(({ number }, at) => hours[at] === 10 && isKept.has(number))
+        const lines = kept.map(({ note }) => note.match(/\n— /g)?.length)
+        expect(lines).toEqual([2, 1])
+        expect(gone).toHaveLength(hours.lastIndexOf(10) + 1 - kept.length)
+        // Who has kept a note that is no longer in the list can still compare it.
+        const read = async (path: string) => {
+          return service.send(path, { headers: { 'x-svc-clientkey': key } })
+        }
+        const id = encodeURIComponent(service.projectId)
+        const [first] = gone
+        const newest = checkpoints.at(-1)
+        const proven = await read(`/audit/v1/consistency?project_id=${id}&from=${first?.size}`)
+        const hashes = (proven.body.proof as string[]).map((hash) => Buffer.from(hash, 'base64'))
+        const [older, newer] = [first?.root, newest?.root].map((root = '') => Buffer.from(root, 'base64')) as Buffer[]
+        expect(isConsistent(first?.size ?? 0, newest?.size ?? 0, older as Buffer, newer as Buffer, hashes)).toBe(true)
+        for (const { size } of checkpoints)
+          expect((await read(`/audit/v1/records/0/proof?project_id=${id}&size=${size}`)).status).toBe(200)
+        const refused = await read(`/audit/v1/records/0/proof?project_id=${id}&size=${first?.size}`)
+        expect([refused.status, refused.body.errors]).toEqual([400, [expect.stringContaining('size of a checkpoint')]])
+        const paged: number[] = []
+        for (let cursor = ''; ; ) {
+          const { body } = await read(`/audit/v1/checkpoints?project_id=${id}&pagesize=2${cursor}`)
+          paged.push(...(body.items as { size: number }[]).map(({ size }) => size))
+          if (body.next_cursor === null) break
+          cursor = `&cursor=${String(body.next_cursor)}`
+        }
+        expect(paged).toEqual(checkpoints.map(({ size }) => size).toReversed())
+      },
+      { dataDir },
+      { clock },
+    )
+    expect(await verifyFolder(join(dataDir, 'audit/index'), () => {})).toEqual([])
+  })
+
   test('keeps the log of a deleted project until its entries are too old', async () => {
     const dataDir = newFolder()
     const clock = new ManualClock(Date.UTC(2026, 0, 1))
@@ -475,10 +540,19 @@ describe('a restored backup', () => {
     clock.advance(11 * DAY_MS)
     await captureIn({ ...fleet, dataDir: restored }, ['d'], { settings, overrides: { clock } })
     const log = (await soundLogs(restored)).get(projectId) as ReadLog
-    expect(log.log.generations.map(({ prunedTo }) => prunedTo)).toEqual([256, 0])
+    expect(log.log.generations.map(({ prunedTo }) => prunedTo)).toEqual([log.log.generations[0]?.size, 0])
     const pruned = log.entries.filter(({ type }) => type === 'svc.audit.log.pruned').map(({ data }) => data.previous)
     const [before] = log.log.generations
-    expect(pruned).toEqual([{ origin: before?.origin, firstIndex: 256 }])
+    // The replaced log does not grow, so its last bundle is removed although it is partial.
+    const size = before?.size ?? 0
+    expect(size % 256).toBeGreaterThan(0)
+    expect(pruned).toEqual([{ origin: before?.origin, firstIndex: size }])
+    expect(readdirSync(join(restored, 'audit/logs', log.log.id, before?.name ?? '', 'tile/entries'))).toEqual([])
+    // The batches whose entries were all removed are gone from the start of the chain; the others continue it.
+    const { firstSequence = 1 } = log.log
+    expect(log.batches[0]?.sequence).toBe(firstSequence)
+    expect(firstSequence).toBeGreaterThan(1)
+    expect(await verifyFolder(join(restored, 'audit/index'), () => {})).toEqual([])
     // An auditor with the URL of the replaced log sees the same as one with its folder.
     const app = await createApp({ ...defaultSettings, port: 0, dataDir: restored }, { sync: false, clock })
     try {
@@ -489,7 +563,7 @@ describe('a restored backup', () => {
       const path = `/audit/v1/tlog/${log.log.id}/${before?.name}`
       const verified = await runCommand(['audit', 'verify', `${url}${path}`, '--key', keys.trim()], environment)
       expect(verified).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^sound: /), stderr: '' })
-      expect(verified.stdout).toContain('the entries before 256 were removed by retention')
+      expect(verified.stdout).toContain(`the entries before ${size} were removed by retention`)
     } finally {
       await app.close()
     }
