@@ -1,5 +1,4 @@
 // Builds what the configuration of signing keys needs from the audit logs: the state of signatures, and signatures on request.
-import { randomUUID } from 'node:crypto'
 import { auditSigningsKind, type SigningKeyDeps, signingKeyOf } from '../audit/audit-signing.ts'
 import type { AuditSigningOperations } from '../audit/signing-operations.ts'
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
@@ -69,11 +68,14 @@ export function createSigningOperations(
         return err({ kind: 'invalid', issues: ['provider: the platform key signs every checkpoint without a request'] })
       if (settings.audit !== 'on') return err({ kind: 'invalid', issues: [AUDIT_OFF] })
       const index = await audit.index()
-      const request = randomUUID()
-      await index.write((edits) => edits.putKeyRequest(id, request))
+      let request = 0
+      await index.write((edits) => {
+        request = edits.addKeyRequest(id)
+      })
       if (isSealedHere) await audit.sealAll()
       const endMs = performance.now() + SIGN_WAIT_MS
-      while (index.keyState(id)?.requestDone !== request) {
+      // A later request is done with all before it.
+      while ((index.keyState(id)?.requestDone ?? 0) < request) {
         if (performance.now() >= endMs)
           return err({
             kind: 'unavailable',

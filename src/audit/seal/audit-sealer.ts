@@ -186,7 +186,7 @@ export class AuditSealer {
     this.isClosing = true
     if (this.timer !== null) clearTimeout(this.timer)
     await this.running
-    await this.deps.signatures.close()
+    this.deps.signatures.close()
     await this.trimAll(true).catch((failure: unknown) => this.fail('the outbox cannot be written', '', failure))
     await this.storeStamps().catch((failure: unknown) => this.fail('the index cannot be written', '', failure))
   }

@@ -17,8 +17,9 @@ const SIGN_ENTRIES = 10_000
 /** Delay after a failure. It doubles up to the maximum. */
 const RETRY_MIN_MS = 2000
 const RETRY_MAX_MS = 60_000
-/** Key services that are called at the same time. */
+/** Key services that are called at the same time, and those of one project, so that slow ones delay no other project for long. */
 const CALLS_AT_ONCE = 8
+const PROJECT_CALLS_AT_ONCE = 2
 /** After a change, the configurations are looked through this often; without one, this often, for what is due by its time. */
 const LOOK_MS = 250
 const LOOK_IDLE_MS = 1000
@@ -76,7 +77,18 @@ interface Attempt {
   readonly document: StoredDocument
   readonly key: SigningKeyConfiguration
   readonly checkpoint: AuditCheckpoint
-  readonly request: string | null
+  /** Number of the last request at its start. */
+  readonly request: number
+}
+
+/** A failed configuration. */
+interface Retry {
+  readonly revision: number
+  readonly failures: number
+  readonly atMs: number
+  readonly loggedMs: number
+  /** A later request is attempted at once. */
+  readonly request: number
 }
 
 type Outcome =
@@ -94,8 +106,13 @@ export class CustomerSignatures {
   private readonly deps: CustomerSignaturesDeps
   private readonly states = new Map<string, AuditKeyState>()
   private readonly opened = new Map<string, OpenedKey>()
-  private readonly running = new Map<string, Promise<void>>()
-  private readonly retries = new Map<string, { revision: number; failures: number; atMs: number; loggedMs: number }>()
+  /** Of replaced keys, by configuration. */
+  private readonly openedBefore = new Map<string, OpenedKey>()
+  private readonly running = new Map<string, { readonly projectId: string; readonly done: Promise<void> }>()
+  private readonly retries = new Map<string, Retry>()
+  /** Numbers in the order of attempts. */
+  private readonly attempted = new Map<string, number>()
+  private attempts = 0
   private finished: Outcome[] = []
   private commits = Number.NaN
   private lookedMs = Number.NEGATIVE_INFINITY
@@ -125,30 +142,49 @@ export class CustomerSignatures {
   async settle(logs: SignedLogs): Promise<void> {
     do {
       await this.look(logs)
-      await Promise.all(this.running.values())
+      await Promise.all(Array.from(this.running.values(), ({ done }) => done))
     } while (this.finished.length > 0)
   }
 
-  /** Waits for the calls in progress. Their signatures are not stored. */
-  async close(): Promise<void> {
+  /** Does not wait for the calls in progress, whose signatures are not stored: a key service may be slower than the shutdown. */
+  close(): void {
     this.isClosed = true
-    await Promise.all(this.running.values())
   }
 
   private async look(logs: SignedLogs): Promise<void> {
-    for (const outcome of this.finished.splice(0)) await this.store(logs, outcome)
+    for (const outcome of this.finished.splice(0)) await this.isolated(outcome.attempt, () => this.store(logs, outcome))
     const documents = this.deps.configurations()
     await this.forgetDeleted(documents)
-    for (const document of documents) {
+    // Those that have waited longest come first.
+    const turn = ({ id }: StoredDocument): number => this.attempted.get(id) ?? 0
+    for (const document of [...documents].sort((a, b) => turn(a) - turn(b))) {
       const key = signingKeyOf(document)
       if (key === null || this.isClosed) continue
-      await this.reportOverdue(logs, document, key)
-      if (this.running.has(document.id) || this.running.size >= CALLS_AT_ONCE) continue
-      const attempt = await this.dueAttempt(document, key)
-      if (attempt !== null) this.start(attempt)
+      await this.isolated({ document, request: 0 }, async () => {
+        await this.reportOverdue(logs, document, key)
+        const attempt = this.mayStart(document) ? await this.dueAttempt(document, key) : null
+        if (attempt !== null) this.start(attempt)
+      })
     }
     const due = [...this.states.values()].map(({ overdueMs }) => overdueMs).filter((ms) => ms !== null)
     this.deps.onOverdue(due.length === 0 ? null : Math.min(...due))
+  }
+
+  /** A log that cannot be written must not delay the signatures of others. */
+  private async isolated(failing: Pick<Attempt, 'document' | 'request'>, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (failure) {
+      const error = failure instanceof Error ? failure.message : String(failure)
+      this.noteFailure(failing, `the audit log cannot be written: ${error}`)
+    }
+  }
+
+  private mayStart({ id, project_id }: StoredDocument): boolean {
+    if (this.running.has(id) || this.running.size >= CALLS_AT_ONCE) return false
+    let ofProject = 0
+    for (const { projectId } of this.running.values()) if (projectId === project_id) ofProject += 1
+    return ofProject < PROJECT_CALLS_AT_ONCE
   }
 
   private async forgetDeleted(documents: readonly StoredDocument[]): Promise<void> {
@@ -158,7 +194,8 @@ export class CustomerSignatures {
     await this.deps.index.write((edits) => {
       for (const id of gone) edits.removeKeyState(id)
     })
-    for (const id of gone) for (const map of [this.states, this.opened, this.retries]) map.delete(id)
+    const maps = [this.states, this.opened, this.openedBefore, this.retries, this.attempted]
+    for (const id of gone) for (const map of maps) map.delete(id)
   }
 
   private async dueAttempt(document: StoredDocument, key: SigningKeyConfiguration): Promise<Attempt | null> {
@@ -167,20 +204,20 @@ export class CustomerSignatures {
     const checkpoint = index.newestCheckpoint(logId(project_id))
     if (checkpoint === null) return null
     const state = this.stateOf(id)
-    const stored = index.keyRequest(id)
-    const request = stored !== null && stored !== state.requestDone ? stored : null
+    const request = index.keyRequest(id)
+    const isRequested = request > state.requestDone
     const isOtherKey = state.kid !== key.kid || state.spki !== spkiText(key)
     const isSigned = !isOtherKey && state.checkpoint === checkpoint.number && state.generation === checkpoint.generation
     if (isSigned) {
-      if (request !== null) await this.put({ ...state, requestDone: request })
+      if (isRequested) await this.put({ ...state, requestDone: request })
       return null
     }
     const nowMs = clock.now()
     const retry = this.retries.get(id)
     const isWaiting = retry !== undefined && retry.revision === revision && nowMs < retry.atMs
-    if (isWaiting && request === null) return null
+    if (isWaiting && (!isRequested || request <= retry.request)) return null
     const isDue =
-      request !== null ||
+      isRequested ||
       isOtherKey ||
       state.overdueMs !== null ||
       state.generation !== checkpoint.generation ||
@@ -192,14 +229,16 @@ export class CustomerSignatures {
   }
 
   private start(attempt: Attempt): void {
-    const { id } = attempt.document
-    const call = this.attempt(attempt)
+    const { id, project_id: projectId } = attempt.document
+    this.attempts += 1
+    this.attempted.set(id, this.attempts)
+    const done = this.attempt(attempt)
       .catch((failure: unknown): Outcome => ({ attempt, error: `the key cannot be opened: ${String(failure)}` }))
       .then((outcome) => {
         this.running.delete(id)
         this.finished.push(outcome)
       })
-    this.running.set(id, call)
+    this.running.set(id, { projectId, done })
   }
 
   private async attempt(attempt: Attempt): Promise<Outcome> {
@@ -220,11 +259,13 @@ export class CustomerSignatures {
     text: Uint8Array,
   ): Promise<readonly string[]> {
     const { revision, kid, spki } = this.stateOf(document.id)
-    if (spki === '' || (kid === key.kid && spki === spkiText(key))) return []
+    if (spki === '' || (kid === key.kid && spki === spkiText(key)) || this.isClosed) return []
     const past = this.deps.pastRevision(document.id, revision)
     const replaced = past === null ? null : signingKeyOf(past)
     if (past === null || replaced === null) return []
-    const signed = await this.line(past, replaced, text).catch((failure: unknown) => ({ error: String(failure) }))
+    const signed = await this.line(past, replaced, text, this.openedBefore).catch((failure: unknown) => ({
+      error: String(failure),
+    }))
     if ('line' in signed) return [signed.line]
     const message = 'a replaced signing key did not sign its last checkpoint'
     this.deps.log({ level: 'error', message, configuration: document.id, kid, error: signed.error })
@@ -235,11 +276,12 @@ export class CustomerSignatures {
     document: StoredDocument,
     key: SigningKeyConfiguration,
     text: Uint8Array,
+    opened = this.opened,
   ): Promise<{ readonly line: string } | { readonly error: string; readonly detail?: string }> {
     const { kid, spki } = key
     if (spki === null || !isKeyName(kid))
       return { error: 'the key was not tested; update the configuration with `key_resource` and `kid`' }
-    const client = this.client(document, key)
+    const client = this.client(document, key, opened)
     if ('error' in client) return client
     const signed = await signVerified(client.client, { spki }, text)
     if (signed.ok) return { line: signatureLine(kid, ecdsaKeyId(spki), signed.value) }
@@ -247,14 +289,18 @@ export class CustomerSignatures {
     return { error: failureText(signed.error), ...(detail !== undefined && { detail }) }
   }
 
-  private client(document: StoredDocument, key: SigningKeyConfiguration): OpenedKey | { readonly error: string } {
+  private client(
+    document: StoredDocument,
+    key: SigningKeyConfiguration,
+    keys: Map<string, OpenedKey>,
+  ): OpenedKey | { readonly error: string } {
     const { id, revision } = document
-    const known = this.opened.get(id)
+    const known = keys.get(id)
     if (known?.revision === revision) return known
     const created = this.deps.openKey(document, key)
     if (!created.ok) return { error: created.error.join('; ') }
     const opened = { revision, client: created.value }
-    this.opened.set(id, opened)
+    keys.set(id, opened)
     return opened
   }
 
@@ -262,14 +308,13 @@ export class CustomerSignatures {
     const { document, key, checkpoint, request } = outcome.attempt
     const { id, project_id, revision } = document
     const before = this.stateOf(id)
-    const requestDone = request ?? before.requestDone
+    const requestDone = Math.max(request, before.requestDone)
     const nowMs = this.deps.clock.now()
     if ('error' in outcome) {
-      this.noteFailure(outcome)
+      this.noteFailure(outcome.attempt, outcome.error, outcome.detail)
       await this.put({ ...before, error: outcome.error, overdueMs: before.overdueMs ?? nowMs, requestDone })
       return
     }
-    this.retries.delete(id)
     const state: AuditKeyState = {
       configuration: id,
       revision,
@@ -285,8 +330,15 @@ export class CustomerSignatures {
       isReported: false,
       requestDone,
     }
-    await logs.addSignatures(project_id, checkpoint.number, outcome.lines, (edits) => edits.putKeyState(state))
+    try {
+      await logs.addSignatures(project_id, checkpoint.number, outcome.lines, (edits) => edits.putKeyState(state))
+    } catch (failure) {
+      // The transaction may have been committed; the signature is then published later.
+      this.states.set(id, this.deps.index.keyState(id) ?? before)
+      throw failure
+    }
     this.states.set(id, state)
+    this.retries.delete(id)
     if (!before.isReported) return
     const members = { kid: key.kid, size: checkpoint.size }
     await logs.record(project_id, 'svc.audit.log.signature.recovered', members, () => undefined)
@@ -294,15 +346,20 @@ export class CustomerSignatures {
     this.deps.log({ level: 'info', message, project: project_id, configuration: id, size: checkpoint.size })
   }
 
-  private noteFailure({ attempt, error, detail }: Extract<Outcome, { error: string }>): void {
-    const { id, project_id, revision } = attempt.document
+  private noteFailure(
+    { document, request }: Pick<Attempt, 'document' | 'request'>,
+    error: string,
+    detail?: string,
+  ): void {
+    const { id, project_id, revision } = document
     const nowMs = this.deps.clock.now()
     const known = this.retries.get(id)
     const failures = (known?.revision === revision ? known.failures : 0) + 1
     const waitMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** (failures - 1))
     const isLogged = known === undefined || nowMs - known.loggedMs >= ERROR_LOG_MS
     const loggedMs = isLogged ? nowMs : known.loggedMs
-    this.retries.set(id, { revision, failures, atMs: nowMs + waitMs, loggedMs })
+    const tried = Math.max(request, known?.request ?? 0)
+    this.retries.set(id, { revision, failures, atMs: nowMs + waitMs, loggedMs, request: tried })
     this.deps.onFailure()
     const message = 'a checkpoint was not signed by the key of the customer'
     const cause = { error, ...(detail !== undefined && { detail }) }
@@ -346,7 +403,7 @@ const noState: Omit<AuditKeyState, 'configuration'> = {
   error: '',
   overdueMs: null,
   isReported: false,
-  requestDone: '',
+  requestDone: 0,
 }
 
 function spkiText({ spki }: SigningKeyConfiguration): string {

@@ -42,8 +42,8 @@ export interface AuditIndexEdits {
   keys(): readonly AuditSigningKey[]
   putKey(key: AuditSigningKey): void
   putKeyState(state: AuditKeyState): void
-  /** Requests a signature of the key of a configuration. `id`: unique. */
-  putKeyRequest(configuration: string, id: string): void
+  /** Requests a signature of the key of a configuration. Returns the number of the request. */
+  addKeyRequest(configuration: string): number
   /** Removes the state and the request of a configuration. */
   removeKeyState(configuration: string): void
   /** Replaces the times of a bundle. */
@@ -136,7 +136,8 @@ export class AuditIndex {
 
   /** How the key of a signing configuration has signed; null: it has not been tried. */
   keyState(configuration: string): AuditKeyState | null {
-    return this.one(auditKey(AUDIT_ENTRY.signature, configuration))
+    const stored = this.one<AuditKeyState>(auditKey(AUDIT_ENTRY.signature, configuration))
+    return stored === null ? null : keyStateOf(stored)
   }
 
   /** The configurations with a state. */
@@ -146,15 +147,15 @@ export class AuditIndex {
       const states: AuditKeyState[] = []
       for (const { key, valueView } of entries.entries({ start, end: undefined, ...reading })) {
         if (key.kind !== start.kind) break
-        if (key.part === '') states.push(readAuditValue(valueView))
+        if (key.part === '') states.push(keyStateOf(readAuditValue(valueView)))
       }
       return states
     })
   }
 
-  /** The id of the last request for a signature; null: there was none. */
-  keyRequest(configuration: string): string | null {
-    return this.one(auditKey(AUDIT_ENTRY.signature, configuration, 0, REQUEST))
+  /** The number of the last request for a signature; 0: there was no request. */
+  keyRequest(configuration: string): number {
+    return requestNumber(this.one(auditKey(AUDIT_ENTRY.signature, configuration, 0, REQUEST)))
   }
 
   /** How far the streams of a log are sealed, by stream. */
@@ -293,6 +294,15 @@ export class AuditIndex {
 /** Entries that one transaction removes at most, so that others do not wait long. */
 const REMOVED_MAX = 5000
 
+/** A request of an earlier version has no number. */
+function requestNumber(stored: unknown): number {
+  return typeof stored === 'number' ? stored : 0
+}
+
+function keyStateOf(stored: AuditKeyState): AuditKeyState {
+  return { ...stored, requestDone: requestNumber(stored.requestDone) }
+}
+
 function keysIn({ entries }: AuditDatabases, reading: Partial<ReadOptions>): readonly AuditSigningKey[] {
   const start = auditKey(AUDIT_ENTRY.key, '')
   const keys: AuditSigningKey[] = []
@@ -335,7 +345,13 @@ function editsOf(
     removeCheckpoint: (log, number) => operations.remove(entries, auditKey(AUDIT_ENTRY.checkpoint, log, number)),
     putKey: (key) => put(auditKey(AUDIT_ENTRY.key, key.kid), key),
     putKeyState: (state) => put(auditKey(AUDIT_ENTRY.signature, state.configuration), state),
-    putKeyRequest: (configuration, id) => put(auditKey(AUDIT_ENTRY.signature, configuration, 0, REQUEST), id),
+    addKeyRequest(configuration) {
+      const key = auditKey(AUDIT_ENTRY.signature, configuration, 0, REQUEST)
+      const valueView = entries.get(key)
+      const number = 1 + (valueView === null ? 0 : requestNumber(readAuditValue(valueView)))
+      put(key, number)
+      return number
+    },
     removeKeyState(configuration) {
       operations.remove(entries, auditKey(AUDIT_ENTRY.signature, configuration))
       operations.remove(entries, auditKey(AUDIT_ENTRY.signature, configuration, 0, REQUEST))

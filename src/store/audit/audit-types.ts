@@ -131,8 +131,8 @@ export interface AuditKeyState {
   readonly overdueMs: number | null
   /** Whether the log has an entry about it. */
   readonly isReported: boolean
-  /** The last request (`putKeyRequest`) that was done. */
-  readonly requestDone: string
+  /** Number of the last request (`addKeyRequest`) that was done; 0: none. */
+  readonly requestDone: number
 }
 
 /** A key that signs the logs. */

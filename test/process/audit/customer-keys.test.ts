@@ -1,5 +1,7 @@
 // Customer-managed signing keys over HTTP, with fakes of the three key services that hold real keys.
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openNote, parseVerifierKey } from '../../../src/audit/log/signed-note.ts'
 import type { Settings } from '../../../src/settings.ts'
@@ -320,6 +322,47 @@ describe('signatures', () => {
       503,
       expect.stringMatching(/Sign: HTTP status 400: DisabledException/),
     ])
+  })
+
+  test('that are requested at the same time are all answered', async () => {
+    const id = await created('CLOUD2')
+    await capture('a')
+    const answers = await Promise.all(Array.from({ length: 5 }, () => service.configure('POST', `${path}/${id}/sign`)))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+    const { verifier_key } = await read(id)
+    expect((await checkpointsSignedBy(verifier_key)).length).toBeGreaterThan(0)
+  })
+
+  test('of one project do not stop because the log of another one cannot be written', async () => {
+    const { organization_id } = (await service.configure('GET', `projects/${service.projectId}`)).body
+    const other = (await service.configure('POST', 'projects', { organization_id, name: 'other', region: 'local' }))
+      .body
+    const body = { project_id: other.id, name: 'signing', ...configurationOf('CLOUD2') }
+    // The configuration of the log that fails comes first, and then last.
+    const [first, second, third] = [
+      await created('CLOUD1'),
+      String((await service.configure('POST', path, body)).body.id),
+      String((await create('CLOUD3', { name: 'last' })).body.id),
+    ]
+    await capture('a')
+    await service.app.sealAudit()
+    await capture('b')
+    await service.configure('GET', `projects/${String(other.id)}`)
+    await service.app.sealAudit()
+    const before = await read(second)
+    const folder = join(service.dataDir, 'audit/logs', service.projectId.replace('gid:', ''))
+    const [generation] = readdirSync(folder)
+    rmSync(join(folder, String(generation)), { recursive: true })
+    writeFileSync(join(folder, String(generation)), '')
+    clock.advance(60_000)
+    await service.app.sealAudit()
+    expect(Number((await read(second)).signed_size)).toBeGreaterThan(Number(before.signed_size))
+    expect(logged.filter((line) => line.includes('cannot be written'))).not.toEqual([])
+    // The signatures of the failing log are in the index, and are not requested again.
+    keys.calls.length = 0
+    await service.app.sealAudit()
+    expect(keys.calls).toEqual([])
+    for (const id of [first, third]) expect((await read(id)).last_signed_time).toBe(new Date(clock.now()).toISOString())
   })
 
   test('are requested only for a customer-managed key, by an editor of the organization', async () => {
