@@ -8,8 +8,10 @@ import {
   type NodeId,
   type Snapshot,
   type StoredProperty,
+  type SymbolId,
 } from '../engine/store.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
+import { TRUST_SCORE_LABEL } from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
 import type { DataSchema, EdgeSchema, NodeSchema, PropertySchema } from './schema.ts'
 
@@ -53,6 +55,9 @@ interface NodeStatistics {
   identities: number
   readonly labels: Map<string, number>
   readonly properties: Map<string, PropertyStatistics>
+  /** Nodes with a trust score. */
+  scored: number
+  readonly scores: Map<string, PropertyStatistics>
 }
 
 interface EdgeStatistics {
@@ -64,7 +69,8 @@ interface EdgeStatistics {
 }
 
 /**
- * Returns the data schema, without the service's own applications, agents and scores; null if nothing was captured yet.
+ * Returns the data schema, without the service's own applications and agents; null if nothing was captured yet. Trust scores are
+ * listed with the types of their nodes.
  */
 export async function collectDataSchema(graph: GraphStore): Promise<DataSchema | null> {
   const survey = new DataSchemaCollector()
@@ -116,6 +122,8 @@ class DataSchemaCollector {
       identities: 0,
       labels: new Map(),
       properties: new Map(),
+      scored: 0,
+      scores: new Map(),
     }))
     node.count += 1
     if (snapshot.nodeField(id, 'is_identity') === true) node.identities += 1
@@ -127,6 +135,7 @@ class DataSchemaCollector {
     this.properties(node.properties, snapshot.nodeStoredProperties(id))
     for (const relation of snapshot.relationshipTypesAt(id, 'out')) {
       const name = snapshot.symbolName('type', relation)
+      if (name === '_HAS') this.score(id, relation, node, snapshot)
       if (isSystem(name)) continue
       for (let from = 0; ; from = this.neighbourChunk.next) {
         snapshot.neighbours(id, 'out', relation, from, this.neighbourChunk)
@@ -139,6 +148,17 @@ class DataSchemaCollector {
         if (!more) break
         this.neighbourChunk.next = next
       }
+    }
+  }
+
+  private score(id: NodeId, relation: SymbolId, node: NodeStatistics, snapshot: Snapshot): void {
+    const label = snapshot.symbol('label', TRUST_SCORE_LABEL)
+    snapshot.neighbours(id, 'out', relation, 0, this.neighbourChunk)
+    const { length, ids } = this.neighbourChunk
+    for (let i = 0; i < length; i++) {
+      if (!snapshot.hasLabel(ids[i]!, label)) continue
+      node.scored += 1
+      this.properties(node.scores, snapshot.nodeStoredProperties(ids[i]!))
     }
   }
 
@@ -180,13 +200,14 @@ class DataSchemaCollector {
   }
 }
 
-function nodeSchema({ count, identities, labels, properties }: NodeStatistics): NodeSchema {
+function nodeSchema({ count, identities, labels, properties, scored, scores }: NodeStatistics): NodeSchema {
   return {
     metadata: {
       node_count: count,
       properties: propertySchemas(properties),
       system_labels: identities === 0 ? [] : [{ name: 'identity', count: identities }],
       user_defined_labels: countList(labels, 'name'),
+      ...(scored > 0 && { trust_score: { count: scored, properties: propertySchemas(scores) } }),
     },
   }
 }

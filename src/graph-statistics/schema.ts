@@ -11,6 +11,9 @@ const properties = z.record(z.string(), property).meta({ id: 'PropertySchemas' }
 /** Types and counts of one property. */
 export type PropertySchema = z.infer<typeof property>
 
+const scores = z
+  .strictObject({ count, properties: properties.describe('the dimensions, `_final_score` and `formula_version`') })
+  .meta({ id: 'TrustScoreSchema' })
 const labels = z.array(z.strictObject({ name: z.string(), count }).meta({ id: 'LabelCount' }))
 const node = z
   .strictObject({
@@ -20,6 +23,9 @@ const node = z
         properties,
         system_labels: labels.describe('`identity`: nodes captured with `is_identity`'),
         user_defined_labels: labels,
+        trust_score: scores
+          .optional()
+          .describe('the nodes of the type that have a trust score; absent: no node has one'),
       })
       .meta({ id: 'NodeSchemaMetadata' }),
   })

@@ -10,11 +10,13 @@ const START_MS = Date.parse('2026-01-01T06:00:00Z')
 let setup: ContextService
 let clock: ManualClock
 let explainKey: string
+let schemaKey: string
 let queries = 0
 
 beforeAll(async () => {
   clock = new ManualClock(START_MS)
   setup = await startContextService({}, { clock })
+  schemaKey = (await setup.service.addAgent('schema', ['ReadDataSchema'])).key
   explainKey = (await setup.service.addAgent('reader', ['Authorization', 'ReadAuthZConfigs'])).key
 })
 afterAll(() => setup.stop())
@@ -308,6 +310,33 @@ describe('a score', () => {
         { name: 'COMPLETENESS', value: 1, loss: 0 },
       ])
     }
+  })
+
+  it('is in the data schema of the type of its node', async () => {
+    await capture('a', { issued_on: { value: '2025-01-01' } })
+    await capture('b', { name: { value: 'x' } })
+    await addProfile({ dimensions: weights.slice(0, 2) })
+    const readSchema = async (): Promise<{ nodes: Record<string, { metadata: object }>; edges: object[] }> => {
+      const { body } = await setup.service.send('/data-schema/v1', { headers: { 'x-svc-clientkey': schemaKey } })
+      return body.graph as { nodes: Record<string, { metadata: object }>; edges: object[] }
+    }
+    expect((await readSchema()).nodes[type]!.metadata).not.toHaveProperty('trust_score')
+    await nextDay()
+    const { nodes, edges } = await readSchema()
+    const numbers = (count: number): object => ({ count, types: [{ type: 'number', count }], metadata: {} })
+    expect(nodes[type]!.metadata).toMatchObject({
+      node_count: 2,
+      trust_score: {
+        count: 2,
+        properties: {
+          _final_score: numbers(2),
+          validity: numbers(1),
+          verification: numbers(2),
+          formula_version: { count: 2, types: [{ type: 'integer', count: 2 }], metadata: {} },
+        },
+      },
+    })
+    expect([Object.keys(nodes).filter((name) => name.startsWith('_')), edges]).toEqual([[], []])
   })
 
   it('has no value for a dimension that the node has nothing to judge for', async () => {
