@@ -483,31 +483,61 @@ const mcp = (what: string, callers: number, make: (hostile: Hostile) => Request,
   },
 })
 
+/** Runs a command on the folder, and kills it long after the end of the load. */
+async function runOnFolder(hostile: Hostile, args: readonly string[]): Promise<void> {
+  const startMs = performance.now()
+  const program = process.env.VERDIGRAPH_TESTED ?? join(import.meta.dirname, '../../../src/cli/verdigraph.sh')
+  const child = spawn(program, [...args, '--data', hostile.fixture.data], { stdio: 'ignore' })
+  const timer = setTimeout(() => child.kill('SIGKILL'), Math.max(1, hostile.endMs + 14_000 - startMs))
+  const code = await new Promise<number | null>((resolve) => {
+    child.on('exit', resolve)
+    child.on('error', () => resolve(-1))
+  })
+  clearTimeout(timer)
+  const what = `${args[0]} ended with ${code}`
+  const status = code === 0 ? 200 : 0
+  hostile.outcomes.push({ what, status, ms: performance.now() - startMs, limitMs: null, text: '' })
+}
+
 const runs = (args: (hostile: Hostile) => readonly string[]): HostileLoad => ({
   bar: 50,
   prepare: (hostile) => async () => {
-    while (!hostile.isOver) {
-      const startMs = performance.now()
-      const program = process.env.VERDIGRAPH_TESTED ?? join(import.meta.dirname, '../../../src/cli/verdigraph.sh')
-      const given = args(hostile)
-      const child = spawn(program, [...given, '--data', hostile.fixture.data], { stdio: 'ignore' })
-      const timer = setTimeout(() => child.kill('SIGKILL'), Math.max(1, hostile.endMs + 14_000 - startMs))
-      const code = await new Promise<number | null>((resolve) => {
-        child.on('exit', resolve)
-        child.on('error', () => resolve(-1))
-      })
-      clearTimeout(timer)
-      const what = `${given[0]} ended with ${code}`
-      hostile.outcomes.push({
-        what,
-        status: code === 0 ? 200 : 0,
-        ms: performance.now() - startMs,
-        limitMs: null,
-        text: '',
-      })
-    }
+    while (!hostile.isOver) await runOnFolder(hostile, args(hostile))
   },
 })
+
+/** Passes over the nodes of the type `Big`, each of which changes all scores. */
+const trustPasses: HostileLoad = {
+  bar: 50,
+  async prepare(hostile) {
+    const { fixture } = hostile
+    const dimensions = ['VERIFICATION', 'ORIGIN', 'FRESHNESS', 'COMPLETENESS', 'VALIDITY']
+    const profile = {
+      project_id: fixture.hostile.project,
+      name: 'big',
+      node_classification: 'Big',
+      schedule: 'DAILY',
+      dimensions: dimensions.map((name) => ({ name, weight: 1 })),
+    }
+    const created = await fetch(`${fixture.url}/configs/v1/trust-score-profiles`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${fixture.admin}`, 'content-type': 'application/json' },
+      body: JSON.stringify(profile),
+    })
+    if (created.status !== 201) throw new Error(`the profile was refused: ${await created.text()}`)
+    const { id } = (await created.json()) as { id: string }
+    let round = 0
+    return async () => {
+      while (!hostile.isOver) {
+        round += 1
+        const changed = { unnamed_source_trust: (round % 10) / 10 }
+        await hostile.configure('change of the profile', 'PUT', `trust-score-profiles/${id}`, changed)
+        await runOnFolder(hostile, ['trust', 'run', '--profile', id])
+      }
+      await hostile.configure('delete of the profile', 'DELETE', `trust-score-profiles/${id}`)
+    }
+  },
+}
 
 let files = 0
 const fileOf = (hostile: Hostile): string => {
@@ -638,6 +668,7 @@ const hostileLoads = {
   backup: runs((hostile) => ['backup', '--out', fileOf(hostile)]),
   export: runs((hostile) => ['export', '--out', fileOf(hostile)]),
   verify: runs(() => ['verify']),
+  'trust passes': trustPasses,
   'eight at once': {
     bar: 50,
     isShort: true,
