@@ -101,6 +101,8 @@ export interface PropertyEvidence {
   readonly similarity: number | null
   /** In bits: positive speaks for a match, negative against it. */
   readonly weight: number
+  /** The mapping whose values are exchanged with those of this mapping, as given name and surname. */
+  readonly exchangedWith?: number
 }
 
 /** Two nodes that are the same entity. */
@@ -129,6 +131,9 @@ export type ConflictReason =
   | 'decided_different'
   /** Persons declared a node the same as several nodes of the other type, where one is allowed. */
   | 'decided_twice'
+
+/** A result lists at most this many conflicts. */
+export const MAX_CONFLICTS = 10_000
 
 /** A pair that contradicts the selected matches. */
 export interface MatchConflict {
@@ -168,7 +173,9 @@ export interface LinkageResult {
   readonly matches: MatchList
   /** Groups of at least three nodes; two nodes are a match. */
   readonly groups: readonly MatchGroup[]
+  /** At most MAX_CONFLICTS, those with the highest scores. */
   readonly conflicts: readonly MatchConflict[]
+  readonly conflictCount: number
   readonly mappings: readonly MappingEstimate[]
   /** Estimated share of the matches among all pairs. */
   readonly prior: number

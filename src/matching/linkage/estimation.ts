@@ -1,0 +1,401 @@
+// The Fellegi-Sunter model: how probable each level of similarity is among pairs of the same entity (m) and of different
+// entities (u), and how probable it is that two nodes are the same entity. Estimated by expectation maximisation.
+import type { Blocking, LinkageData } from './blocking.ts'
+import { type Comparison, NOT_COMPARED } from './comparison.ts'
+import { levelsByKind } from './levels.ts'
+import { ABSENT, type RecordTable, randomIntegers } from './record-table.ts'
+import type { MappingEstimate } from './types.ts'
+
+/** Pairs of candidates that the estimation uses at most, about. */
+const TRAINING_PAIRS = 1_500_000
+/** Random pairs for u. */
+const RANDOM_PAIRS = 300_000
+/** Fewer pairs than this are all compared. */
+const FEW_PAIRS = 20_000
+const MAX_ITERATIONS = 100
+const CONVERGED = 1e-5
+/** How many pairs the assumed m and u count for. */
+const M_STRENGTH = 10
+const U_STRENGTH = 100
+/** Assumed probability that values of the same entity are exchanged between two properties, and of different entities. */
+const EXCHANGED_M = 0.005
+const EXCHANGED_U = 0.00001
+const STEP = 256
+
+/** Estimates of one mapping by level. The last level is `exchanged`, the one before it `different`. */
+interface LevelProbabilities {
+  m: Float64Array
+  u: Float64Array
+}
+
+/** An estimated model. */
+export class LinkageModel {
+  /** Probability that a random pair is the same entity. */
+  readonly prior: number
+  readonly #data: LinkageData
+  readonly #levels: readonly LevelProbabilities[]
+  /** By mapping and level, log2(m / u). */
+  readonly #weights: readonly Float64Array[]
+  /** By mapping and value, log2(m / frequency) of equal values. */
+  readonly #equalWeights: readonly Float32Array[]
+
+  constructor(
+    data: LinkageData,
+    prior: number,
+    levels: readonly LevelProbabilities[],
+    equalWeights: readonly Float32Array[],
+  ) {
+    this.#data = data
+    this.prior = prior
+    this.#levels = levels
+    this.#weights = levels.map(({ m, u }) => m.map((value, level) => Math.log2(value / u[level]!)))
+    this.#equalWeights = equalWeights
+  }
+
+  /** The weight of a mapping in bits. */
+  weight(mapping: number, level: number, source: number): number {
+    if (level === NOT_COMPARED) return 0
+    if (level === 0) return this.#equalWeights[mapping]![this.#data.sources.columns[mapping]![source]!]!
+    return this.#weights[mapping]![level]!
+  }
+
+  /** The probability that two records with these levels are the same entity. */
+  score(levels: Uint8Array, source: number): number {
+    let bits = Math.log2(this.prior / (1 - this.prior))
+    for (let mapping = 0; mapping < levels.length; mapping += 1) bits += this.weight(mapping, levels[mapping]!, source)
+    return 1 / (1 + 2 ** -bits)
+  }
+
+  /** The estimates by mapping. */
+  estimates(): MappingEstimate[] {
+    return this.#levels.map(({ m, u }, mapping) => {
+      const kind = this.#data.kinds[mapping]!
+      const { labels, thresholds } = levelsByKind[kind]
+      return {
+        kind,
+        levels: [...labels, 'exchanged'].map((label, level) => ({
+          label,
+          similarity: thresholds[level] ?? 0,
+          m: m[level]!,
+          u: u[level]!,
+        })),
+      }
+    })
+  }
+}
+
+/** Estimates the model. Yields between short steps, with the share that is done. */
+export function* estimateModel(
+  data: LinkageData,
+  blocking: Blocking,
+  comparison: Comparison,
+  seed: number,
+): Generator<number, LinkageModel> {
+  const frequencies: ValueFrequencies[] = []
+  for (let mapping = 0; mapping < data.kinds.length; mapping += 1) {
+    frequencies.push(yield* valueFrequencies(data, mapping))
+  }
+  const random = yield* randomPatterns(data, comparison, seed)
+  const trained = yield* candidatePatterns(data, blocking, comparison)
+  const estimation = new Estimation(data, comparison, frequencies, random, trained)
+  for (let iteration = 0; iteration < MAX_ITERATIONS; iteration += 1) {
+    const change = yield* estimation.iterate()
+    if (change < CONVERGED) break
+  }
+  const equalWeights: Float32Array[] = []
+  for (const [mapping, { m }] of estimation.levels.entries()) {
+    equalWeights.push(frequencies[mapping]!.weights(m[0]!, levelsByKind[data.kinds[mapping]!].u[0]!))
+    yield 0.95
+  }
+  return new LinkageModel(data, estimation.prior, estimation.levels, equalWeights)
+}
+
+/** How often each value of a mapping occurs. */
+class ValueFrequencies {
+  readonly #larger: Uint32Array
+  readonly #records: number
+  /** Pairs whose values are equal, and pairs that both have a value. */
+  readonly equalPairs: number
+  readonly pairs: number
+  readonly #ofPair: number
+
+  constructor(larger: Uint32Array, records: number, equalPairs: number, pairs: number, isSameType: boolean) {
+    this.#larger = larger
+    this.#records = records
+    this.equalPairs = equalPairs
+    this.pairs = pairs
+    this.#ofPair = isSameType ? 2 : 1
+  }
+
+  /** The weights of equal values in bits: a rare value says more than a frequent one. */
+  weights(m: number, assumedFrequency: number): Float32Array {
+    const weights = new Float32Array(this.#larger.length)
+    for (let value = 0; value < weights.length; value += 1) {
+      // Without the pair itself. A half of a record is added, as in the estimation of proportions by Jeffreys.
+      const others = Math.max(0, this.#larger[value]! - this.#ofPair)
+      weights[value] = Math.log2(m / ((others + 0.5) / (this.#records + 0.5 / assumedFrequency)))
+    }
+    return weights
+  }
+}
+
+function* valueFrequencies(data: LinkageData, mapping: number): Generator<number, ValueFrequencies> {
+  const { size } = data.dictionaries[mapping]!
+  const sources = yield* countValues(data.sources, mapping, size)
+  const targets = data.isSameType ? sources : yield* countValues(data.targets, mapping, size)
+  const larger = new Uint32Array(size)
+  let equalPairs = 0
+  let sourceRecords = 0
+  let targetRecords = 0
+  for (let value = 0; value < size; value += 1) {
+    const s = sources[value]!
+    const t = targets[value]!
+    larger[value] = Math.max(s, t)
+    equalPairs += data.isSameType ? (s * (s - 1)) / 2 : s * t
+    sourceRecords += s
+    targetRecords += t
+    if (value % (STEP * STEP) === 0) yield 0
+  }
+  const pairs = data.isSameType ? (sourceRecords * (sourceRecords - 1)) / 2 : sourceRecords * targetRecords
+  return new ValueFrequencies(larger, Math.max(sourceRecords, targetRecords), equalPairs, pairs, data.isSameType)
+}
+
+function* countValues(table: RecordTable, mapping: number, size: number): Generator<number, Uint32Array> {
+  const counts = new Uint32Array(size)
+  const column = table.columns[mapping]!
+  for (let record = 0; record < table.size; record += 1) {
+    const value = column[record]!
+    if (value !== ABSENT) counts[value]! += 1
+    if (record % (STEP * STEP) === 0) yield 0
+  }
+  return counts
+}
+
+function pairCount({ sources, targets, isSameType }: LinkageData): number {
+  return isSameType ? (sources.size * (sources.size - 1)) / 2 : sources.size * targets.size
+}
+
+function* randomPatterns(data: LinkageData, comparison: Comparison, seed: number): Generator<number, PatternTable> {
+  const patterns = new PatternTable(data.kinds.length)
+  const { sources, targets, isSameType } = data
+  if (pairCount(data) <= FEW_PAIRS) {
+    for (let source = 0; source < sources.size; source += 1) {
+      for (let target = isSameType ? source + 1 : 0; target < targets.size; target += 1) {
+        comparison.compare(source, target)
+        patterns.add(comparison.levels)
+        if (target % STEP === 0) yield 0
+      }
+    }
+    return patterns
+  }
+  const random = randomIntegers(seed)
+  for (let pair = 0; pair < RANDOM_PAIRS; pair += 1) {
+    const source = random(sources.size)
+    const target = random(targets.size)
+    if (isSameType && source === target) continue
+    comparison.compare(source, target)
+    patterns.add(comparison.levels)
+    if (pair % STEP === 0) yield (0.3 * pair) / RANDOM_PAIRS
+  }
+  return patterns
+}
+
+interface TrainedPatterns {
+  readonly patterns: PatternTable
+  /** How many pairs each counted pair stands for. */
+  readonly scale: number
+}
+
+function* candidatePatterns(
+  data: LinkageData,
+  blocking: Blocking,
+  comparison: Comparison,
+): Generator<number, TrainedPatterns> {
+  const patterns = new PatternTable(data.kinds.length)
+  const { size } = data.sources
+  // Every stride-th source. Sources are ordered by node, so that the choice does not depend on the order of input.
+  const estimated = blocking.estimatedPairs
+  const stride = Math.max(1, Math.ceil(estimated / TRAINING_PAIRS))
+  let used = 0
+  for (let source = 0; source < size; source += stride) {
+    for (const target of blocking.candidatesOf(source)) {
+      comparison.compare(source, target)
+      patterns.add(comparison.levels)
+    }
+    used += 1
+    if (used % 4 === 0) yield 0.3 + (0.5 * source) / size
+  }
+  return { patterns, scale: used === 0 ? 1 : size / used }
+}
+
+/** The state of expectation maximisation. */
+class Estimation {
+  prior: number
+  readonly levels: LevelProbabilities[]
+  readonly #data: LinkageData
+  readonly #frequencies: readonly ValueFrequencies[]
+  readonly #random: PatternTable
+  readonly #trained: TrainedPatterns
+  readonly #pairs: number
+
+  constructor(
+    data: LinkageData,
+    comparison: Comparison,
+    frequencies: readonly ValueFrequencies[],
+    random: PatternTable,
+    trained: TrainedPatterns,
+  ) {
+    this.#data = data
+    this.#frequencies = frequencies
+    this.#random = random
+    this.#trained = trained
+    this.#pairs = Math.max(1, pairCount(data))
+    const smaller = Math.min(data.sources.size, data.targets.size)
+    this.prior = Math.min(0.5, ((data.isSameType ? 0.1 : 0.3) * Math.max(1, smaller)) / this.#pairs)
+    this.levels = data.kinds.map((kind, mapping) => {
+      const assumed = levelsByKind[kind]
+      const count = comparison.levelCount(mapping)
+      const m = Float64Array.from({ length: count }, (_, level) => assumed.m[level] ?? EXCHANGED_M)
+      const u = Float64Array.from({ length: count }, (_, level) => assumed.u[level] ?? EXCHANGED_U)
+      return { m: normalised(m), u: normalised(u) }
+    })
+  }
+
+  /** One iteration; returns the largest change of an m. */
+  *iterate(): Generator<number, number> {
+    const matched = yield* this.#expected(this.#trained.patterns, (same) => same, this.#trained.scale)
+    const different = yield* this.#expected(this.#random, (same) => 1 - same, 1)
+    let change = 0
+    for (const [mapping, probabilities] of this.levels.entries()) {
+      const assumed = levelsByKind[this.#data.kinds[mapping]!]
+      const m = blended(matched.counts[mapping]!, assumed.m, EXCHANGED_M, M_STRENGTH)
+      for (const [level, value] of m.entries()) change = Math.max(change, Math.abs(value - probabilities.m[level]!))
+      const u = blended(different.counts[mapping]!, assumed.u, EXCHANGED_U, U_STRENGTH)
+      // The share of equal values follows from their frequencies; random pairs would meet too few of them.
+      const { equalPairs, pairs } = this.#frequencies[mapping]!
+      const counts = matched.counts[mapping]!
+      const equal = Math.max(0, equalPairs - counts[0]!) + U_STRENGTH * assumed.u[0]!
+      const share = equal / (Math.max(0, pairs - counts.reduce((sum, count) => sum + count, 0)) + U_STRENGTH)
+      const rest = 1 - u[0]!
+      for (let level = 1; level < u.length; level += 1) u[level] = (u[level]! * (1 - share)) / rest
+      u[0] = share
+      this.levels[mapping] = { m, u }
+    }
+    const smaller = Math.max(1, Math.min(this.#data.sources.size, this.#data.targets.size))
+    const assumedMatches = 0.1
+    const prior = (matched.total + assumedMatches) / (this.#pairs + (assumedMatches * this.#pairs) / smaller)
+    this.prior = Math.min(0.9, prior)
+    return change
+  }
+
+  /** Sums a weight of each pattern, which depends on the probability that its pairs are the same, by mapping and level. */
+  *#expected(
+    patterns: PatternTable,
+    weigh: (same: number) => number,
+    scale: number,
+  ): Generator<number, { counts: Float64Array[]; total: number }> {
+    const counts = this.levels.map(({ m }) => new Float64Array(m.length))
+    const logs = this.levels.map(({ m, u }) => m.map((value, level) => Math.log(value / u[level]!)))
+    const prior = Math.log(this.prior / (1 - this.prior))
+    let total = 0
+    for (let pattern = 0; pattern < patterns.size; pattern += 1) {
+      const row = pattern * logs.length
+      let odds = prior
+      for (let mapping = 0; mapping < logs.length; mapping += 1) {
+        const level = patterns.rows[row + mapping]!
+        if (level !== NOT_COMPARED) odds += logs[mapping]![level]!
+      }
+      const weight = weigh(1 / (1 + Math.exp(-odds))) * patterns.counts[pattern]! * scale
+      total += weight
+      for (let mapping = 0; mapping < logs.length; mapping += 1) {
+        const level = patterns.rows[row + mapping]!
+        if (level !== NOT_COMPARED) counts[mapping]![level]! += weight
+      }
+      if (pattern % (16 * STEP) === 0) yield 0.85
+    }
+    return { counts, total }
+  }
+}
+
+function normalised(values: Float64Array): Float64Array {
+  const sum = values.reduce((total, value) => total + value, 0)
+  return values.map((value) => value / sum)
+}
+
+/** Counts and what is assumed, as probabilities. */
+function blended(counts: Float64Array, assumed: readonly number[], exchanged: number, strength: number): Float64Array {
+  return normalised(counts.map((count, level) => count + strength * (assumed[level] ?? exchanged)))
+}
+
+/** Counts how often each combination of levels occurs. */
+class PatternTable {
+  size = 0
+  /** The levels of each pattern, one pattern after the other. */
+  rows = new Uint8Array(1 << 12)
+  counts = new Float64Array(1 << 8)
+  readonly #width: number
+  #slots = new Int32Array(1 << 9).fill(-1)
+  #hashes = new Uint32Array(1 << 8)
+
+  constructor(width: number) {
+    this.#width = width
+  }
+
+  add(levels: Uint8Array): void {
+    let hash = 0x811c9dc5
+    for (let at = 0; at < this.#width; at += 1) hash = Math.imul(hash ^ levels[at]!, 0x01000193)
+    hash = (hash ^ (hash >>> 15)) >>> 0
+    const mask = this.#slots.length - 1
+    let slot = hash & mask
+    for (;;) {
+      const pattern = this.#slots[slot]!
+      if (pattern < 0) break
+      if (this.#hashes[pattern] === hash && this.#isRow(pattern, levels)) {
+        this.counts[pattern]! += 1
+        return
+      }
+      slot = (slot + 1) & mask
+    }
+    this.#slots[slot] = this.size
+    this.#append(levels, hash)
+  }
+
+  #isRow(pattern: number, levels: Uint8Array): boolean {
+    const row = pattern * this.#width
+    for (let at = 0; at < this.#width; at += 1) if (this.rows[row + at] !== levels[at]) return false
+    return true
+  }
+
+  #append(levels: Uint8Array, hash: number): void {
+    const row = this.size * this.#width
+    if (row + this.#width > this.rows.length) {
+      const rows = new Uint8Array(2 * (row + this.#width))
+      rows.set(this.rows)
+      this.rows = rows
+    }
+    this.rows.set(levels, row)
+    if (this.size === this.counts.length) {
+      const counts = new Float64Array(2 * this.size)
+      counts.set(this.counts)
+      this.counts = counts
+      const hashes = new Uint32Array(2 * this.size)
+      hashes.set(this.#hashes)
+      this.#hashes = hashes
+    }
+    this.counts[this.size] = 1
+    this.#hashes[this.size] = hash
+    this.size += 1
+    if (this.size * 2 > this.#slots.length) this.#grow()
+  }
+
+  #grow(): void {
+    const slots = new Int32Array(this.#slots.length * 2).fill(-1)
+    const mask = slots.length - 1
+    for (let pattern = 0; pattern < this.size; pattern += 1) {
+      let slot = this.#hashes[pattern]! & mask
+      while (slots[slot]! >= 0) slot = (slot + 1) & mask
+      slots[slot] = pattern
+    }
+    this.#slots = slots
+  }
+}

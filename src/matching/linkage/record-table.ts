@@ -1,0 +1,91 @@
+// The nodes of one side: their numbers, and for each mapping the number of their value.
+
+/** Number of an absent value. */
+export const ABSENT = -1
+
+/** Nodes and their values as columns of numbers. */
+export class RecordTable {
+  size = 0
+  nodes = new Float64Array(1 << 10)
+  /** By mapping, then by record: the number of the value in the mapping's dictionary, or ABSENT. */
+  readonly columns: Int32Array[]
+
+  constructor(mappings: number) {
+    this.columns = Array.from({ length: mappings }, () => new Int32Array(1 << 10))
+  }
+
+  add(node: number, values: readonly number[]): void {
+    if (this.size === this.nodes.length) this.#grow()
+    this.nodes[this.size] = node
+    for (const [mapping, column] of this.columns.entries()) column[this.size] = values[mapping] ?? ABSENT
+    this.size += 1
+  }
+
+  #grow(): void {
+    const nodes = new Float64Array(this.size * 2)
+    nodes.set(this.nodes)
+    this.nodes = nodes
+    for (const [mapping, column] of this.columns.entries()) {
+      const larger = new Int32Array(this.size * 2)
+      larger.set(column)
+      this.columns[mapping] = larger
+    }
+  }
+
+  /** Orders the records by node, so that the order in which nodes were added has no effect. Yields between short steps. */
+  *sort(): Generator<void, void> {
+    const order = yield* sortInSteps(this.size, (a, b) => this.nodes[a]! - this.nodes[b]!)
+    this.nodes = yield* permuted(this.nodes, order, new Float64Array(this.size))
+    for (const [mapping, column] of this.columns.entries()) {
+      this.columns[mapping] = yield* permuted(column, order, new Int32Array(this.size))
+    }
+  }
+}
+
+const STEP = 1 << 14
+
+function* permuted<T extends Float64Array | Int32Array>(from: T, order: Uint32Array, into: T): Generator<void, T> {
+  for (let at = 0; at < order.length; at += 1) {
+    into[at] = from[order[at]!]!
+    if (at % STEP === STEP - 1) yield
+  }
+  return into
+}
+
+/** The indexes below `size` in ascending order; equal ones keep their order (merge sort). Yields between short steps. */
+export function* sortInSteps(size: number, compare: (a: number, b: number) => number): Generator<void, Uint32Array> {
+  let from = Uint32Array.from({ length: size }, (_, at) => at)
+  let into = new Uint32Array(size)
+  let work = 0
+  for (let width = 1; width < size; width *= 2) {
+    for (let start = 0; start < size; start += 2 * width) {
+      const middle = Math.min(start + width, size)
+      const end = Math.min(start + 2 * width, size)
+      let left = start
+      let right = middle
+      for (let at = start; at < end; at += 1) {
+        const isLeft = left < middle && (right >= end || compare(from[left]!, from[right]!) <= 0)
+        into[at] = isLeft ? from[left]! : from[right]!
+        if (isLeft) left += 1
+        else right += 1
+        work += 1
+        if (work % STEP === 0) yield
+      }
+    }
+    const sorted = into
+    into = from
+    from = sorted
+  }
+  return from
+}
+
+/** Uniform numbers below a bound from a seed (mulberry32, public domain). */
+export function randomIntegers(seed: number): (bound: number) => number {
+  let state = seed >>> 0
+  return (bound) => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000) * bound)
+  }
+}
