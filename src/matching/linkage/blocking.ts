@@ -59,14 +59,15 @@ export class Blocking {
   readonly #data: LinkageData
   readonly #indexes: KeyIndex[] = []
   readonly #combined: CombinedIndex[] = []
-  /** By target, the last source that has met it. */
-  readonly #metBy: Int32Array
+  /** By target, the last call of candidatesOf that has met it. */
+  readonly #metBy: Uint32Array
+  #calls = 0
   #candidates = new Uint32Array(1 << 10)
   #pairs = 0
 
   private constructor(data: LinkageData) {
     this.#data = data
-    this.#metBy = new Int32Array(data.targets.size).fill(-1)
+    this.#metBy = new Uint32Array(data.targets.size)
   }
 
   /** Builds the blocks. Yields between short steps, with the share that is done. */
@@ -83,6 +84,7 @@ export class Blocking {
 
   /** The targets that a source is compared with: a view that is valid until the next call. */
   candidatesOf(source: number): Uint32Array {
+    this.#calls += 1
     let count = 0
     const { columns } = this.#data.sources
     for (const { mapping, blockOf, starts, records } of this.#indexes) {
@@ -110,11 +112,12 @@ export class Blocking {
       this.#candidates = larger
     }
     const { isSameType } = this.#data
+    const call = this.#calls
     for (let at = start; at < end; at += 1) {
       const target = records[at]!
       // In one type each pair is met once, from its first record.
-      if (this.#metBy[target] === source || (isSameType && target <= source)) continue
-      this.#metBy[target] = source
+      if (this.#metBy[target] === call || (isSameType && target <= source)) continue
+      this.#metBy[target] = call
       this.#candidates[count] = target
       count += 1
     }

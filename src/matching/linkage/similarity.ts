@@ -1,7 +1,7 @@
 // Similarities of values by kind, on the codes of a dictionary. Every similarity is symmetric and from 0 to 1, and 1 only for
 // equal values.
 import { assertNever } from '../../kernel/assert.ts'
-import { EditRows, editDistance, isEqual, jaroWinkler } from './text-distance.ts'
+import { EditBuffers, editDistance, isEqual, jaroWinkler } from './text-distance.ts'
 import type { ValueKind } from './types.ts'
 import type { ValueDictionary } from './value-dictionary.ts'
 
@@ -20,7 +20,7 @@ const DIGIT_ZERO = 48
 
 /** Computes similarities. It has its own buffers: one for each thread of execution. */
 export class Similarity {
-  readonly #rows = new EditRows(EDIT_LENGTH)
+  readonly #buffers = new EditBuffers(EDIT_LENGTH)
   readonly #compactA = new Uint16Array(EDIT_LENGTH)
   readonly #compactB = new Uint16Array(EDIT_LENGTH)
   readonly #tokensA = new Int32Array(2 * MAX_TOKENS)
@@ -85,11 +85,12 @@ export class Similarity {
   /** The corresponding tokens, or the edit distance without spaces: "pridhamstreet" and "pridham street". */
   #texts(codes: Uint16Array, a: number, endA: number, b: number, endB: number): number {
     const overlap = this.#tokenOverlap(codes, a, endA, b, endB)
+    if (overlap >= 0.9) return overlap
     const lengthA = compact(codes, a, endA, this.#compactA)
     const lengthB = compact(codes, b, endB, this.#compactB)
     if (lengthA === EDIT_LENGTH || lengthB === EDIT_LENGTH) return overlap
     const longest = Math.max(lengthA, lengthB)
-    const edits = editDistance(this.#rows, this.#compactA, 0, lengthA, this.#compactB, 0, lengthB)
+    const edits = editDistance(this.#buffers, this.#compactA, 0, lengthA, this.#compactB, 0, lengthB)
     return Math.max(overlap, 1 - edits / longest)
   }
 
@@ -111,7 +112,7 @@ export class Similarity {
   /** YYYYMMDD: one digit, two adjacent digits, or day and month exchanged; else the parts that are equal. */
   #dates(codes: Uint16Array, a: number, endA: number, b: number, endB: number): number {
     if (endA - a !== 8 || endB - b !== 8) return this.#edits(codes, a, endA, b, endB)
-    const edits = editDistance(this.#rows, codes, a, endA, codes, b, endB)
+    const edits = editDistance(this.#buffers, codes, a, endA, codes, b, endB)
     if (edits === 1) return 0.92
     const isYear = isEqual(codes, a, a + 4, b, b + 4)
     if (isYear && isEqual(codes, a + 4, a + 6, b + 6, b + 8) && isEqual(codes, a + 6, a + 8, b + 4, b + 6)) return 0.92
@@ -126,7 +127,7 @@ export class Similarity {
     const longest = Math.max(endA - a, endB - b)
     if (longest === 0) return 1
     if (longest > EDIT_LENGTH) return jaroWinkler(codes, a, endA, b, endB)
-    return 1 - editDistance(this.#rows, codes, a, endA, codes, b, endB) / longest
+    return 1 - editDistance(this.#buffers, codes, a, endA, codes, b, endB) / longest
   }
 
   /** Twice the similarity of the corresponding tokens over the number of tokens of both. */
