@@ -13,6 +13,7 @@ import { createNameSource } from './app/graphs.ts'
 import { createHandlers, type Handlers } from './app/handlers.ts'
 import { createConfigKinds } from './app/kinds.ts'
 import { createLanePool } from './app/lanes.ts'
+import { createEntityMatching, createMatchingOperations } from './app/matching.ts'
 import { createMcpEndpoint } from './app/mcp.ts'
 import type { AppOverrides } from './app/overrides.ts'
 import { openPlatform, type Platform } from './app/platform.ts'
@@ -30,6 +31,8 @@ import type { ListenAddress } from './http/port.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
 import type { Route } from './http/route.ts'
 import { AUDIT_FOLDER } from './kernel/data-folder.ts'
+import { requestRemoval as requestMatchRemoval } from './matching/entity-matching.ts'
+import type { MatchingOperations } from './matching/matching-operations.ts'
 import type { CounterDeltas } from './ops/metrics.ts'
 import { maskSecrets } from './ops/secret-mask.ts'
 import type { DecisionDeps } from './pdp/decision-deps.ts'
@@ -47,7 +50,7 @@ import { introspectionEventLog } from './runtime/record-introspections.ts'
 import { QueryEventLog } from './runtime/record-queries.ts'
 import { RequestEventLog } from './runtime/record-requests.ts'
 import type { Settings } from './settings.ts'
-import { requestRemoval } from './trust/trust-scoring.ts'
+import { requestRemoval as requestScoreRemoval } from './trust/trust-scoring.ts'
 
 /** A running service. */
 export interface App extends Handlers {
@@ -86,6 +89,13 @@ export interface App extends Handlers {
   scoreTrust(): Promise<void>
   /** Runs a pass of a profile now. `by`: who asks for it. */
   scoreTrustOf(profileId: string, by: string): Promise<void>
+  /** The operations on entity matching pipelines. */
+  readonly matching: MatchingOperations
+  /**
+   * Does the work of entity matching that is due: suggestions, runs, and removals for deleted pipelines. `pipelineId`: only that of
+   * one pipeline. For a process without a background process, which otherwise starts a process for it.
+   */
+  matchEntities(pipelineId?: string): Promise<void>
   /** Issues a token of the admin service account. `lifetimeS`: seconds. */
   issueAdminToken(lifetimeS: number): Promise<string>
   /** Returns the metric increments since the last call. A lane sends them to its serving process. */
@@ -157,7 +167,8 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
       const message = 'an event sink was deleted; the events that were not delivered are dropped'
       if (dropped > 0) platform.log({ level: 'info', message, project: projectId, events: dropped })
     },
-    removeScores: (profile) => requestRemoval(documents, profile),
+    removeScores: (profile) => requestScoreRemoval(documents, profile),
+    removeMatches: (pipeline) => requestMatchRemoval(documents, pipeline),
     withDeliveryState: (sink, body) => events.delivery.withState(sink, body),
     signingKeys: signingKeyDeps(platform, audit),
     withSigningState: (signing, body) => withSigningState(platform, audit, signing, body),
@@ -227,6 +238,8 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   const background = backgroundCommand === undefined ? null : createBackgroundProcess(platform, backgroundCommand)
   if (background !== null) stack.adopt(background, (running) => running.close())
   const trust = stack.adopt(createTrustScoring(platform, events), (opened) => opened.close())
+  const entityMatching = stack.adopt(createEntityMatching(platform, events), (opened) => opened.close())
+  const matching = createMatchingOperations(platform, events)
   const { eventDelivery } = overrides
   if (eventDelivery !== undefined)
     stack.adopt(createEventDispatcher(platform, events, eventDelivery.random), (running) => running.close()).start()
@@ -249,6 +262,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     eventSinks: events.operations,
     auditSignings: createSigningOperations(platform, audit, isSealedHere),
     auditReads: createAuditReadsOf(platform, audit),
+    matching,
     notReadyReason: () => listener.notReady() ?? configurationError(platform.collections),
   })
   const handlers = createHandlers(platform, routes, {
@@ -288,6 +302,8 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     sealAudit: () => audit.sealAll(),
     scoreTrust: () => trust.runDue(),
     scoreTrustOf: (profileId, by) => trust.runNow(profileId, by),
+    matching,
+    matchEntities: (pipelineId) => entityMatching.runDue(pipelineId ?? null),
     issueAdminToken: (lifetimeS) => platform.serviceAccounts.issueToken(platform.adminAccountId, lifetimeS),
     takeCounts: () => metrics.takeDeltas(),
     reopenLogs() {

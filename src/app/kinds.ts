@@ -29,6 +29,8 @@ export interface KindDeps {
   dropEvents(projectId: string): Promise<void>
   /** Removes the scores of a deleted trust score profile. */
   removeScores(profile: StoredDocument): Promise<void>
+  /** Removes the relationships, decisions and report of a deleted entity matching pipeline. */
+  removeMatches(pipeline: StoredDocument): Promise<void>
   /** Adds the state of delivery to the body of an event sink. */
   withDeliveryState(sink: StoredDocument, body: DocumentFields): Promise<DocumentFields>
   readonly signingKeys: SigningKeyDeps
@@ -46,6 +48,7 @@ export function createConfigKinds(
     names,
     dropEvents,
     removeScores,
+    removeMatches,
     withDeliveryState,
     signingKeys,
     withSigningState,
@@ -67,7 +70,7 @@ export function createConfigKinds(
       // Without its sink, nothing would deliver or remove the events of a project.
       effects: { deleted: ({ project_id }) => dropEvents(project_id) },
     },
-    entityMatchingPipelines,
+    { ...entityMatchingPipelines(publicUrl.replace(/\/+$/, '')), effects: { deleted: removeMatches } },
     mcpServers,
     { ...auditSignings(signingKeys), withState: withSigningState },
     tokenIntrospects(upstream),

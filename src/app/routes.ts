@@ -17,12 +17,14 @@ import { configRoutes } from '../http/routes/config.ts'
 import { contextRoutes } from '../http/routes/context-query.ts'
 import { dataSchemaRoutes } from '../http/routes/data-schema.ts'
 import { documentationRoutes } from '../http/routes/docs.ts'
+import { entityMatchingRoutes } from '../http/routes/entity-matching.ts'
 import { eventSinkRoutes } from '../http/routes/event-sinks.ts'
 import { mcpRoutes } from '../http/routes/mcp.ts'
 import { metadataRoutes } from '../http/routes/metadata.ts'
 import { operationRoutes } from '../http/routes/operations.ts'
 import { trustRoutes } from '../http/routes/trust.ts'
 import { FixedTokens } from '../identity/fixed-tokens.ts'
+import type { MatchingOperations } from '../matching/matching-operations.ts'
 import type { McpEndpoint } from '../mcp/endpoint.ts'
 import { METRICS_CONTENT_TYPE } from '../ops/metrics.ts'
 import type { DecisionDeps } from '../pdp/decision-deps.ts'
@@ -42,6 +44,7 @@ export interface RouteFeatures {
   readonly eventSinks: EventSinkOperations
   readonly auditSignings: AuditSigningOperations
   readonly auditReads: AuditReads
+  readonly matching: MatchingOperations
   /** The reason why the process should not receive requests; null: it is ready. */
   notReadyReason(): string | null
 }
@@ -65,6 +68,7 @@ export function createRoutes(
     ...auditSigningRoutes(features.auditSignings),
     ...auditRoutes(features.auditReads),
     ...trustRoutes((caller, id) => readTrustReport(documents, caller, id)),
+    ...entityMatchingRoutes(features.matching),
     ...dataSchemaRoutes(
       async ({ projectId }) => {
         const project = graphs.graphsOf(projectId)

@@ -7,11 +7,13 @@ import { openPlatform } from '../app/platform.ts'
 import { createTrustScoring } from '../app/trust.ts'
 import { exitWithParent } from '../lanes/parent-death.ts'
 import type { BackgroundCommand } from '../runtime/background-process.ts'
+import { MatchingProcess } from '../runtime/matching-process.ts'
 import type { Settings } from '../settings.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
 import { UsageError } from './cli-error.ts'
 import { ownMemory } from './own-memory.ts'
 import { printError } from './print.ts'
+import { MATCHER_COMMAND, selfCommand } from './self-command.ts'
 
 /** Beyond this the process ends and is started again: a client library may leak memory. */
 const MEMORY_BYTES_MAX = 768 * 1024 * 1024
@@ -91,11 +93,26 @@ async function startWork(settings: Settings, number: number, proof: string): Pro
   audit?.start()
   const trust = stack.adopt(createTrustScoring(platform, events), (opened) => opened.close())
   elections.campaign('trust-scoring', () => trust.start())
+  const matching = new MatchingProcess({
+    command: selfCommand([MATCHER_COMMAND]),
+    settings,
+    proof,
+    documents: platform.documents,
+    clock: platform.clock,
+    log: platform.log,
+    onUnexpectedExit: () => checkReaders(),
+  })
+  stack.adopt(matching, (running) => running.close())
+  matching.start()
+  const checkReaders = (): void => {
+    platform.clearStaleReaders()
+    events.clearStaleReaders()
+    audit?.clearStaleReaders()
+  }
   return {
     checkReaders() {
-      platform.clearStaleReaders()
-      events.clearStaleReaders()
-      audit?.clearStaleReaders()
+      matching.checkReaders()
+      checkReaders()
     },
     close: () => stack.disposeAsync(),
   }

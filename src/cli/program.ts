@@ -16,7 +16,13 @@ import { formatSettings } from './format-settings.ts'
 import { nameOfThisProcess } from './own-command.ts'
 import { printError, printNotice } from './print.ts'
 import { readSettings, resolveSettings, type SettingSources } from './read-settings.ts'
-import { BACKGROUND_COMMAND, LANE_COMMAND, VERIFY_FOLDER_COMMAND, WORKER_COMMAND } from './self-command.ts'
+import {
+  BACKGROUND_COMMAND,
+  LANE_COMMAND,
+  MATCHER_COMMAND,
+  VERIFY_FOLDER_COMMAND,
+  WORKER_COMMAND,
+} from './self-command.ts'
 import type { ExportFlags, ImportFlags } from './transfer.ts'
 
 /** Options of a command by name: settings, `--settings`, and the command's own. */
@@ -96,6 +102,12 @@ export function program(name = 'verdigraph'): Command {
     .command(BACKGROUND_COMMAND, { hidden: true })
     .argument('<parent>', 'process id of the serving process')
     .action(async (parent: string) => (await import('./background.ts')).runBackground(Number(parent)))
+
+  // Started only by a background process, which sends it the settings.
+  command
+    .command(MATCHER_COMMAND, { hidden: true })
+    .argument('<parent>', 'process id of the background process')
+    .action(async (parent: string) => (await import('./matcher.ts')).runMatcher(Number(parent)))
 
   withSettings(command.command('init'))
     .description('create the organization and its admin service account in an empty data folder, and print a token')

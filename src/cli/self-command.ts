@@ -9,6 +9,8 @@ export const WORKER_COMMAND = 'worker'
 export const LANE_COMMAND = 'lane'
 /** Hidden command of the process that delivers events, started by a serving process. */
 export const BACKGROUND_COMMAND = 'background'
+/** Hidden command of the process that executes entity matching pipelines, started by the background process. */
+export const MATCHER_COMMAND = 'matcher'
 /** Hidden command that verifies one environment, started by `verify`. */
 export const VERIFY_FOLDER_COMMAND = 'verify-folder'
 

@@ -16,6 +16,7 @@ export const eventGroups = {
   ciq: 'Context queries',
   request: 'Other requests',
   trust: 'Trust scores',
+  matching: 'Entity matching',
   cdc: 'Change data capture',
   operations: 'Operations',
   log: 'Audit log',
@@ -192,6 +193,9 @@ const counts = {
 }
 const logSubject = 'audit-log'
 const trustRun = { profileId: id, runId: id, nodeType: text }
+const matching = { pipelineId: id, sourceNodeType: text, targetNodeType: text }
+const matchedPair = { ...matching, sourceExternalId: text, targetExternalId: text }
+const matchingSubject = 'entity-matching-pipelines/{id}'
 
 /** All event types. */
 export const eventTypes = {
@@ -494,6 +498,52 @@ export const eventTypes = {
     contextKeys: ['captureLabel'],
     subject: 'trust-score-profiles/{id}',
     producedBy: 'the passes of a profile',
+  },
+  'svc.audit.entitymatching.run.started': {
+    group: 'matching',
+    summary: 'A run of an entity matching pipeline began. A run that begins again after a crash has no second event.',
+    data: {
+      ...matching,
+      runId: id,
+      similarityScoreCutoff: z.number(),
+      requestedBy: text.optional().describe('who asked for it; absent: the rerun interval'),
+    },
+    contextKeys: ['captureLabel'],
+    subject: matchingSubject,
+    producedBy: '`POST /entity-matching/v1/pipelines/{id}/runs`, `verdigraph match run`, the rerun interval',
+  },
+  'svc.audit.entitymatching.run.ended': {
+    group: 'matching',
+    summary: 'A run of an entity matching pipeline has ended.',
+    data: {
+      ...matching,
+      runId: id,
+      outcome,
+      error: failure,
+      matchedPairs: z.int(),
+      matchedEntities: z.int(),
+      relationshipsWritten: z.int().describe('relationships that were created or changed'),
+      relationshipsRemoved: z.int(),
+    },
+    contextKeys: ['captureLabel'],
+    subject: matchingSubject,
+    producedBy: 'the runs of a pipeline',
+  },
+  'svc.audit.entitymatching.decision.made': {
+    group: 'matching',
+    summary: 'It was decided that two nodes are the same entity, or that they are not.',
+    data: { ...matchedPair, decision: z.enum(['SAME', 'NOT_SAME']) },
+    contextKeys: ['captureLabel'],
+    subject: matchingSubject,
+    producedBy: '`POST /entity-matching/v1/pipelines/{id}/decisions`, `verdigraph match decide`',
+  },
+  'svc.audit.entitymatching.decision.deleted': {
+    group: 'matching',
+    summary: 'A decision about two nodes was deleted.',
+    data: matchedPair,
+    contextKeys: ['captureLabel'],
+    subject: matchingSubject,
+    producedBy: '`DELETE /entity-matching/v1/pipelines/{id}/decisions/{decision}`',
   },
   'svc.audit.cdc.node.create': {
     group: 'cdc',

@@ -217,6 +217,8 @@ export interface Route {
   readonly mediaType?: string
   /** A response with status 200 is an HTML page instead, if the `Accept` header prefers HTML. */
   readonly htmlForBrowsers?: true
+  /** A response with status 200 is lines of JSON instead, if the `Accept` header names this media type. */
+  readonly linesFor?: 'application/x-ndjson'
   /** A response with status 200 may be an event stream instead, by `Accept` or by the method called. */
   readonly mayStream?: true
   /** Description of each header of successful responses, such as `ETag`. */

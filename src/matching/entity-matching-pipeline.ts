@@ -1,29 +1,73 @@
-// The configuration kind of entity matching pipelines: which node types are compared, and how similar two nodes must
-// be. Stored, not executed (docs/decisions/0028-stored-but-not-executed.md).
+// The configuration kind of entity matching pipelines: which node types are compared, how similar two nodes must be, and when runs
+// are repeated. Runs write what they found into further fields, without a new revision.
 import { z } from 'zod'
-import { type ConfigKind, envelope, envelopeUpdate, nodeTypeName, projectsKind, reference } from '../config/kind.ts'
+import {
+  type ConfigKind,
+  envelope,
+  envelopeUpdate,
+  nodeTypeName,
+  projectsKind,
+  reference,
+  type StoredDocument,
+} from '../config/kind.ts'
 import { ok } from '../kernel/result.ts'
+import { matchingStatuses } from './pipeline-states.ts'
+import { isRerunInterval, rerunIntervals } from './rerun-interval.ts'
+import { progressOf } from './run-state.ts'
 
 /** Kind name of entity matching pipelines. */
 export const entityMatchingPipelinesKind = 'entity-matching-pipelines'
 
-/** The states of a run. */
-export const matchingStatuses = ['INVALID', 'PENDING', 'IN_PROGRESS', 'SUCCESS', 'ERROR'] as const
+/** The media type of the report without an `Accept` header. */
+const REPORT_TYPE = 'application/json'
 
-const matchingStatus = z.enum(matchingStatuses).meta({ id: 'MatchingStatus' })
+/** The state of suggestions or of runs, in responses. */
+export const matchingStatus = z.enum(matchingStatuses).meta({ id: 'MatchingStatus' })
 
-const cutoff = z.number().min(0).max(1)
+/** A similarity from 0 to 1. */
+export const similarityCutoff = z.number().min(0).max(1)
 
-/** Intervals are rejected because nothing would run them. */
 const rerunInterval = z
   .string()
-  .max(0, { error: 'intervals are not supported: omit the member or leave it empty' })
+  .refine((text) => text === '' || isRerunInterval(text), {
+    error: `expected ${Object.keys(rerunIntervals)
+      .map((one) => `\`${one}\``)
+      .join(', ')} or an empty string`,
+  })
   .nullish()
+  .describe('when runs are repeated: a whole number of hours that divides a day, such as `6h`; empty: never')
 
 const nodeTypes = z.array(nodeTypeName).min(1).max(100)
 const nodeFilter = z
-  .strictObject({ source_node_types: nodeTypes, target_node_types: nodeTypes })
+  .strictObject({
+    source_node_types: nodeTypes.describe('only the first one is used'),
+    target_node_types: nodeTypes.describe('only the first one is used; the source type: duplicates are found'),
+  })
   .meta({ id: 'NodeFilter' })
+
+const keepMatches = z
+  .boolean()
+  .describe('true: the relationships stay in the graph when the pipeline is deleted; default false')
+
+/** A property that is compared with another, in responses. */
+export const propertyMapping = z
+  .strictObject({
+    source_node_type: z.string(),
+    source_node_property: z.string(),
+    target_node_type: z.string(),
+    target_node_property: z.string(),
+    similarity_score_cutoff: z.number().describe('values that are less similar count as different'),
+  })
+  .meta({ id: 'PropertyMapping' })
+
+const progress = z
+  .strictObject({
+    run_id: z.string(),
+    start_time: z.string(),
+    phase: z.enum(['read', 'link', 'write']).describe('reading nodes, comparing them, writing relationships'),
+    done: z.number().min(0).max(1).describe('the share of the phase that is done'),
+  })
+  .meta({ id: 'MatchingProgress' })
 
 /** State of the last run. A run changes it without a new revision. */
 const initialOutcome = {
@@ -33,55 +77,74 @@ const initialOutcome = {
   entity_matching_message: '',
   property_mappings: [],
   last_run_time: '',
-  report_url: '',
-  report_type: '',
   matched_entities: 0,
 }
 
-/** The kind `entity-matching-pipelines`. */
-export const entityMatchingPipelines: ConfigKind = {
-  path: entityMatchingPipelinesKind,
-  label: 'entity matching pipeline',
-  parent: { field: 'project_id', kind: projectsKind },
-  operations: { create: true, update: true, delete: true, byName: true },
-  createSchema: z.strictObject({
-    ...envelope,
-    project_id: reference,
-    node_filter: nodeFilter,
-    similarity_score_cutoff: cutoff,
-    rerun_interval: rerunInterval,
-  }),
-  updateSchema: z.strictObject({
-    ...envelopeUpdate,
-    similarity_score_cutoff: cutoff.nullish(),
-    rerun_interval: rerunInterval,
-  }),
-  readShape: {
-    node_filter: nodeFilter,
-    similarity_score_cutoff: z.number(),
-    rerun_interval: z.string(),
-    property_mapping_status: matchingStatus,
-    property_mapping_message: z.string(),
-    entity_matching_status: matchingStatus,
-    entity_matching_message: z.string(),
-    property_mappings: z.array(
-      z
-        .strictObject({
-          source_node_type: z.string(),
-          source_node_property: z.string(),
-          target_node_type: z.string(),
-          target_node_property: z.string(),
-          similarity_score_cutoff: z.number(),
-        })
-        .meta({ id: 'PropertyMapping' }),
-    ),
-    last_run_time: z.string(),
-    report_url: z.string(),
-    report_type: z.string(),
-    matched_entities: z.number(),
-  },
-  secrets: [],
-  omittedInLists: [],
-  defaults: { rerun_interval: '', ...initialOutcome },
-  check: (fields) => ok({ fields }),
+/** The kind `entity-matching-pipelines`. `publicUrl`: the base URL for clients; empty: reports have a path instead of a URL. */
+export function entityMatchingPipelines(publicUrl: string): ConfigKind {
+  return {
+    path: entityMatchingPipelinesKind,
+    label: 'entity matching pipeline',
+    parent: { field: 'project_id', kind: projectsKind },
+    operations: { create: true, update: true, delete: true, byName: true },
+    createSchema: z.strictObject({
+      ...envelope,
+      project_id: reference,
+      node_filter: nodeFilter,
+      similarity_score_cutoff: similarityCutoff,
+      rerun_interval: rerunInterval,
+      keep_matches: keepMatches.nullish(),
+    }),
+    updateSchema: z.strictObject({
+      ...envelopeUpdate,
+      similarity_score_cutoff: similarityCutoff.nullish(),
+      rerun_interval: rerunInterval,
+      keep_matches: keepMatches.nullish(),
+    }),
+    readShape: {
+      node_filter: nodeFilter,
+      similarity_score_cutoff: z.number(),
+      rerun_interval: z.string(),
+      keep_matches: z.boolean(),
+      property_mapping_status: matchingStatus,
+      property_mapping_message: z.string(),
+      entity_matching_status: matchingStatus,
+      entity_matching_message: z.string(),
+      property_mappings: z
+        .array(propertyMapping)
+        .describe('what the last run compared; before the first one: what is suggested'),
+      last_run_time: z.string().describe('when the last run was requested, or became due; empty: never'),
+      report_url: z.string().describe('where the report of the last run is; empty before the first one has ended'),
+      report_type: z.string(),
+      matched_entities: z.number().describe('the nodes that have a counterpart by the last run'),
+      run_progress: progress.nullable().describe('the run in progress; null: no run is in progress'),
+    },
+    secrets: [],
+    hiddenFields: ['run', 'requested_run', 'suggestions', 'suggestions_begun', 'last_mappings', 'last_result'],
+    omittedInLists: [],
+    defaults: { rerun_interval: '', keep_matches: false, ...initialOutcome },
+    computedFields: ({ id, fields }) => ({
+      report_url: fields.last_result === undefined ? '' : `${publicUrl}${reportPathOf(id)}`,
+      report_type: fields.last_result === undefined ? '' : REPORT_TYPE,
+      run_progress: progressOf(fields),
+    }),
+    check: (fields) => ok({ fields }),
+  }
+}
+
+/** The path of the report of a pipeline. */
+export function reportPathOf(pipelineId: string): string {
+  return `/entity-matching/v1/pipelines/${pipelineId}/report`
+}
+
+/** The two types that a pipeline compares. */
+export interface MatchedTypes {
+  readonly source: string
+  readonly target: string
+}
+
+/** The types of a pipeline. Only the first of each list is used. */
+export function typesOf({ fields }: Pick<StoredDocument, 'fields'>): MatchedTypes {
+  const filter = fields.node_filter as Readonly<Record<'source_node_types' | 'target_node_types', readonly string[]>>
+  return { source: filter.source_node_types[0] as string, target: filter.target_node_types[0] as string }
 }

@@ -6,13 +6,21 @@ import type { StoredDocument } from '../config/kind.ts'
 import type { ConfigRepository } from '../config/repository.ts'
 import { eventSinksKind } from '../events/event-sink.ts'
 import { lowerPriority } from '../lanes/lane-process.ts'
+import { matchRemovalsKind } from '../matching/entity-matching.ts'
+import { entityMatchingPipelinesKind } from '../matching/entity-matching-pipeline.ts'
 import type { Log } from '../ops/log.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
 import { trustScoreProfilesKind } from '../trust/trust-score-profile.ts'
 import { trustScoreRemovalsKind } from '../trust/trust-scoring.ts'
 
 /** Kinds whose documents give the process work. */
-const workKinds: ReadonlySet<string> = new Set([eventSinksKind, trustScoreProfilesKind, trustScoreRemovalsKind])
+const workKinds: ReadonlySet<string> = new Set([
+  eventSinksKind,
+  trustScoreProfilesKind,
+  trustScoreRemovalsKind,
+  entityMatchingPipelinesKind,
+  matchRemovalsKind,
+])
 
 /** The number of the process among those on the folder: no worker and no lane has it. */
 export const BACKGROUND_NUMBER = 999

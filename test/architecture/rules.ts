@@ -343,6 +343,11 @@ export const layerRules: readonly LayerRule[] = [
       'audit/customer-keys calls key services of customers: it imports kernel, upstream, the texts of errors, aws4fetch to sign requests and node:crypto',
   },
   {
+    files: ['src/matching/linkage/'],
+    mayImport: ['src/matching/linkage/', 'src/kernel/'],
+    sentence: 'matching/linkage compares values: it imports kernel and itself, and nothing of the service',
+  },
+  {
     files: ['src/trust/'],
     mayImport: ['src/trust/', ...feature],
     sentence: 'a feature imports its own folder, kernel, the engine’s entry points, zod and the shared types',

@@ -133,6 +133,7 @@ export async function openConfiguration(
     names: { ready: () => null, storesOf: () => [] },
     dropEvents: async () => {},
     removeScores: async () => {},
+    removeMatches: async () => {},
     withDeliveryState: async (_sink, body) => body,
     signingKeys: {
       upstream,

@@ -536,6 +536,7 @@ export const samples: Readonly<Record<string, Sample>> = {
       node_filter: { source_node_types: ['Person'], target_node_types: ['Customer'] },
       similarity_score_cutoff: 0.5,
       rerun_interval: '',
+      keep_matches: false,
       property_mapping_status: 'PENDING',
       property_mapping_message: '',
       entity_matching_status: 'PENDING',
@@ -545,6 +546,7 @@ export const samples: Readonly<Record<string, Sample>> = {
       report_url: '',
       report_type: '',
       matched_entities: 0,
+      run_progress: null,
     }),
     change: { body: { similarity_score_cutoff: 0.75 }, reads: { similarity_score_cutoff: 0.75 } },
     refused: [
@@ -554,7 +556,10 @@ export const samples: Readonly<Record<string, Sample>> = {
         ['node_filter.source_node_types: expected at least 1 item'],
       ],
       [{ similarity_score_cutoff: 1.5 }, ['similarity_score_cutoff: expected at most 1']],
-      [{ rerun_interval: '1h' }, ['rerun_interval: intervals are not supported: omit the member or leave it empty']],
+      [
+        { rerun_interval: '5h' },
+        ['rerun_interval: expected `1h`, `2h`, `3h`, `4h`, `6h`, `8h`, `12h`, `24h` or an empty string'],
+      ],
     ],
   },
   'mcp-servers': {

@@ -69,7 +69,7 @@ function commonStatuses(route: Route): number[] {
 /** True for captures, configuration changes, and routes with a user token, which may create the node of the user. */
 function mayWrite({ auth, method }: Route): boolean {
   if (auth.kind === 'agent') return auth.permission === 'Capture' || auth.user !== 'ignored'
-  return auth.kind === 'service-account' && method !== 'GET'
+  return (auth.kind === 'service-account' || auth.kind === 'agent-or-account') && method !== 'GET'
 }
 
 /** Returns status → response of a route; registers the schemas in `components`. */
@@ -111,12 +111,13 @@ function responseObject(
   const mediaType = status < 300 ? (route.mediaType ?? 'application/json') : 'application/json'
   const events = status === 200 && route.mayStream ? { 'text/event-stream': eventStream } : {}
   const page = status === 200 && route.htmlForBrowsers ? { 'text/html': htmlPage } : {}
+  const lines = status === 200 && route.linesFor !== undefined ? { [route.linesFor]: jsonLines } : {}
   return {
     description: errorResponses[status]?.[1] ?? successDescription(route, status),
     headers: responseHeaders(route, status),
     ...(schema === null
       ? {}
-      : { content: { [mediaType]: { schema: components.describe(schema, 'output') }, ...events, ...page } }),
+      : { content: { [mediaType]: { schema: components.describe(schema, 'output') }, ...events, ...page, ...lines } }),
   }
 }
 
@@ -126,9 +127,11 @@ const eventStream = {
     description: 'Server-sent events. The `data` of each event is one JSON-RPC message.',
   },
 }
+const jsonLines = { schema: { type: 'string', description: 'Lines, each a JSON object.' } }
 const htmlPage = { schema: { type: 'string', description: 'A page for a browser.' } }
 
-function successDescription({ mediaType, mayStream, htmlForBrowsers, responses }: Route, status: number): string {
+function successDescription(route: Route, status: number): string {
+  const { mediaType, mayStream, htmlForBrowsers, linesFor, responses } = route
   if (status === 201) return 'The document has been created'
   if (status === 202 && responses[202] !== null) return 'The request has been accepted and will be executed'
   if (status === 202) return 'The message has been accepted; the response has no body'
@@ -138,6 +141,7 @@ function successDescription({ mediaType, mayStream, htmlForBrowsers, responses }
   if (mediaType === 'application/x-ndjson') return 'Lines, each a JSON object'
   if (mediaType !== undefined) return `A text of the type \`${mediaType}\``
   if (mayStream) return 'The response to the message, as JSON or as a stream of server-sent events'
+  if (linesFor !== undefined) return 'JSON, a page for a browser, or lines, each a JSON object'
   return htmlForBrowsers ? 'JSON, or a page for a browser' : 'The result'
 }
 

@@ -24,6 +24,8 @@ let sink: string
 /** Of an event that the receiver has refused. */
 let deadLetter: string
 let profile: string
+let pipeline: string
+let decision: string
 let context: SampleContext
 let events: ReadonlyMap<string, readonly SeenEvent[]>
 
@@ -103,6 +105,18 @@ const accountRow = (
   asked: () => ({ path: path(), body: body(), headers: asAccount(), ...(method !== undefined && { method }) }),
   types,
 })
+const matchingRow = (
+  path: string | (() => string),
+  body: () => object | undefined,
+  types: readonly string[],
+  method?: string,
+): SuccessRow =>
+  accountRow(
+    () => `/entity-matching/v1/pipelines/${pipeline}/${typeof path === 'string' ? path : path()}`,
+    body,
+    types,
+    method,
+  )
 const nothing = (): undefined => undefined
 const sinkPath = (rest: string): string => `/configs/v1/event-sinks/${sink}/${rest}`
 
@@ -212,6 +226,30 @@ const successes: Readonly<Record<string, SuccessRow>> = {
   ),
   readOrganization: accountRow(() => '/configs/v1/organizations/current', nothing, answered),
   readTrustScoreReport: accountRow(() => `/configs/v1/trust-score-profiles/${profile}/report`, nothing, answered),
+  readPropertyMappings: matchingRow('property-mappings', nothing, answered),
+  suggestPropertyMappings: matchingRow('property-mappings', nothing, answered, 'POST'),
+  runEntityMatching: matchingRow(
+    'runs',
+    () => ({
+      similarity_score_cutoff: 0.5,
+      custom_property_mappings: [{ source_node_property: 'gears', target_node_property: 'gears' }],
+    }),
+    answered,
+  ),
+  readEntityMatchingStatus: matchingRow('status', nothing, answered),
+  readEntityMatchingReport: matchingRow('report', nothing, answered),
+  decideEntityMatch: matchingRow(
+    'decisions',
+    () => ({ source_external_id: 'twin1', target_external_id: 'twin2', decision: 'NOT_SAME' }),
+    ['entitymatching.decision.made'],
+  ),
+  listEntityMatchDecisions: matchingRow('decisions', nothing, answered),
+  deleteEntityMatchDecision: matchingRow(
+    () => `decisions/${decision}`,
+    nothing,
+    ['entitymatching.decision.deleted'],
+    'DELETE',
+  ),
   testEventSink: accountRow(
     () => sinkPath('test'),
     () => ({ event: { type: 'svc.audit.config.read' } }),
@@ -334,6 +372,7 @@ beforeAll(async () => {
   }
   profile = (await service.configure('POST', 'trust-score-profiles', scored)).body.id as string
   await service.app.scoreTrustOf(profile, 'operator')
+  await sampleMatching()
   await sampleContext()
 
   // Only sealed records can be read.
@@ -353,6 +392,36 @@ afterAll(async () => {
   await mcp?.stop()
   await receiver?.stop()
 })
+
+/** A pipeline with a report and a decision. */
+async function sampleMatching(): Promise<void> {
+  const nodes = ['twin1', 'twin2'].map((external_id) => ({
+    type: 'Unicycle',
+    external_id,
+    properties: [{ type: 'gears', value: 1 }],
+  }))
+  const { status, text } = await service.ask('/capture/v1/nodes', { nodes })
+  if (status !== 200) throw new Error(text)
+  const types = ['Unicycle']
+  const created = await service.configure('POST', 'entity-matching-pipelines', {
+    project_id: service.projectId,
+    name: 'unicycles',
+    node_filter: { source_node_types: types, target_node_types: types },
+    similarity_score_cutoff: 0.5,
+  })
+  pipeline = created.body.id as string
+  const headers = { authorization: `Bearer ${service.token}` }
+  const post = (path: string, body: object) =>
+    service.send(`/entity-matching/v1/pipelines/${pipeline}/${path}`, { headers, body })
+  const requested = await post('runs', {
+    similarity_score_cutoff: 0.5,
+    custom_property_mappings: [{ source_node_property: 'gears', target_node_property: 'gears' }],
+  })
+  if (requested.status !== 202) throw new Error(requested.text)
+  const pair = { source_external_id: 'twin1', target_external_id: 'twin2' }
+  decision = (await post('decisions', { ...pair, decision: 'SAME' })).body.id as string
+  await service.app.matchEntities()
+}
 
 /** Captures a node whose event the receiver refuses. Returns the id of the dead letter. */
 async function refusedEvent(): Promise<string> {
@@ -524,7 +593,13 @@ async function refuse(route: Route): Promise<void> {
       // Its credentials are valid, and do not suffice.
       await send(
         label,
-        { method, path: target, ...body, headers: { 'x-svc-clientkey': powerlessKey } },
+        // The key of the service may capture and decide.
+        {
+          method,
+          path: target,
+          ...body,
+          headers: { 'x-svc-clientkey': auth.permission === 'EntityMatching' ? service.key : powerlessKey },
+        },
         refused,
         operationId,
       )

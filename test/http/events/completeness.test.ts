@@ -67,6 +67,14 @@ const byOperation: Readonly<Record<string, OperationEvents>> = {
   readDocumentationPage: publicText,
   readDocumentationSectionPage: publicText,
   readTrustScoreReport: answered,
+  readPropertyMappings: answered,
+  suggestPropertyMappings: answered,
+  runEntityMatching: answered,
+  readEntityMatchingStatus: answered,
+  readEntityMatchingReport: answered,
+  decideEntityMatch: ['entitymatching.decision.made'],
+  listEntityMatchDecisions: answered,
+  deleteEntityMatchDecision: ['entitymatching.decision.deleted'],
   testEventSink: unsent,
   testEventSinkDraft: unsent,
   signAuditLog: answered,
@@ -169,10 +177,12 @@ describe('the table of events', () => {
   test('names only types that exist, and every type that calls produce', () => {
     const ofEachOperation = ['request.refused', 'credentials.authentication.failed']
     const ofPasses = ['trust.run.started', 'trust.run.ended']
+    const ofRuns = ['entitymatching.run.started', 'entitymatching.run.ended']
     const named = new Set(
       [
         ofEachOperation,
         ofPasses,
+        ofRuns,
         ...Object.values(byOperation),
         ...Object.values(byConfigRoute),
         ...Object.values(byTool),

@@ -52,6 +52,18 @@ const agent = (name: string): Promise<string> =>
 const application = (name: string): Promise<string> =>
   configure('POST', 'applications', { project_id: service.projectId, name })
 
+let pipeline = ''
+let decision = ''
+const match = async (path: string, body?: object, method?: string): Promise<Record<string, unknown>> =>
+  ok(
+    await service.send(`/entity-matching/v1/pipelines/${pipeline}/${path}`, {
+      headers: { authorization: `Bearer ${service.token}` },
+      body,
+      ...(method !== undefined && { method }),
+    }),
+  )
+const trams = (): object => ({ pipelineId: pipeline, sourceNodeType: 'Tram', targetNodeType: 'Tram' })
+
 interface Row {
   /** Sends the requests, the last of which produces the event. Resolves with what `payload` needs. */
   produce(): Promise<unknown>
@@ -275,6 +287,59 @@ const rows: Readonly<Record<DeliveredTypeName, Row>> = {
       await service.app.scoreTrustOf(profile!.id, 'operator')
     },
     () => ({ nodeType: 'Bus', outcome: 'ok', nodesScored: 1, scoresWritten: 0, scoresRemoved: 0 }),
+  ),
+  'svc.audit.entitymatching.run.started': row(
+    async () => {
+      const twin = (external_id: string): object => ({
+        type: 'Tram',
+        external_id,
+        properties: ['line', 'depot'].map((name) => ({ type: name, value: name })),
+      })
+      await nodes(twin('t1'), twin('t2'))
+      pipeline = await configure('POST', 'entity-matching-pipelines', {
+        project_id: service.projectId,
+        name: 'trams',
+        node_filter: { source_node_types: ['Tram'], target_node_types: ['Tram'] },
+        similarity_score_cutoff: 0.5,
+      })
+      await match('runs', {
+        similarity_score_cutoff: 0.5,
+        custom_property_mappings: [{ source_node_property: 'line', target_node_property: 'line' }],
+      })
+      await service.app.matchEntities()
+    },
+    () => ({ ...trams(), similarityScoreCutoff: 0.5, runId: expect.any(String), requestedBy: expect.any(String) }),
+  ),
+  'svc.audit.entitymatching.run.ended': row(
+    async () => {
+      await match('runs', {
+        similarity_score_cutoff: 0.5,
+        custom_property_mappings: [{ source_node_property: 'line', target_node_property: 'line' }],
+      })
+      await service.app.matchEntities()
+    },
+    () => ({ ...trams(), outcome: 'ok', matchedPairs: expect.any(Number), relationshipsRemoved: 0 }),
+  ),
+  'svc.audit.entitymatching.decision.made': row(
+    async () => {
+      const decided = await match('decisions', {
+        source_external_id: 't2',
+        target_external_id: 't1',
+        decision: 'NOT_SAME',
+      })
+      decision = decided.id as string
+    },
+    () => ({
+      ...trams(),
+      sourceExternalId: 't1',
+      targetExternalId: 't2',
+      decision: 'NOT_SAME',
+      actor: { type: 'service-account', role: 'all_editor' },
+    }),
+  ),
+  'svc.audit.entitymatching.decision.deleted': row(
+    () => match(`decisions/${decision}`, undefined, 'DELETE'),
+    () => ({ ...trams(), sourceExternalId: 't1', targetExternalId: 't2' }),
   ),
   'svc.audit.cdc.node.create': row(
     () => nodes(car('new', wheels)),

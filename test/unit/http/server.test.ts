@@ -101,7 +101,8 @@ describe('bodies', () => {
 
   it('refuses a compressed body, on every route that takes one', async () => {
     const admin = { authorization: `Bearer ${service.token}` }
-    const { key } = await service.addAgent('packer', ['Authorization', 'Capture', 'CIQ', 'ReadAuthZConfigs'])
+    const permissions = ['Authorization', 'Capture', 'CIQ', 'ReadAuthZConfigs', 'EntityMatching']
+    const { key } = await service.addAgent('packer', permissions)
     const described = (await service.send('/openapi.json')).body.paths as Record<string, Record<string, object>>
     const taking = Object.entries(described).flatMap(([at, operations]) =>
       Object.entries(operations).flatMap(([method, operation]) =>

@@ -103,6 +103,7 @@ describe('the interface description', () => {
       ': The message has been accepted; the response has no body',
       ': The request has been executed; the response has no body',
       'application/json or text/event-stream: The response to the message, as JSON or as a stream of server-sent events',
+      'application/json or text/html or application/x-ndjson: JSON, a page for a browser, or lines, each a JSON object',
       'application/json or text/html: JSON, or a page for a browser',
       'application/json: The document has been created',
       'application/json: The request has been accepted and will be executed',

@@ -1,0 +1,201 @@
+// Reads the nodes of a type: their values for a comparison, samples for suggestions, and the relationships of matches. All reads of
+// one graph by one call use one snapshot.
+import { type Chunk, createChunk, type GraphStore, type NodeId, type Snapshot, type SymbolId } from '../engine/store.ts'
+import type { PropertyValue } from '../engine/value/value.ts'
+import { Float } from '../kernel/float.ts'
+import type { LinkageScalar, LinkageValue, LinkageValues, PropertySamples } from './linkage/types.ts'
+import { PIPELINE_PROPERTY, SAME_AS } from './same-as.ts'
+
+/** Nodes of one type that a sample for suggestions has at most. */
+const SAMPLE_NODES = 20_000
+/** Properties that are considered for suggestions. */
+const SAMPLE_PROPERTIES = 200
+
+/** The graphs of a project in a fixed order. */
+export interface MatchedGraphs {
+  /** Those with nodes. */
+  readonly nodes: readonly GraphStore[]
+  /** Relationships between nodes of different graphs; null: the project is not composite. */
+  readonly global: GraphStore | null
+}
+
+/** Number of nodes of a type. */
+export function countNodes(graphs: MatchedGraphs, type: string): number {
+  let nodes = 0
+  for (const graph of graphs.nodes) {
+    withSnapshot(graph, (snapshot) => {
+      const label = snapshot.symbol('label', type)
+      if (label !== 0) nodes += snapshot.typedNodeCount(label)
+    })
+  }
+  return nodes
+}
+
+/** Whether the project has a node. */
+export function hasNode(graphs: MatchedGraphs, type: string, externalId: string): boolean {
+  return graphs.nodes.some((graph) =>
+    withSnapshot(graph, (snapshot) => {
+      const label = snapshot.symbol('label', type)
+      return label !== 0 && snapshot.findNode(label, externalId) !== 0
+    }),
+  )
+}
+
+/** Whether some node of the project has ever had a property of this name. */
+export function hasProperty(graphs: MatchedGraphs, name: string): boolean {
+  return graphs.nodes.some((graph) => withSnapshot(graph, (snapshot) => snapshot.symbol('property', name) !== 0))
+}
+
+/**
+ * Reads the values of all nodes of a type in one graph, from one snapshot. `add` gets the values in the order of `properties`.
+ * Takes about 10 µs for each node, without a pause.
+ */
+export function readValues(
+  graph: GraphStore,
+  type: string,
+  properties: readonly string[],
+  add: (externalId: string, values: LinkageValues) => void,
+): void {
+  withSnapshot(graph, (snapshot) => {
+    const symbols = properties.map((name) => snapshot.symbol('property', name))
+    eachNode(snapshot, type, 0, Number.POSITIVE_INFINITY, (id) => {
+      const externalId = snapshot.nodeField(id, 'external_id')
+      if (typeof externalId !== 'string') return
+      add(
+        externalId,
+        symbols.map((symbol) => (symbol === 0 ? null : linkageValueOf(snapshot.nodeProperty(id, symbol)))),
+      )
+    })
+  })
+}
+
+/** Reads a sample of the nodes of a type: all of a small type, evenly distributed ones of a large type. */
+export function sampleProperties(graphs: MatchedGraphs, type: string): PropertySamples {
+  const step = Math.max(1, Math.ceil(countNodes(graphs, type) / SAMPLE_NODES))
+  const properties = new Map<string, LinkageValue[]>()
+  let nodes = 0
+  let seen = 0
+  for (const graph of graphs.nodes) {
+    withSnapshot(graph, (snapshot) =>
+      eachNode(snapshot, type, 0, Number.POSITIVE_INFINITY, (id) => {
+        seen += 1
+        if (seen % step !== 0) return
+        nodes += 1
+        for (const [name, value] of snapshot.nodeProperties(id)) {
+          const found = linkageValueOf(value)
+          if (found === null) continue
+          const values = properties.get(name)
+          if (values !== undefined) values.push(found)
+          else if (properties.size < SAMPLE_PROPERTIES) properties.set(name, [found])
+        }
+      }),
+    )
+  }
+  return { nodes, properties }
+}
+
+/** A relationship of a pipeline, as it is stored. */
+export interface StoredMatch {
+  readonly source: string
+  readonly target: string
+  readonly properties: ReadonlyMap<string, PropertyValue>
+}
+
+/** A batch of source nodes with the relationships of a pipeline. */
+export interface MatchBatch {
+  /** External ids of the source nodes. */
+  readonly sources: readonly string[]
+  readonly matches: readonly StoredMatch[]
+  /** Where the next batch begins; null at the end. */
+  readonly next: NodeId | null
+}
+
+/** Reads the relationships of a pipeline that begin at one batch of source nodes, from one snapshot. */
+export function readMatches(
+  graph: GraphStore,
+  { type, pipelineId }: { readonly type: string; readonly pipelineId: string },
+  from: NodeId,
+  nodesMax: number,
+): MatchBatch {
+  return withSnapshot(graph, (snapshot) => {
+    const sources: string[] = []
+    const matches: StoredMatch[] = []
+    const sameAs = snapshot.symbol('type', SAME_AS)
+    const owner = snapshot.symbol('property', PIPELINE_PROPERTY)
+    const linked = createChunk()
+    const next = eachNode(snapshot, type, from, nodesMax, (id) => {
+      const source = snapshot.nodeField(id, 'external_id')
+      if (typeof source !== 'string') return
+      sources.push(source)
+      if (sameAs === 0 || owner === 0) return
+      eachNeighbour(snapshot, id, sameAs, linked, (node, relationship) => {
+        if (snapshot.relationshipProperty(relationship, owner) !== pipelineId) return
+        const target = snapshot.nodeField(node, 'external_id')
+        if (typeof target === 'string')
+          matches.push({ source, target, properties: snapshot.relationshipProperties(relationship) })
+      })
+    })
+    return { sources, matches, next }
+  })
+}
+
+function eachNeighbour(
+  snapshot: Snapshot,
+  node: NodeId,
+  type: SymbolId,
+  chunk: Chunk,
+  visit: (node: NodeId, relationship: number) => void,
+): void {
+  for (let from = 0; ; from = chunk.next) {
+    snapshot.neighbours(node, 'out', type, from, chunk)
+    for (let i = 0; i < chunk.length; i++) visit(chunk.ids[i]!, chunk.relationships[i]!)
+    if (!chunk.more) return
+  }
+}
+
+/** Visits the nodes of a type from an id on. Returns where the next batch begins; null at the end. */
+function eachNode(
+  snapshot: Snapshot,
+  type: string,
+  from: NodeId,
+  nodesMax: number,
+  visit: (id: NodeId) => void,
+): NodeId | null {
+  const label = snapshot.symbol('label', type)
+  if (label === 0) return null
+  // The label may also be a further label of nodes of another type.
+  const isOnlyType = snapshot.nodeCount(label) === snapshot.typedNodeCount(label)
+  const chunk = createChunk()
+  let left = nodesMax
+  for (let at = from; ; at = chunk.next) {
+    snapshot.nodesWithLabel(label, at, chunk)
+    for (let i = 0; i < chunk.length; i++) {
+      const id = chunk.ids[i]!
+      if (id < from) continue
+      if (left === 0) return id
+      left -= 1
+      if (isOnlyType || snapshot.nodeType(id) === label) visit(id)
+    }
+    if (!chunk.more) return null
+  }
+}
+
+/** The form in which values are compared; null: there is nothing to compare. */
+function linkageValueOf(value: PropertyValue | null): LinkageValue | null {
+  if (value === null) return null
+  return Array.isArray(value) ? value.map(scalarOf) : scalarOf(value as Exclude<PropertyValue, readonly unknown[]>)
+}
+
+function scalarOf(value: Exclude<PropertyValue, readonly unknown[]>): LinkageScalar {
+  if (value instanceof Float) return value.value
+  return typeof value === 'object' ? String(value) : value
+}
+
+function withSnapshot<T>(graph: GraphStore, read: (snapshot: Snapshot) => T): T {
+  const snapshot = graph.snapshot()
+  try {
+    return read(snapshot)
+  } finally {
+    snapshot.close()
+  }
+}

@@ -1,0 +1,95 @@
+// Records the events of entity matching, in the transactions that store what they are about.
+import type { DocumentDraft, StoredDocument } from '../config/kind.ts'
+import { actorOf, type EventActor, type RecordedEvent } from '../events/event-record.ts'
+import { commonMembers, subjectOf } from '../events/event-text.ts'
+import type { EventTypeName } from '../events/event-types.ts'
+import { routedRecords } from '../events/routed-records.ts'
+import type { EventSinks } from '../events/sinks.ts'
+import { auditStreamOf } from '../kernel/audit-stream.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { MatchingEvents } from '../matching/entity-matching.ts'
+import { entityMatchingPipelinesKind, typesOf } from '../matching/entity-matching-pipeline.ts'
+import type { DecisionEvents } from '../matching/matching-operations.ts'
+
+type RecordEvent = (
+  draft: DocumentDraft,
+  pipeline: StoredDocument,
+  event: {
+    readonly type: EventTypeName
+    readonly actor: EventActor
+    readonly requestId?: string
+    readonly address?: string
+    readonly members: object
+  },
+) => void
+
+function recorder(sinks: EventSinks, clock: Clock): RecordEvent {
+  return (draft, pipeline, { type, actor, requestId = '', address = '', members }) => {
+    const { id, project_id } = pipeline
+    const { source, target } = typesOf(pipeline)
+    const labels = source === target ? source : [source, target]
+    const routes = sinks.routesIn(draft, project_id)
+    const providers = routes?.ofType(type)?.match((key) => (key === 'captureLabel' ? labels : undefined)) ?? 0
+    if (routes === null || providers === 0) return
+    const common = commonMembers({ requestId, address }, actor).slice(1)
+    const text = JSON.stringify({
+      pipelineId: id,
+      sourceNodeType: source,
+      targetNodeType: target,
+      ...members,
+    }).slice(1, -1)
+    const event: RecordedEvent = {
+      type,
+      providers,
+      ready: { subject: subjectOf(entityMatchingPipelinesKind, id), timeMs: clock.now(), members: `${common},${text}` },
+    }
+    for (const { isAudit, bytes, count } of routedRecords(routes, { requestId, actor: null, events: [event] }))
+      draft.appendEvents(isAudit ? auditStreamOf(project_id) : project_id, bytes, count)
+  }
+}
+
+/** Returns the recorder of the events of runs. */
+export function matchingEventLog(sinks: EventSinks, clock: Clock): MatchingEvents {
+  const record = recorder(sinks, clock)
+  const actor: EventActor = { type: 'service' }
+  return {
+    started: (draft, pipeline, { runId, request, cutoff }) =>
+      record(draft, pipeline, {
+        type: 'svc.audit.entitymatching.run.started',
+        actor,
+        members: {
+          runId,
+          similarityScoreCutoff: cutoff,
+          ...(request !== null && { requestedBy: request.by }),
+        },
+      }),
+    ended: (draft, pipeline, { runId, ...counts }, error) =>
+      record(draft, pipeline, {
+        type: 'svc.audit.entitymatching.run.ended',
+        actor,
+        members: { runId, outcome: error === null ? 'ok' : 'failed', ...(error !== null && { error }), ...counts },
+      }),
+  }
+}
+
+/** Returns the recorder of the events of decisions. */
+export function decisionEventLog(sinks: EventSinks, clock: Clock): DecisionEvents {
+  const record = recorder(sinks, clock)
+  return {
+    decided({ caller, origin }, draft, pipeline, { source, target }, decision) {
+      record(draft, pipeline, {
+        type:
+          decision === null ? 'svc.audit.entitymatching.decision.deleted' : 'svc.audit.entitymatching.decision.made',
+        actor: actorOf(caller),
+        requestId: origin.requestId,
+        address: origin.address,
+        members: {
+          sourceExternalId: source,
+          targetExternalId: target,
+          ...(decision !== null && { decision }),
+        },
+      })
+      origin.noteEvent()
+    },
+  }
+}
