@@ -29,15 +29,18 @@ type SymbolName = Pick<NamedSymbol, 'kind' | 'name'> & Partial<Pick<NamedSymbol,
 /** Names that one check compares for all its suggestions, which takes at most some 20 ms. */
 const COMPARISONS_MAX = 20_000
 
+/** The names that a graph has seen. */
+export type KnownSymbols = Pick<Snapshot, 'symbol' | 'symbolNames'>
+
 /** Finds the given names that several graphs together have never seen. Valid while the snapshots are open. */
 export class UnknownSymbols {
   /** False if nothing was captured yet: then every name is unknown, and no warning has a meaning. */
   readonly isMeaningful: boolean
-  private readonly snapshots: readonly Snapshot[]
+  private readonly snapshots: readonly KnownSymbols[]
   private readonly suggestions = new Map<string, string | null>()
   private comparisonsLeft = COMPARISONS_MAX
 
-  constructor(snapshots: readonly Snapshot[]) {
+  constructor(snapshots: readonly KnownSymbols[]) {
     this.snapshots = snapshots
     // Names that begin with an underscore are those of the service's own nodes.
     this.isMeaningful = snapshots.some((snapshot) => {
@@ -58,7 +61,8 @@ export class UnknownSymbols {
     return `${found(name)} was ever captured${suggested === null ? '' : `; did you mean ${written(suggested)}?`}`
   }
 
-  private suggestionFor(kind: SymbolKind, name: string): string | null {
+  /** The known name that a name most likely stands for; null: none is near. */
+  suggestionFor(kind: SymbolKind, name: string): string | null {
     const key = `${kind} ${name}`
     const known = this.suggestions.get(key)
     if (known !== undefined) return known

@@ -76,7 +76,7 @@ export interface FilterRejection {
 export class PolicyFilter {
   /** Parameters that the filter reads, without `$`, each once. */
   readonly parameters: readonly string[]
-  private readonly root: PolicyFilterNode
+  readonly root: PolicyFilterNode
 
   constructor(root: PolicyFilterNode, parameters: readonly string[]) {
     this.root = root

@@ -1,0 +1,99 @@
+// `verdigraph lint`: checks the policies and Cypher texts of files, each alone and all together.
+import { nearestName } from '../../../grammar/suggest.ts'
+import { UnknownSymbols } from '../../engine/unknown-symbols.ts'
+import { type AskedAction, type LanguageDocument, readPolicies } from '../source/policy-source.ts'
+import { type CompiledSource, compileSource } from './compile-source.ts'
+import { type AnalysedPolicy, isCoveredBy } from './covered-by.ts'
+import { asKnownSymbols, type DataNames } from './data-names.ts'
+import { type LintFinding, type RawFinding, toFinding } from './finding.ts'
+import { ignoreCommentsOf } from './ignore-comments.ts'
+import { analysed, lintPolicy } from './lint-policy.ts'
+
+/** The input of a check. */
+export interface LintInput {
+  readonly documents: readonly LanguageDocument[]
+  /** The names of the data; null: unknown names are not looked for. */
+  readonly names: DataNames | null
+  /** Actions that callers ask for, besides those of scenarios. */
+  readonly actions: readonly string[]
+}
+
+/** Pairs of policies of one question that one check compares. */
+const PAIRS_MAX = 20_000
+
+/** Checks documents. Returns the findings in the order of files and places. */
+export function lint({ documents, names, actions }: LintInput): readonly LintFinding[] {
+  const unknown = names === null ? null : new UnknownSymbols([asKnownSymbols(names)])
+  const granting: CompiledSource[] = []
+  const never: CompiledSource[] = []
+  const asked: AskedAction[] = actions.map((name) => ({ name, document: null, span: { start: 0, end: 0 } }))
+  const raw: RawFinding[] = []
+  const comments = new Map(documents.map((document) => [document.file, ignoreCommentsOf(document)]))
+  for (const document of documents) {
+    const read = readPolicies(document)
+    asked.push(...read.asked)
+    raw.push(...read.issues.map((issue): RawFinding => ({ rule: 'invalid-document', document, ...issue })))
+    raw.push(...(comments.get(document.file)?.issues ?? []))
+    for (const source of read.policies) {
+      // The service does not check a draft either.
+      if (source.status === 'DRAFT') continue
+      const result = compileSource(source)
+      if (result.ok) {
+        const findings = lintPolicy(result.value, unknown)
+        raw.push(...findings)
+        // Every policy covers one that grants nothing.
+        if (!findings.some(({ rule }) => rule === 'never-grants')) granting.push(result.value)
+        else never.push(result.value)
+      } else raw.push(...result.error)
+    }
+  }
+  const active = ({ source, kind }: CompiledSource): boolean => source.status === 'ACTIVE' && kind === 'decision'
+  raw.push(...covered(granting.filter(active)), ...unnamedActions([...granting, ...never].filter(active), asked))
+  const order = new Map(documents.map(({ file }, i) => [file, i]))
+  return raw
+    .map(toFinding)
+    .filter((finding) => comments.get(finding.file)?.isIgnored(finding) !== true)
+    .sort(
+      (a, b) =>
+        (order.get(a.file) ?? -1) - (order.get(b.file) ?? -1) ||
+        a.line - b.line ||
+        a.column - b.column ||
+        (a.rule < b.rule ? -1 : 1),
+    )
+}
+
+/** Of two policies that cover each other, the later one is reported. */
+function covered(policies: readonly CompiledSource[]): RawFinding[] {
+  const byTypes = Map.groupBy(policies, ({ subjectType, resourceType }) => JSON.stringify([subjectType, resourceType]))
+  let pairsLeft = PAIRS_MAX
+  return [...byTypes.values()].flatMap((group) => {
+    const candidates = group.map((compiled) => ({ compiled, policy: analysedPolicy(compiled) }))
+    return candidates.flatMap(({ compiled, policy }, i): RawFinding[] => {
+      const other = candidates.find((candidate, j) => {
+        if (i === j || pairsLeft-- <= 0) return false
+        return isCoveredBy(policy, candidate.policy) && (j < i || !isCoveredBy(candidate.policy, policy))
+      })
+      if (other === undefined) return []
+      const { source } = compiled
+      const { name, document } = other.compiled.source
+      const where = document === source.document ? '' : ` (${document.file})`
+      const message = `the policy \`${name}\`${where} grants everything that this policy grants`
+      return [{ rule: 'covered-policy', document: source.document, span: source.spanOf(['subject']), message }]
+    })
+  })
+}
+
+function analysedPolicy(compiled: CompiledSource): AnalysedPolicy {
+  const { version, actions, source, inputParameters, query, filterSource } = compiled
+  return { ...analysed(compiled), version, actions, tags: source.tags, inputParameters, query, filterSource }
+}
+
+function unnamedActions(policies: readonly CompiledSource[], asked: readonly AskedAction[]): RawFinding[] {
+  const named = new Set(policies.flatMap(({ actions }) => actions))
+  return asked.flatMap(({ name, document, span }): RawFinding[] => {
+    if (named.has(name)) return []
+    const suggestion = nearestName(name, named)
+    const message = `no active policy names the action \`${name}\`${suggestion === null ? '' : `; did you mean \`${suggestion}\`?`}`
+    return [{ rule: 'unnamed-action', document, span, message, suggestion }]
+  })
+}
