@@ -37,7 +37,7 @@ export const fileKinds: readonly FileKind[] = [
     { member: 'introspection', bodyMember: 'token_introspect_id', kind: tokenIntrospectsKind },
   ]),
   other('trust-scores', trustScoreProfiles),
-  other('pipelines', entityMatchingPipelines),
+  other('pipelines', entityMatchingPipelines('')),
   other('sinks', eventSinks),
   other('signings', auditSignings(unused)),
 ]
