@@ -55,7 +55,11 @@ export function openAuditIndex(dataDir: string, sync: boolean): Promise<AuditInd
 
 /** The collaborators of the clients of customers' keys. */
 export function signingKeyClients({ sealer, upstream }: Platform): Omit<SigningKeyDeps, 'isFailing'> {
-  return { upstream, openSecret: (document, path) => openSecret(document, path, sealer) }
+  return {
+    upstream,
+    openSecret: (document, path) => openSecret(document, path, sealer),
+    environment: process.env,
+  }
 }
 
 /** The audit logs of this process. */

@@ -149,11 +149,11 @@ export function signingKeyOf({ fields }: StoredDocument): SigningKeyConfiguratio
 export function openSigningKey(
   document: StoredDocument,
   provider: CustomerProvider,
-  deps: Pick<SigningKeyDeps, 'openSecret' | 'upstream' | 'deadlineMs'>,
+  deps: Pick<SigningKeyDeps, 'openSecret' | 'upstream' | 'deadlineMs' | 'environment'>,
 ): Result<CustomerKey, readonly string[]> {
   const identity = identityOf(document, deps)
   const service = keyServiceOf(provider)
-  const issues = service.errors(identity, deps.upstream)
+  const issues = service.errors(identity, deps)
   return issues.length === 0 ? ok(service.open(identity, deps)) : err(issues)
 }
 
@@ -164,7 +164,11 @@ function identityOf(document: StoredDocument, { openSecret }: Pick<SigningKeyDep
     params[name] = typeof value === 'string' ? value : ''
   }
   const { key_resource } = document.fields
-  return { resource: typeof key_resource === 'string' ? key_resource : '', params }
+  return {
+    resource: typeof key_resource === 'string' ? key_resource : '',
+    params,
+    projectId: document.project_id,
+  }
 }
 
 function verifierKeyOf(document: StoredDocument): string | null {

@@ -24,7 +24,7 @@ const ALGORITHM = 'EC_SIGN_P256_SHA256'
 /** The key service of `CUSTOMER_CLOUD2_KMS`. */
 export const cloud2Kms: KeyService = {
   params: PARAMS,
-  errors(identity, upstream) {
+  errors(identity, { upstream }) {
     const { resource, params } = identity
     const credentials = params.credentials_json ?? ''
     const account = credentials === '' ? null : parseServiceAccount(credentials)

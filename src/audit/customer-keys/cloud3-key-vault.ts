@@ -36,7 +36,7 @@ const TOKEN_DEFAULT_S = 600
 /** The key service of `CUSTOMER_CLOUD3_KEY_VAULT`. */
 export const cloud3KeyVault: KeyService = {
   params: PARAMS,
-  errors(identity, upstream) {
+  errors(identity, { upstream }) {
     const { resource, params } = identity
     const host = vaultHost(resource)
     const tenant = params.tenant_id ?? ''

@@ -26,6 +26,8 @@ export interface KeyIdentity {
   readonly resource: string
   /** `auth_params`. */
   readonly params: Readonly<Record<string, string>>
+  /** The project of the configuration. */
+  readonly projectId: string
 }
 
 /** Collaborators of key clients. */
@@ -34,6 +36,8 @@ export interface KeyClientDeps {
   readonly upstream: Pick<Upstream, 'send' | 'urlError'>
   /** The time limit of one public call of the port, with its repetitions. In milliseconds; default 10,000. */
   readonly deadlineMs?: number
+  /** Environment variables, for the identity of this service. Absent: it has none. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
 }
 
 /** The client of one key service. */
@@ -41,7 +45,7 @@ export interface KeyService {
   /** The keys that `auth_params` may have. */
   readonly params: readonly string[]
   /** One message per error, as far as the identity itself shows; empty: it can be called. No message has a secret. */
-  errors(identity: KeyIdentity, upstream: KeyClientDeps['upstream']): readonly string[]
+  errors(identity: KeyIdentity, deps: Pick<KeyClientDeps, 'upstream' | 'environment'>): readonly string[]
   /** Creates the client of a key without errors. It calls nothing before its first use. */
   open(identity: KeyIdentity, deps: KeyClientDeps): CustomerKey
 }

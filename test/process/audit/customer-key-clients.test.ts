@@ -27,9 +27,9 @@ function upstream(allowed = '127.0.0.1') {
 
 function open(name: string, { deadlineMs, params = {} }: { deadlineMs?: number; params?: object } = {}): CustomerKey {
   const { provider, key_resource, auth_params } = keys.configurations[name] as KeyConfiguration
-  const identity = { resource: key_resource, params: { ...auth_params, ...params } }
+  const identity = { resource: key_resource, params: { ...auth_params, ...params }, projectId: 'gid:project' }
   const service = keyServiceOf(provider as CustomerProvider)
-  expect(service.errors(identity, upstream())).toEqual([])
+  expect(service.errors(identity, { upstream: upstream() })).toEqual([])
   return service.open(identity, { upstream: upstream(), ...(deadlineMs !== undefined && { deadlineMs }) })
 }
 
@@ -83,9 +83,9 @@ describe.each(providers)('a key of %s', (name) => {
 
   test('is not called at an address that is not allowed', async () => {
     const { provider, key_resource, auth_params } = keys.configurations[name] as KeyConfiguration
-    const identity = { resource: key_resource, params: auth_params }
+    const identity = { resource: key_resource, params: auth_params, projectId: 'gid:project' }
     const service = keyServiceOf(provider as CustomerProvider)
-    expect(service.errors(identity, upstream('10.0.0.1'))).toContainEqual(
+    expect(service.errors(identity, { upstream: upstream('10.0.0.1') })).toContainEqual(
       expect.stringMatching(/^auth_params\.endpoint: /),
     )
     const key = service.open(identity, { upstream: upstream('10.0.0.1') })
@@ -126,11 +126,71 @@ describe('a key of CLOUD1', () => {
     ],
   ])('with the resource %s and the parameters %o has the errors %o', (resource, more, errors) => {
     const params = { access_key_id: 'a', secret_access_key: 'b', ...more }
-    expect(keyServiceOf('CUSTOMER_CLOUD1_KMS').errors({ resource, params }, upstream(''))).toEqual(errors)
+    expect(
+      keyServiceOf('CUSTOMER_CLOUD1_KMS').errors({ resource, params, projectId: '' }, { upstream: upstream('') }),
+    ).toEqual(errors)
   })
 
   test('does not sign a text that the service would refuse', async () => {
     expect(await open('CLOUD1').sign(new Uint8Array(4097))).toMatchObject({ ok: false })
+    expect(keys.calls).toEqual([])
+  })
+})
+
+describe('a role of CLOUD1 that this service assumes', () => {
+  const identity = (params: object = {}) => {
+    const { key_resource, auth_params } = keys.configurations.CLOUD1_SERVICE as KeyConfiguration
+    return { resource: key_resource, params: { ...auth_params, ...params }, projectId: 'gid:project' }
+  }
+  const service = keyServiceOf('CUSTOMER_CLOUD1_KMS')
+
+  test.each(['accessKey', 'webIdentity'] as const)('signs with the identity %s of the service', async (kind) => {
+    const deps = { upstream: upstream(), environment: keys.identities[kind] }
+    expect(service.errors(identity(), deps)).toEqual([])
+    keys.behaviour.trusted = 'gid:project'
+    const key = service.open(identity(), deps)
+    expect(await testKey(key)).toMatchObject({ ok: true })
+    expect((await key.sign(text)).ok).toBe(true)
+    const exchanged = kind === 'webIdentity' ? ['AssumeRoleWithWebIdentity'] : []
+    expect(keys.calls).toEqual([...exchanged, 'AssumeRole', 'GetPublicKey', 'Sign', 'Sign'])
+  })
+
+  test.each([null, 'gid:other'])('that trusts %s is not assumed for the project', async (trusted) => {
+    keys.behaviour.trusted = trusted
+    const deps = { upstream: upstream(), environment: keys.identities.webIdentity }
+    const failed = await service.open(identity(), deps).sign(text)
+    expect(failed).toMatchObject({
+      ok: false,
+      error: { call: 'AssumeRole', message: expect.stringMatching(/HTTP status 403: AccessDenied/) },
+    })
+    for (const secret of keys.secrets) expect(JSON.stringify(failed)).not.toContain(secret)
+  })
+
+  test('is refused if the service has no identity, or the customer names the external id or the token service', () => {
+    const deps = { upstream: upstream(), environment: keys.identities.accessKey }
+    expect(service.errors(identity(), { upstream: upstream(), environment: {} })).toEqual([
+      expect.stringMatching(
+        /^auth_params\.role_arn: this service has no credentials to assume it: add `access_key_id`/,
+      ),
+    ])
+    expect(service.errors(identity({ external_id: 'gid:other' }), deps)).toEqual([
+      'auth_params.external_id: only together with `access_key_id`; without it, the id of the project is sent',
+    ])
+    expect(service.errors(identity({ sts_endpoint: keys.url }), deps)).toEqual([
+      'auth_params.sts_endpoint: only together with `access_key_id`',
+    ])
+    expect(service.errors(identity({ role_arn: '' }), deps)).toEqual([
+      expect.stringMatching(/^auth_params\.role_arn: required for this provider, unless/),
+    ])
+  })
+
+  test('fails with the missing token file in the log of the operator only', async () => {
+    const environment = { ...keys.identities.webIdentity, AWS_WEB_IDENTITY_TOKEN_FILE: '/nonexistent/token' }
+    const failed = await service.open(identity(), { upstream: upstream(), environment }).sign(text)
+    expect(failed).toMatchObject({
+      ok: false,
+      error: { message: 'the token of this service cannot be read', detail: expect.stringContaining('/nonexistent') },
+    })
     expect(keys.calls).toEqual([])
   })
 })
@@ -177,7 +237,10 @@ describe('a key of CLOUD2', () => {
   test('needs a version of the key and the key file of a service account', () => {
     const { errors } = keyServiceOf('CUSTOMER_CLOUD2_KMS')
     const resource = 'projects/p/locations/l/keyRings/r/cryptoKeys/k'
-    const found = errors({ resource, params: { credentials_json: '{"private_key": "secret"}' } }, upstream(''))
+    const found = errors(
+      { resource, params: { credentials_json: '{"private_key": "secret"}' }, projectId: '' },
+      { upstream: upstream('') },
+    )
     expect(found).toEqual([
       expect.stringMatching(/^key_resource: expected .* with a version of the key$/),
       expect.stringMatching(
@@ -230,13 +293,18 @@ describe('a key of CLOUD3', () => {
     const { errors } = keyServiceOf('CUSTOMER_CLOUD3_KEY_VAULT')
     const params = { tenant_id: 't', client_id: 'c', client_secret: 's' }
     const resource = 'https://vault.attacker.example/keys/audit/1'
-    expect(errors({ resource, params }, upstream(''))).toEqual([
+    expect(errors({ resource, params, projectId: '' }, { upstream: upstream('') })).toEqual([
       expect.stringMatching(/^key_resource: `vault\.attacker\.example` is not in a domain of key vaults/),
     ])
     expect(
-      errors({ resource, params: { ...params, endpoint: 'https://vault.attacker.example' } }, upstream('')),
+      errors(
+        { resource, params: { ...params, endpoint: 'https://vault.attacker.example' }, projectId: '' },
+        { upstream: upstream('') },
+      ),
     ).toEqual([])
-    expect(errors({ resource: 'https://a.vault.azure.net/keys/audit', params }, upstream(''))).toHaveLength(1)
+    expect(
+      errors({ resource: 'https://a.vault.azure.net/keys/audit', params, projectId: '' }, { upstream: upstream('') }),
+    ).toHaveLength(1)
   })
 })
 

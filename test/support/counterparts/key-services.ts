@@ -11,8 +11,9 @@ import {
   sign,
   timingSafeEqual,
 } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { jwtVerify } from 'jose'
 
 /** The kinds of keys that a customer could create by mistake, and the right one. */
@@ -29,6 +30,8 @@ export interface KeyServiceBehaviour {
   isDisabled: boolean
   /** True: the credentials may read the key, and may not sign. */
   isReadOnly: boolean
+  /** The external id that the trust policy of the role requires of the service; null: the service may not assume it. */
+  trusted: string | null
   /** How long the credentials of a role and the tokens of a service principal are valid. */
   lifetimeS: number
 }
@@ -42,6 +45,8 @@ export interface KeyServices {
   readonly calls: string[]
   /** The body of a create request for each provider, without project and name. */
   readonly configurations: Readonly<Record<string, KeyConfiguration>>
+  /** Environment variables that give the service an identity in CLOUD1: an access key, or a token in a file. */
+  readonly identities: Readonly<Record<'accessKey' | 'webIdentity', Readonly<Record<string, string>>>>
   /** All secrets that requests and configurations contain. */
   readonly secrets: readonly string[]
   stop(): Promise<void>
@@ -66,6 +71,7 @@ export function standInKey(type: StandInKeyType = 'P-256'): KeyServiceBehaviour[
 
 const ROLE = 'arn:aws:iam::111122223333:role/audit-signer'
 const EXTERNAL_ID = 'external-0815'
+const SERVICE_ROLE = 'arn:aws:iam::444455556666:role/verdigraph'
 const REGION = 'eu-west-1'
 const ARN = `arn:aws:kms:${REGION}:111122223333:key/0b4f2f1e-6f5c-4a40-8d6f-111111111111`
 const VERSION = 'projects/customer-1/locations/europe-west1/keyRings/audit/cryptoKeys/log/cryptoKeyVersions/3'
@@ -81,6 +87,7 @@ export function startKeyServices({ secure = false } = {}): KeyServices {
     isForging: false,
     isDisabled: false,
     isReadOnly: false,
+    trusted: null,
     lifetimeS: 3600,
   }
   const forger = standInKey()
@@ -88,12 +95,17 @@ export function startKeyServices({ secure = false } = {}): KeyServices {
   const secretKey = randomBytes(30).toString('base64url')
   const roleSecretKey = randomBytes(30).toString('base64url')
   const sessionToken = randomBytes(60).toString('base64url')
+  const serviceKey = randomBytes(30).toString('base64url')
+  const serviceSession = randomBytes(60).toString('base64url')
+  const serviceToken = randomBytes(60).toString('base64url')
   const clientSecret = randomBytes(30).toString('base64url')
   const vaultToken = randomBytes(60).toString('base64url')
   const account = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const accountPem = account.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
   const awsKeys = new Map([
     ['AKIDUSER', { secret: secretKey, token: '' }],
+    ['AKIDSERVICE', { secret: serviceKey, token: '' }],
+    ['ASIASERVICE', { secret: serviceKey, token: serviceSession }],
     ['ASIAROLE', { secret: roleSecretKey, token: sessionToken }],
   ])
 
@@ -109,6 +121,7 @@ export function startKeyServices({ secure = false } = {}): KeyServices {
     calls.push(call)
     const fault = await behaviour.fault?.(call)
     if (fault != null) return fault
+    if (call === 'AssumeRoleWithWebIdentity') return webIdentity(new URLSearchParams(body))
     if (request.headers.has('x-amz-date')) return cloud1(request, url, body, call)
     if (url.pathname.startsWith('/v1/')) return cloud2(request, url, body)
     return cloud3(request, url, body)
@@ -121,17 +134,11 @@ export function startKeyServices({ secure = false } = {}): KeyServices {
     if (problem !== null) return awsError(403, 'InvalidSignatureException', problem)
     if (call === 'AssumeRole') {
       const form = new URLSearchParams(body)
-      if (form.get('RoleArn') !== ROLE || form.get('ExternalId') !== EXTERNAL_ID) {
-        const message = 'User: arn:aws:iam::111122223333:user/signer is not authorized to perform: sts:AssumeRole'
-        const xml = `<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>${message}</Message></Error></ErrorResponse>`
-        return new Response(xml, { status: 403, headers: { 'content-type': 'text/xml' } })
-      }
-      const expiration = new Date(Date.now() + behaviour.lifetimeS * 1000).toISOString()
-      const credentials = `<Credentials><AccessKeyId>ASIAROLE</AccessKeyId><SecretAccessKey>${roleSecretKey}</SecretAccessKey><SessionToken>${sessionToken}</SessionToken><Expiration>${expiration}</Expiration></Credentials>`
-      return new Response(
-        `<AssumeRoleResponse><AssumeRoleResult>${credentials}</AssumeRoleResult></AssumeRoleResponse>`,
-        { headers: { 'content-type': 'text/xml' } },
-      )
+      const isUser = request.headers.get('authorization')?.includes('AKIDUSER') === true
+      const externalId = isUser ? EXTERNAL_ID : behaviour.trusted
+      if (form.get('RoleArn') !== ROLE || externalId === null || form.get('ExternalId') !== externalId)
+        return stsError('User: arn:aws:iam::111122223333:user/signer is not authorized to perform: sts:AssumeRole')
+      return stsCredentials(call, 'ASIAROLE', roleSecretKey, sessionToken)
     }
     const input = JSON.parse(body)
     if (input.KeyId !== ARN) return awsError(400, 'NotFoundException', `Key '${input.KeyId}' does not exist`)
@@ -149,6 +156,25 @@ export function startKeyServices({ secure = false } = {}): KeyServices {
       return awsError(400, 'InvalidKeyUsageException', 'the algorithm is incompatible with the key')
     const Signature = Buffer.from(signature(Buffer.from(input.Message, 'base64'), 'der')).toString('base64')
     return Response.json({ KeyId: ARN, SigningAlgorithm: 'ECDSA_SHA_256', Signature }, json)
+  }
+
+  function webIdentity(form: URLSearchParams): Response {
+    if (form.get('WebIdentityToken') !== serviceToken || form.get('RoleArn') !== SERVICE_ROLE)
+      return stsError('Not authorized to perform sts:AssumeRoleWithWebIdentity')
+    return stsCredentials('AssumeRoleWithWebIdentity', 'ASIASERVICE', serviceKey, serviceSession)
+  }
+
+  function stsCredentials(call: string, id: string, secret: string, token: string): Response {
+    const expiration = new Date(Date.now() + behaviour.lifetimeS * 1000).toISOString()
+    const credentials = `<Credentials><AccessKeyId>${id}</AccessKeyId><SecretAccessKey>${secret}</SecretAccessKey><SessionToken>${token}</SessionToken><Expiration>${expiration}</Expiration></Credentials>`
+    return new Response(`<${call}Response><${call}Result>${credentials}</${call}Result></${call}Response>`, {
+      headers: { 'content-type': 'text/xml' },
+    })
+  }
+
+  function stsError(message: string): Response {
+    const xml = `<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>${message}</Message></Error></ErrorResponse>`
+    return new Response(xml, { status: 403, headers: { 'content-type': 'text/xml' } })
   }
 
   // -- CLOUD2: https://cloud.google.com/kms/docs/reference/rest
@@ -250,6 +276,8 @@ export function startKeyServices({ secure = false } = {}): KeyServices {
   })
   const url = origin(new URL(`http://x:${server.port}`))
   const user = { access_key_id: 'AKIDUSER', secret_access_key: secretKey, endpoint: url, sts_endpoint: url }
+  const tokenFile = join(mkdtempSync(join(tmpdir(), 'verdigraph-key-services-')), 'token')
+  writeFileSync(tokenFile, `${serviceToken}\n`)
   const credentials = JSON.stringify({
     type: 'service_account',
     project_id: 'customer-1',
@@ -268,6 +296,13 @@ export function startKeyServices({ secure = false } = {}): KeyServices {
         key_resource: ARN,
         kid: 'customer.example/cloud1-role',
         auth_params: { ...user, role_arn: ROLE, external_id: EXTERNAL_ID },
+      },
+      // The body that the interface shows: this service assumes the role with an identity of its own.
+      CLOUD1_SERVICE: {
+        provider: 'CUSTOMER_CLOUD1_KMS',
+        key_resource: ARN,
+        kid: 'customer.example/cloud1-service',
+        auth_params: { role_arn: ROLE },
       },
       CLOUD2: {
         provider: 'CUSTOMER_CLOUD2_KMS',
@@ -288,7 +323,24 @@ export function startKeyServices({ secure = false } = {}): KeyServices {
         },
       },
     },
+    identities: {
+      accessKey: {
+        AWS_ACCESS_KEY_ID: 'AKIDSERVICE',
+        AWS_SECRET_ACCESS_KEY: serviceKey,
+        AWS_ENDPOINT_URL_STS: url,
+        AWS_ENDPOINT_URL_KMS: url,
+      },
+      webIdentity: {
+        AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile,
+        AWS_ROLE_ARN: SERVICE_ROLE,
+        AWS_ENDPOINT_URL_STS: url,
+        AWS_ENDPOINT_URL_KMS: url,
+      },
+    },
     secrets: [
+      serviceKey,
+      serviceSession,
+      serviceToken,
       secretKey,
       roleSecretKey,
       sessionToken,
@@ -297,14 +349,18 @@ export function startKeyServices({ secure = false } = {}): KeyServices {
       accountPem,
       accountPem.split('\n')[3] ?? '',
     ],
-    stop: () => server.stop(true),
+    async stop() {
+      await server.stop(true)
+      rmSync(dirname(tokenFile), { recursive: true, force: true })
+    },
   }
 }
 
 function callOf(request: Request, { pathname }: URL, body: string): string {
   const target = request.headers.get('x-amz-target')?.split('.')[1]
   if (target !== undefined) return target
-  if (request.headers.has('x-amz-date')) return new URLSearchParams(body).get('Action') ?? ''
+  const action = new URLSearchParams(body).get('Action')
+  if (request.headers.has('x-amz-date') || action !== null) return action ?? ''
   if (pathname.endsWith('/publicKey')) return 'getPublicKey'
   if (pathname.endsWith(':asymmetricSign')) return 'asymmetricSign'
   if (pathname.endsWith('/token')) return 'token'
