@@ -7,6 +7,8 @@ const examples = 'unit/trust/worked-examples.test.ts'
 const schedule = 'unit/trust/schedule.test.ts'
 const pass = 'unit/trust/scoring-pass.test.ts'
 const oracle = 'oracle/trust-scores.test.ts'
+const largeOracle = 'process/trust/trust-oracle.test.ts'
+const mcp = 'http/trust/mcp.test.ts'
 const command = 'process/trust/trust-run.test.ts'
 const everyType = 'http/events/every-type.test.ts'
 const records = 'process/cli/operation-records.test.ts'
@@ -17,7 +19,8 @@ export const trustRequirements: readonly Requirement[] = [
     id: 'REQ-T1',
     sentence: 'the documented formulas give the scores of a naive model, and the worked examples are computed',
     shownBy: [
-      [oracle, 'are those of the naive model, at each time and for each profile'],
+      [oracle, 'the scores of generated nodes are those of the naive model'],
+      [largeOracle, 'the scores of generated nodes are those of the naive model'],
       [examples, 'has the value of %s that is computed'],
       [examples, 'has the final score that is computed, and an example for each dimension'],
     ],
@@ -71,10 +74,14 @@ export const trustRequirements: readonly Requirement[] = [
   },
   {
     id: 'REQ-T7',
-    sentence: 'scores are read and filtered by in queries and decisions; only the service writes them',
+    sentence:
+      'scores are read and filtered by in queries, decisions and explanations, over HTTP and MCP; only the service writes them',
     shownBy: [
       [scoring, 'can be filtered by; a node without score is rejected'],
       [scoring, 'decides in a policy'],
+      [scoring, 'is explained: the explanation names the dimension that lowers it'],
+      [scoring, 'is in the data schema of the type of its node'],
+      [mcp, 'are null before the first pass, and are read, filtered by and decided by after it'],
       [scoring, 'has no value for a dimension that the node has nothing to judge for'],
       [scoring, 'cannot be written by captures and knowledge queries'],
       [composite, 'scores the nodes of all locations'],
