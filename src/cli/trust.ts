@@ -49,8 +49,8 @@ async function passOf(settings: Settings, profileId: string): Promise<PassResult
       if (!isFolderLocked(dataDir)) return null
       const nowMs = systemClock.now()
       const request: RunRequest = { id: mintGid(nowMs), time: timestamp(nowMs), by }
-      await requestRun(documents, profileId, request)
-      return waitForService(documents, profileId, request)
+      const requestId = await requestRun(documents, profileId, request)
+      return waitForService(documents, profileId, requestId)
     })
   const result = await served()
   if (result !== null) return result
@@ -81,24 +81,27 @@ async function withDocuments<T>(dataDir: string, work: (documents: ConfigReposit
   }
 }
 
+/** `requestId`: null: the profile was deleted. */
 async function waitForService(
   documents: ConfigRepository,
   profileId: string,
-  request: RunRequest,
+  requestId: string | null,
 ): Promise<PassResult> {
   const progress = progressLine('waiting for the service')
-  const startedMs = performance.now()
+  let waitingSinceMs = performance.now()
   try {
     for (;;) {
       await Bun.sleep(POLL_MS)
       documents.catchUp()
       const fields = documents.get(trustScoreProfilesKind, profileId)?.fields
       if (fields === undefined) throw new CliError([`the profile ${profileId} was deleted`])
-      const isPending = (fields.requested_run as RunRequest | undefined)?.id === request.id
+      const isPending = (fields.requested_run as RunRequest | undefined)?.id === requestId
       const run = runOf(fields)
-      if (run !== null) progress.show(run.nodesScored, run.nodesTotal, run.phase)
-      else if (!isPending) return resultOf(documents, profileId)
-      else if (performance.now() - startedMs > START_TIMEOUT_MS)
+      if (run !== null) {
+        progress.show(run.nodesScored, run.nodesTotal, run.phase)
+        waitingSinceMs = performance.now()
+      } else if (!isPending) return resultOf(documents, profileId)
+      else if (performance.now() - waitingSinceMs > START_TIMEOUT_MS)
         throw new CliError(['the service has not begun the pass within a minute; it will run it later'])
       if (!isPending && typeof fields.last_error === 'string' && fields.last_error !== '')
         throw new CliError([`the pass failed: ${fields.last_error}; the service will repeat it`])
@@ -110,7 +113,9 @@ async function waitForService(
 
 function resultOf(documents: ConfigRepository, profileId: string): PassResult {
   const fields = documents.get(trustScoreProfilesKind, profileId)?.fields ?? {}
-  const { last_error: error = '' } = fields
+  const { last_error: error = '', last_result: result } = fields
   if (error !== '') throw new CliError([`the pass failed: ${String(error)}`])
-  return fields.last_result as PassResult
+  // Folders of earlier versions may have several profiles of a type, of which the first one scores its nodes.
+  if (result === undefined) throw new CliError(['no pass has run: another profile scores the nodes of this type'])
+  return result as PassResult
 }

@@ -312,12 +312,17 @@ export async function requestRemoval(documents: ConfigWriter, profile: StoredDoc
   })
 }
 
-/** Asks for a pass of a profile. `false`: there is no such profile. */
-export function requestRun(documents: ConfigWriter, id: string, request: RunRequest): Promise<boolean> {
+/**
+ * Asks for a pass of a profile. Returns the id of the request: that of an earlier one if its pass has not begun yet. Null: there is
+ * no such profile.
+ */
+export function requestRun(documents: ConfigWriter, id: string, request: RunRequest): Promise<string | null> {
   return documents.write((draft) => {
     const profile = draft.get(trustScoreProfilesKind, id)
-    if (profile === null) return false
+    if (profile === null) return null
+    const pending = profile.fields.requested_run as RunRequest | undefined
+    if (pending !== undefined) return pending.id
     draft.put({ ...profile, fields: { ...profile.fields, requested_run: request } })
-    return true
+    return request.id
   })
 }

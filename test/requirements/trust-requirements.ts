@@ -5,6 +5,7 @@ const scoring = 'http/trust/scoring.test.ts'
 const composite = 'http/trust/composite.test.ts'
 const examples = 'unit/trust/worked-examples.test.ts'
 const schedule = 'unit/trust/schedule.test.ts'
+const passes = 'unit/trust/trust-scoring.test.ts'
 const pass = 'unit/trust/scoring-pass.test.ts'
 const oracle = 'oracle/trust-scores.test.ts'
 const largeOracle = 'process/trust/trust-oracle.test.ts'
@@ -41,6 +42,8 @@ export const trustRequirements: readonly Requirement[] = [
     shownBy: [
       [scoring, 'scores the nodes of its type when its schedule is due, and not before'],
       [scoring, 'runs a pass once if several were missed'],
+      [passes, 'counts from the creation of the profile'],
+      [passes, 'answers all requests that are made before it begins'],
       [schedule, 'is due once in each period of %s, at the same offset'],
       [schedule, 'differs between profiles, and not between calls'],
       [command, 'runs a pass in the service that serves the folder, and otherwise itself'],
@@ -50,6 +53,8 @@ export const trustRequirements: readonly Requirement[] = [
     id: 'REQ-T4',
     sentence: 'running → interrupted → running: a pass continues after a crash, and no reader sees half a score',
     shownBy: [
+      [passes, 'starts over with the new dimensions if its profile is changed, as the same run'],
+      [passes, 'that fails shows why, does not run again at once, and continues in the next process'],
       [pass, 'continues from every state that it has saved, with the same scores and the same report'],
       [command, 'completes a pass whose processes are killed, and no reader sees half a score'],
     ],
@@ -67,6 +72,8 @@ export const trustRequirements: readonly Requirement[] = [
     sentence: 'scores are removed with their nodes and profiles, unless the profile keeps them',
     shownBy: [
       [scoring, 'is removed with its node, and with its profile'],
+      [passes, 'leaves no score of nodes that are deleted while it runs'],
+      [passes, 'ends if its profile is deleted, and its scores are removed'],
       [scoring, 'stays after its profile if the profile keeps scores'],
       [pass, 'removes the scores of deleted nodes, and gives a node that is created again a new one'],
       [scoring, 'loses a dimension that the profile does not have any more'],

@@ -40,11 +40,17 @@ it('runs a pass in the service that serves the folder, and otherwise itself', as
     dimensions: [{ name: 'FRESHNESS', weight: 1 }],
   })
   const run = (id: string) => runCommand(['trust', 'run', '--data', data, '--profile', id, '--json'])
-  const served = await run(profile as string)
-  expect([served.exitCode, served.stderr]).toEqual([0, ''])
-  expect(JSON.parse(served.stdout)).toMatchObject({ nodesScored: 1, scoresWritten: 1, scoresRemoved: 0 })
+  // Two operators at once: both get the result of a pass.
+  const served = await Promise.all([run(profile as string), run(profile as string)])
+  expect(served.map(({ exitCode, stderr }) => [exitCode, stderr])).toEqual([
+    [0, ''],
+    [0, ''],
+  ])
+  const results = served.map(({ stdout }) => JSON.parse(stdout))
+  expect(results.map(({ nodesScored }) => nodesScored)).toEqual([1, 1])
+  expect(Math.max(...results.map(({ scoresWritten }) => scoresWritten))).toBe(1)
   const read = await configure('GET', `trust-score-profiles/${profile}`)
-  expect(read.last_run_id).toBe(JSON.parse(served.stdout).runId)
+  expect(results.map(({ runId }) => runId)).toContain(read.last_run_id)
 
   await server.kill('SIGTERM')
   const alone = await run(profile as string)
