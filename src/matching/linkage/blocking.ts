@@ -14,7 +14,9 @@ const AFFORDABLE_PAIRS = 500_000
 const BLOCK_SIZES = [96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1]
 /** At most this many pairs of properties are combined. */
 const MAX_COMBINATIONS = 66
+/** Steps end after so many records or values, and after so many texts. */
 const STEP = 1 << 12
+const TEXT_STEP = 1 << 9
 
 /** Blocks of one key: the target records of each block. */
 interface KeyIndex {
@@ -135,7 +137,7 @@ export class Blocking {
         const keys = new Uint32Array(dictionary.size)
         for (let value = 0; value < dictionary.size; value += 1) {
           keys[value] = keyOf(maker, dictionary.text(value), tokenCount)
-          if (value % STEP === STEP - 1) yield (0.4 * mapping) / kinds.length
+          if (value % TEXT_STEP === 0) yield (0.4 * mapping) / kinds.length
         }
         makers.push({ mapping, isLoosest: at === 0, keys })
       }
@@ -145,14 +147,13 @@ export class Blocking {
       sizes.push(yield* blockSizes(keys, sources, targets, mapping))
       yield 0.4 + (0.2 * at) / makers.length
     }
-    const largest = this.#largestBlocks(sizes, affordable)
+    const largest = yield* this.#largestBlocks(sizes, affordable)
     const loose: LooseKeys[] = []
     for (const [at, { mapping, isLoosest, keys }] of makers.entries()) {
       this.#indexes.push(yield* keyIndex(keys, sizes[at]!, targets, mapping, largest))
       if (isLoosest) {
-        const { blockOf, targetCounts } = sizes[at]!
-        const large = keys.map((key, value) => (targetCounts[blockOf[value]!]! > largest ? key : NO_KEY))
-        if (large.some((key) => key !== NO_KEY)) loose.push({ mapping, keys: large })
+        const large = yield* keysOfLargeBlocks(keys, sizes[at]!, largest)
+        if (large !== null) loose.push({ mapping, keys: large })
       }
       yield 0.6 + (0.2 * at) / makers.length
     }
@@ -167,7 +168,7 @@ export class Blocking {
       combined.push({ first, second, sizes })
       yield 0.8
     }
-    const largest = this.#largestBlocks(
+    const largest = yield* this.#largestBlocks(
       combined.map(({ sizes }) => sizes),
       affordable,
     )
@@ -178,10 +179,11 @@ export class Blocking {
   }
 
   /** The largest block size with which all keys together give an affordable number of pairs. */
-  #largestBlocks(sizes: readonly BlockSizes[], affordable: number): number {
+  *#largestBlocks(sizes: readonly BlockSizes[], affordable: number): Generator<number, number> {
     const pairsBySize = new Float64Array(BLOCK_SIZES.length)
     for (const { sourceCounts, targetCounts } of sizes) {
       for (let block = 0; block < targetCounts.length; block += 1) {
+        if (block % STEP === 0) yield 0.6
         const size = targetCounts[block]!
         const pairs = size * sourceCounts[block]!
         for (let at = 0; at < BLOCK_SIZES.length && size <= BLOCK_SIZES[at]!; at += 1) pairsBySize[at]! += pairs
@@ -209,7 +211,7 @@ function* countTokens(kind: ValueKind, dictionary: ValueDictionary): Generator<n
   if (keyMakers(kind).includes('rarest token')) {
     for (let value = 0; value < dictionary.size; value += 1) {
       for (const token of blockingTokens(dictionary.text(value))) counts.set(token, (counts.get(token) ?? 0) + 1)
-      if (value % STEP === STEP - 1) yield 0
+      if (value % TEXT_STEP === 0) yield 0
     }
   }
   return (token) => counts.get(token) ?? 0
@@ -249,6 +251,25 @@ function* countBlocks(
   return counts
 }
 
+/** The keys of the values whose block is too large; null if there is no such value. */
+function* keysOfLargeBlocks(
+  keys: Uint32Array,
+  { blockOf, targetCounts }: BlockSizes,
+  largest: number,
+): Generator<number, Uint32Array | null> {
+  const large = new Uint32Array(keys.length)
+  let isFound = false
+  for (let value = 0; value < keys.length; value += 1) {
+    const block = blockOf[value]!
+    if (block !== NO_BLOCK && targetCounts[block]! > largest) {
+      large[value] = keys[value]!
+      isFound = true
+    }
+    if (value % (4 * STEP) === 0) yield 0.6
+  }
+  return isFound ? large : null
+}
+
 function* keyIndex(
   keys: Uint32Array,
   sizes: BlockSizes,
@@ -262,8 +283,8 @@ function* keyIndex(
   for (let value = 0; value < keys.length; value += 1) {
     const block = blockOf[value]!
     blocks[value] = block === NO_BLOCK || targetCounts[block]! > largest ? NO_BLOCK : block
+    if (value % (4 * STEP) === 0) yield 0
   }
-  yield 0
   const records = new Uint32Array(starts[targetCounts.length]!)
   const next = starts.slice()
   const column = targets.columns[mapping]!

@@ -223,7 +223,7 @@ function* candidatePatterns(
       patterns.add(comparison.levels)
     }
     used += 1
-    if (used % 4 === 0) yield 0.3 + (0.5 * source) / size
+    yield 0.3 + (0.5 * source) / size
   }
   return { patterns, scale: used === 0 ? 1 : size / used }
 }
@@ -311,7 +311,7 @@ class Estimation {
         const level = patterns.rows[row + mapping]!
         if (level !== NOT_COMPARED) counts[mapping]![level]! += weight
       }
-      if (pattern % (16 * STEP) === 0) yield 0.85
+      if (pattern % (8 * STEP) === 0) yield 0.85
     }
     return { counts, total }
   }

@@ -29,7 +29,7 @@ const DETECTION_NODES = 500
 /** Pairs with a lower score are never matches, also with a cutoff of 0. */
 const LOWEST_SCORE = 0.01
 /** After this many pairs a step ends, after at most a few milliseconds. */
-const STEP_PAIRS = 1024
+const STEP_PAIRS = 256
 
 /** Finds the nodes that are the same entity. The same nodes, mappings and options give the same result. */
 export class Linkage {
