@@ -13,13 +13,13 @@ const exchangeableKinds: ReadonlySet<ValueKind> = new Set(['name', 'address', 't
 const CACHE_SIZE = 1 << 16
 
 /** Two mappings whose values may be exchanged. */
-interface Exchange {
+interface ValueExchange {
   readonly first: number
   readonly second: number
 }
 
 /** Compares records of a linkage. */
-export class Comparison {
+export class PairComparison {
   /** The levels of the last comparison by mapping. */
   readonly levels: Uint8Array
   readonly #data: LinkageData
@@ -27,7 +27,7 @@ export class Comparison {
   readonly #kinds: readonly KindLevels[]
   readonly #similarity = new Similarity()
   readonly #caches: LevelCache[]
-  readonly #exchanges: readonly Exchange[]
+  readonly #exchanges: readonly ValueExchange[]
 
   /** `cutoffs`: by mapping, the similarity below which values count as different. */
   constructor(data: LinkageData, cutoffs: readonly number[]) {

@@ -1,7 +1,7 @@
 // The Fellegi-Sunter model: how probable each level of similarity is among pairs of the same entity (m) and of different
 // entities (u), and how probable it is that two nodes are the same entity. Estimated by expectation maximisation.
 import type { Blocking, LinkageData } from './blocking.ts'
-import { type Comparison, NOT_COMPARED } from './comparison.ts'
+import { NOT_COMPARED, type PairComparison } from './comparison.ts'
 import { levelsByKind } from './levels.ts'
 import { ABSENT, type RecordTable, randomIntegers } from './record-table.ts'
 import type { MappingEstimate } from './types.ts'
@@ -88,7 +88,7 @@ export class LinkageModel {
 export function* estimateModel(
   data: LinkageData,
   blocking: Blocking,
-  comparison: Comparison,
+  comparison: PairComparison,
   seed: number,
 ): Generator<number, LinkageModel> {
   const frequencies: ValueFrequencies[] = []
@@ -175,7 +175,7 @@ function pairCount({ sources, targets, isSameType }: LinkageData): number {
   return isSameType ? (sources.size * (sources.size - 1)) / 2 : sources.size * targets.size
 }
 
-function* randomPatterns(data: LinkageData, comparison: Comparison, seed: number): Generator<number, PatternTable> {
+function* randomPatterns(data: LinkageData, comparison: PairComparison, seed: number): Generator<number, PatternTable> {
   const patterns = new PatternTable(data.kinds.length)
   const { sources, targets, isSameType } = data
   if (pairCount(data) <= FEW_PAIRS) {
@@ -209,7 +209,7 @@ interface TrainedPatterns {
 function* candidatePatterns(
   data: LinkageData,
   blocking: Blocking,
-  comparison: Comparison,
+  comparison: PairComparison,
 ): Generator<number, TrainedPatterns> {
   const patterns = new PatternTable(data.kinds.length)
   const { size } = data.sources
@@ -240,7 +240,7 @@ class Estimation {
 
   constructor(
     data: LinkageData,
-    comparison: Comparison,
+    comparison: PairComparison,
     frequencies: readonly ValueFrequencies[],
     random: PatternTable,
     trained: TrainedPatterns,

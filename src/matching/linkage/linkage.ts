@@ -2,7 +2,7 @@
 // docs/explanation/entity-matching.md describes the method.
 import { type Assignment, assign, Groups } from './assignment.ts'
 import { Blocking, type LinkageData } from './blocking.ts'
-import { Comparison } from './comparison.ts'
+import { PairComparison } from './comparison.ts'
 import { estimateModel, type LinkageModel } from './estimation.ts'
 import { detectKind } from './kinds.ts'
 import { normalise } from './normalise.ts'
@@ -91,7 +91,7 @@ export class Linkage {
     const decisions = new Decisions(data, decided)
     const blocking = yield* reported(Blocking.build(data), 'block', 0.05, 0.2)
     const cutoffs = this.#mappings.map((mapping) => mapping.cutoff ?? 0)
-    const comparison = new Comparison(data, cutoffs)
+    const comparison = new PairComparison(data, cutoffs)
     const model = yield* reported(estimateModel(data, blocking, comparison, seed), 'train', 0.2, 0.4)
 
     const pairs = new ScoredPairs()
@@ -255,14 +255,14 @@ class SelectedMatches implements MatchList {
   readonly #data: LinkageData
   readonly #pairs: ScoredPairs
   readonly #selected: Uint32Array
-  readonly #comparison: Comparison
+  readonly #comparison: PairComparison
   readonly #model: LinkageModel
 
   constructor(
     data: LinkageData,
     pairs: ScoredPairs,
     { selected }: Assignment,
-    comparison: Comparison,
+    comparison: PairComparison,
     model: LinkageModel,
   ) {
     this.length = selected.length

@@ -1,7 +1,7 @@
 // Precision and recall of matches against labelled pairs.
 
 /** A labelled pair or a match: nodes as numbers of the caller's choice. */
-export type NodePair = readonly [source: number, target: number]
+export type MatchedPair = readonly [source: number, target: number]
 
 /** How well matches agree with labelled pairs. */
 export interface LinkageQuality {
@@ -17,19 +17,19 @@ export interface LinkageQuality {
 }
 
 /** Labels: pairs that are the same entity and, if `different` is absent, all other pairs are not. */
-export interface LabelledPairs {
-  readonly same: Iterable<NodePair>
+export interface KnownPairs {
+  readonly same: Iterable<MatchedPair>
   /** With these, only labelled pairs are judged. */
-  readonly different?: Iterable<NodePair>
+  readonly different?: Iterable<MatchedPair>
 }
 
 /** Compares matches with labelled pairs. In one type the order of a pair does not matter. */
 export function measureQuality(
-  matches: Iterable<NodePair>,
-  { same, different }: LabelledPairs,
+  matches: Iterable<MatchedPair>,
+  { same, different }: KnownPairs,
   isSameType: boolean,
 ): LinkageQuality {
-  const key = ([source, target]: NodePair) =>
+  const key = ([source, target]: MatchedPair) =>
     isSameType && source > target ? `${target} ${source}` : `${source} ${target}`
   const expected = new Set([...same].map(key))
   const rejected = different === undefined ? null : new Set([...different].map(key))
