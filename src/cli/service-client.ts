@@ -45,8 +45,12 @@ export class ServiceClient {
    * success. `numbers`: how numbers of the answer are read.
    */
   async call(method: string, path: string, body?: object, numbers: JsonNumbers = 'plain'): Promise<unknown> {
+    return this.request(method, `/configs/v1/${path}`, body, numbers)
+  }
+
+  /** As `call`, to a path of the service. */
+  async request(method: string, target: string, body?: object, numbers: JsonNumbers = 'plain'): Promise<unknown> {
     const isFirst = this.token === null
-    const target = `/configs/v1/${path}`
     const response = await this.send(method, target, body)
     // A command may run longer than its token is valid.
     const isExpired = response.status === 401 && !isFirst && this.ownToken() === null
@@ -61,8 +65,8 @@ export class ServiceClient {
   }
 
   /** Begins to read a long answer. Rejects as `call` does if it is not a success. */
-  async open(path: string): Promise<Response> {
-    const response = await this.send('GET', path, undefined, null)
+  async open(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    const response = await this.send('GET', path, undefined, null, headers)
     if (!response.ok) await read(response, 'plain')
     return response
   }
@@ -73,10 +77,11 @@ export class ServiceClient {
     path: string,
     body: object | undefined,
     timeMs: number | null = ANSWER_TIME_MS,
+    more: Readonly<Record<string, string>> = {},
   ): Promise<Response> {
     this.token ??= await this.issueToken()
     const target = `${this.url}${path}`
-    const headers = { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' }
+    const headers = { authorization: `Bearer ${this.token}`, 'content-type': 'application/json', ...more }
     try {
       return await fetch(target, {
         method,

@@ -671,6 +671,28 @@ export const eventTypes = {
     subject: commandSubject,
     producedBy: '`verdigraph trust run`',
   },
+  'svc.audit.operations.match.run': {
+    group: 'operations',
+    summary: 'An entity matching pipeline was run by hand.',
+    data: command({ pipeline: text.describe('the id of the pipeline') }),
+    contextKeys: [],
+    subject: commandSubject,
+    producedBy: '`verdigraph match run`, without `--url`',
+  },
+  'svc.audit.operations.match.decide': {
+    group: 'operations',
+    summary: 'A decision about a pair of an entity matching pipeline was made or deleted by hand.',
+    data: command({
+      pipeline: text.describe('the id of the pipeline'),
+      source: text.optional().describe('the external id of the source node'),
+      target: text.optional().describe('the external id of the target node'),
+      decision: z.enum(['SAME', 'NOT_SAME']).optional(),
+      deleted: id.optional().describe('the decision that was deleted'),
+    }),
+    contextKeys: [],
+    subject: commandSubject,
+    producedBy: '`verdigraph match decide` and `match undecide`, without `--url`',
+  },
   'svc.audit.operations.migrate': {
     group: 'operations',
     summary: 'The data folder was upgraded to the current storage format.',

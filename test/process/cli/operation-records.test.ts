@@ -117,10 +117,11 @@ const commands: Readonly<Record<string, string>> = {
   verify: 'no record: it shows no data, only whether it is damaged',
   audit: 'auditkey.rotate of `rotate-key`; `verify` and `witness` read a published log, which changes nothing',
   trust: 'trust.run of `run`',
+  match: 'match.run of `run`, match.decide of `decide` and `undecide`; the others only read',
   events: 'no record of its own: it calls the service, which records its requests',
 }
 /** Started by other commands. */
-const hidden = /^(worker|lane|background|verify-folder)/
+const hidden = /^(worker|lane|background|matcher|verify-folder)/
 
 describe('the table', () => {
   test('has every command', () => {
@@ -240,6 +241,22 @@ describe('a command has a record', () => {
     const seen = await newIn(data, () => runCommand(['trust', 'run', '--data', data, '--profile', profile]))
     const error = expect.stringContaining(`has no trust score profile \`${profile}\``)
     expect(seen).toMatchObject([{ type: 'trust.run', data: { outcome: 'failed', profile, error, actor: actor() } }])
+  })
+
+  test('match run and match decide, also those that fail', async () => {
+    const pipeline = 'gid:00000000000000000000000000'
+    const error = expect.stringContaining(`no entity matching pipeline \`${pipeline}\``)
+    const ran = await newIn(data, () => runCommand(['match', 'run', '--data', data, '--pipeline', pipeline]))
+    expect(ran.find(({ type }) => type === 'match.run')).toMatchObject({
+      data: { outcome: 'failed', pipeline, error, actor: actor() },
+    })
+    const pair = ['--source', 'p1', '--target', 'c1', '--not-same']
+    const decided = await newIn(data, () =>
+      runCommand(['match', 'decide', '--data', data, '--pipeline', pipeline, ...pair]),
+    )
+    expect(decided.find(({ type }) => type === 'match.decide')).toMatchObject({
+      data: { outcome: 'failed', pipeline, source: 'p1', target: 'c1', decision: 'NOT_SAME', error, actor: actor() },
+    })
   })
 
   test('demo-token', async () => {
