@@ -2,14 +2,12 @@
 // misspelt name, the nearest right one. It checks syntax, members and names; stored-project.ts checks what needs a compiler.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, resolve, sep } from 'node:path'
-import type { z } from 'zod'
 import { suggestion } from '../../grammar/suggest.ts'
 import { type DocumentFields, envelope } from '../config/kind.ts'
-import { issueMessage, validate, validateValue } from '../config/validate.ts'
-import { formatPath } from '../kernel/format-path.ts'
+import { validate } from '../config/validate.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { type FileDiagnostic, type FilePosition, ProjectFolderError } from './file-diagnostic.ts'
+import { type FileDiagnostic, ProjectFolderError } from './file-diagnostic.ts'
 import {
   CYPHER_ENDING,
   decisionFileKinds,
@@ -19,8 +17,8 @@ import {
   projectFile,
   SCENARIOS,
 } from './file-kinds.ts'
-import type { DocumentReference, FolderDocument, ProjectFolder, SecretText } from './project-folder.ts'
-import { secretReferencesIn } from './secret-references.ts'
+import type { FolderDocument, ProjectFolder } from './project-folder.ts'
+import { type DocumentSource, documentOf } from './read-document.ts'
 import { YamlFile } from './yaml-file.ts'
 
 /** Reads the project folder at `path`. Rejects with ProjectFolderError for all errors. */
@@ -97,29 +95,20 @@ function documentsOf(folder: string, kind: FileKind, errors: FileDiagnostic[]): 
   })
 }
 
-/** A file with its data, and where the Cypher after a front matter begins. */
-interface ParsedFile {
-  readonly yaml: YamlFile
-  readonly plain: unknown
-  readonly exact: unknown
-  /** The line of the file with the first line of the Cypher; null: it is a member. */
-  readonly cypherLine: number | null
-}
-
-function parseFile(folder: string, file: string): Result<ParsedFile, readonly FileDiagnostic[]> {
+function parseFile(folder: string, file: string): Result<DocumentSource, readonly FileDiagnostic[]> {
   const text = readFileSync(join(folder, ...file.split('/')), 'utf8')
   return file.endsWith(CYPHER_ENDING) ? parseCypherFile(file, text) : parseYamlFile(file, text)
 }
 
-function parseYamlFile(file: string, text: string): Result<ParsedFile, readonly FileDiagnostic[]> {
+function parseYamlFile(file: string, text: string): Result<DocumentSource, readonly FileDiagnostic[]> {
   const yaml = new YamlFile(file, text)
   if (yaml.errors.length > 0) return err(yaml.errors)
-  return ok({ yaml, plain: yaml.value('plain'), exact: yaml.value('exact'), cypherLine: null })
+  return ok({ yaml, base: [], plain: yaml.value('plain'), exact: yaml.value('exact'), cypherLine: null })
 }
 
 const FRONT_MATTER = /^---[ \t]*\r?\n([\s\S]*?)^---[ \t]*(?:\r?\n|$)/m
 
-function parseCypherFile(file: string, text: string): Result<ParsedFile, readonly FileDiagnostic[]> {
+function parseCypherFile(file: string, text: string): Result<DocumentSource, readonly FileDiagnostic[]> {
   const matter = text.startsWith('---') ? FRONT_MATTER.exec(text) : null
   if (matter === null) {
     return err([startOf(file, 'expected a front matter: a line `---`, the members of the policy, and a line `---`')])
@@ -138,100 +127,13 @@ function parseCypherFile(file: string, text: string): Result<ParsedFile, readonl
   const cypher = text.slice(whole.length).trimEnd()
   const added = { cypher }
   const cypherLine = members.split('\n').length + 2
-  return ok({ yaml, plain: { ...data, ...added }, exact: { ...(exact as object | null), ...added }, cypherLine })
-}
-
-function documentOf(
-  kind: FileKind,
-  name: string,
-  { yaml, plain, exact, cypherLine }: ParsedFile,
-  errors: FileDiagnostic[],
-): FolderDocument | null {
-  if (!isJsonObject(plain) || !isJsonObject(exact)) {
-    errors.push(startOf(yaml.file, `expected the members of a document, found ${jsonKindOf(plain)}`))
-    return null
-  }
-  const issues = memberIssues(kind.schemaFor(plain), plain, yaml)
-  const secrets = issues.length > 0 ? [] : secretsOf(kind, plain, yaml, issues)
-  errors.push(...issues)
-  if (issues.length > 0) return null
-  const references = kind.references.flatMap(({ member, bodyMember, kind: named }): DocumentReference[] =>
-    typeof plain[member] === 'string' ? [{ member: bodyMember, kind: named, name: plain[member] }] : [],
-  )
-  return {
-    kind: kind.kind,
-    name,
-    file: yaml.file,
-    body: kind.bodyOf(plain, exact),
-    references,
-    secrets,
-    locate: (path) => locate(kind, yaml, cypherLine, path),
-    pathInFile: (path) => kind.pathInFile(path),
-  }
-}
-
-function memberIssues(schema: z.ZodType, data: DocumentFields, yaml: YamlFile): FileDiagnostic[] {
-  const read = validateValue(schema, data, describeIssue)
-  if (read.ok) return []
-  return read.error.flatMap(({ path, message, unknownMembers }) => {
-    const at = formatPath('', path)
-    const text = at === '' ? message : `${at}: ${message}`
-    if (unknownMembers.length === 0) return [{ ...yaml.position(path), message: text }]
-    return [{ ...yaml.position(path, unknownMembers[0]), message: text }]
+  return ok({
+    yaml,
+    base: [],
+    plain: { ...data, ...added },
+    exact: { ...(exact as object | null), ...added },
+    cypherLine,
   })
-}
-
-/** Adds the nearest right name to the usual message. */
-export function describeIssue(issue: z.core.$ZodRawIssue): string | null {
-  const usual = issueMessage(issue)
-  if (usual === undefined) return null
-  if (issue.code === 'unrecognized_keys') {
-    const schema = issue.inst as z.ZodType | undefined
-    const known = schema?._zod.def.type === 'object' ? Object.keys((schema as z.ZodObject).shape) : []
-    return `${usual}${suggestion(issue.keys[0] ?? '', known)}`
-  }
-  if (issue.code === 'invalid_value' && typeof issue.input === 'string') {
-    return `${usual}${suggestion(issue.input, issue.values.map(String))}`
-  }
-  return usual
-}
-
-/** The texts at the secret paths of a kind. A text without a reference is an error. */
-function secretsOf(kind: FileKind, data: DocumentFields, yaml: YamlFile, issues: FileDiagnostic[]): SecretText[] {
-  const found: SecretText[] = []
-  const visit = (value: unknown, steps: readonly string[], path: readonly (string | number)[]): void => {
-    const [step, ...rest] = steps
-    if (step !== undefined) {
-      if (!isJsonObject(value) && !Array.isArray(value)) return
-      const entries: readonly (readonly [string | number, unknown])[] = Array.isArray(value)
-        ? [...value.entries()]
-        : Object.entries(value)
-      for (const [name, member] of entries) {
-        if (step === '*' || step === String(name)) visit(member, rest, [...path, name])
-      }
-    } else if (Array.isArray(value)) {
-      for (const [i, item] of value.entries()) visit(item, [], [...path, i])
-    } else if (typeof value === 'string') {
-      if (secretReferencesIn(value).length > 0) found.push({ path, text: value })
-      else {
-        const message = `${formatPath('', path)}: expected a reference to a secret, \`\${env:NAME}\` or \`secret://NAME\`: a file must not contain the secret`
-        issues.push({ ...yaml.position(path), message })
-      }
-    }
-  }
-  for (const secret of kind.secrets) visit(data, secret.split('.'), [])
-  return found
-}
-
-/** The place of a path of a message; with `line 1, column 2` in it, the place in the Cypher. */
-function locate(kind: FileKind, yaml: YamlFile, cypherLine: number | null, path: string): FilePosition {
-  const [, member = '', line, column] = /^([^:]*)(?:: line (\d+), column (\d+))?/.exec(path) ?? []
-  const inFile = kind.pathInFile(member)
-  if (cypherLine !== null && inFile === 'cypher') {
-    return { file: yaml.file, line: cypherLine + Number(line ?? 1) - 1, column: Number(column ?? 1) }
-  }
-  const exact = line === undefined ? null : yaml.positionInText([inFile], Number(line), Number(column))
-  return exact ?? yaml.locate(inFile)
 }
 
 function duplicateNames(documents: readonly FolderDocument[]): FileDiagnostic[] {

@@ -79,10 +79,14 @@ export class YamlFile {
     return this.positionAt(member === null ? at : startOf(member.key as Node, at))
   }
 
-  /** The place of a value by the text of its path, such as `routes[0].keys`. As `position` for one that does not exist. */
-  locate(path: string): FilePosition {
-    const steps: PropertyKey[] = []
+  /**
+   * The place of a value by the text of its path below `base`, such as `routes[0].keys`. As `position` for one that does not
+   * exist.
+   */
+  locate(path: string, base: readonly PropertyKey[] = []): FilePosition {
+    const steps: PropertyKey[] = [...base]
     let node = this.root
+    for (const step of base) node = this.childOf(node, step)?.node ?? null
     let rest = path
     while (rest !== '' && node !== null) {
       const index = /^\[(\d+)\]\.?/.exec(rest)

@@ -566,7 +566,7 @@ export const layerRules: readonly LayerRule[] = [
       'project reads folders of configuration files: it imports the kinds of the features, kernel, zod, yaml and node:fs; never http, lanes or graphs',
   },
   {
-    files: ['src/app.ts', 'src/app/', 'src/runtime/', 'src/authorizer/', 'src/main.ts', 'src/cli/'],
+    files: ['src/app.ts', 'src/app/', 'src/runtime/', 'src/authorizer/', 'src/scenarios/', 'src/main.ts', 'src/cli/'],
     mayImport: everything,
     sentence: 'wiring and runtime may import everything',
   },
@@ -592,6 +592,7 @@ export const wiring: readonly string[] = [
   'src/app/',
   'src/runtime/',
   'src/authorizer/',
+  'src/scenarios/',
   'src/main.ts',
   'src/cli/',
   'src/index.ts',

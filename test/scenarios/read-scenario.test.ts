@@ -53,16 +53,25 @@ describe('a scenario file', () => {
   })
 
   it.each([
-    [`${graph}police: []\n`, 'w: world: unknown field police'],
-    [`${graph}decisions:\n  - [Person:ann, drive, Car:c1, {}]\n`, 'w: decisions[0]: [subject, action, resource'],
-    [`${graph}decisions:\n  - [Person:ann, drive, Car:c1, {}, true]\n`, 'yes or no is expected, not true'],
-    [`${graph}decisions:\n  - [Person:ann, drive, Car:c9, {}, yes]\n`, 'Car:c9 is granted but not in the graph'],
+    [`${graph}police: []\n`, 'w:3:1: unknown member `police`; did you mean `policies`?'],
+    [
+      `${graph}decisions:\n  - [Person:ann, drive, Car:c1, {}]\n`,
+      'w:4:5: decisions[0]: expected [subject, action, resource, params, expect], found 4 cells',
+    ],
+    [
+      `${graph}decisions:\n  - [Person:ann, drive, Car:c1, {}, true]\n`,
+      'w:4:37: decisions[0][4]: expected `yes` or `no` or `error`, found `true`',
+    ],
+    [
+      `${graph}decisions:\n  - [Person:ann, drive, Car:c9, {}, yes]\n`,
+      'w:4:5: Car:c9 is granted but not in the graph; did you mean `Car:c1`?',
+    ],
     [
       `${graph}resources:\n  - [Person:ann, drive, {}, [c1]]\n`,
-      'the resource type is not clear (no policy): add {type',
+      'w:4:5: the resource type is not clear (no policy): add {type',
     ],
-    [`${graph}policies:\n  - {subject: Person}\n`, 'w: policies[0]: either `action` or `actions` is expected'],
-    ['graph: (a', 'w: graph line 1, column 3: `)` is expected'],
+    [`${graph}policies:\n  - {subject: Person}\n`, 'w:4:5: policies[0].actions: expected array, found nothing'],
+    ['graph: (a', 'w:1:10: graph: `)` is expected'],
   ])('refuses %j', (text, message) => {
     expect(() => readScenario('w', text)).toThrow(message)
   })

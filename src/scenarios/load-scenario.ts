@@ -1,0 +1,403 @@
+// Reads scenario files. Nothing in a file is skipped: an invalid entry is an error with its place.
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { suggestion } from '../../grammar/suggest.ts'
+import type {
+  AuthorizerToken,
+  RequestEntity,
+  WriteInput,
+  WrittenNode,
+  WrittenRelationship,
+} from '../authorizer/authorizer.ts'
+import { isJsonObject } from '../kernel/json-kind.ts'
+import { type PolicyHeader, policyHeader } from '../policy/policy-header.ts'
+import { type FileDiagnostic, type FilePosition, ProjectFolderError } from '../project/file-diagnostic.ts'
+import {
+  DEFAULT_POLICY_VERSION,
+  decisionFileKinds,
+  type FileKind,
+  PROJECT_FILE,
+  SCENARIOS,
+} from '../project/file-kinds.ts'
+import { loadProject } from '../project/load-project.ts'
+import type { FolderDocument, ProjectFolder } from '../project/project-folder.ts'
+import { documentOf, memberIssues } from '../project/read-document.ts'
+import { YamlFile } from '../project/yaml-file.ts'
+import { NotationError, type NotationGraph, type NotationNode, readGraphNotation } from './graph-notation.ts'
+import type { ScenarioCall, ScenarioFile } from './scenario.ts'
+import { type EntryList, entryForms, scenarioSchema } from './scenario-schema.ts'
+
+type Data = Readonly<Record<string, unknown>>
+
+/** Reads the scenario file at `path`, and the project that it names. Rejects with ProjectFolderError for all errors. */
+export async function loadScenario(path: string): Promise<ScenarioFile> {
+  if (!existsSync(path)) {
+    throw new ProjectFolderError([{ file: path, line: 1, column: 1, message: 'there is no such file' }])
+  }
+  const text = readFileSync(path, 'utf8')
+  const yaml = new YamlFile(path, text)
+  const data = yaml.errors.length > 0 ? null : yaml.value('plain')
+  const folder = isJsonObject(data) ? projectFolderOf(path, data) : null
+  return readScenarioText(path, text, folder === null ? null : await loadProject(folder))
+}
+
+/**
+ * Reads the text of a scenario. `file`: its path for messages and its name. `project`: the documents that it uses; null: only its
+ * own. Throws ProjectFolderError with all errors.
+ */
+export function readScenarioText(file: string, text: string, project: ProjectFolder | null): ScenarioFile {
+  const yaml = new YamlFile(file, text)
+  if (yaml.errors.length > 0) throw new ProjectFolderError(yaml.errors)
+  return new ScenarioReader(file, yaml, project).read()
+}
+
+/** The project folder that a scenario uses; null: none. */
+function projectFolderOf(path: string, data: Data): string | null {
+  const folder = dirname(resolve(path))
+  if (typeof data.project === 'string') return resolve(folder, data.project)
+  if (data.policies !== undefined) return null
+  for (let above = folder; ; above = dirname(above)) {
+    if (existsSync(join(above, PROJECT_FILE))) return above
+    if (above === dirname(above)) return null
+  }
+}
+
+class ScenarioReader {
+  private readonly file: string
+  private readonly yaml: YamlFile
+  private readonly given: ProjectFolder | null
+  private readonly errors: FileDiagnostic[] = []
+  private readonly plain: Data
+  private readonly exact: Data
+  private readonly documents: FolderDocument[] = []
+
+  constructor(file: string, yaml: YamlFile, given: ProjectFolder | null) {
+    this.file = file
+    this.yaml = yaml
+    this.given = given
+    const plain = yaml.value('plain') ?? {}
+    this.errors.push(...memberIssues(scenarioSchema, plain, yaml, []))
+    if (this.errors.length > 0) throw new ProjectFolderError(this.errors)
+    this.plain = plain as Data
+    this.exact = (yaml.value('exact') ?? {}) as Data
+  }
+
+  read(): ScenarioFile {
+    const { description = '' } = this.plain
+    const [policies, queries] = decisionFileKinds as readonly [FileKind, FileKind]
+    this.ownDocuments('policies', 'policy', policies)
+    this.ownDocuments('queries', 'query', queries)
+    const { items, notation } = this.graph()
+    const headers = [...(this.given?.documents ?? []), ...this.documents].flatMap(({ kind, body }) =>
+      kind === policies.kind ? [policyHeader(body)] : [],
+    )
+    const scenario: ScenarioFile = {
+      name: basename(this.file).replace(SCENARIOS.ending, ''),
+      file: this.file,
+      description: String(description),
+      items,
+      notation,
+      project: this.project(),
+      ownDocuments: this.documents,
+      decisions: this.entries('decisions', (data, exact, call) => ({
+        ...call(entityOf(data.subject, exact.subject)),
+        subject: entityOf(data.subject, exact.subject),
+        action: textOf(data.action),
+        resource: entityOf(data.resource, exact.resource),
+        expect: data.expect as 'yes',
+      })),
+      resources: this.entries('resources', (data, exact, call) => {
+        const subject = entityOf(data.subject, exact.subject)
+        const action = textOf(data.action)
+        const type = this.soughtType(data, headers, subject.type, action, call(subject).position)
+        return { ...call(subject), subject, action, type, ids: idsOf(data.ids) }
+      }),
+      subjects: this.entries('subjects', (data, exact, call) => ({
+        ...call(null),
+        type: textOf(data.type),
+        action: textOf(data.action),
+        resource: entityOf(data.resource, exact.resource),
+        ids: idsOf(data.ids),
+      })),
+      actions: this.entries('actions', (data, exact, call) => ({
+        ...call(entityOf(data.subject, exact.subject)),
+        subject: entityOf(data.subject, exact.subject),
+        resource: entityOf(data.resource, exact.resource),
+        actions: idsOf(data.actions),
+      })),
+      rows: this.entries('rows', (data, exact, call) => ({
+        ...call(null),
+        query: textOf(data.query),
+        rows: exact.rows as readonly Data[],
+      })),
+      explanations: this.entries('explanations', (data, exact, call) => ({
+        ...call(entityOf(data.subject, exact.subject)),
+        subject: entityOf(data.subject, exact.subject),
+        action: textOf(data.action),
+        resource: entityOf(data.resource, exact.resource),
+        outcomes: (data.outcomes ?? null) as Readonly<Record<string, string>> | null,
+        reached: (data.reached ?? null) as string | null,
+        stopped: (data.stopped ?? null) as string | null,
+      })),
+      refused: this.entries('refused', (data, _exact, call) => ({
+        position: call(null).position,
+        cypher: textOf(data.cypher),
+        version: textOf(data.version ?? this.plain.version ?? DEFAULT_POLICY_VERSION),
+        subject: textOf(data.subject ?? 'Person'),
+        resource: textOf(data.resource ?? 'Document'),
+        messageContains: textOf(data['message-contains']),
+      })),
+    }
+    this.checkGranted(scenario)
+    if (this.errors.length > 0) throw new ProjectFolderError(this.errors)
+    return scenario
+  }
+
+  private project(): ProjectFolder {
+    const { documents = [], ...given } = this.given ?? {
+      folder: dirname(resolve(this.file)),
+      project: {
+        kind: 'projects',
+        name: 'scenario',
+        file: this.file,
+        body: { region: 'local' },
+        references: [],
+        secrets: [],
+        locate: () => this.yaml.position([]),
+        pathInFile: (path: string) => path,
+      },
+      scenarios: [],
+    }
+    return { ...given, documents: [...documents, ...this.documents] }
+  }
+
+  private ownDocuments(member: 'policies' | 'queries', label: string, kind: FileKind): void {
+    const listed = (this.plain[member] ?? []) as readonly unknown[]
+    const exacts = (this.exact[member] ?? []) as readonly unknown[]
+    for (const [i, plain] of listed.entries()) {
+      const name = isJsonObject(plain) && typeof plain.name === 'string' ? plain.name : `${label}-${i + 1}`
+      const base = [member, i]
+      if (isJsonObject(plain) && plain.name !== undefined && typeof plain.name !== 'string') {
+        this.fail(this.yaml.position([...base, 'name']), 'name: expected a name')
+        continue
+      }
+      if (isJsonObject(plain) && member === 'policies' && plain.action !== undefined && plain.actions !== undefined) {
+        this.fail(this.yaml.position(base), 'expected either `action` or `actions`')
+        continue
+      }
+      const source = {
+        yaml: this.yaml,
+        base,
+        plain: this.documentData(plain, member),
+        exact: this.documentData(exacts[i], member),
+        cypherLine: null,
+      }
+      const document = documentOf(kind, name, source, this.errors)
+      if (document === null) continue
+      const isTaken = [...(this.given?.documents ?? []), ...this.documents].some(
+        (other) => other.kind === kind.kind && other.name === name,
+      )
+      if (isTaken) this.fail(this.yaml.position(base), `the name \`${name}\` is taken by another ${label}`)
+      this.documents.push(document)
+      this.checkNames(document)
+    }
+  }
+
+  /** The data of a document in the form of a file of a project folder. */
+  private documentData(data: unknown, member: 'policies' | 'queries'): unknown {
+    if (!isJsonObject(data)) return data
+    const { name: _name, ...own } = data
+    if (member === 'queries') return own
+    const { action, ...policy } = own
+    return {
+      ...policy,
+      ...(policy.text === undefined && { version: policy.version ?? this.plain.version ?? DEFAULT_POLICY_VERSION }),
+      ...(action !== undefined && { actions: [action] }),
+    }
+  }
+
+  private checkNames({ references, locate }: FolderDocument): void {
+    for (const { member, kind, name } of references) {
+      const known = [...(this.given?.documents ?? []), ...this.documents].filter((one) => one.kind === kind)
+      const names = known.map((one) => one.name)
+      if (!names.includes(name)) this.fail(locate(member), `no policy is named \`${name}\`${suggestion(name, names)}`)
+    }
+  }
+
+  private graph(): { items: WriteInput; notation: NotationGraph | null } {
+    const { graph } = this.exact
+    if (graph === undefined || graph === null) return { items: {}, notation: null }
+    if (typeof graph !== 'string') return { items: graph as WriteInput, notation: null }
+    try {
+      const notation = readGraphNotation(graph)
+      return { items: itemsOf(notation), notation }
+    } catch (error) {
+      if (!(error instanceof NotationError)) throw error
+      const place = this.yaml.positionInText(['graph'], error.line, error.column)
+      this.fail(place ?? this.yaml.position(['graph']), `graph: ${place === null ? error.message : error.problem}`)
+      return { items: {}, notation: null }
+    }
+  }
+
+  /** Reads the entries of a list: each as a list of cells or as an object. */
+  private entries<T>(
+    name: EntryList,
+    read: (data: Data, exact: Data, call: (subject: RequestEntity | null) => ScenarioCall) => T,
+  ): readonly T[] {
+    const listed = (this.plain[name] ?? []) as readonly unknown[]
+    const exacts = (this.exact[name] ?? []) as readonly unknown[]
+    return listed.flatMap((plain, i) => {
+      const data = this.entryOf(name, i, plain)
+      const exact = this.cellsOf(name, exacts[i])
+      if (data === null || exact === null) return []
+      const position = this.yaml.position([name, i])
+      const before = this.errors.length
+      const entry = read(data, exact, (subject) => ({
+        position,
+        params: (exact.params ?? {}) as Data,
+        tags: (data.tags ?? null) as readonly string[] | null,
+        token: this.token(data.token, exact.token, subject, this.yaml.position([name, i, 'token'])),
+      }))
+      return this.errors.length === before ? [entry] : []
+    })
+  }
+
+  private entryOf(name: EntryList, index: number, plain: unknown): Data | null {
+    const { object, lists } = entryForms[name]
+    if (!Array.isArray(plain)) return this.isValid(object, plain, [name, index]) ? (plain as Data) : null
+    const form = lists.find(({ members }) => members.length === plain.length)
+    if (form === undefined) {
+      const expected = lists.map(({ members }) => `[${members.join(', ')}]`).join(' or ')
+      const found = `found ${plain.length} cells`
+      const text = expected === '' ? 'expected an object' : `expected ${expected}, ${found}`
+      this.fail(this.yaml.position([name, index]), `${name}[${index}]: ${text}`)
+      return null
+    }
+    return this.isValid(form.schema, plain, [name, index]) ? this.cellsOf(name, plain) : null
+  }
+
+  private isValid(schema: Parameters<typeof memberIssues>[0], data: unknown, base: [string, number]): boolean {
+    const issues = memberIssues(schema, data, this.yaml, base)
+    this.errors.push(...issues)
+    return issues.length === 0
+  }
+
+  /** An entry as an object. */
+  private cellsOf(name: EntryList, entry: unknown): Data | null {
+    if (!Array.isArray(entry)) return isJsonObject(entry) ? entry : null
+    const form = entryForms[name].lists.find(({ members }) => members.length === entry.length)
+    if (form === undefined) return null
+    const cells = Object.fromEntries(form.members.map((member, i) => [member, entry[i] as unknown]))
+    const { type } = cells
+    return isJsonObject(type) ? { ...cells, type: type.type } : cells
+  }
+
+  private token(
+    token: unknown,
+    exact: unknown,
+    subject: RequestEntity | null,
+    place: FilePosition,
+  ): AuthorizerToken | null {
+    if (token === undefined) return null
+    const named = (this.exact.tokens ?? {}) as Readonly<Record<string, Data>>
+    const data = typeof token === 'string' ? named[token] : (exact as Data)
+    if (data === undefined) {
+      this.fail(place, `no token is named \`${String(token)}\`${suggestion(String(token), Object.keys(named))}`)
+      return null
+    }
+    const { type = subject?.type, id = subject?.id, claims, delegation } = data
+    if (typeof type !== 'string' || typeof id !== 'string') {
+      this.fail(place, 'token: expected `type` and `id`, because the request has no subject')
+      return null
+    }
+    return {
+      type,
+      id,
+      ...(claims !== undefined && { claims: claims as Data }),
+      ...(delegation !== undefined && { delegation: delegation as Data }),
+    }
+  }
+
+  private soughtType(
+    { type }: Data,
+    headers: readonly PolicyHeader[],
+    subjectType: string,
+    action: string,
+    place: FilePosition,
+  ): string {
+    if (typeof type === 'string') return type
+    const types = new Set(
+      headers
+        .filter((header) => header.subjectType === subjectType && header.actions.includes(action))
+        .map(({ resourceType }) => resourceType),
+    )
+    const [first] = types
+    if (types.size === 1 && first !== undefined) return first
+    this.fail(place, `the resource type is not clear (${[...types].join(', ') || 'no policy'}): add {type: …}`)
+    return ''
+  }
+
+  /** What is granted is in the graph: a misspelt id would otherwise only show as a wrong decision. */
+  private checkGranted({ decisions, items }: ScenarioFile): void {
+    const known = new Set((items.nodes ?? []).map(({ type, external_id }) => `${type}:${external_id}`))
+    for (const { expect, subject, resource, position } of decisions) {
+      if (expect !== 'yes') continue
+      for (const { type, id } of [subject, resource]) {
+        const key = `${type}:${id}`
+        if (type === '_Application' || known.has(key)) continue
+        this.fail(position, `${key} is granted but not in the graph${suggestion(key, known)}`)
+      }
+    }
+  }
+
+  private fail(place: FilePosition, message: string): void {
+    this.errors.push({ ...place, message })
+  }
+}
+
+function entityOf(plain: unknown, exact: unknown): RequestEntity {
+  if (typeof plain !== 'string') return exact as RequestEntity
+  const colon = plain.indexOf(':')
+  return { type: plain.slice(0, colon), id: plain.slice(colon + 1) }
+}
+
+function textOf(value: unknown): string {
+  return String(value)
+}
+
+function idsOf(value: unknown): readonly string[] {
+  return (value as readonly unknown[]).map(String).sort()
+}
+
+/** The items to capture for a graph. */
+function itemsOf({ nodes, relationships }: NotationGraph): WriteInput {
+  const keyOf = ({ type, externalId }: NotationNode) => ({ type, external_id: externalId })
+  const propertiesOf = (properties: NotationNode['properties']) =>
+    [...properties].map(([type, value]) => ({ type, value: storable(value) }))
+  return {
+    nodes: nodes.map(
+      (node): WrittenNode => ({
+        ...keyOf(node),
+        is_identity: node.isIdentity,
+        ...(node.labels.length > 0 && { labels: node.labels }),
+        properties: propertiesOf(node.properties),
+      }),
+    ),
+    relationships: relationships.map(
+      ({ source, target, type, properties }): WrittenRelationship => ({
+        source: keyOf(source),
+        target: keyOf(target),
+        type,
+        properties: propertiesOf(properties),
+      }),
+    ),
+  }
+}
+
+/** An integer as a request has it: a number if it is exact. */
+function storable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(storable)
+  if (typeof value !== 'bigint') return value
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : value
+}

@@ -1,0 +1,391 @@
+// Runs a scenario: asks each question of the file in an authorizer of its own, and compares the answers. A failed check shows the
+// outcome of each policy. With coverage, it also finds the policies, operators and conditions that no check has reached.
+import type {
+  Authorizer,
+  CallOptions,
+  EvaluationInput,
+  ExplanationOutput,
+  RequestEntity,
+  RequestParameters,
+} from '../authorizer/authorizer.ts'
+import { AuthorizerError } from '../authorizer/authorizer-error.ts'
+import { openProjectAuthorizer } from '../authorizer/memory-authorizer.ts'
+import { Float } from '../kernel/float.ts'
+import { writeJson } from '../kernel/json.ts'
+import { compileDecisionDocument } from '../policy/compile-policy.ts'
+import type { FilePosition } from '../project/file-diagnostic.ts'
+import { defaultSecretLookup, type SecretLookup } from '../project/secret-references.ts'
+import { CoverageRecorder, type ScenarioCoverage } from './coverage.ts'
+import { loadScenario } from './load-scenario.ts'
+import { describeExplanation } from './nearest-miss.ts'
+import type { RefusedEntry, RowsEntry, ScenarioCall, ScenarioFile } from './scenario.ts'
+import type { EntryList } from './scenario-schema.ts'
+
+/** The result of one expected answer. */
+export interface ScenarioCheck {
+  /** The list of the file that contains the entry. */
+  readonly list: EntryList
+  /** The question in one line: `Person:ann drive Car:c1 {"min":4}`. */
+  readonly title: string
+  readonly position: FilePosition
+  readonly passed: boolean
+  /** In one line. */
+  readonly expected: string
+  /** In one line. */
+  readonly actual: string
+  /** Of a failed check: why the answer is as it is. */
+  readonly details: readonly string[]
+  readonly durationMs: number
+}
+
+/** The result of a scenario. */
+export interface ScenarioRun {
+  readonly name: string
+  readonly file: string
+  readonly checks: readonly ScenarioCheck[]
+  /** Null: not requested. */
+  readonly coverage: ScenarioCoverage | null
+  readonly durationMs: number
+}
+
+/** Options of a run. */
+export interface ScenarioRunOptions {
+  /** Default: false. Coverage explains each decision, which takes several times as long. */
+  readonly coverage?: boolean
+  readonly secrets?: SecretLookup
+}
+
+/**
+ * Loads and runs a scenario file. Rejects with ProjectFolderError for errors in the file, in its project or in a policy, and with
+ * AuthorizerError if its graph cannot be written.
+ */
+export async function runScenarioFile(path: string, options: ScenarioRunOptions = {}): Promise<ScenarioRun> {
+  return runScenario(await loadScenario(path), options)
+}
+
+/** Runs a scenario that was read. Rejects as `runScenarioFile` does. */
+export async function runScenario(
+  scenario: ScenarioFile,
+  { coverage = false, secrets = defaultSecretLookup() }: ScenarioRunOptions = {},
+): Promise<ScenarioRun> {
+  const startedMs = performance.now()
+  const authorizer = await openScenario(scenario, secrets)
+  try {
+    const recorder = coverage ? new CoverageRecorder(scenario) : null
+    const checks = await new Runner(authorizer, recorder).checks(scenario)
+    const found = recorder === null ? null : await recorder.result(secrets)
+    const durationMs = performance.now() - startedMs
+    return { name: scenario.name, file: scenario.file, checks, coverage: found, durationMs }
+  } finally {
+    await authorizer.close()
+  }
+}
+
+/** Opens an authorizer with the policies and the graph of a scenario. The caller closes it. Rejects as `runScenarioFile` does. */
+export async function openScenario(
+  scenario: ScenarioFile,
+  secrets: SecretLookup = defaultSecretLookup(),
+): Promise<Authorizer> {
+  const authorizer = await openProjectAuthorizer(scenario.project, null, { secrets, report: () => undefined })
+  try {
+    await authorizer.write(scenario.items)
+    return authorizer
+  } catch (error) {
+    await authorizer.close()
+    throw error
+  }
+}
+
+/** What a check found: its answer in one line, and whether it is the expected one. */
+interface Found {
+  readonly actual: string
+  readonly passed: boolean
+}
+
+class Runner {
+  private readonly authorizer: Authorizer
+  private readonly recorder: CoverageRecorder | null
+
+  constructor(authorizer: Authorizer, recorder: CoverageRecorder | null) {
+    this.authorizer = authorizer
+    this.recorder = recorder
+  }
+
+  async checks(scenario: ScenarioFile): Promise<readonly ScenarioCheck[]> {
+    const { decisions, resources, subjects, actions, rows, explanations, refused } = scenario
+    const { search } = this.authorizer
+    const checks: ScenarioCheck[] = []
+    for (const entry of decisions) {
+      const request = decisionRequest(entry, entry.action)
+      checks.push(
+        await this.check('decisions', entry, titleOf(request), entry.expect, request, () => {
+          const actual = this.decide(request, optionsOf(entry))
+          return { actual, passed: actual === entry.expect || (entry.expect === 'no' && isMissing(actual)) }
+        }),
+      )
+    }
+    for (const entry of resources) {
+      const { subject, type } = entry
+      const action = { name: entry.action }
+      const title = `${keyOf(subject)} ${entry.action} ${type}${paramsText(entry)}`
+      const found = () =>
+        allResults((page) =>
+          search.resource({ subject, action, resource: { type }, context: contextOf(entry), page }, optionsOf(entry)),
+        )
+      checks.push(await this.checkIds('resources', entry, title, entry.ids, found))
+      const ends = entry.ids.map((id) => ({ subject, resource: { type, id } }))
+      for (const pair of ends) this.record({ ...entry, ...pair }, entry.action)
+    }
+    for (const entry of subjects) {
+      const { resource, type } = entry
+      const action = { name: entry.action }
+      const title = `${type} ${entry.action} ${keyOf(resource)}${paramsText(entry)}`
+      const found = () =>
+        allResults((page) =>
+          search.subject({ subject: { type }, action, resource, context: contextOf(entry), page }, optionsOf(entry)),
+        )
+      checks.push(await this.checkIds('subjects', entry, title, entry.ids, found))
+      const ends = entry.ids.map((id) => ({ subject: { type, id }, resource }))
+      for (const pair of ends) this.record({ ...entry, ...pair }, entry.action)
+    }
+    for (const entry of actions) {
+      const { subject, resource } = entry
+      const title = `${keyOf(subject)} ${keyOf(resource)}${paramsText(entry)}`
+      const found = () =>
+        search
+          .action({ subject, resource, context: contextOf(entry) }, optionsOf(entry))
+          .results.map(({ name }) => name)
+      checks.push(await this.checkIds('actions', entry, title, entry.actions, found))
+    }
+    for (const entry of rows) checks.push(await this.checkRows(entry))
+    for (const entry of explanations) {
+      const request = decisionRequest(entry, entry.action)
+      const { outcomes, reached, stopped } = entry
+      const expected = writeJson({
+        ...(outcomes !== null && { outcomes }),
+        ...(reached !== null && { reached }),
+        ...(stopped !== null && { stopped }),
+      })
+      checks.push(
+        await this.check('explanations', entry, titleOf(request), expected, request, () => {
+          const explained = this.authorizer.explain(request, optionsOf(entry))
+          return explanationFound(explained, outcomes, reached, stopped)
+        }),
+      )
+    }
+    for (const entry of refused) checks.push(checkRefused(entry))
+    return checks
+  }
+
+  /** Records a decision that a search implies. */
+  private record(entry: ScenarioCall & Pick<EvaluationInput, 'subject' | 'resource'>, action: string): void {
+    this.recorder?.record(this.authorizer, decisionRequest(entry, action), optionsOf(entry))
+  }
+
+  /** `yes`, `no`, or the error of the request. */
+  private decide(request: EvaluationInput, options: CallOptions): string {
+    try {
+      return this.authorizer.evaluate(request, options).decision ? 'yes' : 'no'
+    } catch (error) {
+      if (!(error instanceof AuthorizerError)) throw error
+      return isMissing(error.message) ? error.message : 'error'
+    }
+  }
+
+  private async check(
+    list: EntryList,
+    entry: ScenarioCall,
+    title: string,
+    expected: string,
+    request: EvaluationInput | null,
+    ask: () => Found | Promise<Found>,
+  ): Promise<ScenarioCheck> {
+    const startedMs = performance.now()
+    const found = await answered(ask)
+    const durationMs = performance.now() - startedMs
+    if (request !== null) this.recorder?.record(this.authorizer, request, optionsOf(entry))
+    const details = found.passed || request === null ? [] : this.details(request, optionsOf(entry))
+    return { list, title, position: entry.position, expected, ...found, details, durationMs }
+  }
+
+  private async checkIds(
+    list: EntryList,
+    entry: ScenarioCall,
+    title: string,
+    expected: readonly string[],
+    find: () => readonly string[],
+  ): Promise<ScenarioCheck> {
+    const check = await this.check(list, entry, title, `[${expected.join(', ')}]`, null, () => {
+      const found = foundOrNothing(find)
+      return { actual: `[${found.join(', ')}]`, passed: `${found}` === `${expected}` }
+    })
+    if (check.passed || !check.actual.startsWith('[')) return check
+    const found = check.actual.slice(1, -1).split(', ').filter(Boolean)
+    const missing = expected.filter((id) => !found.includes(id))
+    const others = found.filter((id) => !expected.includes(id))
+    const details = [
+      ...(missing.length === 0 ? [] : [`not found: ${missing.join(', ')}`]),
+      ...(others.length === 0 ? [] : [`not expected: ${others.join(', ')}`]),
+    ]
+    return { ...check, details }
+  }
+
+  private async checkRows(entry: RowsEntry): Promise<ScenarioCheck> {
+    const { query, params, token } = entry
+    const title = `${query}${Object.keys(params).length === 0 ? '' : ` ${writeJson(params)}`}`
+    const expected = rowsText(entry.rows)
+    return this.check('rows', { ...entry, tags: null }, title, expected, null, async () => {
+      const { data } = await this.authorizer.execute(
+        { id: query, input_params: params, page_size: ROWS_MAX },
+        token === null ? {} : { token },
+      )
+      const actual = rowsText(
+        data.map(({ nodes, relationships, aggregate_values }) => ({ ...nodes, ...relationships, ...aggregate_values })),
+      )
+      return { actual, passed: actual === expected }
+    })
+  }
+
+  private details(request: EvaluationInput, options: CallOptions): readonly string[] {
+    try {
+      return describeExplanation(this.authorizer.explain(request, options))
+    } catch (error) {
+      if (error instanceof AuthorizerError) return [error.message]
+      throw error
+    }
+  }
+}
+
+/** Records of one answer. */
+const ROWS_MAX = 10_000
+
+const MISSING = 'missing or wrong input params'
+
+function isMissing(text: string): boolean {
+  return text.includes(MISSING)
+}
+
+/** An error of the request is an answer like others. */
+async function answered(ask: () => Found | Promise<Found>): Promise<Found> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof AuthorizerError) return { actual: error.message, passed: false }
+    throw error
+  }
+}
+
+/** A search without one of its parameters finds nothing. */
+function foundOrNothing(find: () => readonly string[]): readonly string[] {
+  try {
+    return [...find()].sort()
+  } catch (error) {
+    if (error instanceof AuthorizerError && isMissing(error.message)) return []
+    throw error
+  }
+}
+
+function allResults(
+  search: (page: { token?: string }) => {
+    readonly page?: { readonly next_token: string } | undefined
+    readonly results: readonly { readonly id: string }[]
+  },
+): readonly string[] {
+  const ids: string[] = []
+  for (let token = ''; ; ) {
+    const { page, results } = search(token === '' ? {} : { token })
+    ids.push(...results.map(({ id }) => id))
+    if (page === undefined || page.next_token === '') return ids
+    token = page.next_token
+  }
+}
+
+function explanationFound(
+  { policies }: ExplanationOutput,
+  outcomes: Readonly<Record<string, string>> | null,
+  reached: string | null,
+  stopped: string | null,
+): Found {
+  const actual = {
+    ...(outcomes !== null && {
+      outcomes: Object.fromEntries(
+        Object.keys(outcomes).map((name) => [name, policies.find((one) => one.name === name)?.outcome ?? 'not asked']),
+      ),
+    }),
+    ...(reached !== null && { reached: policies.map((one) => one.nearest_miss?.reached?.step ?? '').filter(Boolean) }),
+    ...(stopped !== null && { stopped: policies.map((one) => one.nearest_miss?.stopped.says ?? '').filter(Boolean) }),
+  }
+  const has = (part: string | null, texts: readonly string[] | undefined): boolean =>
+    part === null || texts?.some((text) => text.includes(part)) === true
+  const passed =
+    (outcomes === null || writeJson(actual.outcomes) === writeJson(outcomes)) &&
+    has(reached, actual.reached) &&
+    has(stopped, actual.stopped)
+  return { actual: writeJson(actual), passed }
+}
+
+function checkRefused({ cypher, version, subject, resource, messageContains, position }: RefusedEntry): ScenarioCheck {
+  const startedMs = performance.now()
+  const compiled = compileDecisionDocument({
+    meta: { policy_version: version },
+    subject: { type: subject },
+    actions: ['act'],
+    resource: { type: resource },
+    condition: { cypher },
+  })
+  const text = compiled.ok ? 'accepted' : compiled.error.join('; ')
+  return {
+    list: 'refused',
+    title: cypher,
+    position,
+    expected: `an error with \`${messageContains}\``,
+    actual: text.split('\n')[0] ?? '',
+    passed: !compiled.ok && text.includes(messageContains),
+    details: [],
+    durationMs: performance.now() - startedMs,
+  }
+}
+
+function rowsText(rows: readonly Readonly<Record<string, unknown>>[]): string {
+  const lines = rows.map((row) => {
+    const members = Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1))
+    return writeJson(Object.fromEntries(members.map(([name, value]) => [name, normalized(value)])))
+  })
+  return `[${lines.sort().join(', ')}]`
+}
+
+/** A float that is written with a point in a file is boxed, and one of a JSON answer may not be. */
+function normalized(value: unknown): unknown {
+  return typeof value === 'number' && !Number.isInteger(value) ? new Float(value) : value
+}
+
+/** The request of an entry about one subject and one resource. */
+export function decisionRequest(
+  entry: ScenarioCall & { readonly subject: RequestEntity; readonly resource: RequestEntity },
+  action: string,
+): EvaluationInput {
+  const { subject, resource } = entry
+  return { subject, action: { name: action }, resource, context: contextOf(entry) }
+}
+
+/** The `context` of the requests of an entry. */
+export function contextOf({ params, tags }: ScenarioCall): RequestParameters {
+  return { input_params: params, ...(tags !== null && { policy_tags: tags }) }
+}
+
+/** The options of the calls of an entry. */
+export function optionsOf({ token }: ScenarioCall): CallOptions {
+  return token === null ? {} : { token }
+}
+
+function titleOf({ subject, action, resource, context }: EvaluationInput): string {
+  return `${keyOf(subject)} ${action.name} ${keyOf(resource)}${paramsText({ params: context?.input_params ?? {} })}`
+}
+
+function paramsText({ params }: Pick<ScenarioCall, 'params'>): string {
+  return Object.keys(params).length === 0 ? '' : ` ${writeJson(params)}`
+}
+
+function keyOf({ type, id }: RequestEntity): string {
+  return `${type}:${id}`
+}

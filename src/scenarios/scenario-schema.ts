@@ -1,0 +1,178 @@
+// The schema of a scenario file: a graph, policies, and the expected answers. docs/reference/scenario-files.md describes it.
+import { z } from 'zod'
+import { DEFAULT_POLICY_VERSION, decisionFileKinds } from '../project/file-kinds.ts'
+
+/** A list whose entries are validated one by one, so that an error names its entry. */
+function entries(item: z.ZodType) {
+  return z
+    .array(z.unknown())
+    .meta({ documentedAs: z.array(item) })
+    .optional()
+}
+
+const entity = z
+  .union(
+    [
+      z.string().regex(/^[^:]+:[\s\S]+$/),
+      z.strictObject({ type: z.string(), id: z.string(), properties: z.record(z.string(), z.unknown()).optional() }),
+    ],
+    {
+      error: 'expected `Type:id`, or an object with `type` and `id`',
+    },
+  )
+  .meta({ id: 'ScenarioEntity' })
+
+const params = z.record(z.string(), z.unknown()).meta({ id: 'ScenarioParameters' })
+const claims = z.record(z.string(), z.unknown())
+
+/** The user of a token. Type and id are by default those of the subject. */
+export const tokenSchema = z
+  .strictObject({
+    type: z.string().optional().describe('default: the type of the subject'),
+    id: z.string().optional().describe('default: the id of the subject'),
+    claims: claims.optional().describe('what policies read as `$token`'),
+    delegation: claims.optional().describe('what policies read as `$svc_token`'),
+  })
+  .meta({ id: 'ScenarioToken' })
+
+const call = {
+  params: params.optional().describe('a value for each parameter, by its name without `$`'),
+  tags: z.array(z.string()).optional().describe('only policies with one of these tags are evaluated'),
+  token: z
+    .union([z.string(), tokenSchema], { error: 'expected the name of a token, or an object with `claims`' })
+    .optional()
+    .describe('the name of one of `tokens`, or a token'),
+}
+
+const name = z.string().min(1)
+const ids = z.array(z.union([z.string(), z.int()], { error: 'expected an id' })).describe('external ids, in any order')
+const answer = z.enum(['yes', 'no', 'error']).meta({ id: 'ExpectedAnswer' })
+
+/** The forms of an entry: a list for the usual case, an object for every case. */
+export interface EntryForms {
+  readonly object: z.ZodObject
+  /** By number of cells. The cells are the members `members`, in this order. */
+  readonly lists: readonly { readonly schema: z.ZodTuple; readonly members: readonly string[] }[]
+}
+
+function forms(object: z.ZodObject, ...lists: readonly EntryForms['lists'][number][]): EntryForms {
+  return { object, lists }
+}
+
+function list(members: readonly string[], cells: readonly [z.ZodType, ...z.ZodType[]]): EntryForms['lists'][number] {
+  return { members, schema: z.tuple(cells as [z.ZodType, ...z.ZodType[]]) as unknown as z.ZodTuple }
+}
+
+const typeCell = z.strictObject({ type: name })
+
+/** The forms of the entries of each list of answers. */
+export const entryForms = {
+  decisions: forms(
+    z
+      .strictObject({ subject: entity, action: name, resource: entity, ...call, expect: answer })
+      .meta({ id: 'ScenarioDecision' }),
+    list(['subject', 'action', 'resource', 'params', 'expect'], [entity, name, entity, params, answer]),
+  ),
+  resources: forms(
+    z
+      .strictObject({ subject: entity, action: name, type: name.optional(), ...call, ids })
+      .meta({ id: 'ScenarioResourceSearch' }),
+    list(['subject', 'action', 'params', 'ids'], [entity, name, params, ids]),
+    list(['subject', 'action', 'params', 'ids', 'type'], [entity, name, params, ids, typeCell]),
+  ),
+  subjects: forms(
+    z.strictObject({ type: name, action: name, resource: entity, ...call, ids }).meta({ id: 'ScenarioSubjectSearch' }),
+    list(['type', 'action', 'resource', 'params', 'ids'], [name, name, entity, params, ids]),
+  ),
+  actions: forms(
+    z
+      .strictObject({ subject: entity, resource: entity, ...call, actions: z.array(name) })
+      .meta({ id: 'ScenarioActionSearch' }),
+    list(['subject', 'resource', 'params', 'actions'], [entity, entity, params, z.array(name)]),
+  ),
+  rows: forms(
+    z
+      .strictObject({
+        query: name.describe('the name of a knowledge query'),
+        params: call.params,
+        token: call.token,
+        rows: z.array(z.record(z.string(), z.unknown())).describe('values by requested path, in any order'),
+      })
+      .meta({ id: 'ScenarioRows' }),
+  ),
+  explanations: forms(
+    z
+      .strictObject({
+        subject: entity,
+        action: name,
+        resource: entity,
+        ...call,
+        outcomes: z
+          .record(z.string(), z.enum(['granted', 'denied', 'faulted', 'skipped']))
+          .optional()
+          .describe('outcomes by name of the policy; other policies may have any outcome'),
+        reached: z.string().optional().describe('a part of the last step with rows, of one of the policies'),
+        stopped: z.string().optional().describe('a part of what stopped one of the policies'),
+      })
+      .meta({ id: 'ScenarioExplanation' }),
+  ),
+  refused: forms(
+    z
+      .strictObject({
+        cypher: z.string(),
+        version: z.string().optional(),
+        subject: name.optional().describe('default: Person'),
+        resource: name.optional().describe('default: Document'),
+        'message-contains': z.string().describe('a part of the error'),
+      })
+      .meta({ id: 'RefusedCondition' }),
+  ),
+} as const satisfies Readonly<Record<string, EntryForms>>
+
+/** A list of answers. */
+export type EntryList = keyof typeof entryForms
+
+function documented({ object, lists }: EntryForms): z.ZodType {
+  return lists.length === 0 ? object : z.union([object, ...lists.map(({ schema }) => schema)])
+}
+
+const [policyFiles, queryFiles] = decisionFileKinds
+
+/** A scenario file. */
+export const scenarioSchema = z
+  .strictObject({
+    description: z.string().optional(),
+    project: z
+      .string()
+      .optional()
+      .describe(
+        'a project folder, relative to this file. Default without `policies`: the nearest folder above with `verdigraph.yaml`',
+      ),
+    version: z.string().optional().describe(`the version of policies without one; default: ${DEFAULT_POLICY_VERSION}`),
+    graph: z
+      .union(
+        [
+          z.string(),
+          z.strictObject({
+            nodes: z.array(z.record(z.string(), z.unknown())).optional(),
+            relationships: z.array(z.record(z.string(), z.unknown())).optional(),
+          }),
+        ],
+        { error: 'expected a text in arrow notation, or an object with `nodes` and `relationships`' },
+      )
+      .optional()
+      .describe('in arrow notation, or as items to capture'),
+    policies: entries(policyFiles?.schema ?? z.never()).describe(
+      'as files of the folder `policies`, also with `name`, and `action` in place of `actions`',
+    ),
+    queries: entries(queryFiles?.schema ?? z.never()).describe('as files of the folder `queries`, also with `name`'),
+    tokens: z.record(z.string(), tokenSchema).optional().describe('tokens by name'),
+    decisions: entries(documented(entryForms.decisions)),
+    resources: entries(documented(entryForms.resources)).describe('resource searches'),
+    subjects: entries(documented(entryForms.subjects)).describe('subject searches'),
+    actions: entries(documented(entryForms.actions)).describe('action searches'),
+    rows: entries(documented(entryForms.rows)).describe('rows of knowledge queries'),
+    explanations: entries(documented(entryForms.explanations)),
+    refused: entries(documented(entryForms.refused)).describe('conditions that must not compile'),
+  })
+  .meta({ id: 'Scenario' })

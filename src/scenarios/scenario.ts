@@ -1,0 +1,103 @@
+// A scenario that was read: a graph, policies over it, and the expected answers, each with its place in the file.
+import type { AuthorizerToken, RequestEntity, WriteInput } from '../authorizer/authorizer.ts'
+import type { FilePosition } from '../project/file-diagnostic.ts'
+import type { FolderDocument, ProjectFolder } from '../project/project-folder.ts'
+import type { NotationGraph } from './graph-notation.ts'
+
+/** What every expected answer has. */
+export interface ScenarioEntry {
+  /** Of the entry in the file. */
+  readonly position: FilePosition
+}
+
+/** A request of a scenario. */
+export interface ScenarioCall extends ScenarioEntry {
+  /** Numbers are exact: a FLOAT is boxed. */
+  readonly params: Readonly<Record<string, unknown>>
+  /** Null: all policies are evaluated. */
+  readonly tags: readonly string[] | null
+  readonly token: AuthorizerToken | null
+}
+
+/** An expected decision. `no`: not granted, also because a parameter is missing. `error`: the request is refused. */
+export interface DecisionEntry extends ScenarioCall {
+  readonly subject: RequestEntity
+  readonly action: string
+  readonly resource: RequestEntity
+  readonly expect: 'yes' | 'no' | 'error'
+}
+
+/** The expected results of a resource search. */
+export interface ResourceEntry extends ScenarioCall {
+  readonly subject: RequestEntity
+  readonly action: string
+  readonly type: string
+  /** Sorted. */
+  readonly ids: readonly string[]
+}
+
+/** The expected results of a subject search. */
+export interface SubjectEntry extends ScenarioCall {
+  readonly type: string
+  readonly action: string
+  readonly resource: RequestEntity
+  /** Sorted. */
+  readonly ids: readonly string[]
+}
+
+/** The expected results of an action search. */
+export interface ActionEntry extends ScenarioCall {
+  readonly subject: RequestEntity
+  readonly resource: RequestEntity
+  /** Sorted. */
+  readonly actions: readonly string[]
+}
+
+/** The expected rows of a knowledge query, as values by requested path. */
+export interface RowsEntry extends Omit<ScenarioCall, 'tags'> {
+  readonly query: string
+  readonly rows: readonly Readonly<Record<string, unknown>>[]
+}
+
+/** Expected parts of an explanation; null: not compared. */
+export interface ExplanationEntry extends ScenarioCall {
+  readonly subject: RequestEntity
+  readonly action: string
+  readonly resource: RequestEntity
+  readonly outcomes: Readonly<Record<string, string>> | null
+  readonly reached: string | null
+  readonly stopped: string | null
+}
+
+/** A condition that must not compile. */
+export interface RefusedEntry extends ScenarioEntry {
+  readonly cypher: string
+  readonly version: string
+  readonly subject: string
+  readonly resource: string
+  readonly messageContains: string
+}
+
+/** A scenario file. */
+export interface ScenarioFile {
+  /** The name of the file without its ending. */
+  readonly name: string
+  /** The path as it was given. */
+  readonly file: string
+  readonly description: string
+  /** The items of the graph. */
+  readonly items: WriteInput
+  /** The graph in arrow notation; null: it is given as items. */
+  readonly notation: NotationGraph | null
+  /** The policies, queries and resolvers: of the project, and then of the file itself. */
+  readonly project: ProjectFolder
+  /** The policies and queries of the file itself. */
+  readonly ownDocuments: readonly FolderDocument[]
+  readonly decisions: readonly DecisionEntry[]
+  readonly resources: readonly ResourceEntry[]
+  readonly subjects: readonly SubjectEntry[]
+  readonly actions: readonly ActionEntry[]
+  readonly rows: readonly RowsEntry[]
+  readonly explanations: readonly ExplanationEntry[]
+  readonly refused: readonly RefusedEntry[]
+}
