@@ -12,6 +12,8 @@ const top = join(import.meta.dirname, '..', '..')
 const library = join(top, 'dist', 'library')
 const server = join(top, 'dist', 'server')
 const external = Object.keys(packageJson.dependencies)
+/** The entry points of the library: `verdigraph`, `verdigraph/vitest` and `verdigraph/jest`. */
+const libraryEntries = ['src/index.ts', 'src/authorizer/vitest.ts', 'src/authorizer/jest.ts']
 /** Deleted at the end. Declarations of all modules; most describe internals that no user of the library can reach. */
 const allDeclarations = join(top, 'dist', 'declarations')
 
@@ -23,7 +25,7 @@ async function bundle(options: Bun.BuildConfig): Promise<readonly string[]> {
 /** LMDB stays outside, because it loads a native file. The other libraries are inside, whatever Node version they ask for. */
 async function buildLibrary(): Promise<void> {
   const inputs = await bundle({
-    entrypoints: [join(top, 'src', 'index.ts')],
+    entrypoints: libraryEntries.map((path) => join(top, path)),
     target: 'node',
     external,
     outdir: library,
@@ -31,7 +33,7 @@ async function buildLibrary(): Promise<void> {
     splitting: true,
     // Half of the time to the first decision is reading code. Names stay, so that stack traces can be read.
     minify: { whitespace: true, syntax: true },
-    naming: { chunk: 'parts/[name]-[hash].[ext]' },
+    naming: { entry: '[name].[ext]', chunk: 'parts/[name]-[hash].[ext]' },
   })
   writeLicences(inputs, library)
 }
@@ -66,7 +68,7 @@ function readLicence(folder: string): string {
   return license
 }
 
-/** Keeps the declarations that `index.d.ts` refers to. Throws if one of them needs the types of another package. */
+/** Keeps the declarations that those of the entry points refer to. Throws if one of them needs the types of another package. */
 function buildDeclarations(): void {
   const compiler = join(top, 'node_modules', '.bin', 'tsc')
   const { exitCode, stdout } = Bun.spawnSync([compiler, '-p', 'tsconfig.library.json', '--outDir', allDeclarations], {
@@ -84,7 +86,7 @@ function buildDeclarations(): void {
       reach(normalize(join(dirname(path), name.replace(/\.ts$/, '.d.ts'))))
     }
   }
-  reach(join(allDeclarations, 'src', 'index.d.ts'))
+  for (const path of libraryEntries) reach(join(allDeclarations, path.replace(/\.ts$/, '.d.ts')))
   for (const path of reached) {
     const target = join(library, relative(allDeclarations, path))
     mkdirSync(dirname(target), { recursive: true })

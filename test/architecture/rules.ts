@@ -575,6 +575,8 @@ export const layerRules: readonly LayerRule[] = [
 /** Files that no other file needs to import: a process or the package starts there. */
 export const entryPoints: readonly string[] = [
   'src/index.ts',
+  'src/authorizer/jest.ts',
+  'src/authorizer/vitest.ts',
   'src/main.ts',
   'src/cli/build.ts',
   'src/cli/build-package.ts',
