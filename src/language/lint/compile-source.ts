@@ -44,7 +44,7 @@ export function compileSource(source: PolicySource): Result<CompiledSource, read
   const text = compileCondition(source, dialect)
   const json = parseDocument(JSON.stringify(source.policy) ?? 'null', 'policy')
   const compiled = !json.ok ? json : version === contextVersion ? context(json.value) : decision(json.value)
-  if (compiled.ok && text !== null && text.ok) {
+  if (compiled.ok && text?.ok) {
     return ok({
       source,
       kind: version === contextVersion ? 'context' : 'decision',
