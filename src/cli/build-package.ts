@@ -1,5 +1,6 @@
-// `npm run build:package`: builds the two parts of the npm package. `dist/library` is for Node and Bun: one file with the graph, the
-// files that an authorizer loads, and their declarations. `dist/server` is one file for Bun: the command. Both contain the libraries that they need, except LMDB. See
+// `npm run build:package`: builds the three parts of the npm package. `dist/library` is for Node and Bun: one file with the graph, the
+// files that an authorizer loads, and their declarations. `dist/client` is for everything with `fetch`: the HTTP client and its
+// middleware. `dist/server` is one file for Bun: the command. They contain the libraries that they need, except LMDB. See
 // docs/decisions/0032-npm-package.md.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
@@ -11,9 +12,12 @@ import { SERVER_BUNDLE } from './self-command.ts'
 const top = join(import.meta.dirname, '..', '..')
 const library = join(top, 'dist', 'library')
 const server = join(top, 'dist', 'server')
+const client = join(top, 'dist', 'client')
 const external = Object.keys(packageJson.dependencies)
 /** The entry points of the library: `verdigraph`, `verdigraph/vitest` and `verdigraph/jest`. */
 const libraryEntries = ['src/index.ts', 'src/authorizer/vitest.ts', 'src/authorizer/jest.ts']
+/** `verdigraph/client`, and its middleware for web frameworks. */
+const clientEntries = ['index', 'express', 'fastify', 'hono'].map((name) => `src/client/${name}.ts`)
 /** Deleted at the end. Declarations of all modules; most describe internals that no user of the library can reach. */
 const allDeclarations = join(top, 'dist', 'declarations')
 
@@ -36,6 +40,20 @@ async function buildLibrary(): Promise<void> {
     naming: { entry: '[name].[ext]', chunk: 'parts/[name]-[hash].[ext]' },
   })
   writeLicences(inputs, library)
+}
+
+/** No library is inside or outside: the client needs only `fetch`. */
+async function buildClient(): Promise<void> {
+  const inputs = await bundle({
+    entrypoints: clientEntries.map((path) => join(top, path)),
+    target: 'browser',
+    outdir: client,
+    // `verdigraph/express` and the others share the classes of errors with `verdigraph/client`.
+    splitting: true,
+    naming: { chunk: 'parts/[name]-[hash].[ext]' },
+  })
+  const foreign = inputs.filter((path) => path.includes('node_modules'))
+  if (foreign.length > 0) throw new Error(`the client needs ${foreign.join(', ')}`)
 }
 
 async function buildServer(): Promise<void> {
@@ -86,7 +104,7 @@ function buildDeclarations(): void {
       reach(normalize(join(dirname(path), name.replace(/\.ts$/, '.d.ts'))))
     }
   }
-  for (const path of libraryEntries) reach(join(allDeclarations, path.replace(/\.ts$/, '.d.ts')))
+  for (const path of [...libraryEntries, ...clientEntries]) reach(join(allDeclarations, path.replace(/\.ts$/, '.d.ts')))
   for (const path of reached) {
     const target = join(library, relative(allDeclarations, path))
     mkdirSync(dirname(target), { recursive: true })
@@ -94,10 +112,10 @@ function buildDeclarations(): void {
   }
 }
 
-for (const folder of [library, server, allDeclarations]) rmSync(folder, { recursive: true, force: true })
+for (const folder of [library, server, client, allDeclarations]) rmSync(folder, { recursive: true, force: true })
 try {
   buildDeclarations()
-  await Promise.all([buildLibrary(), buildServer()])
+  await Promise.all([buildLibrary(), buildClient(), buildServer()])
 } finally {
   rmSync(allDeclarations, { recursive: true, force: true })
 }

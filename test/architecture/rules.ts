@@ -541,6 +541,12 @@ export const layerRules: readonly LayerRule[] = [
       'the library entry point exports engine, store and the opening of an authorizer, which loads its parts later: no features, no zod',
   },
   {
+    files: ['src/client/'],
+    mayImport: ['src/client/', 'src/authorizer/authorizer.ts'],
+    sentence:
+      'the HTTP client runs wherever fetch does: it imports the types of requests and answers, and nothing else',
+  },
+  {
     files: ['src/project/'],
     mayImport: [
       'src/project/',
@@ -577,6 +583,10 @@ export const entryPoints: readonly string[] = [
   'src/index.ts',
   'src/authorizer/jest.ts',
   'src/authorizer/vitest.ts',
+  'src/client/express.ts',
+  'src/client/fastify.ts',
+  'src/client/hono.ts',
+  'src/client/index.ts',
   'src/main.ts',
   'src/cli/build.ts',
   'src/cli/build-package.ts',
@@ -597,5 +607,6 @@ export const wiring: readonly string[] = [
   'src/scenarios/',
   'src/main.ts',
   'src/cli/',
+  'src/client/',
   'src/index.ts',
 ]

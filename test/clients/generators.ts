@@ -45,6 +45,15 @@ export class ClientFixture {
     return fixture
   }
 
+  get serviceUrl(): string {
+    return this.service.url
+  }
+
+  /** The key of an agent that may ask for decisions. */
+  get agentKey(): string {
+    return this.service.key
+  }
+
   path(...names: readonly string[]): string {
     return join(this.folder, ...names)
   }
@@ -98,12 +107,12 @@ const descriptions = {
 
 /** Installs the pinned generators of `test/clients/package-lock.json`. */
 export async function installGenerators(): Promise<void> {
-  const child = Bun.spawn(['npm', 'ci', '--no-audit', '--no-fund', '--prefer-offline'], {
+  const child = Bun.spawn(['npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', '--no-save'], {
     cwd: here,
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
   })
   const [stdout, stderr, exitCode] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
-  if (exitCode !== 0) throw new Error(`npm ci in test/clients ended with ${exitCode}:\n${stdout}${stderr}`)
+  if (exitCode !== 0) throw new Error(`npm install in test/clients ended with ${exitCode}:\n${stdout}${stderr}`)
 }

@@ -119,6 +119,7 @@ function program(folder: string, block: Block, index: number, shown: Block | nul
     (match) => match[2],
   )
   const text = block.text
+    .replace(/(['"])verdigraph\/client\1/g, `'${join(repositoryRoot, 'src', 'client', 'index.ts')}'`)
     .replace(/(['"])verdigraph\1/g, `'${join(repositoryRoot, 'src', 'index.ts')}'`)
     .replace(/^(\S.*\)) \/\/ ((?:true|false|null|[\d[{"]).*)$/gm, 'console.log(JSON.stringify($1))')
   writeFileSync(join(folder, name), text)

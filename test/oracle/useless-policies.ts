@@ -87,7 +87,12 @@ function draft(random: Random): Draft {
   ]
   const patterns = random.odds(0.6) ? [paths] : paths.map((path) => [path])
   const predicates = Array.from({ length: random.between(1, 4) }, () => predicate(random))
-  return { patterns, predicates, subjectType: random.pick(NODE_TYPES.slice(0, 2)), resourceType: random.pick(NODE_TYPES) }
+  return {
+    patterns,
+    predicates,
+    subjectType: random.pick(NODE_TYPES.slice(0, 2)),
+    resourceType: random.pick(NODE_TYPES),
+  }
 }
 
 function textOf({ patterns, predicates }: Draft, random: Random): string {
@@ -106,7 +111,12 @@ function textOf({ patterns, predicates }: Draft, random: Random): string {
 /** The same with less: it grants the same or more, unless the place of a part matters. */
 function wider(one: Draft, random: Random): Draft {
   const loosened = (path: string): string =>
-    random.odds(0.3) ? path.replace(/:A(?=[*\]])/, ':A|B').replace('*1..2', '*1..3').replace(']->', ']-') : path
+    random.odds(0.3)
+      ? path
+          .replace(/:A(?=[*\]])/, ':A|B')
+          .replace('*1..2', '*1..3')
+          .replace(']->', ']-')
+      : path
   return {
     ...one,
     patterns: one.patterns.map((paths) => paths.map(loosened)),
@@ -138,10 +148,19 @@ function compiled({ text, subjectType, resourceType }: Condition): AnalysedPolic
 
 /** Runs rounds; throws for a claim that a graph disproves. */
 export function testUselessClaims(random: Random, rounds: number): UselessCounts {
-  const counts: UselessCounts = { conditions: 0, neverGranting: 0, pairs: 0, covered: 0, coveredByOther: 0, fruitful: 0 }
+  const counts: UselessCounts = {
+    conditions: 0,
+    neverGranting: 0,
+    pairs: 0,
+    covered: 0,
+    coveredByOther: 0,
+    fruitful: 0,
+  }
   for (let round = 0; round < rounds; round++) {
     const first = draft(random)
-    const other = random.odds(0.7) ? wider(first, random) : { ...draft(random), subjectType: first.subjectType, resourceType: first.resourceType }
+    const other = random.odds(0.7)
+      ? wider(first, random)
+      : { ...draft(random), subjectType: first.subjectType, resourceType: first.resourceType }
     testPair({ ...first, text: textOf(first, random) }, { ...other, text: textOf(other, random) }, random, counts)
     const condition = randomCondition(random)
     const extra = Array.from({ length: 3 }, () => predicate(random).replace(/\b[ab](?=[.:)]| =|$)/g, 'subject'))
@@ -168,7 +187,8 @@ function testPair(narrow: Condition, wide: Condition, random: Random, counts: Us
       if (granted === null || all === null) continue
       if (granted.size > 0) counts.fruitful += 1
       const missing = [...granted].find((pair) => !all.has(pair))
-      if (missing !== undefined) throw new Error(`not covered: ${missing}\n${JSON.stringify(from)}\n${JSON.stringify(to)}`)
+      if (missing !== undefined)
+        throw new Error(`not covered: ${missing}\n${JSON.stringify(from)}\n${JSON.stringify(to)}`)
     }
   }
 }
