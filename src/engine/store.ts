@@ -428,7 +428,7 @@ export interface WriteBatch {
    * Appends a record of `count` events to the outbox of the graph: it is on disk exactly if the batch is. Returns the sequence of
    * the first event; the sequences of a stream have no holes. `record` is stored as it is. `stream`: absent: that of event sinks.
    */
-  appendEvents(record: Uint8Array, count: number, stream?: string): number
+  appendEvents(record: Uint8Array | string, count: number, stream?: string): number
   /** The node with that key, with the writes of this batch, or null. */
   nodeImage(key: NodeKey): NodeImage | null
   /** The relationship with that key, with the writes of this batch, or null. */

@@ -3,6 +3,7 @@
 // program that wrote them: a change of the format needs another version number, and the old version stays readable.
 //
 // Bytes: version (1) · header as JSON · line feed · payloads of events that have one.
+import { assertNever } from '../kernel/assert.ts'
 import { jsonString } from '../kernel/json-string.ts'
 import type { RequestCaller } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
@@ -212,23 +213,23 @@ export class RecordText {
     this.count += 1
   }
 
-  /** The bytes of the record. */
-  encode(
+  /** The record. `actor`: from `actorText`. */
+  text(
     { sinkId, revision, providers }: RecordSink,
-    { requestId, address, actor, shared }: Omit<EventRecord, keyof RecordSink | 'events'>,
-  ): Uint8Array {
+    { requestId, address, shared }: Omit<EventRecord, keyof RecordSink | 'events' | 'actor'>,
+    actor: string,
+  ): string {
     const sink = `${jsonString(sinkId)},${revision},${providers.length === 0 ? '[]' : JSON.stringify(providers)}`
     const events = `["${this.types.join('","')}"],[${this.events}]`
     let end = ''
     if (address !== undefined) end = `,${JSON.stringify(shared ?? null)},${jsonString(address)}`
     else if (shared !== undefined) end = `,${JSON.stringify(shared)}`
-    const header = `[${sink},${jsonString(requestId)},${actorText(actor)},${events}${end}]`
-    return encoder.encode(`${FORMAT_LETTER}${header}\n${this.payloads}`)
+    return `${FORMAT_LETTER}[${sink},${jsonString(requestId)},${actor},${events}${end}]\n${this.payloads}`
   }
 }
 
-/** Agents cause nearly all events. */
-function actorText(actor: EventActor | null): string {
+/** An actor as the header of a record shows it. Agents cause nearly all events. */
+export function actorText(actor: EventActor | null): string {
   if (actor?.type !== 'agent' || actor.user !== undefined) return JSON.stringify(actor)
   const { id, applicationId, keyId } = actor
   const key = keyId === undefined ? '' : `,"keyId":${jsonString(keyId)}`
@@ -244,18 +245,73 @@ export function eventText({ element, ready }: RecordedEvent): string {
 }
 
 function elementText(element: CapturedElement | DecidedElement): string {
-  if (element[0] !== 'n') return JSON.stringify(element)
-  const [, id, type, externalId, location, detail] = element
-  const key = `${jsonString(id)},${jsonString(type)},${jsonString(externalId)},${jsonString(location)}`
-  if (detail === undefined) return `["n",${key}]`
-  return `["n",${key},${typeof detail === 'boolean' ? detail : JSON.stringify(detail)}]`
+  switch (element[0]) {
+    case 'n': {
+      const [, id, type, externalId, location, detail] = element
+      return capturedNodeText(id, type, externalId, location, detail)
+    }
+    case 'r': {
+      const [, id, sourceType, sourceId, type, targetType, targetId, detail] = element
+      const [source, target] = [nodeKey(sourceType, sourceId), nodeKey(targetType, targetId)]
+      return capturedRelationshipText(id, source, type, target, detail)
+    }
+    case 'd':
+      return JSON.stringify(element)
+    default:
+      return assertNever(element[0])
+  }
+}
+
+function nodeKey(type: string, externalId: string): NodeKeyText {
+  return { type, externalId }
+}
+
+/** An end of a captured relationship. */
+interface NodeKeyText {
+  readonly type: string
+  readonly externalId: string
+}
+
+/** The text of an event of a captured relationship. */
+export function capturedRelationshipText(
+  id: string,
+  source: NodeKeyText,
+  type: string,
+  target: NodeKeyText,
+  detail: CaptureDetail | undefined,
+): string {
+  const key = `["r",${jsonString(id)},${endText(source)},${jsonString(type)},${endText(target)}`
+  return detail === undefined ? `${key}]` : `${key},${JSON.stringify(detail)}]`
+}
+
+function endText({ type, externalId }: NodeKeyText): string {
+  return `${jsonString(type)},${jsonString(externalId)}`
+}
+
+/** The text of an event of a captured node. The parameters are the parts of a CapturedElement. */
+export function capturedNodeText(
+  id: string,
+  type: string,
+  externalId: string,
+  location: string,
+  detail: CaptureDetail | undefined,
+): string {
+  const place = location === '' ? '""' : jsonString(location)
+  const key = `["n",${jsonString(id)},${jsonString(type)},${jsonString(externalId)},${place}`
+  if (detail === undefined) return `${key}]`
+  return `${key},${typeof detail === 'boolean' ? detail : JSON.stringify(detail)}]`
 }
 
 /** Encodes a record. */
 export function encodeRecord(record: EventRecord): Uint8Array {
   const text = new RecordText()
   for (const event of record.events) text.add(event.type, event.providers, eventText(event), event.ready)
-  return text.encode(record, record)
+  return encodeText(text.text(record, record, actorText(record.actor)))
+}
+
+/** The bytes of a record. */
+export function encodeText(text: string): Uint8Array {
+  return encoder.encode(text)
 }
 
 /** Decodes a record. Throws if it is of another format, or not a record. */

@@ -9,15 +9,9 @@ import type {
 } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
-import {
-  actorOf,
-  type CaptureDetail,
-  type CapturedElement,
-  type EventActor,
-  type RecordedEvent,
-} from './event-record.ts'
+import { actorOf, actorText, type CaptureDetail, capturedNodeText, capturedRelationshipText } from './event-record.ts'
 import type { EventTypeName } from './event-types.ts'
-import { appendToBatch, routedRecords } from './routed-records.ts'
+import { RoutedEvents } from './routed-records.ts'
 import { type ContextValue, type EventContext, noContext, type SinkRoutes, type TypeRoutes } from './routes.ts'
 import type { EventSinks } from './sinks.ts'
 
@@ -37,6 +31,8 @@ interface RecordedKey {
 /** Records events of captures. Implements the port of the feature `capture`. */
 export class CaptureEventLog {
   private readonly sinks: EventSinks
+  /** Callers are the same objects in all requests of a credential. */
+  private readonly actors = new WeakMap<AgentCaller, string>()
 
   constructor(sinks: EventSinks) {
     this.sinks = sinks
@@ -57,7 +53,16 @@ export class CaptureEventLog {
       origin.noteEvent()
       return null
     }
-    return new CaptureLogRequest(sink, routes, tagRoutes, type, origin, actorOf(caller))
+    return new CaptureLogRequest(sink, routes, tagRoutes, type, origin, this.actorOf(caller))
+  }
+
+  private actorOf(caller: AgentCaller): string {
+    let actor = this.actors.get(caller)
+    if (actor === undefined) {
+      actor = actorText(actorOf(caller))
+      this.actors.set(caller, actor)
+    }
+    return actor
   }
 }
 
@@ -70,7 +75,8 @@ class CaptureLogRequest {
   readonly tagRoutes: TypeRoutes | null
   readonly type: CaptureTypeName
   readonly origin: RequestOrigin
-  readonly actor: EventActor
+  /** From `actorText`. */
+  readonly actor: string
 
   constructor(
     sink: SinkRoutes,
@@ -78,7 +84,7 @@ class CaptureLogRequest {
     tagRoutes: TypeRoutes | null,
     type: CaptureTypeName,
     origin: RequestOrigin,
-    actor: EventActor,
+    actor: string,
   ) {
     this.sink = sink
     this.routes = routes
@@ -96,12 +102,13 @@ class CaptureLogRequest {
 class CaptureLogBatch {
   private readonly request: CaptureLogRequest
   private readonly written: WriteBatch
-  private readonly events: RecordedEvent[] = []
+  private readonly events: RoutedEvents
   private readonly isUpsert: boolean
 
   constructor(request: CaptureLogRequest, written: WriteBatch) {
     this.request = request
     this.written = written
+    this.events = new RoutedEvents(request.sink)
     this.isUpsert = request.type.startsWith('svc.audit.capture.upsert.')
   }
 
@@ -142,14 +149,7 @@ class CaptureLogBatch {
     image: NodeImage,
     detail: CaptureDetail | undefined,
   ): void {
-    const location = image.location ?? ''
-    this.add(
-      type,
-      providers,
-      detail === undefined
-        ? ['n', id, image.type, image.externalId, location]
-        : ['n', id, image.type, image.externalId, location, detail],
-    )
+    this.events.add(type, providers, capturedNodeText(id, image.type, image.externalId, image.location ?? '', detail))
   }
 
   private applyRelationship(key: RelationshipKey, element: RecordedKey, apply: () => string | null): string | null {
@@ -166,27 +166,18 @@ class CaptureLogBatch {
     const providers = detail === null ? 0 : match(routes, key.type, image)
     if (detail === null || providers === 0) return id
     const { source, type, target } = key
-    this.add(
-      this.request.type,
-      providers,
-      detail === undefined
-        ? ['r', id, source.type, source.externalId, type, target.type, target.externalId]
-        : ['r', id, source.type, source.externalId, type, target.type, target.externalId, detail],
-    )
+    const text = capturedRelationshipText(id, source, type, target, detail)
+    this.events.add(this.request.type, providers, text)
     return id
   }
 
-  private add(type: CaptureTypeName, providers: number, element: CapturedElement): void {
-    this.events.push({ type, providers, element })
-  }
-
   end(): void {
-    if (this.events.length === 0) return
-    const { sink, origin, actor } = this.request
+    if (this.events.isEmpty) return
+    const { origin, actor } = this.request
     const { requestId, address: client } = origin
     const address = client === '' ? undefined : client
     origin.noteCommit()
-    appendToBatch(this.written, routedRecords(sink, { requestId, address, actor, events: this.events }))
+    this.events.appendTo(this.written, { requestId, address }, actor)
     origin.noteEvent()
   }
 }

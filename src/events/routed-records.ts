@@ -1,11 +1,23 @@
 // Divides the events of one transaction into a record for the event sink and a record for the audit log.
 import type { WriteBatch } from '../engine/store.ts'
 import { AUDIT_STREAM } from '../kernel/audit-stream.ts'
-import { type EventRecord, eventText, type RecordSink, RecordText } from './event-record.ts'
+import {
+  actorText,
+  type EventRecord,
+  encodeText,
+  eventText,
+  type ReadyEvent,
+  type RecordSink,
+  RecordText,
+} from './event-record.ts'
+import type { EventTypeName } from './event-types.ts'
 import { AUDIT_BIT, type SinkRoutes } from './routes.ts'
 
 /** The events of a transaction. Their `providers` are what the routes matched, with `AUDIT_BIT`. */
 export type RecordContent = Omit<EventRecord, keyof RecordSink>
+
+/** What the events of a transaction have in common. */
+export type RecordCommon = Omit<RecordContent, 'events' | 'actor'>
 
 const NO_SINK: RecordSink = { sinkId: '', revision: 0, providers: [] }
 
@@ -18,33 +30,63 @@ export interface RoutedRecord {
   readonly count: number
 }
 
+/** Collects the events of a transaction as text. */
+export class RoutedEvents {
+  private readonly sink: SinkRoutes
+  private readonly delivered: RecordText | null
+  private readonly audited = new RecordText()
+
+  constructor(sink: SinkRoutes) {
+    this.sink = sink
+    this.delivered = sink.sinkId === '' ? null : new RecordText()
+  }
+
+  /** Adds an event. `receivers`: what the routes matched. `text`: from `eventText`. */
+  add(type: EventTypeName, receivers: number, text: string, ready?: ReadyEvent): void {
+    if (this.delivered !== null) {
+      const delivering = receivers % AUDIT_BIT
+      if (delivering !== 0) this.delivered.add(type, delivering, text, ready)
+    }
+    if (receivers >= AUDIT_BIT) this.audited.add(type, 1, text, ready)
+  }
+
+  /** Whether there is nothing to append. */
+  get isEmpty(): boolean {
+    return this.audited.count === 0 && (this.delivered === null || this.delivered.count === 0)
+  }
+
+  /** Calls `append` with each record: none, one, or two. `actor`: from `actorText`. */
+  records(common: RecordCommon, actor: string, append: (isAudit: boolean, text: string, count: number) => void): void {
+    const { sink, delivered, audited } = this
+    if (delivered !== null && delivered.count > 0) append(false, delivered.text(sink, common, actor), delivered.count)
+    if (audited.count > 0) append(true, audited.text(NO_SINK, common, actor), audited.count)
+  }
+
+  /** Appends the records to a transaction of a graph. */
+  appendTo(batch: Pick<WriteBatch, 'appendEvents'>, common: RecordCommon, actor: string): void {
+    this.records(common, actor, (isAudit, text, count) => {
+      if (isAudit) batch.appendEvents(text, count, AUDIT_STREAM)
+      else batch.appendEvents(text, count)
+    })
+  }
+}
+
 /** Encodes the records of a transaction: none, one, or two. Throws if an event cannot be encoded. */
 export function routedRecords(sink: SinkRoutes, content: RecordContent): readonly RoutedRecord[] {
-  const delivered = new RecordText()
-  const audited = new RecordText()
-  for (const event of content.events) {
-    const { type, providers: receivers, ready } = event
-    const text = eventText(event)
-    const delivering = sink.sinkId === '' ? 0 : receivers % AUDIT_BIT
-    if (delivering !== 0) delivered.add(type, delivering, text, ready)
-    if (receivers >= AUDIT_BIT) audited.add(type, 1, text, ready)
-  }
   const records: RoutedRecord[] = []
-  if (delivered.count > 0) {
-    const bytes = delivered.encode(sink, content)
-    records.push({ isAudit: false, bytes, count: delivered.count })
-  }
-  if (audited.count > 0) {
-    const bytes = audited.encode(NO_SINK, content)
-    records.push({ isAudit: true, bytes, count: audited.count })
-  }
+  eventsOf(sink, content).records(content, actorText(content.actor), (isAudit, text, count) => {
+    records.push({ isAudit, bytes: encodeText(text), count })
+  })
   return records
 }
 
-/** Appends the records of a transaction of a graph. */
-export function appendToBatch(batch: Pick<WriteBatch, 'appendEvents'>, records: readonly RoutedRecord[]): void {
-  for (const { isAudit, bytes, count } of records) {
-    if (isAudit) batch.appendEvents(bytes, count, AUDIT_STREAM)
-    else batch.appendEvents(bytes, count)
-  }
+/** Appends the records of the events to a transaction of a graph. Throws if an event cannot be encoded. */
+export function appendToBatch(batch: Pick<WriteBatch, 'appendEvents'>, sink: SinkRoutes, content: RecordContent): void {
+  eventsOf(sink, content).appendTo(batch, content, actorText(content.actor))
+}
+
+function eventsOf(sink: SinkRoutes, { events }: RecordContent): RoutedEvents {
+  const routed = new RoutedEvents(sink)
+  for (const event of events) routed.add(event.type, event.providers, eventText(event), event.ready)
+  return routed
 }

@@ -9,7 +9,7 @@ import type { WriteBatch } from '../engine/store.ts'
 import type { ActivityLog } from '../events/activity-log.ts'
 import { actorOf, type ReadyEvent, type RecordedOrigin } from '../events/event-record.ts'
 import { commonMembers, subjectOf } from '../events/event-text.ts'
-import { appendToBatch, routedRecords } from '../events/routed-records.ts'
+import { appendToBatch } from '../events/routed-records.ts'
 import { AUDIT_BIT, type ContextValue, type SinkRoutes } from '../events/routes.ts'
 import type { EventSinks } from '../events/sinks.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -42,7 +42,7 @@ export class QueryEventLog implements ExecutionListener {
     if (routes === null) return
     const ready = this.encode(execution, providers, this.deps.clock.now(), execution.origin)
     const content = { requestId: '', actor: null, events: [{ type: TYPE, providers, ready }] } as const
-    appendToBatch(batch, routedRecords(routes, content))
+    appendToBatch(batch, routes, content)
   }
 
   onExecuted(execution: QueryExecution): void {

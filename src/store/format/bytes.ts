@@ -1,6 +1,8 @@
 // Reading and writing stored bytes: a growing writer into which a batch encodes its values, and a view on one stored value.
 import { textBytes } from './text.ts'
 
+const UTF8_BYTES_PER_UNIT = 3
+
 /**
  * A growing run of bytes, little-endian. A batch encodes all its values into one writer before it changes the database.
  * `reserve` may replace the memory, so `bytes` and `words()` must be read again after each write.
@@ -97,6 +99,14 @@ export class ByteWriter {
     this.length = at
     this.raw(textBytes(text))
     return this.length - at
+  }
+
+  /** As `textWithoutLength`, for a text of more than some 50 characters: the runtime encodes it. */
+  longText(text: string): number {
+    const at = this.reserve(text.length * UTF8_BYTES_PER_UNIT)
+    const length = this.bytes.write(text, at)
+    this.length = at + length
+    return length
   }
 
   /** Appends `size` zero bytes and returns their offset, for `patch`. */

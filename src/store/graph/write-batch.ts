@@ -307,7 +307,7 @@ export class LmdbWriteBatch implements WriteBatch, WrittenBatch {
     return { type: this.symbols.name('label', record.type), externalId: record.externalId }
   }
 
-  appendEvents(record: Uint8Array, count: number, stream: string = GRAPH_STREAM): number {
+  appendEvents(record: Uint8Array | string, count: number, stream: string = GRAPH_STREAM): number {
     this.assertOpen()
     return this.outbox.append(stream, record, count, this.clock.now())
   }

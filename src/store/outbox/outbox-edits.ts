@@ -10,7 +10,7 @@ import type { OutboxBound } from './outbox-bound.ts'
 import {
   encodeLoss,
   newHead,
-  type OutboxRecord,
+  type OutboxRecordHead,
   RECORD_OVERHEAD_BYTES,
   type StreamHead,
   writeHead,
@@ -22,11 +22,14 @@ import { headOf } from './outbox-reads.ts'
 /** In UTF-16 code units, so that a key stays below LMDB's limit. */
 export const STREAM_UNITS_MAX = 128
 
+/** A record to append. A text is stored in UTF-8. */
+type AppendedRecord = OutboxRecordHead & { readonly bytes: Uint8Array | string }
+
 interface EditedStream {
   head: StreamHead
   /** The head is not stored yet. */
   readonly isNew: boolean
-  readonly records: OutboxRecord[]
+  readonly records: AppendedRecord[]
 }
 
 /** The events that a transaction appends. */
@@ -46,7 +49,7 @@ export class OutboxEdits {
    * Appends a record of `count` events to a stream. Returns the sequence of the first event. Call it within the write
    * transaction.
    */
-  append(stream: string, bytes: Uint8Array, count: number, timeMs: number): number {
+  append(stream: string, bytes: Uint8Array | string, count: number, timeMs: number): number {
     assert(stream.length <= STREAM_UNITS_MAX && !stream.includes('\0'), 'a stream has a short name')
     assert(count > 0, 'a record has events')
     let edited = this.streams.get(stream)
@@ -56,8 +59,9 @@ export class OutboxEdits {
       this.streams.set(stream, edited)
     }
     const { origin, next, bytes: offset } = edited.head
+    const length = typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.length
     edited.records.push({ sequence: next, count, timeMs, offset, origin, bytes })
-    edited.head = { origin, next: next + count, bytes: offset + bytes.length + RECORD_OVERHEAD_BYTES }
+    edited.head = { origin, next: next + count, bytes: offset + length + RECORD_OVERHEAD_BYTES }
     return next
   }
 

@@ -122,14 +122,20 @@ const RECORD_FIXED_BYTES = 24 + ORIGIN_LENGTH
 /** Bytes that a record takes in addition to its own. */
 export const RECORD_OVERHEAD_BYTES = RECORD_FIXED_BYTES
 
-/** Writes a record. */
-export function writeRecord(writer: ByteWriter, { count, timeMs, offset, origin, bytes }: OutboxRecord): void {
+/** Writes a record. A text is written in UTF-8. */
+export function writeRecord(
+  writer: ByteWriter,
+  { count, timeMs, offset, origin, bytes }: OutboxRecordHead & { readonly bytes: Uint8Array | string },
+): void {
   writer.u32(count)
-  writer.u32(bytes.length)
+  const lengthAt = writer.reserve(4)
   writer.f64(timeMs)
   writer.f64(offset)
   writer.textWithoutLength(origin)
-  writer.raw(bytes)
+  const start = writer.length
+  if (typeof bytes === 'string') writer.longText(bytes)
+  else writer.raw(bytes)
+  writer.patch(lengthAt, writer.length - start)
 }
 
 /** Reads a record without its bytes. */
