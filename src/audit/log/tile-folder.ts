@@ -180,6 +180,11 @@ export class TileFolder {
     return this.tree.inclusionProof(index, size)
   }
 
+  /** Resolves with a function that returns the inclusion proof of an entry in the bundle of the entry `first`. */
+  async inclusionProver(first: number, size: number): Promise<(index: number) => readonly Uint8Array[]> {
+    return this.tree.inclusionProver(first, size)
+  }
+
   /** Proves that the tree of `from` entries is a prefix of the tree of `to` entries. */
   async consistencyProof(from: number, to: number): Promise<readonly Uint8Array[]> {
     return this.tree.consistencyProof(from, to)

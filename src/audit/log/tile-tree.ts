@@ -43,6 +43,16 @@ function nodesOf(tile: Uint8Array): TileNodes {
   return levels
 }
 
+/** The hash of a range of a proof inside of a tile of level 0. */
+function hashInTile(range: EntryRange, nodes: TileNodes): Uint8Array {
+  const edge = subtreesOf(range).map(({ level, index }) => {
+    const hash = nodes[level]?.[index % (TILE_WIDTH / 2 ** level)]
+    if (hash === undefined) throw new RangeError(`the tile does not have the entries ${range.from} to ${range.to}`)
+    return hash
+  })
+  return rootOf({ edge })
+}
+
 /** Reads a log's tree through its tiles. Keeps the tiles that it read last. */
 export class TileTree {
   private readonly read: ReadTile
@@ -60,6 +70,21 @@ export class TileTree {
   /** The inclusion proof of an entry in the tree of `size` entries. */
   async inclusionProof(index: number, size: number): Promise<Uint8Array[]> {
     return this.rangeHashes(inclusionRanges(index, size), size)
+  }
+
+  /**
+   * Resolves with a function that returns the inclusion proof of an entry in the bundle of the entry `first`. Faster than one proof
+   * after the other: the hashes outside of the bundle are the same for all its entries.
+   */
+  async inclusionProver(first: number, size: number): Promise<(index: number) => readonly Uint8Array[]> {
+    const start = first - (first % TILE_WIDTH)
+    const isOutside = ({ from, to }: EntryRange): boolean => to <= start || from >= start + TILE_WIDTH
+    const outside = await this.rangeHashes(inclusionRanges(first, size).filter(isOutside), size)
+    const nodes = await this.nodes(tileAt(0, first, size))
+    return (index) => {
+      const inside = inclusionRanges(index, size).filter((range) => !isOutside(range))
+      return [...inside.map((range) => hashInTile(range, nodes)), ...outside]
+    }
   }
 
   /** The proof that the tree of `from` entries is a prefix of the tree of `to` entries. */

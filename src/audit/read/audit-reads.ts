@@ -17,7 +17,7 @@ import { PRUNED_FILE } from '../log/pruned-note.ts'
 import { verifierKey } from '../log/signed-note.ts'
 import { CHECKPOINT_FILE, type TileFolder } from '../log/tile-folder.ts'
 import { hashesAtLevel, parseTilePath, TILE_WIDTH } from '../log/tile-path.ts'
-import { exportRecords } from './export-records.ts'
+import { ExportTurns, exportRecords } from './export-records.ts'
 import { type LogAccessDeps, readableLog } from './log-access.ts'
 import { checkpointOf, generationOf, LogReader } from './log-reader.ts'
 import { decodeCursor, decodeRecordCursor, encodeCursor, encodeRecordCursor } from './page-cursor.ts'
@@ -63,6 +63,7 @@ interface OpenedLog {
 /** Builds the reads. */
 export function createAuditReads(deps: AuditReadDeps): AuditReads {
   const reader = new LogReader(deps.folder)
+  const turns = new ExportTurns()
 
   async function open(caller: Caller, owner: string): Promise<Result<OpenedLog, ServiceError>> {
     const index = await deps.index()
@@ -77,15 +78,16 @@ export function createAuditReads(deps: AuditReadDeps): AuditReads {
     caller: Caller,
     query: URLSearchParams,
     kind: string,
+    lastOf: (log: AuditLog) => number,
     read: (index: AuditIndex, log: AuditLog, place: number | null, limit: number) => readonly T[],
     numberOf: (item: T) => number,
     itemOf: (index: AuditIndex, log: AuditLog, item: T) => Promise<{ readonly item: Item; readonly bytes: number }>,
   ): Promise<Result<ItemPage<Item>, ServiceError>> {
-    const place = decodeCursor(query.get('cursor'), kind)
-    if (!place.ok) return place
     const opened = await open(caller, ownerOf(query))
     if (!opened.ok) return opened
     const { index, log } = opened.value
+    const place = decodeCursor(query.get('cursor'), kind, log?.id ?? '', log === null ? 0 : lastOf(log))
+    if (!place.ok) return place
     if (log === null) return ok({ next_cursor: null, has_more: false, items: [] })
     const limit = limitOf(query)
     const found = read(index, log, place.value, limit + 1)
@@ -99,7 +101,7 @@ export function createAuditReads(deps: AuditReadDeps): AuditReads {
       last = numberOf(one)
     }
     const hasMore = items.length < found.length
-    return ok({ next_cursor: hasMore ? encodeCursor(kind, last) : null, has_more: hasMore, items })
+    return ok({ next_cursor: hasMore ? encodeCursor(kind, log.id, last) : null, has_more: hasMore, items })
   }
 
   async function batchItem(
@@ -149,9 +151,9 @@ export function createAuditReads(deps: AuditReadDeps): AuditReads {
   }
 
   /** Where exactly one batch is read. */
-  function batchUri({ owner }: AuditLog, sequence: number): string {
+  function batchUri({ id, owner }: AuditLog, sequence: number): string {
     const query = new URLSearchParams({ project_id: owner, pagesize: '1' })
-    if (sequence > 1) query.set('cursor', encodeCursor('logs', sequence - 1))
+    if (sequence > 1) query.set('cursor', encodeCursor('logs', id, sequence - 1))
     return `${deps.publicUrl}/audit/v1/logs?${query}`
   }
 
@@ -184,6 +186,7 @@ export function createAuditReads(deps: AuditReadDeps): AuditReads {
         caller,
         query,
         'logs',
+        ({ sequence }) => sequence,
         (index, { id }, place, limit) => index.batches(id, place ?? 0, limit),
         ({ sequence }) => sequence,
         batchItem,
@@ -194,6 +197,7 @@ export function createAuditReads(deps: AuditReadDeps): AuditReads {
         caller,
         query,
         'manifests',
+        ({ sequence }) => sequence,
         (index, { id }, place, limit) => index.batches(id, place ?? 0, limit),
         ({ sequence }) => sequence,
         async (_, log, batch) => ({
@@ -207,6 +211,7 @@ export function createAuditReads(deps: AuditReadDeps): AuditReads {
         caller,
         query,
         'checkpoints',
+        ({ checkpoint }) => checkpoint,
         (index, { id }, place, limit) => index.checkpoints(id, place ?? Number.POSITIVE_INFINITY, limit),
         ({ number }) => number,
         async (_, log, checkpoint) => ({ item: checkpointItem(log, checkpoint), bytes: 0 }),
@@ -241,15 +246,15 @@ export function createAuditReads(deps: AuditReadDeps): AuditReads {
       const isNewestFirst = query.get('order') !== 'oldest'
       const filter = readRecordFilter(query)
       if (!filter.ok) return filter
-      const place = decodeRecordCursor(query.get('cursor'), isNewestFirst)
-      if (!place.ok) return place
       const opened = await open(caller, ownerOf(query))
       if (!opened.ok) return opened
       const { index, log } = opened.value
+      const place = decodeRecordCursor(query.get('cursor'), log ?? { id: '', generations: [] }, isNewestFirst)
+      if (!place.ok) return place
       if (log === null) return ok({ nextCursor: null, items: [] })
       const search = { index, reader, log, filter: filter.value, isNewestFirst }
       const { items, next } = await searchRecords(search, place.value, limitOf(query))
-      return ok({ nextCursor: next === null ? null : encodeRecordCursor(next, isNewestFirst), items })
+      return ok({ nextCursor: next === null ? null : encodeRecordCursor(log.id, next, isNewestFirst), items })
     },
 
     async inclusion(caller, path, query) {
@@ -310,7 +315,7 @@ export function createAuditReads(deps: AuditReadDeps): AuditReads {
       if (from < generation.prunedTo && from < to)
         return malformed(`from_index: retention has removed the entries before ${generation.prunedTo}`)
       const files = reader.generation(index, log, generation)
-      const lines = exportRecords({ index, files, log, generation, checkpoint, from, to, filter: filter.value })
+      const lines = exportRecords({ index, files, log, generation, checkpoint, from, to, filter: filter.value, turns })
       return ok(await startedExport(lines, isHead, deps.onFailure))
     },
 

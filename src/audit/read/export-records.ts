@@ -1,5 +1,5 @@
 // The lines of an export of one generation of a log. It runs on the event loop, so it works in short slices: a slice ends after a few
-// milliseconds, and other requests run before the next one.
+// milliseconds, and other requests run before the next one. Exports take turns: only one of them works in a turn of the event loop.
 import type { AuditIndex } from '../../store/audit/audit-index.ts'
 import type { AuditBatch, AuditCheckpoint, AuditGeneration, AuditLog } from '../../store/audit/audit-types.ts'
 import type { BatchLine } from '../log/batch-chain.ts'
@@ -29,6 +29,26 @@ export interface ExportedRange {
   readonly from: number
   readonly to: number
   readonly filter: RecordFilter
+  readonly turns: ExportTurns
+}
+
+/** Lets the exports of a process work one after the other, each in a turn of the event loop of its own. */
+export class ExportTurns {
+  private readonly waiting: (() => void)[] = []
+
+  /** Resolves when it is the turn of the caller. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.waiting.push(resolve)
+      if (this.waiting.length === 1) setImmediate(() => this.run())
+    })
+  }
+
+  private run(): void {
+    const resolve = this.waiting.shift()
+    if (this.waiting.length > 0) setImmediate(() => this.run())
+    resolve?.()
+  }
 }
 
 /**
@@ -36,21 +56,25 @@ export interface ExportedRange {
  * then has no last line, which its verification reports.
  */
 export async function* exportRecords(range: ExportedRange): AsyncGenerator<string, void> {
-  const { files, checkpoint, filter, from, to } = range
+  const { files, checkpoint, filter, from, to, turns } = range
+  await turns.next()
   const batches = filter.given === null ? batchesOf(range) : []
   const waiting = batches[Symbol.iterator]()
   let batch = waiting.next()
   let chunk = `${exportHeaderLine({ checkpoint: checkpoint.note, from, to, filter: filter.given })}\n`
   let count = 0
-  let sliceMs = performance.now()
-  let chunkMs = sliceMs
+  let chunkMs = performance.now()
   for (const [first, end] of rangesOf(range)) {
     const entries = await files.entries(first, end)
     if (entries === null) throw new Error('retention removed entries during an export')
+    const proofOf = await files.inclusionProver(first, checkpoint.size)
+    // Files are read in other threads, and several exports may continue in the same turn.
+    await turns.next()
+    let sliceMs = performance.now()
     for (const [at, entry] of entries.entries()) {
       const index = first + at
       if (await isMatch(files, filter, entry, index)) {
-        const proof = await files.inclusionProof(index, checkpoint.size)
+        const proof = proofOf(index)
         chunk += `${exportEntryLine({ index, entry, proof, body: await bodyOf(files, entry, index) })}\n`
         count += 1
       }
@@ -63,9 +87,8 @@ export async function* exportRecords(range: ExportedRange): AsyncGenerator<strin
         yield chunk
         chunk = ''
         chunkMs = performance.now()
-      }
-      if (nowMs - sliceMs < SLICE_MS) continue
-      await nextTurn()
+      } else if (nowMs - sliceMs < SLICE_MS) continue
+      await turns.next()
       sliceMs = performance.now()
     }
   }
@@ -139,8 +162,4 @@ async function bodyOf(files: GenerationReader, entry: Uint8Array, at: number): P
   if (!Buffer.from(entry.buffer, entry.byteOffset, entry.length).includes('"dataref"')) return null
   const { body } = entryFacts(entry)
   return body === null ? null : files.body(at, body)
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

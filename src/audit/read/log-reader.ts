@@ -104,18 +104,23 @@ export class GenerationReader {
 
   /** See `TileFolder`. */
   inclusionProof(at: number, size: number): Promise<readonly Uint8Array[]> {
-    return this.proof(size, this.files.inclusionProof(at, size))
+    return this.proven(size, this.files.inclusionProof(at, size))
+  }
+
+  /** See `TileFolder`. */
+  inclusionProver(first: number, size: number): Promise<(index: number) => readonly Uint8Array[]> {
+    return this.proven(size, this.files.inclusionProver(first, size))
   }
 
   /** See `TileFolder`. */
   consistencyProof(from: number, to: number): Promise<readonly Uint8Array[]> {
-    return this.proof(to, this.files.consistencyProof(from, to))
+    return this.proven(to, this.files.consistencyProof(from, to))
   }
 
   /** Retention removes no tiles. */
-  private async proof(size: number, hashes: Promise<readonly Uint8Array[]>): Promise<readonly Uint8Array[]> {
+  private async proven<T>(size: number, proof: Promise<T>): Promise<T> {
     try {
-      return await hashes
+      return await proof
     } catch (fault) {
       if (fault instanceof LogFileMissingError) throw this.damaged(0, size, fault.message)
       throw fault

@@ -192,6 +192,29 @@ describe('batches, manifests and checkpoints', () => {
     }
   })
 
+  test('refuse a cursor of another log, and one that leads beyond the log', async () => {
+    const { app, token } = service
+    const headers = { authorization: `Bearer ${token}` }
+    await app.sealAudit()
+    const errors = ['cursor: expected `next_cursor` of an answer of the same list']
+    for (const path of ['v1/logs', 'v1/manifests', 'v1/checkpoints', 'v1/records']) {
+      const own = String((await ask(path, { pagesize: '1' })).body.next_cursor)
+      expect((await ask(path, { cursor: own })).status).toBe(200)
+      const other = await ask(path, { cursor: own, project_id: app.organizationId }, headers)
+      expect([path, other.status, other.body.errors]).toEqual([path, 400, errors])
+      const parts = Buffer.from(own, 'base64url').toString().split(' ')
+      for (const number of ['9999999', '9007199254740993', '-1']) {
+        const cursor = Buffer.from([...parts.slice(0, -1), number].join(' ')).toString('base64url')
+        expect([path, number, (await ask(path, { cursor })).body.errors]).toEqual([path, number, errors])
+      }
+    }
+    const [place = ''] = Buffer.from(String((await ask('v1/records', { pagesize: '1' })).body.next_cursor), 'base64url')
+      .toString()
+      .match(/^\S+ \S+/) as string[]
+    const cursor = Buffer.from(`${place} 999 0`).toString('base64url')
+    expect((await ask('v1/records', { cursor })).body.errors).toEqual(errors)
+  })
+
   test('refuse a request without a project', async () => {
     for (const path of [
       'v1/logs',

@@ -80,6 +80,24 @@ describe('the folder of a log', () => {
     expect(await log.tiles.read({ level: 0, index: 1, width: 75 })).toBe(null)
   })
 
+  it('proves the entries of a bundle at once as it proves single ones, also at the borders of bundles and trees', async () => {
+    const folder = new TileFolder(temporaryFolder())
+    const entries = entriesFrom(0, 66_000)
+    await folder.append(emptyTree, entries)
+    for (const size of [1, 2, 255, 256, 257, 300, 512, 65_535, 65_536, 65_537, entries.length]) {
+      const root = rootOver(entries.slice(0, size).map(leafHash))
+      for (const first of [0, 200, 256, 65_280, 65_536, size - 1]) {
+        if (first >= size) continue
+        const proofOf = await folder.inclusionProver(first, size)
+        for (let index = first; index < Math.min(size, first - (first % 256) + 256); index += 1) {
+          const isProven = isIncluded(leafHash(entries[index] as Uint8Array), index, size, proofOf(index), root)
+          if (!isProven) throw new Error(`entry ${index} of ${size} is not proven`)
+        }
+        expect(proofOf(first)).toEqual(await folder.inclusionProof(first, size))
+      }
+    }
+  })
+
   it('overwrites what a killed process left beyond the state, and reads none of it afterwards', async () => {
     const seed = testSeed()
     const random = new Random(seed)
