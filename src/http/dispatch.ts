@@ -157,6 +157,13 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
     route: Route,
     cause: LaneRequiredError | null,
   ): MaybePromise<HttpResponse> {
+    if (exchange.bytes === null && (takesBody(route) || route.bodyReader !== undefined)) {
+      // The request moves because of its authentication, before its body was read.
+      return continueWith(exchange, exchange.request.body(exchange.callerName), (bytes) => {
+        exchange.bytes = bytes
+        return runInLane(lanes, exchange, route, cause)
+      })
+    }
     return continueWith(exchange, lanes.run(exchange, route, cause), (response) => {
       // The lane has recorded the request.
       exchange.hasEvent = true

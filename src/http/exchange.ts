@@ -10,6 +10,8 @@ import { requestIdOf } from './request-id.ts'
 import type { HttpRequest, RequestContext } from './route.ts'
 import { noParameters, type RouteMatch } from './router.ts'
 
+const noTokens: readonly string[] = []
+
 /** Returns whether a request with a body of this length must run in a lane. */
 export type LanePredicate = (exchange: Exchange, bodyBytes: number) => boolean
 
@@ -23,6 +25,8 @@ export class Exchange implements RequestContext {
   readonly targetError: string | null
   caller: Caller | null = null
   bytes: Uint8Array | null = null
+  /** The tokens whose verification was reported. */
+  introspected: readonly string[]
   /** The request has an event of its own type. */
   hasEvent = false
   /** Set: the credentials were refused. */
@@ -47,6 +51,7 @@ export class Exchange implements RequestContext {
     this.request = request
     this.match = match
     this.targetError = targetError
+    this.introspected = request.introspected ?? noTokens
     this.runsInLane = runsInLane
     this.jsonValuesMax = jsonValuesMax
     this.requestId = requestIdOf(request.header('x-request-id'))
@@ -74,6 +79,12 @@ export class Exchange implements RequestContext {
 
   noteCommit(): void {
     this.request.noteCommit?.()
+  }
+
+  noteIntrospection(token: string): boolean {
+    if (this.introspected.includes(token)) return false
+    this.introspected = [...this.introspected, token]
+    return true
   }
 
   identify(request: IdentifiedRequest): void {

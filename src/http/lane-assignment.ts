@@ -60,6 +60,7 @@ export class LaneAssignment {
         headers: [...request.headers()],
         requestId,
         address: exchange.address,
+        introspected: exchange.introspected,
       }),
     }
     return this.lanes.pool.run(job)

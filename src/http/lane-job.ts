@@ -11,6 +11,8 @@ export interface ForwardedRequestHead {
   readonly requestId: string
   /** IP address of the client; empty: unknown. */
   readonly address: string
+  /** See `HttpRequest.introspected`. */
+  readonly introspected: readonly string[]
 }
 
 /** A request to run in a lane. */

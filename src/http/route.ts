@@ -55,6 +55,8 @@ export interface HttpRequest {
   readonly signal?: AbortSignal
   /** The IP address of the client; empty or absent: unknown. It costs 0.4 µs. */
   readonly clientAddress?: string
+  /** The tokens whose verification another process has reported for this request; absent: none. */
+  readonly introspected?: readonly string[]
   /** The route, if the server has already matched it by a fixed path. */
   readonly route?: Route | undefined
   /**

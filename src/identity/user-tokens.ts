@@ -190,7 +190,7 @@ export class UserTokenAuthenticator {
       const checked = await verifyToken(this.deps, rule, token, read)
       if (rules.isCurrent(rule)) {
         const entry = cacheEntry(checked, rule, this.deps.clock.now())
-        this.report({ projectId, origin, tokenIntrospectId: rule.id }, entry.verification)
+        this.report({ projectId, origin, tokenIntrospectId: rule.id }, token, entry.verification)
         return entry
       }
     }
@@ -200,9 +200,11 @@ export class UserTokenAuthenticator {
   /** An issuer that cannot be reached has verified nothing. */
   private report(
     about: Pick<TokenIntrospection, 'projectId' | 'origin' | 'tokenIntrospectId'>,
+    token: string,
     verification: Verification,
   ): void {
     if (!verification.ok && verification.error.kind === 'unavailable') return
+    if (!about.origin.noteIntrospection(`${about.tokenIntrospectId} ${hash('sha256', token, 'base64url')}`)) return
     const refusal = verification.ok || verification.error.kind === 'unavailable' ? null : verification.error.reason
     const result = verification.ok ? verification.value.userResult : null
     const error = result === null || result.ok ? null : result.error

@@ -13,6 +13,11 @@ export interface RequestOrigin {
    * caller, because it would be recorded twice.
    */
   noteCommit(): void
+  /**
+   * Call it when a token of the request was verified. `token`: names the token, without a part of it. Returns false if that was
+   * reported already: a request that moves to a lane is authenticated again there.
+   */
+  noteIntrospection(token: string): boolean
 }
 
 /** The origin of an event that no request causes. */
@@ -21,4 +26,5 @@ export const noOrigin: RequestOrigin = {
   address: '',
   noteEvent: () => undefined,
   noteCommit: () => undefined,
+  noteIntrospection: () => true,
 }

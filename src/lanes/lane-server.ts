@@ -12,17 +12,19 @@ class ForwardedRequest implements HttpRequest {
   readonly path: string
   readonly query: string
   readonly clientAddress: string
+  readonly introspected: readonly string[]
   private readonly headerMap: ReadonlyMap<string, string>
   private readonly bytes: Uint8Array
   private readonly mark: number
   private readonly setMark: (mark: number) => void
 
   constructor(head: MarkedRequestHead, bytes: Uint8Array, setMark: (mark: number) => void) {
-    const { method, path, query, headers, requestId, address, mark } = head
+    const { method, path, query, headers, requestId, address, introspected, mark } = head
     this.method = method
     this.path = path
     this.query = query
     this.clientAddress = address
+    this.introspected = introspected
     this.headerMap = new Map([...headers, ['x-request-id', requestId]])
     this.bytes = bytes
     this.mark = mark
