@@ -76,7 +76,6 @@ export class TrustScoring {
   }
 
   private poll(): void {
-    this.deps.documents.catchUp()
     this.working ??= this.runDue()
       .catch((failure: unknown) => this.deps.report(`trust scoring failed: ${String(failure)}`))
       .finally(() => {
@@ -95,6 +94,8 @@ export class TrustScoring {
   /** Runs all passes and removals that are due. `profileId`: only those of this profile. */
   async runDue(profileId: string | null = null): Promise<void> {
     for (;;) {
+      // Other processes change profiles and ask for passes.
+      this.deps.documents.catchUp()
       const due = this.isStopping ? [] : this.dueDocuments()
       const next = due.find(({ id }) => profileId === null || id === profileId)
       if (next === undefined) return

@@ -39,13 +39,14 @@ export function describePages(pages: readonly Page[]): void {
     }
   })
 
-  // The service has no background process, which seals otherwise.
+  // The service has no background process, which seals and scores otherwise.
   let isSealing = true
   let sealing: Promise<void> | null = null
   beforeAll(() => {
     sealing = (async () => {
       while (isSealing) {
         await service.app.sealAudit()
+        await service.app.scoreTrust()
         await Bun.sleep(SEAL_INTERVAL_MS)
       }
     })()

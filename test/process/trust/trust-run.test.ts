@@ -1,5 +1,5 @@
 // `trust run` and the schedule as real processes: a folder that is served, and one that is not.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -17,12 +17,11 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-it('runs a pass in the service that serves the folder, and otherwise itself', async () => {
-  const data = join(folder, 'data')
+/** A served folder with a car and a profile that scores cars. */
+async function servedCar(data: string): Promise<ServedCar> {
   const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
   // Without an audit log the profile alone starts the background process.
-  const start = (): Promise<Server> => startServer(['--data', data], { VERDIGRAPH_AUDIT: 'off' })
-  const server = await start()
+  const server = await startServer(['--data', data], { VERDIGRAPH_AUDIT: 'off' })
   const { projectId, key, configure } = await createFleet(server, token, organization_id)
   const captured = await fetch(`${server.url}/capture/v1/nodes`, {
     method: 'POST',
@@ -32,16 +31,28 @@ it('runs a pass in the service that serves the folder, and otherwise itself', as
     }),
   })
   expect(captured.status).toBe(200)
-  const { id: profile } = await configure('POST', 'trust-score-profiles', {
+  const { id } = await configure('POST', 'trust-score-profiles', {
     project_id: projectId,
     name: 'cars',
     node_classification: 'Car',
     schedule: 'DAILY',
     dimensions: [{ name: 'FRESHNESS', weight: 1 }],
   })
+  return { server, profile: id as string, configure }
+}
+
+interface ServedCar {
+  readonly server: Server
+  readonly profile: string
+  configure(method: string, path: string, body?: object): Promise<Record<string, unknown>>
+}
+
+it('runs a pass in the service that serves the folder, and otherwise itself', async () => {
+  const data = join(folder, 'data')
+  const { server, profile, configure } = await servedCar(data)
   const run = (id: string) => runCommand(['trust', 'run', '--data', data, '--profile', id, '--json'])
   // Two operators at once: both get the result of a pass.
-  const served = await Promise.all([run(profile as string), run(profile as string)])
+  const served = await Promise.all([run(profile), run(profile)])
   expect(served.map(({ exitCode, stderr }) => [exitCode, stderr])).toEqual([
     [0, ''],
     [0, ''],
@@ -53,7 +64,7 @@ it('runs a pass in the service that serves the folder, and otherwise itself', as
   expect(results.map(({ runId }) => runId)).toContain(read.last_run_id)
 
   await server.kill('SIGTERM')
-  const alone = await run(profile as string)
+  const alone = await run(profile)
   expect([alone.exitCode, alone.stderr]).toEqual([0, ''])
   expect(JSON.parse(alone.stdout)).toMatchObject({ nodesScored: 1, scoresWritten: 0 })
   expect(JSON.parse(alone.stdout).runId).not.toBe(read.last_run_id)
@@ -61,6 +72,30 @@ it('runs a pass in the service that serves the folder, and otherwise itself', as
   const unknown = await run('gid:00000000000000000000000000')
   expect([unknown.exitCode, unknown.stdout]).toEqual([1, ''])
   expect(unknown.stderr).toContain('has no trust score profile `gid:00000000000000000000000000`')
+}, 60_000)
+
+it('has its scores in exports and backups: a pass over the copy writes nothing', async () => {
+  const data = join(folder, 'data')
+  const { server, profile } = await servedCar(data)
+  await server.kill('SIGTERM')
+  const command = async (...args: readonly string[]): Promise<string> => {
+    const { exitCode, stdout, stderr } = await runCommand(args)
+    expect([args, exitCode, stderr]).toEqual([args, 0, expect.anything()])
+    return stdout
+  }
+  const run = async (copy: string): Promise<unknown> =>
+    JSON.parse(await command('trust', 'run', '--data', join(folder, copy), '--profile', profile, '--json'))
+  expect(await run('data')).toMatchObject({ nodesScored: 1, scoresWritten: 1 })
+  const file = (name: string): string => join(folder, name)
+  await command('export', '--data', data, '--out', file('lines'))
+  await command('import', '--data', file('imported'), '--in', file('lines'))
+  await command('backup', '--data', data, '--out', file('backup'))
+  await command('restore', '--data', file('restored'), '--in', file('backup'))
+  for (const copy of ['imported', 'restored']) {
+    copyFileSync(join(data, 'master.key'), join(file(copy), 'master.key'))
+    await command('verify', '--data', file(copy))
+    expect([copy, await run(copy)]).toMatchObject([copy, { nodesScored: 1, scoresWritten: 0, scoresRemoved: 0 }])
+  }
 }, 60_000)
 
 it('completes a pass whose processes are killed, and no reader sees half a score', async () => {
