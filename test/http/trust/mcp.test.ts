@@ -55,17 +55,17 @@ beforeAll(async () => {
 })
 afterAll(() => setup?.stop())
 
-interface ToolResult {
+interface ScoreToolResult {
   readonly structuredContent: {
     readonly data?: readonly { nodes: Record<string, unknown> }[]
     readonly results?: unknown
   }
 }
 
-async function call(name: string, args: object): Promise<ToolResult['structuredContent']> {
+async function call(name: string, args: object): Promise<ScoreToolResult['structuredContent']> {
   const { body, text } = await setup.ask(ann, 'tools/call', { name, arguments: args })
   if (body.result === undefined) throw new Error(text)
-  return (body.result as ToolResult).structuredContent
+  return (body.result as ScoreToolResult).structuredContent
 }
 
 async function rowsOf(id: string): Promise<unknown[]> {
