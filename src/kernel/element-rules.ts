@@ -32,6 +32,17 @@ export const ASSURANCE_LEVELS = [1, 2, 3] as const
  */
 export const TRUST_SCORE_LABEL = '_TrustScore'
 
+/** The names of the numbers of a trust score. */
+export const trustScoreNames = [
+  '_final_score',
+  'verification',
+  'origin',
+  'freshness',
+  'completeness',
+  'validity',
+  'formula_version',
+] as const
+
 /** Syntax of a label or relationship type. */
 export const ELEMENT_NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u
 /** The syntax of ELEMENT_NAME in words, for messages. */

@@ -7,7 +7,7 @@ import { ANY, type StaticKind, staticType } from '../value/static-type.ts'
 import { bindLabels, labelNames } from './bind-labels.ts'
 import type { BoundExpression, NamedSymbol, Slot } from './bound.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
-import { scoreRead } from './score-expression.ts'
+import { isScoreVariable, scoreRead } from './score-expression.ts'
 import { booleanExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
 
 /** A variable → its slot. Reports `UndefinedVariable`, with a suggestion, if it is not in scope. */
@@ -52,6 +52,7 @@ export function bindProperty(ast: PropertyAccess, binder: ExpressionBinder): Typ
 
 /** Records that the text names a captured property. */
 function nameProperty({ key }: PropertyAccess, slot: Slot, binder: ExpressionBinder): void {
+  if (isScoreVariable(slot.name)) return
   binder.nameSymbol({
     kind: 'property',
     name: key.text,

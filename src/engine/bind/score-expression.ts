@@ -1,13 +1,21 @@
 // Trust scores in texts: `n.trust_score.validity` stands for a pattern, because a score is a node of its own.
 import type { Expression, PropertyAccess, Span } from '../../../grammar/ast.ts'
+import { suggestion } from '../../../grammar/suggest.ts'
 import { assert } from '../../kernel/assert.ts'
-import { TRUST_SCORE_LABEL } from '../../kernel/element-rules.ts'
+import { TRUST_SCORE_LABEL, trustScoreNames } from '../../kernel/element-rules.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
 
 /** The name under which a node has its score. */
 const SCORES = 'trust_score'
 /** The weighted mean, which a service variable has without `trust_score` too. */
 const FINAL_SCORE = '_final_score'
+/** The variable of the score. No text can contain the name without quotes. */
+const VARIABLE = ' score'
+
+/** Whether a variable is that of a score. Its properties exist from the first pass on, so no warning says that they are unknown. */
+export function isScoreVariable(name: string): boolean {
+  return name === VARIABLE
+}
 
 /** Reads the trust score of a node: `[(n)-[:_HAS]->(s:_TrustScore) | s.name][0]`; null before the first pass. */
 export function scoreExpression(of: Expression, name: string, span: Span): Expression {
@@ -27,8 +35,7 @@ export function scoreExpression(of: Expression, name: string, span: Span): Expre
       kind: 'path',
       variable: null,
       shortest: null,
-      // A name that no text can contain without quotes.
-      nodes: [node(of.name, null), node(' score', TRUST_SCORE_LABEL)],
+      nodes: [node(of.name, null), node(VARIABLE, TRUST_SCORE_LABEL)],
       relationships: [
         {
           kind: 'relationship',
@@ -46,7 +53,7 @@ export function scoreExpression(of: Expression, name: string, span: Span): Expre
     where: null,
     projection: {
       kind: 'property',
-      target: { kind: 'variable', name: ' score', span },
+      target: { kind: 'variable', name: VARIABLE, span },
       key: { text: name, span },
       span,
     },
@@ -59,14 +66,19 @@ type PatternNode = Extract<Expression, { kind: 'pattern-comprehension' }>['patte
 
 /**
  * The pattern that `n.trust_score.<name>` stands for, or `_final_score` of a service variable; null: the text reads something
- * else.
+ * else. Reports `UnknownScore` for a name that no score has.
  */
-export function scoreRead({ target, key, span }: PropertyAccess, { scope }: ExpressionBinder): Expression | null {
+export function scoreRead({ target, key, span }: PropertyAccess, binder: ExpressionBinder): Expression | null {
+  const { scope } = binder
   const { scoredVariables } = scope
   if (scoredVariables === null) return null
   const isMember = target.kind === 'property' && target.key.text === SCORES
   const of = isMember ? target.target : target
   if (of.kind !== 'variable' || scope.lookup(of.name)?.kind !== 'node') return null
   const isFinal = key.text === FINAL_SCORE && scoredVariables.includes(of.name)
+  if (isMember && trustScoreNames.every((name) => name !== key.text)) {
+    const message = `trust scores have no \`${key.text}\`${suggestion(key.text, trustScoreNames)}`
+    binder.report('UnknownScore', message, key.span)
+  }
   return isMember || isFinal ? scoreExpression(of, key.text, span) : null
 }

@@ -272,6 +272,28 @@ describe('a score', () => {
     expect(unscored.body.decision).toBe(where.endsWith('IS NULL'))
   })
 
+  it('can be named in a policy before the first pass without a warning, and a wrong name is refused', async () => {
+    await capture('a', { issued_on: { value: '2025-01-01' } })
+    const policy = (where: string): Promise<TestResponse> =>
+      configure('POST', 'authorization-policies', {
+        project_id: setup.service.projectId,
+        name: `named-${number}-${where.length}`,
+        status: 'ACTIVE',
+        policy: JSON.stringify({
+          meta: { policy_version: '3.0-kbac' },
+          subject: { type },
+          actions: ['enter'],
+          resource: { type: '_Application' },
+          condition: { cypher: `MATCH (subject:${type}), (resource:_Application) WHERE ${where}` },
+        }),
+      })
+    const good = await policy('subject._final_score > 0.5 AND resource.trust_score.completeness < 1')
+    expect([good.status, good.body.warnings]).toEqual([201, undefined])
+    const bad = await policy('subject.trust_score.validty > 0.5')
+    expect([bad.status, bad.text]).toEqual([422, expect.stringContaining('trust scores have no `validty`')])
+    expect(bad.text).toContain('did you mean `validity`')
+  })
+
   it('is explained: the explanation names the dimension that lowers it', async () => {
     await capture('bad', { issued_on: { value: '2999-01-01' }, name: { value: 'x', ...verified } })
     await addProfile({ sources: { registry: 1 } })

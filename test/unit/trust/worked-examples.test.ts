@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { PropertyMetadata, StoredProperty } from '../../../src/engine/store.ts'
 import type { PropertyValue } from '../../../src/engine/value/value.ts'
+import { trustScoreNames } from '../../../src/kernel/element-rules.ts'
 import { FORMULA_VERSION, type ScoredNode, scoreNode } from '../../../src/trust/dimensions.ts'
 import { compileRules, defaultOptions, dimensionNames, type ScoringOptions } from '../../../src/trust/scoring-rules.ts'
 import { trustScoreProfiles } from '../../../src/trust/trust-score-profile.ts'
@@ -61,6 +62,11 @@ describe('the page about trust scores', () => {
   it('shows a profile that is accepted, and names the version of the formulas', () => {
     expect(trustScoreProfiles.createSchema.safeParse(profile).success).toBe(true)
     expect(page).toContain(`This page describes version ${FORMULA_VERSION}.`)
+  })
+
+  it('uses the names that conditions accept', () => {
+    const names = ['_final_score', ...dimensionNames.map((name) => name.toLowerCase()), 'formula_version']
+    expect(trustScoreNames).toEqual(names)
   })
 
   it('lists every optional member with its default', () => {
