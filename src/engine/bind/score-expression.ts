@@ -3,6 +3,7 @@ import type { Expression, PropertyAccess, Span } from '../../../grammar/ast.ts'
 import { suggestion } from '../../../grammar/suggest.ts'
 import { assert } from '../../kernel/assert.ts'
 import { TRUST_SCORE_LABEL, trustScoreNames } from '../../kernel/element-rules.ts'
+import type { BoundExpression } from './bound.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
 
 /** The name under which a node has its score. */
@@ -81,4 +82,13 @@ export function scoreRead({ target, key, span }: PropertyAccess, binder: Express
     binder.report('UnknownScore', message, key.span)
   }
   return isMember || isFinal ? scoreExpression(of, key.text, span) : null
+}
+
+/** The text of a bound score, as conditions write it; null: the expression reads something else. */
+export function scoreText(bound: BoundExpression): string | null {
+  if (bound.kind !== 'subquery') return null
+  const last = bound.part.clauses.at(-1)
+  const value = last?.kind === 'projection' ? last.projection.computed[0]?.expression : undefined
+  if (value?.kind !== 'element-property' || !isScoreVariable(value.slot.name)) return null
+  return `${bound.reads[0]?.name ?? ''}.${SCORES}.${value.key}`
 }

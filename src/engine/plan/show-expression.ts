@@ -2,6 +2,7 @@
 import { assertNever } from '../../kernel/assert.ts'
 import { Float } from '../../kernel/float.ts'
 import type { BoundExpression, BoundLabels } from '../bind/bound.ts'
+import { scoreText } from '../bind/score-expression.ts'
 import type { Value } from '../value/value.ts'
 
 function labelText(labels: BoundLabels): string {
@@ -37,7 +38,7 @@ export function showExpression(e: BoundExpression): string {
     case 'property':
       return `${showExpression(e.target)}.${e.key}`
     case 'index':
-      return `${showExpression(e.target)}[${showExpression(e.index)}]`
+      return scoreText(e.target) ?? `${showExpression(e.target)}[${showExpression(e.index)}]`
     case 'slice':
       return `${showExpression(e.target)}[${e.from ? showExpression(e.from) : ''}..${e.to ? showExpression(e.to) : ''}]`
     case 'label-test':

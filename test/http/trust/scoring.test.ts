@@ -318,7 +318,9 @@ describe('a score', () => {
     await nextDay()
     const verification = 0.5 ** (Math.floor(clock.now() / DAY_MS - Date.parse('2025-12-31') / DAY_MS) / 365) / 2
     for (const i of patterns.keys()) {
-      const { outcome, trust_scores } = await explain(`explained-${number}-${i}`)
+      const { outcome, trust_scores, nearest_miss } = await explain(`explained-${number}-${i}`)
+      const { says } = (nearest_miss as { stopped: { says: string } }).stopped
+      expect(says).toContain(i === 0 ? 'score._final_score > 0.66' : 'subject.trust_score._final_score > 0.66')
       expect([i, outcome]).toEqual([i, 'denied'])
       const [score, ...others] = trust_scores as { dimensions: object[]; final_score: number }[]
       expect(others).toEqual([])
