@@ -8,8 +8,9 @@ import type { MappingEstimate } from './types.ts'
 
 /** Pairs of candidates that the estimation uses at most, about. */
 const TRAINING_PAIRS = 1_500_000
-/** Random pairs for u. */
+/** Random pairs for u, and how many of them for each record. */
 const RANDOM_PAIRS = 300_000
+const RANDOM_PAIRS_PER_RECORD = 100
 /** Fewer pairs than this are all compared. */
 const FEW_PAIRS = 20_000
 const MAX_ITERATIONS = 100
@@ -189,13 +190,14 @@ function* randomPatterns(data: LinkageData, comparison: PairComparison, seed: nu
     return patterns
   }
   const random = randomIntegers(seed)
-  for (let pair = 0; pair < RANDOM_PAIRS; pair += 1) {
+  const count = Math.min(RANDOM_PAIRS, RANDOM_PAIRS_PER_RECORD * (sources.size + targets.size))
+  for (let pair = 0; pair < count; pair += 1) {
     const source = random(sources.size)
     const target = random(targets.size)
     if (isSameType && source === target) continue
     comparison.compare(source, target)
     patterns.add(comparison.levels)
-    if (pair % STEP === 0) yield (0.3 * pair) / RANDOM_PAIRS
+    if (pair % STEP === 0) yield (0.3 * pair) / count
   }
   return patterns
 }

@@ -86,6 +86,7 @@ export class Linkage {
       targets: this.#targets,
       isSameType,
     }
+    yield progress('prepare', 0, 0)
     for (const _ of data.sources.sort()) yield progress('prepare', 0.02, 0)
     if (!isSameType) for (const _ of data.targets.sort()) yield progress('prepare', 0.04, 0)
     const decisions = new Decisions(data, decided)
@@ -116,14 +117,14 @@ export class Linkage {
     }
 
     const assigning = assign(data, pairs, this.#options.cardinality ?? 'auto')
-    const assignment = yield* silent(assigning, comparedPairs)
+    const assignment = yield* silent(assigning, 0.92, comparedPairs)
     const groups = new Groups(data)
     for (const pair of assignment.selected) groups.connect(pairs.sources[pair]!, pairs.targets[pair]!)
     yield progress('assign', 0.97, comparedPairs)
     const contradicted = decisions.contradicted(groups)
     return {
       matches: new SelectedMatches(data, pairs, assignment, comparison, model),
-      groups: yield* silent(groups.groups(), comparedPairs),
+      groups: yield* silent(groups.groups(), 0.97, comparedPairs),
       conflicts: [...contradicted, ...assignment.conflicts],
       conflictCount: contradicted.length + assignment.conflictCount,
       mappings: model.estimates(),
@@ -171,18 +172,20 @@ function* reported<T>(
   from: number,
   to: number,
 ): Generator<LinkageProgress, T> {
+  let done = 0
   for (;;) {
     const step = part.next()
     if (step.done === true) return step.value
-    yield progress(phase, from + (to - from) * step.value, 0)
+    done = Math.max(done, step.value)
+    yield progress(phase, from + (to - from) * done, 0)
   }
 }
 
-function* silent<T>(part: Generator<void, T>, comparedPairs: number): Generator<LinkageProgress, T> {
+function* silent<T>(part: Generator<void, T>, done: number, comparedPairs: number): Generator<LinkageProgress, T> {
   for (;;) {
     const step = part.next()
     if (step.done === true) return step.value
-    yield progress('assign', 0.95, comparedPairs)
+    yield progress('assign', done, comparedPairs)
   }
 }
 

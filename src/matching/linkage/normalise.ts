@@ -27,7 +27,9 @@ const foldable = new RegExp(`[${[...foldedLetters.keys()].join('')}]`, 'g')
 export function normalise(kind: ValueKind, value: LinkageValue): string | null {
   const text = textOf(kind, value)
   const normal = normaliseText(kind, text.length > MAX_VALUE_LENGTH ? text.slice(0, MAX_VALUE_LENGTH) : text)
-  return normal === '' ? null : normal
+  if (normal.length <= MAX_VALUE_LENGTH) return normal === '' ? null : normal
+  // Folding may lengthen a text: one character becomes up to 18.
+  return normal.slice(0, MAX_VALUE_LENGTH).trim()
 }
 
 function textOf(kind: ValueKind, value: LinkageValue): string {
@@ -36,7 +38,10 @@ function textOf(kind: ValueKind, value: LinkageValue): string {
   const items = value as readonly LinkageScalar[]
   // One address, number or name of several: the first in order, so that the order of the list does not matter.
   if (items.length === 1) return String(items[0])
-  const texts = items.slice(0, MAX_VALUE_LENGTH).map(String).sort()
+  const texts = items
+    .slice(0, MAX_VALUE_LENGTH)
+    .map((item) => String(item).slice(0, MAX_VALUE_LENGTH))
+    .sort()
   return kind === 'tokens' || kind === 'text' ? texts.join(' ') : (texts[0] ?? '')
 }
 
@@ -67,10 +72,11 @@ function normaliseText(kind: ValueKind, text: string): string {
 
 /** Lower case without accents. */
 export function fold(text: string): string {
-  const lower = text.toLowerCase()
-  if (ascii.test(lower)) return lower
-  return lower
+  if (ascii.test(text)) return text.toLowerCase()
+  // Decomposed first: the mathematical capital letters become letters, which have a lower case.
+  return text
     .normalize('NFKD')
+    .toLowerCase()
     .replace(marks, '')
     .replace(foldable, (letter) => foldedLetters.get(letter) ?? letter)
 }

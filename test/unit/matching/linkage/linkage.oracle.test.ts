@@ -1,0 +1,106 @@
+// Runs against a model without shortcuts: all pairs are compared, with similarities and frequencies computed in the simplest way.
+import { describe, expect, it } from 'vitest'
+import { randomIntegers } from '../../../../src/matching/linkage/record-table.ts'
+import type { MappingEstimate } from '../../../../src/matching/linkage/types.ts'
+import { naiveEditDistance, naiveJaroWinkler } from './naive-similarity.ts'
+import { type LinkedNode, link, mappingsOf, pairsOf } from './run-linkage.ts'
+
+const kinds = ['name', 'name', 'code', 'exact'] as const
+const CUTOFF = 0.5
+
+/** Nodes from small vocabularies, with missing values and errors. */
+function nodesOf(random: (bound: number) => number, count: number): { sources: LinkedNode[]; targets: LinkedNode[] } {
+  const letters = 'abcdefghijklmnopqrstuvwxyz'
+  const word = (length: number) => Array.from({ length }, () => letters[random(26)]!).join('')
+  const names = Array.from({ length: 60 }, () => word(4 + random(5)))
+  const surnames = Array.from({ length: 90 }, () => word(5 + random(5)))
+  const sources: LinkedNode[] = []
+  const targets: LinkedNode[] = []
+  for (let i = 0; i < count; i++) {
+    const values = [names[random(60)]!, surnames[random(90)]!, String(100_000 + random(900_000)), 'abcd'[random(4)]!]
+    sources.push([i, ...values])
+    const copy = values.map((value, at) => {
+      const error = random(10)
+      if (error === 0) return null
+      return error === 1 && at < 3 ? value.slice(0, 2) + letters[random(26)] + value.slice(3) : value
+    })
+    targets.push(i % 3 === 0 ? [1000 + i, word(6), word(7), String(random(999_999)), 'a'] : [1000 + i, ...copy])
+  }
+  return { sources, targets }
+}
+
+const kindThresholds = { name: [1, 0.92, 0.85, 0.7], code: [1, 0.82, 0.66], exact: [1] }
+
+function naiveLevel(kind: (typeof kinds)[number], a: string, b: string): number {
+  const thresholds = kindThresholds[kind]
+  const similarity = {
+    name: () => naiveJaroWinkler(a, b),
+    code: () => 1 - naiveEditDistance(a, b) / Math.max(a.length, b.length),
+    exact: () => 0,
+  }[kind]()
+  const level = a === b ? 0 : thresholds.findIndex((threshold) => threshold < 1 && similarity >= threshold)
+  return level < 0 ? thresholds.length : level
+}
+
+/** The probability of a pair by the formula of docs/explanation/entity-matching.md, from the estimates of the run. */
+function naiveScore(
+  { sources, targets }: ReturnType<typeof nodesOf>,
+  estimates: readonly MappingEstimate[],
+  prior: number,
+  source: LinkedNode,
+  target: LinkedNode,
+): number {
+  const levels = kinds.map((kind, at) => {
+    const a = source[at + 1] as string | null
+    const b = target[at + 1] as string | null
+    return a === null || b === null ? null : naiveLevel(kind, a, b)
+  })
+  const isDifferent = (level: number | null | undefined) => level === null || level === kindThresholds.name.length
+  if (levels[0] === kindThresholds.name.length && isDifferent(levels[1])) {
+    if (source[1] === target[2] && source[2] === target[1]) levels.splice(0, 2, kindThresholds.name.length + 1, null)
+  }
+  let bits = Math.log2(prior / (1 - prior))
+  for (const [at, level] of levels.entries()) {
+    if (level === null) continue
+    const { m, u } = estimates[at]!.levels[level]!
+    const count = (nodes: readonly LinkedNode[], value: unknown) =>
+      nodes.filter((node) => node[at + 1] === value).length
+    const present = (nodes: readonly LinkedNode[]) => nodes.filter((node) => node[at + 1] !== null).length
+    const others = Math.max(count(sources, source[at + 1]), count(targets, source[at + 1])) - 1
+    const assumed = { name: 0.005, code: 0.001, exact: 0.05 }[kinds[at]!]
+    const records = Math.max(present(sources), present(targets))
+    bits += Math.log2(m / (level === 0 ? (others + 0.5) / (records + 0.5 / assumed) : u))
+  }
+  return 1 / (1 + 2 ** -bits)
+}
+
+describe('a linkage and the comparison of all pairs', () => {
+  it.each([1, 2, 3])('agree on the scores and on which pairs match, seed %i', (seed) => {
+    const nodes = nodesOf(randomIntegers(seed), 90)
+    const options = { cutoff: CUTOFF, cardinality: 'many-to-many' } as const
+    const result = link(mappingsOf(...kinds), nodes.sources, nodes.targets, options)
+    const expected = new Map<string, number>()
+    for (const source of nodes.sources) {
+      for (const target of nodes.targets) {
+        const score = naiveScore(nodes, result.mappings, result.prior, source, target)
+        if (score >= CUTOFF) expected.set(`${source[0]}-${target[0]}`, score)
+      }
+    }
+    expect(expected.size).toBeGreaterThan(40)
+    for (const { source, target, score } of result.matches) {
+      expect(score, `${source}-${target}`).toBeCloseTo(expected.get(`${source}-${target}`) ?? 0, 5)
+    }
+    // Blocking leaves out pairs that share no key. They are few.
+    const found = new Set(pairsOf(result))
+    const missed = [...expected.keys()].filter((pair) => !found.has(pair))
+    expect(missed.length, missed.join(' ')).toBeLessThanOrEqual(expected.size * 0.02)
+    // What is estimated is near what the generator does: four of five names stay as they are.
+    expect(result.mappings[0]!.levels[0]!.m).toBeGreaterThan(0.75)
+    expect(result.mappings[2]!.levels[0]!.u).toBeLessThan(0.01)
+    for (const { levels } of result.mappings) {
+      for (const key of ['m', 'u'] as const) {
+        expect(levels.reduce((sum, level) => sum + level[key], 0)).toBeCloseTo(1, 9)
+      }
+    }
+  })
+})
