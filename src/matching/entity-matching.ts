@@ -115,9 +115,11 @@ export class EntityMatching {
       const message = failure instanceof Error ? failure.message : String(failure)
       this.deps.report(`entity matching: ${kind} of ${document.kind}/${document.id} failed: ${message}`)
       try {
-        if (kind === 'suggest') await this.endSuggestion(document.id, 'failed', message, null)
-        else if (kind === 'run') await this.fail(document.id, message)
-        else this.failed.add(document.id)
+        const isStored =
+          kind === 'suggest'
+            ? await this.endSuggestion(document.id, 'failed', message, null)
+            : kind === 'run' && (await this.fail(document.id, message))
+        if (!isStored) this.failed.add(document.id)
       } catch {
         // The disk refuses writes. By its document the work is still due, and a later process does it.
         this.failed.add(document.id)
@@ -135,7 +137,6 @@ export class EntityMatching {
 
   private async suggest(pipeline: StoredDocument): Promise<void> {
     const { id } = pipeline
-    const graphs = await this.graphs(pipeline)
     await this.change(id, (fields) => {
       const attempts = ((fields.suggestions_begun as SuggestionAttempts | undefined)?.attempts ?? 0) + 1
       return {
@@ -143,6 +144,7 @@ export class EntityMatching {
         suggestions_begun: { atMs: this.deps.clock.now(), attempts },
       }
     })
+    const graphs = await this.graphs(pipeline)
     const { source, target } = typesOf(pipeline)
     const missing = [source, target].find((type) => countNodes(graphs, type) === 0)
     if (missing !== undefined) {
@@ -163,8 +165,8 @@ export class EntityMatching {
     event: SuggestionEvent,
     message: string,
     suggestions: readonly SuggestedMapping[] | null,
-  ): Promise<void> {
-    await this.change(id, (fields, pipeline) => {
+  ): Promise<boolean> {
+    return this.change(id, (fields, pipeline) => {
       if (fields.property_mapping_status !== 'IN_PROGRESS') return null
       const { suggestions_begun, ...others } = fields
       const changed = withSuggestionStatus(event === 'suggested' ? others : fields, event, message)
@@ -182,9 +184,9 @@ export class EntityMatching {
 
   private async run(pipeline: StoredDocument): Promise<void> {
     const { id } = pipeline
-    const graphs = await this.graphs(pipeline)
     const begun = await this.begin(id)
     if (begun === null) return
+    const graphs = await this.graphs(pipeline)
     const { documents } = this.deps
     const outcome = await new MatchingRun({
       documents,
@@ -284,14 +286,15 @@ export class EntityMatching {
     })
   }
 
-  private async fail(id: string, message: string): Promise<void> {
+  private fail(id: string, message: string): Promise<boolean> {
     const { documents, events } = this.deps
-    await documents.write((draft) => {
+    return documents.write((draft) => {
       const pipeline = draft.get(entityMatchingPipelinesKind, id)
       const run = pipeline === null ? null : runOf(pipeline.fields)
-      if (pipeline === null || run === null) return
+      if (pipeline === null || run === null) return false
       this.store(draft, pipeline, ended(pipeline.fields, 'failed', message))
       events.ended(draft, pipeline, noResult(run.runId), message)
+      return true
     })
   }
 

@@ -39,7 +39,7 @@ export function describePages(pages: readonly Page[]): void {
     }
   })
 
-  // The service has no background process, which seals and scores otherwise.
+  // The service has no background process, which seals, scores and matches otherwise.
   let isSealing = true
   let sealing: Promise<void> | null = null
   beforeAll(() => {
@@ -47,6 +47,7 @@ export function describePages(pages: readonly Page[]): void {
       while (isSealing) {
         await service.app.sealAudit()
         await service.app.scoreTrust()
+        await service.app.matchEntities()
         await Bun.sleep(SEAL_INTERVAL_MS)
       }
     })()
