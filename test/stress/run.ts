@@ -82,6 +82,11 @@ const programs: Readonly<Record<string, StressProgram>> = {
     about: 'entity matching finds at least what recordlinkage and splink find in public data sets; skips without pip',
     short: { flags: '', limitSeconds: 590 },
   },
+  'matching-kills': {
+    about:
+      'kill -9 of service, background and entity matching process during runs: the matches are complete, no reader sees half of one',
+    short: { flags: '--rounds 6 --nodes 1000', limitSeconds: 240 },
+  },
   composite: {
     about: 'kill -9 between the databases of a composite project leaves no node without its proxy',
     short: { flags: '--rounds 25', limitSeconds: 120 },

@@ -539,6 +539,33 @@ const trustPasses: HostileLoad = {
   },
 }
 
+/** Runs that find duplicates among the nodes of the type `Big`: by the number and the text, which few share. */
+const entityMatching: HostileLoad = {
+  bar: 50,
+  async prepare(hostile) {
+    const { fixture } = hostile
+    const types = ['Big']
+    const created = await fetch(`${fixture.url}/configs/v1/entity-matching-pipelines`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${fixture.admin}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        project_id: fixture.hostile.project,
+        name: 'big-pairs',
+        node_filter: { source_node_types: types, target_node_types: types },
+        similarity_score_cutoff: 0.5,
+      }),
+    })
+    if (created.status !== 201) throw new Error(`the pipeline was refused: ${await created.text()}`)
+    const { id } = (await created.json()) as { id: string }
+    const args = ['match', 'run', '--url', fixture.url, '--pipeline', id, '--mapping', 'n=n', '--mapping', 'text=text']
+    return async () => {
+      for (let round = 0; !hostile.isOver; round++)
+        await runOnFolder(hostile, [...args, '--cutoff', round % 2 === 0 ? '0.1' : '0.9'])
+      await hostile.configure('delete of the pipeline', 'DELETE', `entity-matching-pipelines/${id}`)
+    }
+  },
+}
+
 let files = 0
 const fileOf = (hostile: Hostile): string => {
   files += 1
@@ -669,6 +696,7 @@ const hostileLoads = {
   export: runs((hostile) => ['export', '--out', fileOf(hostile)]),
   verify: runs(() => ['verify']),
   'trust passes': trustPasses,
+  'entity matching': entityMatching,
   'eight at once': {
     bar: 50,
     isShort: true,

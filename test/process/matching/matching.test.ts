@@ -1,0 +1,384 @@
+// Entity matching as its users see it: pipelines, suggestions, runs and reports over HTTP, and relationships in reads and decisions.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import {
+  entity,
+  type MatchingService,
+  nodesOf,
+  property,
+  startMatchingService,
+} from '../../support/matching-service.ts'
+
+const HOUR_MS = 3_600_000
+
+let setup: MatchingService
+beforeAll(async () => {
+  setup = await startMatchingService()
+})
+afterAll(() => setup?.stop())
+
+/** Types of their own keep the tests independent. */
+let number = 0
+let person = ''
+let customer = ''
+beforeEach(() => {
+  number += 1
+  person = `Person${number}`
+  customer = `Customer${number}`
+})
+
+async function capture(nodes: readonly object[], path = 'nodes'): Promise<void> {
+  const { status, text } = await setup.capture(path, { nodes })
+  if (status !== 200) throw new Error(text)
+}
+
+const addPipeline = (members: object = {}): Promise<string> =>
+  setup.addPipeline(`pipeline${number}${Object.keys(members).length}`, {
+    node_filter: { source_node_types: [person], target_node_types: [customer] },
+    ...members,
+  })
+
+/** 40 persons, and 40 customers of whom 30 are the same. */
+async function fill(): Promise<void> {
+  await capture([...nodesOf(person, 'p', 0, 40), ...nodesOf(customer, 'c', 10, 50)])
+}
+
+async function matched(): Promise<string> {
+  await fill()
+  const id = await addPipeline()
+  await setup.service.app.matchEntities()
+  await setup.match(id)
+  return id
+}
+
+const pairs = async (id: string): Promise<string[]> =>
+  (await setup.matches(id)).map(({ source, target }) => `${source} ${target}`)
+
+const same = Array.from({ length: 30 }, (_, i) => `p${i + 10} c${i + 10}`)
+const mapping = (name: string): object => ({ source_node_property: name, target_node_property: name })
+const run = { similarity_score_cutoff: 0.5 }
+
+describe('a pipeline', () => {
+  it('suggests property mappings, runs, and writes what it found', async () => {
+    await fill()
+    const id = await addPipeline()
+    expect(await setup.ask(id, 'property-mappings')).toMatchObject({
+      status: 202,
+      body: { message: 'the property mappings are not ready: PENDING', details: [] },
+    })
+    await setup.service.app.matchEntities()
+    const { status, body } = await setup.ask(id, 'property-mappings')
+    expect(status).toBe(200)
+    const suggested = body.suggested_property_mappings as Record<string, unknown>[]
+    for (const name of ['email', 'name'])
+      expect(suggested).toContainEqual(
+        expect.objectContaining({ source_node_type: person, target_node_type: customer, ...mapping(name) }),
+      )
+    expect(await setup.readPipeline(id)).toMatchObject({ matched_entities: 0, report_url: '', report_type: '' })
+
+    const asked = await setup.ask(id, 'runs', run)
+    const before = await setup.configure('GET', `entity-matching-pipelines/${id}`)
+    const time = new Date(setup.clock.now()).toISOString()
+    expect([asked.status, asked.body]).toEqual([
+      202,
+      { id, etag: before.headers.get('etag'), last_run_time: time, run_id: expect.stringMatching(/^gid:/) },
+    ])
+    await setup.service.app.matchEntities()
+    expect((await setup.ask(id, 'status')).body).toEqual({
+      id,
+      property_mapping_status: 'SUCCESS',
+      entity_matching_status: 'SUCCESS',
+    })
+    expect(await pairs(id)).toEqual(same)
+    const [first] = await setup.matches(id)
+    const { score, matched_properties, similarities, run_id } = first!.properties
+    expect(score).toBeGreaterThan(0.9)
+    expect(run_id).toBe(asked.body.run_id)
+    expect(matched_properties).toContain('email')
+    expect(similarities).toHaveLength((matched_properties as string[]).length)
+    const after = await setup.configure('GET', `entity-matching-pipelines/${id}`)
+    // Runs make no revision.
+    expect(after.headers.get('etag')).toBe(before.headers.get('etag'))
+    expect(after.body).toMatchObject({
+      matched_entities: 60,
+      last_run_time: time,
+      report_type: 'application/json',
+      report_url: `/entity-matching/v1/pipelines/${id}/report`,
+      run_progress: null,
+    })
+    expect(after.body.property_mappings).toContainEqual(expect.objectContaining(mapping('email')))
+  })
+
+  it('compares the properties that a run names, and repeats them by its rerun interval', async () => {
+    await fill()
+    await capture([{ type: customer, external_id: 'twin', properties: [property('email', entity(3).email)] }])
+    const id = await addPipeline({ rerun_interval: '6h' })
+    await setup.match(id, { ...run, custom_property_mappings: [{ ...mapping('email'), similarity_score_cutoff: 0.9 }] })
+    expect((await pairs(id)).sort()).toEqual(['p3 twin', ...same].sort())
+    const read = await setup.readPipeline(id)
+    expect(read.property_mappings).toEqual([
+      { source_node_type: person, target_node_type: customer, ...mapping('email'), similarity_score_cutoff: 0.9 },
+    ])
+    await capture([{ type: customer, external_id: 'late', properties: [property('email', entity(4).email)] }])
+    setup.clock.advance(6 * HOUR_MS)
+    await setup.service.app.matchEntities(id)
+    const again = await setup.readPipeline(id)
+    expect(again.last_run_time).toBe(new Date(setup.clock.now()).toISOString())
+    expect(again.property_mappings).toEqual(read.property_mappings)
+    expect((await pairs(id)).sort()).toEqual(['p3 twin', 'p4 late', ...same].sort())
+    await setup.service.app.matchEntities(id)
+    expect((await setup.readPipeline(id)).last_run_time).toBe(again.last_run_time)
+  })
+
+  it('writes only differences, and removes what does not match any more', async () => {
+    const id = await matched()
+    const before = await setup.matches(id)
+    const report = async () => (await setup.ask(id, 'report')).body
+    expect(await report()).toMatchObject({ relationships_written: 30, relationships_removed: 0 })
+    await setup.match(id)
+    expect(await report()).toMatchObject({ relationships_written: 0, relationships_removed: 0 })
+    expect(await setup.matches(id)).toEqual(before)
+    // One customer becomes another entity.
+    await capture([nodesOf(customer, 'x', 70, 71)[0] as object].map((node) => ({ ...node, external_id: 'c15' })))
+    await setup.match(id)
+    expect(await report()).toMatchObject({ relationships_removed: 1 })
+    expect(await pairs(id)).toEqual(same.filter((pair) => pair !== 'p15 c15'))
+  })
+
+  it('finds duplicates within one type: each pair once, and groups', async () => {
+    await capture([...nodesOf(person, 'a', 0, 40), ...nodesOf(person, 'b', 20, 40), ...nodesOf(person, 'c', 39, 40)])
+    const id = await addPipeline({ node_filter: { source_node_types: [person], target_node_types: [person] } })
+    await setup.service.app.matchEntities()
+    await setup.match(id)
+    const found = await pairs(id)
+    expect(found).toHaveLength(new Set(found).size)
+    expect(found).toEqual(expect.arrayContaining(Array.from({ length: 20 }, (_, i) => `a${i + 20} b${i + 20}`)))
+    expect(found.every((pair) => (pair.split(' ')[0] as string) < (pair.split(' ')[1] as string))).toBe(true)
+    const { groups } = (await setup.ask(id, 'report')).body as { groups: { count: number; largest: object[] } }
+    expect(groups).toMatchObject({ count: 1, largest: [{ nodes: 3, source_external_ids: ['a39', 'b39', 'c39'] }] })
+  })
+
+  it('removes its relationships when it is deleted, unless it keeps them', async () => {
+    const id = await matched()
+    const kept = await addPipeline({
+      node_filter: { source_node_types: [customer], target_node_types: [person] },
+      keep_matches: true,
+    })
+    await setup.match(kept, { ...run, custom_property_mappings: [mapping('email')] })
+    expect(relationships()).toBe(60)
+    for (const one of [kept, id]) await setup.configure('DELETE', `entity-matching-pipelines/${one}`)
+    await setup.service.app.matchEntities()
+    expect(relationships()).toBe(30)
+    expect((await setup.ask(id, 'report')).status).toBe(404)
+  })
+
+  it('does not disturb a relationship `_SAME_AS` of another part of the service', async () => {
+    await fill()
+    const graph = setup.service.app.capture.graphsOf(setup.service.projectId)!.default
+    const key = (pair: string) => ({
+      source: { type: person, externalId: pair.split(' ')[0] as string },
+      target: { type: customer, externalId: pair.split(' ')[1] as string },
+      type: '_SAME_AS',
+    })
+    // One that matches too, and one that does not.
+    await graph.write((batch) => {
+      for (const pair of ['p10 c10', 'p11 c12'])
+        batch.upsertRelationship({ ...key(pair), properties: [{ name: 'of', value: 'token' }] })
+    })
+    const id = await addPipeline()
+    await setup.service.app.matchEntities()
+    await setup.match(id)
+    expect(await pairs(id)).toEqual(same.slice(1))
+    const decision = { source_external_id: 'p11', target_external_id: 'c12', decision: 'NOT_SAME' }
+    expect((await setup.ask(id, 'decisions', decision)).status).toBe(200)
+    await setup.configure('DELETE', `entity-matching-pipelines/${id}`)
+    await setup.service.app.matchEntities()
+    await graph.write((batch) => {
+      for (const pair of ['p10 c10', 'p11 c12'])
+        expect([...batch.relationshipImage(key(pair))!.properties()].map(([name, { value }]) => [name, value])).toEqual(
+          [['of', 'token']],
+        )
+    })
+  })
+
+  it('is the only one that matches its types: a second one is refused when it should run', async () => {
+    const id = await matched()
+    const second = await addPipeline({ similarity_score_cutoff: 0.1 })
+    await setup.service.app.matchEntities()
+    expect((await setup.ask(second, 'property-mappings')).status).toBe(200)
+    const refused = await setup.ask(second, 'runs', run)
+    expect([refused.status, refused.body.errors ?? refused.body.message]).toEqual([409, expect.anything()])
+    expect(refused.text).toContain('matches these node types already')
+    await setup.configure('DELETE', `entity-matching-pipelines/${id}`)
+    await setup.match(second)
+    expect(await pairs(second)).toEqual(same)
+  })
+})
+
+/** Relationships `_SAME_AS` of the present types. */
+function relationships(): number {
+  const snapshot = setup.service.app.capture.graphsOf(setup.service.projectId)!.default.snapshot()
+  try {
+    const type = snapshot.symbol('type', '_SAME_AS')
+    let count = 0
+    for (const [label, prefix] of [
+      [person, 'p'],
+      [customer, 'c'],
+    ] as const) {
+      for (let i = 0; i < 50; i++) {
+        const node = snapshot.findNode(snapshot.symbol('label', label), `${prefix}${i}`)
+        if (node !== 0) count += snapshot.degree(node, 'out', type)
+      }
+    }
+    return count
+  } finally {
+    snapshot.close()
+  }
+}
+
+describe('a request', () => {
+  it('is refused for an unknown pipeline, that of another project, and without permission', async () => {
+    const id = await addPipeline()
+    const unknown = 'gid:00000000000000000000000000'
+    for (const [path, body] of [
+      ['property-mappings'],
+      ['status'],
+      ['report'],
+      ['decisions'],
+      ['runs', run],
+      ['decisions', { source_external_id: 'a', target_external_id: 'b', decision: 'SAME' }],
+    ] as const) {
+      expect((await setup.ask(unknown, path, body)).status).toBe(404)
+      const other = await setup.service.send(`/entity-matching/v1/pipelines/${id}/${path}`, {
+        headers: { 'x-svc-clientkey': setup.service.key },
+        body,
+      })
+      expect(other.status).toBe(401)
+      const none = await setup.service.send(`/entity-matching/v1/pipelines/${id}/${path}`, { body })
+      expect(none.status).toBe(401)
+    }
+    const { body: project } = await setup.configure('POST', 'projects', {
+      organization_id: setup.service.app.organizationId,
+      name: `other${number}`,
+      region: 'local',
+    })
+    const { body: foreign } = await setup.configure('POST', 'entity-matching-pipelines', {
+      project_id: project.id,
+      name: 'foreign',
+      node_filter: { source_node_types: ['Aa'], target_node_types: ['Bb'] },
+      similarity_score_cutoff: 0.5,
+    })
+    expect((await setup.ask(foreign.id as string, 'status')).status).toBe(404)
+    await setup.configure('DELETE', `projects/${project.id}`)
+  })
+
+  it('is refused with 403 for a service account that may only read', async () => {
+    const id = await matched()
+    const account = await setup.configure('POST', 'service-accounts', {
+      organization_id: setup.service.app.organizationId,
+      name: `viewer${number}`,
+      role: 'all_viewer',
+    })
+    const { body } = await setup.configure('POST', 'service-account-credentials', {
+      service_account_id: account.body.id,
+      name: 'key',
+    })
+    expect([account.status, typeof body]).toEqual([201, 'object'])
+    const caller = {
+      kind: 'service-account',
+      serviceAccountId: account.body.id as string,
+      organizationId: setup.service.app.organizationId,
+      role: 'all_viewer',
+    } as const
+    const { matching } = setup.service.app
+    expect(matching.status(caller, id)).toMatchObject({ ok: true })
+    const refused = { error: { kind: 'forbidden' } }
+    expect(await matching.requestRun(caller, id, run)).toMatchObject(refused)
+    expect(await matching.suggestAgain(caller, id)).toMatchObject(refused)
+  })
+
+  it.each([
+    [400, {}, 'similarity_score_cutoff'],
+    [400, { similarity_score_cutoff: 2 }, 'similarity_score_cutoff'],
+    [400, { ...run, custom_property_mappings: [] }, 'custom_property_mappings'],
+    [400, { ...run, custom_property_mappings: [{ source_node_property: 'email' }] }, 'target_node_property'],
+    [400, { ...run, unknown: 1 }, 'unknown'],
+    [422, { ...run, custom_property_mappings: [mapping('never_seen')] }, 'no node has a property `never_seen`'],
+    [422, { ...run, custom_property_mappings: [mapping('email'), mapping('email')] }, 'duplicate mapping'],
+    [
+      422,
+      {
+        ...run,
+        labelled_pairs: [true, false].map((one) => ({ source_external_id: 'a', target_external_id: 'b', same: one })),
+      },
+      'labelled_pairs[1]: duplicate pair',
+    ],
+  ])('of a run is refused with %i for %j', async (status, body, text) => {
+    await fill()
+    const id = await addPipeline()
+    const refused = await setup.ask(id, 'runs', body)
+    expect(refused.status).toBe(status)
+    expect(refused.text).toContain(text)
+    expect((await setup.readPipeline(id)).last_run_time).toBe('')
+  })
+
+  it('of a run is refused with 409 without mappings, and while another one is requested', async () => {
+    const id = await addPipeline()
+    const early = await setup.ask(id, 'runs', run)
+    expect([early.status, early.text]).toEqual([
+      409,
+      expect.stringContaining('there are no property mappings (PENDING)'),
+    ])
+    await fill()
+    const first = { ...run, custom_property_mappings: [mapping('email')] }
+    expect((await setup.ask(id, 'runs', first)).status).toBe(202)
+    const second = await setup.ask(id, 'runs', first)
+    expect([second.status, second.text]).toEqual([409, expect.stringContaining('a run is requested already')])
+    expect((await setup.ask(id, 'status')).body.entity_matching_status).toBe('PENDING')
+  })
+})
+
+describe('the relationship', () => {
+  it('is walked by policies and knowledge queries, and written by the service only', async () => {
+    const id = await matched()
+    await capture([{ type: `Order${number}`, external_id: 'o1' }])
+    const placed = { source: { type: customer, external_id: 'c12' }, type: 'PLACED' }
+    const edge = { ...placed, target: { type: `Order${number}`, external_id: 'o1' } }
+    expect((await setup.capture('relationships', { relationships: [edge] })).status).toBe(200)
+    const cypher = `MATCH (subject:${person})-[s:_SAME_AS]->(:${customer})-[:PLACED]->(resource:Order${number}) WHERE s.score > 0.5`
+    const policy = {
+      meta: { policy_version: '3.0-kbac' },
+      subject: { type: person },
+      actions: ['read'],
+      resource: { type: `Order${number}` },
+      condition: { cypher },
+    }
+    const stored = await setup.configure('POST', 'authorization-policies', {
+      project_id: setup.service.projectId,
+      name: `orders${number}`,
+      status: 'ACTIVE',
+      policy: JSON.stringify(policy),
+    })
+    expect([stored.status, stored.body.warnings]).toEqual([201, undefined])
+    const decide = async (external_id: string): Promise<unknown> =>
+      (
+        await setup.service.send('/access/v1/evaluation', {
+          headers: { 'x-svc-clientkey': setup.key },
+          body: {
+            subject: { type: person, id: external_id },
+            action: { name: 'read' },
+            resource: { type: `Order${number}`, id: 'o1' },
+          },
+        })
+      ).body.decision
+    expect([await decide('p12'), await decide('p13')]).toEqual([true, false])
+    await setup.ask(id, 'decisions', { source_external_id: 'p12', target_external_id: 'c12', decision: 'NOT_SAME' })
+    await setup.ask(id, 'decisions', { source_external_id: 'p13', target_external_id: 'c12', decision: 'SAME' })
+    expect([await decide('p12'), await decide('p13')]).toEqual([false, true])
+
+    const key = { source: { type: person, external_id: 'p1' }, target: { type: customer, external_id: 'c20' } }
+    for (const path of ['relationships', 'relationships/delete']) {
+      const refused = await setup.capture(path, { relationships: [{ ...key, type: '_SAME_AS' }] })
+      expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('`_SAME_AS` is reserved')])
+    }
+  })
+})

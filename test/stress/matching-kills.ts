@@ -1,0 +1,255 @@
+// Kills the service, its background process or the entity matching process with kill -9 at random moments of a run. The run is completed
+// by the next process: the relationships are those of the present data. A reader that looks all the time finds whole relationships only.
+// Run alone: bun test/stress/matching-kills.ts [--rounds 20] [--nodes 4000] [--seed N]
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createChunk, type Snapshot } from '../../src/engine/store.ts'
+import { PROJECTS_FOLDER } from '../../src/kernel/data-folder.ts'
+import { openStore } from '../../src/store/graph/open-store.ts'
+import { projectFolderName } from '../../src/store/tenancy/project-folders.ts'
+import { Random, stressSeed } from '../generate/random.ts'
+import { childrenOf } from '../support/child-processes.ts'
+import { runCommand, type Server, startServer } from '../support/cli-process.ts'
+import { entity, property } from '../support/matching-service.ts'
+import { createFleet } from './event-kills.ts'
+import { numberAfter } from './flags.ts'
+
+const BATCH = 250
+/** Pause between two looks of the reader, milliseconds. */
+const LOOK_MS = 50
+const SETTINGS = { VERDIGRAPH_LANES: '1' }
+const RUN_TIMEOUT_MS = 120_000
+const MEMBERS = ['matched_properties', 'pipeline_id', 'run_id', 'score', 'similarities']
+
+export interface MatchingKillOptions {
+  readonly rounds: number
+  /** Nodes of each of the two types. */
+  readonly nodes: number
+  readonly seed: number
+  readonly note?: (line: string) => void
+}
+
+export interface MatchingKillOutcome {
+  /** Kills by the process. */
+  readonly kills: Readonly<Record<Victim, number>>
+  /** Kills after the run had ended. */
+  readonly late: number
+  /** Relationships that the reader has seen. */
+  readonly seen: number
+  readonly faults: readonly string[]
+}
+
+type Victim = 'service' | 'background' | 'matcher'
+const victims: readonly Victim[] = ['service', 'matcher', 'background']
+
+/** In each round customers are other persons than in the round before. */
+function personOf(customer: number, round: number, nodes: number): number {
+  return (customer + round) % nodes
+}
+
+/** Runs the rounds. */
+export async function matchingKillRounds(options: MatchingKillOptions): Promise<MatchingKillOutcome> {
+  const { rounds, nodes, seed, note = () => undefined } = options
+  const folder = mkdtempSync(join(tmpdir(), 'verdigraph-matching-kills-'))
+  const data = join(folder, 'data')
+  const random = new Random(seed)
+  const faults: string[] = []
+  const kills = { service: 0, background: 0, matcher: 0 }
+  let late = 0
+  let server: Server | null = null
+  let reader: MatchReader | null = null
+  try {
+    const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
+    const start = (): Promise<Server> => startServer(['--data', data], SETTINGS)
+    server = await start()
+    const { projectId, key, configure } = await createFleet(server, token, organization_id)
+    const { id: pipeline } = await configure('POST', 'entity-matching-pipelines', {
+      project_id: projectId,
+      name: 'people',
+      node_filter: { source_node_types: ['Person'], target_node_types: ['Customer'] },
+      similarity_score_cutoff: 0.9,
+    })
+    // A server that was started again has another port.
+    const ask = async (path: string, body?: object): Promise<Record<string, unknown>> => {
+      const answered = await fetch(`${server?.url}/entity-matching/v1/pipelines/${pipeline}/${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      if (!answered.ok) throw new Error(`${path} was answered ${answered.status}: ${await answered.text()}`)
+      return (await answered.json()) as Record<string, unknown>
+    }
+    const settled = async (): Promise<unknown> => {
+      const end = performance.now() + RUN_TIMEOUT_MS
+      for (;;) {
+        const { entity_matching_status: status } = await ask('status')
+        if (status !== 'PENDING' && status !== 'IN_PROGRESS') return status
+        if (performance.now() > end) return `still ${status}`
+        await Bun.sleep(20)
+      }
+    }
+    await captureAll(server, key, 'Person', nodes, (i) => i)
+    reader = new MatchReader(join(data, PROJECTS_FOLDER, projectFolderName(projectId), 'default'))
+    reader.start()
+    let runMs = 0
+    for (let round = 0; round <= rounds; round++) {
+      await captureAll(server, key, 'Customer', nodes, (i) => personOf(i, round, nodes))
+      const startedMs = performance.now()
+      const custom_property_mappings = ['name', 'email', 'phone', 'birth_date'].map((name) => ({
+        source_node_property: name,
+        target_node_property: name,
+      }))
+      await ask('runs', { similarity_score_cutoff: 0.9, custom_property_mappings })
+      // The first round measures a run without a kill.
+      if (round > 0) {
+        await Bun.sleep(random.between(0, Math.ceil(runMs * 1.1)))
+        if ((await ask('status')).entity_matching_status === 'SUCCESS') late += 1
+        const victim = victims[round % victims.length] as Victim
+        if (victim === 'service') {
+          await server.kill('SIGKILL')
+          server = await start()
+          kills.service += 1
+        } else if (killOf(server, victim)) kills[victim] += 1
+      }
+      const status = await settled()
+      if (round === 0) runMs = performance.now() - startedMs
+      if (status !== 'SUCCESS') faults.push(`round ${round}: the run ended with ${status}`)
+      faults.push(...reader.look(pairsOf(nodes, round)).map((fault) => `round ${round}: ${fault}`))
+      note(`round ${round}: ${Math.round(performance.now() - startedMs)} ms until the matches were those of this round`)
+    }
+    await reader.stop()
+    faults.push(...reader.faults)
+    if ((await server.kill('SIGTERM')) !== 0) faults.push('the service did not end cleanly')
+    server = null
+    const verified = await runCommand(['verify', '--data', data])
+    if (verified.exitCode !== 0) faults.push(`verify: ${verified.stdout}`)
+    return { kills, late, seen: reader.seen, faults }
+  } finally {
+    await reader?.stop()
+    await server?.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** False: the process does not run now. */
+function killOf(server: Server, victim: Exclude<Victim, 'service'>): boolean {
+  const children = childrenOf(server.pid)
+  const descendants = [...children, ...children.flatMap(({ pid }) => childrenOf(pid))]
+  const found = descendants.find(({ words }) => words.includes(victim))
+  if (found === undefined) return false
+  try {
+    process.kill(found.pid, 'SIGKILL')
+  } catch {
+    return false
+  }
+  return true
+}
+
+function pairsOf(nodes: number, round: number): Set<string> {
+  return new Set(Array.from({ length: nodes }, (_, i) => `p${personOf(i, round, nodes)} c${i}`))
+}
+
+async function captureAll(
+  server: Server,
+  key: string,
+  type: 'Person' | 'Customer',
+  nodes: number,
+  entityOf: (index: number) => number,
+): Promise<void> {
+  for (let from = 0; from < nodes; from += BATCH) {
+    const batch = Array.from({ length: Math.min(BATCH, nodes - from) }, (_, i) => ({
+      type,
+      external_id: `${type === 'Person' ? 'p' : 'c'}${from + i}`,
+      properties: Object.entries(entity(entityOf(from + i))).map(([name, value]) => property(name, value)),
+    }))
+    const answered = await fetch(`${server.url}/capture/v1/nodes`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-svc-clientkey': key },
+      body: JSON.stringify({ nodes: batch }),
+    })
+    if (answered.status !== 200) throw new Error(`a capture was answered ${answered.status}: ${await answered.text()}`)
+  }
+}
+
+/** Reads all matches from the folder of the graph, again and again. */
+class MatchReader {
+  seen = 0
+  readonly faults: string[] = []
+  private readonly path: string
+  private timer: ReturnType<typeof setInterval> | null = null
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  start(): void {
+    this.timer = setInterval(() => this.look(null), LOOK_MS)
+  }
+
+  async stop(): Promise<void> {
+    if (this.timer !== null) clearInterval(this.timer)
+    this.timer = null
+  }
+
+  /** `expected`: all pairs; null: a run may be in progress. */
+  look(expected: ReadonlySet<string> | null): string[] {
+    const store = openStore(this.path, { readOnly: true })
+    const snapshot = store.snapshot()
+    try {
+      const found = new Set<string>()
+      for (const { pair, properties } of matchesIn(snapshot)) {
+        this.seen += 1
+        found.add(pair)
+        const names = [...properties.keys()].sort().join()
+        const lengths = ['matched_properties', 'similarities'].map((name) => [properties.get(name)].flat().length)
+        if (names !== MEMBERS.join() || lengths[0] !== lengths[1])
+          this.faults.push(`a reader saw the relationship ${pair} with ${names}`)
+      }
+      if (expected === null) return []
+      const missing = [...expected].filter((pair) => !found.has(pair))
+      const beyond = [...found].filter((pair) => !expected.has(pair))
+      return missing.length + beyond.length === 0
+        ? []
+        : [`missing ${missing.length}: ${missing.slice(0, 3)}; beyond ${beyond.length}: ${beyond.slice(0, 3)}`]
+    } finally {
+      snapshot.close()
+      void store.close()
+    }
+  }
+}
+
+function* matchesIn(snapshot: Snapshot): Generator<{ pair: string; properties: ReadonlyMap<string, unknown> }> {
+  const persons = createChunk()
+  const linked = createChunk()
+  const sameAs = snapshot.symbol('type', '_SAME_AS')
+  const label = snapshot.symbol('label', 'Person')
+  if (sameAs === 0 || label === 0) return
+  for (let from = 0; ; from = persons.next) {
+    snapshot.nodesWithLabel(label, from, persons)
+    for (let i = 0; i < persons.length; i++) {
+      const person = persons.ids[i]!
+      snapshot.neighbours(person, 'out', sameAs, 0, linked)
+      for (let j = 0; j < linked.length; j++) {
+        const pair = `${snapshot.nodeField(person, 'external_id')} ${snapshot.nodeField(linked.ids[j]!, 'external_id')}`
+        yield { pair, properties: snapshot.relationshipProperties(linked.relationships[j]!) }
+      }
+    }
+    if (!persons.more) return
+  }
+}
+
+if (import.meta.main) {
+  const given = numberAfter('--seed', Number.NaN)
+  const seed = Number.isNaN(given) ? stressSeed() : given
+  console.log(`seed ${seed}`)
+  const { faults, ...outcome } = await matchingKillRounds({
+    rounds: numberAfter('--rounds', 20),
+    nodes: numberAfter('--nodes', 4000),
+    seed,
+    note: (line) => console.log(line),
+  })
+  console.log(JSON.stringify(outcome, null, 2))
+  for (const fault of faults.slice(0, 20)) console.error(fault)
+  process.exit(faults.length === 0 ? 0 : 1)
+}
