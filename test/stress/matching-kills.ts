@@ -18,7 +18,7 @@ import { numberAfter } from './flags.ts'
 const BATCH = 250
 /** Pause between two looks of the reader, milliseconds. */
 const LOOK_MS = 50
-const SETTINGS = { VERDIGRAPH_LANES: '1' }
+const SETTINGS = { VERDIGRAPH_LANES: '1', VERDIGRAPH_LANE_WAIT_MS: '60000' }
 const RUN_TIMEOUT_MS = 120_000
 const MEMBERS = ['matched_properties', 'pipeline_id', 'run_id', 'score', 'similarities']
 
