@@ -1,6 +1,7 @@
 // An authorizer over the policies of a project folder: with a graph in memory, or with graphs that the caller provides.
 
 import { openSecret } from '../config/secrets.ts'
+import { createSystemGraph } from '../config/system-nodes.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { resolversKind } from '../pip/external-data-resolver.ts'
@@ -42,7 +43,7 @@ export async function openProjectAuthorizer(
     policyTextMax: settings.policyTextMax,
     resolvers: hasResolvers ? await loadResolverKind(settings) : null,
   })
-  const { graphs, readOnlyReason, close } = given ?? memoryGraphs(stored)
+  const { graphs, readOnlyReason, close } = given ?? (await memoryGraphs(stored))
   const { documents, projectId, applicationId, agentId } = stored
   return createAuthorizer({
     settings,
@@ -74,13 +75,18 @@ function secretOf(text: string, secrets: SecretLookup): string {
   return resolved.value
 }
 
-function memoryGraphs({ layout }: StoredProject): GivenGraphs {
+/** A graph in memory with the nodes that the service keeps in every graph: those of the application and of the agent. */
+async function memoryGraphs({ layout, projectId, applicationId, agentId }: StoredProject): Promise<GivenGraphs> {
   if (layout.isComposite || layout.locations.size > 0) {
     throw new OperationalError(
       'a project with locations has several databases, which an authorizer in memory does not have',
     )
   }
   const store = openStore(IN_MEMORY)
+  await createSystemGraph(
+    () => store,
+    () => true,
+  ).putAgent(projectId, applicationId, agentId)
   const graphs: ProjectGraphs = { default: store, global: null, at: () => null }
   return { graphs: () => graphs, readOnlyReason: null, close: () => store.close() }
 }

@@ -103,7 +103,8 @@ function parseFile(folder: string, file: string): Result<DocumentSource, readonl
 function parseYamlFile(file: string, text: string): Result<DocumentSource, readonly FileDiagnostic[]> {
   const yaml = new YamlFile(file, text)
   if (yaml.errors.length > 0) return err(yaml.errors)
-  return ok({ yaml, base: [], plain: yaml.value('plain'), exact: yaml.value('exact'), cypherLine: null })
+  // An empty file is a document without members of its own.
+  return ok({ yaml, base: [], plain: yaml.value('plain') ?? {}, exact: yaml.value('exact') ?? {}, cypherLine: null })
 }
 
 const FRONT_MATTER = /^---[ \t]*\r?\n([\s\S]*?)^---[ \t]*(?:\r?\n|$)/m
@@ -117,10 +118,10 @@ function parseCypherFile(file: string, text: string): Result<DocumentSource, rea
   const header = parseYamlFile(file, text.slice(0, whole.lastIndexOf('---')))
   if (!header.ok) return header
   const { yaml, plain, exact } = header.value
-  const data = plain ?? {}
-  if (!isJsonObject(data))
-    return err([startOf(file, `expected members in the front matter, found ${jsonKindOf(data)}`)])
-  if (data.cypher !== undefined) {
+  if (!isJsonObject(plain) || !isJsonObject(exact)) {
+    return err([startOf(file, `expected members in the front matter, found ${jsonKindOf(plain)}`)])
+  }
+  if (plain.cypher !== undefined) {
     const message = '`cypher` is the text after the front matter'
     return err([{ ...yaml.position([], 'cypher'), message }])
   }
@@ -130,8 +131,8 @@ function parseCypherFile(file: string, text: string): Result<DocumentSource, rea
   return ok({
     yaml,
     base: [],
-    plain: { ...data, ...added },
-    exact: { ...(exact as object | null), ...added },
+    plain: { ...plain, ...added },
+    exact: { ...exact, ...added },
     cypherLine,
   })
 }

@@ -48,7 +48,10 @@ export class YamlFile {
     const issues = [...document.errors, ...document.warnings].map(({ message, pos }) => ({ message, at: pos[0] }))
     if (issues.length === 0 && this.root !== null)
       this.check(this.root, 0, (message, at) => issues.push({ message, at }))
-    this.errors = issues.map(({ message, at }) => ({ ...this.positionAt(at), message: lowerFirst(message) }))
+    this.errors = issues.map(({ message, at }) => {
+      const place = this.positionAt(at)
+      return { ...place, message: `${lowerFirst(message)}${cypherHint(text.split('\n')[place.line - 1] ?? '')}` }
+    })
   }
 
   /** The data of the whole text; null if it is empty. */
@@ -198,6 +201,11 @@ function scalarOf(value: unknown, numbers: YamlNumbers): unknown {
     return Number.isSafeInteger(number) ? number : value
   }
   return typeof value === 'number' && numbers === 'exact' ? new Float(value) : value
+}
+
+/** Cypher has characters with a meaning in YAML, such as `: ` in a pattern with properties. */
+function cypherHint(line: string): string {
+  return /\bcypher: *[^|>'" ]/.test(line) ? '; write Cypher on lines of its own, after `cypher: |`' : ''
 }
 
 function lowerFirst(text: string): string {

@@ -10,15 +10,14 @@ function entries(item: z.ZodType) {
     .optional()
 }
 
+const entityForm = { error: 'expected `Type:id`, or an object with `type` and `id`' }
 const entity = z
   .union(
     [
-      z.string().regex(/^[^:]+:[\s\S]+$/),
+      z.string().regex(/^[^:]+:[\s\S]+$/, entityForm),
       z.strictObject({ type: z.string(), id: z.string(), properties: z.record(z.string(), z.unknown()).optional() }),
     ],
-    {
-      error: 'expected `Type:id`, or an object with `type` and `id`',
-    },
+    entityForm,
   )
   .meta({ id: 'ScenarioEntity' })
 
@@ -138,6 +137,22 @@ function documented({ object, lists }: EntryForms): z.ZodType {
 
 const [policyFiles, queryFiles] = decisionFileKinds
 
+/** A document within a scenario: as a file, also with a name, and with `action` in place of `actions`. */
+function inline(schema: z.ZodType | undefined): z.ZodType {
+  const alternatives = schema instanceof z.ZodUnion ? schema.options : []
+  return z.union(
+    alternatives.map((alternative) => {
+      const { shape } = alternative as z.ZodObject
+      const { actions } = shape
+      return z.strictObject({
+        ...shape,
+        name: name.optional(),
+        ...(actions !== undefined && { actions: (actions as z.ZodType).optional(), action: name.optional() }),
+      })
+    }),
+  )
+}
+
 /** A scenario file. */
 export const scenarioSchema = z
   .strictObject({
@@ -162,10 +177,10 @@ export const scenarioSchema = z
       )
       .optional()
       .describe('in arrow notation, or as items to capture'),
-    policies: entries(policyFiles?.schema ?? z.never()).describe(
+    policies: entries(inline(policyFiles?.schema)).describe(
       'as files of the folder `policies`, also with `name`, and `action` in place of `actions`',
     ),
-    queries: entries(queryFiles?.schema ?? z.never()).describe('as files of the folder `queries`, also with `name`'),
+    queries: entries(inline(queryFiles?.schema)).describe('as files of the folder `queries`, also with `name`'),
     tokens: z.record(z.string(), tokenSchema).optional().describe('tokens by name'),
     decisions: entries(documented(entryForms.decisions)),
     resources: entries(documented(entryForms.resources)).describe('resource searches'),

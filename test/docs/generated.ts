@@ -20,6 +20,7 @@ import {
   settingSections,
   settingSpecs,
 } from '../../src/settings.ts'
+import { editorSchemas } from './editor-schemas.ts'
 import { eventSections } from './events-page.ts'
 import { repositoryRoot } from './pages.ts'
 
@@ -31,6 +32,7 @@ export const generatedPages: Readonly<Record<string, () => Promise<string>>> = {
   'docs/reference/cli.md': async () => cliPage(),
   'docs/reference/settings.md': async () => settingsPage(),
   'docs/reference/events.md': async () => page('Events', eventSections(NOTE)),
+  ...editorSchemas,
 }
 
 const NOTE = 'This page is generated from the program (`npm run golden`).'
