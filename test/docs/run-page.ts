@@ -121,6 +121,7 @@ function program(folder: string, block: Block, index: number, shown: Block | nul
   const text = block.text
     .replace(/(['"])verdigraph\/client\1/g, `'${join(repositoryRoot, 'src', 'client', 'index.ts')}'`)
     .replace(/(['"])verdigraph\1/g, `'${join(repositoryRoot, 'src', 'index.ts')}'`)
+    .replace(/(['"])verdigraph\/(vitest|jest)\1/g, `'${join(repositoryRoot, 'src', 'authorizer')}/$2.ts'`)
     .replace(/^(\S.*\)) \/\/ ((?:true|false|null|[\d[{"]).*)$/gm, 'console.log(JSON.stringify($1))')
   writeFileSync(join(folder, name), text)
   if (isTest) return { block, script: `bun test ./${name} 2> test.log || { cat test.log >&2; exit 1; }`, output: null }

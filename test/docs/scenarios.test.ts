@@ -1,5 +1,10 @@
-// The scenarios in the pages (YAML blocks with a graph) hold in every engine, as those in files do.
+// The scenarios in the pages (YAML blocks without a file name) hold in every engine, as those in files do. Blocks with the name of a
+// file of a project folder are a project together.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openAuthorizer } from '../../src/authorizer/open-authorizer.ts'
+import { loadProject } from '../../src/project/load-project.ts'
 import {
   describeQuestion,
   type OpenScenario,
@@ -10,14 +15,31 @@ import { httpEngine } from '../scenarios/http-engine.ts'
 import { readScenario } from '../scenarios/read-scenario.ts'
 import { referenceEngine } from '../scenarios/reference-engine.ts'
 import { storeEngine } from '../support/store-engine.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { readPages } from './pages.ts'
 
 const scenarios = readPages().flatMap(({ path, blocks }) =>
   blocks
-    .filter(({ language, info }) => language === 'yaml' && info !== 'prometheus.yml')
+    .filter(({ language, info }) => language === 'yaml' && info === '')
     .map(({ text, line }) => readScenario(`${path}:${line}`, text)),
 )
 const engines: readonly ScenarioEngine[] = [referenceEngine, storeEngine('off'), storeEngine('on'), httpEngine]
+
+test('the files of a project folder in a page are a project without errors', async () => {
+  for (const { path, blocks } of readPages()) {
+    const files = blocks.filter(({ language, info }) => language === 'yaml' && /^[a-z-]+\/[\w.-]+\.yaml$/.test(info))
+    if (files.length === 0) continue
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'verdigraph.yaml'), 'name: page\n')
+    for (const { info, text } of files) {
+      mkdirSync(dirname(join(folder, info)), { recursive: true })
+      writeFileSync(join(folder, info), text)
+    }
+    const { documents } = await loadProject(folder)
+    expect(documents.length, path).toBe(files.length)
+    await (await openAuthorizer({ memory: true, project: folder })).close()
+  }
+})
 
 test('there are scenarios', () => expect(scenarios.length).toBeGreaterThanOrEqual(8))
 
