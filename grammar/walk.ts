@@ -10,17 +10,17 @@ import type {
 } from './ast.ts'
 
 /** The nodes of a syntax tree that have a kind. */
-export type SyntaxNode = Query | Clause | PathPattern | NodePattern | RelationshipPattern | LabelExpression | Expression
+export type CypherNode = Query | Clause | PathPattern | NodePattern | RelationshipPattern | LabelExpression | Expression
 
 /** Calls `enter` for each node below and including `tree`, parents first, in the order of the members of the tree. */
-export function walkTree(tree: unknown, enter: (node: SyntaxNode) => void): void {
+export function walkTree(tree: unknown, enter: (node: CypherNode) => void): void {
   if (tree === null || typeof tree !== 'object') return
   if (Array.isArray(tree)) {
     for (const item of tree) walkTree(item, enter)
     return
   }
   if ('kind' in tree && 'span' in tree) {
-    const node = tree as SyntaxNode
+    const node = tree as CypherNode
     enter(node)
     if (node.kind === 'map-projection') {
       // Its items have kinds of their own.

@@ -12,6 +12,8 @@ export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 export const settingsFileVariable = 'VERDIGRAPH_SETTINGS'
 /** The admin token that commands send to a running service, if they should not issue one from the data folder. */
 export const tokenVariable = 'VERDIGRAPH_TOKEN'
+/** The key of an application agent that commands send to a running service. */
+export const agentKeyVariable = 'VERDIGRAPH_AGENT_KEY'
 
 const PREFIX = /^VERDIGRAPH_/i
 
@@ -38,6 +40,7 @@ export function unknownVariables(environment: EnvironmentVariables): string[] {
     nextMasterKeyVariable,
     settingsFileVariable,
     tokenVariable,
+    agentKeyVariable,
   ])
   return Object.entries(withoutServiceLinks(environment))
     .filter(([name, value]) => PREFIX.test(name) && !names.has(name) && (value ?? '') !== '')

@@ -16,7 +16,7 @@ export const exitCodes = {
   failure: {
     code: 1,
     meaning:
-      'The command ran and failed. For `verify` it means damage and nothing else; for `audit verify`, that the log is not sound; for `audit witness`, that it refused to cosign.',
+      'The command ran and failed. For `verify` it means damage and nothing else; for `audit verify`, that the log is not sound; for `audit witness`, that it refused to cosign; for `lint`, that it found errors (with `--strict` also warnings); for `fmt --check`, that a file is not formatted.',
   },
   usage: {
     code: 2,

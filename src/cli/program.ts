@@ -9,10 +9,19 @@ import { folderPermissionWarning } from '../store/process/folder-permissions.ts'
 import { addAuditCommands } from './audit.ts'
 import type { ExportLogFlags, LogKeysFlags } from './audit-export.ts'
 import { CliError, UsageError } from './cli-error.ts'
-import { settingsFileVariable, tokenVariable, unknownVariables, withoutServiceLinks } from './environment-variables.ts'
+import {
+  agentKeyVariable,
+  settingsFileVariable,
+  tokenVariable,
+  unknownVariables,
+  withoutServiceLinks,
+} from './environment-variables.ts'
 import type { LettersFlags, ListFlags, RoutingTestFlags, TailFlags } from './events.ts'
 import { exitCodes } from './exit-codes.ts'
+import type { FormatFlags } from './fmt.ts'
 import { formatSettings } from './format-settings.ts'
+import type { NameFlags } from './language-files.ts'
+import type { LintFlags } from './lint.ts'
 import type { MatchDecideFlags, MatchFlags, MatchReportFlags, MatchRunFlags } from './match.ts'
 import { nameOfThisProcess } from './own-command.ts'
 import { printError, printNotice } from './print.ts'
@@ -396,6 +405,34 @@ export function program(name = 'verdigraph'): Command {
       await (await import('./match.ts')).deleteMatchDecision(settingsFrom(flags), flags, flags.decision)
     })
 
+  withNames(command.command('lint [paths...]'))
+    .description(
+      'check policies and Cypher in files and project folders, or the policies that a project stores; docs/reference/lint-rules.md has the rules',
+    )
+    .option('--action <name>', 'an action that callers ask for; may be repeated', appended, [])
+    .option('--strict', 'fail for warnings too', false)
+    .option('--json', 'print one line of JSON', false)
+    .option('--sarif', 'print a SARIF log, as code hosts read it', false)
+    .action(async (paths: readonly string[], flags: Flags & LintFlags) => {
+      await (await import('./lint.ts')).lintFiles(() => settingsFrom(flags), paths, flags)
+    })
+
+  command
+    .command('fmt [paths...]')
+    .description('format the Cypher in files and project folders; - formats the standard input')
+    .option('--check', 'write nothing, and fail if a file is not formatted', false)
+    .action(async (paths: readonly string[], flags: FormatFlags) => {
+      ;(await import('./fmt.ts')).formatFiles(paths, flags)
+    })
+
+  withNames(command.command('lsp'))
+    .description(
+      'serve editors as a language server on the standard input and output: diagnostics, completion, hover, format',
+    )
+    .action(async (flags: Flags & NameFlags) => {
+      await (await import('./lsp.ts')).serveEditor(() => settingsFrom(flags), flags)
+    })
+
   // Started by `verify` for each environment.
   command
     .command(`${VERIFY_FOLDER_COMMAND} <folder>`, { hidden: true })
@@ -426,6 +463,17 @@ function withService(command: Command): Command {
     .option(
       '--url <url>',
       `the URL of the service (default: from the settings); ${tokenVariable} may hold a token for it`,
+    )
+}
+
+/** For commands that compare names with those of the data. */
+function withNames(command: Command): Command {
+  return withSettings(command)
+    .option('--schema <file>', 'the data schema: the answer of GET /data-schema/v1')
+    .option('--project <id>', 'the project whose data has the names')
+    .option(
+      '--url <url>',
+      `read the project from this service, not from the data folder; ${tokenVariable} may hold a token for it, ${agentKeyVariable} a key for its data schema`,
     )
 }
 

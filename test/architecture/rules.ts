@@ -65,6 +65,7 @@ const everything = [
   'jose',
   'pino',
   'picocolors',
+  'vscode-languageserver',
   'lmdb',
 ]
 
@@ -414,6 +415,39 @@ export const layerRules: readonly LayerRule[] = [
     mayImport: ['(own folder)', ...feature],
     sentence:
       'a feature imports its own folder, kernel, the engine’s entry points, zod and the shared types; never http, store or another feature',
+  },
+  {
+    files: ['src/language/server/'],
+    mayImport: [
+      'src/language/',
+      'src/engine/',
+      'grammar/',
+      'chevrotain',
+      'vscode-languageserver',
+      'vscode-languageserver-textdocument',
+    ],
+    sentence:
+      'language/server serves editors: it imports language, the engine for plans, and the language server packages; it reads no files',
+  },
+  {
+    files: ['src/language/'],
+    mayImport: [
+      'src/language/format/',
+      'src/language/lint/',
+      'src/language/source/',
+      'src/policy/',
+      'src/engine/bind/',
+      'src/engine/value/',
+      'src/engine/prepared-query.ts',
+      'src/engine/unknown-symbols.ts',
+      'src/graph-statistics/schema.ts',
+      'grammar/',
+      'src/kernel/',
+      'chevrotain',
+      'yaml',
+    ],
+    sentence:
+      'language checks and formats texts: it imports the grammar, bound queries, policies and the data schema, and yaml; no graph and no files',
   },
   {
     files: ['src/http/docs/'],

@@ -4,12 +4,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { settingsFileVariable, tokenVariable } from '../../src/cli/environment-variables.ts'
+import { agentKeyVariable, settingsFileVariable, tokenVariable } from '../../src/cli/environment-variables.ts'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
 import { program } from '../../src/cli/program.ts'
 import { internalErrorResponse, toErrorResponse } from '../../src/http/error-response.ts'
 import { masterKeyVariable, nextMasterKeyVariable } from '../../src/identity/master-key.ts'
 import type { ServiceError } from '../../src/kernel/errors.ts'
+import { lint } from '../../src/language/lint/lint.ts'
+import { lintRuleIds, lintRules } from '../../src/language/lint/rules.ts'
 import { createServiceMetrics } from '../../src/ops/service-metrics.ts'
 import {
   environmentNameOf,
@@ -20,6 +22,7 @@ import {
   settingSections,
   settingSpecs,
 } from '../../src/settings.ts'
+import { exampleNames } from '../support/lint-names.ts'
 import { editorSchemas } from './editor-schemas.ts'
 import { eventSections } from './events-page.ts'
 import { repositoryRoot } from './pages.ts'
@@ -31,6 +34,7 @@ export const generatedPages: Readonly<Record<string, () => Promise<string>>> = {
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/cli.md': async () => cliPage(),
   'docs/reference/settings.md': async () => settingsPage(),
+  'docs/reference/lint-rules.md': async () => lintRulesPage(),
   'docs/reference/events.md': async () => page('Events', eventSections(NOTE)),
   ...editorSchemas,
 }
@@ -217,6 +221,27 @@ function leavesOf(command: Command): readonly Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf)
 }
 
+function lintRulesPage(): string {
+  const sections = lintRuleIds.map((id) => {
+    const { severity, summary, advice, canBeIgnored, example } = lintRules[id]
+    const files = example.map(({ file, text }) => `\`${file}\`:\n\n\`\`\`text\n${text}\`\`\``)
+    const findings = lint({ documents: example, names: exampleNames, actions: [] })
+    const shown = findings.map(({ file, line, column, message }) => `- \`${file}:${line}:${column}\`: ${message}`)
+    const how = canBeIgnored ? severity : `${severity}, cannot be ignored`
+    return [`## ${id}`, `${summary} (${how})`, advice, ...files, `Finding:\n\n${shown.join('\n')}`].join('\n\n')
+  })
+  return page('Lint rules', [
+    `${NOTE} The rules of \`verdigraph lint\` and of the language server. [Check and format policies](../how-to/check-policies.md) shows how to run them.`,
+    'The examples are compared with data that has the node types `Person`, `Car` and `Team`, the label `Fast`, the relationship types `OWNS`, `KNOWS` and ' +
+      '`MEMBER`, and the properties `age`, `wheels` and `app`.',
+    table(
+      ['Rule', 'Severity', 'Meaning'],
+      lintRuleIds.map((id) => row([`[${id}](#${id})`, lintRules[id].severity, lintRules[id].summary])),
+    ),
+    ...sections,
+  ])
+}
+
 function cliPage(): string {
   const commands = program()
     .commands.filter((command) => !(command as unknown as { _hidden: boolean })._hidden)
@@ -284,7 +309,11 @@ function settingsPage(): string {
     [settingsFileVariable, 'The settings file; the same as the option `--settings`.'],
     [
       tokenVariable,
-      'The admin token that `events tail` and `events test` send to a running service. Without it they issue one from the data folder.',
+      'The admin token that `events tail`, `events test` and `lint` send to a running service. Without it they issue one from the data folder.',
+    ],
+    [
+      agentKeyVariable,
+      'The key of an application agent, with which `lint` and `lsp` read the data schema of a running service.',
     ],
   ] as const
   return page('Settings', [

@@ -4,7 +4,7 @@ import type { IToken } from 'chevrotain'
 import type { LabelExpression, ProjectionItem, Query, RelationshipPattern, Span } from '../../../grammar/ast.ts'
 import * as t from '../../../grammar/tokens.ts'
 import { kw } from '../../../grammar/tokens.ts'
-import { type SyntaxNode, walkTree } from '../../../grammar/walk.ts'
+import { type CypherNode, walkTree } from '../../../grammar/walk.ts'
 
 /** Sets of token offsets, and spans that are printed as written. */
 export interface TokenRoles {
@@ -110,7 +110,7 @@ class RoleCollector {
     this.table = table
   }
 
-  enter(node: SyntaxNode): void {
+  enter(node: CypherNode): void {
     const { roles, table } = this
     switch (node.kind) {
       case 'variable':

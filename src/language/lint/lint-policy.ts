@@ -1,6 +1,6 @@
 // The rules about one policy or Cypher text.
 import type { Expression, Span } from '../../../grammar/ast.ts'
-import { type SyntaxNode, walkTree } from '../../../grammar/walk.ts'
+import { type CypherNode, walkTree } from '../../../grammar/walk.ts'
 import type { BoundClause, BoundExpression, BoundMatch, BoundPart } from '../../engine/bind/bound.ts'
 import { platformParameters } from '../../engine/bind/dialect.ts'
 import { slotsOf } from '../../engine/bind/expression-tree.ts'
@@ -189,7 +189,7 @@ function unsuppliedParameters(compiled: CompiledSource): RawFinding[] {
       findings.push({ rule: 'caller-chosen-identity', document, span, message })
     }
   }
-  walkTree(query, (node: SyntaxNode) => {
+  walkTree(query, (node: CypherNode) => {
     if (node.kind === 'parameter') visit((node as Extract<Expression, { kind: 'parameter' }>).name, place(node.span))
   })
   if (filter !== null) visitLeaves(filter.root, (name, path) => visit(name, source.spanOf(pathOf(path))))

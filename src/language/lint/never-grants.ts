@@ -4,7 +4,7 @@ import type { BoundClause, BoundColumn, BoundPart, BoundQuery } from '../../engi
 import { assertNever } from '../../kernel/assert.ts'
 import type { FilterOperand, PolicyFilter, PolicyFilterNode } from '../../policy/policy-filter.ts'
 import type { ValueReference } from '../../policy/value-reference.ts'
-import { type Literal, literalOfValue, parameterTerm, RowFacts, type Term } from './row-facts.ts'
+import { type FactTerm, type Literal, literalOfValue, parameterTerm, RowFacts } from './row-facts.ts'
 
 /** A condition with what a request fixes. */
 export interface AnalysedCondition {
@@ -156,7 +156,7 @@ function assumeLeaf(
   }
 }
 
-function termOf({ root, path }: ValueReference): Term {
+function termOf({ root, path }: ValueReference): FactTerm {
   return parameterTerm(root, path)
 }
 

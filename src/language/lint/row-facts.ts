@@ -12,7 +12,7 @@ type ComparisonSign = Comparison['rest'][number]['operator']
 export type Literal = number | bigint | string | boolean
 
 /** Where a value is read from: the same key means the same value within one row. */
-export interface Term {
+export interface FactTerm {
   readonly key: string
   /** For messages. */
   readonly text: string
@@ -58,7 +58,7 @@ export class RowFacts {
   contradiction: string | null = null
   private terms = new Map<string, TermFacts>()
   private labels = new Map<number, { readonly has: Set<string>; readonly lacks: Set<string> }>()
-  private readonly aliases = new Map<number, Term>()
+  private readonly aliases = new Map<number, FactTerm>()
   private readonly nodeTypes = new Map<number, string>()
   private readonly present = new Set<number>()
 
@@ -197,7 +197,7 @@ export class RowFacts {
   }
 
   /** The term has a value, and the comparison with the literal is true. */
-  compare(term: Term, operator: ComparisonSign, literal: Literal): void {
+  compare(term: FactTerm, operator: ComparisonSign, literal: Literal): void {
     this.change(term, (facts) => {
       facts.isNotNull = true
       switch (operator) {
@@ -219,7 +219,7 @@ export class RowFacts {
   }
 
   /** The term is one of the literals. */
-  assumeOneOf(term: Term, literals: readonly Literal[]): void {
+  assumeOneOf(term: FactTerm, literals: readonly Literal[]): void {
     this.change(term, (facts) => {
       facts.isNotNull = true
       facts.values =
@@ -228,7 +228,7 @@ export class RowFacts {
   }
 
   /** The term is null, or is not. */
-  assumeNull(term: Term, isNull: boolean): void {
+  assumeNull(term: FactTerm, isNull: boolean): void {
     this.change(term, (facts) => {
       if (isNull) facts.isNull = true
       else facts.isNotNull = true
@@ -236,7 +236,7 @@ export class RowFacts {
   }
 
   /** The term is a string. */
-  assumeText(term: Term): void {
+  assumeText(term: FactTerm): void {
     this.change(term, (facts) => {
       facts.isNotNull = true
       this.kindOf(term, facts, '')
@@ -282,7 +282,7 @@ export class RowFacts {
     }
   }
 
-  private impliesComparison(term: Term, operator: ComparisonSign, literal: Literal): boolean {
+  private impliesComparison(term: FactTerm, operator: ComparisonSign, literal: Literal): boolean {
     const facts = this.terms.get(term.key)
     if (facts === undefined) return false
     if (facts.values !== null) return facts.values.every((value) => isCertain(value, operator, literal))
@@ -361,7 +361,7 @@ export class RowFacts {
     }
   }
 
-  private assumeWithLiteral(term: Term, operator: ComparisonSign, literal: Literal, wanted: boolean): void {
+  private assumeWithLiteral(term: FactTerm, operator: ComparisonSign, literal: Literal, wanted: boolean): void {
     if (wanted) this.compare(term, operator, literal)
     else if (operator === '=') this.compare(term, '<>', literal)
     else if (operator === '<>') this.compare(term, '=', literal)
@@ -434,7 +434,7 @@ export class RowFacts {
       )
   }
 
-  private termOf(expression: BoundExpression): Term | null {
+  private termOf(expression: BoundExpression): FactTerm | null {
     switch (expression.kind) {
       case 'element-property':
         return elementTerm(expression.slot, expression.key, expression.own !== null)
@@ -452,20 +452,20 @@ export class RowFacts {
     }
   }
 
-  private change(term: Term, change: (facts: TermFacts) => void): void {
+  private change(term: FactTerm, change: (facts: TermFacts) => void): void {
     const facts = this.terms.getOrInsertComputed(term.key, () => ({ ...unknownTerm }))
     change(facts)
     this.check(term, facts)
   }
 
-  private kindOf(term: Term, facts: TermFacts, literal: Literal): void {
+  private kindOf(term: FactTerm, facts: TermFacts, literal: Literal): void {
     const kind = kindOfLiteral(literal)
     if (facts.kind !== null && facts.kind !== kind)
       this.contradict(`\`${term.text}\` cannot be a ${facts.kind} and a ${kind}`)
     facts.kind = kind
   }
 
-  private check(term: Term, facts: TermFacts): void {
+  private check(term: FactTerm, facts: TermFacts): void {
     const { values, excluded, lower, upper, kind, isNull, isNotNull } = facts
     if (isNull && isNotNull) this.contradict(`\`${term.text}\` is null, and a predicate needs its value`)
     const isBetween = (value: Literal): boolean =>
@@ -494,11 +494,11 @@ export class RowFacts {
 }
 
 /** The term of a parameter, also of one that a filter reads. */
-export function parameterTerm(name: string, path: readonly string[]): Term {
+export function parameterTerm(name: string, path: readonly string[]): FactTerm {
   return { key: `parameter ${JSON.stringify([name, ...path])}`, text: `$${[name, ...path].join('.')}` }
 }
 
-function elementTerm(slot: Slot, key: string, isOwn: boolean): Term {
+function elementTerm(slot: Slot, key: string, isOwn: boolean): FactTerm {
   return { key: `element ${slot.index} ${isOwn ? 'own' : 'property'} ${key}`, text: `${slot.name}.${key}` }
 }
 

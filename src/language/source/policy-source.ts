@@ -5,6 +5,7 @@ import type { Span } from '../../../grammar/ast.ts'
 import { isJsonObject } from '../../kernel/json-kind.ts'
 import { contextVersion } from '../../policy/context-document.ts'
 import { executedVersion } from '../../policy/policy-version.ts'
+import { encodeScalar } from './encode-scalar.ts'
 import { type LocatedText, plainText, scalarText, spanInFile } from './located-text.ts'
 
 /** A file to read. `file`: its name in reports; the ending `.cypher` tells Cypher from YAML and JSON. */
@@ -27,10 +28,16 @@ export interface PolicySource {
   readonly tags: readonly string[]
   /** Null: the document has no Cypher text. */
   readonly cypher: LocatedText | null
-  /** How the Cypher is written, for replacing it; null: as the file itself. */
-  readonly scalar: { readonly span: Span; readonly style: string; readonly outer: LocatedText } | null
+  /** The change of the file that replaces the Cypher by another text. */
+  replaceCypher(cypher: string): TextEdit
   /** The span in the file of a member of `policy`; of the nearest member around it if it is absent. */
   spanOf(path: MemberPath): Span
+}
+
+/** A change of a file: the span is replaced by the text. */
+export interface TextEdit {
+  readonly span: Span
+  readonly text: string
 }
 
 /** The policies of a file, the actions that its scenarios ask for, and errors that prevent reading. */
@@ -71,8 +78,12 @@ function readCypherFile(document: LanguageDocument): ReadPolicies {
   if (front === null || front.index !== 0) {
     const cypher = plainText(text)
     const whole = { start: 0, end: Math.min(text.length, 1) }
-    const policy = { document, name: baseName(file), policy: null, status: 'ACTIVE', tags: [], cypher, scalar: null }
-    return { ...nothing, policies: [{ ...policy, spanOf: () => whole }] }
+    const policy = { document, name: baseName(file), policy: null, status: 'ACTIVE', tags: [], cypher }
+    const replaceCypher = (replaced: string): TextEdit => ({
+      span: { start: 0, end: text.length },
+      text: `${replaced}\n`,
+    })
+    return { ...nothing, policies: [{ ...policy, spanOf: () => whole, replaceCypher }] }
   }
   const start = text.indexOf('\n') + 1
   const reader = new DataReader(document, plainText(front[1]!, start))
@@ -96,10 +107,17 @@ class DataReader {
   private readonly document: LanguageDocument
   private readonly located: LocatedText
   private readonly yaml: Document.Parsed
+  /** The change of the file that replaces a part of the text. */
+  private readonly replace: (span: Span, text: string) => TextEdit
 
-  constructor(document: LanguageDocument, located: LocatedText) {
+  constructor(
+    document: LanguageDocument,
+    located: LocatedText,
+    replace: (span: Span, text: string) => TextEdit = (span, text) => ({ span, text }),
+  ) {
     this.document = document
     this.located = located
+    this.replace = replace
     // Long integers stay exact, and anchors are expanded by `toJS`.
     this.yaml = parseYaml(located.text, { intAsBigInt: false, uniqueKeys: true })
   }
@@ -123,8 +141,14 @@ class DataReader {
     const stored = { status: text(root.get('status')) ?? 'ACTIVE', tags: texts(this.js(root.get('tags', true))) }
     const name = text(root.get('name')) ?? baseName(this.document.file)
     if (isScalar(inner) && typeof inner.value === 'string') {
-      const located = scalarText({ value: inner.value, ...styleOf(inner, this.located.text) }, this.located)
-      const reader = new DataReader(this.document, located)
+      const scalar = { value: inner.value, ...styleOf(inner, this.located.text) }
+      const reader = new DataReader(this.document, scalarText(scalar, this.located), (span, text) => {
+        const { value } = scalar
+        return this.replace(
+          scalar.span,
+          encodeScalar(this.located.text, scalar, value.slice(0, span.start) + text + value.slice(span.end)),
+        )
+      })
       if (reader.yaml.errors.length > 0 || !isMap(reader.yaml.contents)) return []
       return [{ ...reader.compiled(reader.yaml.contents), name, ...stored }]
     }
@@ -187,7 +211,11 @@ class DataReader {
       status: 'ACTIVE',
       tags: [],
       cypher: scalar === null ? cypher : scalarText(scalar, this.located),
-      scalar: scalar === null ? null : { span: scalar.span, style: scalar.style, outer: this.located },
+      replaceCypher: (replaced) => {
+        if (scalar !== null) return this.replace(scalar.span, encodeScalar(this.located.text, scalar, replaced))
+        const start = cypher?.offsetAt(0) ?? 0
+        return { span: { start, end: this.document.text.length }, text: `${replaced}\n` }
+      },
       spanOf: (path) => this.spanOf(root, ownPath(path)),
     }
   }
@@ -268,4 +296,9 @@ function baseName(file: string): string {
 
 function lowerFirst(message: string): string {
   return message.charAt(0).toLowerCase() + message.slice(1)
+}
+
+/** The order of changes in a file. */
+export function compareEdits(a: TextEdit, b: TextEdit): number {
+  return a.span.start - b.span.start
 }

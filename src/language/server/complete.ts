@@ -1,0 +1,106 @@
+// Completion in Cypher: the names that may follow a place, by the tokens before it. The text after the place need not parse.
+import type { IToken } from 'chevrotain'
+import { lex } from '../../../grammar/lexer.ts'
+import * as t from '../../../grammar/tokens.ts'
+import { keywords, kw } from '../../../grammar/tokens.ts'
+import { platformParameters } from '../../engine/bind/dialect.ts'
+import { aggregateNames } from '../../engine/value/aggregate-signatures.ts'
+import { functionNames } from '../../engine/value/functions/function-table.ts'
+import { type DataNames, ownFields } from '../lint/data-names.ts'
+
+/** What a completion stands for. */
+export type CompletionKind =
+  | 'label'
+  | 'relationship-type'
+  | 'property'
+  | 'parameter'
+  | 'variable'
+  | 'function'
+  | 'keyword'
+
+/** A text that may stand at a place. */
+export interface Completion {
+  readonly text: string
+  readonly kind: CompletionKind
+}
+
+/** The completions at an offset of a Cypher text, each once. `names`: those of the data; null: unknown. */
+export function completionsAt(text: string, offset: number, names: DataNames | null): readonly Completion[] {
+  const word = /[\p{L}\p{N}_$]*$/u.exec(text.slice(0, offset))?.[0] ?? ''
+  const lexed = lex(text.slice(0, offset - word.length))
+  // Inside a string or comment nothing is completed.
+  if (!lexed.ok || lexed.tokens.some(isOpen) || endsInComment(text, offset - word.length, lexed.comments)) return []
+  const { tokens } = lexed
+  const found = word.startsWith('$') ? parameters(text) : candidates(text, tokens, names)
+  const unique = new Map(found.map((one) => [`${one.kind} ${one.text}`, one]))
+  return [...unique.values()].filter(({ text: one }) => one !== word)
+}
+
+/** A string or quoted name without its end takes the rest of the text. */
+function isOpen({ tokenType, image }: IToken): boolean {
+  const quote = image.charAt(0)
+  return (tokenType === t.Text || tokenType === t.QuotedName) && (image.length < 2 || !image.endsWith(quote))
+}
+
+function endsInComment(text: string, end: number, comments: readonly IToken[]): boolean {
+  const last = comments.at(-1)
+  return last !== undefined && last.image.startsWith('//') && !/[\r\n]/.test(text.slice(last.startOffset, end))
+}
+
+function candidates(text: string, tokens: readonly IToken[], names: DataNames | null): Completion[] {
+  const last = tokens.at(-1)?.tokenType
+  const bracket = innermost(tokens)
+  if (last === t.Dot) return [...ofKind('property', names?.property), ...ofKind('property', ownFields)]
+  const isMapKey = bracket?.tokenType === t.OpenBrace && (last === t.OpenBrace || last === t.Comma)
+  if (isMapKey && !isBlock(tokens, bracket)) return ofKind('property', [...(names?.property ?? []), 'external_id'])
+  const isLabel = last === t.Colon && bracket?.tokenType !== t.OpenBrace
+  if (
+    isLabel ||
+    last === t.Ampersand ||
+    last === t.Exclamation ||
+    (last === t.Bar && bracket?.tokenType !== t.OpenBrace)
+  ) {
+    return bracket?.tokenType === t.OpenBracket
+      ? ofKind('relationship-type', names?.type)
+      : ofKind('label', names?.label)
+  }
+  return [
+    ...ofKind('variable', variables(text)),
+    ...ofKind('keyword', keywords.keys()),
+    ...ofKind('function', [...functionNames(), ...aggregateNames()]),
+  ]
+}
+
+function ofKind(kind: CompletionKind, texts: Iterable<string> | undefined): Completion[] {
+  return Array.from(texts ?? [], (text) => ({ kind, text }))
+}
+
+/** The bracket around the end of the tokens; undefined: none is open. */
+function innermost(tokens: readonly IToken[]): IToken | undefined {
+  const open: IToken[] = []
+  for (const token of tokens) {
+    const { tokenType } = token
+    if (tokenType === t.OpenParen || tokenType === t.OpenBracket || tokenType === t.OpenBrace) open.push(token)
+    else if (tokenType === t.CloseParen || tokenType === t.CloseBracket || tokenType === t.CloseBrace) open.pop()
+  }
+  return open.at(-1)
+}
+
+const blockWords: ReadonlySet<unknown> = new Set([kw.CALL, kw.EXISTS, kw.COUNT, kw.COLLECT])
+
+/** Whether a brace opens a subquery. */
+function isBlock(tokens: readonly IToken[], brace: IToken): boolean {
+  const before = tokens[tokens.indexOf(brace) - 1]
+  return before !== undefined && blockWords.has(before.tokenType)
+}
+
+/** Names at the beginning of an element of a pattern, and aliases. */
+function variables(text: string): string[] {
+  const found = text.matchAll(/(?:[([]\s*|\bAS\s+)([\p{L}_][\p{L}\p{N}_]*)/giu)
+  return ['subject', 'resource', ...Array.from(found, ([, name = '']) => name)].filter((name) => !t.isKeyword(name))
+}
+
+function parameters(text: string): Completion[] {
+  const own = Array.from(text.matchAll(/\$[\p{L}_][\p{L}\p{N}_]*/gu), ([name]) => name)
+  return ofKind('parameter', [...[...platformParameters].map((name) => `$${name}`), ...own])
+}

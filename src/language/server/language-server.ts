@@ -1,0 +1,184 @@
+// The language server: diagnostics, completion, hover and formatting for policies and Cypher in an editor, by the Language Server
+// Protocol 3.17 (https://microsoft.github.io/language-server-protocol/).
+import {
+  CompletionItemKind,
+  type Connection,
+  DiagnosticSeverity,
+  type InitializeResult,
+  MarkupKind,
+  type Range,
+  TextDocumentSyncKind,
+  TextDocuments,
+} from 'vscode-languageserver'
+import { TextDocument } from 'vscode-languageserver-textdocument'
+import { formattingEdits } from '../format/format-document.ts'
+import type { DataNames } from '../lint/data-names.ts'
+import type { LintFinding } from '../lint/finding.ts'
+import { lint } from '../lint/lint.ts'
+import { type LanguageDocument, type PolicySource, readPolicies } from '../source/policy-source.ts'
+import { type CompletionKind, completionsAt } from './complete.ts'
+import { hoverAt } from './hover.ts'
+
+/** What the server needs of its environment. */
+export interface LanguageServerDeps {
+  readonly version: string
+  /** Reads the policy files of the folders that the editor has opened; `file` is a URI. */
+  readFolders(uris: readonly string[]): readonly LanguageDocument[]
+  /** The names of the data; null: unknown. */
+  readNames(): Promise<DataNames | null>
+  /** Called with a message for the author that belongs to no file. */
+  report(message: string): void
+}
+
+/** Pause after a change before files are checked again, in milliseconds. */
+const CHECK_DELAY_MS = 50
+
+const completionKinds: Readonly<Record<CompletionKind, CompletionItemKind>> = {
+  label: CompletionItemKind.Class,
+  'relationship-type': CompletionItemKind.Interface,
+  property: CompletionItemKind.Property,
+  parameter: CompletionItemKind.Constant,
+  variable: CompletionItemKind.Variable,
+  function: CompletionItemKind.Function,
+  keyword: CompletionItemKind.Keyword,
+}
+
+/** Serves a connection. The caller lets it listen. */
+export function serveLanguage(connection: Connection, deps: LanguageServerDeps): void {
+  const server = new LanguageServer(connection, deps)
+  connection.onInitialize(({ rootUri, workspaceFolders }) => {
+    server.folders = workspaceFolders?.map(({ uri }) => uri) ?? (rootUri === null ? [] : [rootUri])
+    return server.initialized()
+  })
+  connection.onInitialized(() => void server.start())
+  connection.onDidChangeWatchedFiles(() => server.reload())
+  connection.onCompletion(({ textDocument, position }) => server.complete(textDocument.uri, position))
+  connection.onHover(({ textDocument, position }) => server.hover(textDocument.uri, position))
+  connection.onDocumentFormatting(({ textDocument }) => server.format(textDocument.uri))
+}
+
+type EditorPosition = { readonly line: number; readonly character: number }
+
+class LanguageServer {
+  folders: readonly string[] = []
+  private readonly connection: Connection
+  private readonly deps: LanguageServerDeps
+  private readonly documents = new TextDocuments(TextDocument)
+  private names: DataNames | null = null
+  private stored: readonly LanguageDocument[] = []
+  /** Files whose diagnostics the editor shows. */
+  private shown = new Set<string>()
+  private timer: ReturnType<typeof setTimeout> | null = null
+
+  constructor(connection: Connection, deps: LanguageServerDeps) {
+    this.connection = connection
+    this.deps = deps
+    this.documents.onDidChangeContent(() => this.schedule())
+    this.documents.onDidClose(() => this.reload())
+    this.documents.listen(connection)
+  }
+
+  initialized(): InitializeResult {
+    return {
+      serverInfo: { name: 'verdigraph', version: this.deps.version },
+      capabilities: {
+        textDocumentSync: TextDocumentSyncKind.Incremental,
+        completionProvider: { triggerCharacters: [':', '.', '$', '|', '{'] },
+        hoverProvider: true,
+        documentFormattingProvider: true,
+      },
+    }
+  }
+
+  async start(): Promise<void> {
+    try {
+      this.names = await this.deps.readNames()
+    } catch (failure) {
+      this.deps.report(failure instanceof Error ? failure.message : String(failure))
+    }
+    this.reload()
+  }
+
+  reload(): void {
+    this.stored = this.deps.readFolders(this.folders)
+    this.schedule()
+  }
+
+  complete(uri: string, position: EditorPosition): { label: string; kind: CompletionItemKind }[] {
+    const place = this.placeIn(uri, position)
+    if (place?.source.cypher == null) return []
+    const completions = completionsAt(place.source.cypher.text, place.offset, this.names)
+    return completions.map(({ text, kind }) => ({ label: text, kind: completionKinds[kind] }))
+  }
+
+  hover(uri: string, position: EditorPosition): { contents: { kind: MarkupKind; value: string } } | null {
+    const place = this.placeIn(uri, position)
+    const value = place === null ? null : hoverAt(place.source, place.offset, this.names)
+    return value === null || value === '' ? null : { contents: { kind: MarkupKind.Markdown, value } }
+  }
+
+  format(uri: string): { range: Range; newText: string }[] {
+    const document = this.documents.get(uri)
+    if (document === undefined) return []
+    return formattingEdits({ file: uri, text: document.getText() }).map(({ span, text }) => ({
+      range: { start: document.positionAt(span.start), end: document.positionAt(span.end) },
+      newText: text,
+    }))
+  }
+
+  /** The policy whose Cypher contains a position, and the offset in its Cypher. */
+  private placeIn(
+    uri: string,
+    position: EditorPosition,
+  ): { readonly source: PolicySource; readonly offset: number } | null {
+    const document = this.documents.get(uri)
+    if (document === undefined) return null
+    const at = document.offsetAt(position)
+    for (const source of readPolicies({ file: uri, text: document.getText() }).policies) {
+      const { cypher } = source
+      if (cypher === null || at < cypher.offsetAt(0) || at > cypher.offsetAt(cypher.text.length)) continue
+      let [low, high] = [0, cypher.text.length]
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if (cypher.offsetAt(middle) < at) low = middle + 1
+        else high = middle
+      }
+      return { source, offset: low }
+    }
+    return null
+  }
+
+  private schedule(): void {
+    if (this.timer !== null) clearTimeout(this.timer)
+    this.timer = setTimeout(() => {
+      this.timer = null
+      this.check()
+    }, CHECK_DELAY_MS)
+  }
+
+  private check(): void {
+    const open = this.documents.all().map((document) => ({ file: document.uri, text: document.getText() }))
+    const closed = this.stored.filter(({ file }) => !open.some((document) => document.file === file))
+    const documents = [...open, ...closed]
+    const findings = Map.groupBy(lint({ documents, names: this.names, actions: [] }), ({ file }) => file)
+    const files = new Set([...open.map(({ file }) => file), ...findings.keys()])
+    for (const uri of new Set([...files, ...this.shown])) {
+      const diagnostics = (findings.get(uri) ?? []).map(toDiagnostic)
+      void this.connection.sendDiagnostics({ uri, diagnostics })
+    }
+    this.shown = files
+  }
+}
+
+function toDiagnostic({ line, column, end_line, end_column, severity, rule, message }: LintFinding) {
+  return {
+    range: {
+      start: { line: line - 1, character: column - 1 },
+      end: { line: end_line - 1, character: end_column - 1 },
+    },
+    severity: severity === 'error' ? DiagnosticSeverity.Error : DiagnosticSeverity.Warning,
+    code: rule,
+    source: 'verdigraph',
+    message,
+  }
+}

@@ -1,0 +1,185 @@
+// The language server over its standard input and output, with the client of the protocol that editors use.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  CompletionRequest,
+  createProtocolConnection,
+  DidChangeTextDocumentNotification,
+  DidOpenTextDocumentNotification,
+  DocumentFormattingRequest,
+  ExitNotification,
+  HoverRequest,
+  InitializedNotification,
+  InitializeRequest,
+  type ProtocolConnection,
+  PublishDiagnosticsNotification,
+  type PublishDiagnosticsParams,
+  ShutdownRequest,
+  StreamMessageReader,
+  StreamMessageWriter,
+} from 'vscode-languageserver-protocol/node'
+import { bin, ownEnvironment } from '../../support/cli-process.ts'
+import { removeTemporaryFolders, temporaryFolder } from '../../support/temporary-folder.ts'
+
+const folder = temporaryFolder()
+const file = join(folder, 'policies', 'drive.policy.yaml')
+const uri = pathToFileURL(file).href
+const otherUri = pathToFileURL(join(folder, 'policies', 'all.policy.yaml')).href
+
+const head = 'subject: Person\nactions: [drive]\nresource: Car\ncypher: |\n'
+const schema = {
+  graph: {
+    directed: true,
+    metadata: { created_at: '', updated_at: '' },
+    nodes: Object.fromEntries(
+      ['Person', 'Car'].map((type) => [
+        type,
+        {
+          metadata: {
+            node_count: 1,
+            properties: { wheels: { count: 1, types: [], metadata: {} } },
+            system_labels: [],
+            user_defined_labels: [{ name: 'Fast', count: 1 }],
+          },
+        },
+      ]),
+    ),
+    edges: [
+      { source: 'Person', target: 'Car', relation: 'OWNS', directed: true, metadata: { count: 1, properties: {} } },
+    ],
+  },
+}
+
+let child: ChildProcess
+let client: ProtocolConnection
+const published: PublishDiagnosticsParams[] = []
+
+/** Resolves with diagnostics of a file that fulfil a condition. */
+async function diagnostics(
+  of: string,
+  condition: (params: PublishDiagnosticsParams) => boolean,
+): Promise<PublishDiagnosticsParams['diagnostics']> {
+  for (let from = 0; ; ) {
+    const found = published.slice(from).findLast((one) => one.uri === of && condition(one))
+    if (found !== undefined) return found.diagnostics
+    from = published.length
+    await Bun.sleep(10)
+  }
+}
+
+let version = 1
+async function change(text: string): Promise<void> {
+  published.length = 0
+  version += 1
+  await client.sendNotification(DidChangeTextDocumentNotification.type, {
+    textDocument: { uri, version },
+    contentChanges: [{ text }],
+  })
+}
+
+beforeAll(async () => {
+  mkdirSync(join(folder, 'policies'))
+  writeFileSync(join(folder, 'policies', 'all.policy.yaml'), `${head}  MATCH (subject)-[:OWNS]->(resource)\n`)
+  writeFileSync(join(folder, 'schema.json'), JSON.stringify(schema))
+  child = spawn(bin, ['lsp', '--schema', join(folder, 'schema.json')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: ownEnvironment,
+  })
+  client = createProtocolConnection(new StreamMessageReader(child.stdout!), new StreamMessageWriter(child.stdin!))
+  client.onNotification(PublishDiagnosticsNotification.type, (params) => void published.push(params))
+  client.listen()
+  const { capabilities, serverInfo } = await client.sendRequest(InitializeRequest.type, {
+    processId: process.pid,
+    rootUri: pathToFileURL(folder).href,
+    capabilities: {},
+    workspaceFolders: null,
+  })
+  expect(serverInfo?.name).toBe('verdigraph')
+  expect(capabilities).toMatchObject({ hoverProvider: true, documentFormattingProvider: true })
+  await client.sendNotification(InitializedNotification.type, {})
+  const text = `${head}  MATCH (subject)-[:OWNZ]->(resource)\n`
+  await client.sendNotification(DidOpenTextDocumentNotification.type, {
+    textDocument: { uri, languageId: 'yaml', version, text },
+  })
+})
+afterAll(removeTemporaryFolders)
+
+test('publishes the findings of open files, and of all policies of the folder together', async () => {
+  const unknown = await diagnostics(uri, ({ diagnostics: found }) =>
+    found.some(({ code }) => code === 'unknown-relationship-type'),
+  )
+  expect(unknown).toEqual([
+    {
+      range: { start: { line: 4, character: 20 }, end: { line: 4, character: 24 } },
+      severity: 2,
+      code: 'unknown-relationship-type',
+      source: 'verdigraph',
+      message: 'no relationship of type `OWNZ` was ever captured; did you mean `[:OWNS]`?',
+    },
+  ])
+  await change(`${head}  MATCH (subject)-[:OWNS]->(resource {wheels: 4})\n`)
+  const covered = await diagnostics(uri, ({ diagnostics: found }) => found.length > 0)
+  expect(covered.map(({ code, severity }) => [code, severity])).toEqual([['covered-policy', 2]])
+  await change(`${head}  MATCH (subject)<-[:OWNS]-(resource)\n`)
+  expect(await diagnostics(uri, ({ diagnostics: found }) => found.length === 0)).toEqual([])
+  await change('subject: [\n')
+  expect(
+    (await diagnostics(uri, ({ diagnostics: found }) => found.length > 0)).map(({ severity }) => severity),
+  ).toEqual([1])
+  expect(published.some((one) => one.uri === otherUri && one.diagnostics.length > 0)).toBe(false)
+})
+
+/** The labels of the completions at the mark `|`. */
+async function completions(cypher: string): Promise<string[]> {
+  await change(`${head}  ${cypher.replace('|', '')}\n`)
+  const position = { line: 4, character: 2 + cypher.indexOf('|') }
+  const found = await client.sendRequest(CompletionRequest.type, { textDocument: { uri }, position })
+  return (Array.isArray(found) ? found : (found?.items ?? [])).map(({ label }) => label)
+}
+
+test('completes names of the data, parameters, variables, keywords and functions', async () => {
+  expect((await completions('MATCH (subject:|')).sort()).toEqual(['Car', 'Fast', 'Person'])
+  expect((await completions('MATCH (subject:Pe|)-[:OWNS]->(resource)')).sort()).toEqual(['Car', 'Fast', 'Person'])
+  expect(await completions('MATCH (subject)-[:|')).toEqual(['OWNS'])
+  expect(await completions('MATCH (subject)-->(resource) WHERE resource.|')).toEqual(
+    expect.arrayContaining(['wheels', 'external_id']),
+  )
+  expect(await completions('MATCH (subject {|')).toEqual(expect.arrayContaining(['wheels', 'external_id']))
+  expect(await completions('MATCH (subject)-->(resource) WHERE $tok|')).toEqual(expect.arrayContaining(['$token']))
+  expect(await completions('MATCH (subject)-->(car:Car) WHERE |')).toEqual(
+    expect.arrayContaining(['car', 'EXISTS', 'size']),
+  )
+  expect(await completions("MATCH (subject {name: 'a:|")).toEqual([])
+})
+
+test('shows the name and the plan at a place, and formats the Cypher', async () => {
+  const text = `${head}  match (subject)-[:OWNS]->(resource:Car) where resource.wheels>2 // some\n`
+  await change(text)
+  const position = { line: 4, character: 38 }
+  const hover = await client.sendRequest(HoverRequest.type, { textDocument: { uri }, position })
+  const { value } = hover!.contents as { value: string }
+  expect(value).toContain('label `Car`: in the data')
+  expect(value).toMatch(/Plan of a decision\n\n```text\n[\s\S]*OWNS/)
+  const outside = await client.sendRequest(HoverRequest.type, {
+    textDocument: { uri },
+    position: { line: 0, character: 2 },
+  })
+  expect(outside).toBeNull()
+  const edits = await client.sendRequest(DocumentFormattingRequest.type, {
+    textDocument: { uri },
+    options: { tabSize: 2, insertSpaces: true },
+  })
+  expect(edits?.map(({ newText }) => newText)).toEqual([
+    '|\n  MATCH (subject)-[:OWNS]->(resource:Car) WHERE resource.wheels > 2 // some\n',
+  ])
+})
+
+test('ends when the editor asks for it', async () => {
+  await client.sendRequest(ShutdownRequest.type)
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  await client.sendNotification(ExitNotification.type)
+  expect(await ended).toBe(0)
+})

@@ -1,0 +1,212 @@
+// The rules of `verdigraph lint`: each finds its example, and nothing in policies that are right.
+import { describe, expect, test } from 'vitest'
+import type { LintFinding } from '../../../src/language/lint/finding.ts'
+import { lint } from '../../../src/language/lint/lint.ts'
+import { lintRuleIds, lintRules } from '../../../src/language/lint/rules.ts'
+import { toSarif } from '../../../src/language/lint/sarif.ts'
+import { exampleNames } from '../../support/lint-names.ts'
+
+const run = (...files: readonly (readonly [file: string, text: string])[]): readonly LintFinding[] =>
+  lint({ documents: files.map(([file, text]) => ({ file, text })), names: exampleNames, actions: [] })
+
+/** A file of a project folder. */
+const policy = (cypher: string, more = ''): string =>
+  `subject: Person\nactions: [drive]\nresource: Car\n${more}cypher: ${JSON.stringify(cypher)}\n`
+
+const found = (cypher: string, more = ''): string[] =>
+  run(['policies/a.policy.yaml', policy(cypher, more)]).map(({ rule }) => rule)
+
+const OWNS = 'MATCH (subject)-[:OWNS]->(resource)'
+
+describe('each rule finds its example', () => {
+  test.each(lintRuleIds)('%s', (id) => {
+    const findings = lint({ documents: lintRules[id].example, names: exampleNames, actions: [] })
+    expect(findings.map(({ rule, severity }) => [rule, severity])).toEqual([[id, lintRules[id].severity]])
+  })
+})
+
+test('a finding has the place of the text in the file, also in JSON inside of JSON', () => {
+  const document = {
+    meta: { policy_version: '2.0-kbac' },
+    subject: { type: 'Person' },
+    actions: ['drive'],
+    resource: { type: 'Car' },
+    condition: { cypher: 'MATCH (subject)-[:OWNS]->(resource)\nWHERE resource.name = "é\\t" AND resource.weels > 2' },
+  }
+  const stored = JSON.stringify({ name: 'drive', status: 'ACTIVE', policy: JSON.stringify(document) }, null, 2)
+  const files = {
+    'stored.json': stored,
+    'document.json': JSON.stringify(document),
+    'block.policy.yaml': `subject: Person\nactions: [drive]\nresource: Car\ncypher: |\n  ${document.condition.cypher.replace('\n', '\n  ')}\n`,
+    'folded.policy.yaml': `subject: Person\nactions: [drive]\nresource: Car\ncypher: >-\n    ${document.condition.cypher.replace('\n', '\n    ')}\n`,
+    'single.policy.yaml': `subject: Person\nactions: [drive]\nresource: Car\ncypher: '${OWNS} WHERE resource.app = ''é'' AND resource.weels > 2'\n`,
+    'front.cypher': `---\nsubject: Person\nactions: [drive]\nresource: Car\n---\n${document.condition.cypher}\n`,
+  }
+  for (const [file, text] of Object.entries(files)) {
+    const [finding] = run([file, text]).filter(({ message }) => message.includes('weels'))
+    const at = text.indexOf('weels')
+    const line = text.slice(0, at).split('\n').length
+    expect([file, finding?.line, finding?.column, finding?.end_column], file).toEqual([
+      file,
+      line,
+      at - text.lastIndexOf('\n', at),
+      at - text.lastIndexOf('\n', at) + 5,
+    ])
+    expect(finding?.suggestion).toBe('wheels')
+  }
+})
+
+test('an error of a member has the place of the member', () => {
+  const [finding] = run([
+    'a.policy.yaml',
+    `${policy(OWNS)}filter:\n  operator: AND\n  operands:\n    - {attribute: $token.sub, operator: IS NULL}\n    - attribute: $token.sub\n      operator: '=='\n`,
+  ])
+  expect([finding?.rule, finding?.line, finding?.column]).toEqual(['invalid-document', 10, 17])
+  expect(run(['a.policy.yaml', 'subject: [\n']).map(({ rule, line }) => [rule, line])).toEqual([
+    ['invalid-document', 2],
+  ])
+})
+
+test('policies that are right have no findings', () => {
+  for (const cypher of [
+    OWNS,
+    `${OWNS} WHERE resource.wheels > 2 AND resource.wheels < 4`,
+    `${OWNS} WHERE resource.wheels IN [2, 4] AND resource.wheels <> 2`,
+    'MATCH (subject), (resource) WHERE subject.age = resource.age',
+    'MATCH (subject)-[:MEMBER]->(t:Team), (t)-[:OWNS]->(resource)',
+    "MATCH (subject)-[:OWNS]->(resource), (t:Team {external_id: 'red'}) WHERE t.age > 1",
+    'MATCH (subject)-[:KNOWS*1..3]->(:Person)-[:OWNS]->(resource)',
+    `${OWNS} WHERE NOT EXISTS { (subject)-[:MEMBER]->(:Team) }`,
+    `MATCH (n) WHERE n.age = 1 AND n.age = 2 WITH count(*) AS none ${OWNS}`,
+    `OPTIONAL MATCH (n) WHERE n.age = 1 AND n.age = 2 ${OWNS}`
+      .replace('OPTIONAL MATCH (n)', `${OWNS} OPTIONAL MATCH (subject)-->(n)`)
+      .replace(/ MATCH \(subject\)-\[:OWNS\]->\(resource\)$/, ''),
+  ])
+    expect(found(cypher), cypher).toEqual([])
+})
+
+test('policies that never grant', () => {
+  const never: readonly (readonly [cypher: string, reason: string, more?: string])[] = [
+    [
+      `${OWNS} WHERE resource.wheels = 4 AND resource.wheels = 3`,
+      'no value of `resource.wheels` satisfies all predicates',
+    ],
+    [`${OWNS} WHERE resource.wheels = null`, 'a comparison with null is never true'],
+    [`${OWNS} WHERE resource.wheels IS NULL AND resource.wheels > 2`, '`resource.wheels` is null'],
+    [`${OWNS} WHERE resource:Fast AND NOT resource:Fast`, 'cannot have the label `Fast` and lack it'],
+    [`${OWNS} WHERE subject:!Person`, 'cannot have the label `Person` and lack it'],
+    [`${OWNS} WHERE resource.type = 'Bike'`, 'no value of `resource.type`'],
+    [`${OWNS} WHERE resource.app STARTS WITH 'a' AND resource.app = 3`, 'cannot be a string and a number'],
+    [`${OWNS} WITH subject, resource, resource.wheels AS w WHERE w > 4 AND w <= 4`, 'no value of `resource.wheels`'],
+    ['MATCH (subject)-[:OWNS]->() WITH subject, subject AS resource', 'cannot have two types'],
+    [
+      `${OWNS} WHERE $token.role = 'boss'`,
+      'no value of `$token.role`',
+      "filter: {attribute: $token.role, operator: '=', value: clerk}\n",
+    ],
+    [
+      `CALL { ${OWNS} WHERE resource.wheels IN [] RETURN subject, resource UNION ${OWNS} WHERE false RETURN subject, resource }`,
+      'never true',
+    ],
+  ]
+  for (const [cypher, reason, more] of never) {
+    const findings = run(['a.policy.yaml', policy(cypher, more)])
+    expect(
+      findings.map(({ rule }) => rule),
+      cypher,
+    ).toEqual(['never-grants'])
+    expect(findings[0]?.message).toContain(reason)
+  }
+})
+
+describe('policies that another one covers', () => {
+  const covered = (narrow: string, wide: string): string[] =>
+    run(['narrow.policy.yaml', narrow], ['wide.policy.yaml', wide])
+      .filter(({ rule }) => rule === 'covered-policy')
+      .map(({ file }) => file)
+
+  test('are reported once', () => {
+    expect(covered(policy(`${OWNS} WHERE resource.wheels = 4`), policy(OWNS))).toEqual(['narrow.policy.yaml'])
+    expect(covered(policy(OWNS), policy(`match (subject) - [ :OWNS ] -> (resource) // the same`))).toEqual([
+      'wide.policy.yaml',
+    ])
+    expect(
+      covered(
+        policy(`${OWNS} WHERE resource.wheels > 4`),
+        policy('MATCH (subject)-[:OWNS|KNOWS*1..2]-(resource) WHERE resource.wheels >= 2'),
+      ),
+    ).toEqual(['narrow.policy.yaml'])
+  })
+
+  test('are not claimed without a proof', () => {
+    const narrow = policy(`${OWNS} WHERE resource.wheels > 4`)
+    // Another action, tag, status, parameter or direction, a filter, and a predicate that does not follow.
+    expect(covered(narrow, policy(OWNS).replace('drive', 'paint'))).toEqual([])
+    expect(covered(policy(OWNS, 'tags: [x]\n'), policy(OWNS, 'tags: [y]\n'))).toEqual([])
+    expect(covered(narrow, policy(OWNS, 'status: INACTIVE\n'))).toEqual([])
+    expect(covered(narrow, policy(`${OWNS} WHERE $min = 1 OR true`))).toEqual([])
+    expect(covered(narrow, policy('MATCH (subject)<-[:OWNS]-(resource)'))).toEqual([])
+    expect(covered(narrow, policy(OWNS, "filter: {attribute: $token.role, operator: '=', value: boss}\n"))).toEqual([])
+    expect(covered(narrow, policy(`${OWNS} WHERE resource.wheels > 5`))).toEqual(['wide.policy.yaml'])
+    // One MATCH never takes a relationship twice, two may.
+    expect(
+      covered(
+        policy('MATCH (subject)-[:KNOWS]-(x) MATCH (x)-[:KNOWS]-(y), (y)-[:OWNS]->(resource)'),
+        policy('MATCH (subject)-[:KNOWS]-(x)-[:KNOWS]-(y)-[:OWNS]->(resource)'),
+      ),
+    ).toEqual(['wide.policy.yaml'])
+    // The wider one may fail for another row.
+    expect(covered(narrow, policy(`${OWNS} WHERE resource.wheels > 4 OR 1 / resource.age > 0`))).toEqual([])
+  })
+})
+
+test('a comment turns a rule off for its line and the next, or for the file', () => {
+  const walk = 'MATCH (subject)-[:KNOWS*]->(resource)'
+  const file = (cypher: string): string =>
+    `subject: Person\nactions: [drive]\nresource: Car\ncypher: |\n  ${cypher.replaceAll('\n', '\n  ')}\n`
+  const rules = (text: string): string[] => run(['a.policy.yaml', text]).map(({ rule }) => rule)
+  expect(rules(file(walk))).toEqual(['unbounded-walk'])
+  expect(rules(file(`// verdigraph-ignore unbounded-walk\n${walk}`))).toEqual([])
+  expect(rules(file(`${walk} /* verdigraph-ignore never-grants, unbounded-walk */`))).toEqual([])
+  expect(rules(file(`// verdigraph-ignore unbounded-walk\n\n${walk}`))).toEqual(['unbounded-walk'])
+  expect(rules(`# verdigraph-ignore-file unbounded-walk\n${file(walk)}`)).toEqual([])
+  // Errors that the service refuses stay.
+  expect(rules(file(`// verdigraph-ignore invalid-cypher\nMATCH (subject`))).toEqual(['invalid-cypher'])
+})
+
+test('actions of the command line are looked for in active policies', () => {
+  const documents = [{ file: 'a.policy.yaml', text: policy(OWNS) }]
+  const findings = lint({ documents, names: null, actions: ['drive', 'drvie'] })
+  expect(findings.map(({ rule, file, suggestion }) => [rule, file, suggestion])).toEqual([
+    ['unnamed-action', '', 'drive'],
+  ])
+  expect(lint({ documents, names: null, actions: ['drive'] })).toEqual([])
+})
+
+test('Cypher without a policy is checked as a query', () => {
+  expect(run(['q.cypher', 'MATCH (n:Car), (m:Person) RETURN n, m']).map(({ rule }) => rule)).toEqual([
+    'cartesian-product',
+  ])
+  expect(run(['q.cypher', 'MATCH (n:Cra) RETURN n.wheels']).map(({ suggestion }) => suggestion)).toEqual(['Car'])
+})
+
+test('a SARIF log has a result with a region for each finding', () => {
+  const log = toSarif(run(['a b.policy.yaml', policy('MATCH (subject)-[:KNOWS*]->(resource)')]), '1.2.3') as {
+    runs: { tool: { driver: { rules: { id: string }[] } }; results: object[] }[]
+  }
+  expect(log.runs[0]?.tool.driver.rules.map(({ id }) => id)).toEqual(lintRuleIds)
+  expect(log.runs[0]?.results).toEqual([
+    expect.objectContaining({
+      ruleId: 'unbounded-walk',
+      level: 'warning',
+      locations: [
+        {
+          physicalLocation: {
+            artifactLocation: { uri: 'a%20b.policy.yaml' },
+            region: { startLine: 4, startColumn: 33, endLine: 4, endColumn: 34 },
+          },
+        },
+      ],
+    }),
+  ])
+})
