@@ -9,6 +9,7 @@ import { events } from './events/events.bench.ts'
 import { type Bench, type BenchRecord, type BenchReport, machine } from './harness.ts'
 import { evaluation } from './http/evaluation.bench.ts'
 import { mcp } from './http/mcp.bench.ts'
+import { matching } from './matching/matching.bench.ts'
 import { micro } from './micro/micro.bench.ts'
 import { ingest } from './store/ingest.bench.ts'
 
@@ -22,6 +23,7 @@ const benches: readonly Bench[] = [
   ingest,
   events,
   audit,
+  matching,
   micro,
   cerbos,
 ]
