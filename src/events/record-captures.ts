@@ -18,6 +18,17 @@ import type { EventSinks } from './sinks.ts'
 type CaptureTypeName = Extract<EventTypeName, `svc.audit.capture.${string}`>
 type CaptureTypeSuffix = CaptureTypeName extends `svc.audit.capture.${infer Suffix}` ? Suffix : never
 
+/** Not built for each request. */
+const TYPES: { readonly [Suffix in CaptureTypeSuffix]: `svc.audit.capture.${Suffix}` } = {
+  'upsert.node': 'svc.audit.capture.upsert.node',
+  'upsert.relationship': 'svc.audit.capture.upsert.relationship',
+  'delete.node': 'svc.audit.capture.delete.node',
+  'delete.node.property': 'svc.audit.capture.delete.node.property',
+  'delete.node.property.metadata': 'svc.audit.capture.delete.node.property.metadata',
+  'delete.node.tag': 'svc.audit.capture.delete.node.tag',
+  'delete.relationship': 'svc.audit.capture.delete.relationship',
+  'delete.relationship.property': 'svc.audit.capture.delete.relationship.property',
+}
 const TAG_DELETION = 'svc.audit.capture.delete.node.tag'
 
 /** An element as captures name it. */
@@ -45,7 +56,7 @@ export class CaptureEventLog {
   ): CaptureLogRequest | null {
     const sink = this.sinks.routesOf(caller.projectId)
     if (sink === null) return null
-    const type: CaptureTypeName = `svc.audit.capture.${operation}`
+    const type = TYPES[operation]
     const routes = sink.ofType(type)
     // An upsert replaces labels, so it may delete some.
     const tagRoutes = operation === 'upsert.node' ? sink.ofType(TAG_DELETION) : null
