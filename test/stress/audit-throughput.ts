@@ -1,5 +1,6 @@
 // The rate of the sealing of audit records: fills the outboxes while nothing seals, then starts a service and measures until its
-// background process has sealed everything. Prints the processor time per record, and the cost of an idle process.
+// background process has sealed everything. Prints the processor time per record, the memory of the background process, how long
+// requests take meanwhile that write to the same outbox, and the cost of an idle process.
 // Run alone: bun test/stress/audit-throughput.ts [--records 200000]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,11 +34,14 @@ try {
   const startMs = performance.now()
   while (childrenOf(pid).every(({ words }) => !words.includes('background'))) await Bun.sleep(5)
   const background = childrenOf(pid).find(({ words }) => words.includes('background')) as { pid: number }
+  const asked = readingConfiguration(url, token, projectId)
+  let rssMax = 0
   let first: { readonly ms: number; readonly sealed: number; readonly cpuS: number } | null = null
   for (;;) {
     const sealed = await metric(url, token, 'verdigraph_audit_sealed_records_total')
     if (first === null && sealed > records * 0.02)
       first = { ms: performance.now(), sealed, cpuS: processorS(background.pid) }
+    rssMax = Math.max(rssMax, residentMb(background.pid))
     if (sealed >= records) {
       const from = first ?? { ms: startMs, sealed: 0, cpuS: 0 }
       const seconds = (performance.now() - from.ms) / 1000
@@ -45,6 +49,8 @@ try {
       const count = sealed - from.sealed
       console.log(`${count} records in ${seconds.toFixed(2)} s: ${Math.round(count / seconds)} records/s`)
       console.log(`processor time of the background process: ${((cpuS / count) * 1e6).toFixed(1)} µs/record`)
+      console.log(`memory of the background process: ${rssMax} MB at most, without mapped files`)
+      console.log(`reads of the configuration, which are recorded: ${await asked.end()}`)
       break
     }
     await Bun.sleep(20)
@@ -102,6 +108,40 @@ async function metric(url: string, token: string, name: string): Promise<number>
   const text = await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text()
   if (!text.includes(name)) throw new Error(`no metric ${name}`)
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0)
+}
+
+/** Reads the configuration again and again: each read is answered when its record is stored. */
+function readingConfiguration(url: string, token: string, projectId: string): { end(): Promise<string> } {
+  const times: number[] = []
+  let isDone = false
+  const loop = async (): Promise<void> => {
+    while (!isDone) {
+      const startMs = performance.now()
+      const headers = { authorization: `Bearer ${token}` }
+      const response = await fetch(`${url}/configs/v1/projects/${projectId}`, { headers })
+      if (!response.ok) throw new Error(`a read of the configuration was answered with ${response.status}`)
+      await response.text()
+      times.push(performance.now() - startMs)
+      await Bun.sleep(5)
+    }
+  }
+  const running = loop()
+  return {
+    async end() {
+      isDone = true
+      await running
+      // The first one opens the environment of events, which checks its file.
+      const [first = 0, ...others] = times
+      const sorted = others.toSorted((a, b) => a - b)
+      const [p50, p99, max] = [0.5, 0.99, 1].map((share) => sorted[Math.ceil(sorted.length * share) - 1]?.toFixed(0))
+      return `the first one ${first.toFixed(0)} ms; ${others.length} others: p50 ${p50} ms, p99 ${p99} ms, max ${max} ms`
+    },
+  }
+}
+
+/** Memory without mapped files. */
+function residentMb(pid: number): number {
+  return Math.round(Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024)
 }
 
 function processorS(pid: number): number {
