@@ -29,6 +29,9 @@ export const BODIES_FOLDER = 'bodies'
 /** Memory of the bundles of one append. */
 const pool = new BytePool(4, 8 * 1024 * 1024)
 
+/** The member of an entry that refers to a payload. */
+const DATAREF = '"dataref"'
+
 /** Files that are written at the same time. */
 const WRITES_AT_ONCE = 8
 
@@ -244,12 +247,14 @@ export class TileFolder {
   /** The payloads of the bundles from `first` on that no bundle from `end` on refers to. */
   private async bodiesOnlyBefore(first: number, end: number): Promise<ReadonlySet<string>> {
     const bodies = new Set<string>()
+    // Most logs have no payloads outside of their entries.
+    if ((await namesIn(join(this.path, BODIES_FOLDER))).length === 0) return bodies
     for (let index = first; index < end; index += 1)
       for (const body of await this.bodiesOfBundle(index)) bodies.add(body)
     for (let index = end; bodies.size > 0; index += 1) {
-      const later = await this.bodiesOfBundle(index)
-      for (const body of later) bodies.delete(body)
-      if (!(await exists(join(this.path, tilePath({ level: 'entries', index, width: TILE_WIDTH }))))) break
+      const path = tilePath({ level: 'entries', index, width: TILE_WIDTH })
+      for (const body of await this.bodiesOfBundle(index)) bodies.delete(body)
+      if (!(await exists(join(this.path, path)))) break
     }
     return bodies
   }
@@ -257,14 +262,18 @@ export class TileFolder {
   /** The payloads to which the entries of a bundle refer; the widest one if it is partial. */
   private async bodiesOfBundle(index: number): Promise<readonly string[]> {
     const path = tilePath({ level: 'entries', index, width: TILE_WIDTH })
-    const widths = (await namesIn(join(this.path, `${path}.p`))).map(Number)
-    const bytes = (await this.readFile(path)) ?? (await this.readFile(`${path}.p/${Math.max(0, ...widths)}`))
-    const entries = bytes === null ? [] : decodeEntries(bytes).entries
-    // Few entries refer to a payload: the others are not parsed.
-    const referring = entries.filter((entry) =>
-      Buffer.from(entry.buffer, entry.byteOffset, entry.length).includes('"dataref"'),
+    const bytes = (await this.readFile(path)) ?? (await this.widestPartial(path))
+    // Few entries refer to a payload: the others are not parsed, and most bundles are not decoded.
+    if (bytes?.includes(DATAREF) !== true) return []
+    const referring = decodeEntries(bytes).entries.filter((entry) =>
+      Buffer.from(entry.buffer, entry.byteOffset, entry.length).includes(DATAREF),
     )
     return referring.map((entry) => entryFacts(entry).body).filter((body) => body !== null)
+  }
+
+  private async widestPartial(path: string): Promise<Buffer | null> {
+    const widths = (await namesIn(join(this.path, `${path}.p`))).map(Number)
+    return widths.length === 0 ? null : this.readFile(`${path}.p/${Math.max(...widths)}`)
   }
 
   /** The index of the first full bundle before `end` that exists. Pruned bundles are always the first ones. */
