@@ -241,8 +241,9 @@ function trialDescription({ trial }: ConfigKind): Pick<Route, 'description'> {
   return trial === undefined ? {} : { description: DRY_RUN_TEXT }
 }
 
+/** Other kinds refuse `dry_run`: if it were ignored, the document would be stored. */
 function trialQuery({ trial }: ConfigKind): Pick<Route, 'query'> {
-  if (trial === undefined) return {}
+  if (trial === undefined) return { query: z.strictObject({}) }
   const flag = z
     .enum(['true', 'false'])
     .meta({ documentedAs: z.boolean() })

@@ -195,6 +195,27 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
       expect(await refused('&search=a&search=b')).toEqual(['search: given more than once'])
     })
 
+    if (kind.trial === undefined)
+      test('create and update: refuse `dry_run`, which would be no dry run, and store nothing', async () => {
+        const refused = { message: 'Unprocessable Entity', errors: ['query: unknown parameter `dry_run`'] }
+        const list = async (): Promise<readonly unknown[]> => {
+          const { body } = await call('GET', `${kind.path}?${scopeOf(kind)}`)
+          return (body as { data?: readonly unknown[] }).data ?? []
+        }
+        const before = await list()
+        const body = { ...(isNamed(kind) && { name: freshName() }), ...sample.body(context) }
+        const created = await call('POST', `${kind.path}?dry_run=true`, body)
+        expect([created.status, created.body]).toEqual([422, refused])
+        expect(await list()).toEqual(before)
+        if (!operations.update) return
+        await withOne(kind, sample, async ({ path, created: made }) => {
+          const change = { ...always(), ...sample.change?.body, display_name: 'changed' }
+          const updated = await call('PUT', `${path}?dry_run=true`, change)
+          expect([updated.status, updated.body]).toEqual([422, refused])
+          expect((await call('GET', path)).headers.get('etag')).toBe(made.headers.get('etag'))
+        })
+      })
+
     test('create: refuses each wrong member with its path', async () => {
       for (const [patch, issues] of sample.refused) {
         const refused = await call('POST', kind.path, patched(kind, sample, patch))
