@@ -69,7 +69,7 @@ export const auditRecordQuery = z.strictObject({
 export const inclusionQuery = z.strictObject({
   project_id: projectId,
   generation,
-  size: number('size of the checkpoint to which the proof leads; absent: the newest checkpoint'),
+  size: number('size of a listed checkpoint, to which the proof leads; absent: the newest one'),
 })
 
 /** The query of a consistency proof. */
@@ -124,7 +124,7 @@ export const auditManifestItem = z
     batch_uri: text.describe('where the batch can be read'),
     project_id: text,
     sequence: count,
-    prev_hash: text.describe('`head_hash` of the manifest before; empty for the first one'),
+    prev_hash: text.describe('`head_hash` of the manifest before; empty for the first one of the log'),
     data_hash: hexHash.describe('`hash` of the batch'),
     head_hash: hexHash.describe(
       'SHA-256 of project_id, sequence, prev_hash, data_hash and batch_id, joined by `|`; its text is signed',
