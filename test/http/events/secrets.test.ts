@@ -1,5 +1,7 @@
 // No event of any type contains a secret: every member that holds one gets a marker, in every kind of configuration and in every
-// kind of request, and all bytes that a receiver gets are searched for the markers.
+// kind of request, and all bytes that a receiver gets, and those of the audit log, are searched for the markers.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventTypeNames } from '../../../src/events/event-types.ts'
 import { Random, testSeed } from '../../generate/random.ts'
@@ -15,7 +17,7 @@ const random = new Random(seed)
 
 /** Secrets by what they are. */
 const secrets = new Map<string, string>()
-/** Values of input parameters that a query stores as a property: change data capture contains them. */
+/** Values that captures and queries store as properties: change data capture contains them, and the audit log does not. */
 const storedValues = new Map<string, string>()
 
 function marker(what: string, among = secrets): string {
@@ -65,7 +67,7 @@ beforeAll(async () => {
     },
   })
   mcp = await startMcpService({
-    settings: { upstreamAllow: '127.0.0.1' },
+    settings: { upstreamAllow: '127.0.0.1', auditDecisions: 'all' },
     overrides: { sync: false, eventDelivery: { random: () => 0.001 } },
   })
   service = mcp.service
@@ -360,7 +362,13 @@ describe(`no event contains a secret (VERDIGRAPH_SEED=${seed})`, () => {
           type: 'Car',
           external_id: 'tagged',
           labels: ['Fast'],
-          properties: [{ type: 'wheels', value: 4, metadata: { source: 'papers' } }],
+          properties: [
+            {
+              type: 'wheels',
+              value: marker('property value', storedValues),
+              metadata: { source: marker('metadata value', storedValues) },
+            },
+          ],
         },
       ],
     }
@@ -375,7 +383,9 @@ describe(`no event contains a secret (VERDIGRAPH_SEED=${seed})`, () => {
     await capture('nodes', nodes)
     await capture('nodes', { nodes: [{ ...tagged, labels: [] }] })
     await capture('relationships', { relationships: [owns] })
-    await capture('relationships', { relationships: [{ ...owns, properties: [{ type: 'since', value: 1 }] }] })
+    await capture('relationships', {
+      relationships: [{ ...owns, properties: [{ type: 'since', value: marker('property value', storedValues) }] }],
+    })
     await capture('relationships/properties/delete', { relationships: [{ ...owns, property_types: ['since'] }] })
     await capture('nodes/properties/metadata/delete', {
       nodes: [{ ...tagged, property_type: 'wheels', metadata_fields: ['source'] }],
@@ -393,7 +403,7 @@ describe(`no event contains a secret (VERDIGRAPH_SEED=${seed})`, () => {
     await receiver.until(() => distinct() >= written)
 
     const types = new Set(receiver.accepted.map(({ type }) => type))
-    const deliverable = eventTypeNames.filter((type) => !/^svc\.audit\.(operations|log|trust)\./.test(type))
+    const deliverable = eventTypeNames.filter((type) => !/^svc\.audit\.(operations|log|trust|entitymatching)\./.test(type))
     expect(deliverable.filter((type) => !types.has(type))).toEqual(['svc.events.gap'])
     expect(failures.filter(({ status }) => status >= 400).length).toBeGreaterThan(10)
     // Requests failed, and the events of the failures have errors.
@@ -418,6 +428,15 @@ describe(`no event contains a secret (VERDIGRAPH_SEED=${seed})`, () => {
       if (!type.startsWith('svc.audit.cdc.'))
         for (const [secret, what] of storedValues) search(what, secret, text, type)
     }
+    await service.app.sealAudit()
+    const logs = join(service.dataDir, 'audit/logs')
+    const files = readdirSync(logs, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+    const entries = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1')).join('\n')
+    for (const [secret, what] of [...secrets, ...storedValues])
+      for (const line of entries.split('{"specversion"')) search(what, secret, line, 'the audit log')
+    // Entries of all these types were searched.
+    const logged = deliverable.filter((type) => !/^svc\.(audit\.cdc|events)\./.test(type))
+    expect(logged.filter((type) => !entries.includes(`"${type}"`))).toEqual([])
     expect(found).toEqual([])
     // The search finds a value that is in the payloads.
     const all = receiver.seen.map(({ text }) => text).join('')

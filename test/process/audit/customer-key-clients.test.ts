@@ -139,7 +139,7 @@ describe('a key of CLOUD1', () => {
 
 describe('a role of CLOUD1 that this service assumes', () => {
   const identity = (params: object = {}) => {
-    const { key_resource, auth_params } = keys.configurations.CLOUD1_SERVICE as KeyConfiguration
+    const { key_resource, auth_params } = keys.serviceRole
     return { resource: key_resource, params: { ...auth_params, ...params }, projectId: 'gid:project' }
   }
   const service = keyServiceOf('CUSTOMER_CLOUD1_KMS')

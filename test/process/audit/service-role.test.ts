@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openNote, parseVerifierKey } from '../../../src/audit/log/signed-note.ts'
 import { createFleet } from '../../stress/event-kills.ts'
 import { killAll, runCommand, startServer } from '../../support/cli-process.ts'
-import { type KeyConfiguration, type KeyServices, startKeyServices } from '../../support/counterparts/key-services.ts'
+import { type KeyServices, startKeyServices } from '../../support/counterparts/key-services.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 let keys: KeyServices
@@ -22,7 +22,7 @@ async function start(identity: Readonly<Record<string, string>>) {
   const environment = { VERDIGRAPH_UPSTREAM_ALLOW: '127.0.0.1', ...identity }
   const server = await startServer(['--data', data], environment)
   const { projectId, configure } = await createFleet(server, token, organization_id)
-  const body = { project_id: projectId, name: 'role', ...(keys.configurations.CLOUD1_SERVICE as KeyConfiguration) }
+  const body = { project_id: projectId, name: 'role', ...keys.serviceRole }
   return { server, configure, projectId, body }
 }
 

@@ -45,6 +45,8 @@ export interface KeyServices {
   readonly calls: string[]
   /** The body of a create request for each provider, without project and name. */
   readonly configurations: Readonly<Record<string, KeyConfiguration>>
+  /** As `configurations`, of a role that the service assumes with one of `identities`. */
+  readonly serviceRole: KeyConfiguration
   /** Environment variables that give the service an identity in CLOUD1: an access key, or a token in a file. */
   readonly identities: Readonly<Record<'accessKey' | 'webIdentity', Readonly<Record<string, string>>>>
   /** All secrets that requests and configurations contain. */
@@ -297,13 +299,6 @@ export function startKeyServices({ secure = false } = {}): KeyServices {
         kid: 'customer.example/cloud1-role',
         auth_params: { ...user, role_arn: ROLE, external_id: EXTERNAL_ID },
       },
-      // The body that the interface shows: this service assumes the role with an identity of its own.
-      CLOUD1_SERVICE: {
-        provider: 'CUSTOMER_CLOUD1_KMS',
-        key_resource: ARN,
-        kid: 'customer.example/cloud1-service',
-        auth_params: { role_arn: ROLE },
-      },
       CLOUD2: {
         provider: 'CUSTOMER_CLOUD2_KMS',
         key_resource: VERSION,
@@ -322,6 +317,13 @@ export function startKeyServices({ secure = false } = {}): KeyServices {
           authority: url,
         },
       },
+    },
+    // The only parameter is the one that the interface shows.
+    serviceRole: {
+      provider: 'CUSTOMER_CLOUD1_KMS',
+      key_resource: ARN,
+      kid: 'customer.example/cloud1-service',
+      auth_params: { role_arn: ROLE },
     },
     identities: {
       accessKey: {
