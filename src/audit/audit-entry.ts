@@ -14,7 +14,7 @@ import { decodeRecord } from '../events/event-record.ts'
 import { assert } from '../kernel/assert.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
 import { EntryMemory } from './entry-memory.ts'
-import type { TermFacts } from './entry-terms.ts'
+import type { EntryTermFacts } from './entry-terms.ts'
 
 /** Bytes of an entry, at most: tiles of C2SP `tlog-tiles` store the length in 16 bits. */
 export const ENTRY_BYTES_MAX = 65_535
@@ -35,7 +35,7 @@ export interface AuditEntry {
   /** Null: the entry contains its payload. */
   readonly body: AuditBody | null
   /** Null: only the payload shows who caused it. */
-  readonly facts: TermFacts | null
+  readonly facts: EntryTermFacts | null
 }
 
 /**

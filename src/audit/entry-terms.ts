@@ -10,7 +10,7 @@ export interface EntryDescription {
 }
 
 /** The facts of an entry of which its terms are made. */
-export interface TermFacts {
+export interface EntryTermFacts {
   readonly type: string
   readonly subject: string
   /** When it happened, in milliseconds since the epoch. */
@@ -44,7 +44,7 @@ export function describeEntry(entry: Uint8Array, body: Uint8Array | null): Entry
 }
 
 /** As `describeEntry`, for an entry whose facts are known. */
-export function describeFacts({ type, subject, timeMs, actor }: TermFacts): EntryDescription {
+export function describeFacts({ type, subject, timeMs, actor }: EntryTermFacts): EntryDescription {
   const terms: AuditTerm[] = [{ dimension: AUDIT_DIMENSION.type, value: type }]
   const add = (dimension: AuditDimension, value: string): void => {
     terms.push({ dimension, value })
@@ -57,7 +57,7 @@ export function describeFacts({ type, subject, timeMs, actor }: TermFacts): Entr
 }
 
 /** Reads the facts of an entry. `body`: as of `describeEntry`. */
-export function factsOf(entry: Uint8Array, body: Uint8Array | null): TermFacts {
+export function factsOf(entry: Uint8Array, body: Uint8Array | null): EntryTermFacts {
   const { type = '', subject = '', time = '', data = parse(body) } = parse(entry) as EntryMembers
   const { actor } = data as NonNullable<EntryMembers['data']>
   return { type, subject, timeMs: Date.parse(time), actor: actor ?? null }

@@ -14,7 +14,7 @@ const pythonPackages = ['openapi-python-client==0.29.1', 'mypy==1.19.1', 'types-
 /** Models of the Python client of each part of the document. Fifteen kinds of configuration alone have some 60 bodies. */
 const PYTHON_MODELS_MAX = 175
 
-/** What each client prints of the answers. */
+/** The answers as each client prints them. */
 const answers = { light: true, heavy: false, found: ['t1'] }
 const problem = ['subject.id: expected string, found nothing']
 

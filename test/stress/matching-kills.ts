@@ -32,7 +32,7 @@ export interface MatchingKillOptions {
 
 export interface MatchingKillOutcome {
   /** Kills by the process. */
-  readonly kills: Readonly<Record<Victim, number>>
+  readonly kills: Readonly<Record<KilledProcess, number>>
   /** Kills after the run had ended. */
   readonly late: number
   /** Relationships that the reader has seen. */
@@ -40,8 +40,8 @@ export interface MatchingKillOutcome {
   readonly faults: readonly string[]
 }
 
-type Victim = 'service' | 'background' | 'matcher'
-const victims: readonly Victim[] = ['service', 'matcher', 'background']
+type KilledProcess = 'service' | 'background' | 'matcher'
+const victims: readonly KilledProcess[] = ['service', 'matcher', 'background']
 
 /** In each round customers are other persons than in the round before. */
 function personOf(customer: number, round: number, nodes: number): number {
@@ -105,7 +105,7 @@ export async function matchingKillRounds(options: MatchingKillOptions): Promise<
       if (round > 0) {
         await Bun.sleep(random.between(0, Math.ceil(runMs * 1.1)))
         if ((await ask('status')).entity_matching_status === 'SUCCESS') late += 1
-        const victim = victims[round % victims.length] as Victim
+        const victim = victims[round % victims.length] as KilledProcess
         if (victim === 'service') {
           await server.kill('SIGKILL')
           server = await start()
@@ -133,7 +133,7 @@ export async function matchingKillRounds(options: MatchingKillOptions): Promise<
 }
 
 /** False: the process does not run now. */
-function killOf(server: Server, victim: Exclude<Victim, 'service'>): boolean {
+function killOf(server: Server, victim: Exclude<KilledProcess, 'service'>): boolean {
   const children = childrenOf(server.pid)
   const descendants = [...children, ...children.flatMap(({ pid }) => childrenOf(pid))]
   const found = descendants.find(({ words }) => words.includes(victim))

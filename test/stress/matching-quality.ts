@@ -142,7 +142,7 @@ try {
   figures.push(...sets.map((set) => measured(set, folder, null)))
   const names = new Map<string, string>()
   const rename = (name: string): string => {
-    // In another order than the source's, so that the position says nothing.
+    // In another order than the source's, so that the position is no hint.
     if (!names.has(name)) names.set(name, `c${9 - names.size}`)
     return names.get(name)!
   }

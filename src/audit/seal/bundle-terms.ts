@@ -7,7 +7,7 @@ import {
   type AuditDimension,
   type AuditPosting,
 } from '../../store/audit/audit-types.ts'
-import { actorValues, type EntryActor, type TermFacts } from '../entry-terms.ts'
+import { actorValues, type EntryActor, type EntryTermFacts } from '../entry-terms.ts'
 
 /** The times and the postings of one bundle. */
 export class BundleTerms {
@@ -36,7 +36,7 @@ export class BundleTerms {
   }
 
   /** Adds an entry. */
-  add({ type, subject, timeMs, actor }: TermFacts): void {
+  add({ type, subject, timeMs, actor }: EntryTermFacts): void {
     this.fromMs = Math.min(this.fromMs, timeMs)
     this.toMs = Math.max(this.toMs, timeMs)
     this.addValue(this.types, AUDIT_DIMENSION.type, type)

@@ -72,7 +72,7 @@ describe.each(calls)('AZ transport of %s', (path, body) => {
     const wrong = await send(path, raw, { 'x-svc-clientkey': 'wrong' })
     expect([wrong.status, wrong.headers.has('www-authenticate')]).toEqual([401, true])
     const { key } = await service.addAgent(`capturer-${path.split('/').at(-1)}`, ['Capture'])
-    // 401, where the standard says 403 (docs/decisions/0006-authzen-status-codes-and-batches.md).
+    // 401; the standard has 403 (docs/decisions/0006-authzen-status-codes-and-batches.md).
     const lacking = await send(path, raw, { 'x-svc-clientkey': key })
     expect([lacking.status, lacking.body.message]).toEqual([401, 'insufficient API access level for appAgent'])
   })

@@ -403,7 +403,9 @@ describe(`no event contains a secret (VERDIGRAPH_SEED=${seed})`, () => {
     await receiver.until(() => distinct() >= written)
 
     const types = new Set(receiver.accepted.map(({ type }) => type))
-    const deliverable = eventTypeNames.filter((type) => !/^svc\.audit\.(operations|log|trust|entitymatching)\./.test(type))
+    const deliverable = eventTypeNames.filter(
+      (type) => !/^svc\.audit\.(operations|log|trust|entitymatching)\./.test(type),
+    )
     expect(deliverable.filter((type) => !types.has(type))).toEqual(['svc.events.gap'])
     expect(failures.filter(({ status }) => status >= 400).length).toBeGreaterThan(10)
     // Requests failed, and the events of the failures have errors.

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { prefersHtml } from '../../../src/http/docs/front-page.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
-/** What browsers send. */
+/** The header that browsers send. */
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
 
 describe('the front page', () => {

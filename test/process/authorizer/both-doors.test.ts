@@ -35,7 +35,7 @@ const scenarios = await Promise.all(
     .map((name) => loadScenario(join(folder, name))),
 )
 
-/** What both doors answer: a status, and the body or the errors. */
+/** The answer of both doors: a status, and the body or the errors. */
 interface DoorAnswer {
   readonly status: number
   readonly body: unknown

@@ -1,4 +1,4 @@
-// What is recorded for the audit log: with and without an event sink, for projects and for the organization, and by setting.
+// Records for the audit log: with and without an event sink, for projects and for the organization, and by setting.
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -78,7 +78,7 @@ const workEvents = (name: string): string[] => [
   'audit/activity config.read application-agents',
 ]
 
-/** What happens from now on. */
+/** Records from now on. */
 async function during(run: () => Promise<unknown>): Promise<SeenEvent[]> {
   const before = new Set(
     (await auditedEvents(service)).map(({ attributes }) => attributes.source + (attributes.id ?? '')),

@@ -1,4 +1,4 @@
-// What administrators see of delivery: the providers of a sink that is read, and the metrics.
+// The state of delivery for administrators: the providers of a sink that is read, and the metrics.
 import { afterEach, describe, expect, test } from 'vitest'
 import { createApp } from '../../../src/app.ts'
 import { defaultSettings } from '../../../src/settings.ts'

@@ -94,7 +94,7 @@ describe('a linkage and the comparison of all pairs', () => {
     const found = new Set(pairsOf(result))
     const missed = [...expected.keys()].filter((pair) => !found.has(pair))
     expect(missed.length, missed.join(' ')).toBeLessThanOrEqual(expected.size * 0.02)
-    // What is estimated is near what the generator does: four of five names stay as they are.
+    // The estimates are near the rates of the generator: four of five names stay as they are.
     expect(result.mappings[0]!.levels[0]!.m).toBeGreaterThan(0.75)
     expect(result.mappings[2]!.levels[0]!.u).toBeLessThan(0.01)
     for (const { levels } of result.mappings) {
