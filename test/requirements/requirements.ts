@@ -4,11 +4,12 @@
 import { auditRequirements } from './audit-requirements.ts'
 import { authzenPoints } from './authzen-requirements.ts'
 import { eventRequirements } from './event-requirements.ts'
+import { matchingRequirements } from './matching-requirements.ts'
 import { trustRequirements } from './trust-requirements.ts'
 
 export interface Requirement {
   /** `REQ-`, the letter of a chapter and a number: R runtime, G graph, D decisions, F configuration, A authentication,
-   * C context queries, W their writes, E errors, O operations, M the Model Context Protocol, V events, L the audit log, T trust scores. `AZ-`: the AuthZEN checklist. */
+   * C context queries, W their writes, E errors, O operations, M the Model Context Protocol, V events, L the audit log, T trust scores, P entity matching pipelines. `AZ-`: the AuthZEN checklist. */
   readonly id: string
   readonly sentence: string
   /** A file below test/, and a part of the test's title. */
@@ -54,6 +55,7 @@ export const requirements: readonly Requirement[] = [
   ...eventRequirements,
   ...auditRequirements,
   ...trustRequirements,
+  ...matchingRequirements,
   {
     id: 'REQ-R1',
     sentence:

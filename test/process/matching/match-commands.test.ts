@@ -3,7 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { testSeed } from '../../generate/random.ts'
 import { createFleet } from '../../stress/event-kills.ts'
+import { matchingKillRounds } from '../../stress/matching-kills.ts'
 import { type Finished, killAll, runCommand, type Server, startServer } from '../../support/cli-process.ts'
 import { nodesOf } from '../../support/matching-service.ts'
 
@@ -85,3 +87,11 @@ it('runs pipelines and decides in the service of the folder, at a URL, and other
     expect.stringContaining('source_external_id: the node `Person` `nobody` does not exist'),
   ])
 }, 90_000)
+
+it('completes a run whose processes are killed, and no reader sees half a pair', async () => {
+  const seed = testSeed()
+  console.log(`seed ${seed}`)
+  const outcome = await matchingKillRounds({ rounds: 3, nodes: 200, seed })
+  expect(outcome.faults).toEqual([])
+  expect(outcome.seen).toBeGreaterThan(200)
+}, 180_000)

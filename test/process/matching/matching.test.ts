@@ -235,6 +235,24 @@ function relationships(): number {
   }
 }
 
+const refusedRuns = [
+  [400, {}, 'similarity_score_cutoff'],
+  [400, { similarity_score_cutoff: 2 }, 'similarity_score_cutoff'],
+  [400, { ...run, custom_property_mappings: [] }, 'custom_property_mappings'],
+  [400, { ...run, custom_property_mappings: [{ source_node_property: 'email' }] }, 'target_node_property'],
+  [400, { ...run, unknown: 1 }, 'unknown'],
+  [422, { ...run, custom_property_mappings: [mapping('never_seen')] }, 'no node has a property `never_seen`'],
+  [422, { ...run, custom_property_mappings: [mapping('email'), mapping('email')] }, 'duplicate mapping'],
+  [
+    422,
+    {
+      ...run,
+      labelled_pairs: [true, false].map((one) => ({ source_external_id: 'a', target_external_id: 'b', same: one })),
+    },
+    'labelled_pairs[1]: duplicate pair',
+  ],
+] as const
+
 describe('a request', () => {
   it('is refused for an unknown pipeline, that of another project, and without permission', async () => {
     const id = await addPipeline()
@@ -296,23 +314,7 @@ describe('a request', () => {
     expect(await matching.suggestAgain(caller, id)).toMatchObject(refused)
   })
 
-  it.each([
-    [400, {}, 'similarity_score_cutoff'],
-    [400, { similarity_score_cutoff: 2 }, 'similarity_score_cutoff'],
-    [400, { ...run, custom_property_mappings: [] }, 'custom_property_mappings'],
-    [400, { ...run, custom_property_mappings: [{ source_node_property: 'email' }] }, 'target_node_property'],
-    [400, { ...run, unknown: 1 }, 'unknown'],
-    [422, { ...run, custom_property_mappings: [mapping('never_seen')] }, 'no node has a property `never_seen`'],
-    [422, { ...run, custom_property_mappings: [mapping('email'), mapping('email')] }, 'duplicate mapping'],
-    [
-      422,
-      {
-        ...run,
-        labelled_pairs: [true, false].map((one) => ({ source_external_id: 'a', target_external_id: 'b', same: one })),
-      },
-      'labelled_pairs[1]: duplicate pair',
-    ],
-  ])('of a run is refused with %i for %j', async (status, body, text) => {
+  it.each(refusedRuns)('of a run is refused with %i for %j', async (status, body, text) => {
     await fill()
     const id = await addPipeline()
     const refused = await setup.ask(id, 'runs', body)

@@ -258,8 +258,11 @@ const runEvents: Readonly<Record<RunEvent, () => Promise<MatchingStatus>>> = {
 const rowsOf = <E extends string>(table: readonly StatusTransition<E>[]) =>
   table.flatMap(({ from, event, to }) => from.map((status) => [status, event, to] as const))
 
+const suggestionRows = rowsOf(suggestionTransitions)
+const runRows = rowsOf(runTransitions)
+
 describe('the state of suggestions', () => {
-  it.each(rowsOf(suggestionTransitions))('%s, %s → %s', async (from, event, to) => {
+  it.each(suggestionRows)('%s, %s → %s', async (from, event, to) => {
     await toSuggestion[from]()
     expect(suggestions()).toBe(from)
     expect(await suggestionEvents[event]()).toBe(to)
@@ -285,7 +288,7 @@ describe('the state of suggestions', () => {
 })
 
 describe('the state of runs', () => {
-  it.each(rowsOf(runTransitions))('%s, %s → %s', async (from, event, to) => {
+  it.each(runRows)('%s, %s → %s', async (from, event, to) => {
     await toRun[from]()
     expect(runs()).toBe(from)
     expect(await runEvents[event]()).toBe(to)
@@ -339,10 +342,11 @@ describe('the tables of states in the documentation', () => {
         const [, from = '', event = '', to = ''] = line.split('|').map((cell) => cell.trim())
         return `${from.split(', ').sort().join(' ')} | ${event} | ${to}`
       })
-  it.each([
+  const tables = [
     ['States of suggestions', suggestionTransitions],
     ['States of runs', runTransitions],
-  ] as const)('%s has the rows of the code', (heading, table) => {
+  ] as const
+  it.each(tables)('%s has the rows of the code', (heading, table) => {
     expect(documented(heading)).toEqual(
       table.map(({ from, event, to }) => `${[...from].sort().join(' ')} | ${event} | ${to}`),
     )
