@@ -88,15 +88,15 @@ export class Blocking {
   candidatesOf(source: number): Uint32Array {
     this.#calls += 1
     let count = 0
-    const { columns } = this.#data.sources
+    const { sources } = this.#data
     for (const { mapping, blockOf, starts, records } of this.#indexes) {
-      const value = columns[mapping]![source]!
+      const value = sources.value(source, mapping)
       if (value === ABSENT) continue
       const block = blockOf[value]!
       if (block !== NO_BLOCK) count = this.#meet(source, records, starts[block]!, starts[block + 1]!, count)
     }
     for (const index of this.#combined) {
-      const key = combinedKey(index.first, index.second, columns, source)
+      const key = combinedKey(index.first, index.second, sources, source)
       if (key === NO_KEY) continue
       const block = findSlot(index.slots, index.keys, key)
       if (block >= 0) {
@@ -236,14 +236,13 @@ function* blockSizes(
 
 function* countBlocks(
   blockOf: Int32Array,
-  { columns, size }: RecordTable,
+  table: RecordTable,
   mapping: number,
   blocks: number,
 ): Generator<number, Uint32Array> {
   const counts = new Uint32Array(blocks)
-  const column = columns[mapping]!
-  for (let record = 0; record < size; record += 1) {
-    const value = column[record]!
+  for (let record = 0; record < table.size; record += 1) {
+    const value = table.value(record, mapping)
     const block = value === ABSENT ? NO_BLOCK : blockOf[value]!
     if (block !== NO_BLOCK) counts[block] = counts[block]! + 1
     if (record % (4 * STEP) === 0) yield 0
@@ -287,9 +286,8 @@ function* keyIndex(
   }
   const records = new Uint32Array(starts[targetCounts.length]!)
   const next = starts.slice()
-  const column = targets.columns[mapping]!
   for (let record = 0; record < targets.size; record += 1) {
-    const value = column[record]!
+    const value = targets.value(record, mapping)
     const block = value === ABSENT ? NO_BLOCK : blocks[value]!
     if (block !== NO_BLOCK) {
       records[next[block]!] = record
@@ -309,9 +307,9 @@ function blockStarts(counts: Uint32Array, largest: number): Uint32Array {
   return starts
 }
 
-function combinedKey(first: LooseKeys, second: LooseKeys, columns: readonly Int32Array[], record: number): number {
-  const one = columns[first.mapping]![record]!
-  const other = columns[second.mapping]![record]!
+function combinedKey(first: LooseKeys, second: LooseKeys, table: RecordTable, record: number): number {
+  const one = table.value(record, first.mapping)
+  const other = table.value(record, second.mapping)
   if (one === ABSENT || other === ABSENT) return NO_KEY
   const key = first.keys[one]!
   const otherKey = second.keys[other]!
@@ -321,10 +319,10 @@ function combinedKey(first: LooseKeys, second: LooseKeys, columns: readonly Int3
 
 function* combinedSizes(first: LooseKeys, second: LooseKeys, data: LinkageData): Generator<number, BlockSizes> {
   const table = new KeyTable()
-  const count = function* ({ columns, size }: RecordTable): Generator<number, Uint32Array> {
+  const count = function* (side: RecordTable): Generator<number, Uint32Array> {
     let counts = new Uint32Array(1 << 10)
-    for (let record = 0; record < size; record += 1) {
-      const key = combinedKey(first, second, columns, record)
+    for (let record = 0; record < side.size; record += 1) {
+      const key = combinedKey(first, second, side, record)
       if (record % STEP === 0) yield 0
       if (key === NO_KEY) continue
       const block = table.intern(key)
@@ -365,7 +363,7 @@ function* combinedIndex(
   const next = starts.slice()
   for (let record = 0; record < targets.size; record += 1) {
     if (record % STEP === 0) yield 0
-    const key = combinedKey(first, second, targets.columns, record)
+    const key = combinedKey(first, second, targets, record)
     const block = key === NO_KEY ? NO_BLOCK : findSlot(slots, keys, key)
     if (block < 0 || targetCounts[block]! > largest) continue
     records[next[block]!] = record

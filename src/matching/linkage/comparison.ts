@@ -53,8 +53,8 @@ export class PairComparison {
     const { kinds, sources, targets, dictionaries } = this.#data
     const { levels } = this
     for (let mapping = 0; mapping < kinds.length; mapping += 1) {
-      const a = sources.columns[mapping]![source]!
-      const b = targets.columns[mapping]![target]!
+      const a = sources.value(source, mapping)
+      const b = targets.value(target, mapping)
       if (a === ABSENT || b === ABSENT) levels[mapping] = NOT_COMPARED
       else if (a === b) levels[mapping] = 0
       else levels[mapping] = this.#levelOfDifferent(mapping, dictionaries[mapping]!, a, b)
@@ -65,8 +65,8 @@ export class PairComparison {
   /** The similarity of one mapping, from 0 to 1; null if it is not compared. */
   similarity(mapping: number, source: number, target: number): number | null {
     const { kinds, sources, targets, dictionaries } = this.#data
-    const a = sources.columns[mapping]![source]!
-    const b = targets.columns[mapping]![target]!
+    const a = sources.value(source, mapping)
+    const b = targets.value(target, mapping)
     if (a === ABSENT || b === ABSENT) return null
     return this.#similarity.of(kinds[mapping]!, dictionaries[mapping]!, a, b)
   }
@@ -106,8 +106,8 @@ export class PairComparison {
   #isExchanged(first: number, second: number, source: number, target: number): boolean {
     const { sources, targets } = this.#data
     return (
-      this.#isSame(first, sources.columns[first]![source]!, second, targets.columns[second]![target]!) &&
-      this.#isSame(second, sources.columns[second]![source]!, first, targets.columns[first]![target]!)
+      this.#isSame(first, sources.value(source, first), second, targets.value(target, second)) &&
+      this.#isSame(second, sources.value(source, second), first, targets.value(target, first))
     )
   }
 

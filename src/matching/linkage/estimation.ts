@@ -56,7 +56,7 @@ export class LinkageModel {
   /** The weight of a mapping in bits. */
   weight(mapping: number, level: number, source: number): number {
     if (level === NOT_COMPARED) return 0
-    if (level === 0) return this.#equalWeights[mapping]![this.#data.sources.columns[mapping]![source]!]!
+    if (level === 0) return this.#equalWeights[mapping]![this.#data.sources.value(source, mapping)]!
     return this.#weights[mapping]![level]!
   }
 
@@ -163,9 +163,8 @@ function* valueFrequencies(data: LinkageData, mapping: number): Generator<number
 
 function* countValues(table: RecordTable, mapping: number, size: number): Generator<number, Uint32Array> {
   const counts = new Uint32Array(size)
-  const column = table.columns[mapping]!
   for (let record = 0; record < table.size; record += 1) {
-    const value = column[record]!
+    const value = table.value(record, mapping)
     if (value !== ABSENT) counts[value]! += 1
     if (record % (STEP * STEP) === 0) yield 0
   }

@@ -3,54 +3,61 @@
 /** Number of an absent value. */
 export const ABSENT = -1
 
-/** Nodes and their values as columns of numbers. */
+/** Nodes and the numbers of their values. The values of a record are next to each other: a comparison reads all of them. */
 export class RecordTable {
   size = 0
   nodes = new Float64Array(1 << 10)
-  /** By mapping, then by record: the number of the value in the mapping's dictionary, or ABSENT. */
-  readonly columns: Int32Array[]
+  /** Values of each record. */
+  readonly width: number
+  /** By record, then by mapping: the number of the value in the mapping's dictionary, or ABSENT. */
+  values: Int32Array
 
-  constructor(mappings: number) {
-    this.columns = Array.from({ length: mappings }, () => new Int32Array(1 << 10))
+  constructor(width: number) {
+    this.width = width
+    this.values = new Int32Array(width << 10)
   }
 
   add(node: number, values: readonly number[]): void {
     if (this.size === this.nodes.length) this.#grow()
     this.nodes[this.size] = node
-    for (const [mapping, column] of this.columns.entries()) column[this.size] = values[mapping] ?? ABSENT
+    const row = this.size * this.width
+    for (let mapping = 0; mapping < this.width; mapping += 1) this.values[row + mapping] = values[mapping] ?? ABSENT
     this.size += 1
+  }
+
+  /** The number of a value. */
+  value(record: number, mapping: number): number {
+    return this.values[record * this.width + mapping]!
   }
 
   #grow(): void {
     const nodes = new Float64Array(this.size * 2)
     nodes.set(this.nodes)
     this.nodes = nodes
-    for (const [mapping, column] of this.columns.entries()) {
-      const larger = new Int32Array(this.size * 2)
-      larger.set(column)
-      this.columns[mapping] = larger
-    }
+    const values = new Int32Array(this.values.length * 2)
+    values.set(this.values)
+    this.values = values
   }
 
   /** Orders the records by node, so that the order in which nodes were added has no effect. Yields between short steps. */
   *sort(): Generator<void, void> {
     const order = yield* sortInSteps(this.size, (a, b) => this.nodes[a]! - this.nodes[b]!)
-    this.nodes = yield* permuted(this.nodes, order, new Float64Array(this.size))
-    for (const [mapping, column] of this.columns.entries()) {
-      this.columns[mapping] = yield* permuted(column, order, new Int32Array(this.size))
+    const nodes = new Float64Array(this.size)
+    const values = new Int32Array(this.size * this.width)
+    for (let at = 0; at < this.size; at += 1) {
+      const record = order[at]!
+      nodes[at] = this.nodes[record]!
+      for (let mapping = 0; mapping < this.width; mapping += 1) {
+        values[at * this.width + mapping] = this.values[record * this.width + mapping]!
+      }
+      if (at % (STEP / 4) === 0) yield
     }
+    this.nodes = nodes
+    this.values = values
   }
 }
 
 const STEP = 1 << 14
-
-function* permuted<T extends Float64Array | Int32Array>(from: T, order: Uint32Array, into: T): Generator<void, T> {
-  for (let at = 0; at < order.length; at += 1) {
-    into[at] = from[order[at]!]!
-    if (at % STEP === STEP - 1) yield
-  }
-  return into
-}
 
 /** The indexes below `size` in ascending order; equal ones keep their order (merge sort). Yields between short steps. */
 export function* sortInSteps(size: number, compare: (a: number, b: number) => number): Generator<void, Uint32Array> {
