@@ -108,7 +108,7 @@ export async function prepareWorld(folder: string, sizes: TenantSizes, hungPort:
     const project = (await create('projects', { organization_id, name, region: 'local' })).id as string
     await ready(project)
     const application_id = (await create('applications', { project_id: project, name })).id as string
-    const api_permissions = ['Authorization', 'Capture', 'CIQ', 'ReadAuthZConfigs']
+    const api_permissions = ['Authorization', 'Capture', 'CIQ', 'ReadAuthZConfigs', 'Audit']
     const agent = (await create('application-agents', { application_id, name, api_permissions })).id as string
     const credential = await create('application-agent-credentials', { application_agent_id: agent })
     return { project, key: credential.api_key as string, agent }

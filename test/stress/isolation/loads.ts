@@ -352,15 +352,15 @@ const auditReads: HostileLoad = {
   bar: 50,
   async prepare(hostile) {
     const { fixture } = hostile
-    const headers = { authorization: `Bearer ${fixture.admin}` }
     const project = encodeURIComponent(fixture.hostile.project)
     const reads =
       (path: string, query = '') =>
-      () => ({
-        method: 'GET',
-        path: `/audit/v1/${path}?project_id=${project}${query}`,
-        headers,
-      })
+      () => ({ method: 'GET', path: `/audit/v1/${path}?project_id=${project}${query}` })
+    // Requests that are refused would measure nothing.
+    for (const path of ['records', 'logs', 'export']) {
+      const { status, text } = await hostile.send(`audit ${path}`, reads(path)())
+      if (status !== 200) throw new Error(`audit ${path} answered ${status}: ${text}`)
+    }
     const tile = `/audit/v1/tlog/${fixture.hostile.project.slice('gid:'.length)}/newest/tile/entries/000`
     const run = await captures.prepare(hostile)
     return async () => {
@@ -369,7 +369,7 @@ const auditReads: HostileLoad = {
         hostile.loop('audit records', 8, reads('records', '&type=svc.audit.capture.*&actor=nobody')),
         hostile.loop('audit batches', 8, reads('logs')),
         hostile.loop('audit export', 4, reads('export')),
-        hostile.loop('audit tile', 4, () => ({ method: 'GET', path: tile, headers })),
+        hostile.loop('audit tile', 4, () => ({ method: 'GET', path: tile })),
         hostile.loop('audit proof', 4, reads('records/0/proof')),
       ])
     }
