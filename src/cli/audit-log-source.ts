@@ -10,6 +10,12 @@ import { exitCodes } from './exit-codes.ts'
 
 /** How long the service may take to answer, in milliseconds. */
 const ANSWER_TIME_MS = 60_000
+/** How often a request is sent if the service is busy: a large log has thousands of files. */
+const ATTEMPTS = 6
+/** Delay before it is sent again if the service names none. It doubles. */
+const RETRY_MIN_MS = 250
+const RETRY_MAX_MS = 10_000
+const BUSY = [429, 503]
 
 /** The options that the commands have in common. */
 export interface LogSourceFlags {
@@ -76,13 +82,25 @@ function urlFiles(url: string, token: string | null): LogFiles {
   const base = url.replace(/\/+$/, '')
   return {
     read: async (path) => {
-      const response = await get(`${base}/${path}`, token)
+      const response = await getWhenReady(`${base}/${path}`, token)
       if (response.status === 404) return null
       if (response.ok) return new Uint8Array(await response.arrayBuffer())
       const text = (await response.text()).slice(0, 200)
       throw new CliError([`${base}/${path}: the service answered ${response.status}: ${text}`], exitCodes.usage.code)
     },
     names: async () => [],
+  }
+}
+
+/** Sends a request again while the service is busy. */
+async function getWhenReady(target: string, token: string | null): Promise<Response> {
+  for (let attempt = 1; ; attempt += 1) {
+    const response = await get(target, token)
+    if (!BUSY.includes(response.status) || attempt === ATTEMPTS) return response
+    await response.body?.cancel()
+    const afterMs = Number(response.headers.get('retry-after') ?? Number.NaN) * 1000
+    const delayMs = Number.isFinite(afterMs) ? afterMs : RETRY_MIN_MS * 2 ** (attempt - 1)
+    await Bun.sleep(Math.min(RETRY_MAX_MS, delayMs))
   }
 }
 

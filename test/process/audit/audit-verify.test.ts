@@ -271,6 +271,35 @@ describe('audit verify', () => {
     }
   })
 
+  it('asks again while the service is busy, and does not call the log unsound if it stays so', async () => {
+    const asked = new Map<string, number>()
+    let isAlwaysBusy = false
+    const server = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: async (request) => {
+        const { pathname } = new URL(request.url)
+        const count = (asked.get(pathname) ?? 0) + 1
+        asked.set(pathname, count)
+        // Every third file is refused twice.
+        const isBusy = isAlwaysBusy || (asked.size % 3 === 0 && count <= 2)
+        if (isBusy) return new Response('busy', { status: count === 1 ? 503 : 429, headers: { 'retry-after': '0' } })
+        const file = Bun.file(join(log.folder, pathname))
+        return (await file.exists()) ? new Response(file) : new Response('missing', { status: 404 })
+      },
+    })
+    try {
+      const url = `http://127.0.0.1:${server.port}`
+      expect(await verdict(url, '--key', key.vkey)).toMatchObject({ exitCode: 0, entries: 1000 })
+      expect(Math.max(...asked.values())).toBeGreaterThan(1)
+      isAlwaysBusy = true
+      const failed = await verify(url, '--key', key.vkey)
+      expect([failed.exitCode, failed.stderr]).toEqual([2, expect.stringContaining('the service answered 429: busy')])
+    } finally {
+      await server.stop(true)
+    }
+  })
+
   it.each([
     ['no key', () => [log.folder], '--key: expected a public key of the log'],
     ['a malformed key', () => [log.folder, '--key', 'abc'], 'expected a verifier key'],
