@@ -33,11 +33,12 @@ export interface EntryActor {
   readonly keyId?: string
   readonly applicationId?: string
   readonly user?: { readonly externalId?: string }
+  readonly actedBy?: string
 }
 
 /**
  * Describes an entry. `body`: its payload, if it is stored next to the log. Actors are account or agent, its application, the
- * key of the caller and the user on whose behalf it acts. A resource is the subject of the event, and its last part.
+ * key of the caller, the user on whose behalf it acts, and who acts for the user. A resource is the subject of the event, and its last part.
  */
 export function describeEntry(entry: Uint8Array, body: Uint8Array | null): EntryDescription {
   return describeFacts(factsOf(entry, body))
@@ -65,8 +66,8 @@ export function factsOf(entry: Uint8Array, body: Uint8Array | null): EntryTermFa
 
 /** The values by which the entries of an actor are found. */
 export function actorValues(actor: EntryActor | null): readonly string[] {
-  const { id, applicationId, keyId, user } = actor ?? {}
-  return [id, applicationId, keyId, user?.externalId].filter((value): value is string => Boolean(value))
+  const { id, applicationId, keyId, user, actedBy } = actor ?? {}
+  return [id, applicationId, keyId, user?.externalId, actedBy].filter((value): value is string => Boolean(value))
 }
 
 function parse(bytes: Uint8Array | null): object {

@@ -4,6 +4,8 @@
 //
 // Bytes: version (1) · header as JSON · line feed · payloads of events that have one.
 import { assertNever } from '../kernel/assert.ts'
+import type { UserToken } from '../kernel/caller.ts'
+import { isJsonObject } from '../kernel/json-kind.ts'
 import { jsonString } from '../kernel/json-string.ts'
 import type { RequestCaller } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
@@ -24,11 +26,23 @@ export type EventActor =
       /** Id of the credential. */
       readonly keyId?: string
       readonly user?: { readonly type: string; readonly externalId: string }
+      /** Who acts for the user, with a delegation token. */
+      readonly actedBy?: string
     }
   | { readonly type: 'service-account'; readonly id: string; readonly role: string; readonly keyId?: string }
   | { readonly type: 'user'; readonly user: { readonly type: string; readonly externalId: string } }
   | { readonly type: 'operating-system-user'; readonly id: string; readonly name: string; readonly host: string }
   | { readonly type: 'service' }
+
+/** Issuers choose the texts of tokens: a longer one is cut. */
+const ACTED_BY_MAX = 256
+
+/** The subject of the claim `act` of a delegation token (RFC 8693, section 4.1). */
+function actingParty({ delegation }: UserToken): { readonly actedBy?: string } {
+  const act = delegation?.act
+  const sub = isJsonObject(act) ? act.sub : undefined
+  return typeof sub === 'string' && sub !== '' ? { actedBy: sub.slice(0, ACTED_BY_MAX) } : {}
+}
 
 /** The actor of a caller. */
 export function actorOf(caller: RequestCaller): EventActor {
@@ -39,7 +53,14 @@ export function actorOf(caller: RequestCaller): EventActor {
     return { type: 'service-account', id: caller.serviceAccountId, role: caller.role, ...key }
   const { agentId: id, applicationId, user } = caller
   if (user === null) return { type: 'agent', id, applicationId, ...key }
-  return { type: 'agent', id, applicationId, ...key, user: { type: user.nodeType, externalId: user.subjectId } }
+  return {
+    type: 'agent',
+    id,
+    applicationId,
+    ...key,
+    user: { type: user.nodeType, externalId: user.subjectId },
+    ...actingParty(user),
+  }
 }
 
 /**

@@ -835,6 +835,9 @@ const actor = z
       applicationId: text,
       keyId: keyId.optional(),
       user: z.strictObject({ type: text, externalId: text }).optional().describe('the user of the token'),
+      actedBy: text
+        .optional()
+        .describe('who acts for the user: the subject of the claim `act` (RFC 8693) of the delegation token'),
     }),
     z.strictObject({ type: z.literal('service-account'), id: text, role: text, keyId: keyId.optional() }),
     z.strictObject({
