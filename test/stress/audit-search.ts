@@ -4,7 +4,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { EntryActor, TermFacts } from '../../src/audit/entry-terms.ts'
+import type { EntryActor, EntryTermFacts } from '../../src/audit/entry-terms.ts'
 import { encodeEntries } from '../../src/audit/log/entry-bundle.ts'
 import { leafHash } from '../../src/audit/log/merkle.ts'
 import { TILE_WIDTH, tilePath } from '../../src/audit/log/tile-path.ts'
@@ -113,7 +113,7 @@ async function fill(projectId: string): Promise<void> {
   await index.close()
 }
 
-function entryAt(index: number): { readonly facts: TermFacts; readonly entry: Uint8Array } {
+function entryAt(index: number): { readonly facts: EntryTermFacts; readonly entry: Uint8Array } {
   const isRare = index % RARE_EVERY === RARE_EVERY - 1
   const type = isRare ? RARE_TYPE : `svc.audit.${TYPES[random.between(0, TYPES.length - 1)]}`
   const actor = isRare ? RARE_ACTOR : actorAt(random.between(0, ACTORS - 1))
