@@ -11,6 +11,35 @@ export const NOT_COMPARED = 255
 /** Kinds whose values are entered into the wrong property at times: given name and surname, two lines of an address. */
 const exchangeableKinds: ReadonlySet<ValueKind> = new Set(['name', 'address', 'text'])
 const CACHE_SIZE = 1 << 16
+/** With more values than this a pair of them hardly ever occurs again while it is in the cache. */
+const CACHED_VALUES = 1 << 13
+/** A level that is not computed yet. */
+const PENDING = 254
+/** From the cheapest similarity to the most expensive one. */
+const kindsByCost: readonly ValueKind[] = [
+  'exact',
+  'date',
+  'code',
+  'phone',
+  'name',
+  'email',
+  'number',
+  'address',
+  'tokens',
+  'text',
+]
+
+/** The weights that bound the bits of a pair. */
+export interface BitBounds {
+  /** The bits of the prior. */
+  readonly prior: number
+  /** By mapping, the highest weight of different values that are not exchanged. */
+  readonly highest: Float64Array
+  /** The weight of equal values. */
+  equal(mapping: number, value: number): number
+  /** The weight of a level of different values. */
+  different(mapping: number, level: number): number
+}
 
 /** Two mappings whose values may be exchanged. */
 interface ValueExchange {
@@ -26,8 +55,9 @@ export class PairComparison {
   readonly #cutoffs: readonly number[]
   readonly #kinds: readonly KindLevels[]
   readonly #similarity = new Similarity()
-  readonly #caches: LevelCache[]
+  readonly #caches: readonly (LevelCache | null)[]
   readonly #exchanges: readonly ValueExchange[]
+  readonly #cheapestFirst: readonly number[]
 
   /** `cutoffs`: by mapping, the similarity below which values count as different. */
   constructor(data: LinkageData, cutoffs: readonly number[]) {
@@ -35,7 +65,10 @@ export class PairComparison {
     this.#cutoffs = cutoffs
     this.#kinds = data.kinds.map((kind) => levelsByKind[kind])
     this.levels = new Uint8Array(data.kinds.length)
-    this.#caches = data.kinds.map(() => new LevelCache())
+    this.#caches = data.dictionaries.map(({ size }) => (size <= CACHED_VALUES ? new LevelCache() : null))
+    this.#cheapestFirst = [...data.kinds.keys()].sort(
+      (a, b) => kindsByCost.indexOf(data.kinds[a]!) - kindsByCost.indexOf(data.kinds[b]!),
+    )
     this.#exchanges = data.kinds.flatMap((kind, first) =>
       exchangeableKinds.has(kind)
         ? data.kinds.flatMap((other, second) => (second > first && other === kind ? [{ first, second }] : []))
@@ -62,6 +95,46 @@ export class PairComparison {
     for (const { first, second } of this.#exchanges) this.#findExchange(first, second, source, target)
   }
 
+  /**
+   * Computes the levels of two records, unless their bits are certainly fewer than `lowest`: a mapping that is not compared yet
+   * has at most its highest weight. Returns whether all levels were computed.
+   */
+  compareAbove(source: number, target: number, bounds: BitBounds, lowest: number): boolean {
+    const { kinds, sources, targets, dictionaries } = this.#data
+    const { levels } = this
+    const from = source * sources.width
+    const to = target * targets.width
+    let bits = bounds.prior
+    for (let mapping = 0; mapping < kinds.length; mapping += 1) {
+      const a = sources.values[from + mapping]!
+      const b = targets.values[to + mapping]!
+      if (a === ABSENT || b === ABSENT) levels[mapping] = NOT_COMPARED
+      else if (a === b) {
+        levels[mapping] = 0
+        bits += bounds.equal(mapping, a)
+      } else {
+        levels[mapping] = PENDING
+        bits += bounds.highest[mapping]!
+      }
+    }
+    for (const { first, second } of this.#exchanges) {
+      if (levels[first] !== PENDING || levels[second] === 0 || !this.#isExchanged(first, second, source, target))
+        continue
+      this.compare(source, target)
+      return true
+    }
+    for (const mapping of this.#cheapestFirst) {
+      if (bits < lowest) return false
+      if (levels[mapping] !== PENDING) continue
+      const a = sources.values[from + mapping]!
+      const b = targets.values[to + mapping]!
+      const level = this.#levelOfDifferent(mapping, dictionaries[mapping]!, a, b)
+      levels[mapping] = level
+      bits += bounds.different(mapping, level) - bounds.highest[mapping]!
+    }
+    return bits >= lowest
+  }
+
   /** The similarity of one mapping, from 0 to 1; null if it is not compared. */
   similarity(mapping: number, source: number, target: number): number | null {
     const { kinds, sources, targets, dictionaries } = this.#data
@@ -81,17 +154,22 @@ export class PairComparison {
 
   #levelOfDifferent(mapping: number, dictionary: ValueDictionary, a: number, b: number): number {
     const cache = this.#caches[mapping]!
+    if (cache === null) return this.#computeLevel(mapping, dictionary, a, b)
     const low = Math.min(a, b)
     const high = Math.max(a, b)
     const slot = cache.slot(low, high)
     if (cache.low[slot] === low && cache.high[slot] === high) return cache.levels[slot]!
-    const similarity = this.#similarity.of(this.#data.kinds[mapping]!, dictionary, a, b)
-    const kind = this.#kinds[mapping]!
-    const level = similarity < this.#cutoffs[mapping]! ? kind.thresholds.length : levelOf(kind, similarity)
+    const level = this.#computeLevel(mapping, dictionary, a, b)
     cache.low[slot] = low
     cache.high[slot] = high
     cache.levels[slot] = level
     return level
+  }
+
+  #computeLevel(mapping: number, dictionary: ValueDictionary, a: number, b: number): number {
+    const similarity = this.#similarity.of(this.#data.kinds[mapping]!, dictionary, a, b)
+    const kind = this.#kinds[mapping]!
+    return similarity < this.#cutoffs[mapping]! ? kind.thresholds.length : levelOf(kind, similarity)
   }
 
   #findExchange(first: number, second: number, source: number, target: number): void {

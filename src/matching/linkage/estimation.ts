@@ -1,13 +1,13 @@
 // The Fellegi-Sunter model: how probable each level of similarity is among pairs of the same entity (m) and of different
 // entities (u), and how probable it is that two nodes are the same entity. Estimated by expectation maximisation.
 import type { Blocking, LinkageData } from './blocking.ts'
-import { NOT_COMPARED, type PairComparison } from './comparison.ts'
+import { type BitBounds, NOT_COMPARED, type PairComparison } from './comparison.ts'
 import { levelsByKind } from './levels.ts'
 import { ABSENT, type RecordTable, randomIntegers } from './record-table.ts'
 import type { MappingEstimate } from './types.ts'
 
 /** Pairs of candidates that the estimation uses at most, about. */
-const TRAINING_PAIRS = 1_500_000
+const TRAINING_PAIRS = 500_000
 /** Random pairs for u, and how many of them for each record. */
 const RANDOM_PAIRS = 300_000
 const RANDOM_PAIRS_PER_RECORD = 100
@@ -62,9 +62,24 @@ export class LinkageModel {
 
   /** The probability that two records with these levels are the same entity. */
   score(levels: Uint8Array, source: number): number {
-    let bits = Math.log2(this.prior / (1 - this.prior))
+    let bits = LinkageModel.bitsOf(this.prior)
     for (let mapping = 0; mapping < levels.length; mapping += 1) bits += this.weight(mapping, levels[mapping]!, source)
     return 1 / (1 + 2 ** -bits)
+  }
+
+  /** The bits of a score. */
+  static bitsOf(score: number): number {
+    return Math.log2(score / (1 - score))
+  }
+
+  /** The weights that bound the bits of a pair. */
+  bounds(): BitBounds {
+    return {
+      prior: LinkageModel.bitsOf(this.prior),
+      highest: Float64Array.from(this.#weights, (weights) => Math.max(...weights.subarray(1, -1))),
+      equal: (mapping, value) => this.#equalWeights[mapping]![value]!,
+      different: (mapping, level) => this.#weights[mapping]![level]!,
+    }
   }
 
   /** The estimates by mapping. */

@@ -3,7 +3,7 @@
 import { type Assignment, assign, Groups } from './assignment.ts'
 import { Blocking, type LinkageData } from './blocking.ts'
 import { PairComparison } from './comparison.ts'
-import { estimateModel, type LinkageModel } from './estimation.ts'
+import { estimateModel, LinkageModel } from './estimation.ts'
 import { detectKind } from './kinds.ts'
 import { normalise } from './normalise.ts'
 import { ABSENT, RecordTable } from './record-table.ts'
@@ -98,13 +98,16 @@ export class Linkage {
     const pairs = new ScoredPairs()
     decisions.addSame(pairs)
     const lowest = Math.max(cutoff, LOWEST_SCORE)
+    const bounds = model.bounds()
+    // A little lower, because the order of the additions differs. From 53 bits on the score is 1.
+    const lowestBits = Math.min(LinkageModel.bitsOf(lowest), 52) - 1e-6
     let comparedPairs = 0
     let stepPairs = 0
     for (let source = 0; source < data.sources.size; source += 1) {
       const candidates = blocking.candidatesOf(source)
       for (let at = 0; at < candidates.length; at += 1) {
         const target = candidates[at]!
-        comparison.compare(source, target)
+        if (!comparison.compareAbove(source, target, bounds, lowestBits)) continue
         const score = model.score(comparison.levels, source)
         if (score >= lowest && !decisions.isDecided(source, target)) pairs.add(source, target, score, false)
       }

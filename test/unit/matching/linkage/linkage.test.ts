@@ -96,6 +96,15 @@ describe('a linkage', () => {
     expect(weights(strict).weight).toBeLessThan(0)
   })
 
+  it('with a cutoff of 1 keeps the pairs whose score is 1', () => {
+    const all = link(peopleMappings, peopleSources, peopleTargets)
+    const certain = [...all.matches]
+      .filter(({ score }) => score === 1)
+      .map(({ source, target }) => `${source}-${target}`)
+    expect(certain.length).toBeGreaterThan(10)
+    expect(pairsOf(link(peopleMappings, peopleSources, peopleTargets, { cutoff: 1 }))).toEqual(certain)
+  })
+
   it('detects kinds that are not given', () => {
     const result = link(mappingsOf(null, null, null), sources, targets)
     expect(result.mappings.map(({ kind }) => kind)).toEqual(['name', 'email', 'date'])
