@@ -346,7 +346,7 @@ export const layerRules: readonly LayerRule[] = [
   {
     files: ['src/matching/linkage/'],
     mayImport: ['src/matching/linkage/', 'src/kernel/'],
-    sentence: 'matching/linkage compares values: it imports kernel and itself, and nothing of the service',
+    sentence: 'matching/linkage compares values: it imports kernel and itself',
   },
   {
     files: ['src/trust/'],
