@@ -1,4 +1,5 @@
 // `npm run bench -- NAME [--json] [--small] [--seed N]`: runs one bench, or lists them.
+import { authorizer } from './authorizer/authorizer.bench.ts'
 import { cerbos } from './cerbos/cerbos.bench.ts'
 import { context } from './context-query/context.bench.ts'
 import { decision } from './engine/decision.bench.ts'
@@ -26,6 +27,7 @@ const benches: readonly Bench[] = [
   matching,
   micro,
   cerbos,
+  authorizer,
 ]
 
 const args = process.argv.slice(2)

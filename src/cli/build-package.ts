@@ -4,6 +4,7 @@
 // docs/decisions/0032-npm-package.md.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
+import { build } from 'esbuild'
 import packageJson from '../../package.json' with { type: 'json' }
 import { embedDocumentation } from './embed-documentation.ts'
 import { embedKafkaWasm } from './embed-kafka-wasm.ts'
@@ -26,20 +27,35 @@ async function bundle(options: Bun.BuildConfig): Promise<readonly string[]> {
   return Object.keys(built.metafile?.inputs ?? {})
 }
 
-/** LMDB stays outside, because it loads a native file. The other libraries are inside, whatever Node version they ask for. */
+/**
+ * LMDB stays outside, because it loads a native file. The other libraries are inside, whatever Node version they ask for. What
+ * `openAuthorizer` imports is in files of its own, which a program that uses only the graph does not load. esbuild, because Bun
+ * renames classes that several files share, and an error would be printed as `CompileError2`.
+ */
 async function buildLibrary(): Promise<void> {
-  const inputs = await bundle({
-    entrypoints: libraryEntries.map((path) => join(top, path)),
-    target: 'node',
-    external,
-    outdir: library,
-    // What `openAuthorizer` imports is in files of its own, which a program that uses only the graph does not load.
+  const { metafile } = await build({
+    entryPoints: libraryEntries.map((path) => join(top, path)),
+    bundle: true,
     splitting: true,
-    // Half of the time to the first decision is reading code. Names stay, so that stack traces can be read.
-    minify: { whitespace: true, syntax: true },
-    naming: { entry: '[name].[ext]', chunk: 'parts/[name]-[hash].[ext]' },
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    external,
+    // The build for Node is CommonJS.
+    alias: { yaml: join(top, 'node_modules', 'yaml', 'browser', 'index.js') },
+    // Names stay, and lines are short: Node prints the line of an error.
+    minifySyntax: true,
+    minifyWhitespace: true,
+    lineLimit: 160,
+    legalComments: 'none',
+    metafile: true,
+    outdir: library,
+    entryNames: '[name]',
+    chunkNames: 'parts/[name]-[hash]',
+    absWorkingDir: top,
+    logLevel: 'error',
   })
-  writeLicences(inputs, library)
+  writeLicences(Object.keys(metafile.inputs), library)
 }
 
 /** No library is inside or outside: the client needs only `fetch`. */

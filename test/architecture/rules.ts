@@ -67,6 +67,8 @@ const everything = [
   'picocolors',
   'vscode-languageserver',
   'lmdb',
+  'esbuild',
+  'vitest',
 ]
 
 const synchronous = [

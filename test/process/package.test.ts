@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ownEnvironment } from '../support/cli-process.ts'
@@ -56,6 +56,12 @@ beforeAll(async () => {
 }, 120_000)
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const filesBelow = (path: string) =>
+  readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => statSync(join(path, name)).isFile())
+
+/** `import … from "…"` and `import "…"`, also in code without white space. */
+const importStatement = /(?:^|[;\n])(?:import|export)\s*(?:[\w*{}\s,$]+\s*from)?\s*["']([^"'\n]+)["']/g
 
 const readme = readFileSync(join(top, 'README.md'), 'utf8')
 const example = (/## As a library[\s\S]*?```ts\n([\s\S]*?)```/.exec(readme) as unknown as string[])[1] as string
@@ -100,12 +106,124 @@ describe('the packed library', () => {
     expect(stderr).toMatch(/CompileError: line 1, column 11: .*\nRETURN 1 \+\n {10}\^\n/)
   })
 
-  test('is one file, and imports only what it depends on', () => {
-    const text = readFileSync(join(installed, 'dist', 'library', 'index.js'), 'utf8')
-    const imported = new Set([...text.matchAll(/^import .*? from "([^"]+)"/gm)].map((match) => match[1] as string))
-    const packages = [...imported].filter((name) => !name.startsWith('node:'))
+  test('imports only what it depends on', () => {
+    const files = filesBelow(join(installed, 'dist', 'library')).filter((name) => name.endsWith('.js'))
+    const texts = files.map((name) => readFileSync(join(installed, 'dist', 'library', name), 'utf8'))
+    const imported = new Set(texts.flatMap((text) => [...text.matchAll(importStatement)].map(([, name = '']) => name)))
+    const packages = [...imported].filter((name) => !name.startsWith('node:') && !name.startsWith('.'))
     expect(packages.sort()).toEqual(Object.keys(dependencies).sort())
     expect(packages).toEqual(['lmdb'])
+  })
+
+  test('loads none of the parts of an authorizer before one is opened', () => {
+    const loaded = new Set<string>()
+    const load = (path: string): void => {
+      if (loaded.has(path)) return
+      loaded.add(path)
+      for (const [, name = ''] of readFileSync(path, 'utf8').matchAll(importStatement)) {
+        if (name.startsWith('.')) load(join(dirname(path), name))
+      }
+    }
+    load(join(installed, 'dist', 'library', 'index.js'))
+    const text = [...loaded].map((path) => readFileSync(path, 'utf8')).join()
+    // Of the YAML reader, and of the schemas.
+    expect([text.includes('BLOCK_LITERAL'), text.includes('strictObject')]).toEqual([false, false])
+  })
+
+  describe('an authorizer', () => {
+    const projectFolder = join(folder, 'authz')
+    beforeAll(() => {
+      mkdirSync(join(projectFolder, 'policies'), { recursive: true })
+      writeFileSync(join(projectFolder, 'verdigraph.yaml'), 'name: cars\n')
+      const policy = 'subject: Person\nactions: [drive]\nresource: Car\ncypher: MATCH (subject)-[:OWNS]->(resource)\n'
+      writeFileSync(join(projectFolder, 'policies', 'drive.policy.yaml'), policy)
+    })
+
+    const opening = `
+      const authorizer = await openAuthorizer({ memory: true, project: ${JSON.stringify(projectFolder)} })
+      const [ann, car] = [{ type: 'Person', external_id: 'ann' }, { type: 'Car', external_id: 'c1' }]
+      await authorizer.write({ nodes: [ann, car], relationships: [{ source: ann, target: car, type: 'OWNS' }] })
+    `
+    test.each(['Node', 'Bun'] as const)('decides under %s, and leaves no file', async (name) => {
+      const empty = join(folder, `empty-${name}`)
+      mkdirSync(empty)
+      const text = `import { AuthorizerError, openAuthorizer } from 'verdigraph'
+        ${opening}
+        const request = { subject: { type: 'Person', id: 'ann' }, action: { name: 'drive' }, resource: { type: 'Car', id: 'c1' } }
+        console.log(JSON.stringify([authorizer.evaluate(request), authorizer.search.action(request).results]))
+        try { authorizer.evaluate({}) } catch (error) { console.log(error instanceof AuthorizerError, error.status) }
+        await authorizer.close()
+      `
+      writeFileSync(join(folder, 'authorizer.mjs'), text)
+      const environment = { TMPDIR: empty, HOME: empty }
+      const { exitCode, stdout, stderr } = await run(
+        [runtimes[name], join(folder, 'authorizer.mjs')],
+        empty,
+        environment,
+      )
+      expect([exitCode, stderr, stdout]).toEqual([0, '', '[{"decision":true},[{"name":"drive"}]]\ntrue 400\n'])
+      // Bun has a cache of its own.
+      expect(readdirSync(empty).filter((name) => name !== '.bun')).toEqual([])
+    })
+
+    test('has matchers whose red test shows the nearest miss, in Vitest under Node', async () => {
+      const text = `import { expect, test } from 'vitest'
+        import { openAuthorizer } from 'verdigraph'
+        import { matchers } from 'verdigraph/vitest'
+        expect.extend(matchers)
+        ${opening}
+        test('right', () => {
+          expect(authorizer).toAllow({ Person: 'ann' }, 'drive', { Car: 'c1' })
+          expect(authorizer).toDeny('Person:bob', 'drive', 'Car:c1')
+          expect(authorizer).not.toAllow('Person:bob', 'drive', 'Car:c1')
+        })
+        test('wrong', () => expect(authorizer).toDeny({ Person: 'ann' }, 'drive', { Car: 'c1' }))
+        test('wrong too', () => expect(authorizer).toAllow({ Person: 'ann' }, 'sell', { Car: 'c1' }))
+      `
+      mkdirSync(join(folder, 'vitest'))
+      writeFileSync(join(folder, 'vitest', 'authz.test.mjs'), text)
+      const program = join(top, 'node_modules', 'vitest', 'vitest.mjs')
+      symlinkSync(join(top, 'node_modules', 'vitest'), join(modules, 'vitest'))
+      const args = [node, program, 'run', '--root', join(folder, 'vitest'), '--reporter', 'verbose']
+      const { exitCode, stdout, stderr } = await run(args, folder)
+      expect(exitCode, `${stdout}${stderr}`).toBe(1)
+      expect(stdout.match(/[✓×] authz\.test\.mjs > [a-z ]+(?= \d)/g)).toEqual([
+        '✓ authz.test.mjs > right',
+        '× authz.test.mjs > wrong',
+        '× authz.test.mjs > wrong too',
+      ])
+      expect(`${stdout}${stderr}`).toContain('policy drive grants: (Person:ann)-[:OWNS]->(Car:c1)')
+      expect(`${stdout}${stderr}`).toContain('no policy has these types and this action')
+    })
+
+    test('has matchers with types for Vitest', async () => {
+      const uses = `import { expect } from 'vitest'
+        import { type Authorizer } from 'verdigraph'
+        import { matchers } from 'verdigraph/vitest'
+        declare const authorizer: Authorizer
+        expect.extend(matchers)
+        expect(authorizer).toAllow({ Person: 'ann' }, 'drive', { Car: 'c1' }, { min: 4 })
+        expect(authorizer).toAllow({ Person: 'ann' }, 4, { Car: 'c1' })
+        export const decision: string = authorizer.evaluate({ subject: { type: 'A', id: 'a' }, action: { name: 'x' }, resource: { type: 'B', id: 'b' } }).decision
+      `
+      writeFileSync(join(folder, 'matchers.mts'), uses)
+      const options = [
+        '--noEmit',
+        '--strict',
+        '--skipLibCheck',
+        '--target',
+        'esnext',
+        '--types',
+        '',
+        '--module',
+        'nodenext',
+      ]
+      const { stdout } = await run([join(top, 'node_modules', '.bin', 'tsc'), ...options, 'matchers.mts'], folder)
+      expect(stdout.trim().split('\n')).toEqual([
+        expect.stringMatching(/^matchers\.mts\(7,.*TS2345: Argument of type 'number'/),
+        expect.stringMatching(/^matchers\.mts\(8,.*TS2322: Type 'boolean' is not assignable to type 'string'/),
+      ])
+    })
   })
 
   test('depends only on packages that accept the oldest Node that it accepts itself', () => {
@@ -170,19 +288,27 @@ describe('the packed library', () => {
 })
 
 describe('the package', () => {
-  const filesBelow = (path: string) =>
-    readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => statSync(join(path, name)).isFile())
-
   test('contains the two builds and the command, and no sources or tests', () => {
     const files = filesBelow(join(folder, 'package'))
     const declarations = files.filter((name) => name.startsWith('dist/library/') && name.endsWith('.d.ts'))
     expect(declarations).toContain('dist/library/src/index.d.ts')
-    expect(declarations.length).toBeLessThan(40)
-    expect(files.filter((name) => !declarations.includes(name)).sort()).toEqual([
+    expect(declarations.length).toBeLessThan(60)
+    const schemas = files.filter((name) => name.startsWith('data/schemas/') && name.endsWith('.schema.json'))
+    expect(schemas).toContain('data/schemas/policy.schema.json')
+    const parts = files.filter((name) => /^dist\/(?:client|library)\/parts\/[\w-]+\.js$/.test(name))
+    expect(parts.length).toBeLessThan(30)
+    const others = new Set([...declarations, ...schemas, ...parts])
+    expect(files.filter((name) => !others.has(name)).sort()).toEqual([
       'LICENSE',
       'README.md',
+      'dist/client/express.js',
+      'dist/client/fastify.js',
+      'dist/client/hono.js',
+      'dist/client/index.js',
       'dist/library/THIRD-PARTY-LICENSES.txt',
       'dist/library/index.js',
+      'dist/library/jest.js',
+      'dist/library/vitest.js',
       'dist/server/THIRD-PARTY-LICENSES.txt',
       'dist/server/verdigraph-server.js',
       'package.json',
@@ -192,21 +318,32 @@ describe('the package', () => {
 
   test('names every folder and file of its entry points', () => {
     const { bin, main, types, exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
-    const targets = [bin.verdigraph, main, types, exports['.'].types, exports['.'].default, exports['./package.json']]
+    const entries = Object.values(exports as Record<string, string | Record<string, string>>)
+    const inEntries = entries.flatMap((entry) => (typeof entry === 'string' ? [entry] : Object.values(entry)))
+    const targets = [bin.verdigraph, main, types, ...inEntries]
     for (const target of targets) expect(statSync(join(installed, target)).isFile(), target).toBe(true)
-    expect(Object.keys(exports)).toEqual(['.', './package.json'])
+    expect(Object.keys(exports)).toEqual([
+      '.',
+      './vitest',
+      './jest',
+      './client',
+      './express',
+      './fastify',
+      './hono',
+      './package.json',
+    ])
   })
 
-  test('is small: less than 6.5 MB, and a consumer of the library installs no Bun', () => {
+  test('is small: less than 8 MB, and a consumer of the library installs no Bun', () => {
     const bytes = filesBelow(installed).reduce((sum, name) => sum + statSync(join(installed, name)).size, 0)
-    expect(bytes).toBeLessThan(6_500_000)
+    expect(bytes).toBeLessThan(8_000_000)
     const { peerDependenciesMeta } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
     expect([dependencies.bun, peerDependenciesMeta]).toEqual([undefined, { bun: { optional: true } }])
   })
 
   test('carries the licences of what its library contains', () => {
     const text = readFileSync(join(installed, 'dist', 'library', 'THIRD-PARTY-LICENSES.txt'), 'utf8')
-    for (const name of ['chevrotain', 'fastest-levenshtein', 're2js'])
+    for (const name of ['chevrotain', 'fastest-levenshtein', 're2js', 'yaml', 'zod'])
       expect(text).toMatch(new RegExp(`^${name}\\n\\n[\\s\\S]{200}`, 'm'))
   })
 
