@@ -1,8 +1,8 @@
 // Matchers of decisions for Vitest and Jest. A red test shows the outcome of each policy, and how far a denying one came.
 import { writeJson } from '../kernel/json.ts'
-import { describeExplanation } from '../scenarios/nearest-miss.ts'
 import type { Authorizer, CallOptions, EvaluationInput, RequestEntity } from './authorizer.ts'
 import { AuthorizerError } from './authorizer-error.ts'
+import { describeExplanation } from './nearest-miss.ts'
 
 /**
  * A subject or a resource in a test: `'Person:ann'`, `{ Person: 'ann' }`, or with its members.

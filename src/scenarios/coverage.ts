@@ -49,13 +49,13 @@ export interface ScenarioCoverage {
   readonly policies: readonly PolicyCoverage[]
 }
 
-interface RecordedDecision {
+interface CoveredDecision {
   readonly request: EvaluationInput
   readonly options: CallOptions
 }
 
 interface RecordedPolicy {
-  readonly decisions: RecordedDecision[]
+  readonly decisions: CoveredDecision[]
   granted: number
   /** By place in the plan. */
   readonly operators: Map<string, { operator: string; detail: string; rows: number }>
@@ -128,7 +128,7 @@ export class CoverageRecorder {
       await authorizer.write(items)
       return variants.map(({ policy, document, original, kind, text, position }) => {
         const decisions = this.recorded.get(policy.name)?.decisions ?? []
-        const grants = (name: string, { request, options }: RecordedDecision): boolean =>
+        const grants = (name: string, { request, options }: CoveredDecision): boolean =>
           orNull(() => authorizer.evaluate({ ...request, action: { ...request.action, name } }, options))?.decision ===
           true
         const isTested =

@@ -25,7 +25,7 @@ import { documentOf, memberIssues } from '../project/read-document.ts'
 import { YamlFile } from '../project/yaml-file.ts'
 import { NotationError, type NotationGraph, type NotationNode, readGraphNotation } from './graph-notation.ts'
 import type { ScenarioCall, ScenarioFile } from './scenario.ts'
-import { type EntryList, entryForms, scenarioSchema } from './scenario-schema.ts'
+import { type AnswerList, entryForms, scenarioSchema } from './scenario-schema.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
@@ -241,7 +241,7 @@ class ScenarioReader {
 
   /** Reads the entries of a list: each as a list of cells or as an object. */
   private entries<T>(
-    name: EntryList,
+    name: AnswerList,
     read: (data: Data, exact: Data, call: (subject: RequestEntity | null) => ScenarioCall) => T,
   ): readonly T[] {
     const listed = (this.plain[name] ?? []) as readonly unknown[]
@@ -262,7 +262,7 @@ class ScenarioReader {
     })
   }
 
-  private entryOf(name: EntryList, index: number, plain: unknown): Data | null {
+  private entryOf(name: AnswerList, index: number, plain: unknown): Data | null {
     const { object, lists } = entryForms[name]
     if (!Array.isArray(plain)) return this.isValid(object, plain, [name, index]) ? (plain as Data) : null
     const form = lists.find(({ members }) => members.length === plain.length)
@@ -283,7 +283,7 @@ class ScenarioReader {
   }
 
   /** An entry as an object. */
-  private cellsOf(name: EntryList, entry: unknown): Data | null {
+  private cellsOf(name: AnswerList, entry: unknown): Data | null {
     if (!Array.isArray(entry)) return isJsonObject(entry) ? entry : null
     const form = entryForms[name].lists.find(({ members }) => members.length === entry.length)
     if (form === undefined) return null

@@ -10,6 +10,7 @@ import type {
 } from '../authorizer/authorizer.ts'
 import { AuthorizerError } from '../authorizer/authorizer-error.ts'
 import { openProjectAuthorizer } from '../authorizer/memory-authorizer.ts'
+import { describeExplanation } from '../authorizer/nearest-miss.ts'
 import { Float } from '../kernel/float.ts'
 import { writeJson } from '../kernel/json.ts'
 import { compileDecisionDocument } from '../policy/compile-policy.ts'
@@ -17,14 +18,13 @@ import type { FilePosition } from '../project/file-diagnostic.ts'
 import { defaultSecretLookup, type SecretLookup } from '../project/secret-references.ts'
 import { CoverageRecorder, type ScenarioCoverage } from './coverage.ts'
 import { loadScenario } from './load-scenario.ts'
-import { describeExplanation } from './nearest-miss.ts'
 import type { RefusedEntry, RowsEntry, ScenarioCall, ScenarioFile } from './scenario.ts'
-import type { EntryList } from './scenario-schema.ts'
+import type { AnswerList } from './scenario-schema.ts'
 
 /** The result of one expected answer. */
 export interface ScenarioCheck {
   /** The list of the file that contains the entry. */
-  readonly list: EntryList
+  readonly list: AnswerList
   /** The question in one line: `Person:ann drive Car:c1 {"min":4}`. */
   readonly title: string
   readonly position: FilePosition
@@ -72,7 +72,7 @@ export async function runScenario(
   const authorizer = await openScenario(scenario, secrets)
   try {
     const recorder = coverage ? new CoverageRecorder(scenario) : null
-    const checks = await new Runner(authorizer, recorder).checks(scenario)
+    const checks = await new ScenarioRunner(authorizer, recorder).checks(scenario)
     const found = recorder === null ? null : await recorder.result(secrets)
     const durationMs = performance.now() - startedMs
     return { name: scenario.name, file: scenario.file, checks, coverage: found, durationMs }
@@ -102,7 +102,7 @@ interface Found {
   readonly passed: boolean
 }
 
-class Runner {
+class ScenarioRunner {
   private readonly authorizer: Authorizer
   private readonly recorder: CoverageRecorder | null
 
@@ -193,7 +193,7 @@ class Runner {
   }
 
   private async check(
-    list: EntryList,
+    list: AnswerList,
     entry: ScenarioCall,
     title: string,
     expected: string,
@@ -209,7 +209,7 @@ class Runner {
   }
 
   private async checkIds(
-    list: EntryList,
+    list: AnswerList,
     entry: ScenarioCall,
     title: string,
     expected: readonly string[],

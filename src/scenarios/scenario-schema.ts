@@ -129,7 +129,7 @@ export const entryForms = {
 } as const satisfies Readonly<Record<string, EntryForms>>
 
 /** A list of answers. */
-export type EntryList = keyof typeof entryForms
+export type AnswerList = keyof typeof entryForms
 
 function documented({ object, lists }: EntryForms): z.ZodType {
   return lists.length === 0 ? object : z.union([object, ...lists.map(({ schema }) => schema)])

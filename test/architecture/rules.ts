@@ -619,6 +619,8 @@ export const entryPoints: readonly string[] = [
   'src/index.ts',
   'src/authorizer/jest.ts',
   'src/authorizer/vitest.ts',
+  // the entry of the runner of scenarios, for the commands
+  'src/scenarios/run.ts',
   'src/client/express.ts',
   'src/client/fastify.ts',
   'src/client/hono.ts',

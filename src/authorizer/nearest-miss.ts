@@ -1,7 +1,8 @@
 // Describes why a request is granted or denied, in lines for a person: the outcome of each policy, and how far a denying one came.
-import type { ExplainedElements, ExplainedKey, ExplainedOutcome, ExplanationOutput } from '../authorizer/authorizer.ts'
+
 import { assertNever } from '../kernel/assert.ts'
 import { writeJson } from '../kernel/json.ts'
+import type { ExplainedElements, ExplainedKey, ExplainedOutcome, ExplanationOutput } from './authorizer.ts'
 
 /** One or two lines for each policy, and one for the parameters. At least one line. */
 export function describeExplanation({ policies, parameters, context }: ExplanationOutput): readonly string[] {
