@@ -217,7 +217,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   // process has counted the request.
   const perSecond = overrides.lane === undefined ? settings.agentRequestsPerS : 0
   const rateLimiter = createRateLimiter(perSecond, settings.agentBurst, () => clock.now())
-  const mcp = createMcpEndpoint(platform, { decisions, contexts, queries, userTokens, rateLimiter })
+  const mcp = createMcpEndpoint(platform, { decisions, mask, contexts, queries, userTokens, rateLimiter })
 
   // Complete what a crash interrupted, before the first request.
   await config.resume(isSoleProcess)

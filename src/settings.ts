@@ -519,7 +519,7 @@ export const settingSpecs = {
     'Logs and metrics',
     'parameter_mask',
     '*',
-    'Parameters whose values are hidden in logs and explanations: `*`, names separated by commas, or `none`.',
+    'Parameters whose values are hidden in logs and explanations, and properties whose values are hidden in explanations: `*`, names separated by commas, or `none`.',
   ),
   logBufferBytes: integer(
     'Logs and metrics',

@@ -12,6 +12,7 @@ import { createServerInfo } from '../mcp/server-info.ts'
 import { StoredEndedSessions } from '../mcp/session/ended-sessions.ts'
 import { SessionIds } from '../mcp/session/session-ids.ts'
 import type { DecisionDeps } from '../pdp/decision-deps.ts'
+import type { ParameterMask } from '../pdp/parameter-mask.ts'
 import { identifyWhenReady } from '../runtime/identify-caller.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import type { Platform } from './platform.ts'
@@ -22,6 +23,7 @@ const KEEP_ALIVE_MS = 15_000
 /** The features that MCP offers as tools and resources, and what authenticates their callers. */
 export interface McpFeatures {
   readonly decisions: DecisionDeps
+  readonly mask: ParameterMask
   readonly contexts: ContextQueryDeps
   readonly queries: QueryIndex
   readonly userTokens: UserTokenAuthenticator
@@ -31,11 +33,12 @@ export interface McpFeatures {
 /** Builds the MCP endpoint. */
 export function createMcpEndpoint(platform: Platform, features: McpFeatures): McpEndpoint {
   const { settings, clock, documents, collections, graphs, masterKey, version, onInternalError } = platform
-  const { decisions, contexts, queries, userTokens, rateLimiter } = features
+  const { decisions, mask, contexts, queries, userTokens, rateLimiter } = features
   const featuresOf = (lookup: QueryLookup) => ({ contexts: { ...contexts, queries: lookup }, queries: lookup })
   return new McpEndpoint({
     documents,
     decisions,
+    mask,
     ...featuresOf(endUserQueries(queries)),
     applicationQueries: featuresOf(allQueries(queries)),
     pageMax: settings.mcpPageMax,

@@ -18,6 +18,7 @@ export type { GraphReference } from './bind/bound.ts'
 export { type DialectName, platformParameters } from './bind/dialect.ts'
 export { Budget, type BudgetLimits } from './budget.ts'
 export type { DecisionTrace, MatchedPattern, ProfileNode } from './decision-trace.ts'
+export type { FailedComparison } from './failed-comparisons.ts'
 export type { EngineOptions, QueryContext } from './planned-query.ts'
 export type { NodePage } from './prepared-query.ts'
 
@@ -109,7 +110,7 @@ class CompiledPolicyCondition implements PolicyCondition {
     ])
     const check: AccessQuery = { fixed: ['subject', 'resource'], returns: 'exists', types }
     const refusesExternal = dialects[input.dialect].externalProperties === 'refused'
-    this.makeTracer = () => new DecisionTracer(query, check, options)
+    this.makeTracer = () => new DecisionTracer(query, check, options, input.text)
     this.queries = {
       check: new PreparedQuery(query, check, options, {
         onUnknownProperty: refusesExternal ? rejectExternalProperty : null,

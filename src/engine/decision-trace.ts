@@ -2,7 +2,9 @@
 // still had rows, and the step that left none.
 import { assertNever } from '../kernel/assert.ts'
 import type { BoundQuery, Slot } from './bind/bound.ts'
+import type { ExecutionContext } from './exec/execution-context.ts'
 import { Profiler } from './exec/profiler.ts'
+import { type FailedComparison, failedComparisons } from './failed-comparisons.ts'
 import { pathErasingRules } from './optimize/optimize.ts'
 import { describe, explain, type PlanNode } from './plan/explain.ts'
 import { descriptorOf, inputOf, type PlanInput } from './plan/operator-descriptors.ts'
@@ -57,6 +59,8 @@ export interface DecisionTrace {
       readonly says: string
       /** For an excluded pattern (`NOT EXISTS`): one match of it. */
       readonly found: MatchedPattern | null
+      /** For predicates: the comparisons that are not true for `reached.sample`, with their values. */
+      readonly comparisons: readonly FailedComparison[]
     }
   } | null
   /** The plan with the rows and the store reads of each operator. */
@@ -80,9 +84,12 @@ export interface ProfileNode {
 export class DecisionTracer {
   private readonly accessQuery: AccessQuery
   private readonly preparedQuery: PreparedQuery
+  private readonly written: WrittenElements
 
-  constructor(query: BoundQuery, accessQuery: AccessQuery, options: EngineOptions) {
+  /** `text`: the text of the query, for elements without names. */
+  constructor(query: BoundQuery, accessQuery: AccessQuery, options: EngineOptions, text: string) {
     this.accessQuery = accessQuery
+    this.written = new WrittenElements(query, text)
     // A trace shows the elements on the way, so no rule may drop them from the plan.
     this.preparedQuery = new PreparedQuery(query, accessQuery, { ...options, disabledRules: pathErasingRules })
   }
@@ -100,8 +107,8 @@ export class DecisionTracer {
       decision,
       unknown: this.unknownNodes(graphs, externalIds),
       matched: decision && execution ? matchedElements(plan, execution.run.frame, graphs, profiler) : null,
-      nearestMiss: decision || !execution ? null : nearestMiss(plan, profiler, graphs),
-      profile: profileOf(describe(plan), profiler),
+      nearestMiss: decision || !execution ? null : this.written.inMiss(nearestMiss(plan, profiler, execution.run)),
+      profile: this.written.inProfile(profileOf(describe(plan), profiler)),
     }
   }
 
@@ -129,18 +136,71 @@ export function profileOf(node: PlanNode, profiler: Profiler): ProfileNode {
   return { operator: node.operator, detail: node.detail, rows, reads, timeMs, children }
 }
 
-function nearestMiss(plan: Plan, profiler: Profiler, graphs: readonly Snapshot[]): DecisionTrace['nearestMiss'] {
+/** Shows elements without names as the author wrote them, instead of by the names of their slots. */
+class WrittenElements {
+  private readonly texts = new Map<string, string>()
+
+  constructor(query: BoundQuery, text: string) {
+    this.collect(query, text)
+  }
+
+  inMiss(miss: DecisionTrace['nearestMiss']): DecisionTrace['nearestMiss'] {
+    if (miss === null) return null
+    const { reached, stopped } = miss
+    const { step, says, comparisons } = stopped
+    return {
+      reached: reached && { ...reached, step: this.inText(reached.step) },
+      stopped: {
+        ...stopped,
+        step: this.inText(step),
+        says: this.inText(says),
+        comparisons: comparisons.map(({ text, values }) => ({
+          text: this.inText(text),
+          values: values.map((value) => ({ ...value, text: this.inText(value.text) })),
+        })),
+      },
+    }
+  }
+
+  inProfile(node: ProfileNode): ProfileNode {
+    const children = node.children.map((child) => ({ ...child, node: this.inProfile(child.node) }))
+    return { ...node, detail: this.inText(node.detail), children }
+  }
+
+  /** `(anon_1)` is the pattern of a node, and `anon_1` alone an element of a predicate. */
+  private inText(text: string): string {
+    return text.replace(
+      /\((anon_\d+)\)|\banon_\d+\b/g,
+      (found, inside?: string) => this.texts.get(inside ?? found) ?? found,
+    )
+  }
+
+  private collect(tree: unknown, text: string): void {
+    if (tree === null || typeof tree !== 'object') return
+    const { kind, name, span } = tree as Partial<Slot>
+    if (span !== undefined && name?.startsWith('anon_')) {
+      const pattern = text.slice(span.start, span.end).replace(/\s+/g, ' ')
+      // Of a relationship only the brackets: its arrows lead to other elements.
+      this.texts.set(name, kind === 'node' ? pattern : (/\[.*\]/s.exec(pattern)?.[0] ?? '[]'))
+    }
+    for (const child of Object.values(tree)) this.collect(child, text)
+  }
+}
+
+function nearestMiss(plan: Plan, profiler: Profiler, run: ExecutionContext): DecisionTrace['nearestMiss'] {
+  const { graphs } = run
   // `First` only passes a row on, so the blocking step is at least one operator below the root.
   let blocking = plan
   for (let at: Plan | null = plan; at; at = sourceOfRows(at, profiler)) {
     const { rows, lastRow } = profiler.profileOf(at)
     if (rows > 0 && lastRow) {
       const reached = { step: describeStep(at), rows, sample: matchedElements(at, lastRow, graphs, profiler) }
-      return { reached, stopped: blockingStep(blocking, profiler, graphs) }
+      const comparisons = blocking.op === 'Filter' ? failedComparisons(blocking.predicates, lastRow, run) : []
+      return { reached, stopped: { ...blockingStep(blocking, profiler, graphs), comparisons } }
     }
     blocking = at
   }
-  return { reached: null, stopped: blockingStep(blocking, profiler, graphs) }
+  return { reached: null, stopped: { ...blockingStep(blocking, profiler, graphs), comparisons: [] } }
 }
 
 function describeStep(plan: Plan): string {
@@ -148,7 +208,7 @@ function describeStep(plan: Plan): string {
   return `${operator} ${detail}`.trimEnd()
 }
 
-type BlockingStep = NonNullable<DecisionTrace['nearestMiss']>['stopped']
+type BlockingStep = Omit<NonNullable<DecisionTrace['nearestMiss']>['stopped'], 'comparisons'>
 
 function blockingStep(plan: Plan, profiler: Profiler, graphs: readonly Snapshot[]): BlockingStep {
   const step = describeStep(plan)

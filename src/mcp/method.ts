@@ -8,6 +8,7 @@ import type { ServiceError } from '../kernel/errors.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
 import type { Result } from '../kernel/result.ts'
 import type { DecisionDeps } from '../pdp/decision-deps.ts'
+import type { ParameterMask } from '../pdp/parameter-mask.ts'
 import type { RpcError, RpcObject } from './json-rpc.ts'
 import type { ServerInfo } from './server-info.ts'
 import type { McpServer } from './servers.ts'
@@ -16,6 +17,8 @@ import type { McpServer } from './servers.ts'
 export interface McpDeps {
   readonly documents: ConfigSource
   readonly decisions: DecisionDeps
+  /** Decides which values an explanation may show. */
+  readonly mask: ParameterMask
   /** Runs the queries of `queries`. */
   readonly contexts: ContextQueryDeps
   /** The queries that the server offers. */

@@ -9,11 +9,12 @@ import { invalidParams, type RpcObject } from './json-rpc.ts'
 import type { McpCaller, McpDeps, McpMethod, MethodResult } from './method.ts'
 import { paginate } from './pagination.ts'
 import { decisionTools } from './tools/decision-tools.ts'
+import { explainTool } from './tools/explain-tool.ts'
 import { queryTool } from './tools/query-tool.ts'
 import type { Tool, ToolOutput } from './tools/tool.ts'
 
 /** All tools. */
-export const tools: readonly Tool[] = [...decisionTools, queryTool]
+export const tools: readonly Tool[] = [...decisionTools, explainTool, queryTool]
 const toolsByName = new Map(tools.map((tool) => [tool.name, tool]))
 
 const listedTools = tools
@@ -49,8 +50,9 @@ function runTool(deps: McpDeps, caller: McpCaller, tool: Tool, args: RpcObject):
   const { agent, origin } = caller
   if (agent === null)
     return forbidden('the application agent of this MCP server was deleted: its configuration must name another one')
-  if (!agent.permissions.has(tool.permission)) {
-    return forbidden(`the application agent of this MCP server lacks the permission ${tool.permission}`)
+  for (const permission of tool.also === undefined ? [tool.permission] : [tool.permission, tool.also]) {
+    if (agent.permissions.has(permission)) continue
+    return forbidden(`the application agent of this MCP server lacks the permission ${permission}`)
   }
   for (const name in args) {
     if (Object.hasOwn(tool.inputSchema.properties, name)) continue

@@ -22,6 +22,17 @@ const matchedElements = z
   })
   .meta({ id: 'MatchedElements' })
 
+const failedComparison = z
+  .object({
+    text: z.string(),
+    values: z.array(z.object({ of: z.string(), value: z.unknown() }).meta({ id: 'ComparedValue' })),
+  })
+  .meta({
+    id: 'FailedComparison',
+    description:
+      'A comparison that is not true, with the values of its properties and parameters: `***` unless `parameter_mask` shows the name, null for an absent value.',
+  })
+
 const nearestMiss = z
   .object({
     reached: z
@@ -30,9 +41,16 @@ const nearestMiss = z
       .nullable()
       .describe('the last step that had rows, and one of these rows'),
     stopped: z
-      .object({ step: z.string(), says: z.string(), found: matchedElements.optional() })
+      .object({
+        step: z.string(),
+        says: z.string(),
+        found: matchedElements.optional(),
+        comparisons: z.array(failedComparison).optional(),
+      })
       .meta({ id: 'StoppedStep' })
-      .describe('the step that removed all rows; for a forbidden pattern, what was found of it'),
+      .describe(
+        'the step that removed all rows; for a forbidden pattern, what was found of it; for predicates, the comparisons that are not true for the sample',
+      ),
   })
   .meta({ id: 'NearestMiss' })
 
@@ -129,6 +147,11 @@ export const explanation = z
   })
   .meta({ id: 'Explanation' })
 
+/** An explanation without the plans of its policies, which are long and have no meaning without the documentation. */
+export const explanationWithoutPlans = explanation
+  .extend({ policies: z.array(policyExplanation.omit({ plan: true })) })
+  .meta({ id: 'ExplanationWithoutPlans' })
+
 /** Type and external id of an element. */
 export type EntityName = z.infer<typeof entityName>
 /** Elements that a pattern matched. */
@@ -137,6 +160,8 @@ export type MatchedElements = z.infer<typeof matchedElements>
 export type NearestMiss = z.infer<typeof nearestMiss>
 /** The trust score of a node, with the dimension that lowers it the most. */
 export type ExplainedScore = z.infer<typeof explainedScore>
+/** A comparison that is not true, as the response has it. */
+export type FailedComparisonText = z.infer<typeof failedComparison>
 /** The outcome of one policy. */
 export type PolicyExplanation = Omit<z.infer<typeof policyExplanation>, 'plan'> & { plan?: PlanStep }
 /** A decision with the outcome of each policy. */

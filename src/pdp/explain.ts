@@ -1,6 +1,6 @@
 // Explains a decision: the decision itself, made as an evaluation makes it, and the outcome of each policy, all on the
 // same snapshots. See docs/decisions/0021-explanations-and-masking.md.
-import type { DecisionTrace, MatchedPattern, ProfileNode } from '../engine/conditions.ts'
+import type { DecisionTrace, FailedComparison, MatchedPattern, ProfileNode } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import { toJson } from '../engine/value/json-conversion.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
@@ -17,6 +17,7 @@ import type {
   EntityName,
   ExplainedScore,
   Explanation,
+  FailedComparisonText,
   MatchedElements,
   NearestMiss,
   PlanStep,
@@ -60,7 +61,7 @@ export function explainDecision(
     const policies = deps.policies.find(caller.projectId, subject.type, action.name, resource.type)
     const explanations = policies.map((policy) => {
       if (performance.now() > laneMs) throw new LaneRequiredError('explanation')
-      return explainPolicy(policy, caller, session, request, endsMs, weightsOf)
+      return explainPolicy(policy, caller, session, request, endsMs, mask, weightsOf)
     })
     return ok({
       ...decided.value,
@@ -96,11 +97,14 @@ function explainPolicy(
   session: ReadSession,
   request: EvaluationRequest,
   endsMs: number,
+  mask: ParameterMask,
   weightsOf: DimensionWeights,
 ): PolicyExplanation {
   const startedMs = performance.now()
   const outcome: PolicyOutcome =
-    startedMs > endsMs ? { outcome: 'skipped', because: 'time' } : outcomeOf(policy, caller, session, request, endsMs)
+    startedMs > endsMs
+      ? { outcome: 'skipped', because: 'time' }
+      : outcomeOf(policy, caller, session, request, endsMs, mask)
   const { id, name, version, tags } = policy
   const scores = readsScores(policy) ? { trust_scores: scoresOf(outcome, session, request, weightsOf) } : {}
   return { id, name, version, tags: [...tags], ...outcome, ...scores, duration_ms: performance.now() - startedMs }
@@ -112,6 +116,7 @@ function outcomeOf(
   session: ReadSession,
   request: EvaluationRequest,
   endsMs: number,
+  mask: ParameterMask,
 ): PolicyOutcome {
   const tags = request.context?.policy_tags
   if (tags !== undefined && !hasAnyTag(policy, tags)) return { outcome: 'skipped', because: 'tags' }
@@ -127,7 +132,7 @@ function outcomeOf(
     }
     const { subject, resource } = request
     const granted = policy.condition.check(session, subject.id ?? '', resource.id ?? '')
-    return { outcome: granted ? 'granted' : 'denied', ...details(policy, session, request, granted, endsMs) }
+    return { outcome: granted ? 'granted' : 'denied', ...details(policy, session, request, granted, endsMs, mask) }
   } catch (error) {
     if (!(error instanceof ExecutionError)) throw error
     if (error.code === 'missing-parameter') {
@@ -150,6 +155,7 @@ function details(
   request: EvaluationRequest,
   granted: boolean,
   endsMs: number,
+  mask: ParameterMask,
 ): Partial<PolicyOutcome> {
   startUntil(session, endsMs)
   try {
@@ -158,7 +164,7 @@ function details(
     return {
       unknown: [...why.unknown],
       ...(why.matched === null ? {} : { matched: elementsOf(why.matched) }),
-      ...(why.nearestMiss === null ? {} : { nearest_miss: missOf(why.nearestMiss) }),
+      ...(why.nearestMiss === null ? {} : { nearest_miss: missOf(why.nearestMiss, mask) }),
       plan: stepOf(why.profile),
     }
   } catch (error) {
@@ -167,11 +173,33 @@ function details(
   }
 }
 
-function missOf({ reached, stopped }: NonNullable<DecisionTrace['nearestMiss']>): NearestMiss {
-  const { step, says, found } = stopped
+function missOf({ reached, stopped }: NonNullable<DecisionTrace['nearestMiss']>, mask: ParameterMask): NearestMiss {
+  const { step, says, found, comparisons } = stopped
   return {
     reached: reached === null ? null : { step: reached.step, rows: reached.rows, sample: elementsOf(reached.sample) },
-    stopped: { step, says, ...(found === null ? {} : { found: elementsOf(found) }) },
+    stopped: {
+      step,
+      says,
+      ...(found === null ? {} : { found: elementsOf(found) }),
+      ...(comparisons.length === 0 ? {} : { comparisons: comparisons.map((one) => comparisonOf(one, mask)) }),
+    },
+  }
+}
+
+/** A value is shown if no name on the way to it is masked. */
+function comparisonOf({ text, values }: FailedComparison, mask: ParameterMask): FailedComparisonText {
+  return {
+    text,
+    values: values.map(({ text: of, names, value }) => ({
+      of,
+      value:
+        value === null
+          ? null
+          : mask.valueAt(
+              names,
+              toJson(value, () => null),
+            ),
+    })),
   }
 }
 

@@ -31,6 +31,12 @@ export class ParameterMask {
     )
   }
 
+  /** Returns the value that is reached by these names, masked if one of them is, or if a member of the value is. */
+  valueAt(names: readonly string[], value: unknown): unknown {
+    const isHidden = this.hidden === null || names.some((name) => this.hidden?.has(name))
+    return isHidden ? MASKED : this.within(value)
+  }
+
   private within(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((item) => this.within(item))
     return isJsonObject(value) ? this.apply(value) : value

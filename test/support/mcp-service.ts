@@ -64,7 +64,7 @@ export async function startMcpService({ settings, overrides, provider }: McpMemb
     if (created.status !== 201) throw new Error(`creating ${kind} answered ${created.status}: ${created.text}`)
     return created.body.id as string
   }
-  const { agentId } = await service.addAgent('mcp', ['Authorization', 'CIQ'])
+  const { agentId } = await service.addAgent('mcp', ['Authorization', 'ReadAuthZConfigs', 'CIQ'])
   const introspectId = await create('token-introspects', {
     name: 'people',
     jwt_matcher: { issuer: provider?.issuer ?? ISSUER, audience: provider?.audience ?? AUDIENCE },

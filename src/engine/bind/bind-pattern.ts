@@ -98,7 +98,7 @@ function bindPath(pattern: PathPattern, builder: PatternBuilder): void {
 }
 
 function bindNode(pattern: NodePattern, builder: PatternBuilder): number {
-  const { slot, known } = builder.element(pattern.variable, 'node')
+  const { slot, known } = builder.element(pattern.variable, 'node', pattern.span)
   let index = builder.nodeIndexBySlot.get(slot.index)
   if (index === undefined) {
     index = builder.nodes.length
@@ -130,7 +130,7 @@ function bindRelationship(
   // A shortest path is a list of relationships, also if it has only one step.
   const range = pattern.range ?? (ends.shortest ? { min: 1, max: 1 } : null)
   const kind = range ? 'relationships' : 'relationship'
-  const { slot, known } = builder.element(pattern.variable, kind)
+  const { slot, known } = builder.element(pattern.variable, kind, pattern.span)
   if (builder.relationships.some((r) => r.slot === slot)) {
     const message = `relationship \`${slot.name}\` cannot appear twice in one MATCH`
     builder.report('RelationshipUniquenessViolation', message, pattern.variable?.span ?? pattern.span)

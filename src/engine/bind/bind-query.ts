@@ -275,7 +275,7 @@ export class QueryBinder {
       outer,
       graph,
       mayDeclare,
-      newSlot: (name, kind) => this.layout.slot(name, kind, graph),
+      newSlot: (name, kind, span) => this.layout.slot(name, kind, graph, undefined, span),
       bind: (expression, scope, position) => this.bindTyped(expression, scope, null, position).bound,
       nameSymbol: this.nameSymbol,
       report: (diagnostic) => this.diagnostics.push(diagnostic),

@@ -24,6 +24,8 @@ export interface Slot {
   readonly graph: number
   /** The static type of a value, if the binder knows it. */
   readonly type?: StaticType
+  /** Where the pattern of an element without a name stands in the text. */
+  readonly span?: Span
 }
 
 /** A label expression such as `A&(B|!C)`. `label-any` is `%`. */

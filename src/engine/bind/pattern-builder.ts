@@ -14,8 +14,8 @@ export interface PatternDeps {
   readonly graph: number
   /** False in a pattern predicate, which must not introduce names. */
   readonly mayDeclare: boolean
-  /** A new slot of the graph; null for an element without a name. */
-  newSlot(name: string | null, kind: SlotKind): Slot
+  /** A new slot of the graph; null for an element without a name, whose pattern is at `span`. */
+  newSlot(name: string | null, kind: SlotKind, span?: Span): Slot
   /** Binds an expression in a scope. */
   bind(expression: Expression, scope: VariableScope, position: ExpressionPosition): BoundExpression
   /** Records what the text names in the graph. */
@@ -44,9 +44,9 @@ export class PatternBuilder {
   }
 
   /** The slot of an element; declares a new name. `known` means that the slot has a value before these patterns. */
-  element(name: Name | null, kind: PatternElementKind): { readonly slot: Slot; readonly known: boolean } {
+  element(name: Name | null, kind: PatternElementKind, span?: Span): { readonly slot: Slot; readonly known: boolean } {
     const { deps } = this
-    if (!name) return { slot: deps.newSlot(null, kind), known: false }
+    if (!name) return { slot: deps.newSlot(null, kind, span), known: false }
     const existing = this.scope.get(name.text)
     if (existing) {
       if (existing.kind === 'value' && canCast(existing, kind)) {

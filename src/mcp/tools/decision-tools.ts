@@ -18,7 +18,8 @@ import * as schema from './argument-schemas.ts'
 import { toNested, toNestedBatch } from './decision-arguments.ts'
 import { objectSchema, type Tool } from './tool.ts'
 
-const readOnlyAnnotations = {
+/** Annotations of tools that change nothing. */
+export const readOnlyAnnotations = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,

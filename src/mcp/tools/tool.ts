@@ -45,6 +45,8 @@ export interface Tool {
   }
   /** The permission that the configured agent needs, as over HTTP. */
   readonly permission: ApiPermission
+  /** A permission that it needs in addition. */
+  readonly also?: ApiPermission
   call(
     deps: McpDeps,
     agent: AgentCaller,

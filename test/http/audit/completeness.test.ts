@@ -338,6 +338,7 @@ const mcpTools: Readonly<Record<string, readonly [args: object, type: string]>> 
     { subject_type: 'Person', subject_id: 'ann', resource_type: 'Car', resource_id: 'c1' },
     'authorization.searchaction',
   ],
+  authzen_explain: [flat, 'request.answered'],
   ciq_execute: [{ id: 'my-cars' }, 'ciq.execute'],
 }
 

@@ -114,6 +114,48 @@ describe('an explanation', () => {
     })
   })
 
+  it('shows the values met and given of a comparison that is not true', async () => {
+    const { of } = await explain('ann', 'lend', 'c2', { input_params: { min: 4 } })
+    expect(of('wheels')).toMatchObject({
+      outcome: 'denied',
+      nearest_miss: {
+        stopped: {
+          comparisons: [
+            {
+              text: 'resource.wheels >= $min',
+              values: [
+                { of: 'resource.wheels', value: 3 },
+                { of: '$min', value: 4 },
+              ],
+            },
+          ],
+        },
+      },
+    })
+  })
+
+  it('masks the values of parameters and properties whose names are masked', async () => {
+    const cypher =
+      'MATCH (subject)-[:MEMBER]->(:Team)-[:OWNS]->(resource) WHERE resource.secret = $secret AND resource.wheels = $claim.secret'
+    await service.addPolicy({ name: 'masked', actions: ['mask'], cypher })
+    await service.ask('/capture/v1/nodes', {
+      nodes: [{ type: 'Car', external_id: 'c2', properties: [{ type: 'secret', value: 'hush' }] }],
+    })
+    const { of, answer } = await explain('ann', 'mask', 'c2', {
+      input_params: { secret: 'sesame', claim: { secret: 7 } },
+    })
+    const { stopped } = of('masked').nearest_miss as { stopped: { comparisons: { values: object[] }[] } }
+    expect(stopped.comparisons.flatMap(({ values }) => values)).toEqual(
+      expect.arrayContaining([
+        { of: 'resource.secret', value: '***' },
+        { of: '$secret', value: '***' },
+        { of: '$claim.secret', value: '***' },
+        { of: 'resource.wheels', value: 3 },
+      ]),
+    )
+    expect(JSON.stringify(answer)).not.toMatch(/hush|sesame|:7[,}]/)
+  })
+
   it('shows the plan with rows, reads and time of each step', async () => {
     const { of } = await explain('ann', 'drive', 'c1')
     const steps: { operator: string; rows: number; reads: number; time_ms: number }[] = []

@@ -132,6 +132,7 @@ const byTool: Readonly<Record<string, OperationEvents>> = {
   authzen_search_resource: ['authorization.searchresource'],
   authzen_search_subject: ['authorization.searchsubject'],
   authzen_search_action: ['authorization.searchaction'],
+  authzen_explain: answered,
   ciq_execute: ['ciq.execute'],
 }
 

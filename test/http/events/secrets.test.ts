@@ -283,6 +283,7 @@ describe(`no event contains a secret (VERDIGRAPH_SEED=${seed})`, () => {
       'authzen_search_resource',
       'authzen_search_subject',
       'authzen_search_action',
+      'authzen_explain',
     ])
       await mcp.ask(tokens, 'tools/call', { name, arguments: { ...flat, evaluations: [{}], context } })
   })

@@ -66,6 +66,7 @@ async function tour(client: Tourist): Promise<void> {
   expect(tools).toEqual([
     'authzen_evaluate',
     'authzen_evaluations',
+    'authzen_explain',
     'authzen_search_action',
     'authzen_search_resource',
     'authzen_search_subject',
@@ -105,6 +106,12 @@ async function tour(client: Tourist): Promise<void> {
   const denial = await call('authzen_evaluate', { ...flat, resource_type: 'Car', resource_id: 'c3' })
   expect(denial).toMatchObject({ structuredContent: { decision: false } })
   expect(denial.isError ?? false).toBe(false)
+  const explained = await call('authzen_explain', { ...flat, resource_type: 'Car', resource_id: 'c3' })
+  expect(explained.structuredContent).toMatchObject({
+    decision: false,
+    policies: [{ outcome: 'denied', nearest_miss: { stopped: { says: expect.stringContaining('OWNS') } } }],
+  })
+  expect(JSON.stringify(explained.structuredContent)).not.toContain('"plan"')
   const evaluations = [{ resource: { type: 'Car', id: 'c2' } }, { resource_type: 'Car', resource_id: 'c3' }]
   expect(await call('authzen_evaluations', { ...flat, evaluations })).toMatchObject({
     structuredContent: { evaluations: [{ decision: true }, { decision: false }] },

@@ -235,6 +235,17 @@ describe('the server of a project', () => {
     await change({ app_agent_id: agentId })
     expect(await failure()).toBe('the application agent of this MCP server lacks the permission Authorization')
     expect(await failure('ciq_execute')).toBe('the application agent of this MCP server lacks the permission CIQ')
+    // An explanation shows policies, and makes a decision.
+    for (const [name, has, lacks] of [
+      ['decider', 'Authorization', 'ReadAuthZConfigs'],
+      ['reader', 'ReadAuthZConfigs', 'Authorization'],
+    ] as const) {
+      await change({ app_agent_id: (await setup.service.addAgent(name, [has])).agentId })
+      expect(await failure('authzen_explain')).toBe(
+        `the application agent of this MCP server lacks the permission ${lacks}`,
+      )
+    }
+    await change({ app_agent_id: agentId })
     const { body } = await setup.ask(ann, 'resources/list')
     expect(body.result).toMatchObject({ resources: [{ uri: 'svc://knowledge-queries/' }] })
     await setup.service.configure('PUT', `application-agents/${agentId}`, { api_permissions: ['CIQ'] })

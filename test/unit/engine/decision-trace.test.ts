@@ -123,7 +123,39 @@ describe('a denial shows the closest partial match', () => {
       rows: 0,
       says: 'the predicate is not true: subject.age >= $min',
       found: null,
+      comparisons: [
+        {
+          text: 'subject.age >= $min',
+          values: [
+            { text: 'subject.age', names: ['age'], value: 17 },
+            { text: '$min', names: ['min'], value: 18 },
+          ],
+        },
+      ],
     })
+  })
+
+  test('only the comparisons that are not true, with the values of the sample', () => {
+    const text = `${throughTeams} WHERE subject.age < 18 AND resource.wheels = 3 AND resource.ghost <> 1`
+    const { comparisons } = why(text, 'ann', 'c1').nearestMiss!.stopped
+    expect(comparisons.map(({ text: shown, values }) => [shown, values.map(({ value }) => value)]).sort()).toEqual([
+      ['resource.ghost <> 1', [null]],
+      ['resource.wheels = 3', [4]],
+    ])
+  })
+
+  test('elements without names as the author wrote them', () => {
+    const { stopped, reached } = why(
+      'MATCH (subject)-[:MEMBER]->(:Team  {size: 3})-[:OWNS {since: $min}]->(resource)',
+      'bob',
+      'c2',
+    ).nearestMiss!
+    const shown = JSON.stringify([stopped, reached])
+    expect(shown).not.toContain('anon_')
+    expect(shown).toContain('(:Team {size: 3})')
+    const { profile } = why('MATCH (subject)-[:MEMBER]->(:Team)-[:OWNS]->(resource)', 'bob', 'c2')
+    expect(JSON.stringify(profile)).not.toContain('anon_')
+    expect(JSON.stringify(profile)).toContain('(:Team)')
   })
 
   test('the match of a forbidden pattern', () => {
