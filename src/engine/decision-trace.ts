@@ -84,12 +84,12 @@ export interface ProfileNode {
 export class DecisionTracer {
   private readonly accessQuery: AccessQuery
   private readonly preparedQuery: PreparedQuery
-  private readonly written: WrittenElements
+  private readonly written: AnonymousElements
 
   /** `text`: the text of the query, for elements without names. */
   constructor(query: BoundQuery, accessQuery: AccessQuery, options: EngineOptions, text: string) {
     this.accessQuery = accessQuery
-    this.written = new WrittenElements(query, text)
+    this.written = new AnonymousElements(query, text)
     // A trace shows the elements on the way, so no rule may drop them from the plan.
     this.preparedQuery = new PreparedQuery(query, accessQuery, { ...options, disabledRules: pathErasingRules })
   }
@@ -137,7 +137,7 @@ export function profileOf(node: PlanNode, profiler: Profiler): ProfileNode {
 }
 
 /** Shows elements without names as the author wrote them, instead of by the names of their slots. */
-class WrittenElements {
+class AnonymousElements {
   private readonly texts = new Map<string, string>()
 
   constructor(query: BoundQuery, text: string) {

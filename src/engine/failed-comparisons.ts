@@ -23,7 +23,7 @@ export interface FailedComparison {
   readonly values: readonly ComparedValue[]
 }
 
-type Sides = Extract<BoundExpression, { kind: 'comparison' }>
+type ComparisonExpression = Extract<BoundExpression, { kind: 'comparison' }>
 
 /** The comparisons in a conjunction that are not true for a row and that compare properties, parameters and constants. */
 export function failedComparisons(
@@ -72,7 +72,11 @@ function isTrue(
 }
 
 /** Undefined: the analysis does not read such an expression. */
-function comparedValue(expression: Sides['left'], frame: readonly unknown[], run: ExecutionContext): Value | undefined {
+function comparedValue(
+  expression: ComparisonExpression['left'],
+  frame: readonly unknown[],
+  run: ExecutionContext,
+): Value | undefined {
   switch (expression.kind) {
     case 'constant':
       return expression.value
@@ -108,7 +112,7 @@ function propertyOf(
   return kind === 'node' ? snapshot.nodeProperty(id, symbol) : snapshot.relationshipProperty(id, symbol)
 }
 
-function shown(expression: Sides['left'], value: Value): ComparedValue[] {
+function shown(expression: ComparisonExpression['left'], value: Value): ComparedValue[] {
   if (expression.kind === 'constant') return []
   const names =
     expression.kind === 'parameter'
