@@ -1,7 +1,7 @@
 // Marks of the requests of a lane that may be stored. A lane sets the mark of a request before a transaction commits that records
 // it; the marks are in memory that the lane shares with the serving process, so they can be read after the lane was killed. A
 // request with a mark must not run again: it would be recorded twice.
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 
 /** A page of memory. A lane has far fewer requests at a time. */
 const MARKS = 4096
@@ -14,24 +14,20 @@ function fileOf(socket: string): string {
 
 /** The marks, as the serving process sees them. */
 export class CommitMarks {
-  private readonly bytes: Uint8Array
+  /** Null: the disk is full. */
+  private readonly bytes: Uint8Array | null
   private readonly free: number[] = []
   private used = 0
 
-  /** Creates the file for a lane that has not started yet. Throws the error of the system. */
+  /** Creates the file for a lane that has not started yet. Without a file, every request counts as marked. */
   constructor(socket: string) {
-    const path = fileOf(socket)
-    // A lane that still ends has the file of its own.
-    rmSync(path, { force: true })
-    // Written, not only extended: touching mapped memory that has no disk space ends the process.
-    writeFileSync(path, new Uint8Array(MARKS), { mode: 0o600 })
-    this.bytes = Bun.mmap(path, { shared: true })
+    this.bytes = createMarks(fileOf(socket))
   }
 
   /** Returns a mark that is not set. */
   take(): number {
     const mark = this.free.pop() ?? this.used++
-    this.bytes[mark] = 0
+    if (this.bytes !== null) this.bytes[mark] = 0
     return mark
   }
 
@@ -42,14 +38,28 @@ export class CommitMarks {
 
   /** Whether the request may be stored. Final when the lane has exited. */
   isSet(mark: number): boolean {
-    return mark >= MARKS || this.bytes[mark] === SET
+    return mark >= MARKS || this.bytes === null || this.bytes[mark] === SET
   }
 }
 
-/** Returns the function with which a lane sets marks. Throws the error of the system. */
+function createMarks(path: string): Uint8Array | null {
+  try {
+    // A lane that still ends has the file of its own.
+    rmSync(path, { force: true })
+    // Written, not only extended: touching mapped memory that has no disk space ends the process.
+    writeFileSync(path, new Uint8Array(MARKS), { mode: 0o600 })
+    return Bun.mmap(path, { shared: true })
+  } catch {
+    rmSync(path, { force: true })
+    return null
+  }
+}
+
+/** Returns the function with which a lane sets marks. Throws the error of the system if they exist and cannot be opened. */
 export function openCommitMarks(socket: string): (mark: number) => void {
-  const bytes = Bun.mmap(fileOf(socket), { shared: true })
+  const path = fileOf(socket)
+  const bytes = existsSync(path) ? Bun.mmap(path, { shared: true }) : null
   return (mark) => {
-    bytes[mark] = SET
+    if (bytes !== null) bytes[mark] = SET
   }
 }
