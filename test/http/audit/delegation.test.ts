@@ -1,6 +1,7 @@
 // Who acts for a user: the audit log names the agent, the user of the token, and the subject of the delegation token.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { auditedEvents } from '../../support/events.ts'
+import { startMcpService } from '../../support/mcp-service.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { makePeople, type People } from '../../support/user-tokens.ts'
 
@@ -69,4 +70,35 @@ test.each([
   expect(status).toBe(200)
   const actedBy = Array.isArray(claims.act) ? undefined : 'x'.repeat(256)
   expect(record).toEqual(['svc.audit.authorization.evaluation', user, actedBy])
+})
+
+test('a tool of MCP that is called with a delegation token names who acts for the user', async () => {
+  const mcp = await startMcpService({ settings: { auditDecisions: 'all' }, overrides: { sync: false } })
+  try {
+    const act = await mcp.tokenOf('ann', { claims: { act: { sub: 'assistant' } } })
+    const headers = { 'x-svc-token': act, 'x-request-id': 'delegated' }
+    const args = {
+      subject_type: 'Person',
+      subject_id: 'ann',
+      action_name: 'drive',
+      resource_type: 'Car',
+      resource_id: 'c',
+    }
+    const tools = ['tools/call', 'tools/list'].map((method) =>
+      method === 'tools/call'
+        ? { method, params: { name: 'authzen_evaluate', arguments: args } }
+        : { method, params: {} },
+    )
+    for (const { method, params } of tools)
+      expect((await mcp.ask(await mcp.tokenOf('ann'), method, params, { headers })).status).toBe(200)
+    const events = (await auditedEvents(mcp.service)).filter(({ data }) => data.requestId === 'delegated')
+    const about = events.filter(({ type }) => !type.startsWith('svc.audit.credentials.'))
+    const user = { type: 'Person', externalId: 'ann' }
+    expect(about.map(({ type, data }) => [type, data.actor])).toEqual([
+      ['svc.audit.authorization.evaluation', expect.objectContaining({ id: mcp.agentId, user, actedBy: 'assistant' })],
+      ['svc.audit.request.answered', expect.objectContaining({ id: mcp.agentId, user, actedBy: 'assistant' })],
+    ])
+  } finally {
+    await mcp.stop()
+  }
 })
