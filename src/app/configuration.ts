@@ -5,14 +5,8 @@ import { type DocumentFields, organizationsKind, type StoredDocument } from '../
 import { ConfigRepository, currentKey, pastRevisionKey } from '../config/repository.ts'
 import { sealSecrets } from '../config/secrets.ts'
 import { findAdmin } from '../identity/bootstrap.ts'
-import {
-  loadMasterKeys,
-  type MasterKeySource,
-  type MasterKeys,
-  masterKeyVariable,
-  nextMasterKeyVariable,
-} from '../identity/master-key.ts'
-import { isSealedText, SecretBox } from '../identity/secret-box.ts'
+import type { MasterKeys } from '../identity/master-key.ts'
+import { isSealedText, type SecretBox } from '../identity/secret-box.ts'
 import { ServiceAccounts } from '../identity/service-account.ts'
 import { type Clock, systemClock } from '../kernel/clock.ts'
 import { CONFIGURATION_COMMIT_FILE, CONFIGURATION_FOLDER, CURRENT_DOCUMENTS } from '../kernel/data-folder.ts'
@@ -26,6 +20,7 @@ import type { OutboxOptions } from '../store/outbox/outbox-format.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { listProjectFolders } from '../store/tenancy/project-folders.ts'
 import { interruptedImportMessage } from '../transfer/import-markers.ts'
+import { createSecretBox, openSealer, readMasterKeys } from './master-keys.ts'
 
 /** Opens the configuration database. Throws OperationalError if it is missing, or if an import into it was interrupted. */
 export function openConfiguration(dataDir: string, options: { sync: boolean } & OutboxOptions): Collections {
@@ -127,24 +122,6 @@ export async function issueAdminToken({ dataDir }: Settings, lifetimeS: number):
   } finally {
     await collections.close()
   }
-}
-
-/** Opens the box of the secrets of a data folder, which may be served. Throws OperationalError if there is no master key. */
-export function openSealer(dataDir: string): SecretBox {
-  return createSecretBox(readMasterKeys(dataDir, false))
-}
-
-/** Where the master key comes from: the environment, or a file in the data folder. */
-export function masterKeySource(dataDir: string, mayCreate: boolean): MasterKeySource {
-  return { dataDir, fromEnvironment: process.env[masterKeyVariable], mayCreate }
-}
-
-function readMasterKeys(dataDir: string, mayCreate: boolean): MasterKeys {
-  return loadMasterKeys(masterKeySource(dataDir, mayCreate), process.env[nextMasterKeyVariable])
-}
-
-function createSecretBox({ current, next }: MasterKeys): SecretBox {
-  return new SecretBox(current, next === null ? [] : [next])
 }
 
 /** Reason why the folder cannot be used: it has projects but no configuration, and a new organization would not own them. */

@@ -2,7 +2,7 @@
 // log.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { openSealer } from '../app/configuration.ts'
+import { openSealer } from '../app/master-keys.ts'
 import { valuesHash } from '../audit/audit-entry.ts'
 import { hashKeyPath } from '../audit/seal/log-sealer.ts'
 import { digestOfValues } from '../audit/values-digest.ts'

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { openAuditIndex } from '../app/audit.ts'
-import { openSealer } from '../app/configuration.ts'
+import { openSealer } from '../app/master-keys.ts'
 import { PlatformKeys, type RotatedPlatformKey } from '../audit/seal/platform-keys.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { CONFIGURATION_FOLDER } from '../kernel/data-folder.ts'

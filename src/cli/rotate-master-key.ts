@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { openAuditIndex } from '../app/audit.ts'
-import { masterKeySource } from '../app/configuration.ts'
+import { masterKeySource } from '../app/master-keys.ts'
 import { type RotatedAuditSecrets, rotateAuditSecrets } from '../audit/seal/rotate-audit-secrets.ts'
 import { documentCollections } from '../config/repository.ts'
 import {

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openSealer } from '../../../src/app/configuration.ts'
+import { openSealer } from '../../../src/app/master-keys.ts'
 import { createApp } from '../../../src/app.ts'
 import { isConsistent } from '../../../src/audit/log/merkle.ts'
 import { TileFolder } from '../../../src/audit/log/tile-folder.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openSealer } from '../../../../src/app/configuration.ts'
+import { openSealer } from '../../../../src/app/master-keys.ts'
 import { createApp } from '../../../../src/app.ts'
 import { LogSealer } from '../../../../src/audit/seal/log-sealer.ts'
 import { PlatformKeys } from '../../../../src/audit/seal/platform-keys.ts'
