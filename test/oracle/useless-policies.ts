@@ -54,6 +54,7 @@ function predicate(random: Random, depth = 0): string {
     [0.5, () => `EXISTS { (${of})-[:A]->(e) WHERE e.num ${sign()} ${number()} }`],
     [0.5, () => `${of}.num ${sign()} ${random.pick(VARIABLES)}.num`],
     [0.3, () => '$claims.level = 2'],
+    [0.4, () => `12 / ${of}.num > 3`],
   ])()
 }
 
@@ -80,13 +81,15 @@ function hop(random: Random): string {
 
 function draft(random: Random): Draft {
   const paths = [
-    `(subject)${hop(random)}(a)`,
-    `(a)${hop(random)}(b)`,
-    `(b)${hop(random)}(resource)`,
+    ...(random.odds(0.5)
+      ? [`(subject)${hop(random)}(a)`, `(a)${hop(random)}(resource), (b)`]
+      : [`(subject)${hop(random)}(a)`, `(a)${hop(random)}(b)`, `(b)${hop(random)}(resource)`]),
     ...(random.odds(0.3) ? [`(subject)${hop(random)}(resource)`] : []),
   ]
   const patterns = random.odds(0.6) ? [paths] : paths.map((path) => [path])
-  const predicates = Array.from({ length: random.between(1, 4) }, () => predicate(random))
+  const predicates = Array.from({ length: random.odds(0.5) ? random.between(0, 1) : random.between(2, 4) }, () =>
+    predicate(random),
+  )
   return {
     patterns,
     predicates,
@@ -108,18 +111,28 @@ function textOf({ patterns, predicates }: Draft, random: Random): string {
   return `${matches.join(' ')}${where}${tail}`
 }
 
-/** The same with less: it grants the same or more, unless the place of a part matters. */
+/** The same with less, which mostly grants the same or more; sometimes a change that must not be taken for one. */
 function wider(one: Draft, random: Random): Draft {
-  const loosened = (path: string): string =>
-    random.odds(0.3)
+  const changed = (path: string): string => {
+    const looser = random.odds(0.3)
       ? path
           .replace(/:A(?=[*\]])/, ':A|B')
           .replace('*1..2', '*1..3')
           .replace(']->', ']-')
       : path
+    const narrower = random.odds(0.1)
+      ? looser.replace(/\]-\(/, ']->(').replace('*1..3', '*1..2').replace(':A|B', ':A')
+      : looser
+    return random.odds(0.05) ? narrower.replace(/\*[\d.]+/, '') : narrower
+  }
+  const paths = one.patterns
+    .flat()
+    .map(changed)
+    .filter((path, i) => i === 0 || /resource/.test(path) || random.odds(0.95))
+  const isOneMatch = random.odds(0.3) ? one.patterns.length > 1 : one.patterns.length === 1
   return {
     ...one,
-    patterns: one.patterns.map((paths) => paths.map(loosened)),
+    patterns: isOneMatch ? [paths] : paths.map((path) => [path]),
     predicates: one.predicates.filter(() => random.odds(0.6)),
   }
 }
