@@ -172,7 +172,10 @@ class RoleCollector {
   }
 
   private column({ alias, expression, span }: ProjectionItem): void {
-    if (alias === null && expression.kind !== 'variable') this.roles.verbatim.push(span)
+    // Parentheses around a variable are a part of the name.
+    const isVariable =
+      expression.kind === 'variable' && expression.span.end - expression.span.start === span.end - span.start
+    if (alias === null && !isVariable) this.roles.verbatim.push(span)
   }
 
   private block(span: Span): void {

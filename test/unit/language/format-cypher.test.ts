@@ -55,6 +55,7 @@ test('comments stay where they are', () => {
 
 test('the name of a column without alias stays as written', () => {
   expect(formatted('match (n) return n.a+1,n.b  as  b')).toBe('MATCH (n)\nRETURN n.a+1, n.b AS b')
+  expect(formatted('match (n) return ( n ),n')).toBe('MATCH (n)\nRETURN ( n ), n')
 })
 
 test('a text that does not parse is refused with its diagnostic', () => {
