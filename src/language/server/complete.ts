@@ -44,7 +44,8 @@ function isOpen({ tokenType, image }: IToken): boolean {
 
 function endsInComment(text: string, end: number, comments: readonly IToken[]): boolean {
   const last = comments.at(-1)
-  return last !== undefined && last.image.startsWith('//') && !/[\r\n]/.test(text.slice(last.startOffset, end))
+  if (last === undefined) return false
+  return last.image.startsWith('//') && !/[\r\n]/.test(text.slice(last.startOffset, end))
 }
 
 function candidates(text: string, tokens: readonly IToken[], names: DataNames | null): Completion[] {
