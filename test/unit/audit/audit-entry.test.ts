@@ -1,9 +1,10 @@
 import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { auditEntriesOf, ENTRY_BYTES_MAX, valuesHash } from '../../../src/audit/audit-entry.ts'
+import { EntryMemory } from '../../../src/audit/entry-memory.ts'
 import { describeEntry, describeFacts } from '../../../src/audit/entry-terms.ts'
 import { digestOfValues } from '../../../src/audit/values-digest.ts'
-import type { EventStreamName } from '../../../src/events/envelope.ts'
+import { attributesOf, type EventStreamName } from '../../../src/events/envelope.ts'
 import { encodeRecord, type ReadyEvent, type RecordedEvent } from '../../../src/events/event-record.ts'
 import { parseJson } from '../../../src/kernel/json.ts'
 
@@ -147,6 +148,36 @@ describe('an entry', () => {
       null,
       ['svc.audit.authorization.evaluation', 'a', 'b', 'k', 'ann/ä', 'subjects/Person/ann', 'ann'],
     ])
+  })
+
+  test('begins with the attributes that sinks get, whatever the subject contains', () => {
+    const subjects = ['a', 'nodes/Car/c%2F1', 'x'.repeat(300), 'quote " and \\', 'ä\ud800']
+    const events = subjects.map((subject, at) => ({
+      ...created({ id: 'one' }),
+      ready: { ...ready({ id: 'one' }), subject, timeMs: 1_750_000_000_000 + at },
+    }))
+    const names: readonly EventStreamName[] = [
+      stream,
+      { projectId: '', organizationId: 'gid:org', isAudit: true, source: 'configuration' },
+    ]
+    for (const name of names) {
+      const bytes = encodeRecord({ sinkId: '', revision: 0, providers: [], requestId: '', actor: null, events })
+      const entries = auditEntriesOf({ sequence: 7, timeMs: 0, origin: 'abcdefghij', bytes }, name, 0, key)
+      const texts = entries.map(({ entry }) => Buffer.from(entry).toString('utf8'))
+      const starts = events.map(({ type, ready: { subject, timeMs } }, at) =>
+        Buffer.from(JSON.stringify(attributesOf(name, 'abcdefghij', type, 7 + at, subject, timeMs)).slice(0, -1)),
+      )
+      expect(texts.map((text, at) => text.startsWith(`${starts[at]},"data":{`))).toEqual(subjects.map(() => true))
+    }
+  })
+
+  test('stays as it is until its memory is released, also if many others are encoded', () => {
+    const memory = new EntryMemory()
+    const texts = Array.from({ length: 300 }, (_, at) => `${at} ${'ä'.repeat((at * 397) % 20_000)}`)
+    const encoded = texts.map((text) => memory.encode(text))
+    expect(encoded.map((bytes) => Buffer.from(bytes).toString('utf8'))).toEqual(texts)
+    memory.release()
+    expect(Buffer.from(memory.encode('again')).toString('utf8')).toBe('again')
   })
 
   test('of the organization names it', () => {
