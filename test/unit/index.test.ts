@@ -43,11 +43,14 @@ afterEach(() => store.close())
 describe('the public API', () => {
   it('exports these values and no others', () => {
     expect(Object.keys(library).sort()).toEqual([
+      'AuthorizerError',
       'CompileError',
       'ExecutionError',
       'Float',
       'Graph',
       'OperationalError',
+      'ProjectFolderError',
+      'openAuthorizer',
       'openStore',
     ])
   })

@@ -228,7 +228,10 @@ const runEvents: Readonly<Record<RunEvent, () => Promise<MatchingStatus>>> = {
   },
   async interrupted() {
     const stuck = matching(wrapped(() => new Promise<never>(() => undefined)))
-    const attempts = (): number => (setup.documents.get(KIND, id)?.fields.run as { attempts: number }).attempts
+    const attempts = (): number => {
+      const { run } = setup.documents.get(KIND, id)?.fields ?? {}
+      return (run as { attempts: number }).attempts
+    }
     const before = attempts()
     void stuck.runDue(id)
     while (attempts() === before) await Bun.sleep(1)
