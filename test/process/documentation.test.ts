@@ -99,6 +99,7 @@ describe('the interface reference', () => {
     const names = { VERDIGRAPH: service.url, KEY: service.key, TOKEN: service.token, ID: service.applicationId }
     const others = {
       PROJECT_ID: service.projectId,
+      DECISION: service.applicationId,
       FILE: 'x.svg',
       PAGE: 'glossary',
       SECTION: 'how-to',
