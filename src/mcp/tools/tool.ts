@@ -17,7 +17,33 @@ export interface ObjectSchema {
 
 /** Converts a zod schema of the HTTP API to JSON Schema without references. Clients validate results against it. */
 export function objectSchema(schema: z.ZodObject): ObjectSchema {
-  return inlineJsonSchemaOf(schema, 'input') as ObjectSchema
+  return portable(inlineJsonSchemaOf(schema, 'input')) as ObjectSchema
+}
+
+/** A value of any type, which some clients cannot represent without a list of the types. */
+const anyValue = { anyOf: ['string', 'number', 'boolean', 'null', 'array', 'object'].map((type) => ({ type })) }
+
+/** Replaces lists of types by branches: clients that map a schema to one type each drop the other types. */
+function portable(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(portable)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const { type, properties, ...others } = schema as Readonly<Record<string, unknown>>
+  const converted = Object.fromEntries(Object.entries(others).map(([name, value]) => [name, portable(value)]))
+  const members =
+    typeof properties === 'object' && properties !== null
+      ? {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([name, value]) => [name, portableMember(value)]),
+          ),
+        }
+      : {}
+  const types = Array.isArray(type) ? { anyOf: type.map((one) => ({ type: one })) } : type === undefined ? {} : { type }
+  return { ...types, ...members, ...converted }
+}
+
+function portableMember(schema: unknown): unknown {
+  const isAny = typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0
+  return isAny ? anyValue : portable(schema)
 }
 
 /** The successful result of a tool. */

@@ -39,6 +39,8 @@ it('deletes the graphs of a project after their records are sealed, if the seali
   await until(async () => (await pages()).length === 1)
   const [background] = childrenOf(fixture.server.pid).filter(({ words }) => words.includes('background'))
   const pid = background?.pid as number
+  // A process that is stopped within a transaction keeps the lock: let it end what follows the sealing.
+  await Bun.sleep(3000)
   process.kill(pid, 'SIGSTOP')
   await captured(line, project, 'nodes', { nodes: [{ type: 'Page', external_id: 'last' }] })
   const deleted = await line.request('DELETE', `/configs/v1/projects/${project.id}`, fixture.admin)
