@@ -63,12 +63,12 @@ export class DocumentSnapshot implements ConfigReader {
   }
 
   /**
-   * Returns a snapshot that contains `document`, which replaces the document with the same kind and id. Freezes
+   * Returns a snapshot that contains `document`, which replaces the document with the same id, also of another kind. Freezes
    * `document`.
    */
   with(document: StoredDocument): DocumentSnapshot {
     const frozen = deepFreeze(document)
-    const before = this.get(frozen.kind, frozen.id)
+    const before = this.find(frozen.id)
     const leftGroups = before === null ? [] : groupsOf(before).filter((group) => !groupsOf(frozen).includes(group))
     return new DocumentSnapshot(
       this.byId.set(frozen.id, frozen),

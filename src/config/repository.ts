@@ -169,7 +169,11 @@ function advance(
     // An unchanged document stays the same object: caches use it as their key.
     if (JSON.stringify(before) === JSON.stringify(after)) continue
     documents = after === null ? documents.without((before as StoredDocument).kind, id) : documents.with(after)
-    changes.push({ before, after: after === null ? null : documents.find(id) })
+    const stored = after === null ? null : documents.find(id)
+    // A document that was deleted, and another kind with its id, are two changes, as for the process that wrote them one by one.
+    if (before !== null && stored !== null && before.kind !== stored.kind)
+      changes.push({ before, after: null }, { before: null, after: stored })
+    else changes.push({ before, after: stored })
   }
   return { state: { head, documents }, changes }
 }

@@ -155,6 +155,33 @@ test('another process sees a change when it catches up, notifies its listeners, 
   await close()
 })
 
+test('another process that sees a deletion and a document of another kind with the same id at once keeps no trace of the former', async () => {
+  const { one, other, close } = two()
+  const [thing, note] = [
+    { ...documentOf('1', { step: 1 }), name: 'first' },
+    { ...documentOf('1'), kind: 'notes' },
+  ]
+  await one.write((draft) => draft.put(thing))
+  other.catchUp()
+  const heard: DocumentChange[] = []
+  other.subscribe((changes) => heard.push(...changes))
+  await one.write((draft) => draft.remove('things', '1'))
+  await one.write((draft) => draft.put(note))
+  other.catchUp()
+  for (const documents of [one, other]) {
+    expect(documents.all('things')).toEqual([])
+    expect(documents.children('things', 'org')).toEqual([])
+    expect(documents.inScope('things', 'org')).toEqual([])
+    expect(documents.getByName('things', 'org', 'first')).toBeNull()
+    expect(documents.all('notes')).toEqual([note])
+  }
+  expect(heard).toEqual([
+    { before: thing, after: null },
+    { before: null, after: note },
+  ])
+  await close()
+})
+
 test('concurrent changes of two processes build on each other', async () => {
   const { one, other, close } = two()
   await one.write((draft) => draft.put(documentOf('1', { count: 0 })))
