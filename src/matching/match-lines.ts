@@ -5,6 +5,7 @@ import type { NodeId } from '../engine/store.ts'
 import { writeJson } from '../kernel/json.ts'
 import { typesOf } from './entity-matching-pipeline.ts'
 import { type MatchedGraphs, readMatches } from './node-batches.ts'
+import { onlyOwn } from './same-as.ts'
 
 /** Source nodes of a step. A step takes about a millisecond, because it runs on the event loop of the serving process. */
 const STEP_NODES = 64
@@ -17,7 +18,7 @@ export async function* matchLines(
   { nodes, global }: MatchedGraphs,
   pipeline: StoredDocument,
 ): AsyncGenerator<string, void> {
-  const wanted = { type: typesOf(pipeline).source, pipelineId: pipeline.id }
+  const wanted = { types: typesOf(pipeline), owns: onlyOwn(pipeline.id) }
   let count = 0
   for (const graph of global === null ? nodes : [...nodes, global]) {
     for (let from: NodeId | null = 0; from !== null; ) {

@@ -1,6 +1,6 @@
 // The operations on a pipeline at run time: read suggestions, request runs, read states and reports, and decide about pairs. The schemas of requests and answers, and the operations that the routes and the command line call.
 import { z } from 'zod'
-import { type ConfigWriter, projectsKind, type StoredDocument } from '../config/kind.ts'
+import { type ConfigReader, type ConfigWriter, projectsKind, type StoredDocument } from '../config/kind.ts'
 import type { Caller } from '../kernel/caller.ts'
 import { type Clock, timestamp } from '../kernel/clock.ts'
 import { externalIdLength, propertyNameLength } from '../kernel/element-rules.ts'
@@ -30,11 +30,11 @@ import {
 } from './entity-matching-pipeline.ts'
 import { LABELLED_PAIRS_MAX, putLabels } from './labelled-pairs.ts'
 import { valueKinds } from './linkage/types.ts'
-import { hasNode, hasProperty, type MatchedGraphs } from './node-batches.ts'
+import { hasNode, hasProperty, type MatchedGraphs, matchOwner } from './node-batches.ts'
 import { nextStatus, runTransitions, suggestionTransitions } from './pipeline-states.ts'
 import { findReport, type MatchReport } from './report.ts'
 import { type NodePair, type RequestedRun, requestOf, runOf, suggestionsOf } from './run-state.ts'
-import { sameAsKey, wantedProperties, writeSameAs } from './same-as.ts'
+import { ownOrKept, sameAsKey, wantedProperties, writeSameAs } from './same-as.ts'
 
 const propertyName = z.string().min(propertyNameLength.min).max(propertyNameLength.max)
 const externalId = z.string().min(externalIdLength.min).max(externalIdLength.max)
@@ -342,7 +342,8 @@ export class MatchingOperations {
 
   /**
    * Stores a decision and makes the relationship of the pair as decided. Errors: also `invalid` if a node does not exist, and
-   * `conflict` if the pipeline has too many decisions.
+   * `conflict` if an older pipeline matches the types, if another pipeline owns the relationship, or if the pipeline has too
+   * many decisions.
    */
   async decide(
     caller: Caller,
@@ -365,6 +366,9 @@ export class MatchingOperations {
     ]
     if (missing.length > 0) return err({ kind: 'invalid', issues: missing })
     const pair = orderedPair(types, given)
+    const key = sameAsKey(types, pair)
+    // Another pipeline of the types is younger. It can remove its relationships, and write no further ones.
+    const owners = graphsOfPair(graphs, key.source, key.target).map((graph) => matchOwner(graph, key))
     const nowMs = clock.now()
     const decision: MatchDecision = {
       ...pair,
@@ -377,6 +381,8 @@ export class MatchingOperations {
     const stored = await documents.write((draft): Operated<StoredDocument> => {
       const pipeline = draft.get(entityMatchingPipelinesKind, id)
       if (pipeline === null) return notFound(id)
+      const refused = shadowedBy(shadowing(draft, pipeline)) ?? ownedByOther(draft, id, owners)
+      if (refused !== null) return err({ kind: 'conflict', message: refused })
       const document = putDecision(draft, pipeline, decision, nowMs)
       if (document === null)
         return err({ kind: 'conflict', message: `the pipeline has ${DECISIONS_MAX} decisions, the maximum` })
@@ -438,7 +444,7 @@ export class MatchingOperations {
         // Deleted in between: the removal of its relationships may be over.
         if (documents.get(entityMatchingPipelinesKind, pipeline.id) === null) return
         const decision = findDecision(documents, pipeline, pair)
-        writeSameAs(batch, pipeline.id, key, wantedProperties(pipeline.id, null, decision))
+        writeSameAs(batch, ownOrKept(documents, pipeline.id), key, wantedProperties(pipeline.id, null, decision))
       })
     }
   }
@@ -486,7 +492,7 @@ export class MatchingOperations {
 }
 
 function runConflict({ fields }: StoredDocument, hasMappings: boolean, older: StoredDocument | null): string | null {
-  if (older !== null) return `the pipeline \`${older.name}\` matches these node types already`
+  if (older !== null) return shadowedBy(older)
   if (runOf(fields) !== null || nextStatus(runTransitions, runStatusOf(fields), 'requested') === null)
     return 'a run is in progress'
   if (requestOf(fields) !== null) return 'a run is requested already'
@@ -495,6 +501,20 @@ function runConflict({ fields }: StoredDocument, hasMappings: boolean, older: St
   const message = (fields.property_mapping_message as string | undefined) ?? ''
   const why = message === '' ? status : `${status}, ${message}`
   return `there are no property mappings (${why}); wait for the suggestions, or send \`custom_property_mappings\``
+}
+
+function shadowedBy(older: StoredDocument | null): string | null {
+  return older === null ? null : `the pipeline \`${older.name}\` matches these node types already`
+}
+
+/** The reason if a relationship of the pair belongs to another pipeline that exists. */
+function ownedByOther(reader: ConfigReader, id: string, owners: readonly unknown[]): string | null {
+  for (const owner of owners) {
+    const other = typeof owner === 'string' && owner !== id ? reader.get(entityMatchingPipelinesKind, owner) : null
+    if (other !== null)
+      return `the relationship of the pair belongs to the pipeline \`${other.name}\`; delete its decision about the pair, or the pipeline`
+  }
+  return null
 }
 
 function labelIssues({ labelled_pairs: pairs = [] }: MatchRunRequest): string[] {

@@ -10,7 +10,7 @@ import type { DecidedPairs, EntityMatch, LinkageResult } from './linkage/types.t
 import { type MatchedGraphs, readMatches, readValues, type StoredMatch } from './node-batches.ts'
 import { LISTED_MAX, type MatchReport, MatchReportCollector, reportGroup, rounded } from './report.ts'
 import type { LabelledPair, MatchingPhase, MatchingRunState, NodePair } from './run-state.ts'
-import { type FoundMatch, isAsWanted, sameAsKey, wantedProperties, writeSameAs } from './same-as.ts'
+import { type FoundMatch, isAsWanted, onlyOwn, ownOrKept, sameAsKey, wantedProperties, writeSameAs } from './same-as.ts'
 
 /** Source nodes of a batch. A capture waits at most for the write of one batch. */
 const BATCH_NODES = 500
@@ -204,11 +204,8 @@ export class MatchingRun {
     { matches }: LinkageResult,
   ): Promise<{ readonly nodes: number; readonly next: NodeId | null }> {
     const { documents, pipeline } = this.deps
-    const {
-      sources,
-      matches: stored,
-      next,
-    } = readMatches(graph, { type: this.types.source, pipelineId: pipeline.id }, from, BATCH_NODES)
+    const owns = ownOrKept(documents, pipeline.id)
+    const { sources, matches: stored, next } = readMatches(graph, { types: this.types, owns }, from, BATCH_NODES)
     const found = new Map<string, { pair: NodePair; match: FoundMatch | null; before: StoredMatch | null }>()
     for (const one of stored)
       found.set(JSON.stringify([one.source, one.target]), { pair: one, match: null, before: one })
@@ -235,7 +232,7 @@ export class MatchingRun {
         // A decision is stored before its relationship is written. Read within the transaction, it is never undone by this run.
         documents.catchUp()
         for (const { pair, match } of changes) {
-          const done = writeSameAs(batch, pipeline.id, sameAsKey(this.types, pair), wantedOf(pair, match))
+          const done = writeSameAs(batch, owns, sameAsKey(this.types, pair), wantedOf(pair, match))
           if (done === 'written') written += 1
           if (done === 'removed') removed += 1
         }
@@ -335,14 +332,15 @@ export async function removeMatches(
   { pipelineId, types }: { readonly pipelineId: string; readonly types: MatchedTypes },
   isStopping: () => boolean,
 ): Promise<boolean> {
+  const owns = onlyOwn(pipelineId)
   for (const graph of [...graphs.nodes, ...(graphs.global === null ? [] : [graphs.global])]) {
     for (let from: NodeId | null = 0; from !== null; ) {
       if (isStopping()) return false
-      const batch = readMatches(graph, { type: types.source, pipelineId }, from, BATCH_NODES)
+      const batch = readMatches(graph, { types, owns }, from, BATCH_NODES)
       from = batch.next
       if (batch.matches.length > 0) {
         await graph.write((writing: WriteBatch) => {
-          for (const match of batch.matches) writeSameAs(writing, pipelineId, sameAsKey(types, match), null)
+          for (const match of batch.matches) writeSameAs(writing, owns, sameAsKey(types, match), null)
         })
       } else await new Promise((resolve) => setImmediate(resolve))
     }

@@ -1,10 +1,19 @@
 // Reads the nodes of a type: their values for a comparison, samples for suggestions, and the relationships of matches. All reads of
 // one graph by one call use one snapshot.
-import { type Chunk, createChunk, type GraphStore, type NodeId, type Snapshot, type SymbolId } from '../engine/store.ts'
+import {
+  type Chunk,
+  createChunk,
+  type GraphStore,
+  type NodeId,
+  type RelationshipKey,
+  type Snapshot,
+  type SymbolId,
+} from '../engine/store.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import { Float } from '../kernel/float.ts'
+import type { MatchedTypes } from './entity-matching-pipeline.ts'
 import type { LinkageScalar, LinkageValue, LinkageValues, PropertySamples } from './linkage/types.ts'
-import { PIPELINE_PROPERTY, SAME_AS } from './same-as.ts'
+import { type OwnershipTest, PIPELINE_PROPERTY, SAME_AS } from './same-as.ts'
 
 /** Nodes of one type that a sample for suggestions has at most. */
 const SAMPLE_NODES = 20_000
@@ -101,7 +110,7 @@ export interface StoredMatch {
   readonly properties: ReadonlyMap<string, PropertyValue>
 }
 
-/** A batch of source nodes with the relationships of a pipeline. */
+/** A batch of source nodes with their relationships. */
 export interface MatchBatch {
   /** External ids of the source nodes. */
   readonly sources: readonly string[]
@@ -110,10 +119,10 @@ export interface MatchBatch {
   readonly next: NodeId | null
 }
 
-/** Reads the relationships of a pipeline that begin at one batch of source nodes, from one snapshot. */
+/** Reads the relationships of matches between two types that begin at one batch of source nodes and pass `owns`, from one snapshot. */
 export function readMatches(
   graph: GraphStore,
-  { type, pipelineId }: { readonly type: string; readonly pipelineId: string },
+  { types, owns }: { readonly types: MatchedTypes; readonly owns: OwnershipTest },
   from: NodeId,
   nodesMax: number,
 ): MatchBatch {
@@ -122,20 +131,40 @@ export function readMatches(
     const matches: StoredMatch[] = []
     const sameAs = snapshot.symbol('type', SAME_AS)
     const owner = snapshot.symbol('property', PIPELINE_PROPERTY)
+    const targetLabel = snapshot.symbol('label', types.target)
     const linked = createChunk()
-    const next = eachNode(snapshot, type, from, nodesMax, (id) => {
+    const next = eachNode(snapshot, types.source, from, nodesMax, (id) => {
       const source = snapshot.nodeField(id, 'external_id')
       if (typeof source !== 'string') return
       sources.push(source)
       if (sameAs === 0 || owner === 0) return
       eachNeighbour(snapshot, id, sameAs, linked, (node, relationship) => {
-        if (snapshot.relationshipProperty(relationship, owner) !== pipelineId) return
+        if (snapshot.nodeType(node) !== targetLabel) return
+        if (!owns(snapshot.relationshipProperty(relationship, owner))) return
         const target = snapshot.nodeField(node, 'external_id')
         if (typeof target === 'string')
           matches.push({ source, target, properties: snapshot.relationshipProperties(relationship) })
       })
     })
     return { sources, matches, next }
+  })
+}
+
+/** The `pipeline_id` of the relationship of a match; null: there is no such relationship, or it has none. */
+export function matchOwner(graph: GraphStore, { source, target }: RelationshipKey): PropertyValue | null {
+  return withSnapshot(graph, (snapshot) => {
+    const sameAs = snapshot.symbol('type', SAME_AS)
+    const owner = snapshot.symbol('property', PIPELINE_PROPERTY)
+    const labels = [source, target].map(({ type }) => snapshot.symbol('label', type))
+    if (sameAs === 0 || owner === 0 || labels.includes(0)) return null
+    const from = snapshot.findNode(labels[0]!, source.externalId)
+    const to = snapshot.findNode(labels[1]!, target.externalId)
+    if (from === 0 || to === 0) return null
+    let found: PropertyValue | null = null
+    eachNeighbour(snapshot, from, sameAs, createChunk(), (node, relationship) => {
+      if (node === to) found = snapshot.relationshipProperty(relationship, owner)
+    })
+    return found
   })
 }
 

@@ -1,10 +1,11 @@
 // The relationships that runs and decisions write: `_SAME_AS` from the source node to the target node. A relationship of that type
 // without `pipeline_id` belongs to another part of the service, and is never changed.
+import type { ConfigReader } from '../config/kind.ts'
 import type { PropertyInput, RelationshipImage, RelationshipKey, WriteBatch } from '../engine/store.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import { Float } from '../kernel/float.ts'
 import type { MatchDecision } from './decisions.ts'
-import type { MatchedTypes } from './entity-matching-pipeline.ts'
+import { entityMatchingPipelinesKind, type MatchedTypes } from './entity-matching-pipeline.ts'
 import type { NodePair } from './run-state.ts'
 
 /** The type of the relationships. Captures and queries cannot write it, because it is reserved. */
@@ -22,6 +23,20 @@ export interface FoundMatch {
   readonly properties: readonly string[]
   /** Parallel: how similar they are, from 0 to 1. */
   readonly similarities: readonly number[]
+}
+
+/** Whether a relationship may be changed, by its `pipeline_id`; null: it has none. */
+export type OwnershipTest = (owner: PropertyValue | null) => boolean
+
+/** The relationships that a pipeline may change: its own, and those that deleted pipelines have kept. */
+export function ownOrKept(reader: ConfigReader, pipelineId: string): OwnershipTest {
+  return (owner) =>
+    owner === pipelineId || (typeof owner === 'string' && reader.get(entityMatchingPipelinesKind, owner) === null)
+}
+
+/** The relationships that have the id of a pipeline. */
+export function onlyOwn(pipelineId: string): OwnershipTest {
+  return (owner) => owner === pipelineId
 }
 
 /** The key of the relationship of a pair. */
@@ -77,15 +92,15 @@ export function isAsWanted(
 /** The effect of `writeSameAs`. */
 export type SameAsChange = 'written' | 'removed' | 'unchanged'
 
-/** Makes the relationship of a pair as wanted, within a batch. That of another owner stays as it is. */
+/** Makes the relationship of a pair as wanted, within a batch. One that `mayChange` refuses stays as it is. */
 export function writeSameAs(
   batch: WriteBatch,
-  pipelineId: string,
+  mayChange: OwnershipTest,
   key: RelationshipKey,
   wanted: ReadonlyMap<string, PropertyValue> | null,
 ): SameAsChange {
   const image = batch.relationshipImage(key)
-  if (image !== null && !belongsTo(image, pipelineId)) return 'unchanged'
+  if (image !== null && !mayChange(image.property(PIPELINE_PROPERTY))) return 'unchanged'
   if (wanted === null) {
     if (image === null) return 'unchanged'
     batch.deleteRelationship(key)
@@ -99,10 +114,6 @@ export function writeSameAs(
   const removed = [...before.keys()].filter((name) => !wanted.has(name))
   if (removed.length > 0) batch.deleteRelationshipProperties(key, removed)
   return 'written'
-}
-
-function belongsTo(image: RelationshipImage, pipelineId: string): boolean {
-  return image.property(PIPELINE_PROPERTY) === pipelineId
 }
 
 function valuesOf(image: RelationshipImage | null): ReadonlyMap<string, PropertyValue | null> {

@@ -171,6 +171,57 @@ describe('a pipeline', () => {
     expect((await setup.ask(id, 'report')).status).toBe(404)
   })
 
+  it('takes over the relationships that a deleted pipeline of its types has kept', async () => {
+    const first = await matched()
+    await setup.configure('PUT', `entity-matching-pipelines/${first}`, { keep_matches: true })
+    // Of another target type.
+    await capture([{ type: `${customer}x`, external_id: 'x0', properties: [property('email', entity(0).email)] }])
+    const other = await addPipeline({
+      node_filter: { source_node_types: [person], target_node_types: [`${customer}x`] },
+      keep_matches: true,
+    })
+    await setup.match(other, { ...run, custom_property_mappings: [mapping('email')] })
+    for (const one of [first, other]) await setup.configure('DELETE', `entity-matching-pipelines/${one}`)
+    await setup.service.app.matchEntities()
+    expect(relationships()).toBe(31)
+    const id = await addPipeline()
+    const decide = (source: string, target: string, decision: string) =>
+      setup.ask(id, 'decisions', { source_external_id: source, target_external_id: target, decision })
+    expect((await decide('p10', 'c10', 'NOT_SAME')).status).toBe(200)
+    expect(relationships()).toBe(30)
+    expect((await decide('p11', 'c11', 'SAME')).status).toBe(200)
+    // One customer becomes another entity: the kept relationship is removed.
+    await capture([nodesOf(customer, 'x', 70, 71)[0] as object].map((node) => ({ ...node, external_id: 'c15' })))
+    await setup.service.app.matchEntities()
+    await setup.match(id)
+    const expected = same.filter((pair) => !['p10 c10', 'p15 c15'].includes(pair))
+    expect(await pairs(id)).toEqual(expected)
+    expect(relationships()).toBe(expected.length + 1)
+    const { body } = await setup.ask(id, 'report')
+    expect(body).toMatchObject({ relationships_written: expected.length - 1, relationships_removed: 1 })
+  })
+
+  it('refuses a decision about a pair whose relationship another pipeline owns', async () => {
+    const id = await matched()
+    const owner = await addPipeline({ similarity_score_cutoff: 0.1 })
+    const graph = setup.service.app.capture.graphsOf(setup.service.projectId)!.default
+    // As an earlier version wrote it.
+    await graph.write((batch) => {
+      const key = { source: { type: person, externalId: 'p10' }, target: { type: customer, externalId: 'c10' } }
+      batch.upsertRelationship({ ...key, type: '_SAME_AS', properties: [{ name: 'pipeline_id', value: owner }] })
+    })
+    const decision = { source_external_id: 'p10', target_external_id: 'c10', decision: 'NOT_SAME' }
+    const refused = await setup.ask(id, 'decisions', decision)
+    expect([refused.status, refused.text]).toEqual([
+      409,
+      expect.stringContaining('the relationship of the pair belongs to the pipeline `pipeline'),
+    ])
+    expect((await setup.ask(id, 'decisions')).body.decisions).toEqual([])
+    await setup.configure('DELETE', `entity-matching-pipelines/${owner}`)
+    expect((await setup.ask(id, 'decisions', decision)).status).toBe(200)
+    expect(relationships()).toBe(29)
+  })
+
   it('does not disturb a relationship `_SAME_AS` of another part of the service', async () => {
     await fill()
     const graph = setup.service.app.capture.graphsOf(setup.service.projectId)!.default
@@ -208,6 +259,14 @@ describe('a pipeline', () => {
     const refused = await setup.ask(second, 'runs', run)
     expect([refused.status, refused.body.errors ?? refused.body.message]).toEqual([409, expect.anything()])
     expect(refused.text).toContain('matches these node types already')
+    const decision = { source_external_id: 'p10', target_external_id: 'c10', decision: 'NOT_SAME' }
+    const undecided = await setup.ask(second, 'decisions', decision)
+    expect([undecided.status, undecided.text]).toEqual([
+      409,
+      expect.stringContaining('matches these node types already'),
+    ])
+    expect((await setup.ask(second, 'decisions')).body.decisions).toEqual([])
+    expect(await pairs(id)).toEqual(same)
     await setup.configure('DELETE', `entity-matching-pipelines/${id}`)
     await setup.match(second)
     expect(await pairs(second)).toEqual(same)
