@@ -5,7 +5,7 @@ import type { Caller } from '../kernel/caller.ts'
 import { type Clock, timestamp } from '../kernel/clock.ts'
 import { externalIdLength, propertyNameLength } from '../kernel/element-rules.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
-import { mintGid } from '../kernel/ids.ts'
+import { isGid, mintGid } from '../kernel/ids.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import {
@@ -23,6 +23,7 @@ import {
 import { runStatusOf, shadowing, suggestionStatusOf, withRunStatus, withSuggestionStatus } from './entity-matching.ts'
 import {
   entityMatchingPipelinesKind,
+  type MatchedTypes,
   matchingStatus,
   propertyMapping,
   similarityCutoff,
@@ -268,7 +269,10 @@ export class MatchingOperations {
     const found = this.findToChange(caller, id)
     if (!found.ok) return found
     const custom = body.custom_property_mappings ?? null
-    const issues = [...(await this.unknownProperties(found.value, custom ?? [])), ...labelIssues(body)]
+    const issues = [
+      ...(await this.unknownProperties(found.value, custom ?? [])),
+      ...labelIssues(typesOf(found.value), body),
+    ]
     if (issues.length > 0) return err({ kind: 'invalid', issues })
     const nowMs = clock.now()
     return documents.write((draft) => {
@@ -394,12 +398,14 @@ export class MatchingOperations {
     return ok(shownDecision(stored.value))
   }
 
-  /** Lists decisions. Errors: also `invalid` for an unknown page token. */
+  /** Lists decisions. Errors: also `invalid` for a text that is not a page token. */
   decisions(caller: Caller, id: string, query: URLSearchParams): Operated<z.infer<typeof decisionPage>> {
     const found = this.find(caller, id)
     if (!found.ok) return found
     const all = decisionsOf(this.deps.documents, id)
     const token = query.get('page_token')
+    if (token !== null && !isGid(token))
+      return err({ kind: 'invalid', issues: ['page_token: expected a `next_page_token`'] })
     // Ids ascend; the decision of the token may have been deleted.
     const start = token === null ? 0 : all.findIndex((one) => one.id > token)
     const size = Number(query.get('page_size') ?? PAGE_MAX)
@@ -517,10 +523,11 @@ function ownedByOther(reader: ConfigReader, id: string, owners: readonly unknown
   return null
 }
 
-function labelIssues({ labelled_pairs: pairs = [] }: MatchRunRequest): string[] {
+function labelIssues(types: MatchedTypes, { labelled_pairs: pairs = [] }: MatchRunRequest): string[] {
   const seen = new Set<string>()
   return pairs.flatMap(({ source_external_id, target_external_id }, i) => {
-    const key = JSON.stringify([source_external_id, target_external_id])
+    const { source, target } = orderedPair(types, { source: source_external_id, target: target_external_id })
+    const key = JSON.stringify([source, target])
     if (seen.has(key)) return [`labelled_pairs[${i}]: duplicate pair`]
     seen.add(key)
     return []

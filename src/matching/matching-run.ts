@@ -55,6 +55,8 @@ export class MatchingRun {
   private readonly isSameType: boolean
   private readonly sources: NodeTable = { externalIds: [], graphs: [] }
   private readonly targets: NodeTable
+  /** By mapping: whether some node of the sources, and of the targets, has a value. */
+  private readonly valuesSeen: readonly [boolean[], boolean[]]
   private savedMs = performance.now()
   private pausedMs = performance.now()
   private written = 0
@@ -65,6 +67,8 @@ export class MatchingRun {
     this.types = typesOf(deps.pipeline)
     this.isSameType = this.types.source === this.types.target
     this.targets = this.isSameType ? this.sources : { externalIds: [], graphs: [] }
+    const seen = deps.run.mappings.map(() => false)
+    this.valuesSeen = [seen, this.isSameType ? seen : [...seen]]
   }
 
   /** Runs to the end. Rejects if the graph cannot be read or written. */
@@ -78,6 +82,7 @@ export class MatchingRun {
         return { kind: 'nothing to compare', message: `the project has no \`${type}\` nodes` }
     }
     if (isTooSmall) return { kind: 'nothing to compare', message: `the project has only one \`${source}\` node` }
+    if (!this.isComparable) return { kind: 'nothing to compare', message: this.withoutValues() }
     const result = await this.link(linkage)
     if (result === null) return abandoned
     const wanted = this.wantedByGraph(result)
@@ -112,7 +117,9 @@ export class MatchingRun {
     for (const [side, { type, table, names }] of sides.entries()) {
       if (side === 1 && this.isSameType) break
       for (const [index, graph] of graphs.nodes.entries()) {
+        const seen = this.valuesSeen[side]!
         readValues(graph, type, names, (externalId, values) => {
+          for (let i = 0; i < values.length; i++) if (values[i] !== null) seen[i] = true
           const node = table.externalIds.length
           table.externalIds.push(externalId)
           table.graphs.push(index)
@@ -123,6 +130,21 @@ export class MatchingRun {
       }
     }
     return linkage
+  }
+
+  /** Whether both sides have values of some mapping. */
+  private get isComparable(): boolean {
+    const [sources, targets] = this.valuesSeen
+    return sources.some((isSeen, i) => isSeen && targets[i])
+  }
+
+  private withoutValues(): string {
+    const missing = this.deps.run.mappings.map(({ sourceProperty, targetProperty }, i) =>
+      this.valuesSeen[0][i]
+        ? `no \`${this.types.target}\` node has a property \`${targetProperty}\``
+        : `no \`${this.types.source}\` node has a property \`${sourceProperty}\``,
+    )
+    return [...new Set(missing)].join(', and ')
   }
 
   private async link(linkage: Linkage): Promise<LinkageResult | null> {
@@ -262,7 +284,7 @@ export class MatchingRun {
 
   private report(result: LinkageResult): Omit<MatchReport, 'run_end_time'> {
     const { documents, pipeline, run, labels } = this.deps
-    const { matches, groups, conflicts, comparedPairs } = result
+    const { matches, groups, conflicts, conflictCount, comparedPairs } = result
     const collector = new MatchReportCollector(labels)
     const matched = [new Set<number>(), this.isSameType ? null : new Set<number>()] as const
     for (let i = 0; i < matches.length; i++) {
@@ -302,7 +324,7 @@ export class MatchingRun {
         ),
       },
       conflicts: {
-        count: conflicts.length,
+        count: conflictCount,
         pairs: [...conflicts]
           .sort((a, b) => b.score - a.score)
           .slice(0, LISTED_MAX)

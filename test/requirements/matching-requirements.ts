@@ -48,6 +48,7 @@ export const matchingRequirements: readonly Requirement[] = [
       [matching, 'is refused with 403 for a service account that may only read'],
       [matching, 'of a run is refused with %i for %j'],
       [matching, 'of a run is refused with 409 without mappings, and while another one is requested'],
+      [matching, 'of a run is refused with 422 for a pair of nodes of one type that is labelled in both directions'],
       [matching, 'is the only one that matches its types: a second one is refused when it should run'],
     ],
   },
@@ -57,6 +58,7 @@ export const matchingRequirements: readonly Requirement[] = [
       'a run writes only differences; a run that is killed is completed by the next process, and no reader sees half a pair',
     shownBy: [
       [matching, 'writes only differences, and removes what does not match any more'],
+      [matching, 'is INVALID and keeps its matches if a type has no value of the compared properties'],
       [commands, 'completes a run whose processes are killed, and no reader sees half a pair'],
     ],
   },
@@ -67,6 +69,8 @@ export const matchingRequirements: readonly Requirement[] = [
       [matching, 'removes its relationships when it is deleted, unless it keeps them'],
       [states, 'ends a run whose pipeline is deleted, and its relationships are removed'],
       [matching, 'does not disturb a relationship `_SAME_AS` of another part of the service'],
+      [matching, 'takes over the relationships that a deleted pipeline of its types has kept'],
+      [matching, 'refuses a decision about a pair whose relationship another pipeline owns'],
     ],
   },
   {
@@ -95,6 +99,7 @@ export const matchingRequirements: readonly Requirement[] = [
     sentence: 'the report is JSON, lines or a page that loads nothing, with precision and recall if pairs are labelled',
     shownBy: [
       [decisions, 'has the numbers and the pairs to review, with the evidence for each'],
+      [matching, 'counts all conflicts of a run, also those that its report does not list'],
       [decisions, 'is a page for browsers that loads nothing, and escapes what comes from the graph'],
     ],
   },

@@ -128,6 +128,10 @@ describe('a decision', () => {
     }
     expect(found).toEqual(['p10', 'p11', 'p12', 'p13', 'p14'])
     expect((await setup.ask(id, 'decisions?page_size=0')).status).toBe(422)
+    for (const token of ['', 'abc', '0']) {
+      const refused = await setup.ask(id, `decisions?page_token=${token}`)
+      expect([refused.status, refused.body.errors]).toEqual([422, ['page_token: expected a `next_page_token`']])
+    }
   })
 
   it('is in backups and exports with its relationship', async () => {

@@ -1,4 +1,5 @@
 // Entity matching as its users see it: pipelines, suggestions, runs and reports over HTTP, and relationships in reads and decisions.
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   entity,
@@ -222,6 +223,58 @@ describe('a pipeline', () => {
     expect(relationships()).toBe(29)
   })
 
+  it('is INVALID and keeps its matches if a type has no value of the compared properties', async () => {
+    const id = await matched()
+    const nickname = [{ type: `${person}x`, external_id: 'n', properties: [property('nickname', 'Nick')] }]
+    await capture(nickname)
+    const mixed = { source_node_property: 'email', target_node_property: 'nickname' }
+    await setup.match(id, { ...run, custom_property_mappings: [mapping('nickname'), mixed] })
+    expect(await setup.readPipeline(id)).toMatchObject({
+      entity_matching_status: 'INVALID',
+      entity_matching_message:
+        `no \`${person}\` node has a property \`nickname\`, and ` +
+        `no \`${customer}\` node has a property \`nickname\``,
+    })
+    expect(await pairs(id)).toEqual(same)
+    await setup.match(id, { ...run, custom_property_mappings: [mapping('nickname'), mapping('email')] })
+    expect(await setup.readPipeline(id)).toMatchObject({
+      entity_matching_status: 'SUCCESS',
+      entity_matching_message: '',
+    })
+    expect(await pairs(id)).toEqual(same)
+  })
+
+  it('counts all conflicts of a run, also those that its report does not list', async () => {
+    const groups = 13
+    const members = 30
+    // Words that do not resemble each other.
+    const word = (index: number): string =>
+      createHash('sha256')
+        .update(`${index}`)
+        .digest('hex')
+        .slice(0, 10)
+        .replaceAll(/\d/g, (digit) => 'ghijklmnop'[Number(digit)]!)
+    for (const type of [person, customer]) {
+      const known = Array.from({ length: 200 }, (_, i) => [
+        property('email', `${word(i)}@example.org`),
+        property('name', word(1000 + i)),
+      ])
+      // Nodes of the same name, which fit each other and have one counterpart at most.
+      const alike = Array.from({ length: groups * members }, (_, i) => [
+        property('name', word(2000 + Math.floor(i / members))),
+      ])
+      const nodes = [...known, ...alike].map((properties, i) => ({ type, external_id: `n${i}`, properties }))
+      for (let from = 0; from < nodes.length; from += 200) await capture(nodes.slice(from, from + 200))
+    }
+    const id = await addPipeline()
+    await setup.match(id, {
+      similarity_score_cutoff: 0.01,
+      custom_property_mappings: [mapping('email'), mapping('name')],
+    })
+    const { conflicts } = (await setup.ask(id, 'report')).body as { conflicts: { count: number; pairs: object[] } }
+    expect([conflicts.count, conflicts.pairs.length]).toEqual([groups * members * (members - 1), 100])
+  })
+
   it('does not disturb a relationship `_SAME_AS` of another part of the service', async () => {
     await fill()
     const graph = setup.service.app.capture.graphsOf(setup.service.projectId)!.default
@@ -380,6 +433,17 @@ describe('a request', () => {
     expect(refused.status).toBe(status)
     expect(refused.text).toContain(text)
     expect((await setup.readPipeline(id)).last_run_time).toBe('')
+  })
+
+  it('of a run is refused with 422 for a pair of nodes of one type that is labelled in both directions', async () => {
+    await fill()
+    const id = await addPipeline({ node_filter: { source_node_types: [person], target_node_types: [person] } })
+    const labelled_pairs = [
+      { source_external_id: 'p1', target_external_id: 'p2', same: true },
+      { source_external_id: 'p2', target_external_id: 'p1', same: false },
+    ]
+    const refused = await setup.ask(id, 'runs', { ...run, labelled_pairs })
+    expect([refused.status, refused.body.errors]).toEqual([422, ['labelled_pairs[1]: duplicate pair']])
   })
 
   it('of a run is refused with 409 without mappings, and while another one is requested', async () => {
