@@ -47,7 +47,9 @@ const nodeFilter = z
 
 const keepMatches = z
   .boolean()
-  .describe('true: the relationships stay in the graph when the pipeline is deleted; default false')
+  .describe(
+    'true: the relationships stay in the graph when the pipeline is deleted, until another pipeline of the same types takes them over; default false',
+  )
 
 /** A property that is compared with another, in responses. */
 export const propertyMapping = z
@@ -114,7 +116,11 @@ export function entityMatchingPipelines(publicUrl: string): ConfigKind {
         .array(propertyMapping)
         .describe('what the last run compared; before the first one: what is suggested'),
       last_run_time: z.string().describe('when the last run was requested, or became due; empty: never'),
-      report_url: z.string().describe('where the report of the last run is; empty before the first one has ended'),
+      report_url: z
+        .string()
+        .describe(
+          'where the report of the last run is; only a path if the setting `public_url` is empty; empty before the first run has ended',
+        ),
       report_type: z.string(),
       matched_entities: z.number().describe('the nodes that have a counterpart by the last run'),
       run_progress: progress.nullable().describe('the run in progress; null: no run is in progress'),

@@ -169,7 +169,7 @@ function decisionRoutes(matching: MatchingOperations): Route[] {
       tag,
       summary: 'Decide that two nodes are the same entity, or are not',
       description:
-        'The relationship of the pair is written or removed at once, and all later runs keep the decision. It replaces an earlier decision about the pair.',
+        'The relationship of the pair is written or removed at once, and all later runs keep the decision. It replaces an earlier decision about the pair. 409: an older pipeline matches the same node types, another pipeline owns the relationship of the pair, or the pipeline has too many decisions.',
       auth,
       lane: writes,
       pathParameters,
