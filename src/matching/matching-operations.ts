@@ -63,7 +63,7 @@ export const suggestionsAnswer = z
         .meta({ id: 'SuggestedPropertyMapping' }),
     ),
   })
-  .meta({ id: 'SuggestedPropertyMappings' })
+  .meta({ id: 'MappingSuggestions' })
 
 /** The answer while there are no suggestions. */
 export const notReadyAnswer = z
@@ -122,7 +122,7 @@ export const matchStatusAnswer = z
     property_mapping_status: matchingStatus,
     entity_matching_status: matchingStatus,
   })
-  .meta({ id: 'EntityMatchingStatus' })
+  .meta({ id: 'PipelineStatus' })
 
 /** The body of a decision. */
 export const decisionRequest = z
