@@ -4,7 +4,7 @@ import type { Blocking, LinkageData } from './blocking.ts'
 import { type BitBounds, NOT_COMPARED, type PairComparison } from './comparison.ts'
 import { levelsByKind } from './levels.ts'
 import { ABSENT, type RecordTable, randomIntegers } from './record-table.ts'
-import type { MappingEstimate } from './types.ts'
+import type { MappingEstimate, ValueKind } from './types.ts'
 
 /** Pairs of candidates that the estimation uses at most, about. */
 const TRAINING_PAIRS = 500_000
@@ -21,6 +21,16 @@ const U_STRENGTH = 100
 /** Assumed probability that values of the same entity are exchanged between two properties, and of different entities. */
 const EXCHANGED_M = 0.005
 const EXCHANGED_U = 0.00001
+/** Within one type, as many counterparts of a node are possible on average. */
+const SAME_TYPE_COUNTERPARTS = 4
+/** Similar values of the same entity are at most this many times as frequent, relative to equal ones, as is assumed. */
+const SIMILAR_LIMIT = 2
+/** Matches without an agreeing property are at most this many times as frequent as m predicts. */
+const DISAGREEMENT_LIMIT = 2
+/** Levels that are at least this frequent among different entities are not an agreement. */
+const AGREEMENT_U = 0.05
+/** Kinds that compare words, and whose values are seldom equal. */
+const wordKinds: ReadonlySet<ValueKind> = new Set(['text', 'address', 'tokens'])
 const STEP = 256
 
 /** Estimates of one mapping by level. The last level is `exchanged`, the one before it `different`. */
@@ -253,6 +263,7 @@ class Estimation {
   readonly #random: PatternTable
   readonly #trained: TrainedPatterns
   readonly #pairs: number
+  readonly #highestPrior: number
 
   constructor(
     data: LinkageData,
@@ -267,7 +278,8 @@ class Estimation {
     this.#trained = trained
     this.#pairs = Math.max(1, pairCount(data))
     const smaller = Math.min(data.sources.size, data.targets.size)
-    this.prior = Math.min(0.5, ((data.isSameType ? 0.1 : 0.3) * Math.max(1, smaller)) / this.#pairs)
+    this.#highestPrior = Math.min(0.9, highestMatches(data) / this.#pairs)
+    this.prior = Math.min(this.#highestPrior, 0.5, ((data.isSameType ? 0.1 : 0.3) * Math.max(1, smaller)) / this.#pairs)
     this.levels = data.kinds.map((kind, mapping) => {
       const assumed = levelsByKind[kind]
       const count = comparison.levelCount(mapping)
@@ -279,58 +291,112 @@ class Estimation {
 
   /** One iteration; returns the largest change of an m. */
   *iterate(): Generator<number, number> {
-    const matched = yield* this.#expected(this.#trained.patterns, (same) => same, this.#trained.scale)
-    const different = yield* this.#expected(this.#random, (same) => 1 - same, 1)
+    const agreeing = this.levels.map(({ u }, mapping) => agreeingLevels(this.#data.kinds[mapping]!, u))
+    const { agreed, differing } = yield* this.#expected(this.#trained.patterns, agreeing, (same) => same)
+    // Similar numbering makes several properties of different entities similar at once. So many matches without an agreeing
+    // property follow from m; the others count as different entities.
+    const share = differing.disagreement / Math.max(differing.total, Number.MIN_VALUE)
+    const plausible = (DISAGREEMENT_LIMIT * agreed.total * share) / Math.max(1 - share, Number.MIN_VALUE)
+    const hasAgreement = agreeing.some((count) => count > 0)
+    const kept = hasAgreement ? Math.min(1, plausible / Math.max(differing.total, Number.MIN_VALUE)) : 1
+    const { scale } = this.#trained
+    const total = scale * (agreed.total + kept * differing.total)
+    const possible = Math.min(1, (this.#highestPrior * this.#pairs) / Math.max(total, Number.MIN_VALUE))
+    const matched = agreed.counts.map((counts, mapping) =>
+      counts.map((count, level) => possible * scale * (count + kept * differing.counts[mapping]![level]!)),
+    )
+    const others = yield* this.#expected(
+      this.#random,
+      agreeing,
+      (same, isAgreed) => 1 - possible * (isAgreed ? 1 : kept) * same,
+    )
+    const different = others.agreed.counts.map((counts, mapping) =>
+      counts.map((count, level) => count + others.differing.counts[mapping]![level]!),
+    )
     let change = 0
     for (const [mapping, probabilities] of this.levels.entries()) {
       const assumed = levelsByKind[this.#data.kinds[mapping]!]
-      const m = blended(matched.counts[mapping]!, assumed.m, EXCHANGED_M, M_STRENGTH)
-      for (const [level, value] of m.entries()) change = Math.max(change, Math.abs(value - probabilities.m[level]!))
-      const u = blended(different.counts[mapping]!, assumed.u, EXCHANGED_U, U_STRENGTH)
+      const m = blended(matched[mapping]!, assumed.m, EXCHANGED_M, M_STRENGTH)
+      if (!wordKinds.has(this.#data.kinds[mapping]!)) limitSimilar(m, assumed.m)
+      const u = blended(different[mapping]!, assumed.u, EXCHANGED_U, U_STRENGTH)
       // The share of equal values follows from their frequencies; random pairs would meet too few of them.
       const { equalPairs, pairs } = this.#frequencies[mapping]!
-      const counts = matched.counts[mapping]!
+      const counts = matched[mapping]!
       const equal = Math.max(0, equalPairs - counts[0]!) + U_STRENGTH * assumed.u[0]!
-      const share = equal / (Math.max(0, pairs - counts.reduce((sum, count) => sum + count, 0)) + U_STRENGTH)
+      const equalShare = equal / (Math.max(0, pairs - counts.reduce((sum, count) => sum + count, 0)) + U_STRENGTH)
       const rest = 1 - u[0]!
-      for (let level = 1; level < u.length; level += 1) u[level] = (u[level]! * (1 - share)) / rest
-      u[0] = share
+      for (let level = 1; level < u.length; level += 1) u[level] = (u[level]! * (1 - equalShare)) / rest
+      u[0] = equalShare
+      orderWeights(m, u)
+      for (const [level, value] of m.entries()) change = Math.max(change, Math.abs(value - probabilities.m[level]!))
       this.levels[mapping] = { m, u }
     }
     const smaller = Math.max(1, Math.min(this.#data.sources.size, this.#data.targets.size))
     const assumedMatches = 0.1
-    const prior = (matched.total + assumedMatches) / (this.#pairs + (assumedMatches * this.#pairs) / smaller)
-    this.prior = Math.min(0.9, prior)
+    const prior = (possible * total + assumedMatches) / (this.#pairs + (assumedMatches * this.#pairs) / smaller)
+    this.prior = Math.min(this.#highestPrior, prior)
     return change
   }
 
-  /** Sums a weight of each pattern, which depends on the probability that its pairs are the same, by mapping and level. */
+  /**
+   * Sums a weight of each pattern, which depends on the probability that its pairs are the same, by mapping and level.
+   * `agreeing`: by mapping, the number of the levels that are an agreement.
+   */
   *#expected(
     patterns: PatternTable,
-    weigh: (same: number) => number,
-    scale: number,
-  ): Generator<number, { counts: Float64Array[]; total: number }> {
-    const counts = this.levels.map(({ m }) => new Float64Array(m.length))
+    agreeing: readonly number[],
+    weigh: (same: number, isAgreed: boolean) => number,
+  ): Generator<number, { agreed: ExpectedPairs; differing: ExpectedPairs }> {
+    const empty = (): ExpectedPairs => ({
+      counts: this.levels.map(({ m }) => new Float64Array(m.length)),
+      total: 0,
+      disagreement: 0,
+    })
+    const agreed = empty()
+    const differing = empty()
     const logs = this.levels.map(({ m, u }) => m.map((value, level) => Math.log(value / u[level]!)))
+    const disagreements = this.levels.map(({ m }, mapping) =>
+      m.reduce((sum, value, level) => (level < agreeing[mapping]! ? sum : sum + value), 0),
+    )
     const prior = Math.log(this.prior / (1 - this.prior))
-    let total = 0
     for (let pattern = 0; pattern < patterns.size; pattern += 1) {
       const row = pattern * logs.length
       let odds = prior
+      let isAgreed = false
+      let disagreement = 1
       for (let mapping = 0; mapping < logs.length; mapping += 1) {
         const level = patterns.rows[row + mapping]!
-        if (level !== NOT_COMPARED) odds += logs[mapping]![level]!
+        if (level === NOT_COMPARED) continue
+        odds += logs[mapping]![level]!
+        if (level < agreeing[mapping]!) isAgreed = true
+        disagreement *= disagreements[mapping]!
       }
-      const weight = weigh(1 / (1 + Math.exp(-odds))) * patterns.counts[pattern]! * scale
-      total += weight
+      const weight = weigh(1 / (1 + Math.exp(-odds)), isAgreed) * patterns.counts[pattern]!
+      const sums = isAgreed ? agreed : differing
+      sums.total += weight
+      sums.disagreement += weight * disagreement
       for (let mapping = 0; mapping < logs.length; mapping += 1) {
         const level = patterns.rows[row + mapping]!
-        if (level !== NOT_COMPARED) counts[mapping]![level]! += weight
+        if (level !== NOT_COMPARED) sums.counts[mapping]![level]! += weight
       }
       if (pattern % (8 * STEP) === 0) yield 0.85
     }
-    return { counts, total }
+    return { agreed, differing }
   }
+}
+
+/** The weights of pairs, by mapping and level and in total. */
+interface ExpectedPairs {
+  readonly counts: Float64Array[]
+  total: number
+  /** The sum of the weights times the probability that no property agrees, among pairs of the same entity. */
+  disagreement: number
+}
+
+/** The number of levels of a mapping that are an agreement: rare among different entities. Words are seldom all equal. */
+function agreeingLevels(kind: ValueKind, u: Float64Array): number {
+  if (u[0]! >= AGREEMENT_U) return 0
+  return wordKinds.has(kind) && u[0]! + u[1]! < AGREEMENT_U ? 2 : 1
 }
 
 function normalised(values: Float64Array): Float64Array {
@@ -341,6 +407,51 @@ function normalised(values: Float64Array): Float64Array {
 /** Counts and what is assumed, as probabilities. */
 function blended(counts: Float64Array, assumed: readonly number[], exchanged: number, strength: number): Float64Array {
   return normalised(counts.map((count, level) => count + strength * (assumed[level] ?? exchanged)))
+}
+
+/** The most matches that the estimation assumes: each node of the larger type has one counterpart; within one type, four. */
+function highestMatches({ sources, targets, isSameType }: LinkageData): number {
+  return isSameType ? (SAME_TYPE_COUNTERPARTS * sources.size) / 2 : Math.max(sources.size, targets.size)
+}
+
+/**
+ * Limits the m of similar values in relation to equal ones, and keeps their sum. Without the limit the model of nodes that
+ * have nothing in common, but are numbered or named alike, is that values of the same entity are always similar and never equal.
+ */
+function limitSimilar(m: Float64Array, assumed: readonly number[]): void {
+  const different = assumed.length - 1
+  let sum = m[0]!
+  let similar = 0
+  for (let level = 1; level < different; level += 1) {
+    sum += m[level]!
+    similar += m[level]!
+  }
+  let assumedSimilar = 0
+  for (let level = 1; level < different; level += 1) assumedSimilar += assumed[level]!
+  const highest = (SIMILAR_LIMIT * assumedSimilar) / assumed[0]!
+  if (similar <= highest * m[0]!) return
+  m[0] = sum / (1 + highest)
+  const factor = (sum - m[0]!) / similar
+  for (let level = 1; level < different; level += 1) m[level]! *= factor
+}
+
+/** Merges the m of neighbouring levels until no level has a higher weight than a more similar one; keeps their sum. */
+function orderWeights(m: Float64Array, u: Float64Array): void {
+  const groups: { from: number; m: number; u: number }[] = []
+  const levels = m.length - 1
+  for (let level = 0; level < levels; level += 1) {
+    let group = { from: level, m: m[level]!, u: u[level]! }
+    for (let last = groups.at(-1); last !== undefined && last.m * group.u < group.m * last.u; last = groups.at(-1)) {
+      groups.pop()
+      group = { from: last.from, m: last.m + group.m, u: last.u + group.u }
+    }
+    groups.push(group)
+  }
+  for (const [at, group] of groups.entries()) {
+    const end = groups[at + 1]?.from ?? levels
+    if (end - group.from === 1) continue
+    for (let level = group.from; level < end; level += 1) m[level] = (u[level]! * group.m) / group.u
+  }
 }
 
 /** Counts how often each combination of levels occurs. */
