@@ -143,12 +143,22 @@ class ValueFrequencies {
   /** Pairs whose values are equal, and pairs that both have a value. */
   readonly equalPairs: number
   readonly pairs: number
+  /** Pairs whose values are equal, if each node with an equal counterpart has one that is the same entity. */
+  readonly chancePairs: number
   readonly #ofPair: number
 
-  constructor(larger: Uint32Array, records: number, equalPairs: number, pairs: number, isSameType: boolean) {
+  constructor(
+    larger: Uint32Array,
+    records: number,
+    equalPairs: number,
+    chancePairs: number,
+    pairs: number,
+    isSameType: boolean,
+  ) {
     this.#larger = larger
     this.#records = records
     this.equalPairs = equalPairs
+    this.chancePairs = chancePairs
     this.pairs = pairs
     this.#ofPair = isSameType ? 2 : 1
   }
@@ -171,6 +181,7 @@ function* valueFrequencies(data: LinkageData, mapping: number): Generator<number
   const targets = data.isSameType ? sources : yield* countValues(data.targets, mapping, size)
   const larger = new Uint32Array(size)
   let equalPairs = 0
+  let samePairs = 0
   let sourceRecords = 0
   let targetRecords = 0
   for (let value = 0; value < size; value += 1) {
@@ -178,12 +189,20 @@ function* valueFrequencies(data: LinkageData, mapping: number): Generator<number
     const t = targets[value]!
     larger[value] = Math.max(s, t)
     equalPairs += data.isSameType ? (s * (s - 1)) / 2 : s * t
+    samePairs += data.isSameType ? Math.floor(s / 2) : Math.min(s, t)
     sourceRecords += s
     targetRecords += t
     if (value % (STEP * STEP) === 0) yield 0
   }
   const pairs = data.isSameType ? (sourceRecords * (sourceRecords - 1)) / 2 : sourceRecords * targetRecords
-  return new ValueFrequencies(larger, Math.max(sourceRecords, targetRecords), equalPairs, pairs, data.isSameType)
+  return new ValueFrequencies(
+    larger,
+    Math.max(sourceRecords, targetRecords),
+    equalPairs,
+    equalPairs - samePairs,
+    pairs,
+    data.isSameType,
+  )
 }
 
 function* countValues(table: RecordTable, mapping: number, size: number): Generator<number, Uint32Array> {
@@ -285,6 +304,9 @@ class Estimation {
       const count = comparison.levelCount(mapping)
       const m = Float64Array.from({ length: count }, (_, level) => assumed.m[level] ?? EXCHANGED_M)
       const u = Float64Array.from({ length: count }, (_, level) => assumed.u[level] ?? EXCHANGED_U)
+      // Otherwise a single property never has matches: their equal values would be as frequent as is assumed of strangers.
+      const { chancePairs, pairs } = frequencies[mapping]!
+      u[0] = (chancePairs + U_STRENGTH * assumed.u[0]!) / (pairs + U_STRENGTH)
       return { m: normalised(m), u: normalised(u) }
     })
   }

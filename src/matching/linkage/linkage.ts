@@ -99,8 +99,9 @@ export class Linkage {
     decisions.addSame(pairs)
     const lowest = Math.max(cutoff, LOWEST_SCORE)
     const bounds = model.bounds()
-    // A little lower, because the order of the additions differs. From 53 bits on the score is 1.
-    const lowestBits = Math.min(LinkageModel.bitsOf(lowest), 52) - 1e-6
+    // A little lower, because the order of the additions differs, and a score near 1 is rounded. From 53 bits on the score is 1.
+    const exactBits = Math.min(LinkageModel.bitsOf(lowest), 52)
+    const lowestBits = exactBits - 1e-6 - 2 ** (exactBits - 52)
     let comparedPairs = 0
     let stepPairs = 0
     for (let source = 0; source < data.sources.size; source += 1) {

@@ -92,6 +92,16 @@ describe('homogeneous nodes', () => {
     }
   })
 
+  it.each(['code', 'text', 'email'] as const)('match by a single property that is unique: %s', (kind) => {
+    for (const count of [60, 600]) {
+      const values = Array.from({ length: count }, (_, at) => `a${7 * at}${kind === 'email' ? '@example.org' : ' b c'}`)
+      const sources = values.map((value, at): LinkedNode => [at, value])
+      const targets = values.map((value, at): LinkedNode => [FIRST_TARGET + at, value])
+      const expected = values.map((_, at) => `${at}-${FIRST_TARGET + at}`)
+      expect(pairsOf(link(mappingsOf(kind), sources, targets))).toEqual(expected)
+    }
+  })
+
   it('numbered with transposed digits do not match: 300 devices', () => {
     const { sources, targets } = overlapping(devices, 300, 0, 1)
     expect(pairsOf(link(sets[0].mappings, sources, targets))).toEqual([])
