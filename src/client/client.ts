@@ -143,6 +143,8 @@ export class VerdigraphClient {
     params?: InputParameters,
     { pageSize = RECORDS_PER_PAGE, ...options }: QueryOptions = {},
   ): AsyncGenerator<QueryOutput['data'][number], void, undefined> {
+    if (!Number.isInteger(pageSize) || pageSize < 1)
+      throw new TypeError(`pageSize: expected an integer from 1, found ${pageSize}`)
     for (let page = 1; ; page++) {
       const request = { id, page, page_size: pageSize, ...(params !== undefined && { input_params: params }) }
       const { data } = await this.execute(request, options)

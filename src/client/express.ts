@@ -29,8 +29,8 @@ export function requirePermission<R>(
       if (refusal !== null) response.status(refusal.status).set(refusal.headers).json(refusal.body)
       else next()
     } catch (error) {
-      // Never without a value: `next()` passes the request on.
-      next(error ?? new Error('the permission of the request is unknown'))
+      // Express passes the request on for a value such as '' or undefined, and skips handlers for 'route'.
+      next(error instanceof Error ? error : new Error('the permission of the request is unknown', { cause: error }))
     }
   }
 }

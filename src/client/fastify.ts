@@ -25,9 +25,12 @@ export interface FastifyReply {
 export function requirePermission<R>(
   client: VerdigraphClient,
   permissionOf: PermissionOf<R>,
-): (request: R, reply: FastifyReply) => Promise<void> {
+): (request: R, reply: FastifyReply) => Promise<unknown> {
   return async (request, reply) => {
     const refusal = await refusalOf(client, await permissionOf(request))
-    if (refusal !== null) reply.code(refusal.status).headers(refusal.headers).send(refusal.body)
+    if (refusal === null) return undefined
+    reply.code(refusal.status).headers(refusal.headers).send(refusal.body)
+    // Fastify waits for the end of a returned reply. Otherwise it would run the handler while a hook `onSend` is still working.
+    return reply
   }
 }

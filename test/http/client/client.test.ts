@@ -127,9 +127,12 @@ describe('errors of a client', () => {
     )
   })
 
-  test('refuse references, addresses and keys that are none', async () => {
+  test('refuse invalid references, addresses, keys and page sizes', async () => {
     await expect(client.may({ Person: 'a', Car: 'b' }, 'drive', { Car: 'c' })).rejects.toThrow(
       'subject: expected { TYPE: ID } or { type, id }',
+    )
+    await expect(client.records('q', {}, { pageSize: 0 }).next()).rejects.toThrow(
+      'pageSize: expected an integer from 1',
     )
     expect(() => createClient({ url: 'localhost:8080', key: 'k' })).toThrow('url: expected an address with http')
     expect(() => createClient({ url: 'http://a/?x=1', key: 'k' })).toThrow('url: expected no query')
