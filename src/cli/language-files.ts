@@ -28,7 +28,7 @@ export interface NameFlags {
 /** The files of a folder that hold policies, scenarios or Cypher by their names; other YAML and JSON files must be named. */
 const found = /\.(?:cypher|policy\.(?:ya?ml|json)|scenario\.ya?ml)$/
 
-/** Reads files, and the policy files below folders. Throws UsageError if there is none. */
+/** Reads files, and the policy files below folders. Throws UsageError if it finds no file. */
 export function readDocuments(paths: readonly string[]): readonly LanguageDocument[] {
   const files = paths.flatMap((path) => {
     if (!existsSync(path)) throw new UsageError([`${path} does not exist`])

@@ -66,7 +66,7 @@ export class YamlFile {
   }
 
   /**
-   * The place of the value at `path`, such as `['actions', 0]`; of the nearest value around it if there is none. `key`: the
+   * The place of the value at `path`, such as `['actions', 0]`; of the value that contains it if it does not exist. `key`: the
    * place of this member of the value.
    */
   position(path: readonly PropertyKey[], key: string | null = null): FilePosition {

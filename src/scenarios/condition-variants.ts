@@ -48,7 +48,7 @@ export function conditionVariants(cypher: string): readonly ConditionVariant[] {
   return found.sort((a, b) => a.at - b.at)
 }
 
-/** The operands of a chain of one operator; the expression itself if it is none. */
+/** The operands of a chain of one operator; the expression itself if it is not a chain. */
 function operandsOf(expression: Expression, operator: 'AND' | 'OR'): readonly Expression[] {
   if (expression.kind !== 'binary' || expression.operator !== operator) return [expression]
   return [...operandsOf(expression.left, operator), ...operandsOf(expression.right, operator)]

@@ -1,6 +1,6 @@
 // The rate of the sealing of audit records: fills the outboxes while nothing seals, then starts a service and measures until its
 // background process has sealed everything. Prints the processor time per record, the memory of the background process, how long
-// requests take meanwhile that write to the same outbox, and the cost of an idle process.
+// requests take during it that write to the same outbox, and the cost of an idle process.
 // Run alone: bun test/stress/audit-throughput.ts [--records 200000]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Verification of logs with several levels of tiles: a fault names its file, and a log may grow meanwhile.
+// Verification of logs with several levels of tiles: a fault names its file, and a log may grow during its verification.
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'

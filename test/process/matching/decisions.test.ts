@@ -107,10 +107,10 @@ describe('a decision', () => {
   })
 
   it('is refused for nodes that do not exist, and for bad bodies', async () => {
-    const missing = await decide('p10', 'nobody', 'SAME')
+    const missing = await decide('p10', 'absent', 'SAME')
     expect([missing.status, missing.body.errors]).toEqual([
       422,
-      ['target_external_id: the node `Customer` `nobody` does not exist'],
+      ['target_external_id: the node `Customer` `absent` does not exist'],
     ])
     expect((await decide('p10', 'c10', 'PERHAPS')).status).toBe(400)
     expect((await decide('', 'c10', 'SAME')).status).toBe(400)

@@ -81,10 +81,10 @@ it('runs pipelines and decides in the service of the folder, at a URL, and other
   const [decision] = succeeded(await command('decisions', '--json')).split('\n')
   succeeded(await command('undecide', '--decision', JSON.parse(decision as string).id))
   expect(JSON.parse(succeeded(await command('run', '--json')))).toMatchObject({ relationships_written: 1 })
-  const wrong = await command('decide', '--source', 'nobody', '--target', 'c10', '--same')
+  const wrong = await command('decide', '--source', 'absent', '--target', 'c10', '--same')
   expect([wrong.exitCode, wrong.stderr]).toEqual([
     1,
-    expect.stringContaining('source_external_id: the node `Person` `nobody` does not exist'),
+    expect.stringContaining('source_external_id: the node `Person` `absent` does not exist'),
   ])
 }, 90_000)
 
