@@ -31,12 +31,15 @@ export interface UserToken {
   readonly delegation: Claims | null
 }
 
-/** An application agent, authenticated by its key. */
+/**
+ * An application agent, authenticated by its key; or a service account that calls an API of a project as an agent of the project
+ * would (docs/decisions/0014-service-accounts.md).
+ */
 export interface AgentCaller {
   readonly kind: 'agent'
-  /** Document id of the agent. */
+  /** Document id of the agent, or of the service account. */
   readonly agentId: string
-  /** The application that the agent belongs to. */
+  /** The application that the agent belongs to; empty for a service account. */
   readonly applicationId: string
   /** The project that the key gives access to. */
   readonly projectId: string
@@ -46,6 +49,8 @@ export interface AgentCaller {
   readonly permissions: ReadonlySet<ApiPermission>
   /** Null: no user token was sent, or the route accepts none. */
   readonly user: UserToken | null
+  /** The service account that calls; absent: an agent. */
+  readonly account?: ServiceAccountCaller
 }
 
 /** The role of a service account. */

@@ -28,6 +28,11 @@ export const LMDB_LOCK_FILE = 'lock.mdb'
 /** Locked in the folder of an environment by every process that has it open. */
 export const PRESENCE_LOCK_FILE = 'open.lock'
 
+/** Shared counter with the time until which changes of graphs are noted for watchers, in seconds since the epoch. */
+export const WATCHED_UNTIL_FILE = 'watched.until'
+/** Folder with the notes of changed names of each watched graph, in a folder for each start of the service. */
+export const WATCH_FOLDER = 'watch'
+
 /** Collection with the current configuration documents, by id. */
 export const CURRENT_DOCUMENTS = 'configuration'
 /** Collection with replaced revisions, by `id.revision`. */
@@ -52,6 +57,11 @@ export const AUDIT_SIGNATURE_DUE_FILE = 'audit.signature-due'
 /** Shared counter with the number of failed signatures of customers' keys. */
 export const AUDIT_SIGNATURE_FAILURES_FILE = 'audit.signature-failures'
 
+/** Folder with the state of the shipping of changes, and with the object that is being shipped. */
+export const SHIPPING_FOLDER = 'shipping'
+/** Shared figures of the shipping of changes. */
+export const SHIPPING_FIGURES_FILE = 'shipping.figures'
+
 /** The master key, unless it comes from the environment. */
 export const MASTER_KEY_FILE = 'master.key'
 /** The next master key, during a rotation. */
@@ -68,12 +78,17 @@ export const SERVER_LOCK_FILE = 'server.lock'
 export const WORKERS_LOCK_FILE = 'workers.lock'
 /** Process id of the server, for messages, and the token by which workers recognize their server. */
 export const SERVER_PID_FILE = 'server.pid'
+/** State of the last rolling restart of the workers. A server without a supervisor has none. */
+export const ROLLING_RESTART_FILE = 'server.restart'
 /** Folder with a lock file for each background task. */
 export const TASK_LOCKS_FOLDER = 'locks'
 /** Folder with the sockets of lanes. */
 export const LANE_SOCKETS_FOLDER = 'lanes'
 /** Shared counter of ended MCP sessions. */
 export const ENDED_SESSIONS_FILE = 'mcp.ended'
+
+/** The results of scheduled backups and drills, as JSON. It is not part of a backup. */
+export const BACKUP_RECORD_FILE = 'backups.json'
 
 /** Marks a folder with an unfinished import. */
 export const IMPORT_MARKER_FILE = 'import.unfinished'

@@ -27,3 +27,26 @@ function hashOf(text: string): number {
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0
   return hash
 }
+
+/** Why a text is not a cron pattern; null: it is one. */
+export function cronProblem(pattern: string): string | null {
+  try {
+    new Cron(pattern, { timezone: 'UTC' })
+    return null
+  } catch (failure) {
+    return (failure as Error).message.replace(/^CronPattern: /, '')
+  }
+}
+
+/** The last time at or before `nowMs` at which a cron pattern is due in UTC, and the next one after it; null: never. */
+export function cronTimes(
+  pattern: string,
+  nowMs: number,
+): { readonly lastMs: number | null; readonly nextMs: number | null } {
+  const cron = new Cron(pattern, { timezone: 'UTC' })
+  const at = new Date(nowMs)
+  // A run at the reference itself is not a previous one.
+  const last = cron.previousRuns(1, new Date(nowMs + 1000)).find((run) => run.getTime() <= nowMs)
+  const earlier = last ?? cron.previousRuns(1, at)[0]
+  return { lastMs: earlier?.getTime() ?? null, nextMs: cron.nextRun(at)?.getTime() ?? null }
+}

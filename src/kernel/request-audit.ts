@@ -32,7 +32,15 @@ export interface AnsweredRequest extends IdentifiedRequest {
 }
 
 /** The kinds of refused credentials. `none`: the request has no credentials, or not all that it needs. */
-export const credentialKinds = ['none', 'agent-key', 'agent-token', 'service-account-token', 'user-token'] as const
+export const credentialKinds = [
+  'none',
+  'agent-key',
+  'agent-token',
+  'service-account-token',
+  'user-token',
+  'console-session',
+  'console-link',
+] as const
 /** A kind of refused credentials. */
 export type CredentialKind = (typeof credentialKinds)[number]
 

@@ -1,4 +1,5 @@
 // The request that causes an event. It is passed from the server to the functions that record events, in place of its parts.
+import type { RequestTrace } from './request-trace.ts'
 
 /** A request, as events describe it. Do not keep it longer than the request: it refers to the request's body. */
 export interface RequestOrigin {
@@ -6,6 +7,10 @@ export interface RequestOrigin {
   readonly requestId: string
   /** The IP address of the client; empty: unknown. Read it only to record an event, and before the answer: it costs 0.4 µs. */
   readonly address: string
+  /** The path template of its route; absent: it is no HTTP request. */
+  readonly route?: string
+  /** The trace of the request; absent or null: it is not traced. */
+  readonly trace?: RequestTrace | null
   /** Call it when the request has an event of its own type: it then needs no general one. */
   noteEvent(): void
   /**

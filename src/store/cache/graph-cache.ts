@@ -86,6 +86,13 @@ export class GraphCache {
     this.lists = new WordCache(bytesMax * rest)
   }
 
+  /** The size of everything in the cache, at most. */
+  get bytes(): number {
+    const { keys, absent, nodes, relationships, lists, labels } = this
+    const values = keys.size + absent.size + nodes.size + relationships.size
+    return values + lists.allocatedBytes + labels.allocatedBytes
+  }
+
   /** The epoch for a new snapshot of that version. 0 if it must not use the cache. */
   epochOf(writer: number, commit: number): number {
     if (!this.isEnabled || this.writing) return NO_EPOCH

@@ -10,6 +10,12 @@ export class ValueCache<K, V extends string | number | boolean | object | bigint
   private young: MapGeneration<K, V> = []
   private old: MapGeneration<K, V> = []
   private bytes = 0
+  private oldBytes = 0
+
+  /** The size of both generations, at most: an entry that was moved to the young one may count twice. */
+  get size(): number {
+    return this.bytes + this.oldBytes
+  }
 
   /** `bytesMax`: bound of both generations. `sizeOf`: size of an entry in bytes, with the overhead of the map. */
   constructor(bytesMax: number, sizeOf: (key: K, value: V) => number) {
@@ -37,6 +43,7 @@ export class ValueCache<K, V extends string | number | boolean | object | bigint
     if (this.bytes + size > this.bytesPerGeneration) {
       this.old = this.young
       this.young = []
+      this.oldBytes = this.bytes
       this.bytes = 0
     }
     this.bytes += size
@@ -66,5 +73,6 @@ export class ValueCache<K, V extends string | number | boolean | object | bigint
     this.young = []
     this.old = []
     this.bytes = 0
+    this.oldBytes = 0
   }
 }

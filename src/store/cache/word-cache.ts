@@ -37,6 +37,11 @@ export class WordCache {
   /** Rotates the slot that is overwritten in a full bucket. */
   private victim = 0
 
+  /** The allocated size. */
+  get allocatedBytes(): number {
+    return this.bytes
+  }
+
   constructor(bytesMax: number) {
     this.bytesMax = Math.max(bytesMax, BYTES_MIN)
     this.bytes = Math.min(this.bytesMax, FIRST_BYTES)

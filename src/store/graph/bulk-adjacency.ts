@@ -6,15 +6,7 @@ import { type ChunkKey, edgeListId } from '../format/keys.ts'
 import { CHUNK_HEAD_BYTES, growWords, isEntryBefore, LONG_LIST_HEAD_BYTES } from '../format/packed-lists.ts'
 import type { Databases } from '../lmdb/databases.ts'
 import type { PendingWrites } from '../lmdb/pending-writes.ts'
-
-/** The relationships of a batch in columns. The relationship at index `i` has the id `firstId + i`. */
-export interface RelationshipColumns {
-  readonly sources: Uint32Array
-  readonly types: Uint32Array
-  readonly targets: Uint32Array
-  readonly length: number
-  readonly firstId: RelationshipId
-}
+import type { RelationshipColumns } from '../sorting/edge-runs.ts'
 
 /** Up to this many entries insertion sort is faster than sorting an array of keys. */
 const INSERTION_MAX = 24

@@ -15,11 +15,13 @@ import {
 } from '../format/records.ts'
 import { type Databases, META_KIND } from '../lmdb/databases.ts'
 import type { TouchedKey } from '../lmdb/pending-writes.ts'
-import { BulkAdjacency, type RelationshipColumns } from './bulk-adjacency.ts'
+import type { LoadId, RelationshipColumns } from '../sorting/edge-runs.ts'
+import { BulkAdjacency } from './bulk-adjacency.ts'
 import type { BulkKeyCache } from './bulk-key-cache.ts'
 import { BulkKeyEdits } from './bulk-key-edits.ts'
 import type { PreservedFields } from './element-edits.ts'
 import { type BulkProperty, NO_PROPERTIES, withProperties } from './property-edits.ts'
+import { putUnsorted } from './unsorted-state.ts'
 import { LmdbWriteBatch, type WriteBatchOptions } from './write-batch.ts'
 
 /** The progress of a load. It is stored with the data, so that both are on disk or neither. */
@@ -53,15 +55,22 @@ export class BulkBatch extends LmdbWriteBatch {
   private starts = new Float64Array(4097)
   /** By column index: the id of the relationship that it is merged into, or 0. */
   private same = NO_WORDS
+  /** The last source that was found. */
+  private lastKey: NodeKey = { type: '', externalId: '' }
+  private lastSource: NodeId = 0
   private checkpoint: string | null | undefined = undefined
 
-  constructor(start: WriteBatchOptions, keyCache: BulkKeyCache, writer: ByteWriter) {
+  /** Set: the edge lists are written at the end of the load with this id (SortedLoad). */
+  private readonly sortedLoad: LoadId | null
+
+  constructor(start: WriteBatchOptions, keyCache: BulkKeyCache, writer: ByteWriter, sortedLoad: LoadId | null) {
     // All elements of the batch get the same time.
     const now = start.clock.now()
     const { databases, entriesPerChunk, version } = start
     super({ ...start, clock: { now: () => now } }, writer, new BulkKeyEdits(databases.upsertKeys, keyCache))
     keyCache.beginBatch(this.baseVersion, version, this.header.nodes === 0)
     this.entriesPerChunk = entriesPerChunk
+    this.sortedLoad = sortedLoad
     this.firstNewNode = this.header.nextNode
     this.firstRelationship = this.header.nextRelationship
   }
@@ -69,6 +78,12 @@ export class BulkBatch extends LmdbWriteBatch {
   /** Stores a checkpoint with this batch; null removes it. */
   setCheckpoint(text: string | null): void {
     this.checkpoint = text
+  }
+
+  /** The relationships loaded so far. */
+  get columns(): RelationshipColumns {
+    const { sources, types, targets, length } = this
+    return { sources, types, targets, length, firstId: this.firstRelationship }
   }
 
   /** Number of relationships loaded so far. */
@@ -81,7 +96,7 @@ export class BulkBatch extends LmdbWriteBatch {
    * exist.
    */
   loadRelationship(input: BulkRelationship): 'source' | 'target' | null {
-    const source = this.findNode(input.source)
+    const source = this.findSource(input.source)
     if (source === 0) return 'source'
     const target = this.findNode(input.target)
     if (target === 0) return 'target'
@@ -107,6 +122,18 @@ export class BulkBatch extends LmdbWriteBatch {
     return null
   }
 
+  /** Relationships of one source often follow each other, and a load deletes no node. */
+  private findSource(key: NodeKey): NodeId {
+    const { lastKey } = this
+    if (key.externalId === lastKey.externalId && key.type === lastKey.type) return this.lastSource
+    const source = this.findNode(key)
+    if (source !== 0) {
+      this.lastKey = key
+      this.lastSource = source
+    }
+    return source
+  }
+
   private grow(): void {
     this.sources = growWords(this.sources, this.sources.length * 2)
     this.types = growWords(this.types, this.types.length * 2)
@@ -119,25 +146,9 @@ export class BulkBatch extends LmdbWriteBatch {
   protected override prepareRelationships(): Map<SymbolId, number> {
     const counts = super.prepareRelationships()
     this.same = new Uint32Array(this.length)
-    const { databases, pending, writer, length, firstRelationship } = this
-    const columns: RelationshipColumns = {
-      sources: this.sources,
-      types: this.types,
-      targets: this.targets,
-      length,
-      firstId: firstRelationship,
-    }
-    const lists = new BulkAdjacency(
-      databases,
-      this.entriesPerChunk,
-      this.firstNewNode,
-      () => allocateId(this.header, 'nextChunk'),
-      writer,
-      pending,
-    )
-    const { same } = this
-    lists.add(columns, 'out', same)
-    lists.add(columns, 'in', same)
+    const { databases, pending, writer, length, same, sortedLoad } = this
+    if (sortedLoad === null) this.addToLists()
+    else if (length > 0) putUnsorted(databases, { load: sortedLoad, nextNode: 1 }, writer, pending)
     const merged = new Map<RelationshipId, RelationshipRecord>()
     for (let at = 0; at < length; at++) {
       if (same[at] !== 0) {
@@ -157,6 +168,19 @@ export class BulkBatch extends LmdbWriteBatch {
     return counts
   }
 
+  private addToLists(): void {
+    const lists = new BulkAdjacency(
+      this.databases,
+      this.entriesPerChunk,
+      this.firstNewNode,
+      () => allocateId(this.header, 'nextChunk'),
+      this.writer,
+      this.pending,
+    )
+    lists.add(this.columns, 'out', this.same)
+    lists.add(this.columns, 'in', this.same)
+  }
+
   private recordAt(at: number): RelationshipRecord {
     return readRelationship(copyToView(this.writer.bytes.subarray(this.starts[at], this.starts[at + 1])))
   }
@@ -164,9 +188,7 @@ export class BulkBatch extends LmdbWriteBatch {
   private mergeInto(id: RelationshipId, record: RelationshipRecord, merged: Map<number, RelationshipRecord>): void {
     const old = merged.get(id) ?? (id >= this.firstRelationship ? this.recordAt(id - this.firstRelationship) : null)
     const before = old ?? this.stored(id)
-    const properties: StoredProperties =
-      record.properties.size === 0 ? before.properties : new Map([...before.properties, ...record.properties])
-    merged.set(id, { ...before, updatedMs: record.updatedMs, properties })
+    merged.set(id, mergedRelationship(before, record))
   }
 
   private stored(id: RelationshipId): RelationshipRecord {
@@ -198,6 +220,13 @@ export class BulkBatch extends LmdbWriteBatch {
   override get touched(): readonly TouchedKey[] | null {
     return null
   }
+}
+
+/** The first of two relationships with the same ends and type, after an upsert of the second. */
+export function mergedRelationship(first: RelationshipRecord, second: RelationshipRecord): RelationshipRecord {
+  const properties: StoredProperties =
+    second.properties.size === 0 ? first.properties : new Map([...first.properties, ...second.properties])
+  return { ...first, updatedMs: second.updatedMs, properties }
 }
 
 /** The checkpoint of the last load, or null. */

@@ -4,13 +4,20 @@
 import type { NodeId, SymbolId } from '../../engine/store.ts'
 import { seedWithText } from '../format/checksum.ts'
 import type { GraphVersion } from '../format/header.ts'
-import { growWords } from '../format/packed-lists.ts'
 
-/** Words per generation. Two generations keep recent keys and bound the memory of a load of any size. */
-const WORDS_MAX = 1 << 24
+/**
+ * Words per generation. Two generations keep recent keys and bound the memory of a load of any size: 430 MB for the keys of about
+ * ten million nodes with short external ids.
+ */
+const WORDS_MAX = 36_000_000
+/** A generation grows by segments, so that it is never copied. An entry lies within one segment. */
+const SEGMENT_BITS = 16
+const SEGMENT_WORDS = 1 << SEGMENT_BITS
 
-/** Words of an entry before its text: type, id, length of the text. The text has two code units per word. */
+/** Words of an entry before its text: type, id, length of the text with WIDE. */
 const HEAD_WORDS = 3
+/** The text has two code units per word; without it four, because all are below 256. */
+const WIDE = 0x80000000
 
 /** Node ids by type and external id. A load deletes no node, so entries stay valid from batch to batch. */
 export class BulkKeyCache {
@@ -49,7 +56,8 @@ export class BulkKeyCache {
     if (id !== 0) return id
     const kept = this.old.find(hash, type, externalId)
     if (kept === 0) return this.isWhole ? 0 : null
-    this.add(type, externalId, kept, hash)
+    // As long as all keys fit, copies of old ones would only push others out.
+    if (!this.isWhole) this.add(type, externalId, kept, hash)
     return kept
   }
 
@@ -61,7 +69,7 @@ export class BulkKeyCache {
 
 class KeyGeneration {
   length = 0
-  private words = new Uint32Array(1 << 14)
+  private readonly segments: Uint32Array[] = []
   /** Open addressing: hash, and offset of the entry plus 1; 0: free. */
   private slots = new Uint32Array(1 << 12)
   private count = 0
@@ -78,35 +86,58 @@ class KeyGeneration {
     for (let at = slotOf(hash, mask); ; at = (at + 2) & mask) {
       const place = slots[at + 1]!
       if (place === 0) return 0
-      if (slots[at] === hash >>> 0 && this.holds(place - 1, type, text)) return this.words[place]!
+      if (slots[at] === hash >>> 0 && this.holds(place - 1, type, text)) return this.idAt(place - 1)
     }
   }
 
-  private holds(at: number, type: SymbolId, text: string): boolean {
-    const { words } = this
+  private idAt(place: number): NodeId {
+    return this.segments[place >>> SEGMENT_BITS]![(place & (SEGMENT_WORDS - 1)) + 1]!
+  }
+
+  private holds(place: number, type: SymbolId, text: string): boolean {
+    const words = this.segments[place >>> SEGMENT_BITS]!
+    const at = place & (SEGMENT_WORDS - 1)
     const { length } = text
-    if (words[at] !== type || words[at + 2] !== length) return false
-    let from = at + HEAD_WORDS
-    for (let i = 0; i + 1 < length; i += 2) if (words[from++] !== pairAt(text, i)) return false
-    return (length & 1) === 0 || words[from] === text.charCodeAt(length - 1)
+    const isWide = words[at + 2] === (length | WIDE) >>> 0
+    if (words[at] !== type || (words[at + 2] !== length && !isWide)) return false
+    const from = at + HEAD_WORDS
+    if (isWide) {
+      for (let i = 0; i < length; i++)
+        if (((words[from + (i >>> 1)]! >>> ((i & 1) << 4)) & 0xffff) !== text.charCodeAt(i)) return false
+    } else {
+      for (let i = 0; i < length; i++)
+        if (((words[from + (i >>> 2)]! >>> ((i & 3) << 3)) & 0xff) !== text.charCodeAt(i)) return false
+    }
+    return true
   }
 
   add(hash: number, type: SymbolId, text: string, id: NodeId): void {
     const { length } = text
-    const start = this.length
-    const end = start + HEAD_WORDS + ((length + 1) >>> 1)
-    if (end > this.words.length) this.words = growWords(this.words, Math.max(end, this.words.length * 2))
-    const { words } = this
+    const isWide = hasWideUnits(text)
+    const size = HEAD_WORDS + (isWide ? (length + 1) >>> 1 : (length + 3) >>> 2)
+    const place = this.reserve(size)
+    const words = this.segments[place >>> SEGMENT_BITS]!
+    const start = place & (SEGMENT_WORDS - 1)
+    const first = start + HEAD_WORDS
     words[start] = type
     words[start + 1] = id
-    words[start + 2] = length
-    let at = start + HEAD_WORDS
-    for (let i = 0; i + 1 < length; i += 2) words[at++] = pairAt(text, i)
-    if ((length & 1) === 1) words[at] = text.charCodeAt(length - 1)
-    this.length = end
+    words[start + 2] = isWide ? (length | WIDE) >>> 0 : length
+    words.fill(0, first, start + size)
+    if (isWide) for (let i = 0; i < length; i++) words[first + (i >>> 1)]! |= text.charCodeAt(i) << ((i & 1) << 4)
+    else for (let i = 0; i < length; i++) words[first + (i >>> 2)]! |= text.charCodeAt(i) << ((i & 3) << 3)
     this.count += 1
     if (this.count * 3 > this.slots.length) this.growSlots()
-    insertSlot(this.slots, hash >>> 0, start + 1)
+    insertSlot(this.slots, hash >>> 0, place + 1)
+  }
+
+  /** Returns the place of the next entry. */
+  private reserve(size: number): number {
+    const left = SEGMENT_WORDS - (this.length & (SEGMENT_WORDS - 1))
+    const place = size > left ? this.length + left : this.length
+    const segment = place >>> SEGMENT_BITS
+    if (segment === this.segments.length) this.segments.push(new Uint32Array(SEGMENT_WORDS))
+    this.length = place + size
+    return place
   }
 
   private growSlots(): void {
@@ -117,8 +148,9 @@ class KeyGeneration {
   }
 }
 
-function pairAt(text: string, at: number): number {
-  return (text.charCodeAt(at) | (text.charCodeAt(at + 1) << 16)) >>> 0
+function hasWideUnits(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0xff) return true
+  return false
 }
 
 /** The low bits of `seedWithText` are as well distributed as the high ones, because it multiplies by odd numbers. */

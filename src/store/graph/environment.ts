@@ -3,6 +3,7 @@
 import type { GraphStore, WrittenBatch } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { OperationalError } from '../../kernel/errors.ts'
 import { LaneRequiredError } from '../../kernel/lane-required.ts'
 import { DEFAULT_CACHE_BYTES, GraphCache } from '../cache/graph-cache.ts'
 import { ByteWriter, type ValueView } from '../format/bytes.ts'
@@ -31,13 +32,17 @@ import type { ReadOptions } from '../lmdb/raw-database.ts'
 import { MemoryFile } from '../memory/memory-file.ts'
 import { EventOutbox } from '../outbox/outbox.ts'
 import type { OutboxOptions } from '../outbox/outbox-format.ts'
+import type { RelationshipColumns } from '../sorting/edge-runs.ts'
 import { LmdbBatchView } from './batch-view.ts'
 import { BulkBatch, readCheckpoint } from './bulk-batch.ts'
 import { BulkKeyCache } from './bulk-key-cache.ts'
+import { ListBatch } from './list-batch.ts'
 import { NodeScan } from './node-scan.ts'
 import { LmdbSnapshot } from './snapshot.ts'
+import { type ListProgress, type ListWriter, SortedLoad, type SortLimits } from './sorted-load.ts'
 import type { IncompleteSymbols, SymbolLoader } from './symbol-loader.ts'
 import { type SymbolReader, SymbolTable } from './symbols.ts'
+import { readUnsorted } from './unsorted-state.ts'
 import { LmdbWriteBatch, type WriteBatchOptions } from './write-batch.ts'
 
 /** A larger writer is not kept after its batch. */
@@ -59,6 +64,8 @@ export interface EnvironmentOptions extends LmdbFileOptions, OutboxOptions {
    * LaneRequiredError. Absent: a snapshot reads all missing names.
    */
   readonly symbolLoader?: SymbolLoader
+  /** True: for a load, which may open a graph whose edge lists are not complete. Absent: such a graph is refused. */
+  readonly forLoad?: boolean
   /** Called with each batch after its writes, within the transaction; not for bulk loads. If it throws, nothing is written. */
   readonly onWritten?: (batch: WrittenBatch) => void
 }
@@ -78,7 +85,10 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
   private readonly negativeLookup: NegativeLookup | null
   private readonly file: EnvironmentFile
   private readonly clock: Clock
+  private readonly path: string | null
   private readonly entriesPerChunk: number
+  /** The load whose edge lists are not written yet. */
+  private sortedLoad: SortedLoad | null = null
   private readonly readOnly: boolean
   private readonly symbolLoader: SymbolLoader | null
   private readonly onWritten: EnvironmentOptions['onWritten']
@@ -96,6 +106,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
 
   /** `path`: the folder; null for a store in memory. */
   constructor(path: string | null, options: EnvironmentOptions) {
+    this.path = path
     this.clock = options.clock
     this.entriesPerChunk = options.entriesPerChunk ?? ENTRIES_PER_CHUNK
     this.readOnly = options.readOnly === true
@@ -106,6 +117,8 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
       const meta = openMeta(this.file, GRAPH_DESCRIPTION)
       checkLayout(this.file, meta, graphLayout, this.readOnly, () => putEmptyHeader(meta))
       this.databases = openDatabases(this.file, meta)
+      // Without its lists a graph denies what it should grant, and grants what a relationship should deny.
+      if (options.forLoad !== true && this.inspect(readUnsorted) !== null) throw incompleteGraphError(path)
       this.outbox = new EventOutbox(this.file, this.databases.outbox, options)
       this.negativeLookup =
         path === null ? null : new NegativeLookup(path, this.databases, () => this.readLatestVersion())
@@ -278,14 +291,63 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
   }
 
   /** As `write`, for a large batch of mostly new elements. No other process may write at the same time. */
-  bulkLoad<T>(change: (batch: BulkBatch) => T): Promise<T> {
-    return this.commit((start) => {
-      this.bulkWriter.length = 0
-      const batch = new BulkBatch(start, this.bulkKeys, this.bulkWriter)
-      // A load updates no proxies. The next process that opens the project creates them.
-      if (batch.flags.has(FLAG.complete)) batch.flags.remove(FLAG.complete)
-      return batch
-    }, change)
+  async bulkLoad<T>(change: (batch: BulkBatch) => T): Promise<T> {
+    const { sortedLoad } = this
+    let columns: RelationshipColumns | null = null
+    const value = await this.commit(
+      (start) => {
+        this.bulkWriter.length = 0
+        const batch = new BulkBatch(start, this.bulkKeys, this.bulkWriter, sortedLoad?.id ?? null)
+        // A load updates no proxies. The next process that opens the project creates them.
+        if (batch.flags.has(FLAG.complete)) batch.flags.remove(FLAG.complete)
+        return batch
+      },
+      (batch) => {
+        const result = change(batch)
+        columns = batch.columns
+        return result
+      },
+    )
+    if (columns !== null) sortedLoad?.add(columns)
+    return value
+  }
+
+  /**
+   * Begins a load that writes edge lists at its end, or continues an interrupted one: `bulkLoad` then writes relationships without
+   * their lists, until `finishSortedLoad`. Until then the graph must not be read. Returns false, and changes nothing, if the graph
+   * has relationships or is in memory.
+   */
+  async beginSortedLoad(limits: SortLimits = {}): Promise<boolean> {
+    if (this.path === null) return false
+    this.sortedLoad = await SortedLoad.begin(this.path, this.listWriter(), limits)
+    return this.sortedLoad !== null
+  }
+
+  /** Writes the edge lists of a sorted load. Throws OperationalError if one of its files is damaged. */
+  async finishSortedLoad(progress: ListProgress = () => {}): Promise<void> {
+    const { sortedLoad } = this
+    this.sortedLoad = null
+    await sortedLoad?.finish(progress)
+  }
+
+  private listWriter(): ListWriter {
+    const { databases, entriesPerChunk } = this
+    return {
+      databases,
+      entriesPerChunk,
+      writeLists: (builder, state) =>
+        this.commit(
+          (start) => {
+            this.bulkWriter.length = 0
+            return new ListBatch(start, this.bulkWriter, builder, state)
+          },
+          () => {},
+        ),
+      removeKeys: (each) =>
+        this.file.transaction(() => {
+          each((database, key) => database.remove(key))
+        }),
+    }
   }
 
   /** The checkpoint of the last load, or null. */
@@ -337,6 +399,21 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
     }
   }
 
+  /** Within a batch: the number of its transaction, greater than that of any committed one. */
+  writeTransaction(): number {
+    return this.file.writeTransaction()
+  }
+
+  /** The number of the last transaction that any process has committed. */
+  lastTransaction(): number {
+    return this.file.lastTransaction()
+  }
+
+  /** Resolves when every transaction of any process that is in progress now has ended. */
+  async settleWrites(): Promise<void> {
+    await this.file.transaction(() => undefined)
+  }
+
   /** Removes readers of killed processes, which would prevent the reuse of their pages. */
   clearStaleReaders(): void {
     this.file.clearStaleReaders()
@@ -366,6 +443,12 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
     this.negativeLookup?.close()
     return this.file.close()
   }
+}
+
+function incompleteGraphError(path: string | null): OperationalError {
+  return new OperationalError(
+    `the graph in ${path} is not complete, because an import was interrupted: finish it with \`verdigraph import --resume\``,
+  )
 }
 
 function randomWord(): number {

@@ -24,6 +24,9 @@ import { checkOutbox } from '../outbox/check-outbox.ts'
 /** More findings than this do not help an operator. */
 const FINDINGS_MAX = 100
 
+const UNSORTED_FINDING =
+  'the lists of relationships are not complete, because an import was interrupted: finish it with `verdigraph import --resume`'
+
 /** A graph environment, as far as it is checked here. */
 export interface InspectableGraph {
   /** Calls `read` with the databases and one read transaction, and returns its result. */
@@ -64,6 +67,8 @@ class GraphCheck {
   private checked = 0
   /** The label whose nodes are not in the index. */
   private unindexed: SymbolId = 0
+  /** An interrupted load has not written its edge lists. */
+  private isUnsorted = false
 
   constructor(databases: Databases, readOptions: ReadOptions, progress: EntriesProgress) {
     this.databases = databases
@@ -73,6 +78,7 @@ class GraphCheck {
 
   run(): string[] {
     this.meta()
+    if (this.isUnsorted) return [UNSORTED_FINDING, ...this.findings]
     this.symbols()
     this.nodes()
     this.upsertKeys()
@@ -137,6 +143,9 @@ class GraphCheck {
           break
         case META_KIND.typedCount:
           this.balance.add(`count of node type ${key.symbol}`, words[0]!)
+          break
+        case META_KIND.unsorted:
+          this.isUnsorted = true
           break
       }
     }

@@ -34,16 +34,17 @@ import { COMMAND_LOCK_TIMEOUT_MS } from '../lmdb/open-lock.ts'
 import { entryCountOf, type ReadOptions } from '../lmdb/raw-database.ts'
 import { checkOutbox } from '../outbox/check-outbox.ts'
 import { PageFile } from '../pages/page-file.ts'
-import { walkTrees } from '../pages/page-walk.ts'
+import { type WalkOptions, walkTrees } from '../pages/page-walk.ts'
 import { checkGraph } from './check-graph.ts'
+import { PageCheck, READ_FIRST } from './page-check.ts'
 
 const commandOptions = { readOnly: true, lockTimeoutMs: COMMAND_LOCK_TIMEOUT_MS }
 
 /** Called with the name of each part before it is checked, and then with the share of the environment that is checked, 0 to 1. */
 export type VerifyProgress = (what: string, share: number) => void
 
-/** The share of the work that the walk over the pages is; the rest are the values. */
-const PAGES_SHARE = 0.3
+/** The share of the walk over the pages in the progress; the rest are lookups of single values. */
+const PAGES_SHARE = 0.9
 const PAGES_PER_REPORT = 4096
 
 /**
@@ -73,9 +74,11 @@ async function verifyGraph(folder: string, at: VerifyProgress): Promise<string[]
     const transaction = file.readTransactions.acquire()
     // This begins the read transaction: from here on LMDB reuses no page of this version.
     meta.getRequired(HEADER_KEY, transaction)
-    const damage = findPageDamage(folder, at)
+    const { damage, isSound } = checkPages(folder, at)
     if (damage !== null) return [damage]
     at('values', PAGES_SHARE)
+    if (isSound) return [...checkOutbox(databases.outbox, transaction)]
+    // Slow, but names each finding. It also decides if another process has written since the transaction began.
     const present = Object.values(databases).filter((database) => database !== null)
     const total = present.reduce((sum, { raw }) => sum + entryCountOf(raw), 0)
     return checkGraph({ inspect: (read) => read(databases, transaction) }, (entries) =>
@@ -149,13 +152,32 @@ function* damagedValues<K>(database: Database<K>, start: K, readOptions: ReadOpt
 }
 
 function findPageDamage(folder: string, at: VerifyProgress): string | null {
+  return walkPages(folder, at, () => ({}))
+}
+
+/** Checks the pages of a graph and, in the same pass, whether its values fit together. */
+function checkPages(folder: string, at: VerifyProgress): { damage: string | null; isSound: boolean } {
+  let check: PageCheck | null = null
+  const damage = walkPages(folder, at, (file) => {
+    const pageCheck = new PageCheck(file)
+    check = pageCheck
+    return { first: READ_FIRST, onLeaf: (database, page) => pageCheck.addLeaf(database, page) }
+  })
+  return { damage, isSound: damage === null && (check as PageCheck | null)?.isSound() === true }
+}
+
+function walkPages(
+  folder: string,
+  at: VerifyProgress,
+  optionsOf: (file: PageFile) => Pick<WalkOptions, 'onLeaf' | 'first'>,
+): string | null {
   at('pages', 0)
   const file = new PageFile(join(folder, DATA_FILE))
   try {
     const metas = file.metas()
     if (metas === null) return 'a meta page is damaged'
     const [meta] = metas
-    const walk = walkTrees(file, meta, { leaves: true, pagesMax: Number.POSITIVE_INFINITY })
+    const walk = walkTrees(file, meta, { leaves: true, pagesMax: Number.POSITIVE_INFINITY, ...optionsOf(file) })
     for (let pages = 1; ; pages++) {
       const step = walk.next()
       if (step.done === true) return step.value

@@ -2,13 +2,13 @@
 // until a read transaction of each environment has begun, so the copies equal the state that a power failure at that point
 // would have left. The read transactions then protect the pages while the files are copied and compacted.
 
-import { closeSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, mkdirSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATA_FILE } from '../../kernel/data-folder.ts'
 import { readMetaPages } from '../pages/file-check.ts'
 import { GRAPH_DESCRIPTION, openMeta } from './databases.ts'
 import { LAYOUT_KEY } from './layout.ts'
-import { LmdbFile } from './lmdb-file.ts'
+import { LeakedPagesError, LmdbFile } from './lmdb-file.ts'
 import { openWhenUnwritten } from './open-file.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from './open-lock.ts'
 
@@ -17,7 +17,10 @@ const COPY_BYTES = 1 << 20
 /** One environment with an open read transaction. */
 export interface PinnedEnvironment {
   readonly folder: string
-  /** Writes the compacted file into the new folder `target`. `progress`: called with the length of each part that was copied. */
+  /**
+   * Writes the file into the new folder `target`, compacted if LMDB can do that. `progress`: called with the length of each part that
+   * was copied.
+   */
   copyTo(target: string, progress?: (bytes: number) => void): Promise<void>
 }
 
@@ -87,7 +90,14 @@ async function copyPinned(
     closeSync(from)
     closeSync(to)
   }
-  await compactFolder(whole, target)
+  try {
+    await compactFolder(whole, target)
+  } catch (failure) {
+    if (!(failure instanceof LeakedPagesError)) throw failure
+    // A backup that is larger is better than none. The incomplete compacted copy is replaced.
+    renameSync(join(whole, DATA_FILE), join(target, DATA_FILE))
+    flush(target)
+  }
   rmSync(whole, { recursive: true })
 }
 
@@ -96,7 +106,7 @@ function writeAll(file: number, bytes: Uint8Array, at: number): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done, bytes.length - done, at + done)
 }
 
-/** Writes a compacted copy: without free pages, and with pages in tree order. Flushes it to disk. */
+/** Writes a compacted copy: without free pages, and with pages in tree order. Flushes it to disk. Throws LeakedPagesError, OperationalError. */
 export async function compactFolder(folder: string, target: string): Promise<void> {
   const file = new LmdbFile(folder, { readOnly: true })
   try {
@@ -105,7 +115,11 @@ export async function compactFolder(folder: string, target: string): Promise<voi
     await file.close()
   }
   await createFreeList(target)
-  const data = openSync(join(target, DATA_FILE), 'r')
+  flush(target)
+}
+
+function flush(folder: string): void {
+  const data = openSync(join(folder, DATA_FILE), 'r')
   fsyncSync(data)
   closeSync(data)
 }

@@ -34,6 +34,8 @@ export const META_KIND = {
   checkpoint: 5,
   flag: 6,
   intent: 7,
+  /** The state of a load whose edge lists are not complete. */
+  unsorted: 8,
 } as const
 
 /** Flags of an environment. Stored: never renumber them. */

@@ -42,6 +42,10 @@ export interface EnvironmentFile {
    * call, by this or another process, and no commit has failed.
    */
   writeEpoch(): object
+  /** Within a write transaction: its number. The numbers of the transactions of all processes increase. */
+  writeTransaction(): number
+  /** The number of the last committed transaction. */
+  lastTransaction(): number
   /** Runs a write transaction at once. Use it only while an environment is opened. */
   transactionSync(change: () => void): void
   /** Removes readers of killed processes. */

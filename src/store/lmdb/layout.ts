@@ -50,11 +50,7 @@ export function checkLayout(
   if (stored !== null) {
     if (stored.kind !== layout.kind) throw new LayoutError(`the folder does not contain ${layout.contents}`)
     if (stored.version === layout.version) return
-    throw new LayoutError(
-      stored.version > layout.version
-        ? `the folder contains ${layout.contents} in layout version ${stored.version}, written by a newer program; this program reads version ${layout.version}`
-        : `the folder contains ${layout.contents} in layout version ${stored.version}; this program reads version ${layout.version}: run \`verdigraph migrate\``,
-    )
+    throw new LayoutError(versionMessage(layout, stored.version))
   }
   if (readOnly) throw new LayoutError(`the folder does not contain ${layout.contents}`)
   file.transactionSync(() => {
@@ -63,6 +59,29 @@ export function checkLayout(
     meta.raw.put(LAYOUT_KEY, encodeLayout(layout))
     first()
   })
+}
+
+/** How a stored layout compares with the one of this program. */
+export type LayoutState = 'current' | 'older' | 'newer' | 'unknown'
+
+/** Compares a stored layout with the one of this program, and describes the difference. */
+export function describeLayout({ kind, version }: { readonly kind: number; readonly version: number }): {
+  readonly state: LayoutState
+  readonly message: string
+} {
+  const layout = [graphLayout, documentsLayout, eventsLayout, auditLayout].find((one) => one.kind === kind)
+  if (layout === undefined)
+    return { state: 'unknown', message: 'the folder has contents of a kind that this program does not know' }
+  if (version === layout.version) return { state: 'current', message: `${layout.contents}, layout version ${version}` }
+  const isNewer = version > layout.version
+  return { state: isNewer ? 'newer' : 'older', message: versionMessage(layout, version) }
+}
+
+function versionMessage(layout: FolderLayout, version: number): string {
+  const found = `the folder contains ${layout.contents} in layout version ${version}`
+  return version > layout.version
+    ? `${found}, written by a newer program; this program reads version ${layout.version}`
+    : `${found}; this program reads version ${layout.version}: run \`verdigraph migrate\``
 }
 
 /** Reads the layout of a folder of any kind. Throws LayoutError if it has no valid layout entry, or OperationalError. */

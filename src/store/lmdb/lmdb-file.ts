@@ -18,6 +18,19 @@ import { reserveAddressSpace } from './resource-limits.ts'
 
 function ignore(): void {}
 
+/** The environment of lmdb-js, which its type declarations omit. */
+interface NativeEnvironment {
+  info(): { readonly lastTxnId: number }
+}
+
+/**
+ * LMDB does not compact a file with pages that are neither used nor free, as a write on a full disk can leave them. All entries are
+ * intact; the pages are lost space.
+ */
+export class LeakedPagesError extends OperationalError {
+  override readonly name = 'LeakedPagesError'
+}
+
 /** One open LMDB environment. */
 export class LmdbFile implements EnvironmentFile {
   readonly readTransactions: ReadTransactions
@@ -142,6 +155,17 @@ export class LmdbFile implements EnvironmentFile {
     return this.epoch
   }
 
+  /** The number of the write transaction in progress. One that fails has the number of the next. */
+  writeTransaction(): number {
+    return this.root.getWriteTxnId()
+  }
+
+  /** The number of the last transaction that any process has committed. Takes 2 µs. */
+  lastTransaction(): number {
+    if (this.closed) throw new Error('assertion failed: the store is closed')
+    return (this.root as unknown as { env: NativeEnvironment }).env.info().lastTxnId
+  }
+
   /** Whether the path still refers to the open file. */
   isAtItsPath(): boolean {
     return statSync(this.file, { throwIfNoEntry: false })?.ino === this.inode
@@ -178,14 +202,21 @@ export class LmdbFile implements EnvironmentFile {
     this.openLock.writeSync(() => this.root.transactionSync(change))
   }
 
-  /** Writes a copy without free pages into a new folder, as of the start of the copy. Throws OperationalError. */
+  /**
+   * Writes a copy without free pages into a new folder, as of the start of the copy. Throws LeakedPagesError if LMDB finds pages that
+   * are neither used nor free, OperationalError for other errors.
+   */
   async copyCompacted(folder: string): Promise<void> {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     this.pendingCount += 1
     try {
       await this.root.backup(folder, true)
     } catch (failure) {
-      throw new OperationalError(`${folder} cannot be written: ${(failure as Error).message}`)
+      const { message } = failure as Error
+      if (!message.startsWith('MDB_INCOMPATIBLE')) throw new OperationalError(`${folder} cannot be written: ${message}`)
+      throw new LeakedPagesError(
+        `${this.path} cannot be compacted, because it has pages that are neither used nor free: export it, and import that into a new folder`,
+      )
     } finally {
       this.pendingCount -= 1
     }

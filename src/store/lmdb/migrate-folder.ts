@@ -1,19 +1,19 @@
-// Migrates an environment folder from the layout before checksums to the present one: each value gets a checksum, symbols and
-// documents get a length. The new folder is written next to the old one and replaces it when it is completely on disk.
+// Migrates an environment folder from a layout before checksums to the present one: each value gets a checksum, symbols and
+// documents get a length, and the header of a graph of the first layout gets the number of its last commit. The new folder is
+// written next to the old one and replaces it when it is completely on disk.
 
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DATA_FILE } from '../../kernel/data-folder.ts'
 import { ByteWriter } from '../format/bytes.ts'
-import { documentKeys } from '../format/keys.ts'
+import { documentKeys, type SymbolKey } from '../format/keys.ts'
 import type { Database } from './database.ts'
-import { DOCUMENTS_DESCRIPTION, GRAPH_DESCRIPTION, openDatabases, openKeyed, openMeta } from './databases.ts'
+import { DOCUMENTS_DESCRIPTION, GRAPH_DESCRIPTION, META_KIND, openDatabases, openKeyed, openMeta } from './databases.ts'
 import { migrationBackup, migrationTarget } from './environment-folder.ts'
 import {
-  auditLayout,
+  describeLayout,
   documentsLayout,
   encodeLayout,
-  eventsLayout,
   type FolderLayout,
   graphLayout,
   LAYOUT_KEY,
@@ -25,23 +25,30 @@ import { COMMAND_LOCK_TIMEOUT_MS } from './open-lock.ts'
 import { entryCountOf, type RangeOptions } from './raw-database.ts'
 
 /** The layout versions before checksums. */
-const OLD_GRAPH_VERSION = 2
-const OLD_DOCUMENTS_VERSION = 1
+const OLD_GRAPH_VERSIONS: readonly number[] = [1, 2]
+const OLD_DOCUMENTS_VERSIONS: readonly number[] = [1]
+/** The header of the first layout of graphs had no writer and no commit, its last two words. */
+const FIRST_HEADER_BYTES = 8 * 4
+const COMMIT_BYTES = 2 * 4
 const BATCH_ENTRIES = 20_000
 const BATCH_BYTES = 32 * 2 ** 20
 
 /** Writes the value in the new format, without its checksum. */
-type ValueRewrite = (writer: ByteWriter, old: Uint8Array) => void
+type ValueRewrite<K = unknown> = (writer: ByteWriter, old: Uint8Array, key: K) => void
 
 const copyValue: ValueRewrite = (writer, old) => writer.raw(old)
 /** In the old format a zero byte followed each name. */
 const rewriteName: ValueRewrite = (writer, old) => prependLength(writer, old.subarray(0, old.length - 1))
-const prependLength: ValueRewrite = (writer, old) => {
+const prependLength = (writer: ByteWriter, old: Uint8Array): void => {
   writer.u32(old.length)
   writer.raw(old)
 }
 /** In the old format an index entry had a value of one byte, because values could not be empty. */
 const dropValue: ValueRewrite = () => {}
+const rewriteMeta: ValueRewrite<SymbolKey> = (writer, old, { kind }) => {
+  writer.raw(old)
+  if (kind === META_KIND.header && old.length === FIRST_HEADER_BYTES) writer.raw(new Uint8Array(COMMIT_BYTES))
+}
 
 /** Called while entries are rewritten: entries done, entries in total. */
 export type MigrationProgress = (done: number, total: number) => void
@@ -88,19 +95,21 @@ export async function migrateFolder(folder: string, progress: MigrationProgress 
 function targetLayout(meta: Database<{ kind: number; symbol: number }>): FolderLayout | null {
   const stored = readLayout(meta)
   if (stored === null) throw new LayoutError('the folder has no valid layout entry')
+  const { state, message } = describeLayout(stored)
+  if (state === 'current') return null
+  if (state === 'newer') throw new LayoutError(message)
   for (const [layout, before] of [
-    [graphLayout, OLD_GRAPH_VERSION],
-    [documentsLayout, OLD_DOCUMENTS_VERSION],
+    [graphLayout, OLD_GRAPH_VERSIONS],
+    [documentsLayout, OLD_DOCUMENTS_VERSIONS],
   ] as const) {
     if (stored.kind !== layout.kind) continue
-    if (stored.version === layout.version) return null
-    if (stored.version === before) return layout
-    const what = `the folder contains ${layout.contents} in layout version ${stored.version}`
-    throw new LayoutError(`${what}; this program migrates version ${before} to version ${layout.version}`)
+    if (before.includes(stored.version)) return layout
+    const found = `the folder contains ${layout.contents} in layout version ${stored.version}`
+    throw new LayoutError(
+      `${found}; this program migrates version ${before.join(' and ')} to version ${layout.version}`,
+    )
   }
   // There is no earlier layout of events and of the audit index.
-  for (const { kind, version } of [eventsLayout, auditLayout])
-    if (stored.kind === kind && stored.version === version) return null
   throw new LayoutError(
     'the folder contains neither a graph nor documents nor events nor an audit index of a layout that this program knows',
   )
@@ -114,7 +123,7 @@ async function rewriteGraph(from: LmdbFile, to: LmdbFile, progress: MigrationPro
     done += entries
     progress(done, total)
   }
-  const copy = <K>(pick: (databases: NonNullable<typeof old>) => Database<K>, start: K, rewrite: ValueRewrite) =>
+  const copy = <K>(pick: (databases: NonNullable<typeof old>) => Database<K>, start: K, rewrite: ValueRewrite<K>) =>
     rewriteAll(to, pick(old!), pick(next!), start, rewrite, wrote)
   await copy((d) => d.symbols, { kind: 0, symbol: 0 }, rewriteName)
   await copy((d) => d.upsertKeys, { type: 0, externalId: '' }, copyValue)
@@ -126,7 +135,7 @@ async function rewriteGraph(from: LmdbFile, to: LmdbFile, progress: MigrationPro
   await copy((d) => d.labels, { label: 0, block: 0 }, copyValue)
   await copy((d) => d.index, { label: 0, property: 0, scalar: new Uint8Array(0), node: 0 }, dropValue)
   // Last, so that an incomplete copy has no header.
-  await copy((d) => d.meta, { kind: 1, symbol: 0 }, copyValue)
+  await copy((d) => d.meta, { kind: META_KIND.header, symbol: 0 }, rewriteMeta)
   await writeLayout(to, next!.meta, graphLayout)
 }
 
@@ -156,7 +165,7 @@ async function rewriteAll<K>(
   old: Database<K>,
   next: Database<K>,
   start: K,
-  rewrite: ValueRewrite,
+  rewrite: ValueRewrite<K>,
   wrote: (entries: number) => void,
 ) {
   let batch: { key: K; start: number; end: number }[] = []
@@ -181,7 +190,7 @@ async function rewriteAll<K>(
         break
       }
       const begin = writer.length
-      rewrite(writer, value.subarray(0, value.length))
+      rewrite(writer, value.subarray(0, value.length), key)
       next.seal(key, writer, begin)
       batch.push({ key, start: begin, end: writer.length })
     }

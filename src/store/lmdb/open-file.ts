@@ -2,12 +2,13 @@
 // while no process writes to the environment (open-lock.ts).
 import { accessSync, chmodSync, constants, existsSync, linkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
+import type { RootDatabase, RootDatabaseOptionsWithPath } from 'lmdb'
 import { DATA_FILE, LMDB_LOCK_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { checkFileInSlices, findFileDamage } from '../pages/file-check.ts'
 import type { SharedCounter } from '../process/shared-counter.ts'
 import { diskFullReasonOf } from './disk-full.ts'
+import { loadDriver } from './driver.ts'
 import { OpenLock } from './open-lock.ts'
 
 /**
@@ -76,7 +77,7 @@ export function openChecked(path: string, options: LmdbFileOptions): RootDatabas
     )
   }
   const isNew = !existsSync(file)
-  const root = open(packageOptions(path, options))
+  const root = loadDriver().open(packageOptions(path, options))
   // lmdb-js creates a file with the default mode of the process.
   if (isNew) chmodSync(file, 0o600)
   return root

@@ -1,22 +1,9 @@
 // A pool of LMDB read transactions. The most recent one is kept for further reads in the same turn of the event loop. The
 // shared read transaction of lmdb-js arms a timer at each renewal (2.4 µs); a renewal here takes 0.2 µs.
-import * as lmdb from 'lmdb'
 import type { GraphVersion } from '../format/header.ts'
 import type { SharedCounter } from '../process/shared-counter.ts'
+import { loadDriver, type NativeAddon, type NativeTransaction } from './driver.ts'
 import type { ReadTransaction, ReadTransactionPool } from './environment-file.ts'
-
-interface NativeTransaction {
-  readonly address: number
-  abort(): void
-}
-
-interface NativeAddon {
-  readonly Txn: new (environment: object, flags: number) => NativeTransaction
-  resetTxn(address: number): void
-}
-
-// lmdb-js exports this, but its type declarations omit it.
-const { Txn, resetTxn } = (lmdb as unknown as { nativeAddon: NativeAddon }).nativeAddon
 
 /** MDB_RDONLY. */
 const MDB_RDONLY = 0x20000
@@ -28,6 +15,7 @@ interface LmdbTransaction extends ReadTransaction {
 
 /** The read transactions of one environment. */
 export class ReadTransactions implements ReadTransactionPool {
+  private readonly addon: NativeAddon = loadDriver().nativeAddon
   private readonly environment: object
   private readonly commits: Pick<SharedCounter, 'load'> | null
   private readonly all = new Set<LmdbTransaction>()
@@ -49,8 +37,8 @@ export class ReadTransactions implements ReadTransactionPool {
     if (this.closed) throw new Error('assertion failed: the store is closed')
     const unused = this.free.pop()
     if (unused !== undefined) return unused
-    const native = new Txn(this.environment, MDB_RDONLY)
-    resetTxn(native.address)
+    const native = new this.addon.Txn(this.environment, MDB_RDONLY)
+    this.addon.resetTxn(native.address)
     const transaction: LmdbTransaction = { transaction: native, commits: null, graphVersion: null }
     this.all.add(transaction)
     return transaction
@@ -101,7 +89,7 @@ export class ReadTransactions implements ReadTransactionPool {
   private reset(transaction: LmdbTransaction): void {
     transaction.commits = null
     if (this.closed || transaction.transaction === undefined) return
-    resetTxn(transaction.transaction.address)
+    this.addon.resetTxn(transaction.transaction.address)
     this.free.push(transaction)
   }
 
@@ -112,7 +100,7 @@ export class ReadTransactions implements ReadTransactionPool {
 
   /** Begins a read transaction on the latest commit. Its pages are protected until the returned function is called. */
   pin(): () => void {
-    const transaction = new Txn(this.environment, MDB_RDONLY)
+    const transaction = new this.addon.Txn(this.environment, MDB_RDONLY)
     return () => transaction.abort()
   }
 

@@ -13,6 +13,7 @@ export class MemoryFile implements EnvironmentFile {
   private readonly state: MemoryState = { commit: {}, isWriting: false }
   private readonly databases = new Map<string, MemoryDatabase<never>>()
   private pendingCount = 0
+  private transactions = 0
   /** The last transaction that was requested. */
   private last: Promise<unknown> = Promise.resolve()
   private closed = false
@@ -58,6 +59,14 @@ export class MemoryFile implements EnvironmentFile {
     return this.state
   }
 
+  writeTransaction(): number {
+    return this.transactions + 1
+  }
+
+  lastTransaction(): number {
+    return this.transactions
+  }
+
   transactionSync(change: () => void): void {
     this.run(change)
   }
@@ -68,6 +77,7 @@ export class MemoryFile implements EnvironmentFile {
       return change()
     } finally {
       this.state.isWriting = false
+      this.transactions += 1
       this.state.commit = {}
       this.readTransactions.endVersion()
     }

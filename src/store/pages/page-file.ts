@@ -87,6 +87,7 @@ export function readMetaPage(file: number, offset: number): MetaPage | null {
 /** An LMDB file, open for reading pages. */
 export class PageFile {
   readonly pageBytes: number
+  readonly path: string
   /** Scratch memory for the check of one page, one byte for each byte of the page. */
   readonly marks: Uint8Array
   private readonly file: number
@@ -95,6 +96,7 @@ export class PageFile {
 
   /** Throws the error of opening the file, or Error if it is not an LMDB database. */
   constructor(path: string) {
+    this.path = path
     this.file = openSync(path, 'r')
     const first = readMetaPage(this.file, 0)
     if (first === null) {
@@ -257,6 +259,26 @@ export class TreePage {
     return file.read(overflow.page, bytes) ? bytes.subarray(PAGE_HEADER, PAGE_HEADER + length) : null
   }
 
+  /**
+   * Copies the value of entry `i` of a leaf into `words`, which may be larger. Returns the length in words. Null if the length is
+   * not a multiple of four bytes, if the value does not fit, or if its overflow pages are missing or damaged.
+   */
+  copyWords(i: number, file: PageFile, words: Uint32Array): number | null {
+    const at = this.entryAt(i)
+    const length = this.lengthAt(at)
+    if ((length & 3) !== 0 || length > words.byteLength) return null
+    if ((this.view.getUint16(at + 4, true) & HAS_OVERFLOW) !== 0) {
+      const value = this.value(i, file)
+      if (value === null) return null
+      new Uint8Array(words.buffer, words.byteOffset, length).set(value)
+      return length >>> 2
+    }
+    const { view } = this
+    const start = this.keyEnd(i)
+    for (let word = 0, from = start; word < length >>> 2; word++, from += 4) words[word] = view.getUint32(from, true)
+    return length >>> 2
+  }
+
   /** Length in bytes of the value of entry `i` of a leaf. */
   lengthOf(i: number): number {
     return this.lengthAt(this.entryAt(i))
@@ -295,7 +317,8 @@ export function findOverflowDamage(
   length: number,
 ): string | null {
   const wrong = `page ${page} is not the first overflow page of a value`
-  if (pages !== Math.ceil((PAGE_HEADER + length) / file.pageBytes)) return wrong
+  // LMDB overwrites a value of the same transaction in its pages, also if the new value needs fewer.
+  if (pages < Math.ceil((PAGE_HEADER + length) / file.pageBytes)) return wrong
   if (!file.read(page, overflowHead)) return `page ${page} is missing`
   const isOne = overflowView.getUint16(FLAGS_AT, true) === IS_OVERFLOW
   const says = Number(overflowView.getBigUint64(0, true))

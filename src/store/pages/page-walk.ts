@@ -11,6 +11,10 @@ export interface WalkOptions {
   readonly leaves: boolean
   /** Maximum number of pages to read. The rest is not checked. */
   readonly pagesMax: number
+  /** Called with each leaf page of a named database after its checks, in key order. */
+  readonly onLeaf?: (database: string, page: TreePage) => void
+  /** Databases to walk before the others. */
+  readonly first?: readonly string[]
 }
 
 /** Returns the first damage found in the trees of that meta page as a phrase, or null. */
@@ -56,6 +60,8 @@ class TreeWalk {
   /** One bit per page: set if a tree refers to it. */
   private readonly reached: Uint8Array
   private left: number
+  /** True while the named databases are walked. */
+  private areNamed = false
 
   constructor(file: PageFile, meta: MetaPage, options: WalkOptions) {
     this.file = file
@@ -74,6 +80,10 @@ class TreeWalk {
         const name = page.name(i)
         if (tree !== null) named.push([name, tree])
       })
+      const { first = [] } = this.options
+      const rank = (name: string): number => (first.includes(name) ? first.indexOf(name) : first.length)
+      named.sort(([a], [b]) => rank(a) - rank(b))
+      this.areNamed = true
       for (const [name, tree] of named) yield* this.tree(name, tree)
       return null
     } catch (error) {
@@ -145,8 +155,10 @@ class TreeWalk {
     if (page.isLeaf !== isLeaf) throw new TreeDamageError(`${name}: page ${number} is at the wrong depth`)
     if (page.transaction > bounds.transaction)
       throw new TreeDamageError(`${name}: page ${number} is newer than its parent`)
-    if (isLeaf) this.leaf(name, page, counts, each)
-    else yield* this.branch(name, tree, page, depth, bounds, counts, each)
+    if (isLeaf) {
+      this.leaf(name, page, counts, each)
+      if (this.areNamed) this.options.onLeaf?.(name, page)
+    } else yield* this.branch(name, tree, page, depth, bounds, counts, each)
   }
 
   private pageFor(depth: number): TreePage {

@@ -3,7 +3,7 @@
 // holds the truth, and a process reads it whenever the counter differs from the value that it knows.
 import { closeSync, fstatSync, openSync, writeSync } from 'node:fs'
 
-const BYTES = 4
+const WORD_BYTES = 4
 
 /** A 32-bit counter in shared memory. */
 export interface SharedCounter {
@@ -16,16 +16,7 @@ export interface SharedCounter {
 
 /** Opens the counter in the file at `path`, which it creates with value 0. */
 export function openSharedCounter(path: string): SharedCounter {
-  const file = openSync(path, 'a', 0o600)
-  try {
-    // Written, not only extended: touching mapped memory that has no disk space ends the process. Appended, so that
-    // two processes that come here concurrently do not overwrite each other.
-    if (fstatSync(file).size < BYTES) writeSync(file, new Uint8Array(BYTES))
-  } finally {
-    closeSync(file)
-  }
-  const mapped = Bun.mmap(path, { shared: true })
-  const words = new Uint32Array(mapped.buffer, mapped.byteOffset, 1)
+  const words = openSharedWords(path, 1)
   return {
     load: () => Atomics.load(words, 0),
     store: (value) => {
@@ -35,4 +26,19 @@ export function openSharedCounter(path: string): SharedCounter {
       Atomics.add(words, 0, 1)
     },
   }
+}
+
+/** Opens 32-bit words that all processes share, in the file at `path`, which it creates with zeros. */
+export function openSharedWords(path: string, count: number): Uint32Array {
+  const bytes = count * WORD_BYTES
+  const file = openSync(path, 'a', 0o600)
+  try {
+    // Written, not only extended: touching mapped memory that has no disk space ends the process. Appended, so that
+    // two processes that come here concurrently do not overwrite each other.
+    if (fstatSync(file).size < bytes) writeSync(file, new Uint8Array(bytes))
+  } finally {
+    closeSync(file)
+  }
+  const mapped = Bun.mmap(path, { shared: true })
+  return new Uint32Array(mapped.buffer, mapped.byteOffset, count)
 }

@@ -37,10 +37,30 @@ export interface CatalogOptions extends Omit<EnvironmentOptions, 'onWritten'> {
 }
 
 /**
- * Called with each batch after its writes, within the transaction; not for bulk loads. `isGlobal`: its nodes are proxies. If it
- * throws, nothing is written.
+ * Called with each batch after its writes, within the transaction; not for bulk loads. If it throws, nothing is written.
  */
-export type BatchObserver = (projectId: string, isGlobal: boolean, batch: WrittenBatch) => void
+export type BatchObserver = (graph: WrittenGraph, batch: WrittenBatch) => void
+
+/** The graph to which a batch is written. */
+export interface WrittenGraph {
+  readonly projectId: string
+  /** As in `GraphOutbox`. */
+  readonly part: string
+  /** The nodes of the graph are proxies. */
+  readonly isGlobal: boolean
+  /** The number of the transaction of the batch; see `GraphCommits`. */
+  transaction(): number
+}
+
+/** The commits of one graph of a project. */
+export interface GraphCommits {
+  /** As in `GraphOutbox`. */
+  readonly part: string
+  /** The number of the last transaction that any process has committed. */
+  lastTransaction(): number
+  /** Resolves when every transaction of any process that is in progress now has ended. */
+  settleWrites(): Promise<void>
+}
 
 /** The outbox of one graph of a project. */
 export interface GraphOutbox {
@@ -60,6 +80,14 @@ export interface GraphFileState {
   readonly stamp: string
   /** Milliseconds since the epoch. */
   readonly changedMs: number
+}
+
+/** The memory caches of a process. */
+export interface CatalogCacheState {
+  /** Open graphs; each has a cache of its own. */
+  readonly graphs: number
+  /** The size of all caches. */
+  readonly bytes: number
 }
 
 /** Number of graphs to close when the process has reached a limit of the system. */
@@ -170,6 +198,28 @@ export class Catalog {
     })
   }
 
+  /** Keeps the graphs of a project open until the returned function is called. */
+  keepOpen(projectId: string): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    void this.open.hold(projectId, () => promise)
+    return resolve
+  }
+
+  /** The commits of the graphs of a project. Opens graphs that are not open, which blocks. */
+  commitsOf(projectId: string): readonly GraphCommits[] {
+    return ['global', ...this.constituentsOf(projectId)].flatMap((part) => {
+      const environment = this.openNow(projectId, part, false)?.environment
+      if (environment === undefined) return []
+      return [
+        {
+          part,
+          lastTransaction: () => environment.lastTransaction(),
+          settleWrites: () => environment.settleWrites(),
+        },
+      ]
+    })
+  }
+
   /** The data files of the graphs of a project, without opening them: each commit changes the state of its file. */
   graphFiles(projectId: string): readonly GraphFileState[] {
     const parts = ['global', ...this.constituentsOf(projectId)]
@@ -179,6 +229,15 @@ export class Catalog {
       const { ino, size, mtimeNs, ctimeNs, mtimeMs } = state
       return [{ part, stamp: `${ino} ${size} ${mtimeNs} ${ctimeNs}`, changedMs: Number(mtimeMs) }]
     })
+  }
+
+  /** The caches of the open graphs of this process. */
+  cacheState(): CatalogCacheState {
+    const environments = [...this.open.environments()]
+    return {
+      graphs: environments.length,
+      bytes: environments.reduce((sum, { cache }) => sum + cache.bytes, 0),
+    }
   }
 
   /** Updates the proxies that a crash has left outdated. Does nothing for a project that is not composite. */
@@ -266,8 +325,14 @@ export class Catalog {
     this.open.startEvictionFor(projectId)
     const environment = openEnvironment(path, {
       ...this.options,
-      onWritten: (batch) => this.observer?.(projectId, folder === 'global', batch),
+      onWritten: (batch) => this.observer?.(graph, batch),
     })
+    const graph: WrittenGraph = {
+      projectId,
+      part: folder,
+      isGlobal: folder === 'global',
+      transaction: () => environment.writeTransaction(),
+    }
     const inner =
       folder === 'global' ? environment : new ConstituentStore(environment, this.compositeGraphsOf(projectId))
     const store = new ReopeningStore(

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { edgeListId, scalarKey } from '../../../../src/store/format/keys.ts'
 import { openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { checkGraph } from '../../../../src/store/integrity/check-graph.ts'
+import { verifyFolder } from '../../../../src/store/integrity/verify-folder.ts'
 import type { Databases } from '../../../../src/store/lmdb/databases.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
@@ -12,7 +13,8 @@ const B = { type: 'B', externalId: 'b' }
 /** Two nodes, one relationship, one long list of six; then the corruption. */
 async function findingsAfter(damage: (databases: Databases) => void): Promise<string> {
   const options = { clock: new ManualClock(1_750_000_000_000), sync: false, entriesPerChunk: 4 }
-  const environment = openEnvironment(temporaryFolder(), options)
+  const folder = temporaryFolder()
+  const environment = openEnvironment(folder, options)
   await environment.write((batch) => {
     const a = batch.upsertNode({ ...A, properties: [{ name: 'p', value: 1 }] }).id
     const b = batch.upsertNode(B).id
@@ -24,9 +26,11 @@ async function findingsAfter(damage: (databases: Databases) => void): Promise<st
   await environment.write(() => {
     damage(environment.databases)
   })
-  const findings = checkGraph(environment).join('\n')
+  const findings = checkGraph(environment)
   await environment.close()
-  return findings
+  // The check of the pages must notice each damage, because only then are the references looked up.
+  expect(await verifyFolder(folder, () => {})).toEqual(findings)
+  return findings.join('\n')
 }
 
 const bytes = (...words: number[]): Uint8Array => new Uint8Array(Uint32Array.from(words).buffer)

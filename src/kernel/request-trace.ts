@@ -1,0 +1,16 @@
+// The trace to which a request belongs (W3C Trace Context), as the parts of the service see it that do not record spans.
+
+/** The span of a request. */
+export interface RequestTrace {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string
+  /** The value of the header `traceparent` for what the request causes. */
+  readonly traceparent: string
+  /** False: no span of the trace is recorded here. */
+  readonly isSampled: boolean
+}
+
+/** The id of the trace for the exemplar of a metric; null: there is no trace that can be looked up. */
+export function exemplarOf(trace: RequestTrace | null | undefined): string | null {
+  return trace?.isSampled ? trace.traceId : null
+}

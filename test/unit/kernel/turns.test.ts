@@ -1,0 +1,26 @@
+// Turns are granted in order, and no more than a number of them between two pauses.
+import { expect, test } from 'vitest'
+import { Turns } from '../../../src/kernel/turns.ts'
+
+test('work is done in its order, and other work of the event loop between', async () => {
+  const turns = new Turns(2, 1)
+  const done: (number | 'other')[] = []
+  const all = [0, 1, 2, 3, 4].map((at) => turns.next().then(() => done.push(at)))
+  // Runs after the work of the first turn, and before the pause ends.
+  setImmediate(() => done.push('other'))
+  await Promise.all(all)
+  expect(done).toEqual([0, 1, 'other', 2, 3, 4])
+})
+
+test('a turn is granted at once when none was granted since the last pause', async () => {
+  const turns = new Turns(1, 1)
+  await turns.next()
+  await turns.next()
+  let isGranted = false
+  void turns.next().then(() => {
+    isGranted = true
+  })
+  await Promise.resolve()
+  expect(isGranted).toBe(false)
+  while (!isGranted) await Bun.sleep(1)
+})
