@@ -1,6 +1,8 @@
 // The abstract syntax tree of the read clauses of openCypher: plain tagged objects, each with the span of its source
 // text. The grammar may accept more than the engine executes; the engine's binder rejects the rest, with a position.
 
+import type { NormalForm, ValueType } from './value-types.ts'
+
 /** A range of the query text in UTF-16 code units: `start` inclusive, `end` exclusive. */
 export interface Span {
   readonly start: number
@@ -19,10 +21,12 @@ export interface Name extends Spanned {
 // ---------------------------------------------------------------- queries and clauses
 
 /**
- * A query: one single query, or a flat `UNION [ALL]` chain in which `unions[i]` joins `parts[i]` and `parts[i + 1]`.
+ * A query: one single query, or a flat `UNION [ALL]` chain in which `unions[i]` joins `parts[i]` and `parts[i + 1]`. With
+ * `input NEXT …`, every part reads all rows of the input.
  */
 export interface Query extends Spanned {
   readonly kind: 'query'
+  readonly input: Query | null
   readonly parts: readonly SingleQuery[]
   readonly unions: readonly ('all' | 'distinct')[]
 }
@@ -33,7 +37,15 @@ export interface SingleQuery extends Spanned {
 }
 
 /** Any clause of a single query. */
-export type Clause = UseClause | MatchClause | UnwindClause | WithClause | ReturnClause | CallClause
+export type Clause =
+  | UseClause
+  | MatchClause
+  | UnwindClause
+  | WithClause
+  | ReturnClause
+  | CallClause
+  | ConditionalClause
+  | BlockClause
 
 /** `USE graph.byName(argument)`. Any other graph reference is a syntax error. */
 export interface UseClause extends Spanned {
@@ -41,15 +53,23 @@ export interface UseClause extends Spanned {
   readonly argument: Expression
 }
 
-/** `[OPTIONAL] MATCH pattern, … [WHERE condition]`. */
+/**
+ * Whether the relationships of one MATCH must all differ (`DIFFERENT RELATIONSHIPS`) or may repeat (`REPEATABLE
+ * ELEMENTS`).
+ */
+export type MatchMode = 'different' | 'repeatable'
+
+/** `[OPTIONAL] MATCH [mode] pattern, … [WHERE condition]`. */
 export interface MatchClause extends Spanned {
   readonly kind: 'match'
   readonly optional: boolean
+  /** Null if the text names no mode, which means `different`. */
+  readonly mode: MatchMode | null
   readonly patterns: readonly PathPattern[]
   readonly where: Expression | null
 }
 
-/** `UNWIND list AS variable`. */
+/** `UNWIND list AS variable` or `FOR variable IN list`. */
 export interface UnwindClause extends Spanned {
   readonly kind: 'unwind'
   readonly list: Expression
@@ -67,9 +87,13 @@ export interface Projection {
   readonly limit: Expression | null
 }
 
-/** `WITH … [WHERE condition]`. */
+/**
+ * `WITH … [WHERE condition]`, and the clauses that are short forms of it: `FILTER condition` is `WITH * WHERE condition`,
+ * `LET a = b` is `WITH *, b AS a`, and a clause that begins with `ORDER BY`, `SKIP`, `OFFSET` or `LIMIT` is that part of `WITH *`.
+ */
 export interface WithClause extends Spanned, Projection {
   readonly kind: 'with'
+  readonly keyword: 'WITH' | 'FILTER' | 'LET' | 'ORDER BY'
   readonly where: Expression | null
 }
 
@@ -93,24 +117,67 @@ export interface SortItem extends Spanned {
 }
 
 /**
- * A `CALL` subquery. `imports` is null for `CALL { … }`, the names for `CALL (a, b) { … }` and `'*'` for `CALL (*) { …
+ * `WHEN condition THEN query … ELSE query`: for each row the first branch whose condition is true, or `ELSE`, whose `when` is
+ * null. It is the only clause of its query, apart from `USE`.
+ */
+export interface ConditionalClause extends Spanned {
+  readonly kind: 'conditional'
+  readonly branches: readonly { readonly when: Expression | null; readonly query: Query }[]
+}
+
+/** `{ query }` instead of a query. It is the only clause of its query, apart from `USE`. */
+export interface BlockClause extends Spanned {
+  readonly kind: 'block'
+  readonly query: Query
+}
+
+/**
+ * An `[OPTIONAL] CALL` subquery. `imports` is null for `CALL { … }`, the names for `CALL (a, b) { … }` and `'*'` for `CALL (*) { …
  * }`.
  */
 export interface CallClause extends Spanned {
   readonly kind: 'call'
+  readonly optional: boolean
   readonly imports: readonly Name[] | '*' | null
   readonly query: Query
 }
 
 // ---------------------------------------------------------------- patterns
 
-/** A path pattern. `nodes.length === relationships.length + 1`; relationship `i` joins nodes `i` and `i + 1`. */
+/**
+ * A path pattern. `nodes.length === relationships.length + 1`; relationship `i` joins nodes `i` and `i + 1`. Where a
+ * quantified path pattern has no node pattern next to it, the node is implicit: its span is empty.
+ */
 export interface PathPattern extends Spanned {
   readonly kind: 'path'
   readonly variable: Name | null
+  /** `shortestPath(…)` and `allShortestPaths(…)`. */
   readonly shortest: 'single' | 'all' | null
+  /** `SHORTEST 2 (a)-->(b)`; null without a path selector. */
+  readonly selector: PathSelector | null
   readonly nodes: readonly NodePattern[]
-  readonly relationships: readonly RelationshipPattern[]
+  readonly relationships: readonly (RelationshipPattern | QuantifiedPath)[]
+  /** The condition inside the parentheses of `((a)-->+(b) WHERE …)`, which is tested before a selector chooses paths. */
+  readonly where: Expression | null
+}
+
+/**
+ * Which paths between two nodes are kept. `ANY`: any `count` of them. `SHORTEST`: the `count` shortest. `GROUPS`: all
+ * paths of the `count` shortest lengths. `ALL`: all.
+ */
+export interface PathSelector extends Spanned {
+  readonly kind: 'selector'
+  readonly keep: 'any' | 'shortest' | 'groups' | 'all'
+  readonly count: number
+}
+
+/** `((a)-[:R]->(b) WHERE …){1,3}`: a path that repeats a pattern. Its variables are lists outside of it. */
+export interface QuantifiedPath extends Spanned {
+  readonly kind: 'quantified-path'
+  /** Without variable, selector and quantified parts. */
+  readonly pattern: PathPattern
+  readonly where: Expression | null
+  readonly range: HopRange
 }
 
 /** `(variable:Label {key: value} WHERE condition)`; every part is optional. */
@@ -142,10 +209,12 @@ export interface RelationshipPattern extends Spanned {
 export interface HopRange extends Spanned {
   readonly min: number | null
   readonly max: number | null
+  /** `star`: inside the brackets. `quantifier`: after the arrow or after parentheses. */
+  readonly form: 'star' | 'quantifier'
 }
 
 /** A label or relationship-type expression. */
-export type LabelExpression = LabelName | LabelAnd | LabelOr | LabelNot | LabelWildcard
+export type LabelExpression = LabelName | LabelAnd | LabelOr | LabelNot | LabelWildcard | DynamicLabel
 /** One label or relationship type. */
 export interface LabelName extends Spanned {
   readonly kind: 'label'
@@ -170,6 +239,12 @@ export interface LabelNot extends Spanned {
 export interface LabelWildcard extends Spanned {
   readonly kind: 'label-any'
 }
+/** `:$(name)`, `:$all(names)` and `:$any(names)`: one name or a list of names that only a run knows. */
+export interface DynamicLabel extends Spanned {
+  readonly kind: 'label-dynamic'
+  readonly quantifier: 'all' | 'any'
+  readonly expression: Expression
+}
 
 // ---------------------------------------------------------------- expressions
 
@@ -192,7 +267,9 @@ export type Expression =
   | Comparison
   | Unary
   | NullTest
+  | ValueTest
   | Case
+  | CaseOperand
   | FunctionCall
   | CountStar
   | ListComprehension
@@ -280,6 +357,7 @@ export type BinaryOperator =
   | 'XOR'
   | 'AND'
   | '+'
+  | '||'
   | '-'
   | '*'
   | '/'
@@ -317,12 +395,35 @@ export interface NullTest extends Spanned {
   readonly operand: Expression
   readonly negated: boolean
 }
-/** `CASE subject WHEN value …` with a subject, `CASE WHEN condition …` without one. */
+/** What a value test asks: whether the value has one of the types, or whether it is a string in the normal form. */
+export type ValueTestKind =
+  | { readonly kind: 'type'; readonly types: readonly ValueType[] }
+  | { readonly kind: 'normalized'; readonly form: NormalForm }
+/** `operand IS [NOT] :: TYPE`, `operand IS [NOT] TYPED TYPE` or `operand IS [NOT] NFC NORMALIZED`. */
+export interface ValueTest extends Spanned {
+  readonly kind: 'value-test'
+  readonly operand: Expression
+  readonly test: ValueTestKind
+  readonly negated: boolean
+}
+/** `CASE subject WHEN value, > value …` with a subject, `CASE WHEN condition …` without one. */
 export interface Case extends Spanned {
   readonly kind: 'case'
   readonly subject: Expression | null
-  readonly branches: readonly { readonly when: Expression; readonly then: Expression }[]
+  readonly branches: readonly CaseBranch[]
   readonly otherwise: Expression | null
+}
+/**
+ * One branch of CASE. Without a subject, `when` has one condition. With a subject, each item is a value that the subject may
+ * equal, or a condition whose leftmost operand is the subject (`CaseOperand`): `WHEN 1, > 5, IS NULL`.
+ */
+export interface CaseBranch {
+  readonly when: readonly Expression[]
+  readonly then: Expression
+}
+/** The subject of CASE, at the place before an operator of `WHEN > 5`, where the text has nothing. */
+export interface CaseOperand extends Spanned {
+  readonly kind: 'case-operand'
 }
 /** A function call. `name` is the source spelling, dotted for a namespaced function. */
 export interface FunctionCall extends Spanned {
@@ -359,7 +460,10 @@ export interface Quantifier extends Spanned {
   /** Null if the text omits `WHERE`; the binder rejects that. */
   readonly where: Expression | null
 }
-/** `reduce(accumulator = initial, variable IN list | expression)`. */
+/**
+ * `reduce(accumulator = initial, variable IN list | expression)`. `allReduce` has a condition after the expression, which
+ * must hold after every step.
+ */
 export interface Reduce extends Spanned {
   readonly kind: 'reduce'
   readonly accumulator: Name
@@ -367,6 +471,7 @@ export interface Reduce extends Spanned {
   readonly variable: Name
   readonly list: Expression
   readonly expression: Expression
+  readonly condition: Expression | null
 }
 /** One item of a map projection: `.*`, `.key`, `variable` or `key: value`. */
 export type MapProjectionItem =

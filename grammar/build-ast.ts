@@ -13,23 +13,39 @@ export function name(token: IToken): ast.Name {
 // ---------------------------------------------------------------- queries and clauses
 
 /** Builds a query from its single queries and the kind of each `UNION` between them. */
-export function query(parts: ast.SingleQuery[], unions: ('all' | 'distinct')[], span: ast.Span): ast.Query {
-  return { kind: 'query', parts, unions, span }
+export function query(
+  input: ast.Query | null,
+  parts: ast.SingleQuery[],
+  unions: ('all' | 'distinct')[],
+  span: ast.Span,
+): ast.Query {
+  return { kind: 'query', input, parts, unions, span }
 }
 
 /** Builds a `MATCH` clause. */
 export function match(
   optional: boolean,
+  mode: ast.MatchMode | null,
   patterns: ast.PathPattern[],
   where: ast.Expression | null,
   span: ast.Span,
 ): ast.MatchClause {
-  return { kind: 'match', optional, patterns, where, span }
+  return { kind: 'match', optional, mode, patterns, where, span }
 }
 
 /** Builds a `WITH` clause. */
 export function withClause(projection: ast.Projection, where: ast.Expression | null, span: ast.Span): ast.WithClause {
-  return { kind: 'with', ...projection, where, span }
+  return { kind: 'with', keyword: 'WITH', ...projection, where, span }
+}
+
+/** Builds a clause that keeps all variables: a short form of `WITH *`. */
+export function withAll(
+  keyword: ast.WithClause['keyword'],
+  parts: Partial<ast.Projection & Pick<ast.WithClause, 'where'>>,
+  span: ast.Span,
+): ast.WithClause {
+  const nothing = { distinct: false, items: [], orderBy: [], skip: null, limit: null, where: null }
+  return { kind: 'with', keyword, star: true, ...nothing, ...parts, span }
 }
 
 /** Builds a `RETURN` clause. */
@@ -42,14 +58,18 @@ export function returnClause(projection: ast.Projection, span: ast.Span): ast.Re
 /** The alternating nodes and relationships of a path pattern. */
 export type PatternChain = Pick<ast.PathPattern, 'nodes' | 'relationships'>
 
+/** The parts of a path pattern besides its chain that a pattern may leave out. */
+export type PathPatternOptions = Partial<Pick<ast.PathPattern, 'shortest' | 'selector' | 'where'>>
+
 /** Builds a path pattern. */
 export function path(
   variable: ast.Name | null,
-  shortest: ast.PathPattern['shortest'],
   chain: PatternChain,
   span: ast.Span,
+  options: PathPatternOptions = {},
 ): ast.PathPattern {
-  return { kind: 'path', variable, shortest, ...chain, span }
+  const { shortest = null, selector = null, where = null } = options
+  return { kind: 'path', variable, shortest, selector, ...chain, where, span }
 }
 
 /** The fields inside the parentheses of a node pattern. */

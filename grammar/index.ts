@@ -2,7 +2,7 @@
 import type { Query } from './ast.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import { lex } from './lexer.ts'
-import { parser } from './parser.ts'
+import { parser } from './prepared-parser.ts'
 import { CypherSyntaxError } from './syntax-error.ts'
 import { findTooDeep, maxTreeDepth } from './tree-depth.ts'
 

@@ -7,6 +7,7 @@ import {
   CloseBracket,
   CloseParen,
   ComprehensionBar,
+  Dollar,
   Equal,
   FreeName,
   Identifier,
@@ -41,6 +42,8 @@ export function lex(text: string): LexResult {
   }
   const error = errors[0]
   if (error !== undefined) return { ok: false, diagnostic: unknownSign(text, error.offset) }
+  const dollar = tokens.find(({ tokenType }, i) => tokenType === Dollar && tokens[i + 1]?.tokenType !== OpenParen)
+  if (dollar !== undefined) return { ok: false, diagnostic: unknownSign(text, dollar.startOffset) }
   classifyTokens(tokens)
   return { ok: true, tokens, comments }
 }

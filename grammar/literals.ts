@@ -16,8 +16,8 @@ export function spanOf(token: IToken): Span {
  * `negative`: a minus sign directly before the literal belongs to it; only then -2^63 is in range.
  */
 export function readInteger(token: IToken, negative: boolean): number | bigint {
-  const image = token.image
-  if (!/^(?:0|[1-9]\d*|0x[\da-fA-F]+|0o[0-7]+)$/.test(image)) invalidNumber(token)
+  if (!/^(?:0|[1-9](?:_?\d)*|0x(?:_?[\da-fA-F])+|0o(?:_?[0-7])+)$/.test(token.image)) invalidNumber(token)
+  const image = token.image.replaceAll('_', '')
   // A 64-bit number has at most 22 digits in any base, without leading zeros.
   const magnitude = image.length <= 15 ? Number(image) : exactInteger(image)
   if (magnitude === null || magnitude > int64Max + (negative ? 1n : 0n)) {
@@ -56,8 +56,9 @@ function invalidNumber(token: IToken): never {
 
 /** Reads a float. `negative`: a minus sign directly before the literal belongs to it. */
 export function readFloat(token: IToken, negative: boolean): number {
-  if (!/^(?:\d*\.\d+|\d+)(?:[eE][+-]?\d+)?$/.test(token.image)) invalidNumber(token)
-  const value = Number(token.image)
+  if (!/^(?:(?:\d(?:_?\d)*)?\.\d(?:_?\d)*|\d(?:_?\d)*)(?:[eE][+-]?\d(?:_?\d)*)?$/.test(token.image))
+    invalidNumber(token)
+  const value = Number(token.image.replaceAll('_', ''))
   if (!Number.isFinite(value)) {
     const found = `\`${shorten(token.image)}\``
     const expected = 'a float below 1.8e308'

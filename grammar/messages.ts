@@ -3,6 +3,7 @@ import type { IParserErrorMessageProvider, IRecognitionException, IToken, TokenT
 import { EOF, tokenMatcher } from 'chevrotain'
 import type { Diagnostic } from './diagnostic.ts'
 import { shorten, spanOf } from './literals.ts'
+import type { FirstTokens } from './parser-decisions.ts'
 import { editDistance } from './suggest.ts'
 import * as t from './tokens.ts'
 import { isReserved, keywords, kw } from './tokens.ts'
@@ -11,9 +12,9 @@ const aName = label(t.FreeName)
 const anExpression = 'an expression'
 const afterQuery = 'an operator, a clause or the end of the query'
 // A clause is rejected at this place only if RETURN has ended the query before it.
-const afterReturn = '`UNION` or the end of the query, because `RETURN` is the last clause'
+const afterReturn = '`UNION`, `NEXT` or the end of the query, because `RETURN` is the last clause'
 const clauseStarts: readonly (TokenType | undefined)[] = [
-  ...[kw.MATCH, kw.OPTIONAL, kw.UNWIND, kw.WITH, kw.RETURN, kw.CALL, kw.USE],
+  ...[kw.MATCH, kw.OPTIONAL, kw.UNWIND, kw.WITH, kw.RETURN, kw.CALL, kw.USE, kw.FILTER, kw.LET, kw.FOR],
 ]
 
 /** Makes the message of a Chevrotain error the expected token alone; `toDiagnostic` completes the sentence. */
@@ -21,17 +22,18 @@ export const errorMessageProvider: IParserErrorMessageProvider = {
   buildMismatchTokenMessage: ({ expected }) => label(expected),
   buildNotAllInputParsedMessage: () => afterQuery,
   buildNoViableAltMessage: ({ customUserDescription, expectedPathsPerAlt }) =>
-    customUserDescription ?? alternatives(expectedPathsPerAlt),
+    customUserDescription ?? expectedTokens(expectedPathsPerAlt.map((paths) => paths.map(([first]) => first!))),
   buildEarlyExitMessage: ({ customUserDescription, expectedIterationPaths }) =>
-    customUserDescription ?? alternatives([expectedIterationPaths]),
+    customUserDescription ?? expectedTokens([expectedIterationPaths.map(([first]) => first!)]),
 }
 
 function label(type: TokenType): string {
   return type === EOF ? 'the end of the query' : (type.LABEL ?? type.name)
 }
 
-function alternatives(paths: readonly TokenType[][][]): string {
-  const labels = [...new Set(paths.flatMap((alternative) => alternative.map((path) => label(path[0]!))))]
+/** Lists the first tokens of alternatives for a message. */
+export function expectedTokens(alternatives: readonly FirstTokens[]): string {
+  const labels = [...new Set(alternatives.flatMap((tokens) => tokens.map(label)))]
   if (labels.length > 5) return anExpression
   const last = labels.pop() ?? anExpression
   return labels.length === 0 ? last : `${labels.join(', ')} or ${last}`
@@ -77,6 +79,18 @@ const writingClauses: Readonly<Record<string, string>> = {
   ALTER: 'ALTER',
 }
 
+/** Words that begin a query or a clause of Neo4j that is not executed, each with the reason. */
+const refusedWords: Readonly<Record<string, string>> = {
+  FINISH: 'a query without rows has no effect, because nothing can be written; use RETURN',
+  SHOW: 'it reads the settings of a server, not the graph',
+  TERMINATE: 'it changes the server',
+  EXPLAIN: 'explanations and plans have endpoints of their own',
+  PROFILE: 'explanations and plans have endpoints of their own',
+  CYPHER: 'there is one version of the language and no choice of a planner',
+  START: 'it was removed from Cypher; use MATCH',
+  YIELD: 'procedures are not allowed',
+}
+
 function forbiddenClause(
   token: IToken,
   previous: IToken | null,
@@ -93,6 +107,18 @@ function forbiddenClause(
       previous.startOffset,
       token,
     )
+  }
+  if (word === 'IN' && previous?.tokenType === t.CloseBrace) {
+    const message = '`CALL { … } IN TRANSACTIONS` is not allowed: nothing is written'
+    return forbiddenDiagnostic(message, 'IN TRANSACTIONS', token.startOffset, next!)
+  }
+  const reason = Object.hasOwn(refusedWords, word) ? refusedWords[word]! : null
+  if (reason !== null && token.tokenType === t.Identifier) {
+    return forbiddenDiagnostic(`\`${word}\` is not allowed: ${reason}`, word, token.startOffset, token)
+  }
+  if (token.tokenType === kw.WHEN && expected === afterQuery) {
+    const message = '`WHEN` begins a query: after another clause, write `CALL (*) { WHEN … THEN … }`'
+    return { code: 'UnexpectedSyntax', message, span: spanOf(token), found: '`WHEN`', expected }
   }
   if (word === 'USING') {
     return forbiddenDiagnostic('index hint `USING` is not allowed', 'USING', token.startOffset, token)

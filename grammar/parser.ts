@@ -6,12 +6,11 @@ import { ClauseRules } from './rules/clauses.ts'
 import { CypherSyntaxError } from './syntax-error.ts'
 import { vocabulary } from './tokens.ts'
 
-/** The complete parser. Build one per process: its self-analysis is expensive. */
-export class CypherParser extends ClauseRules {
+/** The rules of the language. A subclass supplies the decisions: it calls or replaces `performSelfAnalysis`. */
+export abstract class CypherParser extends ClauseRules {
   constructor(config: IParserConfig) {
     // One token of lookahead decides nearly everywhere; rules/lookahead.ts handles the rest.
-    super(vocabulary, { maxLookahead: 1, errorMessageProvider: errorMessageProvider, ...config })
-    this.performSelfAnalysis()
+    super(vocabulary, { maxLookahead: 1, errorMessageProvider, ...config })
   }
 
   /** Parses the tokens of `source`. Throws a CypherSyntaxError at the first error. */
@@ -24,6 +23,3 @@ export class CypherParser extends ClauseRules {
     return query
   }
 }
-
-/** The parser of the process. Not reentrant, and never suspended: parsing is synchronous. */
-export const parser = new CypherParser({ skipValidations: true })

@@ -1,6 +1,7 @@
 // The tokens of the language: keywords, which keywords may also be names, operators and punctuation, and the label of
 // each token in messages.
 import { createToken, Lexer, type TokenType } from 'chevrotain'
+import { type FreeWord, freeWords, type ReservedWord, reservedWords } from './words.ts'
 
 // ---------------------------------------------------------------- kinds of name
 
@@ -14,10 +15,16 @@ const plainName = /[\p{ID_Start}\p{Pc}][\p{ID_Continue}]*/uy
 const parameterName = /\$(?:[\p{ID_Start}\p{Pc}][\p{ID_Continue}]*|\d+|`[^`]*(?:``[^`]*)*`?)/uy
 
 const asciiLetters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_']
-// Chevrotain groups patterns by their first character in pages of 256; one code of each page represents the page.
+// Chevrotain groups patterns by their first character in pages of 255; one code of each page represents the page.
 const beyondAscii = [
   ...Array.from({ length: 128 }, (_, i) => 128 + i),
-  ...Array.from({ length: 255 }, (_, i) => 256 * (i + 1)),
+  ...Array.from({ length: 257 }, (_, i) => Math.min(255 * (i + 1) + 1, 0xffff)),
+]
+
+// With these, and with sticky patterns, Chevrotain does not parse the regular expressions to find out what they begin with.
+const digits = [...'0123456789']
+const spaces = [
+  ...'\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff',
 ]
 
 function at(pattern: RegExp, text: string, offset: number): RegExpExecArray | null {
@@ -39,7 +46,8 @@ export const Identifier = createToken({
 /** A name in back-ticks. */
 export const QuotedName = createToken({
   name: 'QuotedName',
-  pattern: /`[^`]*(?:``[^`]*)*`?/,
+  pattern: /`[^`]*(?:``[^`]*)*`?/y,
+  start_chars_hint: ['`'],
   line_breaks: true,
   categories: [AnyName, FreeName],
 })
@@ -55,21 +63,7 @@ export const Parameter = createToken({
 
 // ---------------------------------------------------------------- keywords
 
-const reservedWords = [
-  ...['MATCH', 'OPTIONAL', 'UNWIND', 'WITH', 'RETURN', 'UNION', 'CALL', 'WHERE'],
-  ...['DISTINCT', 'AS', 'ORDER', 'SKIP', 'LIMIT'],
-  ...['OR', 'XOR', 'AND', 'NOT', 'IN', 'IS', 'STARTS', 'ENDS', 'CONTAINS'],
-  ...['CASE', 'WHEN', 'THEN', 'ELSE', 'TRUE', 'FALSE', 'NULL'],
-  ...['CREATE', 'MERGE', 'SET', 'DELETE', 'DETACH', 'REMOVE'],
-] as const
-
-// openCypher reserves some of these too. Here each occurs only where no name is possible, so it can be both.
-const freeWords = [
-  ...['USE', 'BY', 'ASC', 'ASCENDING', 'DESC', 'DESCENDING', 'OFFSET', 'END'],
-  ...['ALL', 'ANY', 'NONE', 'SINGLE', 'REDUCE', 'COUNT', 'COLLECT', 'EXISTS', 'SHORTESTPATH', 'ALLSHORTESTPATHS'],
-] as const
-
-type Keyword = (typeof reservedWords)[number] | (typeof freeWords)[number]
+type Keyword = ReservedWord | FreeWord
 
 function keyword(word: Keyword, categories: TokenType[]): [string, TokenType] {
   return [word, createToken({ name: word, pattern: Lexer.NA, label: `\`${word}\``, categories })]
@@ -101,21 +95,24 @@ const numberCategory = createToken({ name: 'Number', pattern: Lexer.NA, label: '
 /** A float, before its range check. */
 export const Float = createToken({
   name: 'Float',
-  pattern: /(?:\d+\.\d+|\.\d+)(?:[eE][+-]?\d+)?\w*|\d+[eE][+-]?\d+\w*/,
+  pattern: /(?:\d[\d_]*\.\d+|\.\d+)(?:[eE][+-]?\d+)?\w*|\d[\d_]*[eE][+-]?\d+\w*/y,
+  start_chars_hint: ['.', ...digits],
   categories: [numberCategory],
   label: 'a number',
 })
 /** A decimal, hexadecimal or octal integer, before its range check. */
 export const Integer = createToken({
   name: 'Integer',
-  pattern: /\d\w*/,
+  pattern: /\d\w*/y,
+  start_chars_hint: digits,
   categories: [numberCategory],
   label: 'a whole number',
 })
 /** A string in single or double quotes. */
 export const Text = createToken({
   name: 'Text',
-  pattern: /'[^'\\]*(?:\\[\s\S]?[^'\\]*)*'?|"[^"\\]*(?:\\[\s\S]?[^"\\]*)*"?/,
+  pattern: /'[^'\\]*(?:\\[\s\S]?[^'\\]*)*'?|"[^"\\]*(?:\\[\s\S]?[^"\\]*)*"?/y,
+  start_chars_hint: ["'", '"'],
   line_breaks: true,
   label: 'a string',
 })
@@ -131,8 +128,10 @@ function operators(name: string): TokenType {
 }
 /** Category of `=`, `<>`, `<`, `<=`, `>` and `>=`. */
 export const ComparisonOperator = operators('ComparisonOperator')
-/** Category of `+` and `-`. */
+/** Category of `+`, `-` and `||`. */
 export const AdditiveOperator = operators('AdditiveOperator')
+/** Category of `+` and `-`, which are also signs with one operand. */
+export const SignOperator = operators('SignOperator')
 /** Category of `*`, `/` and `%`. */
 export const MultiplicativeOperator = operators('MultiplicativeOperator')
 
@@ -144,8 +143,8 @@ export const Matches = sign('Matches', '=~')
 export const Equal = sign('Equal', '=', [ComparisonOperator])
 export const Less = sign('Less', '<', [ComparisonOperator])
 export const Greater = sign('Greater', '>', [ComparisonOperator])
-export const Plus = sign('Plus', '+', [AdditiveOperator])
-export const Minus = sign('Minus', '-', [AdditiveOperator])
+export const Plus = sign('Plus', '+', [AdditiveOperator, SignOperator])
+export const Minus = sign('Minus', '-', [AdditiveOperator, SignOperator])
 export const Star = sign('Star', '*', [MultiplicativeOperator])
 export const Slash = sign('Slash', '/', [MultiplicativeOperator])
 export const Percent = sign('Percent', '%', [MultiplicativeOperator])
@@ -155,9 +154,12 @@ export const Dot = sign('Dot', '.')
 export const Comma = sign('Comma', ',')
 export const Semicolon = sign('Semicolon', ';')
 export const Colon = sign('Colon', ':')
+export const DoubleBar = sign('DoubleBar', '||', [AdditiveOperator])
 export const Bar = sign('Bar', '|')
 /** The `|` of `[x IN list | …]` and `[(a)-->(b) | …]`; the lexer separates it from the `|` of labels. */
 export const ComprehensionBar = createToken({ name: 'ComprehensionBar', pattern: Lexer.NA, label: '`|`' })
+/** The `$` of a dynamic label, `$(…)`; the lexer refuses it elsewhere. */
+export const Dollar = sign('Dollar', '$')
 export const Ampersand = sign('Ampersand', '&')
 export const Exclamation = sign('Exclamation', '!')
 export const OpenParen = sign('OpenParen', '(')
@@ -169,8 +171,19 @@ export const CloseBrace = sign('CloseBrace', '}')
 
 // ---------------------------------------------------------------- what is skipped
 
-const Space = createToken({ name: 'Space', pattern: /\s+/, group: Lexer.SKIPPED, line_breaks: true })
-const LineComment = createToken({ name: 'LineComment', pattern: /\/\/[^\n\r]*/, group: 'comments' })
+const Space = createToken({
+  name: 'Space',
+  pattern: /\s+/y,
+  start_chars_hint: spaces,
+  group: Lexer.SKIPPED,
+  line_breaks: true,
+})
+const LineComment = createToken({
+  name: 'LineComment',
+  pattern: /\/\/[^\n\r]*/y,
+  start_chars_hint: ['/'],
+  group: 'comments',
+})
 const BlockComment = createToken({
   name: 'BlockComment',
   pattern: {
@@ -190,13 +203,13 @@ const BlockComment = createToken({
  */
 export const scanned: TokenType[] = [
   ...[Space, Identifier, LineComment, BlockComment, QuotedName, Parameter, Text, Float, Integer],
-  ...[OpenParen, CloseParen, OpenBracket, CloseBracket, OpenBrace, CloseBrace, Comma, Dots, Dot, Colon, Bar],
+  ...[OpenParen, CloseParen, OpenBracket, CloseBracket, OpenBrace, CloseBrace, Comma, Dots, Dot, Colon, DoubleBar, Bar],
   ...[LessEqual, GreaterEqual, NotEqual, Matches, Equal, Less, Greater, Minus, Plus, Star, Slash, Percent, Caret],
-  ...[Ampersand, Exclamation, Semicolon],
+  ...[Ampersand, Exclamation, Semicolon, Dollar],
 ]
 
 /** All tokens and categories, as Chevrotain's parser takes them. */
 export const vocabulary: TokenType[] = [
-  ...[AnyName, FreeName, numberCategory, ComparisonOperator, AdditiveOperator, MultiplicativeOperator],
-  ...[ComprehensionBar, ...keywords.values(), ...scanned],
+  ...[AnyName, FreeName, numberCategory, ComparisonOperator, AdditiveOperator, SignOperator],
+  ...[MultiplicativeOperator, ComprehensionBar, ...keywords.values(), ...scanned],
 ]

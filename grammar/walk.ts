@@ -5,12 +5,23 @@ import type {
   LabelExpression,
   NodePattern,
   PathPattern,
+  PathSelector,
+  QuantifiedPath,
   Query,
   RelationshipPattern,
 } from './ast.ts'
 
 /** The nodes of a syntax tree that have a kind. */
-export type CypherNode = Query | Clause | PathPattern | NodePattern | RelationshipPattern | LabelExpression | Expression
+export type CypherNode =
+  | Query
+  | Clause
+  | PathPattern
+  | PathSelector
+  | QuantifiedPath
+  | NodePattern
+  | RelationshipPattern
+  | LabelExpression
+  | Expression
 
 /** Calls `enter` for each node below and including `tree`, parents first, in the order of the members of the tree. */
 export function walkTree(tree: unknown, enter: (node: CypherNode) => void): void {

@@ -141,7 +141,7 @@ const caller: AgentCaller = {
   user: null,
 }
 
-function partsOf(store: LmdbEnvironment): DecisionDeps {
+export function partsOf(store: LmdbEnvironment): DecisionDeps {
   const { text, subjectType, resourceType } = conditions.can_view
   const compiled = compileDecisionPolicy(
     JSON.stringify({
@@ -155,8 +155,16 @@ function partsOf(store: LmdbEnvironment): DecisionDeps {
   if (!compiled.ok) throw new Error(compiled.error[0])
   const policies = [{ ...compiled.value, id: 'bench', name: 'bench', revision: 1, tags: [] }]
   const graphs: ProjectGraphs = { default: store, global: null, at: () => null }
+  const library: DecisionDeps['policies'] = {
+    find: () => policies,
+    actions: () => ['view'],
+    subjectTypes: () => [],
+    ofSubjectType: () => policies,
+    all: () => policies,
+  }
   return {
-    policies: { find: () => policies, actions: () => ['view'], subjectTypes: () => [], ofSubjectType: () => policies },
+    policies: library,
+    drafts: { ...library, broken: () => [], allBroken: () => [] },
     graphsOf: () => graphs,
     limits: { stepsMax: 20_000_000, timeMs: 10_000 },
     inputStringMax: 1_000,
@@ -172,5 +180,6 @@ function partsOf(store: LmdbEnvironment): DecisionDeps {
       throw new Error(`a service fault: ${JSON.stringify(fault)}`)
     },
     onDecided: null,
+    decisionId: null,
   }
 }

@@ -1,7 +1,16 @@
 // Rules for operands: literals, parameters, brackets of all kinds, comprehensions and CASE. named.ts has those that
 // begin with a name.
 import type { IToken } from 'chevrotain'
-import type { Case, Expression, ListComprehension, MapLiteral, Parameter, PatternComprehension } from '../ast.ts'
+import type {
+  Case,
+  CaseOperand,
+  ComparisonOperator,
+  Expression,
+  ListComprehension,
+  MapLiteral,
+  Parameter,
+  PatternComprehension,
+} from '../ast.ts'
 import * as build from '../build-ast.ts'
 import { readFloat, readInteger, readString, spanOf } from '../literals.ts'
 import * as t from '../tokens.ts'
@@ -106,7 +115,7 @@ export abstract class AtomRules extends NamedRules {
   readonly patternPredicate = this.RULE('patternPredicate', (): Expression => {
     const start = this.here()
     const chain = this.SUBRULE(this.chain)
-    return this.predicate(build.path(null, null, chain, this.since(start)))
+    return this.predicate(build.path(null, chain, this.since(start)))
   })
 
   readonly bracketed = this.RULE('bracketed', (): Expression => {
@@ -167,19 +176,54 @@ export abstract class AtomRules extends NamedRules {
     this.AT_LEAST_ONE({
       DEF: () => {
         this.CONSUME(kw.WHEN)
-        const when = this.SUBRULE2(this.expression)
-        if (subject === null) this.claim(when)
+        const when = [this.SUBRULE(this.caseTest, { ARGS: [subject !== null] })]
+        this.MANY({
+          GATE: () => subject !== null,
+          DEF: () => {
+            this.CONSUME(t.Comma)
+            when.push(this.SUBRULE2(this.caseTest, { ARGS: [true] }))
+          },
+        })
         this.CONSUME(kw.THEN)
-        branches.push({ when, then: this.SUBRULE3(this.expression) })
+        branches.push({ when, then: this.SUBRULE2(this.expression) })
       },
       ERR_MSG: '`WHEN`',
     })
     const otherwise =
       this.OPTION2(() => {
         this.CONSUME(kw.ELSE)
-        return this.SUBRULE4(this.expression)
+        return this.SUBRULE3(this.expression)
       }) ?? null
     this.CONSUME(kw.END, { ERR_MSG: otherwise === null ? '`WHEN`, `ELSE` or `END`' : '`END`' })
     return { kind: 'case', subject, branches, otherwise, span: this.since(start) }
+  })
+
+  /** With a subject, a test may begin with its operator: `WHEN > 5`, `WHEN IS NULL`, `WHEN STARTS WITH 'a'`. */
+  readonly caseTest = this.RULE('caseTest', (hasSubject: boolean): Expression => {
+    const start = this.here()
+    const subject: CaseOperand = { kind: 'case-operand', span: { start, end: start } }
+    return this.OR({
+      DEF: [
+        {
+          GATE: () => hasSubject,
+          ALT: (): Expression => {
+            const operator = this.CONSUME(t.ComparisonOperator).image as ComparisonOperator
+            const operand = this.SUBRULE(this.predicated)
+            return { kind: 'comparison', first: subject, rest: [{ operator, operand }], span: this.since(start) }
+          },
+        },
+        {
+          GATE: () => hasSubject,
+          ALT: () => this.SUBRULE(this.predicateOn, { ARGS: [subject, start] }),
+        },
+        {
+          ALT: () => {
+            const when = this.SUBRULE(this.expression)
+            return hasSubject ? when : this.claim(when)
+          },
+        },
+      ],
+      ERR_MSG: 'an expression',
+    })
   })
 }

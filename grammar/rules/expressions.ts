@@ -1,11 +1,14 @@
 // Rules for expressions, from the loosest operator to the tightest; atoms.ts has the operands.
 // openCypher: OR < XOR < AND < NOT < comparison < string, list and null predicates < + - < * / % < ^ < sign < postfix.
 import type { IToken, ParserMethod, TokenType } from 'chevrotain'
-import type { BinaryOperator, Comparison, ComparisonOperator, Expression } from '../ast.ts'
+import type { BinaryOperator, Comparison, ComparisonOperator, Expression, ValueTestKind } from '../ast.ts'
 import * as build from '../build-ast.ts'
+import { spanOf } from '../literals.ts'
 import { throwSyntaxError } from '../syntax-error.ts'
 import * as t from '../tokens.ts'
 import { kw } from '../tokens.ts'
+import { continuesTypeName, readTypeName } from '../type-names.ts'
+import { asNormalForm, type ValueType } from '../value-types.ts'
 import { RuleBase } from './rule-base.ts'
 
 /** Rules for operators. */
@@ -56,26 +59,151 @@ export abstract class ExpressionRules extends RuleBase {
     const start = this.here()
     let left = this.SUBRULE(this.sum)
     this.MANY(() => {
-      this.OR([
-        {
-          ALT: () => {
-            this.CONSUME(kw.IS)
-            const negated = this.OPTION(() => this.CONSUME(kw.NOT)) !== undefined
-            this.CONSUME(kw.NULL)
-            left = { kind: 'null-test', operand: left, negated, span: this.since(start) }
-          },
-        },
-        {
-          ALT: () => {
-            const operator = this.SUBRULE(this.predicateOperator)
-            const right = this.SUBRULE2(this.sum)
-            left = build.binary(operator, left, right, this.since(start))
-          },
-        },
-      ])
+      left = this.SUBRULE(this.predicateOn, { ARGS: [left, start] })
     })
     return left
   })
+
+  /** One predicate after its left operand. */
+  readonly predicateOn = this.RULE(
+    'predicateOn',
+    (left: Expression, start: number): Expression =>
+      this.OR([
+        { ALT: () => this.SUBRULE(this.isPredicate, { ARGS: [left, start] }) },
+        {
+          ALT: (): Expression => {
+            this.CONSUME(t.Colon)
+            this.CONSUME2(t.Colon)
+            const types = this.SUBRULE(this.valueTypes)
+            return {
+              kind: 'value-test',
+              operand: left,
+              test: { kind: 'type', types },
+              negated: false,
+              span: this.since(start),
+            }
+          },
+        },
+        {
+          ALT: (): Expression => {
+            const operator = this.SUBRULE(this.predicateOperator)
+            const right = this.SUBRULE(this.sum)
+            return build.binary(operator, left, right, this.since(start))
+          },
+        },
+      ]),
+  )
+
+  /** `IS NULL`, `IS :: TYPE` and `IS NORMALIZED`, each with or without NOT. */
+  readonly isPredicate = this.RULE('isPredicate', (operand: Expression, start: number): Expression => {
+    this.CONSUME(kw.IS)
+    const negated = this.OPTION(() => this.CONSUME(kw.NOT)) !== undefined
+    const test = this.OR([
+      { ALT: () => this.CONSUME(kw.NULL) && null },
+      {
+        ALT: (): ValueTestKind => {
+          this.CONSUME(t.Colon)
+          this.CONSUME2(t.Colon)
+          return { kind: 'type', types: this.SUBRULE(this.valueTypes) }
+        },
+      },
+      {
+        ALT: (): ValueTestKind => {
+          this.CONSUME(kw.TYPED)
+          return { kind: 'type', types: this.SUBRULE2(this.valueTypes) }
+        },
+      },
+      { ALT: (): ValueTestKind => this.CONSUME(kw.NORMALIZED) && { kind: 'normalized', form: 'NFC' } },
+      { ALT: () => this.SUBRULE(this.normalFormTest) },
+    ])
+    const span = this.since(start)
+    return test === null
+      ? { kind: 'null-test', operand, negated, span }
+      : { kind: 'value-test', operand, test, negated, span }
+  })
+
+  readonly normalFormTest = this.RULE('normalFormTest', (): ValueTestKind => {
+    const word = this.CONSUME(t.Identifier)
+    const form = asNormalForm(word.image)
+    if (!this.RECORDING_PHASE && form === null) {
+      const expected = '`NULL`, `NOT`, `::`, `TYPED` or `NORMALIZED`'
+      const found = `\`${word.image}\``
+      const message = `unexpected ${found}, expected ${expected}`
+      throwSyntaxError({ code: 'UnexpectedSyntax', message, span: spanOf(word), found, expected })
+    }
+    this.CONSUME(kw.NORMALIZED)
+    return { kind: 'normalized', form: form ?? 'NFC' }
+  })
+
+  // ---------------------------------------------------------------- types of values
+
+  /** `INTEGER | STRING NOT NULL | LIST<FLOAT>`. */
+  readonly valueTypes = this.RULE('valueTypes', (): ValueType[] => {
+    this.descend()
+    const types = [this.SUBRULE(this.valueType)]
+    this.MANY(() => {
+      this.CONSUME(t.Bar)
+      types.push(this.SUBRULE2(this.valueType))
+    })
+    this.ascend()
+    return types.flat()
+  })
+
+  /** Several types for `ANY<INTEGER | STRING>`. */
+  readonly valueType = this.RULE('valueType', (): readonly ValueType[] => {
+    const start = this.here()
+    const words: string[] = []
+    this.AT_LEAST_ONE({
+      GATE: () => words.length === 0 || continuesTypeName(words, this.LA(1).image),
+      DEF: () => {
+        const word = this.OR([
+          { ALT: () => this.CONSUME(t.FreeName) },
+          { ALT: () => this.CONSUME(kw.NULL) },
+          { ALT: () => this.CONSUME(kw.WITH) },
+        ])
+        words.push(word.image)
+      },
+      ERR_MSG: 'a type such as `INTEGER`',
+    })
+    const nameSpan = this.since(start)
+    const name = this.RECORDING_PHASE ? 'LIST' : readTypeName(words, nameSpan)
+    const inner =
+      this.OPTION({
+        GATE: () => name === 'LIST' || name === 'ANY',
+        DEF: () => {
+          this.CONSUME(t.Less)
+          const types = this.SUBRULE(this.valueTypes)
+          this.CONSUME(t.Greater)
+          return types
+        },
+      }) ?? null
+    if (!this.RECORDING_PHASE && name === 'LIST' && inner === null) {
+      const message = 'a list type names the type of its items: `LIST<INTEGER>`'
+      throwSyntaxError({ code: 'UnexpectedSyntax', message, span: nameSpan, found: '`LIST`', expected: '`<`' })
+    }
+    const nullable = this.OPTION2(() => this.SUBRULE(this.notNull)) === undefined
+    let types: readonly ValueType[] =
+      name === 'ANY' && inner !== null
+        ? inner.map((type) => ({ ...type, nullable: type.nullable && nullable }))
+        : [{ name, items: inner, nullable }]
+    this.MANY({
+      GATE: () => /^(?:list|array)$/i.test(this.LA(1).image),
+      DEF: () => {
+        this.CONSUME(t.Identifier)
+        const nullableList = this.OPTION3(() => this.SUBRULE2(this.notNull)) === undefined
+        types = [{ name: 'LIST', items: types, nullable: nullableList }]
+      },
+    })
+    return types
+  })
+
+  /** `NOT NULL` or `!`. */
+  readonly notNull = this.RULE('notNull', (): boolean =>
+    this.OR([
+      { ALT: () => this.CONSUME(kw.NOT) && this.CONSUME(kw.NULL) && true },
+      { ALT: () => this.CONSUME(t.Exclamation) && true },
+    ]),
+  )
 
   readonly predicateOperator = this.RULE(
     'predicateOperator',
@@ -96,7 +224,7 @@ export abstract class ExpressionRules extends RuleBase {
   readonly signed = this.RULE('signed', (): Expression => {
     const signs: IToken[] = []
     this.MANY(() => {
-      signs.push(this.CONSUME(t.AdditiveOperator))
+      signs.push(this.CONSUME(t.SignOperator))
     })
     if (signs.length > 0 && this.signsLiteral(signs.at(-1)!)) this.literalSign = signs.pop()!
     let operand = this.SUBRULE(this.postfixed)
@@ -111,8 +239,21 @@ export abstract class ExpressionRules extends RuleBase {
   readonly postfixed = this.RULE('postfixed', (): Expression => {
     const start = this.here()
     let target = this.SUBRULE(this.atom)
-    this.MANY(() => {
-      target = this.OR([
+    this.MANY({
+      // `n::INTEGER` tests a type, not a label.
+      GATE: () => !(this.nextIs(1, t.Colon) && this.nextIs(2, t.Colon)),
+      DEF: () => {
+        target = this.SUBRULE(this.accessTo, { ARGS: [target, start] })
+      },
+    })
+    return target
+  })
+
+  /** One property, label test, index or slice after its target. */
+  readonly accessTo = this.RULE(
+    'accessTo',
+    (target: Expression, start: number): Expression =>
+      this.OR([
         {
           ALT: (): Expression => {
             this.CONSUME(t.Dot)
@@ -127,10 +268,8 @@ export abstract class ExpressionRules extends RuleBase {
           },
         },
         { ALT: () => this.SUBRULE(this.indexed, { ARGS: [target, start] }) },
-      ])
-    })
-    return target
-  })
+      ]),
+  )
 
   /** `[i]`, `[from..to]`, `[..to]`, `[from..]`, `[..]`. */
   readonly indexed = this.RULE('indexed', (target: Expression, start: number): Expression => {

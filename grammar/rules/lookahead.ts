@@ -87,6 +87,8 @@ export type NamedForm =
   | 'map-projection'
   | 'quantifier'
   | 'reduce'
+  | 'all-reduce'
+  | 'trim'
   | 'count-star'
   | 'exists'
   | 'count'
@@ -106,6 +108,8 @@ export function classifyNamed(peek: Peek): NamedForm {
     const third = peek(4).tokenType
     if (word === kw.COUNT && peek(3).tokenType === t.Star && third === t.CloseParen) return 'count-star'
     if (word === kw.REDUCE && third === t.Equal) return 'reduce'
+    if (word === kw.ALLREDUCE && third === t.Equal) return 'all-reduce'
+    if (peek(1).image.toLowerCase() === 'trim' && hasFrom(peek)) return 'trim'
     if (third === kw.IN && (word === kw.ALL || word === kw.ANY || word === kw.NONE || word === kw.SINGLE)) {
       return 'quantifier'
     }
@@ -114,4 +118,15 @@ export function classifyNamed(peek: Peek): NamedForm {
   let dot = 2
   while (peek(dot).tokenType === t.Dot && tokenMatcher(peek(dot + 1), t.AnyName)) dot += 2
   return dot > 2 && peek(dot).tokenType === t.OpenParen ? 'function' : 'variable'
+}
+
+/** Whether the brackets of a call contain FROM, outside of inner brackets. The name of the function is at distance 1. */
+function hasFrom(peek: Peek): boolean {
+  const end = pastBracket(peek, 2)
+  let next = 3
+  while (next < end) {
+    if (peek(next).tokenType === kw.FROM && peek(next - 1).tokenType !== t.OpenParen) return true
+    next = Math.max(next + 1, pastBracket(peek, next))
+  }
+  return false
 }

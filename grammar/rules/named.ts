@@ -1,6 +1,7 @@
 // Rules for what begins with a name: variables, calls, quantifiers, reduce, map projections and subqueries.
 import type { Expression, MapProjection, MapProjectionItem, Quantifier, Reduce, SubqueryBody } from '../ast.ts'
 import * as build from '../build-ast.ts'
+import { spanOf } from '../literals.ts'
 import * as t from '../tokens.ts'
 import { kw } from '../tokens.ts'
 import { ExpressionRules } from './expressions.ts'
@@ -17,6 +18,8 @@ export abstract class NamedRules extends ExpressionRules {
         { GATE: () => kind === 'count-star', ALT: () => this.SUBRULE(this.countStar) },
         { GATE: () => kind === 'quantifier', ALT: () => this.SUBRULE(this.quantifier) },
         { GATE: () => kind === 'reduce', ALT: () => this.SUBRULE(this.reduce) },
+        { GATE: () => kind === 'all-reduce', ALT: () => this.SUBRULE(this.allReduce) },
+        { GATE: () => kind === 'trim', ALT: () => this.SUBRULE(this.trimCall) },
         { GATE: () => kind === 'map-projection', ALT: () => this.SUBRULE(this.mapProjection) },
         { GATE: () => kind === 'exists', ALT: () => this.SUBRULE(this.existsSubquery) },
         { GATE: () => kind === 'count', ALT: () => this.SUBRULE(this.countSubquery) },
@@ -88,7 +91,60 @@ export abstract class NamedRules extends ExpressionRules {
     this.CONSUME(t.Bar)
     const expression = this.SUBRULE3(this.expression)
     this.CONSUME(t.CloseParen)
-    return { kind: 'reduce', accumulator, initial, variable, list, expression, span: this.since(start) }
+    return {
+      kind: 'reduce',
+      accumulator,
+      initial,
+      variable,
+      list,
+      expression,
+      condition: null,
+      span: this.since(start),
+    }
+  })
+
+  readonly allReduce = this.RULE('allReduce', (): Reduce => {
+    const start = this.here()
+    this.CONSUME(kw.ALLREDUCE)
+    this.CONSUME(t.OpenParen)
+    const accumulator = this.SUBRULE(this.freeName)
+    this.CONSUME(t.Equal)
+    const initial = this.SUBRULE(this.expression)
+    this.CONSUME(t.Comma)
+    const variable = this.SUBRULE2(this.freeName)
+    this.CONSUME(kw.IN)
+    const list = this.SUBRULE2(this.expression)
+    this.CONSUME(t.Bar)
+    const expression = this.SUBRULE3(this.expression)
+    this.CONSUME2(t.Comma)
+    const condition = this.claim(this.SUBRULE4(this.expression))
+    this.CONSUME(t.CloseParen)
+    return { kind: 'reduce', accumulator, initial, variable, list, expression, condition, span: this.since(start) }
+  })
+
+  /** `trim(LEADING 'x' FROM text)`: the same call as `ltrim(text, 'x')`. */
+  readonly trimCall = this.RULE('trimCall', (): Expression => {
+    const start = this.here()
+    const word = this.CONSUME(t.FreeName)
+    this.CONSUME(t.OpenParen)
+    const name =
+      this.OPTION(() =>
+        this.OR([
+          { ALT: () => this.CONSUME(kw.BOTH) && 'btrim' },
+          { ALT: () => this.CONSUME(kw.LEADING) && 'ltrim' },
+          { ALT: () => this.CONSUME(kw.TRAILING) && 'rtrim' },
+        ]),
+      ) ?? 'btrim'
+    const characters = this.OPTION2({
+      GATE: () => !this.nextIs(1, kw.FROM),
+      DEF: () => this.SUBRULE(this.expression),
+    })
+    this.CONSUME(kw.FROM)
+    const text = this.SUBRULE2(this.expression)
+    this.CONSUME(t.CloseParen)
+    const args = characters === undefined ? [text] : [text, characters]
+    const span = this.since(start)
+    return { kind: 'function', name: { text: name, span: spanOf(word) }, distinct: false, args, span }
   })
 
   readonly mapProjection = this.RULE('mapProjection', (): MapProjection => {

@@ -4,10 +4,14 @@ import type {
   HopRange,
   LabelExpression,
   MapLiteral,
+  MatchMode,
+  Name,
   NodePattern,
   Parameter,
   PathPattern,
+  PathSelector,
   RelationshipPattern,
+  Span,
 } from '../ast.ts'
 import * as build from '../build-ast.ts'
 import { readInteger, readName, spanOf } from '../literals.ts'
@@ -15,10 +19,27 @@ import { throwSyntaxError } from '../syntax-error.ts'
 import * as t from '../tokens.ts'
 import { kw } from '../tokens.ts'
 import { AtomRules } from './atoms.ts'
+import { joinParts, type PathPart, withNameAndSelector } from './path-parts.ts'
 
-interface Shortest {
-  readonly shortest: PathPattern['shortest']
-  readonly chain: build.PatternChain
+type KeptPaths = Pick<PathSelector, 'keep' | 'count'>
+
+function hopQuantifier(min: number | null, max: number | null, span: Span): HopRange {
+  return { min, max, form: 'quantifier', span }
+}
+
+function dynamicQuantifier(sign: IToken): 'all' | 'any' {
+  const word = sign.image.toLowerCase()
+  if (word === '$' || word === '$all') return 'all'
+  if (word === '$any') return 'any'
+  const found = `\`${sign.image}\``
+  const message = `a label from a parameter is written \`$(${sign.image})\``
+  throwSyntaxError({
+    code: 'UnexpectedSyntax',
+    message,
+    span: spanOf(sign),
+    found,
+    expected: '`$(`, `$all(` or `$any(`',
+  })
 }
 
 /** Rules for patterns. */
@@ -35,59 +56,186 @@ export abstract class PatternRules extends AtomRules {
 
   readonly pathPattern = this.RULE('pathPattern', (): PathPattern => {
     const start = this.here()
-    const variable =
-      this.OPTION({
-        GATE: () => this.nextIs(2, t.Equal),
-        DEF: () => {
-          const name = this.SUBRULE(this.freeName)
-          this.CONSUME(t.Equal)
-          return name
-        },
-      }) ?? null
-    const { shortest, chain } = this.OR({
-      DEF: [
-        { ALT: (): Shortest => ({ shortest: null, chain: this.SUBRULE(this.element) }) },
-        { ALT: () => this.SUBRULE(this.shortestPath) },
-      ],
+    const variable = this.OPTION({
+      GATE: () => this.nextIs(2, t.Equal),
+      DEF: () => this.SUBRULE(this.pathName),
+    })
+    const selector = this.OPTION2(() => this.SUBRULE(this.selector)) ?? null
+    const path = this.OR({
+      DEF: [{ ALT: () => this.SUBRULE(this.element) }, { ALT: () => this.SUBRULE(this.shortestPath) }],
       ERR_MSG: 'a pattern such as `(n)`',
     })
-    return build.path(variable, shortest, chain, this.since(start))
+    if (this.RECORDING_PHASE) return path
+    return withNameAndSelector(path, variable ?? null, selector, this.since(start))
   })
 
-  readonly shortestPath = this.RULE('shortestPath', (): Shortest => {
+  /** `p =` */
+  readonly pathName = this.RULE('pathName', (): Name => {
+    const name = this.SUBRULE(this.freeName)
+    this.CONSUME(t.Equal)
+    return name
+  })
+
+  readonly shortestPath = this.RULE('shortestPath', (): PathPattern => {
+    const start = this.here()
     const shortest = this.OR([
-      { ALT: (): Shortest['shortest'] => this.CONSUME(kw.SHORTESTPATH) && 'single' },
-      { ALT: (): Shortest['shortest'] => this.CONSUME(kw.ALLSHORTESTPATHS) && 'all' },
+      { ALT: (): PathPattern['shortest'] => this.CONSUME(kw.SHORTESTPATH) && 'single' },
+      { ALT: (): PathPattern['shortest'] => this.CONSUME(kw.ALLSHORTESTPATHS) && 'all' },
     ])
     this.CONSUME(t.OpenParen)
-    const chain = this.SUBRULE(this.element)
+    const path = this.SUBRULE(this.element)
     this.CONSUME(t.CloseParen)
-    return { shortest, chain }
+    return { ...path, shortest, span: this.since(start) }
   })
 
-  /** openCypher allows parentheses around a whole path. */
-  readonly element = this.RULE(
-    'element',
-    (): build.PatternChain =>
-      this.OR({
-        DEF: [
-          {
-            GATE: () => this.nextIs(2, t.OpenParen),
-            ALT: () => {
-              this.descend()
-              this.CONSUME(t.OpenParen)
-              const chain = this.SUBRULE(this.element)
-              this.CONSUME(t.CloseParen)
-              this.ascend()
-              return chain
+  // ---------------------------------------------------------------- match modes and path selectors
+
+  /** `DIFFERENT RELATIONSHIPS` or `REPEATABLE ELEMENTS`, which may also be names of paths. */
+  readonly matchMode = this.RULE(
+    'matchMode',
+    (): MatchMode | null =>
+      this.OPTION({
+        GATE: () => !this.nextIs(2, t.Equal),
+        DEF: () =>
+          this.OR([
+            {
+              ALT: (): MatchMode => {
+                this.CONSUME(kw.DIFFERENT)
+                this.OR2([
+                  { ALT: () => this.CONSUME(kw.RELATIONSHIPS) },
+                  {
+                    ALT: () => {
+                      this.CONSUME(kw.RELATIONSHIP)
+                      this.OPTION2(() => this.CONSUME(kw.BINDINGS))
+                    },
+                  },
+                ])
+                return 'different'
+              },
             },
-          },
-          { ALT: () => this.SUBRULE(this.chain) },
-        ],
-        IGNORE_AMBIGUITIES: true,
-        ERR_MSG: 'a pattern such as `(n)`',
-      }),
+            {
+              ALT: (): MatchMode => {
+                this.CONSUME(kw.REPEATABLE)
+                this.OR3([
+                  { ALT: () => this.CONSUME(kw.ELEMENTS) },
+                  {
+                    ALT: () => {
+                      this.CONSUME(kw.ELEMENT)
+                      this.OPTION3(() => this.CONSUME2(kw.BINDINGS))
+                    },
+                  },
+                ])
+                return 'repeatable'
+              },
+            },
+          ]),
+      }) ?? null,
   )
+
+  /** `SHORTEST 2`, `SHORTEST 2 GROUPS`, `ALL SHORTEST`, `ANY SHORTEST`, `ANY 2`, `ALL`; `PATH` and `PATHS` mean nothing. */
+  readonly selector = this.RULE('selector', (): PathSelector => {
+    const start = this.here()
+    const { keep, count } = this.OR([
+      { ALT: () => this.SUBRULE(this.anySelector) },
+      { ALT: () => this.SUBRULE(this.allSelector) },
+      { ALT: () => this.SUBRULE(this.shortestSelector) },
+    ])
+    const span = this.since(start)
+    if (count === 0) {
+      throwSyntaxError({
+        code: 'InvalidPathSelector',
+        message: 'a path selector must keep at least one path',
+        span,
+        found: '`0`',
+        expected: 'a whole number above 0',
+      })
+    }
+    return { kind: 'selector', keep, count, span }
+  })
+
+  readonly anySelector = this.RULE('anySelector', (): KeptPaths => {
+    this.CONSUME(kw.ANY)
+    const isShortest = this.OPTION(() => this.CONSUME(kw.SHORTEST)) !== undefined
+    const count = this.OPTION2({
+      GATE: () => !isShortest,
+      DEF: () => this.SUBRULE(this.hops),
+    })
+    this.SUBRULE(this.pathWord)
+    return { keep: isShortest ? 'shortest' : 'any', count: count ?? 1 }
+  })
+
+  readonly allSelector = this.RULE('allSelector', (): KeptPaths => {
+    this.CONSUME(kw.ALL)
+    const isShortest = this.OPTION(() => this.CONSUME(kw.SHORTEST)) !== undefined
+    this.SUBRULE(this.pathWord)
+    return { keep: isShortest ? 'groups' : 'all', count: 1 }
+  })
+
+  readonly shortestSelector = this.RULE('shortestSelector', (): KeptPaths => {
+    this.CONSUME(kw.SHORTEST)
+    const count = this.OPTION(() => this.SUBRULE(this.hops))
+    this.SUBRULE(this.pathWord)
+    const groups = this.OPTION2(() =>
+      this.OR([{ ALT: () => this.CONSUME(kw.GROUPS) }, { ALT: () => this.CONSUME(kw.GROUP) }]),
+    )
+    if (!this.RECORDING_PHASE && count === undefined && groups === undefined) {
+      const token = this.LA(1)
+      const found = `\`${token.image}\``
+      const expected = 'the number of paths, or `GROUP`'
+      const message = `unexpected ${found}, expected ${expected}`
+      throwSyntaxError({ code: 'InvalidPathSelector', message, span: spanOf(token), found, expected })
+    }
+    return { keep: groups === undefined ? 'shortest' : 'groups', count: count ?? 1 }
+  })
+
+  readonly pathWord = this.RULE('pathWord', (): void => {
+    this.OPTION(() => this.OR([{ ALT: () => this.CONSUME(kw.PATH) }, { ALT: () => this.CONSUME(kw.PATHS) }]))
+  })
+
+  // ---------------------------------------------------------------- paths
+
+  /** Chains and parenthesised paths, next to each other. A path may also be in parentheses as a whole. */
+  readonly element = this.RULE('element', (): PathPattern => {
+    const start = this.here()
+    const parts: PathPart[] = []
+    this.AT_LEAST_ONE({
+      DEF: () => {
+        const part = this.OR({
+          DEF: [
+            {
+              GATE: () => this.opensPath(),
+              ALT: () => this.SUBRULE(this.parenthesisedPath),
+            },
+            { ALT: (): PathPart => ({ chain: this.SUBRULE(this.chain), span: this.since(start) }) },
+          ],
+          IGNORE_AMBIGUITIES: true,
+          ERR_MSG: 'a pattern such as `(n)`',
+        })
+        parts.push(part)
+      },
+      ERR_MSG: 'a pattern such as `(n)`',
+    })
+    if (this.RECORDING_PHASE) return parts[0] as unknown as PathPattern
+    return joinParts(parts, this.since(start))
+  })
+
+  /** Whether the next parenthesis contains a path, not the parts of a node. */
+  private opensPath(): boolean {
+    return this.nextIs(2, t.OpenParen) || (this.nextIs(3, t.Equal) && this.nextIs(4, t.OpenParen))
+  }
+
+  readonly parenthesisedPath = this.RULE('parenthesisedPath', (): PathPart => {
+    const start = this.here()
+    this.descend()
+    this.CONSUME(t.OpenParen)
+    const variable = this.OPTION(() => this.SUBRULE(this.pathName)) ?? null
+    const path = this.SUBRULE(this.element)
+    const where = this.OPTION2(() => this.SUBRULE(this.where)) ?? null
+    this.CONSUME(t.CloseParen)
+    this.ascend()
+    const range = this.OPTION3(() => this.SUBRULE(this.hopQuantifier)) ?? null
+    return { path, variable, where, range, span: this.since(start) }
+  })
 
   readonly chain = this.RULE('chain', (): build.PatternChain => {
     const nodes: NodePattern[] = [this.SUBRULE(this.node)]
@@ -154,15 +302,15 @@ export abstract class PatternRules extends AtomRules {
       this.CONSUME(t.Dots)
       return { max: this.OPTION3(() => this.SUBRULE2(this.hops)) ?? null }
     })
-    return { min, max: tail === undefined ? min : tail.max, span: this.since(start) }
+    return { min, max: tail === undefined ? min : tail.max, form: 'star', span: this.since(start) }
   })
 
   /** After the arrow: `+` (one or more), `*` (zero or more), `{2}`, `{2,3}`, `{2,}`, `{,3}` (zero to three). */
   readonly hopQuantifier = this.RULE('hopQuantifier', (): HopRange => {
     const start = this.here()
     return this.OR([
-      { ALT: (): HopRange => this.CONSUME(t.Plus) && { min: 1, max: null, span: this.since(start) } },
-      { ALT: (): HopRange => this.CONSUME(t.Star) && { min: 0, max: null, span: this.since(start) } },
+      { ALT: (): HopRange => this.CONSUME(t.Plus) && hopQuantifier(1, null, this.since(start)) },
+      { ALT: (): HopRange => this.CONSUME(t.Star) && hopQuantifier(0, null, this.since(start)) },
       {
         ALT: (): HopRange => {
           this.CONSUME(t.OpenBrace)
@@ -183,7 +331,7 @@ export abstract class PatternRules extends AtomRules {
               expected: 'a whole number',
             })
           }
-          return { min: min ?? 0, max: tail === undefined ? min : tail.max, span }
+          return hopQuantifier(min ?? 0, tail === undefined ? min : tail.max, span)
         },
       },
     ])
@@ -254,6 +402,7 @@ export abstract class PatternRules extends AtomRules {
         DEF: [
           { ALT: () => this.label(this.CONSUME(t.AnyName)) },
           { ALT: (): LabelExpression => ({ kind: 'label-any', span: spanOf(this.CONSUME(t.Percent)) }) },
+          { ALT: () => this.SUBRULE(this.dynamicLabel) },
           {
             ALT: () => {
               this.descend()
@@ -268,6 +417,19 @@ export abstract class PatternRules extends AtomRules {
         ERR_MSG: 'a label',
       }),
   )
+
+  /** `$(expression)`, `$all(expression)`, `$any(expression)`. The lexer reads `$all` as a parameter. */
+  readonly dynamicLabel = this.RULE('dynamicLabel', (): LabelExpression => {
+    const start = this.here()
+    const sign = this.OR([{ ALT: () => this.CONSUME(t.Dollar) }, { ALT: () => this.CONSUME(t.Parameter) }])
+    const quantifier = this.RECORDING_PHASE ? 'all' : dynamicQuantifier(sign)
+    this.descend()
+    this.CONSUME(t.OpenParen)
+    const expression = this.SUBRULE(this.expression)
+    this.CONSUME(t.CloseParen)
+    this.ascend()
+    return { kind: 'label-dynamic', quantifier, expression, span: this.since(start) }
+  })
 
   private label(token: IToken): LabelExpression {
     return { kind: 'label', name: readName(token), span: spanOf(token) }

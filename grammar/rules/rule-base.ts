@@ -5,6 +5,7 @@ import type {
   Expression,
   LabelExpression,
   MapLiteral,
+  MatchMode,
   Name,
   Parameter,
   PathPattern,
@@ -31,6 +32,7 @@ export abstract class RuleBase extends EmbeddedActionsParser {
   abstract readonly pathPattern: ParserMethod<[], PathPattern>
   abstract readonly patternList: ParserMethod<[], PathPattern[]>
   abstract readonly chain: ParserMethod<[], PatternChain>
+  abstract readonly matchMode: ParserMethod<[], MatchMode | null>
   abstract readonly labelExpression: ParserMethod<[], LabelExpression>
 
   protected source = ''

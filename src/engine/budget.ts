@@ -25,6 +25,8 @@ export interface BudgetLimits {
 export interface ValueSize {
   items: number
   bytes: number
+  /** Levels of lists and maps: 1 for a flat one. */
+  depth: number
 }
 
 /** A step takes at most about 2 µs, so the clock is read at least twice in a millisecond of work. */
@@ -129,6 +131,11 @@ export class Budget {
   /** Called before work that is always too large for the event loop. Throws LaneRequiredError on the event loop. */
   requireLane(reason: string): void {
     if (this.inlineMs !== null) throw new LaneRequiredError(reason)
+  }
+
+  /** Lowers the limit of steps: `count` more may be charged. */
+  limitSteps(count: number): void {
+    this.stepsMax = Math.min(this.stepsMax, this.steps + count)
   }
 
   /** Steps charged since `start`. */

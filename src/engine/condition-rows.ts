@@ -8,6 +8,8 @@ import { bindQuery } from './bind/bind-query.ts'
 import type { BoundQuery, NamedSymbol, SlotKind } from './bind/bound.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
 import { pushDownWhere } from './bind/push-down-where.ts'
+import type { GraphCounts } from './plan/expand-order.ts'
+import type { PlanNode } from './plan/explain.ts'
 import { defaultOptions, type EngineOptions, type QueryContext } from './planned-query.ts'
 import { compileText, findUnboundVariables, PreparedQuery } from './prepared-query.ts'
 import type { RowCursor } from './row-cursor.ts'
@@ -54,6 +56,8 @@ export interface ConditionRows {
   open(context: QueryContext): RowCursor
   /** Stable text of the plan. */
   explain(): string
+  /** The same plan as data, for a graph with these counts. */
+  describe(counts: GraphCounts): PlanNode
 }
 
 /** Compiles a condition whose rows are read. The error holds the diagnostics of the text. */
@@ -99,6 +103,7 @@ function appendFilter(query: Query, where: Expression): Query {
   assert(only !== undefined && query.parts.length === 1, 'a condition has no UNION')
   const last = {
     kind: 'with',
+    keyword: 'WITH',
     distinct: false,
     star: true,
     items: [],
@@ -137,5 +142,9 @@ class CompiledConditionRows implements ConditionRows {
 
   explain(): string {
     return this.prepared.explain()
+  }
+
+  describe(counts: GraphCounts): PlanNode {
+    return this.prepared.describe(counts)
   }
 }

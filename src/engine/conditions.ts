@@ -5,17 +5,21 @@ import { err, ok, type Result } from '../kernel/result.ts'
 import type { BoundQuery, GraphReference, NamedSymbol } from './bind/bound.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
 import { propertyNamesIn } from './bind/expression-tree.ts'
+import { type GraphDependencies, graphDependencies } from './bind/graph-dependencies.ts'
 import { partMayFail } from './bind/may-fail.ts'
 import { type DecisionTrace, DecisionTracer } from './decision-trace.ts'
 import { ExecutionError } from './errors.ts'
+import type { GraphCounts } from './plan/expand-order.ts'
+import type { PlanNode } from './plan/explain.ts'
 import { defaultOptions, type EngineOptions, type QueryContext } from './planned-query.ts'
 import { compileText, findUnboundVariables, type NodePage, PreparedQuery } from './prepared-query.ts'
-import type { AccessQuery } from './relation-query.ts'
+import { type AccessQuery, resolveNodeVariable } from './relation-query.ts'
 import type { NodeId, Snapshot } from './store.ts'
 import { mayHaveExternal } from './value/external-properties.ts'
 
 export type { GraphReference } from './bind/bound.ts'
 export { type DialectName, platformParameters } from './bind/dialect.ts'
+export type { GraphDependencies } from './bind/graph-dependencies.ts'
 export { Budget, type BudgetLimits } from './budget.ts'
 export type { DecisionTrace, MatchedPattern, ProfileNode } from './decision-trace.ts'
 export type { FailedComparison } from './failed-comparisons.ts'
@@ -45,6 +49,8 @@ export interface PolicyCondition {
   readonly locations: readonly LocationReference[]
   /** The labels, relationship types and properties that the text names. */
   readonly symbols: readonly NamedSymbol[]
+  /** What decisions depend on in the graph. Computed at the first use. */
+  readonly dependencies: GraphDependencies
   /**
    * Whether a run on these graphs may end with an error other than a limit. A search and a check use different plans and need
    * not meet the same errors, so results of such a search must be confirmed by the check.
@@ -52,6 +58,10 @@ export interface PolicyCondition {
   mayFail(graphs: Iterable<Snapshot>): boolean
   /** Whether the pair is in the relation. False if a node does not exist. Ids are external ids. */
   check(context: QueryContext, subjectId: string, resourceId: string): boolean
+  /** Whether the methods `…Node` and `…Nodes` can be called: the condition binds both variables in the default graph. */
+  readonly isInDefaultGraph: boolean
+  /** As `check`, with nodes of the default graph, which must have the two types. Only if `isInDefaultGraph`. */
+  checkNodes(context: QueryContext, subject: NodeId, resource: NodeId): boolean
   /** External ids of all resources for the subject, each once, ordered by node id: stable while the graph does not change. */
   resources(context: QueryContext, subjectId: string): string[]
   /** External ids of all subjects for the resource, each once, ordered by node id. */
@@ -65,10 +75,16 @@ export interface PolicyCondition {
   resourcesAfter(context: QueryContext, subjectId: string, after: NodeId, enough: number): NodePage
   /** The subjects with node ids greater than `after`; as `resourcesAfter`. */
   subjectsAfter(context: QueryContext, resourceId: string, after: NodeId, enough: number): NodePage
+  /** As `resourcesAfter`, with a node as `checkNodes` takes it. */
+  resourcesOfNode(context: QueryContext, subject: NodeId, after: NodeId, enough: number): NodePage
+  /** As `subjectsAfter`, with a node as `checkNodes` takes it. */
+  subjectsOfNode(context: QueryContext, resource: NodeId, after: NodeId, enough: number): NodePage
   /** Decides once more, and explains the decision. */
   trace(context: QueryContext, subjectId: string, resourceId: string): DecisionTrace
   /** Stable text of the plan for one of the three uses. */
   explain(use: 'check' | 'resources' | 'subjects'): string
+  /** The same plan as data, for a graph with these counts. */
+  describe(use: 'check' | 'resources' | 'subjects', counts: GraphCounts): PlanNode
 }
 
 /** Compiles a condition. The error holds the diagnostics of the text. */
@@ -92,6 +108,9 @@ class CompiledPolicyCondition implements PolicyCondition {
   readonly parameters: readonly string[]
   readonly locations: readonly LocationReference[]
   readonly symbols: readonly NamedSymbol[]
+  readonly isInDefaultGraph: boolean
+  private readonly readDependencies: () => GraphDependencies
+  private knownDependencies: GraphDependencies | null = null
   private readonly alwaysMayFail: boolean
   private readonly propertyNames: ReadonlySet<string>
   private readonly makeTracer: () => DecisionTracer
@@ -108,6 +127,14 @@ class CompiledPolicyCondition implements PolicyCondition {
       ['subject', input.subjectType],
       ['resource', input.resourceType],
     ])
+    this.readDependencies = () =>
+      graphDependencies(
+        query,
+        [...types].flatMap(([name, type]) => {
+          const slot = resolveNodeVariable(query, name)
+          return typeof slot === 'string' ? [] : [[slot, type] as const]
+        }),
+      )
     const check: AccessQuery = { fixed: ['subject', 'resource'], returns: 'exists', types }
     const refusesExternal = dialects[input.dialect].externalProperties === 'refused'
     this.makeTracer = () => new DecisionTracer(query, check, options, input.text)
@@ -118,6 +145,17 @@ class CompiledPolicyCondition implements PolicyCondition {
       resources: new PreparedQuery(query, { fixed: ['subject'], returns: { nodesOf: 'resource' }, types }, options),
       subjects: new PreparedQuery(query, { fixed: ['resource'], returns: { nodesOf: 'subject' }, types }, options),
     }
+    const { check: checked, ...searches } = this.queries
+    this.isInDefaultGraph =
+      checked.isFixedByNode &&
+      Object.values(searches).every(
+        ({ isFixedByNode, targetGraph }) => isFixedByNode && targetGraph?.kind === 'default',
+      )
+  }
+
+  get dependencies(): GraphDependencies {
+    this.knownDependencies ??= this.readDependencies()
+    return this.knownDependencies
   }
 
   mayFail(graphs: Iterable<Snapshot>): boolean {
@@ -128,6 +166,10 @@ class CompiledPolicyCondition implements PolicyCondition {
 
   check(context: QueryContext, subjectId: string, resourceId: string): boolean {
     return this.queries.check.exists(context, [subjectId, resourceId])
+  }
+
+  checkNodes(context: QueryContext, subject: NodeId, resource: NodeId): boolean {
+    return this.queries.check.existsAt(context, [subject, resource])
   }
 
   resources(context: QueryContext, subjectId: string): string[] {
@@ -150,6 +192,14 @@ class CompiledPolicyCondition implements PolicyCondition {
     return this.queries.subjects.seekAfter(context, [resourceId], after, enough)
   }
 
+  resourcesOfNode(context: QueryContext, subject: NodeId, after: NodeId, enough: number): NodePage {
+    return this.queries.resources.seekAfterAt(context, [subject], after, enough)
+  }
+
+  subjectsOfNode(context: QueryContext, resource: NodeId, after: NodeId, enough: number): NodePage {
+    return this.queries.subjects.seekAfterAt(context, [resource], after, enough)
+  }
+
   trace(context: QueryContext, subjectId: string, resourceId: string): DecisionTrace {
     this.tracer ??= this.makeTracer()
     return this.tracer.trace(context, [subjectId, resourceId])
@@ -157,5 +207,9 @@ class CompiledPolicyCondition implements PolicyCondition {
 
   explain(use: 'check' | 'resources' | 'subjects'): string {
     return this.queries[use].explain()
+  }
+
+  describe(use: 'check' | 'resources' | 'subjects', counts: GraphCounts): PlanNode {
+    return this.queries[use].describe(counts)
   }
 }

@@ -25,7 +25,10 @@ export interface FailedComparison {
 
 type ComparisonExpression = Extract<BoundExpression, { kind: 'comparison' }>
 
-/** The comparisons in a conjunction that are not true for a row and that compare properties, parameters and constants. */
+/**
+ * The comparisons that make a conjunction not true for a row, and that compare properties, parameters and constants. Those of a
+ * disjunction are included if none of its alternatives is true.
+ */
 export function failedComparisons(
   predicates: readonly BoundExpression[],
   frame: readonly unknown[],
@@ -33,6 +36,11 @@ export function failedComparisons(
 ): readonly FailedComparison[] {
   return predicates.flatMap((predicate) => {
     if (predicate.kind === 'and') return failedComparisons(predicate.operands, frame, run)
+    if (predicate.kind === 'or') {
+      // An alternative without a failed comparison may be true, or its values cannot be shown.
+      const alternatives = predicate.operands.map((operand) => failedComparisons([operand], frame, run))
+      return alternatives.every((failed) => failed.length > 0) ? alternatives.flat() : []
+    }
     if (predicate.kind !== 'comparison') return []
     const [left, right] = [comparedValue(predicate.left, frame, run), comparedValue(predicate.right, frame, run)]
     if (left === undefined || right === undefined || isTrue(predicate.operator, left, right, run)) return []

@@ -23,7 +23,7 @@ import {
 import { RowCursor } from './row-cursor.ts'
 import type { NodeId, Snapshot } from './store.ts'
 import { sortWithCharges } from './value/list-operations.ts'
-import { sortIds } from './value/sort-ids.ts'
+import { firstIds, sortIds } from './value/sort-ids.ts'
 import type { NodeValue, Value } from './value/value.ts'
 
 /** A text with its syntax tree and its bound form. */
@@ -107,10 +107,37 @@ export class PreparedQuery {
   /** Whether there is a row. False if a fixed node does not exist. */
   exists(context: QueryContext, externalIds: readonly string[]): boolean {
     const execution = this.open(context, externalIds)
-    if (execution === null) return false
-    if (execution.root.next(execution.run)) return true
-    const { unknownProperty } = execution.run
-    if (unknownProperty !== null) this.onUnknownProperty?.(unknownProperty)
+    return execution !== null && this.hasRow(execution)
+  }
+
+  /** Whether `existsAt` and `seekAfterAt` can be called: each fixed variable is filled with a node of the default graph. */
+  get isFixedByNode(): boolean {
+    return this.bound.fixedSlots.every((slot) => slot !== null)
+  }
+
+  /** As `exists`, with nodes of the default graph that have the types of the fixed variables. Only if `isFixedByNode`. */
+  existsAt(context: QueryContext, nodes: readonly NodeId[]): boolean {
+    return this.hasRow(this.openAt(context, nodes, 0))
+  }
+
+  /** As `seekAfter`, with nodes as `existsAt` takes them. */
+  seekAfterAt(context: QueryContext, nodes: readonly NodeId[], after: NodeId, enough: number): NodePage {
+    return this.readIds(this.openAt(context, nodes, after), enough)
+  }
+
+  private openAt(context: QueryContext, nodes: readonly NodeId[], after: NodeId): Execution {
+    const execution = this.planned.prepare(context)
+    const { run, root } = execution
+    run.resumeAfter = after
+    const { fixedSlots } = this.bound
+    for (let i = 0; i < fixedSlots.length; i++) run.frame[fixedSlots[i]!.index] = nodes[i]!
+    root.open(run)
+    return execution
+  }
+
+  private hasRow({ root, run }: Execution): boolean {
+    if (root.next(run)) return true
+    if (run.unknownProperty !== null) this.onUnknownProperty?.(run.unknownProperty)
     return false
   }
 
@@ -227,9 +254,9 @@ export class PreparedQuery {
       if (node <= resumeAfter) continue
       if (length === nodes.length) nodes = enlarged(nodes)
       nodes[length++] = node
-      if (length >= enough && run.isIncremental) return { nodes: nodes.subarray(0, length), isComplete: false }
+      if (length >= enough && run.isIncremental) return { nodes: firstIds(nodes, length), isComplete: false }
     }
-    nodes = nodes.subarray(0, length)
+    nodes = firstIds(nodes, length)
     return { nodes: isOrdered ? nodes : sortIds(run.budget, nodes), isComplete: true }
   }
 

@@ -30,7 +30,13 @@ export function resolveNodeVariable(query: BoundQuery, name: string): Slot | str
   if (!isNode) return `\`${name}\` must be a node that a pattern binds`
   // With OPTIONAL MATCH there would be rows without the node.
   if (introducingMatch(query, slot)?.optional) return `\`${name}\` must first be bound by MATCH, not by OPTIONAL MATCH`
-  return slot
+  const isOptional = query.clauses.some(
+    (clause) =>
+      clause.kind === 'call' &&
+      clause.optional &&
+      clause.part.columns.some((column) => column.slot.index === slot.index),
+  )
+  return isOptional ? `\`${name}\` must be bound by MATCH or CALL, not by OPTIONAL CALL` : slot
 }
 
 function introducingMatch(query: BoundQuery, slot: Slot): BoundMatch | null {

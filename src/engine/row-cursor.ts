@@ -4,7 +4,7 @@ import type { BoundColumn, Slot } from './bind/bound.ts'
 import { cellBytes } from './exec/row-key.ts'
 import type { Execution } from './planned-query.ts'
 import { type ResultValue, readSlot } from './result-value.ts'
-import type { NodeId, RelationshipId } from './store.ts'
+import type { NodeId, RelationshipId, Snapshot } from './store.ts'
 import { NodeValue, RelationshipValue, type Value } from './value/value.ts'
 
 /**
@@ -65,6 +65,18 @@ export class RowCursor {
       default:
         return assertNever(kind)
     }
+  }
+
+  /** The values of this row, in the order of the columns. Elements in them belong to the graphs of the run. */
+  values(): Value[] {
+    return this.columns.map(({ name }) => this.value(name))
+  }
+
+  /** The snapshot of a graph of the run. `graph`: that of an element. */
+  snapshotOf({ graph }: { readonly graph: number }): Snapshot {
+    const snapshot = this.execution.run.graphs[graph]
+    assert(snapshot !== undefined, 'an element belongs to a graph of its run')
+    return snapshot
   }
 
   /** All variables of this row, in the order of the columns. The elements in them are read. */

@@ -1,7 +1,9 @@
 // Queries that end with RETURN: compiled once, run for rows. Elements in the rows are read before the snapshot is closed.
 import type { Diagnostic } from '../../grammar/diagnostic.ts'
+import { assert } from '../kernel/assert.ts'
 import { ok, type Result } from '../kernel/result.ts'
-import type { BoundQuery } from './bind/bound.ts'
+import type { BoundQuery, NamedSymbol } from './bind/bound.ts'
+import type { DialectName } from './bind/dialect.ts'
 import { explainProfile, type ProfileNode, profileOf } from './decision-trace.ts'
 import { Profiler } from './exec/profiler.ts'
 import type { GraphCounts } from './plan/expand-order.ts'
@@ -12,7 +14,11 @@ import { allRows } from './relation-query.ts'
 import type { ResultValue } from './result-value.ts'
 import { RowCursor } from './row-cursor.ts'
 
+export type { ProfileNode } from './decision-trace.ts'
+export type { GraphCounts } from './plan/expand-order.ts'
+export type { PlanNode } from './plan/explain.ts'
 export type { NodeResult, PathResult, RelationshipResult, ResultValue } from './result-value.ts'
+export type { RowCursor } from './row-cursor.ts'
 
 /**
  * The rows of a query. Each row has one value for each column, in the order of the columns.
@@ -31,6 +37,14 @@ export interface RowsQuery {
   readonly columns: readonly string[]
   /** The names of the parameters that the query reads, without `$`, in the order of the text. */
   readonly parameters: readonly string[]
+  /** The labels, relationship types and properties that the text names. */
+  readonly symbols: readonly NamedSymbol[]
+  /** Whether the text names other graphs by USE. */
+  readonly usesLocations: boolean
+  /** Starts a run, to read its rows one by one. Only one run at a time. */
+  open(context: QueryContext): RowCursor
+  /** As `open`; `profile` returns what each operator did up to now. */
+  openProfiled(context: QueryContext): { readonly cursor: RowCursor; profile(): ProfileNode }
   /** All rows of the query. */
   run(context: QueryContext): QueryResult
   /** Stable text of the plan, for a graph with these counts. */
@@ -41,12 +55,13 @@ export interface RowsQuery {
   profile(context: QueryContext): { readonly rows: QueryResult; readonly text: string; readonly root: ProfileNode }
 }
 
-/** Compiles a query that ends with RETURN, in the dialect of the library. The error holds the diagnostics of the text. */
+/** Compiles a query that ends with RETURN. The error holds the diagnostics of the text. `dialect`: by default that of the library. */
 export function compileRowsQuery(
   text: string,
   options: EngineOptions = defaultOptions,
+  dialect: Extract<DialectName, 'open' | 'query'> = 'open',
 ): Result<RowsQuery, readonly Diagnostic[]> {
-  const compiled = compileText(text, 'open', 'rows')
+  const compiled = compileText(text, dialect, 'rows')
   return compiled.ok ? ok(new CompiledRowsQuery(compiled.value.bound, options)) : compiled
 }
 
@@ -65,8 +80,30 @@ class CompiledRowsQuery implements RowsQuery {
     return this.query.parameters
   }
 
+  get symbols(): readonly NamedSymbol[] {
+    return this.query.symbols
+  }
+
+  get usesLocations(): boolean {
+    return this.query.graphs.some(({ kind }) => kind !== 'default')
+  }
+
+  open(context: QueryContext): RowCursor {
+    return this.prepared.rows(context)
+  }
+
+  openProfiled(context: QueryContext): { cursor: RowCursor; profile(): ProfileNode } {
+    const profiler = new Profiler()
+    const { plan, execution } = this.prepared.openProfiled(context, [], profiler)
+    assert(execution !== null, 'a query without fixed nodes has a run')
+    return {
+      cursor: new RowCursor(execution, this.query.columns),
+      profile: () => profileOf(describe(plan), profiler),
+    }
+  }
+
   run(context: QueryContext): QueryResult {
-    return this.readAll(this.prepared.rows(context))
+    return this.readAll(this.open(context))
   }
 
   explain(counts?: GraphCounts): string {

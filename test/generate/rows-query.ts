@@ -3,6 +3,7 @@ import type { ReferenceValue } from '../oracle/cypher/values.ts'
 import { ClauseWriter } from './clause-text.ts'
 import { PARAMETERS } from './condition.ts'
 import { number, predicate } from './predicate.ts'
+import { quantifiedText, selectedText } from './quantified-text.ts'
 import type { Random } from './random.ts'
 import { restrict, someNodes } from './scope.ts'
 import { counted, orderedList, valueList } from './subquery.ts'
@@ -62,6 +63,8 @@ class RowsWriter extends ClauseWriter {
     const name = names.fresh('v')
     if (random.odds(0.15)) return this.match('MATCH', [paths.node(name, scope)])
     if (random.odds(0.06)) return this.shortest()
+    if (random.odds(0.12)) return this.quantified()
+    if (random.odds(0.06)) return this.selected()
     if (random.odds(0.12)) return this.throughOthers()
     const patterns = [paths.path(name, random.odds(0.4) ? names.fresh('v') : null, scope)]
     if (random.odds(0.15)) patterns.push(paths.path(random.pick(scope.nodes), null, scope))
@@ -84,6 +87,36 @@ class RowsWriter extends ClauseWriter {
     return `${start} MATCH ${first}${joint}${second}${where}`
   }
 
+  /** A quantified path pattern; often only its ends are read, so that a search by nodes may replace its paths. */
+  private quantified(): string {
+    const { random, names, scope, paths } = this
+    const [a, b] = [names.fresh('v'), names.fresh('v')]
+    const known = random.odds(0.5) ? [a, b] : [a]
+    const start = this.match(
+      'MATCH',
+      known.map((name) => paths.node(name, scope)),
+    )
+    restrict(scope, [])
+    scope.nodes.push(a, b)
+    const { text, lists, trails } = quantifiedText(random, a, b, (prefix) => names.fresh(prefix))
+    // A walk that may repeat relationships needs an upper bound.
+    const mode = !/\}?[+*]|,\}/.test(text) && random.odds(0.2) ? 'REPEATABLE ELEMENTS ' : ''
+    const match = `${start} MATCH ${mode}${text}`
+    if (random.odds(0.4)) return `${match} WITH DISTINCT ${a}, ${b}`
+    scope.lists.push(...lists)
+    scope.trails.push(...trails)
+    return match
+  }
+
+  private selected(): string {
+    const { random, names, scope } = this
+    const [a, b, p] = [names.fresh('v'), names.fresh('v'), names.fresh('p')]
+    restrict(scope, [])
+    scope.nodes.push(a, b)
+    scope.paths.push(p)
+    return `MATCH ${selectedText(random, a, b, p, (prefix) => names.fresh(prefix))}`
+  }
+
   private shortest(): string {
     const { random, names, scope } = this
     const [a, b, p] = [names.fresh('v'), names.fresh('v'), names.fresh('p')]
@@ -93,9 +126,7 @@ class RowsWriter extends ClauseWriter {
     scope.paths.push(p)
     const word = random.odds(0.5) ? 'shortestPath' : 'allShortestPaths'
     const step = random.pick(['-[*]-', '-[:A|B*..4]->', '<-[*0..]-', '-[:A*]-', '-[*..3 {since: 1}]->'])
-    // From a node undirected to itself there is no shortest path, which is an error.
-    const isFault = step.endsWith('-') && step.startsWith('-') && !step.includes('*0')
-    const round = !isFault && random.odds(0.3) ? `${a} = ${b}` : `${a} <> ${b}`
+    const round = random.odds(0.3) ? `${a} = ${b}` : `${a} <> ${b}`
     const ends = `MATCH (${a}), (${b}) WHERE ${round} AND ${predicate(random, { ...scope, paths: [] })} WITH ${a}, ${b}`
     // Any of several shortest paths may be returned: only the length is compared.
     if (word === 'shortestPath') scope.paths = []

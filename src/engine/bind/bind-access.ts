@@ -1,6 +1,7 @@
 // Binds variables and what is read from a value: properties, list items, slices, labels.
 import type { IndexAccess, LabelTest, PropertyAccess, SliceAccess, Span } from '../../../grammar/ast.ts'
 import { suggestion } from '../../../grammar/suggest.ts'
+import { Float } from '../../kernel/float.ts'
 import type { ElementField } from '../store.ts'
 import { nodeField } from '../value/element-properties.ts'
 import { ANY, type StaticKind, staticType } from '../value/static-type.ts'
@@ -8,12 +9,21 @@ import { bindLabels, labelNames } from './bind-labels.ts'
 import type { BoundExpression, NamedSymbol, Slot } from './bound.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
 import { isScoreVariable, scoreRead } from './score-expression.ts'
-import { booleanExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
+import { booleanExpression, constantExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
+
+/** Floats that a name denotes unless a variable has it. */
+const NAMED_FLOATS: ReadonlyMap<string, number> = new Map([
+  ['INF', Number.POSITIVE_INFINITY],
+  ['INFINITY', Number.POSITIVE_INFINITY],
+  ['NAN', Number.NaN],
+])
 
 /** A variable → its slot. Reports `UndefinedVariable`, with a suggestion, if it is not in scope. */
 export function bindVariable(name: string, span: Span, binder: ExpressionBinder): TypedExpression {
   const slot = binder.scope.lookup(name)
   if (!slot) {
+    const constant = NAMED_FLOATS.get(name.toUpperCase())
+    if (constant !== undefined) return constantExpression(new Float(constant), staticType('float'))
     const message = `variable \`${name}\` is not defined${suggestion(name, binder.scope.names())}`
     binder.report('UndefinedVariable', message, span)
     return INVALID_EXPRESSION
@@ -115,5 +125,6 @@ export function bindLabelTest(ast: LabelTest, binder: ExpressionBinder): TypedEx
     for (const { name, span } of labelNames(ast.labels))
       binder.nameSymbol({ kind, name, span, variable, element: null })
   }
-  return booleanExpression({ kind: 'label-test', target: target.bound, labels: bindLabels(ast.labels), span: ast.span })
+  const labels = bindLabels(ast.labels, (expression) => binder.bind(expression).bound)
+  return booleanExpression({ kind: 'label-test', target: target.bound, labels, span: ast.span })
 }

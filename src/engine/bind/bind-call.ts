@@ -1,7 +1,9 @@
 // Binds calls: functions, aggregates, and exists(). Checks the name, the number of arguments and their static types.
 import type { Expression, FunctionCall, Span } from '../../../grammar/ast.ts'
 import { suggestion } from '../../../grammar/suggest.ts'
+import { asNormalForm } from '../../../grammar/value-types.ts'
 import { aggregateNames, findAggregate } from '../value/aggregate-signatures.ts'
+import { refusedFunctions } from '../value/functions/function.ts'
 import { findFunction, functionNames } from '../value/functions/function-table.ts'
 import { ANY, staticType } from '../value/static-type.ts'
 import { allProperties, elementIn } from './bind-access.ts'
@@ -21,13 +23,25 @@ export function bindCall(ast: FunctionCall, binder: ExpressionBinder): TypedExpr
   if (name.toLowerCase() === 'exists') return existsCall(ast, binder)
   const entry = findFunction(name)
   if (!entry) {
+    const reason = refusedFunctions.get(name.toLowerCase())
+    if (reason !== undefined) {
+      binder.report('NotSupported', `${name}() is not supported: ${reason}`, ast.name.span)
+      return INVALID_EXPRESSION
+    }
     const known = [...functionNames(), ...aggregateNames()]
     binder.report('UnknownFunction', `unknown function \`${name}\`${suggestion(name, known)}`, ast.name.span)
     return INVALID_EXPRESSION
   }
   if (!hasArity(entry.name, entry.argsMin, entry.argsMax, ast, binder)) return INVALID_EXPRESSION
-  if (!entry.pure) binder.isPure = false
+  if (!entry.pure) {
+    binder.isPure = false
+    if (!binder.scope.allowsImpure) {
+      const message = `${entry.name}() is not allowed in a decision: its value differs for the same input`
+      binder.report('NondeterministicFunction', message, ast.span)
+    }
+  }
   const args = ast.args.map((arg, i) => {
+    if (entry.name === 'normalize' && i === 1) arg = normalFormName(arg)
     const { bound, type } = binder.bind(arg)
     binder.expect(entry.parameterKinds[i] ?? ['any'], type, arg.span, `${entry.name}()`)
     return bound
@@ -35,6 +49,12 @@ export function bindCall(ast: FunctionCall, binder: ExpressionBinder): TypedExpr
   const element = entry.name === 'properties' && args[0] ? elementIn(args[0]) : null
   if (element) return allProperties(element)
   return { bound: { kind: 'function', name: entry.name, args, span: ast.span }, type: entry.resultType }
+}
+
+/** The second argument of normalize() is a keyword: `NFC`, `NFD`, `NFKC` or `NFKD`. */
+function normalFormName(arg: Expression): Expression {
+  const form = arg.kind === 'variable' ? asNormalForm(arg.name) : null
+  return form === null ? arg : { kind: 'string', value: form, span: arg.span }
 }
 
 function hasArity(name: string, min: number, max: number, ast: FunctionCall, binder: ExpressionBinder): boolean {

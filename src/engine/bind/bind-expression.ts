@@ -8,7 +8,7 @@ import { bindIndex, bindLabelTest, bindProperty, bindSlice, bindVariable } from 
 import { bindAggregate, bindCall } from './bind-call.ts'
 import { bindList, bindListComprehension, bindQuantifier, bindReduce } from './bind-list.ts'
 import { bindMap, bindMapProjection } from './bind-map.ts'
-import { bindBinary, bindCase, bindComparison, bindUnary } from './bind-operator.ts'
+import { bindBinary, bindCase, bindComparison, bindUnary, CASE_OPERAND } from './bind-operator.ts'
 import type { BoundExpression } from './bound.ts'
 import { ExpressionBinder } from './expression-binder.ts'
 import type { ExpressionPosition, ExpressionScope } from './expression-scope.ts'
@@ -70,8 +70,14 @@ function bindKind(ast: Expression, binder: ExpressionBinder): TypedExpression {
       return bindUnary(ast, binder)
     case 'null-test':
       return booleanExpression({ kind: 'null-test', operand: binder.bind(ast.operand).bound, negated: ast.negated })
+    case 'value-test': {
+      const operand = binder.bind(ast.operand).bound
+      return booleanExpression({ kind: 'value-test', operand, test: ast.test, negated: ast.negated })
+    }
     case 'case':
       return bindCase(ast, binder)
+    case 'case-operand':
+      return bindVariable(CASE_OPERAND, ast.span, binder)
     case 'function':
       return bindCall(ast, binder)
     case 'count-star':

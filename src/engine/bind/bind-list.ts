@@ -52,15 +52,26 @@ export function bindQuantifier(ast: Quantifier, binder: ExpressionBinder): Typed
   })
 }
 
-/** `reduce(accumulator = initial, x IN list | …)`. */
+/** `reduce(accumulator = initial, x IN list | …)`, and `allReduce` with its condition. */
 export function bindReduce(ast: Reduce, binder: ExpressionBinder): TypedExpression {
   const initial = binder.bind(ast.initial).bound
-  const { list, item } = listOf(ast.list, 'reduce()', binder)
+  const { list, item } = listOf(ast.list, ast.condition === null ? 'reduce()' : 'allReduce()', binder)
   // The type of the accumulator may change from step to step, so it is unknown.
   return binder.overItems(ast.accumulator.text, ANY, (outer, accumulator) =>
     outer.overItems(ast.variable.text, item, (inner, variable) => {
       const expression = inner.bind(ast.expression).bound
-      return { bound: { kind: 'reduce', accumulator, initial, variable, list, expression, span: ast.span }, type: ANY }
+      const condition = ast.condition && outer.condition(ast.condition)
+      const bound = {
+        kind: 'reduce',
+        accumulator,
+        initial,
+        variable,
+        list,
+        expression,
+        condition,
+        span: ast.span,
+      } as const
+      return condition === null ? { bound, type: ANY } : booleanExpression(bound)
     }),
   )
 }

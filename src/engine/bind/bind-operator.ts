@@ -14,7 +14,7 @@ import {
   sumType,
   unionType,
 } from '../value/static-type.ts'
-import type { BoundExpression } from './bound.ts'
+import type { BoundExpression, Slot } from './bound.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
 import { booleanExpression, constantExpression, isConstant, type TypedExpression } from './typed-expression.ts'
 
@@ -41,6 +41,8 @@ export function bindBinary(ast: Binary, binder: ExpressionBinder): TypedExpressi
     case '=~':
       checkPattern(right.bound, ast.right.span, binder)
       return booleanExpression(bound)
+    case '||':
+      return { bound, type: concatenationType(left.type, right.type, ast.span, binder) }
     case '+':
       return { bound, type: additionType(left.type, right.type, ast.span, binder) }
     case '%':
@@ -80,6 +82,17 @@ function checkPattern(bound: BoundExpression, span: Span, binder: ExpressionBind
   if (bound.kind !== 'constant' || typeof bound.value !== 'string') return
   const compiled = compileRegex(bound.value)
   if (!compiled.ok) binder.report('InvalidRegularExpression', `invalid regular expression: ${compiled.error}`, span)
+}
+
+function concatenationType(left: StaticType, right: StaticType, span: Span, binder: ExpressionBinder): StaticType {
+  const kind = (['list', 'string'] as const).find((each) => left.kind === each || right.kind === each)
+  if (kind === undefined) {
+    binder.expect(['string', 'list'], left, span, '`||`')
+    binder.expect(['string', 'list'], right, span, '`||`')
+    return ANY
+  }
+  const fits = binder.expect([kind], left, span, '`||`') && binder.expect([kind], right, span, '`||`')
+  return fits ? staticType(kind) : ANY
 }
 
 function additionType(left: StaticType, right: StaticType, span: Span, binder: ExpressionBinder): StaticType {
@@ -124,17 +137,55 @@ export function bindComparison(ast: Comparison, binder: ExpressionBinder): Typed
 
 /** CASE with or without a subject. */
 export function bindCase(ast: Case, binder: ExpressionBinder): TypedExpression {
-  const subject = ast.subject && binder.bind(ast.subject).bound
+  const subject = ast.subject && binder.bind(ast.subject)
   const types: StaticType[] = []
   const value = (expression: Expression): BoundExpression => {
     const typed = binder.bind(expression)
     types.push(typed.type)
     return typed.bound
   }
-  const branches = ast.branches.map(({ when, then }) => ({
-    when: subject ? binder.bind(when).bound : binder.condition(when),
-    then: value(then),
-  }))
+  const isPlain = ast.branches.every(({ when }) => when.length === 1 && !beginsWithSubject(when[0]!))
+  let variable: Slot | null = null
+  let conditions: readonly BoundExpression[]
+  if (subject === null) conditions = ast.branches.map(({ when }) => binder.condition(when[0]!))
+  else if (isPlain) conditions = ast.branches.map(({ when }) => binder.bind(when[0]!).bound)
+  else {
+    conditions = binder.overItems(CASE_OPERAND, subject.type, (inner, slot) => {
+      variable = slot
+      return ast.branches.map(({ when }) => anyTest(when, slot, inner))
+    })
+  }
+  const branches = ast.branches.map(({ then }, i) => ({ when: conditions[i]!, then: value(then) }))
   const otherwise = ast.otherwise && value(ast.otherwise)
-  return { bound: { kind: 'case', subject, branches, otherwise }, type: unionType(types) }
+  const bound = { kind: 'case', subject: subject?.bound ?? null, variable, branches, otherwise } as const
+  return { bound, type: unionType(types) }
+}
+
+/** The name of the subject of CASE in the scope of its tests. No text can write it without back-ticks. */
+export const CASE_OPERAND = 'case operand'
+
+/** Whether a test of CASE is a condition on the subject, such as `> 5`, and not a value. */
+function beginsWithSubject(test: Expression): boolean {
+  switch (test.kind) {
+    case 'comparison':
+      return test.first.kind === 'case-operand'
+    case 'binary':
+      return test.left.kind === 'case-operand'
+    case 'null-test':
+    case 'value-test':
+      return test.operand.kind === 'case-operand'
+    default:
+      return false
+  }
+}
+
+/** `WHEN 1, > 5`: whether the subject in the slot passes one of the tests. */
+function anyTest(tests: readonly Expression[], slot: Slot, binder: ExpressionBinder): BoundExpression {
+  const operands = tests.map((test): BoundExpression => {
+    const { bound } = binder.bind(test)
+    return beginsWithSubject(test)
+      ? bound
+      : { kind: 'comparison', operator: '=', left: { kind: 'slot', slot }, right: bound }
+  })
+  return operands.length === 1 ? operands[0]! : { kind: 'or', operands }
 }

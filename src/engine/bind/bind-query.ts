@@ -1,15 +1,33 @@
 // Binds a query clause by clause: resolves names to slots, and reports everything that is wrong with the text before any data
 // is read. What the engine does not execute is reported too, so no part of a query is silently ignored.
-import type { CallClause, Clause, Expression, Query, SingleQuery, Span } from '../../../grammar/ast.ts'
+import type {
+  CallClause,
+  Clause,
+  ConditionalClause,
+  Expression,
+  Query,
+  ReturnClause,
+  SingleQuery,
+  Span,
+} from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
 import { assertNever } from '../../kernel/assert.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { type StaticType, staticType } from '../value/static-type.ts'
 import { bindTyped } from './bind-expression.ts'
 import { bindPatterns } from './bind-pattern.ts'
-import { bindProjection, type RegisterAggregate } from './bind-projection.ts'
+import { bindProjection, emptyProjection, type RegisterAggregate } from './bind-projection.ts'
 import { bindCollect, bindComprehension, bindCount, bindExists } from './bind-subquery.ts'
-import type { BoundClause, BoundColumn, BoundPart, BoundQuery, NamedSymbol, Slot, SlotKind } from './bound.ts'
+import type {
+  BoundClause,
+  BoundColumn,
+  BoundExpression,
+  BoundPart,
+  BoundQuery,
+  NamedSymbol,
+  Slot,
+  SlotKind,
+} from './bound.ts'
 import { type Dialect, RESERVED_PREFIX } from './dialect.ts'
 import type { ExpressionPosition, ExpressionScope } from './expression-scope.ts'
 import { FrameLayout, type VariableScope } from './frame-layout.ts'
@@ -28,7 +46,15 @@ type PartForm = QueryForm | 'either'
 export function bindQuery(query: Query, dialect: Dialect, form: QueryForm): Result<BoundQuery, readonly Diagnostic[]> {
   const binder = new QueryBinder(dialect)
   const bound = binder.bindWhole(query, form)
-  return binder.diagnostics.length > 0 ? err(binder.diagnostics) : ok(bound)
+  return binder.diagnostics.length > 0 ? err(distinctDiagnostics(binder.diagnostics)) : ok(bound)
+}
+
+/** Each once: a query before NEXT is bound again for each part of a UNION. If the query is too long, its rest was not bound. */
+function distinctDiagnostics(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  const tooLong = diagnostics.find(({ code }) => code === 'QueryTooLong')
+  if (tooLong !== undefined) return [tooLong]
+  const places = new Map(diagnostics.map((one) => [`${one.code} ${one.span.start} ${one.message}`, one]))
+  return [...places.values()]
 }
 
 /** The outer names that a part of a query can use. */
@@ -46,6 +72,40 @@ const emptyOuterScope: OuterScope = { scope: new Map(), imported: new Map(), hid
 /** Limit for one query, not counting subqueries. People write a handful of clauses, and planning is more than linear. */
 const MAX_CLAUSES = 100
 
+/** Limit for one text: each part of a UNION repeats the queries before NEXT. */
+const MAX_STAGES = 100
+
+/** The columns of a condition that is a whole query. */
+const GRANTED_COLUMNS: readonly string[] = ['subject', 'resource']
+
+/** Whether a condition is a whole query with rows, and not a sequence of clauses whose last variables are the pair. */
+function isWholeQuery({ input, parts }: Query): boolean {
+  const last = parts[0]?.clauses.at(-1)?.kind
+  return input !== null || parts.length > 1 || last === 'return' || last === 'conditional' || last === 'block'
+}
+
+/** The last RETURN of the first part of a query; null if it has none. */
+function lastReturn({ parts }: Query): ReturnClause | null {
+  const last = parts[0]?.clauses.at(-1)
+  return last?.kind === 'return' ? last : null
+}
+
+/** Whether every part of the query ends with RETURN. */
+function endsWithReturn({ parts }: Query): boolean {
+  return parts.every(({ clauses }) => {
+    const last = clauses.at(-1)
+    if (last?.kind === 'block') return endsWithReturn(last.query)
+    if (last?.kind === 'conditional') return last.branches.every(({ query }) => endsWithReturn(query))
+    return last?.kind === 'return'
+  })
+}
+
+/** The query with another one before its first NEXT. */
+function withInput(query: Query, input: Query | null): Query {
+  if (input === null) return query
+  return { ...query, input: query.input === null ? input : withInput(query.input, input) }
+}
+
 /** The names in scope and the index of the current graph, at one point of a part. */
 interface ScopeFrame extends OuterScope {
   graph: number
@@ -58,6 +118,8 @@ export class QueryBinder {
   private readonly parameters = new Set<string>()
   /** By kind and place: an expression may be bound more than once. */
   private readonly symbols = new Map<string, NamedSymbol>()
+  /** The queries before NEXT that were bound, each as often as it is repeated. */
+  private stages = 0
   private readonly dialect: Dialect
   private readonly graphs: GraphReferences
 
@@ -68,7 +130,9 @@ export class QueryBinder {
 
   /** The bound query; meaningful only if there are no diagnostics afterwards. */
   bindWhole(query: Query, form: QueryForm): BoundQuery {
-    const { clauses, columns } = this.bindUnion(query, () => emptyOuterScope, 0, form)
+    const isGranting = form === 'condition' && this.dialect.returnsPairs && isWholeQuery(query)
+    const part = isGranting ? this.bindGranting(query) : this.bindUnion(query, () => emptyOuterScope, 0, form)
+    const { clauses, columns } = part
     this.graphs.rejectOtherUses(this.parameters)
     return markUnknownReads({
       clauses,
@@ -80,6 +144,27 @@ export class QueryBinder {
     })
   }
 
+  /** Binds a condition that is a whole query: it returns the pairs that it grants, and nothing else. */
+  private bindGranting(query: Query): BoundPart {
+    const part = this.bindUnion(query, () => emptyOuterScope, 0, 'rows')
+    const missing = GRANTED_COLUMNS.filter((name) => part.columns.every((column) => column.name !== name))
+    const other = part.columns.find(({ name }) => !GRANTED_COLUMNS.includes(name))
+    if (this.diagnostics.length === 0 && (missing.length > 0 || other !== undefined)) {
+      const fault = other === undefined ? `does not return \`${missing[0]}\`` : `returns \`${other.name}\``
+      this.report(
+        'ForbiddenClause',
+        `a condition with RETURN returns \`subject\` and \`resource\`; this one ${fault}`,
+        {
+          start: lastReturn(query)?.span.start ?? query.span.start,
+          end: query.span.end,
+        },
+      )
+    }
+    // As for CALL { }, so that searches look for the nodes inside the parts of a UNION.
+    if (!part.clauses.some((clause) => clause.kind === 'union')) return part
+    return { clauses: [{ kind: 'call', part, optional: false }], columns: part.columns }
+  }
+
   /** Binds the parts of a UNION, or a single part. `startOf` returns the outer names that a part can use. */
   private bindUnion(
     query: Query,
@@ -87,21 +172,24 @@ export class QueryBinder {
     graph: number,
     form: PartForm,
   ): BoundPart {
-    const parts = query.parts.map((part) => this.bindPart(part, { ...startOf(part), graph }, form))
-    const first = parts[0]!
-    if (parts.length === 1) return first
+    this.checkInput(query)
+    const parts = query.parts.map((part) => this.bindStage(query.input, part, startOf(part), graph, form))
+    if (parts.length === 1) return parts[0]!
     if (form === 'condition') this.report('ForbiddenClause', 'a condition cannot have a top-level UNION', query.span)
     if (new Set(query.unions).size > 1) {
       this.report('InvalidClauseComposition', 'UNION and UNION ALL cannot be mixed in one query', query.span)
     }
+    const spans = query.parts.map(({ span }) => span)
+    return this.unite(parts, spans, query.unions[0] === 'distinct', 'all parts of a UNION must return the same columns')
+  }
+
+  /** The rows of the parts in turn, in columns of their own. */
+  private unite(parts: readonly BoundPart[], spans: readonly Span[], distinct: boolean, rule: string): BoundPart {
+    const first = parts[0]!
     const names = first.columns.map((column) => column.name)
     parts.forEach((part, i) => {
       if (part.columns.length !== names.length || part.columns.some((column, at) => column.name !== names[at])) {
-        this.report(
-          'DifferentColumnsInUnion',
-          'all parts of a UNION must return the same columns',
-          query.parts[i]!.span,
-        )
+        this.report('DifferentColumnsInUnion', rule, spans[i]!)
       }
     })
     const columns = first.columns.map(({ name, slot }, at): BoundColumn => {
@@ -111,8 +199,50 @@ export class QueryBinder {
       const allNodes = slots.every((other) => other?.kind === 'node')
       return { name, slot: this.newSlot(name, 'value', allNodes ? staticType('node') : undefined) }
     })
-    const distinct = query.unions[0] === 'distinct'
     return { clauses: [{ kind: 'union', union: { parts, distinct, columns } }], columns }
+  }
+
+  /** Reports what a query before NEXT must not be. */
+  private checkInput({ input, span }: Query): void {
+    if (input === null) return
+    if (!this.dialect.clauses.has('call')) this.report('ForbiddenClause', 'NEXT is not allowed here', span)
+    for (const part of input.parts) {
+      const last = part.clauses.at(-1)
+      if (last?.kind !== 'return') continue
+      for (const { alias, expression, span: place } of last.items) {
+        if (alias !== null || expression.kind === 'variable') continue
+        this.report('NoExpressionAlias', 'an expression before NEXT needs a name: add `AS name`', place)
+      }
+    }
+  }
+
+  /** Binds a part that reads all rows of the query before NEXT; null if it is the first. */
+  private bindStage(
+    input: Query | null,
+    part: SingleQuery,
+    start: OuterScope,
+    graph: number,
+    form: PartForm,
+  ): BoundPart {
+    const block = part.clauses.at(-1)
+    if (block?.kind === 'block' && this.isAllowed(block, form)) {
+      const [use] = part.clauses
+      const within = use?.kind === 'use' && this.isAllowed(use, form) ? this.graphs.index(use) : graph
+      return this.bindUnion(withInput(block.query, input), () => start, within, form)
+    }
+    if (input === null) return this.bindPart(part, { ...start, graph }, form)
+    this.stages += 1
+    if (this.stages > MAX_STAGES) {
+      if (this.stages === MAX_STAGES + 1) {
+        const message = `more than ${MAX_STAGES} queries before NEXT: each part of a UNION repeats those before it`
+        this.report('QueryTooLong', message, input.span)
+      }
+      return { clauses: [], columns: [] }
+    }
+    const before = this.bindUnion(input, () => start, graph, 'rows')
+    const scope = new Map([...start.imported, ...before.columns.map(({ name, slot }) => [name, slot] as const)])
+    const after = this.bindPart(part, { ...start, scope, graph }, form)
+    return { clauses: [...before.clauses, ...after.clauses], columns: after.columns }
   }
 
   private bindPart({ clauses, span }: SingleQuery, frame: ScopeFrame, form: PartForm): BoundPart {
@@ -132,10 +262,11 @@ export class QueryBinder {
         frame.graph = this.graphs.index(clause)
         return
       }
-      bound.push(this.bindClause(clause, frame))
+      if (clause.kind === 'conditional') bound.push(...this.bindConditional(clause, frame, form))
+      else if (clause.kind !== 'block') bound.push(this.bindClause(clause, frame))
     })
     const last = clauses[clauses.length - 1]
-    if (form === 'rows' && last && last.kind !== 'return') {
+    if (form === 'rows' && last && last.kind !== 'return' && last.kind !== 'conditional') {
       this.report('InvalidClauseComposition', 'a query must end with RETURN', { start: span.end, end: span.end })
     }
     if (!last) this.report('UnexpectedSyntax', 'the query has no clause', span)
@@ -152,11 +283,14 @@ export class QueryBinder {
     return false
   }
 
-  private bindClause(clause: Exclude<Clause, { kind: 'use' }>, frame: ScopeFrame): BoundClause {
+  private bindClause(
+    clause: Exclude<Clause, { kind: 'use' | 'conditional' | 'block' }>,
+    frame: ScopeFrame,
+  ): BoundClause {
     switch (clause.kind) {
       case 'match': {
         const deps = this.patternDeps(frame.scope, frame.graph, true)
-        const { match, scope } = bindPatterns(clause.patterns, clause.where, clause.optional, deps)
+        const { match, scope } = bindPatterns(clause.patterns, clause.where, clause, deps)
         this.rejectShadowing(scope, frame, clause.span)
         frame.scope = scope
         return { kind: 'match', match }
@@ -174,6 +308,9 @@ export class QueryBinder {
       case 'with':
       case 'return': {
         const { projection, scope } = bindProjection(clause, frame.scope, frame.imported, this)
+        if (clause.kind === 'with' && clause.keyword === 'LET' && projection.grouping !== null) {
+          this.report('InvalidAggregation', 'LET cannot aggregate: use WITH', clause.span)
+        }
         frame.scope = clause.kind === 'with' ? this.withImports(scope, frame.imported, clause.span) : scope
         return { kind: 'projection', projection }
       }
@@ -184,8 +321,59 @@ export class QueryBinder {
     }
   }
 
+  /**
+   * `WHEN … THEN …`: for each row, the number of the branch is computed first; then every branch keeps the rows that have its
+   * number.
+   */
+  private bindConditional(clause: ConditionalClause, frame: ScopeFrame, form: PartForm): BoundClause[] {
+    const { scope: outer, graph, hidden } = frame
+    const choice = this.newSlot(null, 'value', staticType('integer'))
+    const conditions = clause.branches.flatMap(({ when }, i) => {
+      if (when === null) return []
+      const { bound } = this.bindTyped(when, outer, null, 'condition')
+      return [{ when: bound, then: { kind: 'constant', value: i } as const }]
+    })
+    const otherwise: BoundExpression = { kind: 'constant', value: conditions.length }
+    const chosen: BoundExpression = { kind: 'case', subject: null, variable: null, branches: conditions, otherwise }
+    const columns = [...outer].map(([name, slot]) => ({ name, slot }))
+    const kept = [...columns, { name: choice.name, slot: choice }]
+    const choose = { ...emptyProjection, computed: [{ slot: choice, expression: chosen }], columns: kept }
+    const inner = form === 'condition' ? 'rows' : form
+    const parts = clause.branches.map(({ query }, i): BoundPart => {
+      const part = this.bindUnion(query, () => ({ scope: outer, imported: outer, hidden }), graph, inner)
+      const isChosen: BoundExpression = {
+        kind: 'comparison',
+        operator: '=',
+        left: { kind: 'slot', slot: choice },
+        right: { kind: 'constant', value: i },
+      }
+      const guard = { ...emptyProjection, where: isChosen, columns: kept }
+      return {
+        clauses: [
+          { kind: 'projection', projection: guard },
+          { kind: 'call', part, optional: false },
+        ],
+        // Rows that are only counted need no columns.
+        columns: inner === 'either' && !endsWithReturn(query) ? [] : part.columns,
+      }
+    })
+    const spans = clause.branches.map(({ query }) => query.span)
+    const part = this.unite(parts, spans, false, 'all branches of WHEN must return the same columns')
+    frame.scope = new Map(part.columns.map(({ name, slot }) => [name, slot]))
+    return [
+      { kind: 'projection', projection: choose },
+      { kind: 'call', part, optional: false },
+    ]
+  }
+
   private bindCall(clause: CallClause, frame: ScopeFrame): BoundClause {
-    const part = this.bindUnion(clause.query, (inner) => this.imports(clause, inner, frame.scope), frame.graph, 'rows')
+    const called = this.bindUnion(
+      clause.query,
+      (inner) => this.imports(clause, inner, frame.scope),
+      frame.graph,
+      'rows',
+    )
+    const part = clause.optional ? this.withOwnColumns(called) : called
     const scope = new Map(frame.scope)
     for (const { name, slot } of part.columns) {
       if (scope.has(name)) {
@@ -194,7 +382,15 @@ export class QueryBinder {
       scope.set(name, slot)
     }
     frame.scope = scope
-    return { kind: 'call', part }
+    return { kind: 'call', part, optional: clause.optional }
+  }
+
+  /** The same rows in new slots: null for a missing row must not overwrite a variable of the outer row. */
+  private withOwnColumns(part: BoundPart): BoundPart {
+    const columns = part.columns.map(({ name, slot: { kind, graph, type } }): BoundColumn => {
+      return { name, slot: this.layout.slot(name, kind, graph, type) }
+    })
+    return { clauses: [{ kind: 'union', union: { parts: [part], distinct: false, columns } }], columns }
   }
 
   /** The outer names that a subquery can use: those in its parentheses, or those that its first WITH imports. */
@@ -202,7 +398,7 @@ export class QueryBinder {
     if (clause.imports === '*') return { scope: outer, imported: outer, hidden: new Map() }
     if (clause.imports === null) {
       const first = inner.clauses.find((c) => c.kind !== 'use')
-      if (first?.kind !== 'with') return { ...emptyOuterScope, hidden: outer }
+      if (first?.kind !== 'with' || first.keyword !== 'WITH') return { ...emptyOuterScope, hidden: outer }
       const plain = first.items.every((item) => item.expression.kind === 'variable' && item.alias === null)
       if (!plain || first.where || first.orderBy.length > 0 || first.skip || first.limit) {
         const message = 'the first WITH of a subquery may only import variables'
@@ -238,6 +434,8 @@ export class QueryBinder {
       this.report('ShadowedVariable', message, span)
     }
   }
+
+  readonly endsWithReturn = endsWithReturn
 
   /** A new slot of the default graph. */
   newSlot(name: string | null, kind: SlotKind, type?: StaticType): Slot {
@@ -275,7 +473,7 @@ export class QueryBinder {
       outer,
       graph,
       mayDeclare,
-      newSlot: (name, kind, span) => this.layout.slot(name, kind, graph, undefined, span),
+      newSlot: (name, kind, span, type) => this.layout.slot(name, kind, graph, type, span),
       bind: (expression, scope, position) => this.bindTyped(expression, scope, null, position).bound,
       nameSymbol: this.nameSymbol,
       report: (diagnostic) => this.diagnostics.push(diagnostic),
@@ -286,6 +484,7 @@ export class QueryBinder {
     const names = new Map(scope)
     return {
       scoredVariables: this.dialect.readsScores ? this.dialect.serviceVariables : null,
+      allowsImpure: this.dialect.allowsImpure,
       lookup: (name) => names.get(name),
       names: () => [...names.keys()],
       withLocal: <T>(name: string, kind: SlotKind, body: (slot: Slot) => T): T => {

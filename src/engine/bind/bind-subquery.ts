@@ -1,7 +1,7 @@
 // Binds queries inside expressions. EXISTS over a single MATCH stays a pattern, which the optimizer turns into a semi-join.
 // Any other subquery is a part of its own, which runs with the outer row as its argument.
 import type { PathPattern, PatternComprehension, Query, Span, SubqueryBody } from '../../../grammar/ast.ts'
-import { bindPatterns } from './bind-pattern.ts'
+import { bindPatterns, plainMatch } from './bind-pattern.ts'
 import { emptyProjection } from './bind-projection.ts'
 import type { BoundExpression, BoundPart, Slot, SlotKind } from './bound.ts'
 import { slotsIn } from './expression-tree.ts'
@@ -13,6 +13,8 @@ export interface SubqueryDeps {
   patternDeps(scope: VariableScope, graph: number, mayDeclare: boolean): PatternDeps
   bindQuery(query: Query, scope: VariableScope, graph: number): BoundPart
   newSlot(name: string | null, kind: SlotKind): Slot
+  /** Whether every part of the query ends with RETURN. */
+  endsWithReturn(query: Query): boolean
   report(code: string, message: string, span: Span): void
 }
 
@@ -27,11 +29,11 @@ export function bindExists(
 ): BoundExpression {
   const graph = graphOf(scope)
   if (body.kind === 'path') {
-    const { match } = bindPatterns([body], null, false, deps.patternDeps(scope, graph, false))
+    const { match } = bindPatterns([body], null, plainMatch, deps.patternDeps(scope, graph, false))
     return { kind: 'exists', match, span }
   }
   if (body.kind === 'patterns') {
-    const { match } = bindPatterns(body.patterns, body.where, false, deps.patternDeps(scope, graph, true))
+    const { match } = bindPatterns(body.patterns, body.where, plainMatch, deps.patternDeps(scope, graph, true))
     return { kind: 'exists', match, span }
   }
   return subquery('exists', deps.bindQuery(body.query, scope, graph), scope, span)
@@ -45,8 +47,7 @@ export function bindCount(body: SubqueryBody, span: Span, scope: VariableScope, 
 /** COLLECT { }. Reports `InvalidCollectSubquery` unless it returns one column. */
 export function bindCollect(query: Query, span: Span, scope: VariableScope, deps: SubqueryDeps): BoundExpression {
   const part = deps.bindQuery(query, scope, graphOf(scope))
-  const last = query.parts[0]?.clauses.at(-1)
-  if (last?.kind !== 'return' || part.columns.length !== 1) {
+  if (!deps.endsWithReturn(query) || part.columns.length !== 1) {
     deps.report('InvalidCollectSubquery', 'COLLECT { } must return exactly one column', span)
   }
   return subquery('collect', part, scope, span)
@@ -59,7 +60,7 @@ export function bindComprehension(
   deps: SubqueryDeps,
 ): BoundExpression {
   const patterns = deps.patternDeps(scope, graphOf(scope), true)
-  const { match, scope: inner } = bindPatterns([ast.pattern], ast.where, false, patterns)
+  const { match, scope: inner } = bindPatterns([ast.pattern], ast.where, plainMatch, patterns)
   const expression = patterns.bind(ast.projection, inner, 'column')
   const slot = deps.newSlot(null, 'value')
   const columns = [{ name: 'item', slot }]
@@ -78,7 +79,7 @@ export function bindComprehension(
 
 function bodyPart(body: SubqueryBody, scope: VariableScope, deps: SubqueryDeps): BoundPart {
   if (body.kind === 'query') return deps.bindQuery(body.query, scope, graphOf(scope))
-  const { match } = bindPatterns(body.patterns, body.where, false, deps.patternDeps(scope, graphOf(scope), true))
+  const { match } = bindPatterns(body.patterns, body.where, plainMatch, deps.patternDeps(scope, graphOf(scope), true))
   return { clauses: [{ kind: 'match', match }], columns: [] }
 }
 

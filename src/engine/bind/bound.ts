@@ -1,6 +1,6 @@
 // The bound form of a query: names are resolved to slots, labels and keys are checked, and all parameters are listed. It is
 // plain data and depends on no graph, so one bound query serves every graph and every run.
-import type { BinaryOperator, ComparisonOperator, Span } from '../../../grammar/ast.ts'
+import type { BinaryOperator, ComparisonOperator, Span, ValueTestKind } from '../../../grammar/ast.ts'
 import type { ElementField, SymbolKind } from '../store.ts'
 import type { StaticType } from '../value/static-type.ts'
 import type { Value } from '../value/value.ts'
@@ -35,6 +35,13 @@ export type BoundLabels =
   | { readonly kind: 'label-or'; readonly operands: readonly BoundLabels[] }
   | { readonly kind: 'label-not'; readonly operand: BoundLabels }
   | { readonly kind: 'label-any' }
+  /** The names are the value of an expression: a string, or a list of strings of which all or any must be carried. */
+  | {
+      readonly kind: 'label-dynamic'
+      readonly quantifier: 'all' | 'any'
+      readonly expression: BoundExpression
+      readonly span: Span
+    }
 
 /** An expression whose names are resolved. `span` is its place in the query text, for errors at run time. */
 export type BoundExpression =
@@ -91,9 +98,21 @@ export type BoundExpression =
   | { readonly kind: 'null-test'; readonly operand: BoundExpression; readonly negated: boolean }
   | { readonly kind: 'list'; readonly items: readonly BoundExpression[] }
   | { readonly kind: 'map'; readonly entries: readonly { readonly key: string; readonly value: BoundExpression }[] }
+  /** `IS :: TYPE` and `IS NORMALIZED`. */
+  | {
+      readonly kind: 'value-test'
+      readonly operand: BoundExpression
+      readonly test: ValueTestKind
+      readonly negated: boolean
+    }
+  /**
+   * With `variable`, the subject is stored in that slot and each `when` is a condition that reads it. Without it, each `when`
+   * is a value that is compared with the subject, or a condition if there is no subject.
+   */
   | {
       readonly kind: 'case'
       readonly subject: BoundExpression | null
+      readonly variable: Slot | null
       readonly branches: readonly { readonly when: BoundExpression; readonly then: BoundExpression }[]
       readonly otherwise: BoundExpression | null
     }
@@ -127,6 +146,8 @@ export type BoundExpression =
       readonly variable: Slot
       readonly list: BoundExpression
       readonly expression: BoundExpression
+      /** allReduce(): the condition that must hold after every step; it reads the accumulator. Null for reduce(). */
+      readonly condition: BoundExpression | null
       readonly span: Span
     }
   /** A pattern predicate or EXISTS { }: true if the inner match has a row for the outer row. */
@@ -178,10 +199,63 @@ export interface BoundRelationship {
   readonly bound: boolean
   /** The text names the variable, so other clauses may read it. */
   readonly named: boolean
-  /** `shortestPath` (one) or `allShortestPaths` (all); null for other patterns. */
-  readonly shortest: 'single' | 'all' | null
-  /** The predicate on every relationship of a variable-length step. It reads the relationship from `element`. */
-  readonly each: { readonly element: Slot; readonly predicate: BoundExpression } | null
+  /** The predicate on every relationship of a variable-length step. */
+  readonly each: BoundHopTest | null
+  /** Set if the step is a quantified path pattern; `direction`, `types` and `each` are those of its first hop. */
+  readonly quantified: BoundQuantifiedPath | null
+  /** Set for a path whose selector keeps some of the paths between its ends; the slot holds the whole list of relationships. */
+  readonly selection: BoundSelection | null
+}
+
+/** The predicate on one hop of a repeated step. Its reads of other elements are known before the step. */
+export interface BoundHopTest {
+  /** The relationship of the hop. */
+  readonly element: Slot
+  /** The node on the left of the hop in the text; null if the predicate does not read it. */
+  readonly left: Slot | null
+  /** The node on the right of the hop in the text; null if the predicate does not read it. */
+  readonly right: Slot | null
+  readonly predicate: BoundExpression
+}
+
+/** One hop of a repeated step. */
+export type BoundHop = Pick<BoundRelationship, 'direction' | 'types' | 'each'>
+
+/** A list variable of a quantified path pattern: the elements at one place of each repetition. */
+export interface BoundGroup {
+  readonly slot: Slot
+  readonly element: 'node' | 'relationship'
+  /** The number of the node or of the relationship in one repetition, from the left. */
+  readonly index: number
+}
+
+/** The parts of a quantified path pattern that a variable-length relationship does not have. */
+export interface BoundQuantifiedPath {
+  /** The hops of one repetition after the first, from left to right. */
+  readonly further: readonly BoundHop[]
+  /** The slots that `predicates` read: one more node than relationships. A node that the text names twice has one slot. */
+  readonly nodes: readonly Slot[]
+  readonly relationships: readonly Slot[]
+  /** The predicates on a whole repetition, which read more than one hop. */
+  readonly predicates: readonly BoundExpression[]
+  readonly groups: readonly BoundGroup[]
+}
+
+/** A path selector, or `shortestPath`. */
+export interface BoundSelection {
+  /** Keep the `count` shortest paths, or all paths of the `count` shortest lengths. */
+  readonly keep: 'shortest' | 'groups'
+  readonly count: number
+  /** The slots of all nodes of the path, from left to right. */
+  readonly nodes: readonly Slot[]
+  /** For each node: the predicates that read no other element of the path. None for the ends. */
+  readonly nodeTests: readonly (readonly BoundExpression[])[]
+  /** The steps between the nodes. */
+  readonly steps: readonly BoundRelationship[]
+  /** The predicates on a whole path: a path for which one is not true is not counted. */
+  readonly predicates: readonly BoundExpression[]
+  /** The path variable, if a predicate may read it. */
+  readonly path: Slot | null
 }
 
 /**
@@ -190,6 +264,8 @@ export interface BoundRelationship {
  */
 export interface BoundMatch {
   readonly optional: boolean
+  /** REPEATABLE ELEMENTS: a relationship may occur several times. */
+  readonly repeatable: boolean
   /** Computed values that the pattern uses as elements. They are converted to ids before the match. */
   readonly casts: readonly { readonly from: Slot; readonly to: Slot }[]
   readonly nodes: readonly BoundNode[]
@@ -252,8 +328,8 @@ export type BoundClause =
   | { readonly kind: 'unwind'; readonly list: BoundExpression; readonly slot: Slot }
   | { readonly kind: 'projection'; readonly projection: BoundProjection }
   | { readonly kind: 'union'; readonly union: BoundUnion }
-  /** CALL { }: the part runs once for each row. */
-  | { readonly kind: 'call'; readonly part: BoundPart }
+  /** CALL { }: the part runs once for each row. If `optional`, a row for which it has none is kept, with null in its columns. */
+  | { readonly kind: 'call'; readonly part: BoundPart; readonly optional: boolean }
 
 /** How a query refers to a graph: the default graph, a logical location by name, or a parameter with that name. */
 export type GraphReference =

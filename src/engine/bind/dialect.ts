@@ -4,14 +4,19 @@ import type { Clause } from '../../../grammar/ast.ts'
 /** Prefix of the engine's own parameters: the external ids of the fixed nodes of an access query. */
 export const RESERVED_PREFIX = 'given '
 
-/** `open` is the dialect of the library; the others are the versions of policies and context queries. */
-export type DialectName = 'open' | '2.0-kbac' | '3.0-kbac' | '1.0-ciq'
+/**
+ * `open` is the dialect of the library, and `query` that of queries over the graph of a project; the others are the versions of
+ * policies and context queries.
+ */
+export type DialectName = 'open' | 'query' | '2.0-kbac' | '3.0-kbac' | '1.0-ciq'
 
 /** The clauses, parameters and names that one dialect allows. */
 export interface Dialect {
   readonly name: DialectName
   /** The allowed clauses. RETURN is not listed: whether it is allowed depends on the position. */
   readonly clauses: ReadonlySet<Clause['kind']>
+  /** Whether a condition may be a whole query, whose rows are the granted pairs: `RETURN subject, resource`, UNION and NEXT. */
+  readonly returnsPairs: boolean
   /** Messages for clauses that are not allowed; other clauses get a general message. */
   readonly forbiddenClauseMessages: Readonly<Partial<Record<Clause['kind'], string>>>
   /** Parameters that the text must not read, each with its message. */
@@ -22,6 +27,8 @@ export interface Dialect {
   readonly serviceVariables: readonly string[]
   /** Whether `n.trust_score.<name>` reads the trust score of a node. The library has no scores. */
   readonly readsScores: boolean
+  /** Whether a function may differ for the same input, such as `rand()`. A decision must be reproducible. */
+  readonly allowsImpure: boolean
   /**
    * A property that an external resolver supplies: its value is unknown (`unknown`), or a condition that depends on it fails
    * (`refused`).
@@ -32,10 +39,13 @@ export interface Dialect {
 const forbiddenClauseMessages: Dialect['forbiddenClauseMessages'] = {
   use: 'USE clause is not allowed',
   call: 'Cypher contains forbidden clauses: [CALL]',
+  conditional: 'Cypher contains forbidden clauses: [WHEN]',
+  block: 'a condition cannot have braces around a query',
   return: 'a condition has no RETURN: the service adds its own',
 }
 
 const condition: readonly Clause['kind'][] = ['match', 'with', 'unwind']
+const composition: readonly Clause['kind'][] = ['call', 'use', 'conditional', 'block']
 
 /**
  * The parameters that the service binds itself. Values from a caller for these names are never used, and they must not name
@@ -54,47 +64,59 @@ export const platformParameters: ReadonlySet<string> = new Set([
   '_appId',
 ])
 
+/** The dialect of the library: everything that the engine executes. */
+const open: Dialect = {
+  name: 'open',
+  clauses: new Set([...condition, ...composition]),
+  returnsPairs: true,
+  forbiddenClauseMessages: {},
+  reservedParameters: new Map(),
+  nonLocationParameters: new Set(),
+  serviceVariables: [],
+  readsScores: false,
+  allowsImpure: true,
+  externalProperties: 'unknown',
+}
+
 /** All dialects by name. */
 export const dialects: Readonly<Record<DialectName, Dialect>> = {
-  /** The dialect of the library: everything that the engine executes. */
-  open: {
-    name: 'open',
-    clauses: new Set([...condition, 'call', 'use']),
-    forbiddenClauseMessages: {},
-    reservedParameters: new Map(),
-    nonLocationParameters: new Set(),
-    serviceVariables: [],
-    readsScores: false,
-    externalProperties: 'unknown',
-  },
+  open,
+  /** As the library, with the trust scores of a project. */
+  query: { ...open, name: 'query', readsScores: true },
   '2.0-kbac': {
     name: '2.0-kbac',
     clauses: new Set(condition),
+    returnsPairs: false,
     forbiddenClauseMessages,
     reservedParameters: new Map(),
     nonLocationParameters: platformParameters,
     serviceVariables: ['subject', 'resource'],
     readsScores: true,
+    allowsImpure: false,
     externalProperties: 'unknown',
   },
   '3.0-kbac': {
     name: '3.0-kbac',
-    clauses: new Set([...condition, 'call', 'use']),
+    clauses: new Set([...condition, ...composition]),
+    returnsPairs: true,
     forbiddenClauseMessages,
     reservedParameters: new Map([['subject_id', 'parameter "$subject_id" is reserved and cannot be referenced']]),
     nonLocationParameters: platformParameters,
     serviceVariables: ['subject', 'resource'],
     readsScores: true,
+    allowsImpure: false,
     externalProperties: 'refused',
   },
   '1.0-ciq': {
     name: '1.0-ciq',
     clauses: new Set(condition),
+    returnsPairs: false,
     forbiddenClauseMessages,
     reservedParameters: new Map(),
     nonLocationParameters: platformParameters,
     serviceVariables: ['subject'],
     readsScores: true,
+    allowsImpure: false,
     externalProperties: 'unknown',
   },
 }

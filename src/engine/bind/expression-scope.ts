@@ -15,6 +15,8 @@ export interface ExpressionScope {
   lookup(name: string): Slot | undefined
   /** The variables whose `_final_score` is that of their trust score; null: texts of the dialect do not read scores. */
   readonly scoredVariables: readonly string[] | null
+  /** Whether a function may differ for the same input, such as `rand()`. */
+  readonly allowsImpure: boolean
   /** The names in scope, for suggestions. */
   names(): readonly string[]
   /** Declares a local variable with a new slot while `body` runs (comprehensions, quantifiers). */

@@ -1,7 +1,9 @@
 // Walks over bound expressions. The properties of a kind of expression that a walk uses (children, slots that it reads and
 // declares) are declared once, in a table that does not compile if a kind is missing.
 import { assertNever } from '../../kernel/assert.ts'
+import { mapLabelExpressions } from './bind-labels.ts'
 import type { BoundExpression, BoundMatch, BoundPart, Slot } from './bound.ts'
+import { innerSlotsOf, mapStepPredicates, stepPredicates } from './step-predicates.ts'
 
 type KindOf = BoundExpression['kind']
 type ExpressionOf<Kind extends KindOf> = Extract<BoundExpression, { readonly kind: Kind }>
@@ -42,7 +44,10 @@ const descriptors: { readonly [Kind in KindOf]: ExpressionDescriptor<ExpressionO
   'element-property': { ...slotReader, propertyKey: (e) => e.key },
   'element-properties': { ...slotReader, propertyKey: () => '' },
   property: { ...inner, mapChildren: (e, change) => ({ ...e, target: change(e.target) }) },
-  'label-test': { ...inner, mapChildren: (e, change) => ({ ...e, target: change(e.target) }) },
+  'label-test': {
+    ...inner,
+    mapChildren: (e, change) => ({ ...e, target: change(e.target), labels: mapLabelExpressions(e.labels, change) }),
+  },
   index: { ...inner, mapChildren: (e, change) => ({ ...e, target: change(e.target), index: change(e.index) }) },
   slice: {
     ...inner,
@@ -61,6 +66,7 @@ const descriptors: { readonly [Kind in KindOf]: ExpressionDescriptor<ExpressionO
   not: { ...inner, mapChildren: (e, change) => ({ ...e, operand: change(e.operand) }) },
   negate: { ...inner, mapChildren: (e, change) => ({ ...e, operand: change(e.operand) }) },
   'null-test': { ...inner, mapChildren: (e, change) => ({ ...e, operand: change(e.operand) }) },
+  'value-test': { ...inner, mapChildren: (e, change) => ({ ...e, operand: change(e.operand) }) },
   list: { ...inner, mapChildren: (e, change) => ({ ...e, items: e.items.map(change) }) },
   map: {
     ...inner,
@@ -74,6 +80,7 @@ const descriptors: { readonly [Kind in KindOf]: ExpressionDescriptor<ExpressionO
       branches: e.branches.map(({ when, then }) => ({ when: change(when), then: change(then) })),
       otherwise: e.otherwise && change(e.otherwise),
     }),
+    locals: (e) => (e.variable ? [e.variable] : []),
   },
   function: { ...inner, mapChildren: (e, change) => ({ ...e, args: e.args.map(change) }) },
   'list-comprehension': {
@@ -98,6 +105,7 @@ const descriptors: { readonly [Kind in KindOf]: ExpressionDescriptor<ExpressionO
       initial: change(e.initial),
       list: change(e.list),
       expression: change(e.expression),
+      condition: e.condition && change(e.condition),
     }),
     locals: (e) => [e.variable, e.accumulator],
   },
@@ -139,11 +147,7 @@ function mapMatch(match: BoundMatch, change: Change): BoundMatch {
   return {
     ...match,
     predicates: match.predicates.map(change),
-    relationships: match.relationships.map((relationship) =>
-      relationship.each
-        ? { ...relationship, each: { ...relationship.each, predicate: change(relationship.each.predicate) } }
-        : relationship,
-    ),
+    relationships: match.relationships.map((relationship) => mapStepPredicates(relationship, change)),
   }
 }
 
@@ -200,7 +204,7 @@ export function slotsDeclaredBy(match: BoundMatch): readonly Slot[] {
   return [
     ...match.nodes.filter((node) => !node.bound).map((node) => node.slot),
     ...match.relationships.filter((relationship) => !relationship.bound).map((relationship) => relationship.slot),
-    ...match.relationships.flatMap((relationship) => (relationship.each ? [relationship.each.element] : [])),
+    ...match.relationships.flatMap(innerSlotsOf),
     ...match.paths.map((path) => path.slot),
   ]
 }
@@ -239,7 +243,7 @@ export function slotsIn(part: BoundPart): readonly Slot[] {
           ...slotsDeclaredBy(match),
           ...match.nodes.map((node) => node.slot),
           ...match.relationships.map((relationship) => relationship.slot),
-          ...match.relationships.flatMap((r) => (r.each ? slotsOf(r.each.predicate) : [])),
+          ...match.relationships.flatMap((step) => stepPredicates(step).flatMap(slotsOf)),
           ...match.casts.flatMap(({ from, to }) => [from, to]),
           ...match.predicates.flatMap(slotsOf),
         ]

@@ -1,8 +1,10 @@
 // Determines which expressions end a run with an error for some data. The planner does not move such a predicate, because it
 // would then be evaluated for rows that the text drops first. A result of a search that evaluates one is confirmed by the check.
 import { assertNever } from '../../kernel/assert.ts'
+import { isDynamic } from './bind-labels.ts'
 import type { BoundClause, BoundExpression, BoundMatch, BoundPart } from './bound.ts'
 import { someChild } from './expression-tree.ts'
+import { stepPredicates } from './step-predicates.ts'
 
 /** Operators that return null unless both operands are strings. */
 const STRING_TESTS: ReadonlySet<string> = new Set(['STARTS WITH', 'ENDS WITH', 'CONTAINS', '=~'])
@@ -20,9 +22,10 @@ export function mayFail(expression: BoundExpression): boolean {
     case 'element-properties':
       return false
     case 'label-test':
-      return expression.target.kind !== 'slot'
+      return expression.target.kind !== 'slot' || isDynamic(expression.labels)
     case 'comparison':
     case 'null-test':
+    case 'value-test':
     case 'list':
     case 'map':
       return someChild(expression, mayFail)
@@ -67,6 +70,7 @@ function isPredicate(expression: BoundExpression): boolean {
       return expression.value === null || typeof expression.value === 'boolean'
     case 'comparison':
     case 'null-test':
+    case 'value-test':
     case 'label-test':
     case 'and':
     case 'or':
@@ -102,7 +106,7 @@ function matchMayFail({ casts, predicates, relationships }: BoundMatch): boolean
   return (
     casts.length > 0 ||
     predicates.some((predicate) => !isSafePredicate(predicate)) ||
-    relationships.some(({ each }) => each !== null && !isSafePredicate(each.predicate))
+    relationships.some((step) => !stepPredicates(step).every(isSafePredicate))
   )
 }
 

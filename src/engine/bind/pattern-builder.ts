@@ -1,7 +1,7 @@
 // Collects the bound form of the patterns of one MATCH, and resolves the names in them to slots.
 import type { Expression, Name, Span } from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
-import { mayBeOneOf } from '../value/static-type.ts'
+import { mayBeOneOf, type StaticType } from '../value/static-type.ts'
 import type { BoundExpression, BoundMatch, BoundNode, BoundRelationship, NamedSymbol, Slot, SlotKind } from './bound.ts'
 import type { ExpressionPosition } from './expression-scope.ts'
 import type { VariableScope } from './frame-layout.ts'
@@ -15,7 +15,7 @@ export interface PatternDeps {
   /** False in a pattern predicate, which must not introduce names. */
   readonly mayDeclare: boolean
   /** A new slot of the graph; null for an element without a name, whose pattern is at `span`. */
-  newSlot(name: string | null, kind: SlotKind, span?: Span): Slot
+  newSlot(name: string | null, kind: SlotKind, span?: Span, type?: StaticType): Slot
   /** Binds an expression in a scope. */
   bind(expression: Expression, scope: VariableScope, position: ExpressionPosition): BoundExpression
   /** Records what the text names in the graph. */
@@ -38,9 +38,10 @@ export class PatternBuilder {
   /** Predicates to bind after all names of the patterns are declared: inline maps may read other elements. */
   readonly deferredPredicates: (() => BoundExpression)[] = []
 
-  constructor(deps: PatternDeps) {
+  /** `scope`: the names that the patterns can use and to which they add theirs. Default: those before the patterns. */
+  constructor(deps: PatternDeps, scope: Map<string, Slot> = new Map(deps.outer)) {
     this.deps = deps
-    this.scope = new Map(deps.outer)
+    this.scope = scope
   }
 
   /** The slot of an element; declares a new name. `known` means that the slot has a value before these patterns. */

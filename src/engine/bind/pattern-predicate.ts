@@ -40,7 +40,7 @@ export function eachPredicate(
   const { deps, scope } = builder
   const element = deps.newSlot(pattern.variable?.text ?? null, 'relationship')
   const operands: BoundExpression[] = []
-  if (testsTypes && pattern.types) operands.push(labelPredicate(element, pattern.types))
+  if (testsTypes && pattern.types) operands.push(labelPredicate(element, pattern.types, labelScope(builder)))
   if (pattern.properties) operands.push(mapPredicate(element, pattern.properties, builder))
   if (pattern.where) {
     const inner = pattern.variable ? new Map(scope).set(pattern.variable.text, element) : scope
@@ -54,7 +54,7 @@ export function eachPredicate(
     const message = `a variable-length relationship cannot read \`${early.name}\` of the same MATCH`
     builder.report('NotSupported', message, pattern.span)
   }
-  return { element, predicate }
+  return { element, left: null, right: null, predicate }
 }
 
 function mapPredicate(slot: Slot, map: MapLiteral | Parameter, builder: PatternBuilder): BoundExpression {
@@ -85,8 +85,19 @@ function mapPredicate(slot: Slot, map: MapLiteral | Parameter, builder: PatternB
 }
 
 /** The label test of a slot. */
-export function labelPredicate(slot: Slot, labels: LabelExpression): BoundExpression {
-  return { kind: 'label-test', target: { kind: 'slot', slot }, labels: bindLabels(labels), span: labels.span }
+export function labelPredicate(slot: Slot, labels: LabelExpression, { bind }: LabelScope): BoundExpression {
+  const bound = bindLabels(labels, bind)
+  return { kind: 'label-test', target: { kind: 'slot', slot }, labels: bound, span: labels.span }
+}
+
+/** Where the expressions of dynamic labels are bound. */
+export interface LabelScope {
+  bind(expression: Expression): BoundExpression
+}
+
+/** The scope of a pattern for its dynamic labels. */
+export function labelScope(builder: PatternBuilder): LabelScope {
+  return { bind: (expression) => builder.bind(expression, 'column') }
 }
 
 /** The names in `A|B`; null if the expression is not only alternatives. */

@@ -65,7 +65,9 @@ function restrictClause(
       return clause.projection.computed.some((item) => item.slot.index === slot.index) ? null : 'elsewhere'
     case 'call': {
       const part = restrictPart(clause.part, slot, restriction)
-      return part === 'elsewhere' ? part : part && { kind: 'call', part }
+      if (part === 'elsewhere') return part
+      // Without rows for another node, an optional subquery would return null.
+      return part && !clause.optional ? { ...clause, part } : null
     }
     case 'union': {
       const { union } = clause

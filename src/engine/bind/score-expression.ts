@@ -36,6 +36,8 @@ export function scoreExpression(of: Expression, name: string, span: Span): Expre
       kind: 'path',
       variable: null,
       shortest: null,
+      selector: null,
+      where: null,
       nodes: [node(of.name, null), node(VARIABLE, TRUST_SCORE_LABEL)],
       relationships: [
         {

@@ -4,6 +4,7 @@
 // or LIMIT, an optional match, a shortest path, or EXISTS under NOT stay unmarked. An unmarked read of such a property fails.
 import { assertNever } from '../../kernel/assert.ts'
 import type { BoundClause, BoundExpression, BoundMatch, BoundPart } from './bound.ts'
+import { mapStepPredicates } from './step-predicates.ts'
 
 /** The same query with these reads marked (`mayBeUnknown`). */
 export function markUnknownReads<P extends BoundPart>(query: P): P {
@@ -11,7 +12,7 @@ export function markUnknownReads<P extends BoundPart>(query: P): P {
 }
 
 /** Whether what a row contributes depends on other rows. */
-function dependsOnRows(clause: BoundClause): boolean {
+export function dependsOnRows(clause: BoundClause): boolean {
   switch (clause.kind) {
     case 'projection': {
       const { aggregates, grouping, skip, limit } = clause.projection
@@ -44,6 +45,7 @@ function markClause(clause: BoundClause): BoundClause {
       return { ...clause, union: { ...clause.union, parts } }
     }
     case 'call':
+      if (clause.optional) return clause
       return { ...clause, part: { ...clause.part, clauses: clause.part.clauses.map(markClause) } }
     case 'unwind':
       return clause
@@ -53,17 +55,12 @@ function markClause(clause: BoundClause): BoundClause {
 }
 
 function markMatch(match: BoundMatch): BoundMatch {
-  if (match.relationships.some(({ shortest }) => shortest !== null)) return match
+  if (match.relationships.some(({ selection }) => selection !== null)) return match
   return {
     ...match,
     predicates: match.predicates.map((predicate) => markPredicate(predicate, true)),
-    relationships: match.relationships.map((relationship) =>
-      relationship.each === null
-        ? relationship
-        : {
-            ...relationship,
-            each: { ...relationship.each, predicate: markPredicate(relationship.each.predicate, true) },
-          },
+    relationships: match.relationships.map((step) =>
+      mapStepPredicates(step, (predicate) => markPredicate(predicate, true)),
     ),
   }
 }
@@ -105,6 +102,7 @@ function markPredicate(expression: BoundExpression, positive: boolean): BoundExp
     case 'label-test':
     case 'negate':
     case 'null-test':
+    case 'value-test':
     case 'list':
     case 'map':
     case 'case':

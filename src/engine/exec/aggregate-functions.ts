@@ -8,6 +8,8 @@ import { normalizeInteger, toDouble } from '../value/arithmetic.ts'
 import { type GroupingKey, groupingKey, isNumber, order } from '../value/compare.ts'
 import { kindName } from '../value/kind-name.ts'
 import { sortWithCharges } from '../value/list-operations.ts'
+import { normalizeDuration } from '../value/temporal/duration.ts'
+import { DurationValue } from '../value/temporal/temporal.ts'
 import type { Value } from '../value/value.ts'
 import { boundedList, estimateBytes, VALUE_ITEMS_MAX } from '../value/value-size.ts'
 import { keyBytes } from './row-key.ts'
@@ -91,15 +93,44 @@ class CollectAccumulator implements Accumulator {
   }
 }
 
-/** Integers are summed exactly in any order, and only the result must fit 64 bits. One float makes the result a float. */
+/** Adds durations, each of their parts exactly. */
+class DurationTotal {
+  private months = 0n
+  private days = 0n
+  private nanos = 0n
+  add({ months, days, nanos }: DurationValue): void {
+    this.months += BigInt(months)
+    this.days += BigInt(days)
+    this.nanos += nanos
+  }
+  /** The total divided by `count`. Throws ExecutionError if it is out of range. */
+  dividedBy(count: number): DurationValue {
+    return normalizeDuration(this.months, this.days, this.nanos, BigInt(count))
+  }
+}
+
+/**
+ * Integers are summed exactly in any order, and only the result must fit 64 bits. One float makes the result a float. Durations are
+ * added to durations only.
+ */
 class SumAccumulator implements Accumulator {
+  private durations: DurationTotal | null = null
+  private anyNumber = false
   private small = 0
   private large = 0n
   private floats = 0
   private anyFloat = false
   add(value: Value): void {
     if (value === null) return
+    if (value instanceof DurationValue) {
+      if (this.anyNumber) throw mixedError('sum')
+      this.durations ??= new DurationTotal()
+      this.durations.add(value)
+      return
+    }
     if (!isNumber(value)) throw notANumberError('sum', value)
+    if (this.durations !== null) throw mixedError('sum')
+    this.anyNumber = true
     if (value instanceof Float) {
       this.anyFloat = true
       this.floats += value.value
@@ -110,25 +141,37 @@ class SumAccumulator implements Accumulator {
     else this.large += BigInt(value)
   }
   result(): Value {
+    if (this.durations !== null) return this.durations.dividedBy(1)
     const integers = this.large + BigInt(this.small)
     return this.anyFloat ? new Float(Number(integers) + this.floats) : normalizeInteger(integers)
   }
 }
 
-/** Always a float; null without values. */
+/** Of numbers always a float, of durations a duration; null without values. */
 class AverageAccumulator implements Accumulator {
+  private durations: DurationTotal | null = null
   private integers = 0n
   private floats = 0
   private count = 0
   add(value: Value): void {
     if (value === null) return
+    if (value instanceof DurationValue) {
+      if (this.durations === null && this.count > 0) throw mixedError('avg')
+      this.durations ??= new DurationTotal()
+      this.durations.add(value)
+      this.count += 1
+      return
+    }
     if (!isNumber(value)) throw notANumberError('avg', value)
+    if (this.durations !== null) throw mixedError('avg')
     this.count += 1
     if (value instanceof Float) this.floats += value.value
     else this.integers += BigInt(value)
   }
   result(): Value {
-    return this.count === 0 ? null : new Float((Number(this.integers) + this.floats) / this.count)
+    if (this.count === 0) return null
+    if (this.durations !== null) return this.durations.dividedBy(this.count)
+    return new Float((Number(this.integers) + this.floats) / this.count)
   }
 }
 
@@ -150,7 +193,7 @@ class MinMaxAccumulator implements Accumulator {
   }
 }
 
-/** Welford's method (Technometrics 4(3), 1962): a plain sum of squares loses its digits if the mean is large. */
+/** Null without values. Welford's method (Technometrics 4(3), 1962): a plain sum of squares loses its digits if the mean is large. */
 class StandardDeviationAccumulator implements Accumulator {
   private count = 0
   private mean = 0
@@ -172,6 +215,7 @@ class StandardDeviationAccumulator implements Accumulator {
     this.squares += before * (double - this.mean)
   }
   result(): Value {
+    if (this.count === 0) return null
     const freedom = this.count - this.lost
     return new Float(freedom > 0 ? Math.sqrt(this.squares / freedom) : 0)
   }
@@ -230,6 +274,15 @@ function interpolatedPercentile(sorted: SortedNumbers, fraction: number): Value 
   const below = toDouble(sorted[Math.floor(position)]!)
   const above = toDouble(sorted[Math.ceil(position)]!)
   return new Float(below + (above - below) * (position - Math.floor(position)))
+}
+
+function mixedError(name: string): ExecutionError {
+  return new ExecutionError(
+    'type',
+    `${name}() takes either numbers or durations, not both`,
+    null,
+    'InvalidArgumentType',
+  )
 }
 
 function notANumberError(name: string, value: Value): ExecutionError {

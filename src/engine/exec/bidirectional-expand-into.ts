@@ -1,15 +1,16 @@
 // BidirectionalExpandInto: whether two known nodes are connected by a chain of relationships, searched from both ends.
 import type { NodeId } from '../store.ts'
+import type { ChainTraversal, IntermediateNode, TraversalLink } from './chain-link.ts'
+import { linkTraversals } from './chain-traversals.ts'
 import type { ExecutionContext } from './execution-context.ts'
 import type { EndpointPair } from './expand-slots.ts'
-import { type IntermediateNode, type LinkTraversal, linkTraversals, type TraversalLink } from './link-traversal.ts'
 import { OrderedNodeSet } from './node-set.ts'
 import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 
 /** Keeps the rows whose two nodes are connected. Link by link, it expands the end with the lower estimated cost. */
 export class BidirectionalExpandIntoOperator extends UnaryOperator {
   private readonly slots: EndpointPair
-  private readonly links: readonly LinkTraversal[]
+  private readonly links: readonly ChainTraversal[]
   private fromFrontier = new OrderedNodeSet()
   private toFrontier = new OrderedNodeSet()
   private spare = new OrderedNodeSet()

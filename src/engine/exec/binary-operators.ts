@@ -2,7 +2,7 @@
 import type { BoundExpression } from '../bind/bound.ts'
 import type { Budget } from '../budget.ts'
 import { ExecutionError } from '../errors.ts'
-import { add, divide, modulo, multiply, power, subtract } from '../value/arithmetic.ts'
+import { add, concatenate, divide, modulo, multiply, power, subtract } from '../value/arithmetic.ts'
 import { contains } from '../value/compare.ts'
 import { type CompiledRegex, compileRegexCharged } from '../value/regular-expression.ts'
 import { includesText } from '../value/string-operations.ts'
@@ -40,6 +40,8 @@ export function compileBinary(
       return compileStringTest(left, right, includesText)
     case '=~':
       return compileStringTest(left, right, regexMatcher())
+    case '||':
+      return (run) => concatenate(run.budget, left(run), right(run))
     case '+':
       return (run) => add(run.budget, left(run), right(run))
     default: {

@@ -9,8 +9,10 @@ import { negate } from '../value/arithmetic.ts'
 import { equals } from '../value/compare.ts'
 import { getProperty } from '../value/element-properties.ts'
 import { kindName } from '../value/kind-name.ts'
+import { isNormalized } from '../value/string-operations.ts'
 import { NodeValue, RelationshipValue } from '../value/value.ts'
 import { boundedList, boundedMap } from '../value/value-size.ts'
+import { hasType } from '../value/value-type.ts'
 import { compileBinary } from './binary-operators.ts'
 import {
   allOf,
@@ -40,7 +42,7 @@ import {
 import type { CompiledExpression, ExecutionContext } from './execution-context.ts'
 import { compileFunctionCall } from './function-call.ts'
 import { compileParameter, readIndex, readSlice } from './list-and-map-access.ts'
-import { compileListComprehension, compileQuantifier, compileReduce } from './list-iteration.ts'
+import { compileAllReduce, compileListComprehension, compileQuantifier, compileReduce } from './list-iteration.ts'
 
 type ExpressionOfKind<K extends BoundExpression['kind']> = Extract<BoundExpression, { kind: K }>
 
@@ -119,6 +121,7 @@ export function compileExpression(expression: BoundExpression, deps: ExpressionC
     case 'not':
     case 'comparison':
     case 'null-test':
+    case 'value-test':
     case 'quantifier':
     case 'exists':
       return compilePredicate(expression, deps)
@@ -155,6 +158,10 @@ export function compileExpression(expression: BoundExpression, deps: ExpressionC
     case 'reduce': {
       const { accumulator, variable, initial, list } = expression
       const step = chargeBySize(expression.expression, compile(expression.expression))
+      if (expression.condition) {
+        const holds = chargeBySize(expression.condition, compilePredicate(expression.condition, deps))
+        return compileAllReduce(accumulator.index, variable.index, compile(initial), compile(list), step, holds)
+      }
       return compileReduce(accumulator.index, variable.index, compile(initial), compile(list), step)
     }
     default:
@@ -172,6 +179,17 @@ function compileCase(expression: ExpressionOfKind<'case'>, deps: ExpressionCompi
     return (run) => (branches.find((branch) => branch.holds(run))?.value ?? otherwise)(run)
   }
   const subject = compileExpression(expression.subject, deps)
+  if (expression.variable !== null) {
+    const { index } = expression.variable
+    const branches = expression.branches.map((branch) => ({
+      holds: compileTest(branch.when, deps),
+      value: compileExpression(branch.then, deps),
+    }))
+    return (run) => {
+      run.frame[index] = subject(run)
+      return (branches.find((branch) => branch.holds(run))?.value ?? otherwise)(run)
+    }
+  }
   const branches = expression.branches.map((branch) => ({
     when: compileExpression(branch.when, deps),
     value: compileExpression(branch.then, deps),
@@ -205,6 +223,15 @@ export function compilePredicate(expression: BoundExpression, deps: ExpressionCo
       const isNull = compileNullTest(expression.operand, deps)
       return expression.negated ? (run) => !isNull(run) : isNull
     }
+    case 'value-test': {
+      const { test, negated } = expression
+      const operand = compileExpression(expression.operand, deps)
+      const holds =
+        test.kind === 'type'
+          ? (run: ExecutionContext) => hasType(run.budget, operand(run), test.types)
+          : (run: ExecutionContext) => isNormalized(run.budget, operand(run), test.form)
+      return negated ? negation(holds) : holds
+    }
     case 'label-test':
       return compileLabelTest(expression, deps)
     case 'quantifier': {
@@ -236,9 +263,10 @@ function compileNullTest(operand: BoundExpression, deps: ExpressionCompilerDeps)
 
 function compileLabelTest(expression: ExpressionOfKind<'label-test'>, deps: ExpressionCompilerDeps): CompiledPredicate {
   const { target, labels } = expression
+  const compile = (inner: BoundExpression): CompiledExpression => compileExpression(inner, deps)
   if (target.kind === 'slot' && isElementSlot(target.slot)) {
     const { index, graph, kind } = target.slot
-    const check = compileLabelCheck(labels, kind as 'node' | 'relationship', graph, deps.snapshots[graph]!)
+    const check = compileLabelCheck(labels, kind as 'node' | 'relationship', graph, deps.snapshots[graph]!, compile)
     return (run) => {
       const id = run.frame[index] as number
       return id === 0 ? null : check(run, id)
@@ -246,9 +274,9 @@ function compileLabelTest(expression: ExpressionOfKind<'label-test'>, deps: Expr
   }
   const evaluate = compileExpression(target, deps)
   // The graph of the element is known at run time only.
-  const onNodes = deps.snapshots.map((snapshot, graph) => compileLabelCheck(labels, 'node', graph, snapshot))
+  const onNodes = deps.snapshots.map((snapshot, graph) => compileLabelCheck(labels, 'node', graph, snapshot, compile))
   const onRelationships = deps.snapshots.map((snapshot, graph) =>
-    compileLabelCheck(labels, 'relationship', graph, snapshot),
+    compileLabelCheck(labels, 'relationship', graph, snapshot, compile),
   )
   return (run) => {
     const value = evaluate(run)

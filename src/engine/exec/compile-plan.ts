@@ -1,9 +1,9 @@
 // Compiles a logical plan to physical operators for a set of snapshots. Names become symbol ids here, so a compiled plan is
 // valid until the symbol epoch of a snapshot changes.
 import { assertNever } from '../../kernel/assert.ts'
-import type { BoundExpression, BoundRelationship, Slot } from '../bind/bound.ts'
+import type { BoundExpression, BoundGroup, Slot } from '../bind/bound.ts'
 import type { SubqueryExpression } from '../plan/build-plan.ts'
-import type { Plan } from '../plan/operators.ts'
+import type { ChainLink, HopTest, Plan, PlannedHop, PlanOf, RepetitionTest } from '../plan/operators.ts'
 import type { Snapshot, SymbolId } from '../store.ts'
 import { mayHaveExternal } from '../value/external-properties.ts'
 import { ApplyOperator } from './apply.ts'
@@ -21,21 +21,25 @@ import { ExpandIntoOperator } from './expand-into.ts'
 import type { EndpointPair, ExpandSlots } from './expand-slots.ts'
 import { FilterOperator } from './filter.ts'
 import { FirstOperator } from './first.ts'
+import { GroupVariablesOperator } from './group-variables.ts'
 import { LimitOperator } from './limit.ts'
 import { MakePathOperator } from './make-path.ts'
-import type { HopLimits, TraversalSpec } from './neighbour-cursor.ts'
+import type { CompiledHop, HopLimits, HopPredicate, TraversalSpec } from './neighbour-cursor.ts'
 import { NodeIndexSeekOperator } from './node-index-seek.ts'
 import { NodeScanOperator } from './node-scan.ts'
 import { NodeUniqueIndexSeekOperator } from './node-unique-index-seek.ts'
 import { type NullSlot, OptionalOperator } from './optional.ts'
 import { OrderedDistinctOperator } from './ordered-distinct.ts'
 import { OrderedExpandOperator } from './ordered-expand.ts'
+import type { PathSearchSpec } from './path-search.ts'
+import type { CompiledGroup } from './path-values.ts'
 import type { PhysicalOperator } from './physical-operator.ts'
 import { ProjectEndpointsOperator, type ProjectEndpointsSlots } from './project-endpoints.ts'
 import { ProjectVarLengthEndpointsOperator } from './project-var-length-endpoints.ts'
 import { ProjectionOperator } from './projection.ts'
 import { PruningExpandOperator } from './pruning-expand.ts'
 import { PruningVarExpandOperator } from './pruning-var-expand.ts'
+import type { CompiledRepetition } from './repetition.ts'
 import { rowKey } from './row-key.ts'
 import { SemiApplyOperator } from './semi-apply.ts'
 import { ShortestPathOperator } from './shortest-path.ts'
@@ -80,19 +84,52 @@ export function compilePlan(plan: Plan, deps: PlanCompilerDeps): PhysicalOperato
     chargeBySize(expression, compileTest(expression, expressions))
   const snapshotOf = (slot: Slot): Snapshot => deps.snapshots[slot.graph]!
   const symbol = (slot: Slot, kind: 'label' | 'property', name: string): SymbolId => snapshotOf(slot).symbol(kind, name)
-  const traversal = (step: {
-    from: Slot
-    direction: TraversalSpec['direction']
-    types: readonly string[]
-  }): TraversalSpec => {
+  const traversal = (step: { from: Slot } & Pick<PlannedHop, 'direction' | 'types'>): TraversalSpec => {
     const snapshot = snapshotOf(step.from)
     const known = step.types.map((type) => snapshot.symbol('type', type)).filter((type) => type !== 0)
     return { graph: step.from.graph, direction: step.direction, types: step.types.length === 0 ? null : known }
   }
-  const hops = (step: { min: number; max: number | null; each: BoundRelationship['each'] }): HopLimits => ({
+  const hopPredicate = (each: HopTest | null): HopPredicate | null =>
+    each && {
+      slot: each.element.index,
+      near: each.near?.index ?? -1,
+      far: each.far?.index ?? -1,
+      test: test(each.predicate),
+    }
+  const compiledHop = (hop: PlannedHop, from: Slot): CompiledHop => ({
+    traversal: traversal({ ...hop, from }),
+    predicate: hopPredicate(hop.each),
+  })
+  const hops = (step: ChainLink, from: Slot): HopLimits => ({
     min: step.min,
     max: step.max,
-    hopPredicate: step.each ? { slot: step.each.element.index, test: test(step.each.predicate) } : null,
+    hopPredicate: hopPredicate(step.each),
+    further: step.further.map((hop) => compiledHop(hop, from)),
+  })
+  const compiledRepetition = (repetition: RepetitionTest | null): CompiledRepetition | null =>
+    repetition && {
+      nodes: repetition.nodes.map((slot) => slot.index),
+      relationships: repetition.relationships.map((slot) => slot.index),
+      tests: repetition.predicates.map(test),
+    }
+  const pathSearch = (plan: PlanOf<'ShortestPath'>): PathSearchSpec => ({
+    ...plan,
+    graph: plan.from.graph,
+    from: plan.from.index,
+    to: plan.to.index,
+    relationship: plan.relationship.index,
+    path: plan.path?.index ?? null,
+    nodes: plan.nodes.map(({ slot, predicates }) => ({ slot: slot.index, tests: predicates.map(test) })),
+    steps: plan.steps.map((step) => ({
+      slot: step.slot.index,
+      isList: step.range !== null,
+      min: step.range?.min ?? 1,
+      max: step.range === null ? 1 : step.range.max,
+      hops: [step, ...step.further].map((hop) => compiledHop(hop, plan.from)),
+      repetition: compiledRepetition(step.repetition),
+      groups: compiledGroups(step.groups),
+    })),
+    predicates: plan.predicates.map(test),
   })
 
   /** A slot that is only copied keeps its representation. */
@@ -154,24 +191,27 @@ export function compilePlan(plan: Plan, deps: PlanCompilerDeps): PhysicalOperato
       case 'ExpandInto':
         return new ExpandIntoOperator(compile(plan.input), expandSlots(plan), traversal(plan))
       case 'VarLengthExpand':
-        return new VarLengthExpandOperator(compile(plan.input), expandSlots(plan), traversal(plan), hops(plan), plan)
+        return new VarLengthExpandOperator(
+          compile(plan.input),
+          expandSlots(plan),
+          traversal(plan),
+          hops(plan, plan.from),
+          { ...plan, repetition: compiledRepetition(plan.repetition) },
+        )
       case 'PruningVarExpand': {
         const slots = endpoints(plan)
-        return plan.into
-          ? new BidirectionalExpandIntoOperator(
-              compile(plan.input),
-              slots,
-              [{ traversal: traversal(plan), hops: hops(plan) }],
-              [],
-            )
-          : new PruningVarExpandOperator(compile(plan.input), slots, traversal(plan), hops(plan))
+        const link = { traversal: traversal(plan), hops: hops(plan, plan.from) }
+        if (plan.into) return new BidirectionalExpandIntoOperator(compile(plan.input), slots, [link], [])
+        return plan.further.length > 0
+          ? new PruningExpandOperator(compile(plan.input), slots, [link], [])
+          : new PruningVarExpandOperator(compile(plan.input), slots, link.traversal, link.hops)
       }
       case 'BidirectionalExpandInto':
       case 'PruningExpand': {
         const slots = endpoints(plan)
         const links = plan.links.map((link) => ({
           traversal: traversal({ ...link, from: plan.from }),
-          hops: hops(link),
+          hops: hops(link, plan.from),
         }))
         const intermediates = plan.intermediates.map(({ slot, predicates }) => ({
           slot: slot.index,
@@ -197,7 +237,15 @@ export function compilePlan(plan: Plan, deps: PlanCompilerDeps): PhysicalOperato
           plan,
         )
       case 'ShortestPath':
-        return new ShortestPathOperator(compile(plan.input), expandSlots(plan), traversal(plan), hops(plan), plan)
+        return new ShortestPathOperator(compile(plan.input), pathSearch(plan))
+      case 'GroupVariables':
+        return new GroupVariablesOperator(compile(plan.input), {
+          graph: plan.start.graph,
+          start: plan.start.index,
+          relationship: plan.relationship.index,
+          hops: plan.hops,
+          groups: compiledGroups(plan.groups),
+        })
       case 'Cast':
         return new CastOperator(compile(plan.input), plan.casts)
       case 'Filter':
@@ -266,6 +314,10 @@ export function compilePlan(plan: Plan, deps: PlanCompilerDeps): PhysicalOperato
     }
   }
   return compile(plan)
+}
+
+function compiledGroups(groups: readonly BoundGroup[]): readonly CompiledGroup[] {
+  return groups.map(({ slot, element, index }) => ({ slot: slot.index, element, index }))
 }
 
 function endpoints({ from, to }: { from: Slot; to: Slot }): EndpointPair {

@@ -2,6 +2,7 @@
 // element is read by its id without a handle.
 import { assertNever } from '../../kernel/assert.ts'
 import type { BoundExpression, BoundLabels, Slot } from '../bind/bound.ts'
+import { ExecutionError } from '../errors.ts'
 import type { Snapshot, SymbolId } from '../store.ts'
 import {
   type GraphElementKind,
@@ -10,6 +11,7 @@ import {
   requirePresentValue,
   requirePresentValues,
 } from '../value/external-properties.ts'
+import { kindName } from '../value/kind-name.ts'
 import { NodeValue, type PathValue, type PropertyValue, RelationshipValue, type Value } from '../value/value.ts'
 import type { CompiledExpression, ExecutionContext } from './execution-context.ts'
 
@@ -171,6 +173,7 @@ export function compileLabelCheck(
   element: 'node' | 'relationship',
   graph: number,
   of: Snapshot,
+  compile: (expression: BoundExpression) => CompiledExpression,
 ): LabelCheck {
   switch (labels.kind) {
     case 'label': {
@@ -178,22 +181,52 @@ export function compileLabelCheck(
       return symbol === 0 ? () => false : compileSymbolCheck(symbol, element, graph)
     }
     case 'label-and': {
-      const checks = labels.operands.map((operand) => compileLabelCheck(operand, element, graph, of))
+      const checks = labels.operands.map((operand) => compileLabelCheck(operand, element, graph, of, compile))
       return (run, id) => checks.every((check) => check(run, id))
     }
     case 'label-or': {
-      const checks = labels.operands.map((operand) => compileLabelCheck(operand, element, graph, of))
+      const checks = labels.operands.map((operand) => compileLabelCheck(operand, element, graph, of, compile))
       return (run, id) => checks.some((check) => check(run, id))
     }
     case 'label-not': {
-      const check = compileLabelCheck(labels.operand, element, graph, of)
+      const check = compileLabelCheck(labels.operand, element, graph, of, compile)
       return (run, id) => !check(run, id)
     }
     case 'label-any':
       // Every relationship has a type; a node may have no label.
       return element === 'node' ? (run, id) => run.graphs[graph]!.labels(id).length > 0 : () => true
+    case 'label-dynamic':
+      return compileDynamicLabel(labels, element, graph, compile(labels.expression))
     default:
       return assertNever(labels)
+  }
+}
+
+/** The names are known for each row. A name that the graph has never seen is carried by no element. */
+function compileDynamicLabel(
+  { quantifier }: Extract<BoundLabels, { kind: 'label-dynamic' }>,
+  element: 'node' | 'relationship',
+  graph: number,
+  evaluate: CompiledExpression,
+): LabelCheck {
+  const carries = (run: ExecutionContext, id: number, name: Value): boolean => {
+    if (typeof name !== 'string') {
+      const message = `a dynamic ${element === 'node' ? 'label' : 'type'} must be a string or a list of strings, not ${kindName(name)}`
+      throw new ExecutionError('type', message, null, 'InvalidArgumentType')
+    }
+    run.budget.chargeSteps(1)
+    const snapshot = run.graphs[graph]!
+    const symbol = snapshot.symbol(element === 'node' ? 'label' : 'type', name)
+    if (symbol === 0) return false
+    return element === 'node' ? snapshot.hasLabel(id, symbol) : snapshot.relationshipType(id) === symbol
+  }
+  return (run, id) => {
+    const names = evaluate(run)
+    if (!Array.isArray(names)) return carries(run, id, names)
+    const list: readonly Value[] = names
+    return quantifier === 'all'
+      ? list.every((name) => carries(run, id, name))
+      : list.some((name) => carries(run, id, name))
   }
 }
 

@@ -1,46 +1,29 @@
 // One link of a chain between two nodes, traversed frontier by frontier. A frontier is a set of distinct nodes: the
 // consumers ask which nodes are connected, not in how many ways.
-import { reverseDirection } from '../plan/operators.ts'
 import { createChunk, type NodeId } from '../store.ts'
-import type { CompiledTest } from './boolean-logic.ts'
+import {
+  addRetained,
+  type ChainTraversal,
+  COST_OF_HOP_RANGE,
+  copySatisfying,
+  type IntermediateNode,
+  intersects,
+  satisfiesPredicates,
+  type TraversalLink,
+} from './chain-link.ts'
 import type { ExecutionContext } from './execution-context.ts'
-import { FilteredNeighbourCursor, type HopLimits, type TraversalSpec } from './neighbour-cursor.ts'
+import { FilteredNeighbourCursor, reverseHop, type TraversalSpec } from './neighbour-cursor.ts'
 import { OrderedNodeSet } from './node-set.ts'
 
-/** One hop, or `min` (0 or 1) to `max` hops. */
-export interface TraversalLink {
-  readonly traversal: TraversalSpec
-  readonly hops: HopLimits
-}
-
-/** A node between two links. The predicates read its id in `slot`. */
-export interface IntermediateNode {
-  readonly slot: number
-  readonly predicates: readonly CompiledTest[]
-}
-
-/**
- * Whether the node satisfies the predicates of its position; always true for null. The caller has tested the ends of the
- * chain.
- */
-function satisfiesPredicates(run: ExecutionContext, intermediate: IntermediateNode | null, node: NodeId): boolean {
-  if (intermediate === null) return true
-  const { predicates } = intermediate
-  run.frame[intermediate.slot] = node
-  for (let i = 0; i < predicates.length; i++) if (!predicates[i]!(run)) return false
-  return true
-}
-
-/** Estimated entries to read per node. Several hops are best left to the last link, which is searched from both ends. */
-const COST_OF_HOP_RANGE = 128
+/** Estimated entries to read per node. */
 const COST_OF_SINGLE_HOP = 8
 const COST_OF_LOOKUP = 2
 
 /** Looking up the relationships of two nodes costs about as much as reading this many entries of a long list. */
 const ENTRIES_PER_LOOKUP = 128
 
-/** The traversal of one link, with the nodes at its two ends. */
-export class LinkTraversal {
+/** The traversal of a link that repeats one hop. */
+export class LinkTraversal implements ChainTraversal {
   private readonly forwardCursor: FilteredNeighbourCursor
   private readonly backwardCursor: FilteredNeighbourCursor
   private readonly sourceNode: IntermediateNode | null
@@ -58,11 +41,9 @@ export class LinkTraversal {
     sourceNode: IntermediateNode | null,
     targetNode: IntermediateNode | null,
   ) {
-    this.forwardCursor = new FilteredNeighbourCursor(traversal, hops.hopPredicate)
-    this.backwardCursor = new FilteredNeighbourCursor(
-      { ...traversal, direction: reverseDirection(traversal.direction) },
-      hops.hopPredicate,
-    )
+    const hop = { traversal, predicate: hops.hopPredicate }
+    this.forwardCursor = new FilteredNeighbourCursor(hop)
+    this.backwardCursor = new FilteredNeighbourCursor(reverseHop(hop))
     this.sourceNode = sourceNode
     this.targetNode = targetNode
     this.min = hops.min
@@ -211,10 +192,6 @@ export class LinkTraversal {
   }
 }
 
-function addRetained(run: ExecutionContext, list: OrderedNodeSet, node: NodeId): void {
-  if (list.add(node, run.budget)) run.budget.retainRow()
-}
-
 function expandFrom(
   run: ExecutionContext,
   cursor: FilteredNeighbourCursor,
@@ -258,29 +235,4 @@ function expandLevelUntilMet(
     }
   }
   return false
-}
-
-function copySatisfying(
-  run: ExecutionContext,
-  from: OrderedNodeSet,
-  intermediate: IntermediateNode | null,
-  into: OrderedNodeSet,
-): void {
-  into.clear()
-  for (let i = 0; i < from.length; i++)
-    if (satisfiesPredicates(run, intermediate, from.ids[i]!)) into.add(from.ids[i]!, run.budget)
-}
-
-function intersects(one: OrderedNodeSet, other: OrderedNodeSet): boolean {
-  const [few, many] = one.length <= other.length ? [one, other] : [other, one]
-  for (let i = 0; i < few.length; i++) if (many.has(few.ids[i]!)) return true
-  return false
-}
-
-/** Creates the traversals of a chain. `intermediates[i]` is the node between link i and link i + 1. */
-export function linkTraversals(
-  links: readonly TraversalLink[],
-  intermediates: readonly IntermediateNode[],
-): readonly LinkTraversal[] {
-  return links.map((link, i) => new LinkTraversal(link, intermediates[i - 1] ?? null, intermediates[i] ?? null))
 }

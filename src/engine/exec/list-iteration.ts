@@ -49,6 +49,37 @@ export function compileReduce(
   }
 }
 
+/**
+ * Compiles `allReduce(accumulator = initial, variable IN list | step, holds)`: false at the first step after which the
+ * condition is false; unknown if it is unknown after a step and false after none.
+ */
+export function compileAllReduce(
+  accumulator: number,
+  variable: number,
+  initial: CompiledExpression,
+  list: CompiledExpression,
+  step: CompiledExpression,
+  holds: (run: ExecutionContext) => Truth,
+): CompiledExpression {
+  return (run) => {
+    let value = initial(run)
+    const items = listItems(list(run), 'allReduce()')
+    if (items === null) return null
+    let isUnknown = false
+    for (const item of items) {
+      run.budget.chargeSteps(1)
+      run.frame[accumulator] = value
+      run.frame[variable] = item
+      value = step(run)
+      run.frame[accumulator] = value
+      const truth = holds(run)
+      if (truth === false) return false
+      isUnknown ||= truth === null
+    }
+    return isUnknown ? null : true
+  }
+}
+
 type QuantifierName = Extract<BoundExpression, { kind: 'quantifier' }>['quantifier']
 
 /**

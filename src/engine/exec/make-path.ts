@@ -1,6 +1,8 @@
 // MakePath: the value of a named path, from the elements that its pattern matched.
-import { NodeValue, PathValue, RelationshipValue } from '../value/value.ts'
+import type { NodeId, RelationshipId } from '../store.ts'
+import type { PathValue } from '../value/value.ts'
 import type { ExecutionContext } from './execution-context.ts'
+import { PathBuilder } from './path-values.ts'
 import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 
 /** The slots of a named path: `nodes.length === steps.length + 1`. `variable`: the slot holds a list of relationships. */
@@ -29,24 +31,14 @@ export class MakePathOperator extends UnaryOperator {
 
   private path(run: ExecutionContext): PathValue | null {
     const { frame } = run
-    const { graph } = this
-    const snapshot = run.graphs[graph]!
-    let node = frame[this.slots.nodes[0]!] as number
-    if (node === 0) return null
-    const nodes = [new NodeValue(graph, node)]
-    const relationships: RelationshipValue[] = []
+    const first = frame[this.slots.nodes[0]!] as NodeId
+    if (first === 0) return null
+    const path = new PathBuilder(run, this.graph, first)
     for (const { slot, variable } of this.slots.steps) {
-      const ids = variable ? (frame[slot] as number[] | null) : [frame[slot] as number]
-      if (ids === null) return null
-      run.budget.chargeSteps(ids.length)
-      for (const id of ids) {
-        if (id === 0) return null
-        const source = snapshot.relationshipSource(id)
-        node = source === node ? snapshot.relationshipTarget(id) : source
-        relationships.push(new RelationshipValue(graph, id))
-        nodes.push(new NodeValue(graph, node))
-      }
+      const ids = variable ? (frame[slot] as RelationshipId[] | null) : [frame[slot] as RelationshipId]
+      if (ids === null || ids.includes(0)) return null
+      path.append(ids)
     }
-    return new PathValue(nodes, relationships)
+    return path.value()
   }
 }

@@ -1,6 +1,6 @@
 // Reads the neighbours of a node, chunk by chunk, over the types and directions of a step. All operators that expand
 // share it.
-import type { WalkDirection } from '../plan/operators.ts'
+import { reverseDirection, type WalkDirection } from '../plan/operators.ts'
 import {
   createChunk,
   type Direction,
@@ -117,50 +117,89 @@ export class NeighbourCursor {
   }
 }
 
-/** The length of a variable-length step, and the predicate of its relationships: the test reads the id in `slot`. */
+/** The predicate of a hop: the test reads the relationship in `slot`, and the nodes of the hop in `near` and `far`. */
+export interface HopPredicate {
+  readonly slot: number
+  /** The slot of the node from which the hop is taken; -1 if the test does not read it. */
+  readonly near: number
+  /** The slot of the node to which the hop leads; -1 if the test does not read it. */
+  readonly far: number
+  readonly test: CompiledTest
+}
+
+/** One hop of a repeated step. */
+export interface CompiledHop {
+  readonly traversal: TraversalSpec
+  readonly predicate: HopPredicate | null
+}
+
+/** How often a step repeats, and the hops of one repetition: the predicate of the first, and the others. */
 export interface HopLimits {
   readonly min: number
   /** Null: no limit. */
   readonly max: number | null
-  readonly hopPredicate: { readonly slot: number; readonly test: CompiledTest } | null
+  readonly hopPredicate: HopPredicate | null
+  readonly further: readonly CompiledHop[]
+}
+
+/** The hop from its other end. */
+export function reverseHop({ traversal, predicate }: CompiledHop): CompiledHop {
+  return {
+    traversal: { ...traversal, direction: reverseDirection(traversal.direction) },
+    predicate: predicate && { ...predicate, near: predicate.far, far: predicate.near },
+  }
+}
+
+/** Whether the hop from one node over a relationship to another satisfies the predicate. */
+export function satisfiesHop(
+  run: ExecutionContext,
+  predicate: HopPredicate,
+  near: NodeId,
+  relationship: RelationshipId,
+  far: NodeId,
+): boolean {
+  const { frame } = run
+  frame[predicate.slot] = relationship
+  if (predicate.near >= 0) frame[predicate.near] = near
+  if (predicate.far >= 0) frame[predicate.far] = far
+  return predicate.test(run)
 }
 
 /** A cursor over the neighbours of one node whose relationships satisfy the predicate of the step. */
 export class FilteredNeighbourCursor {
   private readonly cursor: NeighbourCursor
-  private readonly hopPredicate: HopLimits['hopPredicate']
+  private readonly predicate: HopPredicate | null
+  private node: NodeId = 0
 
-  constructor(traversal: TraversalSpec, hopPredicate: HopLimits['hopPredicate']) {
+  constructor({ traversal, predicate }: CompiledHop) {
     this.cursor = new NeighbourCursor(traversal)
-    this.hopPredicate = hopPredicate
+    this.predicate = predicate
   }
 
   /** Moves the cursor before the first neighbour of a node. Node 0 (null) has no neighbours. */
   start(node: NodeId): void {
+    this.node = node
     this.cursor.start(node)
   }
 
   /** Returns the next neighbour; 0 at the end. */
   next(run: ExecutionContext): NodeId {
-    const { cursor, hopPredicate } = this
+    const { cursor, predicate } = this
     while (cursor.advance(run)) {
-      if (hopPredicate && !this.satisfiesPredicate(run, hopPredicate, cursor.relationship)) continue
-      return cursor.neighbour
+      const { neighbour } = cursor
+      if (predicate && !satisfiesHop(run, predicate, this.node, cursor.relationship, neighbour)) continue
+      return neighbour
     }
     return 0
+  }
+
+  /** The relationship of the current neighbour. */
+  get relationship(): RelationshipId {
+    return this.cursor.relationship
   }
 
   /** Whether the list continues after the current chunk. */
   get hasMoreChunks(): boolean {
     return this.cursor.hasMoreChunks
-  }
-
-  private satisfiesPredicate(
-    run: ExecutionContext,
-    predicate: NonNullable<HopLimits['hopPredicate']>,
-    relationship: RelationshipId,
-  ): boolean {
-    run.frame[predicate.slot] = relationship
-    return predicate.test(run)
   }
 }

@@ -2,7 +2,7 @@
 // while they are read, so that a consumer that stops early saves the rest. Short lists, or very many lists, are faster
 // to collect and sort.
 import { type Chunk, createChunk, type Direction, type NodeId, type Snapshot, type SymbolId } from '../store.ts'
-import { sortIds } from '../value/sort-ids.ts'
+import { firstIds, sortIds } from '../value/sort-ids.ts'
 import type { ExecutionContext } from './execution-context.ts'
 import type { EndpointPair } from './expand-slots.ts'
 import { directionsToRead, type TraversalSpec } from './neighbour-cursor.ts'
@@ -106,7 +106,7 @@ class CollectedNeighbours {
         snapshot.neighbours(node, direction, type, chunk.next, chunk)
       }
     }
-    this.ids = sortIds(run.budget, ends.ids.subarray(0, ends.length))
+    this.ids = sortIds(run.budget, firstIds(ends.ids, ends.length))
   }
 
   next(): NodeId {

@@ -1,15 +1,16 @@
 // PruningExpand: the distinct nodes at the end of a chain of relationships.
 import type { NodeId } from '../store.ts'
+import type { ChainTraversal, IntermediateNode, TraversalLink } from './chain-link.ts'
+import { linkTraversals } from './chain-traversals.ts'
 import type { ExecutionContext } from './execution-context.ts'
 import type { EndpointPair } from './expand-slots.ts'
-import { type IntermediateNode, type LinkTraversal, linkTraversals, type TraversalLink } from './link-traversal.ts'
 import { OrderedNodeSet } from './node-set.ts'
 import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 
 /** Every node at the end of the chain, once per input row. */
 export class PruningExpandOperator extends UnaryOperator {
   private readonly slots: EndpointPair
-  private readonly links: readonly LinkTraversal[]
+  private readonly links: readonly ChainTraversal[]
   private reached = new OrderedNodeSet()
   private spare = new OrderedNodeSet()
   private position = 0

@@ -25,7 +25,7 @@ export class PruningVarExpandOperator extends UnaryOperator {
     this.slots = slots
     this.hops = hops
     this.max = hops.max ?? Number.POSITIVE_INFINITY
-    this.cursor = new FilteredNeighbourCursor(traversal, hops.hopPredicate)
+    this.cursor = new FilteredNeighbourCursor({ traversal, predicate: hops.hopPredicate })
   }
 
   override open(run: ExecutionContext): void {

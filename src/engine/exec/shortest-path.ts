@@ -1,153 +1,96 @@
-// ShortestPath: breadth-first from one of two known nodes. For each reached node it records the relationships of the
-// first arrivals. The paths are then enumerated backwards from the other node.
-import { ExecutionError } from '../errors.ts'
-import type { NodeId, RelationshipId } from '../store.ts'
+// ShortestPath: the paths that a selector keeps, for each input row.
+import type { NodeId } from '../store.ts'
+import { ConnectingPath } from './connecting-path.ts'
 import type { ExecutionContext } from './execution-context.ts'
-import type { ExpandSlots } from './expand-slots.ts'
-import { type HopLimits, NeighbourCursor, type TraversalSpec } from './neighbour-cursor.ts'
+import { PathSearch, type PathSearchSpec } from './path-search.ts'
+import { fillGroups } from './path-values.ts'
 import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 
-/** A first arrival at a node: the previous node and the relationship between them. */
-interface Predecessor {
-  readonly from: NodeId
-  readonly relationship: RelationshipId
-}
-
-/** Which shortest paths to return. */
-export interface ShortestPathOptions {
-  /** All shortest paths, or any one of them. */
-  readonly all: boolean
-}
-
-/** The shortest paths between the nodes in `from` and `to`, for each input row, as lists of relationships. */
+/** The kept paths from the node in `from` to the node in `to`, or to every node, shortest first for each end. */
 export class ShortestPathOperator extends UnaryOperator {
-  private readonly slots: ExpandSlots
-  private readonly hops: HopLimits
-  private readonly max: number
-  private readonly options: ShortestPathOptions
-  private readonly cursor: NeighbourCursor
-  private readonly isUndirected: boolean
-  /** Remaining paths of the current row. */
-  private paths: Iterator<RelationshipId[]> | null = null
+  private readonly spec: PathSearchSpec
+  private readonly search: PathSearch
+  /** Set if one path between two nodes is wanted and any shortest walk is one. */
+  private readonly connecting: ConnectingPath | null
+  private from: NodeId = 0
+  private to: NodeId = 0
+  /** The ends of the current row that have not been tried yet, and the index of the next. */
+  private ends: readonly NodeId[] = []
+  private nextEnd = 0
 
-  constructor(
-    input: PhysicalOperator,
-    slots: ExpandSlots,
-    traversal: TraversalSpec,
-    hops: HopLimits,
-    options: ShortestPathOptions,
-  ) {
+  constructor(input: PhysicalOperator, spec: PathSearchSpec) {
     super(input)
-    this.slots = slots
-    this.hops = hops
-    this.max = hops.max ?? Number.POSITIVE_INFINITY
-    this.options = options
-    this.cursor = new NeighbourCursor(traversal)
-    this.isUndirected = traversal.direction === 'both'
+    this.spec = spec
+    this.search = new PathSearch(spec)
+    this.connecting = connectingPath(spec)
   }
 
   override open(run: ExecutionContext): void {
     this.input.open(run)
-    this.paths = null
+    this.to = 0
+    this.ends = []
+    this.nextEnd = 0
   }
 
   next(run: ExecutionContext): boolean {
+    const { frame } = run
+    const { from, to } = this.spec
     for (;;) {
-      const path = this.paths?.next()
-      if (path && !path.done) {
-        run.budget.chargeSteps(path.value.length)
-        run.frame[this.slots.relationship] = path.value
-        if (!this.options.all) this.paths = null
-        return true
+      if (this.to !== 0) {
+        const found = this.search.next(run)
+        // Predicates of hops have used the slots of the ends.
+        frame[from] = this.from
+        frame[to] = this.to
+        if (found) return true
+        this.to = 0
+      }
+      if (this.nextEnd < this.ends.length) {
+        this.to = this.ends[this.nextEnd++]!
+        this.search.enumerate(this.to)
+        continue
       }
       if (!this.input.next(run)) return false
-      this.paths = this.search(run, run.frame[this.slots.from] as NodeId, run.frame[this.slots.to] as NodeId)
+      const end = frame[to] as NodeId
+      if (this.connecting !== null && frame[from] !== 0 && end !== 0 && frame[from] !== end) {
+        if (this.connect(run, this.connecting, frame[from] as NodeId, end)) return true
+      } else this.startRow(run)
     }
   }
 
-  private search(run: ExecutionContext, from: NodeId, to: NodeId): Iterator<RelationshipId[]> | null {
-    if (from === 0 || to === 0) return null
-    if (from === to) {
-      if (this.hops.min === 0) return [[]].values()
-      // A path must not return over the same relationship, and first arrivals alone do not show whether it does.
-      if (this.isUndirected)
-        throw new ExecutionError('argument', 'an undirected shortest path cannot start and end at the same node')
-    }
-    const arrivals = new Map<NodeId, Predecessor[]>()
-    let frontier: NodeId[] = [from]
-    for (let depth = 0; depth < this.max && frontier.length > 0; depth++) {
-      frontier = this.expandFrontier(run, frontier, arrivals)
-      if (arrivals.has(to)) return enumeratePaths(run, to, depth + 1, arrivals)
-    }
-    return null
+  private connect(run: ExecutionContext, connecting: ConnectingPath, from: NodeId, to: NodeId): boolean {
+    const { spec } = this
+    const { frame } = run
+    const [left, right] = spec.backwards ? [to, from] : [from, to]
+    const path = connecting.find(run, left, right)
+    // The predicate of the hop has used the slots of the ends.
+    frame[spec.from] = from
+    frame[spec.to] = to
+    if (path === null) return false
+    const step = spec.steps[0]!
+    frame[spec.relationship] = path
+    frame[step.slot] = path
+    fillGroups(run, spec.graph, step.groups, left, path, 1)
+    return true
   }
 
-  /** Records all first arrivals of the next level. Returns the nodes of that level. */
-  private expandFrontier(
-    run: ExecutionContext,
-    frontier: readonly NodeId[],
-    arrivals: Map<NodeId, Predecessor[]>,
-  ): NodeId[] {
-    const reached = new Map<NodeId, Predecessor[]>()
-    const { cursor } = this
-    for (const node of frontier) {
-      cursor.start(node)
-      while (cursor.advance(run)) {
-        const { neighbour, relationship } = cursor
-        if (arrivals.has(neighbour) || !this.satisfiesPredicate(run, relationship)) continue
-        // A step back over the relationship of the arrival would use it twice in a cycle to the start.
-        const predecessors = arrivals.get(node)
-        if (predecessors !== undefined) {
-          run.budget.chargeSteps(predecessors.length >> 4)
-          if (predecessors.some((arrival) => arrival.relationship === relationship)) continue
-        }
-        const known = reached.get(neighbour)
-        if (!known) reached.set(neighbour, [{ from: node, relationship }])
-        else if (this.options.all) known.push({ from: node, relationship })
-      }
-    }
-    for (const [node, predecessors] of reached) {
-      arrivals.set(node, predecessors)
-      run.budget.retainRow()
-    }
-    return [...reached.keys()]
-  }
-
-  private satisfiesPredicate(run: ExecutionContext, relationship: RelationshipId): boolean {
-    const { hopPredicate } = this.hops
-    if (!hopPredicate) return true
-    run.frame[hopPredicate.slot] = relationship
-    return hopPredicate.test(run)
+  private startRow(run: ExecutionContext): void {
+    const { from, to, into } = this.spec
+    this.from = run.frame[from] as NodeId
+    this.ends = []
+    this.nextEnd = 0
+    if (this.from === 0) return
+    this.search.start(run, this.from)
+    const end = run.frame[to] as NodeId
+    if (!into) this.ends = this.search.reachable(run)
+    else if (end !== 0) this.ends = [end]
+    run.frame[from] = this.from
   }
 }
 
-/** Yields every path from the start to `to`, depth-first. Each arrival is one step nearer to the start. */
-function* enumeratePaths(
-  run: ExecutionContext,
-  to: NodeId,
-  length: number,
-  arrivals: ReadonlyMap<NodeId, readonly Predecessor[]>,
-): Generator<RelationshipId[]> {
-  const path: RelationshipId[] = new Array(length).fill(0)
-  /** By distance from `to`: the arrivals at the node there, and the index of the next one. */
-  const layers: (readonly Predecessor[])[] = [arrivals.get(to) ?? []]
-  const positions: number[] = [0]
-  while (layers.length > 0) {
-    run.budget.chargeSteps(1)
-    const depth = layers.length - 1
-    const arrival = layers[depth]![positions[depth]!++]
-    if (arrival === undefined) {
-      layers.pop()
-      positions.pop()
-      continue
-    }
-    path[length - 1 - depth] = arrival.relationship
-    if (layers.length < length) {
-      layers.push(arrivals.get(arrival.from) ?? [])
-      positions.push(0)
-      continue
-    }
-    run.budget.chargeSteps(length >> 3)
-    yield path.slice()
-  }
+function connectingPath({ steps, into, keep, count, predicates }: PathSearchSpec): ConnectingPath | null {
+  const [step] = steps
+  const isOne = keep === 'shortest' && count === 1 && into && predicates.length === 0
+  if (!isOne || steps.length > 1 || step === undefined) return null
+  if (!step.isList || step.min > 1 || step.hops.length > 1 || step.repetition !== null) return null
+  return new ConnectingPath(step.hops[0]!, step.max)
 }

@@ -12,31 +12,42 @@ export interface Demand {
   readonly firstRowOnly: boolean
 }
 
-/** Rewrites every operator from the root down; `rewrite` gets each operator with the demand on it. */
+/** Rewrites every operator from the root down; `rewrite` gets each operator with the demand on it, which it must not keep. */
 export function withDemand(plan: Plan, rewrite: (plan: Plan, demand: Demand) => Plan): Plan {
   return descend(plan, { reads: new Set(), duplicateInsensitive: false, firstRowOnly: false }, rewrite)
 }
 
-function descend(original: Plan, demand: Demand, rewrite: (plan: Plan, demand: Demand) => Plan): Plan {
+interface OwnedDemand extends Demand {
+  /** Belongs to one branch of the plan, from here down: operators add to it, because long plans would copy it too often. */
+  readonly reads: Set<number>
+}
+
+function descend(original: Plan, demand: OwnedDemand, rewrite: (plan: Plan, demand: Demand) => Plan): Plan {
   const plan = rewrite(original, demand)
-  const below: Demand = {
-    reads: new Set([...demand.reads, ...readsOf(plan)]),
-    duplicateInsensitive: duplicatesBelow(plan, demand.duplicateInsensitive),
-    firstRowOnly: firstRowBelow(plan, demand.firstRowOnly),
-  }
+  const { reads } = demand
+  for (const slot of readsOf(plan)) reads.add(slot)
+  const duplicateInsensitive = duplicatesBelow(plan, demand.duplicateInsensitive)
+  const firstRowOnly = firstRowBelow(plan, demand.firstRowOnly)
   const { inner } = descriptorOf(plan)
-  if (inner === null) return mapInputs(plan, (input) => descend(input, below, rewrite))
+  if (inner === null) {
+    const isShared = inputsOf(plan).length > 1
+    return mapInputs(plan, (input) =>
+      descend(input, { reads: isShared ? new Set(reads) : reads, duplicateInsensitive, firstRowOnly }, rewrite),
+    )
+  }
   const tested = inner === 'tested'
-  const onInner: Demand = {
-    reads: below.reads,
-    duplicateInsensitive: tested || below.duplicateInsensitive,
-    firstRowOnly: tested || below.firstRowOnly,
+  const onInner: OwnedDemand = {
+    reads: new Set(reads),
+    duplicateInsensitive: tested || duplicateInsensitive,
+    firstRowOnly: tested || firstRowOnly,
   }
   // The inner plan reads the row of the outer one, so all its reads are demands on the input. They are taken from the plan
   // before the inner plan is rewritten: a rewrite reads no more slots than that.
-  const readsOfInner = inputsOf(plan).flatMap((input) => (input.role === 'inner' ? allReads(input.plan) : []))
-  const onInput: Demand = { ...below, reads: new Set([...below.reads, ...readsOfInner]) }
-  return mapInputs(plan, (input, role) => descend(input, role === 'inner' ? onInner : onInput, rewrite))
+  for (const input of inputsOf(plan))
+    if (input.role === 'inner') for (const slot of allReads(input.plan)) reads.add(slot)
+  return mapInputs(plan, (input, role) =>
+    descend(input, role === 'inner' ? onInner : { reads, duplicateInsensitive, firstRowOnly }, rewrite),
+  )
 }
 
 function firstRowBelow(plan: Plan, firstRowOnly: boolean): boolean {

@@ -3,7 +3,7 @@
 import type { BoundExpression, Slot } from '../bind/bound.ts'
 import { slotsOf } from '../bind/expression-tree.ts'
 import { isSafePredicate } from '../bind/may-fail.ts'
-import { type ChainLink, type Plan, type PlanOf, reverseDirection } from '../plan/operators.ts'
+import { type ChainLink, type Plan, type PlannedHop, type PlanOf, reverseDirection } from '../plan/operators.ts'
 import { type Demand, withDemand } from './demand.ts'
 import { slotsFilledBy, slotsProvidedBy } from './plan-tree.ts'
 
@@ -23,19 +23,26 @@ interface ConnectedPart {
   readonly predicates: readonly PredicateReads[]
 }
 
+/** Walks in one run above which parts of the run are not tried if the whole has no chain. */
+const LONG_RUN = 24
+
 /** Puts a chain on top of a plan. */
 type ChainFactory = (input: Plan) => Plan
 
 /** Steps between two known nodes → BidirectionalExpandInto, if nothing above reads what lies between. */
 export function bidirectionalExpand(plan: Plan): Plan {
-  return withDemand(plan, (walks, demand) => replaceParts(walks, demand, (part) => bidirectionalChain(part, demand)))
+  const tried = new WeakSet<Plan>()
+  return withDemand(plan, (walks, demand) =>
+    replaceParts(walks, demand, tried, (part) => bidirectionalChain(part, demand)),
+  )
 }
 
 /** Steps from one known node → PruningExpand, if operators above read only the node at the other end. */
 export function pruningExpand(plan: Plan): Plan {
+  const tried = new WeakSet<Plan>()
   return withDemand(plan, (walks, demand) =>
     // If one row is enough, expanding row by row finds it earlier.
-    demand.firstRowOnly ? walks : replaceParts(walks, demand, (part) => pruningChain(part, demand)),
+    demand.firstRowOnly ? walks : replaceParts(walks, demand, tried, (part) => pruningChain(part, demand)),
   )
 }
 
@@ -43,8 +50,13 @@ export function pruningExpand(plan: Plan): Plan {
  * Replaces parts of the walks on top of a plan by chains: the parts for which `toChain` returns one. The chains run before
  * the remaining walks.
  */
-function replaceParts(plan: Plan, demand: Demand, toChain: (part: ConnectedPart) => ChainFactory | null): Plan {
-  if (!demand.duplicateInsensitive || !isChainable(plan)) return plan
+function replaceParts(
+  plan: Plan,
+  demand: Demand,
+  tried: WeakSet<Plan>,
+  toChain: (part: ConnectedPart) => ChainFactory | null,
+): Plan {
+  if (!demand.duplicateInsensitive || tried.has(plan) || !isChainable(plan)) return plan
   const walks: ChainableWalk[] = []
   let base: Plan = plan
   while (isChainable(base)) {
@@ -59,7 +71,11 @@ function replaceParts(plan: Plan, demand: Demand, toChain: (part: ConnectedPart)
       return chain ? [[part, chain] as const] : []
     }),
   )
-  if (replaced.size === 0) return plan
+  if (replaced.size === 0) {
+    // Below, the run is tried again without its first walks. In a long one this would cost the square of its length.
+    if (walks.length > LONG_RUN) for (const walk of walks) tried.add(walk)
+    return plan
+  }
   const remains = (reads: readonly number[]): boolean =>
     ![...replaced.keys()].some((part) => reads.some((slot) => part.filled.has(slot)))
 
@@ -83,7 +99,7 @@ function replaceParts(plan: Plan, demand: Demand, toChain: (part: ConnectedPart)
 /** A predicate that may fail ends the walks: if it moved, it would be evaluated for nodes that the text drops first. */
 function isChainable(plan: Plan): plan is ChainableWalk {
   if (plan.op === 'ExpandAll' || plan.op === 'ExpandInto') return true
-  if (plan.op === 'PruningVarExpand') return !plan.each || isSafePredicate(plan.each.predicate)
+  if (plan.op === 'PruningVarExpand') return hopPredicates(plan).every(isSafePredicate)
   return plan.op === 'Filter' && plan.predicates.every(isSafePredicate)
 }
 
@@ -143,7 +159,7 @@ function partContaining(
 function slotsTouchedBy(step: ChainStep): readonly number[] {
   const touched = [step.from.index, step.to.index]
   if (step.op === 'PruningVarExpand') {
-    return step.each ? [...touched, ...readsOfPredicate(step.each.predicate)] : touched
+    return [...touched, ...hopPredicates(step).flatMap(readsOfPredicate)]
   }
   touched.push(step.relationship.index)
   for (const slot of step.distinctFrom) touched.push(slot.index)
@@ -227,7 +243,7 @@ function predicatesReading({ index }: Slot, part: ConnectedPart): BoundExpressio
 /** Nothing reads the relationship, and no other relationship of the pattern must differ from it. */
 function isPlainStep(step: ChainStep, part: ConnectedPart): boolean {
   if (step.op === 'PruningVarExpand') {
-    return !step.each || !readsOfPredicate(step.each.predicate).some((slot) => part.filled.has(slot))
+    return !hopPredicates(step).some((predicate) => readsOfPredicate(predicate).some((slot) => part.filled.has(slot)))
   }
   return step.distinctFrom.length === 0
 }
@@ -238,9 +254,21 @@ function readsOneNode(reads: readonly number[], part: ConnectedPart): boolean {
 }
 
 function linkOf(step: ChainStep, forward: boolean): ChainLink {
-  const { types } = step
-  const direction = forward ? step.direction : reverseDirection(step.direction)
-  return step.op === 'PruningVarExpand'
-    ? { direction, types, min: step.min, max: step.max, each: step.each }
-    : { direction, types, min: 1, max: 1, each: null }
+  if (step.op !== 'PruningVarExpand') {
+    const direction = forward ? step.direction : reverseDirection(step.direction)
+    return { direction, types: step.types, min: 1, max: 1, each: null, further: [] }
+  }
+  const { min, max, further, direction, types, each } = step
+  if (forward) return { direction, types, each, further, min, max }
+  const [first, ...others] = [{ direction, types, each }, ...further].reverse().map(reverseHop)
+  return { ...first!, further: others, min, max }
+}
+
+function reverseHop({ direction, types, each }: PlannedHop): PlannedHop {
+  const reversed = each && { ...each, near: each.far, far: each.near }
+  return { direction: reverseDirection(direction), types, each: reversed }
+}
+
+function hopPredicates({ each, further }: PlanOf<'PruningVarExpand'>): readonly BoundExpression[] {
+  return [each, ...further.map((hop) => hop.each)].flatMap((test) => (test ? [test.predicate] : []))
 }

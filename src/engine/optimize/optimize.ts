@@ -12,6 +12,7 @@ import { pushDownFilter } from './push-down-filter.ts'
 import { removeRedundantDistinct } from './redundant-distinct.ts'
 import { top } from './top.ts'
 import { unnestExists } from './unnest-exists.ts'
+import { dropUnreadVariables } from './unread-variables.ts'
 
 /** A rewrite of plans that keeps their rows. */
 export interface OptimizerRule {
@@ -34,6 +35,7 @@ export const rules: readonly OptimizerRule[] = [
   { name: 'node-unique-index-seek', apply: (plan) => rewriteBottomUp(plan, nodeUniqueIndexSeek) },
   { name: 'node-index-seek', apply: (plan) => rewriteBottomUp(plan, nodeIndexSeek) },
   { name: 'expand-into', apply: (plan, { extra }) => rewriteBottomUp(plan, (part) => expandInto(part, extra)) },
+  { name: 'unread-variables', apply: dropUnreadVariables },
   { name: 'pruning-var-expand', apply: pruningVarExpand },
   { name: 'bidirectional-expand-into', apply: bidirectionalExpand },
   { name: 'pruning-expand', apply: pruningExpand },

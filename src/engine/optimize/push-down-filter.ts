@@ -15,11 +15,41 @@ export function pushDownFilter(plan: Plan): Plan {
   let below = pushDownFilter(plan.input)
   // A predicate that may fail stays where the text has it: further down it would see rows that are dropped before.
   const kept = plan.predicates.filter((predicate) => !isSafePredicate(predicate))
-  for (const predicate of plan.predicates) {
-    if (kept.includes(predicate)) continue
-    below = pushDown(below, predicate, readsOf(predicate))
-  }
+  const moved = plan.predicates.filter((predicate) => !kept.includes(predicate))
+  below = pushDownAll(
+    below,
+    moved.map((predicate) => ({ predicate, reads: readsOf(predicate) })),
+  )
   return kept.length > 0 ? { op: 'Filter', input: below, predicates: kept } : below
+}
+
+interface MovedPredicate {
+  readonly predicate: BoundExpression
+  readonly reads: ReadonlySet<number>
+}
+
+/** The plan with all predicates in it. Past operators of a pattern they go together, because a pattern may be long. */
+function pushDownAll(plan: Plan, moved: readonly MovedPredicate[]): Plan {
+  if (moved.length === 0) return plan
+  if (!isPatternOperator(plan)) {
+    return moved.reduce<Plan>((below, { predicate, reads }) => pushDown(below, predicate, reads), plan)
+  }
+  const fills = new Set(slotsFilledBy(plan).map((slot) => slot.index))
+  const readsFilled = ({ reads }: MovedPredicate): boolean =>
+    fills.size > 0 && [...reads].some((slot) => fills.has(slot))
+  const stopped = moved.filter(readsFilled)
+  const input = pushDownAll(
+    plan.input,
+    moved.filter((one) => !readsFilled(one)),
+  )
+  const operator = input === plan.input ? plan : { ...plan, input }
+  return stopped.length === 0
+    ? operator
+    : { op: 'Filter', input: operator, predicates: stopped.map(({ predicate }) => predicate) }
+}
+
+function isPatternOperator(plan: Plan): plan is PlanOf<'AllNodesScan' | 'ExpandAll' | 'VarLengthExpand'> {
+  return plan.op === 'AllNodesScan' || plan.op === 'ExpandAll' || plan.op === 'VarLengthExpand'
 }
 
 /** The plan with the predicate in it: as deep as possible, or in a Filter above the plan. */
@@ -60,6 +90,7 @@ function pushDown(plan: Plan, predicate: BoundExpression, reads: ReadonlySet<num
     case 'ProjectEndpoints':
     case 'ProjectVarLengthEndpoints':
     case 'ShortestPath':
+    case 'GroupVariables':
     case 'Cast':
     case 'Unwind':
     case 'MakePath':

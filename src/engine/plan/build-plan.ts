@@ -4,16 +4,20 @@ import { assertNever } from '../../kernel/assert.ts'
 import type {
   BoundClause,
   BoundExpression,
+  BoundHop,
   BoundMatch,
   BoundPart,
   BoundProjection,
+  BoundQuantifiedPath,
   BoundRelationship,
+  BoundSelection,
   BoundUnion,
   Slot,
 } from '../bind/bound.ts'
 import { slotsDeclaredBy, slotsOf } from '../bind/expression-tree.ts'
+import { hopsOf } from '../bind/step-predicates.ts'
 import type { ExpandOrder, GraphCounts, WalkStep } from './expand-order.ts'
-import type { Plan, WalkDirection } from './operators.ts'
+import type { Plan, PlannedHop, RepetitionTest, SelectedStep, WalkDirection } from './operators.ts'
 
 /** The expressions that contain a query. */
 export type SubqueryExpression = Extract<BoundExpression, { kind: 'exists' | 'subquery' }>
@@ -84,8 +88,11 @@ function buildClauses(clauses: readonly BoundClause[], argument: readonly Slot[]
         break
       case 'call': {
         const inner = buildClauses(clause.part.clauses, [...known.values()], context)
-        plan = { op: 'Apply', input: plan, inner }
-        addKnown(clause.part.columns.map((column) => column.slot))
+        const columns = clause.part.columns.map((column) => column.slot)
+        plan = clause.optional
+          ? { op: 'Optional', input: plan, inner, nulls: columns }
+          : { op: 'Apply', input: plan, inner }
+        addKnown(columns)
         break
       }
       default:
@@ -139,7 +146,15 @@ export function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<nu
       reached.add(match.nodes[step.to]!.slot.index)
     }
   }
+  for (const { slot, left, quantified } of match.relationships) {
+    if (quantified === null || quantified.groups.length === 0) continue
+    const { groups, further } = quantified
+    const start = match.nodes[left]!.slot
+    plan = { op: 'GroupVariables', input: plan, start, relationship: slot, hops: 1 + further.length, groups }
+  }
   for (const path of match.paths) {
+    // The search fills a path that its predicates read.
+    if (match.relationships.some(({ selection }) => selection?.path === path.slot)) continue
     plan = {
       op: 'MakePath',
       input: plan,
@@ -164,8 +179,10 @@ function buildWalk(
   const to = match.nodes[step.to]!.slot
   const backwards = step.from !== relationship.left
   const direction = walkDirection(relationship, !backwards)
-  const { types, range, slot, each } = relationship
-  const distinctFrom = walked.filter((other) => mayBeSame(other, relationship)).map((other) => other.slot)
+  const { types, range, slot, selection } = relationship
+  const distinctFrom = match.repeatable
+    ? []
+    : walked.filter((other) => mayBeSame(other, relationship)).map((other) => other.slot)
   if (relationship.bound) {
     const ends = {
       input,
@@ -178,30 +195,77 @@ function buildWalk(
     }
     return range ? { op: 'ProjectVarLengthEndpoints', ...ends, ...range } : { op: 'ProjectEndpoints', ...ends }
   }
-  if (relationship.shortest && range) {
-    const all = relationship.shortest === 'all'
-    return {
-      op: 'ShortestPath',
-      input,
-      from,
-      to,
-      relationship: slot,
-      direction,
-      types,
-      distinctFrom: [],
-      ...range,
-      each,
-      all,
-    }
-  }
+  if (selection) return buildSelection(selection, { input, from, to, backwards, reached, slot, ...match })
   // If the far end is known, expand to a new node and compare. A rule turns the pair into an expansion between known nodes.
   const closes = reached.has(to.index)
   const end = closes ? extra.take(`${to.name}'`, 'node') : to
   const shared = { input, from, to: end, relationship: slot, direction, types, distinctFrom }
   const walk: Plan = range
-    ? { op: 'VarLengthExpand', ...shared, min: range.min, max: range.max, into: false, backwards, each }
+    ? {
+        op: 'VarLengthExpand',
+        ...shared,
+        ...repeatedHops(relationship, backwards),
+        min: range.min,
+        max: range.max,
+        into: false,
+        backwards,
+        repeatable: match.repeatable,
+      }
     : { op: 'ExpandAll', ...shared }
   return closes ? { op: 'Filter', input: walk, predicates: [sameNode(end, to)] } : walk
+}
+
+/** The hops of one repetition in the order of the expansion. */
+function repeatedHops(
+  step: BoundRelationship,
+  backwards: boolean,
+): PlannedHop & { readonly further: readonly PlannedHop[]; readonly repetition: RepetitionTest | null } {
+  const hops = [step, ...(step.quantified?.further ?? [])].map((hop) => plannedHop(hop, backwards))
+  if (backwards) hops.reverse()
+  const [first, ...further] = hops
+  return { ...first!, further, repetition: repetitionTest(step.quantified, backwards) }
+}
+
+function plannedHop({ direction, types, each }: BoundHop, backwards: boolean): PlannedHop {
+  const planned = walkDirection({ direction }, !backwards)
+  if (each === null) return { direction: planned, types, each }
+  const { element, left, right, predicate } = each
+  const [near, far] = backwards ? [right, left] : [left, right]
+  return { direction: planned, types, each: { element, near, far, predicate } }
+}
+
+/** Null if no predicate reads several hops and the text names no node of the repetition twice. */
+function repetitionTest(quantified: BoundQuantifiedPath | null, backwards: boolean): RepetitionTest | null {
+  if (quantified === null) return null
+  const { nodes, relationships, predicates } = quantified
+  const repeats = new Set(nodes.map((slot) => slot.index)).size < nodes.length
+  if (predicates.length === 0 && !repeats) return null
+  if (!backwards) return { nodes, relationships, predicates }
+  return { nodes: nodes.toReversed(), relationships: relationships.toReversed(), predicates }
+}
+
+/** A path with a selector begins at its left end unless only the right one is known. */
+function buildSelection(
+  { keep, count, nodes, nodeTests, steps, predicates, path }: BoundSelection,
+  at: {
+    readonly input: Plan
+    readonly from: Slot
+    readonly to: Slot
+    readonly backwards: boolean
+    readonly reached: ReadonlySet<number>
+    readonly slot: Slot
+    readonly repeatable: boolean
+  },
+): Plan {
+  const plannedSteps = steps.map((step): SelectedStep => {
+    const { slot, range, quantified } = step
+    return { ...repeatedHops(step, false), slot, range, groups: quantified?.groups ?? [] }
+  })
+  const { input, from, to, reached, slot: relationship, repeatable, backwards } = at
+  const into = reached.has(to.index) || from.index === to.index
+  const planned = nodes.map((slot, i) => ({ slot, predicates: nodeTests[i]! }))
+  const shared = { input, keep, count, predicates, path, relationship, repeatable, backwards }
+  return { op: 'ShortestPath', ...shared, from, to, into, nodes: planned, steps: plannedSteps }
 }
 
 function sameNode(left: Slot, right: Slot): Extract<Plan, { op: 'Filter' }>['predicates'][number] {
@@ -213,16 +277,20 @@ function sameNode(left: Slot, right: Slot): Extract<Plan, { op: 'Filter' }>['pre
   }
 }
 
-function walkDirection(relationship: BoundRelationship, forward: boolean): WalkDirection {
+function walkDirection(relationship: Pick<BoundRelationship, 'direction'>, forward: boolean): WalkDirection {
   if (relationship.direction === 'both') return 'both'
   return (relationship.direction === 'right') === forward ? 'out' : 'in'
 }
 
 /** Whether two relationships of one MATCH can be the same one: only if they share a type. */
 function mayBeSame(a: BoundRelationship, b: BoundRelationship): boolean {
-  if (a.shortest || b.shortest) return false
-  if (a.types.length === 0 || b.types.length === 0) return true
-  return a.types.some((type) => b.types.includes(type))
+  if (a.selection || b.selection) return false
+  if (a.quantified === null && b.quantified === null) return mayShareType(a.types, b.types)
+  return hopsOf(a).some((one) => hopsOf(b).some((other) => mayShareType(one.types, other.types)))
+}
+
+function mayShareType(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === 0 || b.length === 0 || a.some((type) => b.includes(type))
 }
 
 function buildProjection(projection: BoundProjection, input: Plan): Plan {

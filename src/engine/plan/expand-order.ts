@@ -2,6 +2,7 @@
 // counts of the graph. Ties are broken by the order of the text, so plans are stable.
 import type { BoundExpression, BoundMatch, BoundRelationship } from '../bind/bound.ts'
 import { slotsOf } from '../bind/expression-tree.ts'
+import { hopsOf } from '../bind/step-predicates.ts'
 
 /** The counts that cost estimates use. */
 export interface GraphCounts {
@@ -36,14 +37,31 @@ export const textOrder: ExpandOrder = (match, known) =>
 
 /** Starts at the cheapest node. Then prefers expansions between known nodes, then the smallest fan-out. */
 export const costOrder: ExpandOrder = (match, known, counts) => {
-  const hints = match.nodes.map((_, i) => nodeHint(match, i))
+  const hints = nodeHints(match)
+  const walkCosts = new Map<number, number>()
+  const startCosts = hints.map((hint) => startCost(hint, counts))
   return orderSteps(
     match,
     known,
-    (candidates) => least(candidates, (step) => walkCost(match, step, hints, counts)),
-    (nodes) => least(nodes, (node) => startCost(hints[node]!, counts)),
+    (candidates) =>
+      least(candidates, (step) => {
+        const key = (step.relationship * match.nodes.length + step.from) * 2 + (step.closes ? 1 : 0)
+        let cost = walkCosts.get(key)
+        if (cost === undefined) {
+          cost = walkCost(match, step, hints, counts)
+          walkCosts.set(key, cost)
+        }
+        return cost
+      }),
+    (nodes) => least(nodes, (node) => startCosts[node]!),
+    // A path to a node that a key finds is searched from both ends, not to every node within reach.
+    ({ relationship, to, closes }) =>
+      !closes && match.relationships[relationship]!.selection !== null && startCosts[to]! <= FEW_STARTS,
   )
 }
+
+/** Starts up to which a path with a selector is searched for each of them. */
+const FEW_STARTS = 4
 
 type ExpandChoice = Extract<WalkStep, { kind: 'walk' }>
 type ExpandCandidate = ExpandChoice & { readonly closes: boolean }
@@ -53,18 +71,24 @@ function orderSteps(
   known: ReadonlySet<number>,
   chooseWalk: (candidates: readonly ExpandCandidate[]) => ExpandCandidate,
   chooseStart: (nodes: readonly number[]) => number,
+  startsAtEnd: (step: ExpandCandidate) => boolean = () => false,
 ): WalkStep[] {
   const reached = match.nodes.map((node) => node.bound || known.has(node.slot.index))
-  const walked = match.relationships.map(() => false)
+  /** Relationships that are not walked yet, in the order of the text. */
+  let left = match.relationships.map((_, i) => i)
   const steps: WalkStep[] = []
   for (;;) {
-    const candidates = match.relationships.flatMap((relationship, i) =>
-      walked[i] ? [] : directions(relationship, i, reached),
-    )
+    const candidates = left.flatMap((i) => directions(match.relationships[i]!, i, reached))
     if (candidates.length > 0) {
-      const { closes: _, ...step } = chooseWalk(candidates)
+      const chosen = chooseWalk(candidates)
+      if (startsAtEnd(chosen)) {
+        steps.push({ kind: 'start', node: chosen.to })
+        reached[chosen.to] = true
+        continue
+      }
+      const { closes: _, ...step } = chosen
       steps.push(step)
-      walked[step.relationship] = true
+      left = left.filter((i) => i !== step.relationship)
       reached[step.from] = true
       reached[step.to] = true
       continue
@@ -84,8 +108,6 @@ function directions(relationship: BoundRelationship, i: number, reached: readonl
   const forward: ExpandCandidate = { kind: 'walk', relationship: i, from: left, to: right, closes }
   const backward: ExpandCandidate = { kind: 'walk', relationship: i, from: right, to: left, closes }
   if (bound || closes) return [forward]
-  // A shortest path needs both of its nodes.
-  if (relationship.shortest) return []
   return [...(reached[left] ? [forward] : []), ...(reached[right] ? [backward] : [])]
 }
 
@@ -95,30 +117,42 @@ interface NodeHint {
   readonly byProperty: boolean
 }
 
-function nodeHint(match: BoundMatch, i: number): NodeHint {
-  const index = match.nodes[i]!.slot.index
-  const labels: string[] = []
-  let byKey = false
-  let byProperty = false
+interface OpenNodeHint extends NodeHint {
+  readonly labels: string[]
+  byKey: boolean
+  byProperty: boolean
+}
+
+/** The hints of all nodes, from one pass over the predicates. */
+function nodeHints(match: BoundMatch): readonly NodeHint[] {
+  const hints = match.nodes.map((): OpenNodeHint => ({ labels: [], byKey: false, byProperty: false }))
+  const bySlot = new Map(match.nodes.map(({ slot }, i) => [slot.index, hints[i]!]))
   for (const predicate of match.predicates) {
     if (predicate.kind === 'label-test') {
-      if (slotsOf(predicate)[0]?.index === index && predicate.labels.kind === 'label')
-        labels.push(predicate.labels.name)
+      const { target, labels } = predicate
+      if (target.kind === 'slot' && labels.kind === 'label') bySlot.get(target.slot.index)?.labels.push(labels.name)
       continue
     }
-    const equality = equalityOn(predicate, index)
-    if (!equality) continue
-    if (equality.own === 'external_id') byKey = true
-    else if (equality.own === null) byProperty = true
-    else if (
-      equality.own === 'type' &&
-      equality.value.kind === 'constant' &&
-      typeof equality.value.value === 'string'
-    ) {
-      labels.push(equality.value.value)
+    if (predicate.kind !== 'comparison') continue
+    const slots = new Set(
+      [predicate.left, predicate.right].flatMap((side) => ('slot' in side ? [side.slot.index] : [])),
+    )
+    for (const index of slots) {
+      const hint = bySlot.get(index)
+      const equality = equalityOn(predicate, index)
+      if (!hint || !equality) continue
+      if (equality.own === 'external_id') hint.byKey = true
+      else if (equality.own === null) hint.byProperty = true
+      else if (
+        equality.own === 'type' &&
+        equality.value.kind === 'constant' &&
+        typeof equality.value.value === 'string'
+      ) {
+        hint.labels.push(equality.value.value)
+      }
     }
   }
-  return { labels, byKey, byProperty }
+  return hints
 }
 
 /** `slot.key = value`, or with the sides exchanged, if the value does not depend on the slot; otherwise null. */
@@ -152,18 +186,25 @@ function startCost(hint: NodeHint, counts: GraphCounts): number {
 function walkCost(match: BoundMatch, step: ExpandCandidate, hints: readonly NodeHint[], counts: GraphCounts): number {
   const relationship = match.relationships[step.relationship]!
   if (relationship.bound) return -2
-  const fanOut = stepFanOut(relationship, hints[step.from]!, counts)
+  const from = hints[step.from]!
+  const fanOut = hopsOf(relationship).reduce(
+    (product, hop, i) => product * Math.max(hopFanOut(hop.types, i === 0 ? from : null, counts), 1e-3),
+    1,
+  )
+  // A search visits each node at most once for each place of the pattern.
+  if (relationship.selection) return step.closes ? fanOut : Math.max(counts.relationships(null), fanOut)
   const steps = relationship.range ? Math.min(relationship.range.max ?? 4, 4) : 1
   // Between known nodes, one hop is a membership test. Several hops are a search, but a search with a target.
-  if (step.closes) return steps === 1 ? -1 : fanOut
+  if (step.closes) return steps === 1 && relationship.quantified === null ? -1 : fanOut
   return fanOut ** steps
 }
 
-function stepFanOut(relationship: BoundRelationship, from: NodeHint, counts: GraphCounts): number {
-  const types = relationship.types
+/** `from`: the node from which the hop is taken, if anything is known of it. */
+function hopFanOut(types: readonly string[], from: NodeHint | null, counts: GraphCounts): number {
   const total =
     types.length === 0 ? counts.relationships(null) : types.reduce((sum, type) => sum + counts.relationships(type), 0)
-  const sources = Math.min(counts.nodes(null), ...from.labels.map((label) => counts.nodes(label)))
+  const labels = from?.labels ?? []
+  const sources = Math.min(counts.nodes(null), ...labels.map((label) => counts.nodes(label)))
   return total / Math.max(1, sources)
 }
 

@@ -2,7 +2,7 @@
 // without its descriptor, and the analyses of the optimizer (demand, ordering, provided slots) read descriptors instead of a
 // `switch` of their own.
 // docs/decisions/0030-query-plans.md lists what else a new operator breaks.
-import type { BoundExpression, BoundRelationship, Slot } from '../bind/bound.ts'
+import type { BoundExpression, Slot } from '../bind/bound.ts'
 import { slotsOf } from '../bind/expression-tree.ts'
 import {
   AFTER_CURSOR,
@@ -10,13 +10,15 @@ import {
   conjunctionText,
   cursorText,
   distinctFromText,
-  eachText,
   expandText,
   namedExpression,
   rangeText,
+  repeatedText,
+  selectionName,
+  selectionText,
   slotNames,
 } from './operator-text.ts'
-import type { OperatorName, Plan, PlanOf } from './operators.ts'
+import type { HopTest, OperatorName, Plan, PlannedHop, PlanOf, RepetitionTest } from './operators.ts'
 import { showExpression } from './show-expression.ts'
 
 /** Plans in a type: the type itself, items of a list, or members of the items of a list. Never, if none exist. */
@@ -172,20 +174,20 @@ const descriptors: { readonly [Op in OperatorName]: OperatorDescriptor<PlanOf<Op
     ...streaming,
     missing: 'relationship',
     fills: (plan) => (plan.into ? [plan.relationship] : [plan.to, plan.relationship]),
-    reads: (plan) => [plan.from, ...(plan.into ? [plan.to] : []), ...plan.distinctFrom, ...readsOfEach(plan)],
+    reads: (plan) => [plan.from, ...(plan.into ? [plan.to] : []), ...plan.distinctFrom, ...readsOfRepetition(plan)],
     describe: (plan) => ({
       operator: `VarLengthExpand(${plan.into ? 'Into' : 'All'})`,
-      detail: `${expandText(plan, rangeText(plan))}${eachText(plan)}${distinctFromText(plan.distinctFrom)}`,
+      detail: `${repeatedText(plan, plan.relationship)}${distinctFromText(plan.distinctFrom)}${plan.repeatable ? ' repeatable' : ''}`,
     }),
   },
   PruningVarExpand: {
     ...streaming,
     missing: 'relationship',
     fills: (plan) => (plan.into ? [] : [plan.to]),
-    reads: (plan) => [plan.from, ...(plan.into ? [plan.to] : []), ...readsOfEach(plan)],
+    reads: (plan) => [plan.from, ...(plan.into ? [plan.to] : []), ...readsOfHops(plan)],
     describe: (plan) => ({
       operator: `PruningVarExpand(${plan.into ? 'Into' : 'All'})`,
-      detail: `${expandText({ ...plan, relationship: null }, rangeText(plan))}${eachText(plan)}`,
+      detail: repeatedText(plan, null),
     }),
   },
   BidirectionalExpandInto: {
@@ -230,12 +232,16 @@ const descriptors: { readonly [Op in OperatorName]: OperatorDescriptor<PlanOf<Op
   ShortestPath: {
     ...streaming,
     missing: 'relationship',
-    fills: (plan) => [plan.relationship],
-    reads: (plan) => [plan.from, plan.to, ...readsOfEach(plan)],
-    describe: (plan) => ({
-      operator: plan.all ? 'AllShortestPaths' : 'ShortestPath',
-      detail: `${expandText(plan, rangeText(plan))}${eachText(plan)}`,
-    }),
+    fills: (plan) => [...(plan.into ? [] : [plan.to]), plan.relationship, ...slotsInside(plan)],
+    reads: (plan) => [plan.from, ...(plan.into ? [plan.to] : []), ...readsOfSelection(plan)],
+    describe: (plan) => ({ operator: selectionName(plan), detail: selectionText(plan) }),
+  },
+  GroupVariables: {
+    ...streaming,
+    missing: 'row',
+    fills: (plan) => plan.groups.map(({ slot }) => slot),
+    reads: (plan) => [plan.start, plan.relationship],
+    describe: (plan) => ({ operator: 'GroupVariables', detail: slotNames(plan.groups.map(({ slot }) => slot)) }),
   },
   Cast: {
     ...streaming,
@@ -460,13 +466,44 @@ function noInputs(_plan: PlanOf<'Argument'>): readonly PlanInput[] {
   return []
 }
 
-function readsOfEach(step: { readonly each: BoundRelationship['each'] }): readonly Slot[] {
-  return step.each ? slotsOf(step.each.predicate) : []
+interface RepeatedHops {
+  readonly each: HopTest | null
+  readonly further: readonly PlannedHop[]
+}
+
+function testsIn({ each, further }: RepeatedHops): readonly HopTest[] {
+  return [each, ...further.map((hop) => hop.each)].flatMap((test) => test ?? [])
+}
+
+/** The slots that the tests of the hops read; those that the step fills itself are among them. */
+function readsOfHops(step: RepeatedHops): readonly Slot[] {
+  return testsIn(step).flatMap((test) => slotsOf(test.predicate))
+}
+
+function readsOfRepetition(step: RepeatedHops & { readonly repetition: RepetitionTest | null }): readonly Slot[] {
+  return [...readsOfHops(step), ...(step.repetition?.predicates ?? []).flatMap(slotsOf)]
+}
+
+/** The slots that a path with a selector fills between its ends. */
+function slotsInside({ nodes, steps, path }: PlanOf<'ShortestPath'>): readonly Slot[] {
+  return [
+    ...(path === null ? [] : [path]),
+    ...nodes.slice(1, -1).map(({ slot }) => slot),
+    ...steps.flatMap(({ slot, groups }) => [slot, ...groups.map((group) => group.slot)]),
+  ]
+}
+
+function readsOfSelection({ steps, nodes, predicates }: PlanOf<'ShortestPath'>): readonly Slot[] {
+  return [
+    ...nodes.flatMap((node) => node.predicates).flatMap(slotsOf),
+    ...predicates.flatMap(slotsOf),
+    ...steps.flatMap(readsOfRepetition),
+  ]
 }
 
 function readsOfChain({ links, intermediates }: PlanOf<'BidirectionalExpandInto' | 'PruningExpand'>): readonly Slot[] {
   const predicates: BoundExpression[] = intermediates.flatMap((node) => node.predicates)
-  return [...predicates.flatMap((predicate) => slotsOf(predicate)), ...links.flatMap(readsOfEach)]
+  return [...predicates.flatMap((predicate) => slotsOf(predicate)), ...links.flatMap(readsOfHops)]
 }
 
 type Endpoints = PlanOf<'ProjectEndpoints' | 'ProjectVarLengthEndpoints'>

@@ -1,7 +1,7 @@
 // The logical operators of a plan. Each is a plain record that describes what to do, not how to do it. A plan holds no
 // values and no symbol ids, so one plan serves every graph and every run. The properties of an operator that the planner uses
 // are in its descriptor (operator-descriptors.ts). Names follow the execution plans of Neo4j where Neo4j has the operator.
-import type { BoundAggregate, BoundExpression, BoundRelationship, BoundSort, Slot } from '../bind/bound.ts'
+import type { BoundAggregate, BoundExpression, BoundGroup, BoundSelection, BoundSort, Slot } from '../bind/bound.ts'
 
 /** Direction of an expansion from `from` to `to`: along the arrow (`out`), against it (`in`), or either way (`both`). */
 export type WalkDirection = 'out' | 'in' | 'both'
@@ -72,34 +72,63 @@ type ExpandAllPlan = ExpandStep & { readonly op: 'ExpandAll' }
 /** For each input row, the relationships between two known nodes. */
 type ExpandIntoPlan = ExpandStep & { readonly op: 'ExpandInto' }
 
-/**
- * For each input row, every trail (a walk that repeats no relationship) of `min` to `max` steps. `relationship` is of kind
- * `relationships`. With `into` the far end is known before.
- */
-type VarLengthExpandPlan = ExpandStep & {
-  readonly op: 'VarLengthExpand'
+/** The predicate on one hop of a repeated step: it reads the relationship, and the nodes at the ends of the hop if set. */
+export interface HopTest {
+  readonly element: Slot
+  /** The node from which the hop is taken. */
+  readonly near: Slot | null
+  /** The node to which the hop leads. */
+  readonly far: Slot | null
+  readonly predicate: BoundExpression
+}
+
+/** One hop of a repeated step, in the direction of the expansion. */
+export interface PlannedHop {
+  readonly direction: WalkDirection
+  readonly types: readonly string[]
+  readonly each: HopTest | null
+}
+
+/** The predicates on a whole repetition of several hops, and the slots that they read, in the direction of the expansion. */
+export interface RepetitionTest {
+  readonly nodes: readonly Slot[]
+  readonly relationships: readonly Slot[]
+  readonly predicates: readonly BoundExpression[]
+}
+
+/** A step that repeats one hop, or several: `further` are the hops of one repetition after the first. */
+interface RepeatedStep {
   readonly min: number
   readonly max: number | null
-  readonly into: boolean
-  /** The expansion runs against the text, so the list of relationships is reversed to read as written. */
-  readonly backwards: boolean
-  readonly each: BoundRelationship['each']
+  readonly each: HopTest | null
+  readonly further: readonly PlannedHop[]
 }
 
 /**
- * For each input row, every node within `min` (0 or 1) to `max` steps, once each: a breadth-first search. Replaces a
+ * For each input row, every trail (a walk that repeats no relationship) of `min` to `max` repetitions. `relationship` is of
+ * kind `relationships`. With `into` the far end is known before.
+ */
+type VarLengthExpandPlan = ExpandStep &
+  RepeatedStep & {
+    readonly op: 'VarLengthExpand'
+    readonly into: boolean
+    /** The expansion runs against the text, so the list of relationships is reversed to read as written. */
+    readonly backwards: boolean
+    /** Null if each predicate reads the elements of one hop. */
+    readonly repetition: RepetitionTest | null
+    /** Every walk instead of every trail: REPEATABLE ELEMENTS. */
+    readonly repeatable: boolean
+  }
+
+/**
+ * For each input row, every node within `min` (0 or 1) to `max` repetitions, once each: a breadth-first search. Replaces a
  * VarLengthExpand if nothing above reads the trails or counts duplicates.
  */
-type PruningVarExpandPlan = Omit<ExpandStep, 'relationship' | 'distinctFrom'> & {
-  readonly op: 'PruningVarExpand'
-  readonly min: number
-  readonly max: number | null
-  readonly into: boolean
-  readonly each: BoundRelationship['each']
-}
+type PruningVarExpandPlan = Omit<ExpandStep, 'relationship' | 'distinctFrom'> &
+  RepeatedStep & { readonly op: 'PruningVarExpand'; readonly into: boolean }
 
 /** One part of a chain: a single hop, or a variable-length step that a PruningVarExpand can do. */
-export type ChainLink = Pick<PruningVarExpandPlan, 'direction' | 'types' | 'min' | 'max' | 'each'>
+export type ChainLink = Pick<PruningVarExpandPlan, 'direction' | 'types' | 'min' | 'max' | 'each' | 'further'>
 
 interface ExpandChain {
   readonly input: Plan
@@ -145,13 +174,49 @@ type ProjectVarLengthEndpointsPlan = Omit<ProjectEndpointsPlan, 'op'> & {
   readonly max: number | null
 }
 
-/** For each input row with two known nodes, one shortest path between them, or all shortest paths. */
-type ShortestPathPlan = ExpandStep & {
+/** One step of a path with a selector, from left to right. */
+export interface SelectedStep extends PlannedHop {
+  /** The relationship, or the list of relationships if the step repeats. */
+  readonly slot: Slot
+  /** Null for a single hop. */
+  readonly range: { readonly min: number; readonly max: number | null } | null
+  readonly further: readonly PlannedHop[]
+  readonly repetition: RepetitionTest | null
+  readonly groups: readonly BoundGroup[]
+}
+
+/**
+ * For each input row, the paths from `from` to `to` that a selector keeps, by their length: some of the shortest, or all of
+ * the shortest lengths.
+ */
+type ShortestPathPlan = Pick<BoundSelection, 'keep' | 'count' | 'predicates' | 'path'> & {
   readonly op: 'ShortestPath'
-  readonly min: number
-  readonly max: number | null
-  readonly each: BoundRelationship['each']
-  readonly all: boolean
+  /** The nodes of the path, from left to right, each with the predicates that read only this node. */
+  readonly nodes: readonly { readonly slot: Slot; readonly predicates: readonly BoundExpression[] }[]
+  readonly input: Plan
+  readonly from: Slot
+  readonly to: Slot
+  /** Whether `to` is known before; otherwise it is every node that a path reaches. */
+  readonly into: boolean
+  /** The list of all relationships of the path. */
+  readonly relationship: Slot
+  readonly steps: readonly SelectedStep[]
+  /** `from` is the right end of the path in the text. */
+  readonly backwards: boolean
+  /** Paths may repeat a relationship: REPEATABLE ELEMENTS. */
+  readonly repeatable: boolean
+}
+
+/** Fills the list variables of a quantified path pattern from the relationships of its trail. */
+type GroupVariablesPlan = {
+  readonly op: 'GroupVariables'
+  readonly input: Plan
+  /** The node on the left of the pattern. */
+  readonly start: Slot
+  readonly relationship: Slot
+  /** The number of hops of one repetition. */
+  readonly hops: number
+  readonly groups: readonly BoundGroup[]
 }
 
 /** Converts computed values to element ids. */
@@ -261,6 +326,7 @@ export type Plan =
   | ProjectEndpointsPlan
   | ProjectVarLengthEndpointsPlan
   | ShortestPathPlan
+  | GroupVariablesPlan
   | CastPlan
   | FilterPlan
   | SemiApplyPlan

@@ -1,9 +1,11 @@
 // Renders bound expressions as text close to Cypher, for explain.
+import type { ValueTestKind } from '../../../grammar/ast.ts'
 import { assertNever } from '../../kernel/assert.ts'
 import { Float } from '../../kernel/float.ts'
 import type { BoundExpression, BoundLabels } from '../bind/bound.ts'
 import { scoreText } from '../bind/score-expression.ts'
 import type { Value } from '../value/value.ts'
+import { valueTypesText } from '../value/value-type.ts'
 
 function labelText(labels: BoundLabels): string {
   switch (labels.kind) {
@@ -17,6 +19,8 @@ function labelText(labels: BoundLabels): string {
       return `!${labelText(labels.operand)}`
     case 'label-any':
       return '%'
+    case 'label-dynamic':
+      return `$${labels.quantifier === 'any' ? 'any' : ''}(${showExpression(labels.expression)})`
     default:
       return assertNever(labels)
   }
@@ -58,6 +62,8 @@ export function showExpression(e: BoundExpression): string {
       return `-${showExpression(e.operand)}`
     case 'null-test':
       return `${showExpression(e.operand)} IS ${e.negated ? 'NOT ' : ''}NULL`
+    case 'value-test':
+      return `${showExpression(e.operand)} IS ${e.negated ? 'NOT ' : ''}${showValueTest(e.test)}`
     case 'list':
       return `[${e.items.map(showExpression).join(', ')}]`
     case 'map':
@@ -79,7 +85,7 @@ export function showExpression(e: BoundExpression): string {
     case 'quantifier':
       return `${e.quantifier}(${e.variable.name} IN ${showExpression(e.list)} WHERE ${showExpression(e.where)})`
     case 'reduce':
-      return `reduce(${e.accumulator.name} = ${showExpression(e.initial)}, ${e.variable.name} IN ${showExpression(e.list)} | ${showExpression(e.expression)})`
+      return `${e.condition ? 'allReduce' : 'reduce'}(${e.accumulator.name} = ${showExpression(e.initial)}, ${e.variable.name} IN ${showExpression(e.list)} | ${showExpression(e.expression)}${e.condition ? `, ${showExpression(e.condition)}` : ''})`
     case 'subquery':
       return `${e.form} { query }`
     case 'exists':
@@ -87,6 +93,10 @@ export function showExpression(e: BoundExpression): string {
     default:
       return assertNever(e)
   }
+}
+
+function showValueTest(test: ValueTestKind): string {
+  return test.kind === 'type' ? `:: ${valueTypesText(test.types)}` : `${test.form} NORMALIZED`
 }
 
 function constant(value: Value): string {

@@ -63,6 +63,14 @@ export function add(budget: Budget, a: Value, b: Value): Value {
   return sum
 }
 
+/** `a || b` for two strings or two lists. Charges the copy. Throws ExecutionError for operands of other kinds. */
+export function concatenate(budget: Budget, a: Value, b: Value): Value {
+  if (a === null || b === null) return null
+  if (typeof a === 'string' && typeof b === 'string') return boundedText(budget, a + b)
+  if (isList(a) && isList(b)) return boundedList(budget, concatLists(budget, a, b))
+  throw operandMismatchError('||', a, b)
+}
+
 /** `a - b` for numbers and temporals. Throws ExecutionError for operands of other kinds. */
 export function subtract(a: Value, b: Value): Value {
   if (typeof a === 'number' && typeof b === 'number') {

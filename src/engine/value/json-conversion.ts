@@ -49,22 +49,32 @@ function fromData(data: unknown, depth: number): Value {
 export type ElementToJson = (element: NodeValue | RelationshipValue | PathValue) => unknown
 
 /**
- * Converts a value to plain data for `kernel/json`. Floats stay boxed and long integers bigints, so that they are written
+ * Converts a value to plain data for `kernel/json`. `acceptsItems` is called before each list and map with its items: if it returns
+ * false, the list or map is left empty. Floats stay boxed and long integers bigints, so that they are written
  * exactly. Temporals become ISO 8601 text. Maps become objects without a prototype, so that a key `__proto__` is an
  * ordinary key.
  */
-export function toJson(value: Value, element: ElementToJson): unknown {
+export function toJson(
+  value: Value,
+  element: ElementToJson,
+  acceptsItems: (count: number) => boolean = acceptAll,
+): unknown {
   if (value === null || typeof value !== 'object' || value instanceof Float) return value
   if (value instanceof NodeValue || value instanceof RelationshipValue || value instanceof PathValue)
     return element(value)
   if (isTemporal(value)) return String(value)
   if (value instanceof Map) {
     const object = Object.create(null) as Record<string, unknown>
-    for (const [key, member] of value as ReadonlyMap<string, Value>) object[key] = toJson(member, element)
+    const members = value as ReadonlyMap<string, Value>
+    if (!acceptsItems(members.size)) return object
+    for (const [key, member] of members) object[key] = toJson(member, element, acceptsItems)
     return object
   }
-  return (value as readonly Value[]).map((item) => toJson(item, element))
+  const items = value as readonly Value[]
+  return acceptsItems(items.length) ? items.map((item) => toJson(item, element, acceptsItems)) : []
 }
+
+const acceptAll = (): boolean => true
 
 function invalidDataError(message: string): ExecutionError {
   return new ExecutionError('argument', message)

@@ -27,7 +27,8 @@ export function concatLists<T>(budget: Budget, first: readonly T[], second: read
   return all
 }
 
-function appendSlice<T>(budget: Budget, target: T[], items: readonly T[], from: number, to: number): void {
+/** Appends items `from` to `to` (excluded) to `target`. Charges the copy. */
+export function appendSlice<T>(budget: Budget, target: T[], items: readonly T[], from: number, to: number): void {
   for (let start = from; start < to; start += SLICE_ITEMS) {
     const end = Math.min(to, start + SLICE_ITEMS)
     budget.chargeCopies(end - start)

@@ -48,3 +48,14 @@ function digitOffsets(budget: Budget, ids: Uint32Array, shift: number): Uint32Ar
   }
   return counts
 }
+
+/** Longer beginnings are views. */
+const COPIED_IDS_MAX = 64
+
+/** The first ids. A view costs more than a short copy. */
+export function firstIds(ids: Uint32Array<ArrayBuffer>, length: number): Uint32Array<ArrayBuffer> {
+  if (length > COPIED_IDS_MAX) return ids.subarray(0, length)
+  const first = new Uint32Array(length)
+  for (let i = 0; i < length; i++) first[i] = ids[i] ?? 0
+  return first
+}

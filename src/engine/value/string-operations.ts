@@ -1,6 +1,9 @@
 // String operations. Each charges its work and processes long strings in slices, so that the clock is read in between. A
 // character is a Unicode code point; an unpaired surrogate is preserved.
+import type { NormalForm } from '../../../grammar/value-types.ts'
 import { type Budget, SLICE_CHARACTERS } from '../budget.ts'
+import type { Truth, Value } from './value.ts'
+import { boundedText } from './value-size.ts'
 
 function isHighSurrogate(unit: number): boolean {
   return (unit & 0xfc00) === 0xd800
@@ -177,6 +180,22 @@ export function charactersOf(budget: Budget, text: string): Set<string> {
 export function trimNatively(budget: Budget, text: string, trim: (text: string) => string): string {
   budget.chargeText(text.length)
   return trim(text)
+}
+
+// ---------------------------------------------------------------- normal forms
+
+/** Normalization of one character reads its neighbours: it costs about as much as this many comparisons of characters. */
+const NORMALIZATION_COST = 16
+
+/** The text in a Unicode normal form. Charges the text. */
+export function normalizeText(budget: Budget, text: string, form: NormalForm): string {
+  budget.chargeText(text.length * NORMALIZATION_COST)
+  return boundedText(budget, text.normalize(form))
+}
+
+/** Whether a string is in a Unicode normal form; null for any other value. */
+export function isNormalized(budget: Budget, value: Value, form: NormalForm): Truth {
+  return typeof value === 'string' ? normalizeText(budget, value, form) === value : null
 }
 
 // ---------------------------------------------------------------- search

@@ -6,6 +6,8 @@ import { PathValue, type Value } from './value.ts'
 
 /** Items of a list or entries of a map, including those of nested lists and maps. */
 export const VALUE_ITEMS_MAX = 4_000_000
+/** Levels of lists and maps in each other. Walks over values are recursive, and the stack is limited. */
+const VALUE_DEPTH_MAX = 1000
 /** UTF-16 units of a string that an expression creates. */
 export const TEXT_LENGTH_MAX = 1024 * 1024
 
@@ -34,9 +36,10 @@ function addSize(budget: Budget, value: Value, total: ValueSize): void {
     total.bytes += objectBytes(value)
     return
   }
-  const { items, bytes } = measure(budget, value)
+  const { items, bytes, depth } = measure(budget, value)
   total.items += items
   total.bytes += bytes
+  if (depth >= total.depth) total.depth = depth + 1
 }
 
 /** A path contains a handle for each of its nodes and relationships. */
@@ -51,7 +54,7 @@ function isListOrMap(value: object): value is readonly Value[] | ReadonlyMap<str
 function measure(budget: Budget, value: readonly Value[] | ReadonlyMap<string, Value>): ValueSize {
   const measured = budget.measuredSize(value)
   if (measured !== undefined) return measured
-  const size: ValueSize = { items: 1, bytes: ITEM_BYTES }
+  const size: ValueSize = { items: 1, bytes: ITEM_BYTES, depth: 1 }
   let isNested = false
   const length = Array.isArray(value) ? value.length : (value as ReadonlyMap<string, Value>).size
   let remaining = length
@@ -63,6 +66,9 @@ function measure(budget: Budget, value: readonly Value[] | ReadonlyMap<string, V
     addSize(budget, item, size)
   }
   if (value instanceof Map) size.bytes += ENTRY_BYTES * length
+  if (size.depth > VALUE_DEPTH_MAX) {
+    throw new ExecutionError('budget', `a list or map of more than ${VALUE_DEPTH_MAX} levels`, 'valueDepthMax')
+  }
   // Only nested values are remembered: a flat one is measured again in linear time.
   if (isNested) budget.rememberSize(value, size)
   return size

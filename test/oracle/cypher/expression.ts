@@ -9,6 +9,7 @@ import type {
   PathPattern,
   SubqueryBody,
 } from '../../../grammar/ast.ts'
+import type { ValueType } from '../../../grammar/value-types.ts'
 import { AGGREGATES, aggregate } from './aggregates.ts'
 import { callFunction, integer } from './functions.ts'
 import {
@@ -77,6 +78,8 @@ export function matchesLabels(labels: LabelExpression, carried: readonly string[
       return !matchesLabels(labels.operand, carried)
     case 'label-any':
       return carried.length > 0
+    case 'label-dynamic':
+      throw new NotInReference('dynamic labels')
   }
 }
 
@@ -216,8 +219,19 @@ export function evaluate(
     }
     case 'null-test':
       return (value(expression.operand) === null) !== expression.negated
+    case 'value-test': {
+      const operand = value(expression.operand)
+      const { test } = expression
+      if (test.kind === 'type') return isOfType(operand, test.types) !== expression.negated
+      if (typeof operand !== 'string') return null
+      return (operand.normalize(test.form) === operand) !== expression.negated
+    }
+    case 'case-operand':
+      return environment.get('case operand') ?? null
     case 'case':
-      return chosen(expression, value)
+      return chosen(expression, (inner, subject) =>
+        value(inner, subject === undefined ? environment : bind(environment, 'case operand', subject)),
+      )
     case 'count-star':
       if (!group) throw new NotInReference('an aggregate is not allowed here')
       return BigInt(group.length)
@@ -262,7 +276,14 @@ export function evaluate(
           expression.expression,
           bind(bind(environment, expression.accumulator.text, sum), expression.variable.text, item),
         )
-      return list.reduce(step, value(expression.initial))
+      const { condition } = expression
+      if (condition === null) return list.reduce(step, value(expression.initial))
+      let sum = value(expression.initial)
+      const truths = list.map((item) => {
+        sum = step(sum, item)
+        return truth(condition, bind(environment, expression.accumulator.text, sum))
+      })
+      return conjunction(truths)
     }
     case 'pattern-predicate':
       return around.rows(expression.pattern, null, environment).length > 0
@@ -308,6 +329,13 @@ function binary(
     case 'CONTAINS':
     case '=~':
       return textTest(operator, value(left), value(right))
+    case '||': {
+      const [a, b] = [value(left), value(right)]
+      if (a === null || b === null) return null
+      if (typeof a === 'string' && typeof b === 'string') return a + b
+      if (isList(a) && isList(b)) return [...a, ...b]
+      throw new ReferenceEvaluationError('`||` takes two strings or two lists')
+    }
     default:
       return arithmetic(operator, value(left), value(right))
   }
@@ -336,12 +364,41 @@ function listOrNull(value: ReferenceValue): readonly ReferenceValue[] | null {
   throw new ReferenceEvaluationError('a list is expected')
 }
 
+/** Whether a test of CASE is a condition whose leftmost operand is the subject. */
+function readsSubject(test: Expression): boolean {
+  if (test.kind === 'comparison') return test.first.kind === 'case-operand'
+  if (test.kind === 'binary') return test.left.kind === 'case-operand'
+  return (test.kind === 'null-test' || test.kind === 'value-test') && test.operand.kind === 'case-operand'
+}
+
+function isOfType(value: ReferenceValue, types: readonly ValueType[]): boolean {
+  return types.some(({ name, items, nullable }) => {
+    if (value === null) return nullable && name !== 'NOTHING'
+    if (name === 'ANY') return true
+    if (name === 'LIST') return isList(value) && value.every((item) => isOfType(item, items ?? []))
+    return name === typeName(value)
+  })
+}
+
+function typeName(value: ReferenceValue): string {
+  if (typeof value === 'boolean') return 'BOOLEAN'
+  if (typeof value === 'string') return 'STRING'
+  if (typeof value === 'bigint') return 'INTEGER'
+  if (typeof value === 'number') return 'FLOAT'
+  if (value !== null && isNode(value)) return 'NODE'
+  if (value !== null && isRelationship(value)) return 'RELATIONSHIP'
+  return value !== null && isMap(value) ? 'MAP' : 'unknown'
+}
+
 /** CASE: the first branch that is true; null is not true. */
-function chosen(expression: Case, value: (e: Expression) => ReferenceValue): ReferenceValue {
+function chosen(expression: Case, value: (e: Expression, subject?: ReferenceValue) => ReferenceValue): ReferenceValue {
   const subject = expression.subject ? value(expression.subject) : null
   for (const { when, then } of expression.branches) {
-    const hit = expression.subject ? equal(subject, value(when)) : asTruth(value(when))
-    if (hit === true) return value(then)
+    const hits = when.map((test) => {
+      if (expression.subject === null) return asTruth(value(test))
+      return readsSubject(test) ? asTruth(value(test, subject)) : equal(subject, value(test))
+    })
+    if (hits.includes(true)) return value(then)
   }
   return expression.otherwise ? value(expression.otherwise) : null
 }

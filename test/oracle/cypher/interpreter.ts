@@ -48,14 +48,18 @@ export class Interpreter {
 
   /** The rows of the query, as multisets of names. */
   run(query: Query, given: Bindings = new Map()): Bindings[] {
-    return this.union(query, () => ({ row: given, imported: given }))
+    return this.union(query, () => ({ rows: [given], imported: given }))
   }
 
   /** Each part separately, from the rows of `start`. */
   private union(query: Query, start: (part: SingleQuery) => Start): Bindings[] {
     const rows = query.parts.flatMap((part) => {
-      const { row, imported } = start(part)
-      return part.clauses.reduce<Bindings[]>((found, clause) => this.clause(clause, found, imported), [row])
+      const { rows: first, imported } = start(part)
+      const given =
+        query.input === null
+          ? first
+          : this.union(query.input, () => ({ rows: first, imported })).map((row) => new Map([...imported, ...row]))
+      return part.clauses.reduce<readonly Bindings[]>((found, clause) => this.clause(clause, found, imported), given)
     })
     if (query.unions.length === 0 || query.unions.includes('all')) return rows
     const first = new Map<string, Bindings>()
@@ -70,7 +74,7 @@ export class Interpreter {
     switch (clause.kind) {
       case 'match':
         return rows.flatMap((row) => {
-          const found = this.matcher.matches(clause.patterns, clause.where, row)
+          const found = this.matcher.matches(clause.patterns, clause.where, row, clause.mode)
           if (found.length > 0 || !clause.optional) return found
           const missing = Matcher.names(clause.patterns).filter((name) => !row.has(name))
           return [missing.reduce((names, name) => bind(names, name, null), row)]
@@ -92,9 +96,18 @@ export class Interpreter {
       case 'return':
         return this.project(clause, rows, imported).map((row) => row.names)
       case 'call':
-        return rows.flatMap((row) =>
-          this.union(clause.query, (part) => passedIn(clause, part, row)).map((found) => new Map([...row, ...found])),
-        )
+        return rows.flatMap((row) => {
+          const found = this.union(clause.query, (part) => passedIn(clause, part, row))
+          if (found.length > 0 || !clause.optional) return found.map((names) => new Map([...row, ...names]))
+          return [returnedNames(clause.query).reduce((names, name) => bind(names, name, null), row)]
+        })
+      case 'block':
+        return this.union(clause.query, () => ({ rows, imported }))
+      case 'conditional':
+        return rows.flatMap((row) => {
+          const branch = clause.branches.find(({ when }) => when === null || asTruth(this.value(when, row)) === true)
+          return branch === undefined ? [] : this.union(branch.query, () => ({ rows: [row], imported: row }))
+        })
       default:
         throw new NotInReference(clause.kind)
     }
@@ -177,17 +190,28 @@ export class Interpreter {
 
 /** The first row of a part, and its names that no WITH removes from the scope. */
 interface Start {
-  readonly row: Bindings
+  readonly rows: readonly Bindings[]
   readonly imported: Bindings
 }
 
 function passedIn({ imports }: CallClause, part: SingleQuery, row: Bindings): Start {
   const nothing: Bindings = new Map()
-  if (imports === '*') return { row, imported: row }
+  if (imports === '*') return { rows: [row], imported: row }
   // A leading WITH keeps the names in it, as any WITH does; without one no outer name is visible.
-  if (imports === null) return { row: part.clauses[0]?.kind === 'with' ? row : nothing, imported: nothing }
+  const [first] = part.clauses
+  const isImport = first?.kind === 'with' && first.keyword === 'WITH'
+  if (imports === null) return { rows: [isImport ? row : nothing], imported: nothing }
   const imported = new Map(imports.map(({ text }) => [text, row.get(text) as ReferenceValue]))
-  return { row: imported, imported }
+  return { rows: [imported], imported }
+}
+
+/** The columns of a query, by its first RETURN. */
+function returnedNames({ parts }: Query): string[] {
+  const last = parts[0]?.clauses.at(-1)
+  if (last?.kind === 'return' && !last.star) return last.items.map(columnOf)
+  if (last?.kind === 'block') return returnedNames(last.query)
+  if (last?.kind === 'conditional') return returnedNames(last.branches[0]!.query)
+  throw new NotInReference('an optional subquery without named columns')
 }
 
 function columnOf(item: ProjectionItem): string {

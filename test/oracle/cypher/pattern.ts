@@ -4,8 +4,10 @@ import type {
   Expression,
   HopRange,
   MapLiteral,
+  MatchMode,
   NodePattern,
   PathPattern,
+  QuantifiedPath,
   RelationshipPattern,
 } from '../../../grammar/ast.ts'
 import { type Bindings, bind, labelsOf, matchesLabels, property } from './expression.ts'
@@ -27,6 +29,8 @@ import {
 interface PatternSearch {
   readonly names: Bindings
   readonly used: readonly GraphRelationship[]
+  /** The ends and the length of the last path. */
+  readonly ends?: { readonly first: GraphNode; readonly last: GraphNode; readonly length: number }
   readonly parts: readonly (readonly [NodePattern | RelationshipPattern, GraphNode | GraphRelationship])[]
 }
 
@@ -46,6 +50,7 @@ export class TooManyRowsError extends Error {
 
 export class Matcher {
   private stepsLeft = 500_000
+  private mayRepeat = false
   private readonly graph: ReferenceGraph
   private readonly evaluate: EvaluateExpression
   constructor(graph: ReferenceGraph, evaluate: EvaluateExpression) {
@@ -54,10 +59,16 @@ export class Matcher {
   }
 
   /** All rows of `MATCH patterns WHERE where`. */
-  matches(patterns: readonly PathPattern[], where: Expression | null, given: Bindings): Bindings[] {
+  matches(
+    patterns: readonly PathPattern[],
+    where: Expression | null,
+    given: Bindings,
+    mode: MatchMode | null = null,
+  ): Bindings[] {
     for (const pattern of patterns) checkGiven(pattern, given)
+    this.mayRepeat = mode === 'repeatable'
     let finds: PatternSearch[] = [{ names: given, used: [], parts: [] }]
-    for (const pattern of patterns) finds = finds.flatMap((find) => this.lay(pattern, find))
+    for (const pattern of patterns) finds = finds.flatMap((find) => this.select(pattern, this.lay(pattern, find)))
     return finds
       .filter((find) => find.parts.every(([part, element]) => this.holds(part, element, find.names)))
       .filter((find) => where === null || this.isTrue(where, find.names))
@@ -68,7 +79,38 @@ export class Matcher {
   static names(patterns: readonly PathPattern[]): string[] {
     return patterns
       .flatMap((pattern) => [pattern, ...pattern.nodes, ...pattern.relationships])
-      .flatMap((part) => (part.variable ? [part.variable.text] : []))
+      .flatMap((part) => {
+        if (part.kind === 'quantified-path') return Matcher.names([part.pattern])
+        return part.variable ? [part.variable.text] : []
+      })
+  }
+
+  /** The paths that the selector of the pattern keeps: the shortest for each pair of ends. */
+  private select(pattern: PathPattern, finds: readonly PatternSearch[]): PatternSearch[] {
+    const { selector, where } = pattern
+    const candidates = finds.filter((find) => where === null || this.isTrue(where, find.names))
+    if (selector === null || selector.keep === 'all') return candidates
+    const byEnds = new Map<string, PatternSearch[]>()
+    for (const find of candidates) {
+      if (!find.parts.every(([part, element]) => this.holds(part, element, find.names))) continue
+      const { first, last } = find.ends!
+      const key = `${this.graph.nodes.indexOf(first)} ${this.graph.nodes.indexOf(last)}`
+      byEnds.set(key, [...(byEnds.get(key) ?? []), find])
+    }
+    return [...byEnds.values()].flatMap((paths) => {
+      const sorted = paths.toSorted((a, b) => a.ends!.length - b.ends!.length)
+      const lengths = [...new Set(sorted.map((find) => find.ends!.length))]
+      if (selector.keep === 'groups') {
+        const longest = lengths[Math.min(selector.count, lengths.length) - 1]!
+        return sorted.filter((find) => find.ends!.length <= longest)
+      }
+      const kept = sorted.slice(0, selector.count)
+      const isTied = sorted[selector.count]?.ends?.length === kept.at(-1)?.ends?.length
+      if (kept.length < sorted.length && (isTied || selector.keep === 'any')) {
+        throw new NotInReference('any of several paths')
+      }
+      return kept
+    })
   }
 
   /** All matches of one path pattern, given the relationships that are already used. */
@@ -90,10 +132,18 @@ export class Matcher {
     const step = pattern.relationships[at]
     const next = pattern.nodes[at + 1]
     if (!step || !next) {
-      if (!pattern.variable) return [find]
-      return [{ ...find, names: bind(find.names, pattern.variable.text, { kind: 'path', nodes, relationships }) }]
+      const ends = { first: nodes[0] as GraphNode, last: nodes.at(-1) as GraphNode, length: relationships.length }
+      if (!pattern.variable) return [{ ...find, ends }]
+      return [{ ...find, ends, names: bind(find.names, pattern.variable.text, { kind: 'path', nodes, relationships }) }]
     }
     const from = nodes.at(-1) as GraphNode
+    if (step.kind === 'quantified-path') {
+      return this.repeat(step, from, find).flatMap(({ trail, find: repeated }) =>
+        this.place(next, trail.end, repeated).flatMap((placed) =>
+          this.walk(pattern, at + 1, [...nodes, ...trail.nodes], [...relationships, ...trail.relationships], placed),
+        ),
+      )
+    }
     const trails = pattern.shortest
       ? this.shortest(step, from, find, pattern.shortest === 'all')
       : this.trails(step, from, find)
@@ -104,6 +154,50 @@ export class Matcher {
         ),
       ),
     )
+  }
+
+  /** Every number of repetitions of a quantified path pattern, each as one path with the lists of its variables. */
+  private repeat(
+    { pattern, where, range }: QuantifiedPath,
+    from: GraphNode,
+    find: PatternSearch,
+  ): { readonly trail: ReferenceTrail; readonly find: PatternSearch }[] {
+    const [min, max] = [range.min ?? 0, range.max ?? Number.POSITIVE_INFINITY]
+    const names = [...new Set(Matcher.names([pattern]))]
+    const found: { readonly trail: ReferenceTrail; readonly find: PatternSearch }[] = []
+    const extend = (
+      trail: ReferenceTrail,
+      lists: ReadonlyMap<string, readonly ReferenceValue[]>,
+      count: number,
+    ): void => {
+      if (count >= min) {
+        let bound = find.names
+        for (const name of names) bound = bind(bound, name, lists.get(name) ?? [])
+        const used = [...find.used, ...trail.relationships]
+        found.push({ trail, find: { ...find, used, names: bound } })
+      }
+      if (count >= max) return
+      const used = [...find.used, ...trail.relationships]
+      const start: PatternSearch = { names: find.names, used, parts: [] }
+      for (const placed of this.place(pattern.nodes[0]!, trail.end, start)) {
+        for (const once of this.walk(pattern, 0, [trail.end], [], placed)) {
+          if (!once.parts.every(([part, element]) => this.holds(part, element, once.names))) continue
+          if (where !== null && !this.isTrue(where, once.names)) continue
+          const relationships = once.used.slice(used.length)
+          const nodes = nodesAlong(trail.end, relationships)
+          const extended = new Map(lists)
+          for (const name of names) extended.set(name, [...(lists.get(name) ?? []), once.names.get(name) ?? null])
+          const longer = {
+            end: once.ends!.last,
+            relationships: [...trail.relationships, ...relationships],
+            nodes: [...trail.nodes, ...nodes],
+          }
+          extend(longer, extended, count + 1)
+        }
+      }
+    }
+    extend({ end: from, relationships: [], nodes: [] }, new Map(), 0)
+    return found
   }
 
   /** The node matches the pattern, unless a label or an earlier binding of the name contradicts it. */
@@ -145,7 +239,8 @@ export class Matcher {
       if (trail.relationships.length >= max) return
       for (const relationship of this.graph.relationships) {
         this.count()
-        if (find.used.includes(relationship) || trail.relationships.includes(relationship)) continue
+        if (!this.mayRepeat && (find.used.includes(relationship) || trail.relationships.includes(relationship)))
+          continue
         if (pattern.types && !matchesLabels(pattern.types, [relationship.type])) continue
         for (const end of farEnds(relationship, trail.end, pattern.direction)) {
           extend({ end, relationships: [...trail.relationships, relationship], nodes: [...trail.nodes, end] })
@@ -214,10 +309,20 @@ function checkGiven(pattern: PathPattern, given: Bindings): void {
     if (value !== null && !isNode(value)) refuse()
   }
   for (const step of pattern.relationships) {
+    if (step.kind === 'quantified-path') continue
     const value = nameOf(step)
     if (value === null) continue
     if (step.range ? !isList(value) || !value.every(isRelationship) : !isRelationship(value)) refuse()
   }
+}
+
+/** The nodes that the relationships reach, one after the other. */
+function nodesAlong(from: GraphNode, relationships: readonly GraphRelationship[]): GraphNode[] {
+  let node = from
+  return relationships.map(({ source, target }) => {
+    node = source === node ? target : source
+    return node
+  })
 }
 
 /** A self-loop is one step in either direction. */

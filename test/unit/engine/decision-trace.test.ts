@@ -144,6 +144,23 @@ describe('a denial shows the closest partial match', () => {
     ])
   })
 
+  test('the comparisons of alternatives, unless one of them is true or cannot be shown', () => {
+    const shown = (where: string) =>
+      why(`${throughTeams} WHERE ${where}`, 'ann', 'c1')
+        .nearestMiss!.stopped.comparisons.map(({ text }) => text)
+        .sort()
+    expect(shown('(subject.age > $min OR resource.wheels = 3) AND resource.wheels = 4')).toEqual([
+      'resource.wheels = 3',
+      'subject.age > $min',
+    ])
+    expect(shown('(subject.age < $min OR resource.wheels = 3) AND resource.wheels > 4')).toEqual([
+      'resource.wheels > 4',
+    ])
+    expect(shown("(subject.age > $min OR top.external_id STARTS WITH 'x') AND resource.wheels > 4")).toEqual([
+      'resource.wheels > 4',
+    ])
+  })
+
   test('elements without names as the author wrote them', () => {
     const { stopped, reached } = why(
       'MATCH (subject)-[:MEMBER]->(:Team  {size: 3})-[:OWNS {since: $min}]->(resource)',

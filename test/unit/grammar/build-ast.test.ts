@@ -12,6 +12,7 @@ test('a query keeps its parts, its clauses and every piece of a projection', () 
     bare(read('MATCH (n) WITH DISTINCT n.x AS x ORDER BY x DESC SKIP 1 LIMIT $l WHERE x RETURN *, x UNION RETURN 1')),
   ).toEqual({
     kind: 'query',
+    input: null,
     unions: ['distinct'],
     parts: [
       {
@@ -19,12 +20,15 @@ test('a query keeps its parts, its clauses and every piece of a projection', () 
           {
             kind: 'match',
             optional: false,
+            mode: null,
             where: null,
             patterns: [
               {
                 kind: 'path',
                 variable: null,
                 shortest: null,
+                selector: null,
+                where: null,
                 relationships: [],
                 nodes: [{ kind: 'node', variable: { text: 'n' }, labels: null, properties: null, where: null }],
               },
@@ -32,6 +36,7 @@ test('a query keeps its parts, its clauses and every piece of a projection', () 
           },
           {
             kind: 'with',
+            keyword: 'WITH',
             distinct: true,
             star: false,
             items: [
@@ -86,11 +91,15 @@ test('a relationship keeps its direction, types, hops, properties and condition'
         { kind: 'label', name: 'B' },
       ],
     },
-    range: { min: 1, max: 3 },
+    range: { min: 1, max: 3, form: 'star' },
     properties: { kind: 'map', entries: [{ key: { text: 'x' }, value: { kind: 'integer', value: 1 } }] },
     where: { kind: 'property', target: { kind: 'variable', name: 'r' }, key: { text: 'y' } },
   })
-  expect([back, both, arrows].map((r) => r?.direction)).toEqual(['left', 'both', 'both'])
+  expect([back, both, arrows].map((r) => (r?.kind === 'relationship' ? r.direction : null))).toEqual([
+    'left',
+    'both',
+    'both',
+  ])
 })
 
 test.each([
@@ -100,7 +109,7 @@ test.each([
   ['[*2..]', 2, null],
   ['[*0..0]', 0, 0],
 ])('inside the brackets, %s is the range %s to %s', (detail, min, max) => {
-  expect(bare(firstPath(`()-${detail}->()`).relationships[0]!.range)).toEqual({ min, max })
+  expect(bare(firstPath(`()-${detail}->()`).relationships[0]!.range)).toEqual({ min, max, form: 'star' })
 })
 
 test.each([
@@ -111,7 +120,7 @@ test.each([
   ['{2,}', 2, null],
   ['{,3}', 0, 3],
 ])('after the arrow, %s is the range %s to %s', (quantifier, min, max) => {
-  expect(bare(firstPath(`()-->${quantifier}()`).relationships[0]!.range)).toEqual({ min, max })
+  expect(bare(firstPath(`()-->${quantifier}()`).relationships[0]!.range)).toEqual({ min, max, form: 'quantifier' })
 })
 
 test('labels bind ! before & before |, and `:` combines like &', () => {

@@ -3,6 +3,7 @@
 import { getProperties } from '../element-properties.ts'
 import type { Value } from '../value.ts'
 import { boundedMap } from '../value-size.ts'
+import { collectionFunctions } from './collection.ts'
 import { elementFunctions } from './element.ts'
 import { type CypherFunction, defineFunction, functionAliases } from './function.ts'
 import { graphFunctions } from './graph.ts'
@@ -16,6 +17,7 @@ const functions: readonly CypherFunction[] = [
   ...scalarFunctions,
   ...stringFunctions,
   ...listFunctions,
+  ...collectionFunctions,
   ...mathFunctions,
   ...elementFunctions,
   ...temporalFunctions,

@@ -55,7 +55,33 @@ export const functionAliases: readonly (readonly [alias: string, name: string])[
   ['lower', 'toLower'],
   ['character_length', 'char_length'],
   ['rels', 'relationships'],
+  ['ceiling', 'ceil'],
+  ['ln', 'log'],
+  ['path_length', 'length'],
+  ['element_id', 'elementId'],
+  ['local_time', 'localtime'],
+  ['zoned_time', 'time'],
+  ['local_datetime', 'localdatetime'],
+  ['zoned_datetime', 'datetime'],
+  ['duration_between', 'duration.between'],
 ]
+
+/** Functions of Neo4j that are known and refused, by lower-case name, each with the reason. */
+export const refusedFunctions: ReadonlyMap<string, string> = new Map([
+  ...['vector', 'vector_norm', 'vector_distance', 'vector_dimension_count', 'tofloat32'].map(
+    (name) => [name, 'values have no vectors'] as const,
+  ),
+  ...['vector.similarity.cosine', 'vector.similarity.euclidean'].map(
+    (name) => [name, 'values have no vectors'] as const,
+  ),
+  ...['point', 'point.distance', 'point.withinbbox', 'distance'].map(
+    (name) => [name, 'values have no points; store coordinates as numbers'] as const,
+  ),
+  ...['file', 'linenumber'].map((name) => [name, 'LOAD CSV is not allowed'] as const),
+  ...['graph.names', 'graph.propertiesbyname', 'graph.byelementid', 'db.namefromelementid'].map(
+    (name) => [name, 'a graph is named with `USE graph.byName(…)`'] as const,
+  ),
+])
 
 /** The error for an argument of a kind that the function does not accept; `takes` names the accepted kinds. */
 export function wrongKindArgument(name: string, value: Value, takes: string): ExecutionError {

@@ -2,18 +2,20 @@
 import { Float } from '../../../kernel/float.ts'
 import { ExecutionError } from '../../errors.ts'
 import { fitsInt64, normalizeInteger, numberText } from '../arithmetic.ts'
-import { equals, isNumber } from '../compare.ts'
-import type { StaticKind } from '../static-type.ts'
+import { equals, isList, isNumber } from '../compare.ts'
+import { type StaticKind, staticType } from '../static-type.ts'
 import { isTemporal } from '../temporal/temporal.ts'
 import type { Value } from '../value.ts'
+import { BoundedListBuilder, boundedList, boundedText } from '../value-size.ts'
+import { valueTypeText } from '../value-type.ts'
 import { type CypherFunction, defineFunction, wrongKindArgument } from './function.ts'
 
 /** Converts a value: null if a text is not a value of the target type, undefined if the kind cannot be converted at all. */
 type Conversion = (value: Value) => Value | undefined
 
 /**
- * The conversions `toInteger`, `toFloat`, `toBoolean`, `toString` and their `…OrNull` forms, `coalesce`, `nullIf` and
- * `timestamp`.
+ * The conversions `toInteger`, `toFloat`, `toBoolean`, `toString` and their `…OrNull` and `…List` forms, `coalesce`,
+ * `nullIf`, `valueType`, `randomUUID` and `timestamp`.
  */
 export const scalarFunctions: readonly CypherFunction[] = [
   ...defineConversion('toInteger', 'integer', 'a number, a boolean or a string', toInteger),
@@ -27,6 +29,10 @@ export const scalarFunctions: readonly CypherFunction[] = [
   defineFunction('nullIf', 2, [], 'any', (run, a, b) => (equals(run.budget, a, b) === true ? null : a), {
     nulls: 'receive',
   }),
+  defineFunction('valueType', 1, [], 'string', (run, a) => boundedText(run.budget, valueTypeText(run.budget, a)), {
+    nulls: 'receive',
+  }),
+  defineFunction('randomUUID', 0, [], 'string', () => crypto.randomUUID(), { pure: false }),
   /** Milliseconds since the Unix epoch. */
   defineFunction('timestamp', 0, [], 'integer', (run) => run.clock.ms),
 ]
@@ -44,6 +50,15 @@ function defineConversion(
       return converted
     }),
     defineFunction(`${name}OrNull`, 1, [], gives, (_, a) => convert(a) ?? null),
+    defineFunction(`${name}List`, 1, [['list']], staticType('list', staticType(gives)), (run, a) => {
+      if (!isList(a)) throw wrongKindArgument(`${name}List`, a, 'a list')
+      const list = new BoundedListBuilder(run.budget)
+      for (const item of a) {
+        run.budget.chargeSteps(1)
+        list.push(convert(item) ?? null)
+      }
+      return boundedList(run.budget, list.items)
+    }),
   ]
 }
 

@@ -1,4 +1,5 @@
 // Functions over strings. A character is a Unicode code point. No argument is interpreted as a regular expression.
+import { asNormalForm } from '../../../../grammar/value-types.ts'
 import type { Budget } from '../../budget.ts'
 import { staticType } from '../static-type.ts'
 import {
@@ -6,6 +7,7 @@ import {
   codePointCount,
   forEachPiece,
   lowerCase,
+  normalizeText,
   sliceCodePoints,
   trimCharacters,
   trimNatively,
@@ -26,7 +28,7 @@ const STRING = ['string'] as const
 const INTEGER = ['integer'] as const
 
 /**
- * `toUpper`, `toLower`, `char_length`, `trim`, `btrim`, `ltrim`, `rtrim`, `replace`, `split`, `substring`, `left`, `right`.
+ * `toUpper`, `toLower`, `char_length`, `trim`, `btrim`, `ltrim`, `rtrim`, `normalize`, `replace`, `split`, `substring`, `left`, `right`.
  */
 export const stringFunctions: readonly CypherFunction[] = [
   defineFunction('toUpper', 1, [STRING], 'string', (run, a) => upperCase(run.budget, requireString('toUpper', a))),
@@ -40,6 +42,11 @@ export const stringFunctions: readonly CypherFunction[] = [
   defineTrim('btrim', true, true),
   defineTrim('ltrim', true, false),
   defineTrim('rtrim', false, true),
+  defineFunction('normalize', [1, 2], [STRING, STRING], 'string', (run, a, b) => {
+    const form = asNormalForm(b === null ? 'NFC' : requireString('normalize', b))
+    if (form === null) throw invalidArgument('normalize() takes NFC, NFD, NFKC or NFKD', 'InvalidArgumentValue')
+    return normalizeText(run.budget, requireString('normalize', a), form)
+  }),
   defineFunction('replace', 3, [STRING, STRING, STRING], 'string', (run, a, b, c) => {
     return replaceAll(run.budget, requireString('replace', a), requireString('replace', b), requireString('replace', c))
   }),
@@ -127,6 +134,8 @@ function splitDelimiters(budget: Budget, value: Value): readonly string[] {
 
 /** Splits by each delimiter in turn. */
 function splitByDelimiters(budget: Budget, text: string, all: readonly string[]): readonly string[] {
+  // Also by an empty delimiter, which otherwise gives the characters.
+  if (text === '') return ['']
   let pieces: readonly string[] = [text]
   for (const delimiter of all) {
     const next = new BoundedListBuilder(budget)

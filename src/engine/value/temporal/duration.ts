@@ -31,8 +31,8 @@ const units: Readonly<Record<string, readonly [group: DurationGroup, size: bigin
 /** Members of the map that `duration()` accepts. */
 export const durationMembers = Object.keys(units)
 
-/** The arguments are numerators over `per`, which is positive. */
-function normalizeDuration(months: bigint, days: bigint, nanos: bigint, per: bigint): DurationValue {
+/** The duration of numerators over `per`, which is positive. Throws ExecutionError if it is out of range. */
+export function normalizeDuration(months: bigint, days: bigint, nanos: bigint, per: bigint): DurationValue {
   const day = NANOS_PER_DAY * per
   const inDays = days * NANOS_PER_DAY + (months % per) * NANOS_PER_MONTH
   return checkDuration(months / per, inDays / day, ((inDays % day) + nanos) / per)

@@ -3,12 +3,15 @@ import { unlimitedBudget } from '../../../../src/engine/budget.ts'
 import { ExecutionError } from '../../../../src/engine/errors.ts'
 import { createAccumulator } from '../../../../src/engine/exec/aggregate-functions.ts'
 import { aggregateNames, findAggregate } from '../../../../src/engine/value/aggregate-signatures.ts'
+import { DurationValue } from '../../../../src/engine/value/temporal/temporal.ts'
 import type { Value } from '../../../../src/engine/value/value.ts'
 import { Float } from '../../../../src/kernel/float.ts'
 import { show } from '../../../generate/any-value.ts'
 
 const f = (value: number): Float => new Float(value)
 const MAX = 2n ** 63n - 1n
+
+const days = (months: number, count: number): DurationValue => new DurationValue(months, count, 0n)
 
 interface AggregateCall {
   readonly distinct?: boolean
@@ -61,7 +64,11 @@ describe('an aggregate', () => {
     ['stDev', [1, 2, 3, 4], f(1.2909944487358056)],
     ['stDevP', [1, 2, 3, 4], f(1.118033988749895)],
     ['stDev', [1], f(0)],
-    ['stDevP', [], f(0)],
+    ['stDevP', [], null],
+    ['stDev', [null], null],
+    ['sum', [days(1, 2), null, days(0, 3)], days(1, 5)],
+    // A third of a month is 10 days, 3 hours, 29 minutes and 42 seconds.
+    ['avg', [days(1, 0), days(0, 3), days(0, 0)], new DurationValue(0, 11, 12_582n * 1_000_000_000n)],
     // A naive sum of squares gives 0 or NaN here.
     ['stDevP', [f(1e9), f(1e9 + 1), f(1e9 + 2)], f(0.816496580927726)],
     ['percentileDisc', [f(10), f(20), f(30)], f(10), { parameter: f(0) }],
@@ -82,6 +89,10 @@ describe('an aggregate', () => {
     ['sum', ['a'], 'type InvalidArgumentType'],
     ['avg', [true], 'type InvalidArgumentType'],
     ['stDev', [[1]], 'type InvalidArgumentType'],
+    ['sum', [1, days(1, 0)], 'type InvalidArgumentType'],
+    ['sum', [days(1, 0), 1], 'type InvalidArgumentType'],
+    ['avg', [f(1), days(1, 0)], 'type InvalidArgumentType'],
+    ['avg', [days(1, 0), 1], 'type InvalidArgumentType'],
     ['percentileCont', [1], 'argument NumberOutOfRange', { parameter: f(1.1) }],
     ['percentileDisc', [1], 'argument NumberOutOfRange', { parameter: -1 }],
     ['percentileDisc', [1], 'argument NumberOutOfRange', { parameter: f(Number.NaN) }],

@@ -1,7 +1,7 @@
 // BidirectionalExpandInto: whether two known nodes are connected by a chain.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BidirectionalExpandIntoOperator } from '../../../../src/engine/exec/bidirectional-expand-into.ts'
-import type { IntermediateNode, TraversalLink } from '../../../../src/engine/exec/link-traversal.ts'
+import type { IntermediateNode, TraversalLink } from '../../../../src/engine/exec/chain-link.ts'
 import {
   FixedRows,
   hops,

@@ -181,8 +181,20 @@ describe('run-time errors', () => {
     ["reduce(s = 'ab', x IN range(1, 40) | s + s)", 'budget textLengthMax'],
     ['reduce(l = [1], x IN range(1, 60) | [l, l])', 'budget valueItemsMax'],
     ['reduce(m = {a: 1}, x IN range(1, 60) | {a: m, b: m})', 'budget valueItemsMax'],
+    ['reduce(l = [], x IN range(1, 100000) | [l]) = [1]', 'budget valueDepthMax'],
+    ['reduce(m = {}, x IN range(1, 100000) | {a: m}) = {}', 'budget valueDepthMax'],
+    ['valueType(reduce(l = [], x IN range(1, 10000) | [l]))', 'budget valueDepthMax'],
+    ['coll.flatten([reduce(l = [], x IN range(1, 10000) | [l])], 100000)', 'budget valueDepthMax'],
   ]
   for (const [text, fault] of table) it(`${text} fails with ${fault}`, () => expect(faultOf(text)).toBe(fault))
+
+  it('compares, flattens and names the type of lists in lists to the limit of levels', () => {
+    const deep = 'reduce(l = [], x IN range(1, 999) | [l])'
+    expect(evaluate(`${deep} = ${deep}`)).toBe(true)
+    expect(evaluate(`coll.flatten(${deep}, 1000)`)).toEqual([])
+    expect(evaluate(`size(coll.distinct([${deep.replace('999', '998')}]))`)).toBe(1)
+    expect(faultOf(`valueType(${deep})`, { stepsMax: 5000 })).toBe('budget traversalStepsMax')
+  })
 
   it('counts the items of lists as steps', () => {
     const around = { parameters: { list: Array(100).fill(1) }, stepsMax: 5000 }

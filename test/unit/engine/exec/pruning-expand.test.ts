@@ -1,6 +1,6 @@
 // PruningExpand: the distinct nodes at the end of a chain.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { IntermediateNode, TraversalLink } from '../../../../src/engine/exec/link-traversal.ts'
+import type { IntermediateNode, TraversalLink } from '../../../../src/engine/exec/chain-link.ts'
 import { PruningExpandOperator } from '../../../../src/engine/exec/pruning-expand.ts'
 import { column, hops, limitReached, type OperatorFixture, operatorFixture } from '../../../support/operator-fixture.ts'
 

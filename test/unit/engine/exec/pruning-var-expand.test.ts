@@ -43,7 +43,7 @@ describe('PruningVarExpand', () => {
 
   it('skips relationships that fail the predicate', () => {
     const de = fixture.relationship(d, 'R', e)
-    const limits: HopLimits = { min: 1, max: null, hopPredicate: { slot: HOP, test: (run) => run.frame[HOP] !== de } }
+    const limits: HopLimits = hops(1, null, { slot: HOP, near: -1, far: -1, test: (run) => run.frame[HOP] !== de })
     expect(ends(limits, [a])).toEqual([b, c, d])
   })
 

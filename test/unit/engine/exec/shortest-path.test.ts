@@ -1,7 +1,7 @@
 // ShortestPath: one or all shortest paths between two known nodes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ExecutionError } from '../../../../src/engine/errors.ts'
 import type { HopLimits, TraversalSpec } from '../../../../src/engine/exec/neighbour-cursor.ts'
+import type { PathSearchSpec } from '../../../../src/engine/exec/path-search.ts'
 import { ShortestPathOperator } from '../../../../src/engine/exec/shortest-path.ts'
 import {
   FixedRows,
@@ -12,7 +12,35 @@ import {
 } from '../../../support/operator-fixture.ts'
 
 const [FROM, TO, PATH, HOP] = [0, 1, 2, 3]
-const slots = { from: FROM, to: TO, relationship: PATH, distinctFrom: [] }
+
+const searchSpec = (limits: HopLimits, all: boolean, traversal: TraversalSpec): PathSearchSpec => ({
+  graph: 0,
+  from: FROM,
+  to: TO,
+  into: true,
+  backwards: false,
+  repeatable: false,
+  keep: all ? 'groups' : 'shortest',
+  count: 1,
+  relationship: PATH,
+  path: null,
+  nodes: [
+    { slot: FROM, tests: [] },
+    { slot: TO, tests: [] },
+  ],
+  steps: [
+    {
+      slot: PATH,
+      isList: true,
+      min: limits.min,
+      max: limits.max,
+      hops: [{ traversal, predicate: limits.hopPredicate }],
+      repetition: null,
+      groups: [],
+    },
+  ],
+  predicates: [],
+})
 
 let fixture: OperatorFixture
 let [a, b, c, d, e] = [0, 0, 0, 0, 0]
@@ -40,7 +68,8 @@ const operatorOver = (
   limits: HopLimits,
   all: boolean,
   traversal: TraversalSpec = fixture.traversal('out', 'R'),
-): ShortestPathOperator => new ShortestPathOperator(new FixedRows([FROM, TO], pairs), slots, traversal, limits, { all })
+): ShortestPathOperator =>
+  new ShortestPathOperator(new FixedRows([FROM, TO], pairs), searchSpec(limits, all, traversal))
 const paths = (...args: Parameters<typeof operatorOver>): unknown[] =>
   fixture.drain(operatorOver(...args), [PATH]).rows.map(([path]) => path)
 
@@ -80,12 +109,17 @@ describe('ShortestPath', () => {
     expect(paths([[d, a]], hops(1, null), true)).toEqual([[de, ea]])
   })
 
-  it('throws for an undirected path from a node to itself', () => {
-    expect(() => paths([[a, a]], hops(1, null), true, fixture.traversal('both', 'R'))).toThrow(ExecutionError)
+  it('uses no relationship twice on an undirected path from a node to itself', () => {
+    const undirected = fixture.traversal('both', 'R')
+    const cycles = paths([[a, a]], hops(1, null), true, undirected)
+    // Along a-b-d-c and along a-b-d-e and a-c-d-e, each in both directions.
+    expect(cycles).toHaveLength(6)
+    expect(cycles).toContainEqual([ab, bd, cd, ac])
+    expect(cycles).toContainEqual([ea, de, cd, ac])
   })
 
   it('skips relationships that fail the predicate', () => {
-    const limits: HopLimits = { min: 1, max: null, hopPredicate: { slot: HOP, test: (run) => run.frame[HOP] !== ab } }
+    const limits: HopLimits = hops(1, null, { slot: HOP, near: -1, far: -1, test: (run) => run.frame[HOP] !== ab })
     expect(paths([[a, d]], limits, true)).toEqual([[ac, cd]])
   })
 
@@ -97,7 +131,7 @@ describe('ShortestPath', () => {
         [a, b],
       ],
     )
-    const operator = new ShortestPathOperator(input, slots, fixture.traversal('out', 'R'), hops(1, null), { all: true })
+    const operator = new ShortestPathOperator(input, searchSpec(hops(1, null), true, fixture.traversal('out', 'R')))
     const { run } = fixture.read(operator, [PATH], {}, 1)
     expect(input.nextCalls).toBe(1)
     expect(run.budget.stepsCharged).toBeGreaterThan(0)

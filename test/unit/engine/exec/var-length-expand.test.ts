@@ -82,7 +82,7 @@ describe('VarLengthExpand', () => {
   })
 
   it('skips relationships that fail the predicate or that the same MATCH uses', () => {
-    const limits: HopLimits = { min: 1, max: null, hopPredicate: { slot: HOP, test: (run) => run.frame[HOP] !== ca } }
+    const limits: HopLimits = hops(1, null, { slot: HOP, near: -1, far: -1, test: (run) => run.frame[HOP] !== ca })
     expect(trails(limits, [a]).map(([end]) => end)).toEqual([b, c, d])
     const input = new FixedRows([FROM, USED], [[a, [bc]]])
     const distinct = { ...slots, distinctFrom: [USED] }

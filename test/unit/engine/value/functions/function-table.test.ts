@@ -82,6 +82,8 @@ describe('functions', () => {
     ["split('a,b,,c', ',')", ['a', 'b', '', 'c']],
     ["split('a,b;c', [',', ';'])", ['a', 'b', 'c']],
     ["split('a.b', '.')", ['a', 'b']],
+    ["split('', '')", ['']],
+    ["split('', ['a', ''])", ['']],
     ["split('\u{1F600}b', '')", ['\u{1F600}', 'b']],
     ["substring('hello', 1)", 'ello'],
     ["substring('hello', 1, 3)", 'ell'],
