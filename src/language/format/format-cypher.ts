@@ -190,7 +190,7 @@ class TokenPrinter {
       return image
     if (tokenType === kw.TRUE || tokenType === kw.FALSE || this.roles.nulls.has(offset)) return image.toLowerCase()
     const opensCall = this.nextToken(i + 1)?.token.tokenType === t.OpenParen
-    const callWord = opensCall ? callWords.get(tokenType) : undefined
+    const callWord = opensCall && !this.roles.words.has(offset) ? callWords.get(tokenType) : undefined
     return callWord ?? image.toUpperCase()
   }
 
@@ -200,7 +200,7 @@ class TokenPrinter {
 
   private isJoined(previous: PrintedToken, next: PrintedToken): boolean {
     if (previous.isComment || next.isComment) return openingBrackets.has(previous.token.tokenType)
-    const { names, signs, arrows, joined, mapColons, blocks } = this.roles
+    const { names, signs, arrows, joined, spaced, words, mapColons, blocks } = this.roles
     const [before, after] = [previous.token.tokenType, next.token.tokenType]
     if (after === t.Comma || after === t.Semicolon || after === t.CloseParen || after === t.CloseBracket) return true
     if (after === t.CloseBrace) return !blocks.has(next.offset)
@@ -209,6 +209,7 @@ class TokenPrinter {
     if (before === t.Dot || before === t.Dots || after === t.Dots) return true
     if (after === t.Dot) return before !== t.Comma
     if (arrows.has(previous.offset) || arrows.has(next.offset)) return true
+    if (spaced.has(previous.offset) || words.has(previous.offset)) return false
     if (joined.has(next.offset)) return true
     if (joined.has(previous.offset) && after === t.OpenParen) return before !== t.CloseParen && !isName(before)
     if (signs.has(previous.offset)) return true

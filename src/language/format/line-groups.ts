@@ -1,6 +1,6 @@
 // Derives from the syntax tree where the formatter may break lines: groups of places that are broken together, or not at
 // all if the group fits on the line.
-import type { Clause, Expression, Query, SingleQuery, Span } from '../../../grammar/ast.ts'
+import type { Clause, ConditionalClause, Expression, Query, SingleQuery, Span } from '../../../grammar/ast.ts'
 import * as t from '../../../grammar/tokens.ts'
 import { kw } from '../../../grammar/tokens.ts'
 import { walkTree } from '../../../grammar/walk.ts'
@@ -37,7 +37,11 @@ export function layoutOf(query: Query, table: TokenTable): LineLayout {
         return
       case 'collect-subquery':
       case 'call':
+      case 'block':
         collector.block(node.span, node.query)
+        return
+      case 'conditional':
+        collector.branches(node)
         return
       case 'case':
         collector.alternatives(node)
@@ -72,7 +76,11 @@ class LayoutCollector implements LineLayout {
   }
 
   /** `group`: the block around the query; null: the whole text. */
-  query({ parts }: Query, group: LineGroup | null, indent: number): void {
+  query({ input, parts }: Query, group: LineGroup | null, indent: number): void {
+    if (input !== null) {
+      this.query(input, group, indent)
+      this.break(this.table.after(input.span.end, kw.NEXT), group, indent)
+    }
     parts.forEach((part, i) => {
       if (i > 0) {
         this.break(this.table.after(parts[i - 1]!.span.end, kw.UNION), group, indent)
@@ -87,6 +95,23 @@ class LayoutCollector implements LineLayout {
     this.query(query, group, 1)
   }
 
+  /** `WHEN`, `ELSE` and the queries of the branches, each on a line of its own unless all fit on one. */
+  branches({ branches, span }: ConditionalClause): void {
+    const group = this.group(span)
+    branches.forEach(({ when, query }, i) => {
+      const keyword = this.table.before(when?.span.start ?? query.span.start, when === null ? kw.ELSE : kw.WHEN)
+      if (i > 0) this.break(keyword, group, 0)
+      const [part] = query.parts
+      if (part === undefined || part.clauses.at(-1)?.kind === 'block') return
+      const inner = this.group(query.span)
+      this.break(query.span.start, group, 1)
+      part.clauses.forEach((clause, at) => {
+        if (at > 0) this.break(clause.span.start, inner, 0)
+        this.clause(clause)
+      })
+    })
+  }
+
   patternBlock(span: Span, where: Expression | null): void {
     const group = this.braces(span)
     if (where !== null) this.condition(where, group, 1)
@@ -94,7 +119,7 @@ class LayoutCollector implements LineLayout {
 
   alternatives(node: Extract<Expression, { kind: 'case' }>): void {
     const group = this.group(node.span)
-    for (const { when } of node.branches) this.break(this.table.before(when.span.start, kw.WHEN), group, 1)
+    for (const { when } of node.branches) this.break(this.table.before(when[0]!.span.start, kw.WHEN), group, 1)
     if (node.otherwise !== null) this.break(this.table.before(node.otherwise.span.start, kw.ELSE), group, 1)
     this.break(this.table.lastOf(node.span), group, 0)
   }
@@ -134,16 +159,22 @@ class LayoutCollector implements LineLayout {
       case 'with':
       case 'return': {
         const { items, star, orderBy, skip, limit } = clause
+        const isShort = clause.kind === 'with' && clause.keyword !== 'WITH'
         const [firstItem] = items
         if (firstItem !== undefined) {
           const list = this.group({ start: firstItem.span.start, end: items.at(-1)!.span.end })
-          for (const { span } of star ? items : items.slice(1)) this.break(span.start, list, 1)
+          for (const { span } of star && !isShort ? items : items.slice(1)) this.break(span.start, list, 1)
         }
         const [key] = orderBy
-        if (key !== undefined) this.break(this.table.before(key.span.start, kw.ORDER), group, 1)
-        if (skip !== null) this.break(this.table.before(skip.span.start, kw.SKIP, kw.OFFSET), group, 1)
-        if (limit !== null) this.break(this.table.before(limit.span.start, kw.LIMIT), group, 1)
-        if (clause.kind === 'with' && clause.where !== null) this.condition(clause.where, group, 0)
+        const tail = [
+          ...(key === undefined ? [] : [this.table.before(key.span.start, kw.ORDER)]),
+          ...(skip === null ? [] : [this.table.before(skip.span.start, kw.SKIP, kw.OFFSET)]),
+          ...(limit === null ? [] : [this.table.before(limit.span.start, kw.LIMIT)]),
+        ]
+        for (const offset of tail) if (offset !== clause.span.start) this.break(offset, group, 1)
+        if (clause.kind !== 'with' || clause.where === null) return
+        if (clause.keyword === 'WITH') this.condition(clause.where, group, 0)
+        else this.junction(clause.span.start, clause.where)
         return
       }
       default:
@@ -155,6 +186,11 @@ class LayoutCollector implements LineLayout {
   private condition(where: Expression, around: LineGroup, indent: number): void {
     const keyword = this.table.before(where.span.start, kw.WHERE)
     this.break(keyword, around, indent)
+    this.junction(keyword, where)
+  }
+
+  /** Breaks before the operators of the outermost conjunction or disjunction of a condition after a keyword. */
+  private junction(keyword: number, where: Expression): void {
     const depth = this.depths[this.table.at(keyword)]
     const group = this.group({ start: keyword, end: where.span.end })
     for (let at = where; at.kind === 'binary' && at.operator === outermost(where); at = at.left) {

@@ -1,10 +1,19 @@
 // Derives from the syntax tree what the formatter must know about single tokens: which are names, which belong to arrows,
 // labels or ranges, which signs have one operand, and which parts of the text stay as they are.
 import type { IToken } from 'chevrotain'
-import type { LabelExpression, ProjectionItem, Query, RelationshipPattern, Span } from '../../../grammar/ast.ts'
+import type {
+  Expression,
+  LabelExpression,
+  ProjectionItem,
+  Query,
+  RelationshipPattern,
+  Span,
+  ValueTest,
+} from '../../../grammar/ast.ts'
 import * as t from '../../../grammar/tokens.ts'
 import { kw } from '../../../grammar/tokens.ts'
 import { type CypherNode, walkTree } from '../../../grammar/walk.ts'
+import { assertNever } from '../../kernel/assert.ts'
 
 /** Sets of token offsets, and spans that are printed as written. */
 export interface TokenRoles {
@@ -16,6 +25,10 @@ export interface TokenRoles {
   readonly arrows: ReadonlySet<number>
   /** Tokens of label expressions, with their colon, and of numbers of hops. */
   readonly joined: ReadonlySet<number>
+  /** Tokens after which there is a space, whatever follows. */
+  readonly spaced: ReadonlySet<number>
+  /** Tokens of path selectors: keywords that are no functions here. */
+  readonly words: ReadonlySet<number>
   /** Colons of maps. */
   readonly mapColons: ReadonlySet<number>
   /** Braces of subqueries. */
@@ -99,6 +112,8 @@ class RoleCollector {
     signs: new Set<number>(),
     arrows: new Set<number>(),
     joined: new Set<number>(),
+    spaced: new Set<number>(),
+    words: new Set<number>(),
     mapColons: new Set<number>(),
     blocks: new Set<number>(),
     nulls: new Set<number>(),
@@ -131,6 +146,16 @@ class RoleCollector {
       case 'label-test':
         this.labels(node.labels)
         return
+      case 'selector':
+        for (let [i, end] = table.range(node.span); i < end; i++) roles.words.add(table.tokens[i]!.startOffset)
+        return
+      case 'quantified-path':
+        this.join(...table.range(node.range.span))
+        roles.spaced.add(table.lastOf(node.range.span))
+        return
+      case 'value-test':
+        this.valueTypes(node)
+        return
       case 'map':
         for (const { key } of node.entries) roles.mapColons.add(table.after(key.span.end, t.Colon))
         return
@@ -149,6 +174,7 @@ class RoleCollector {
       case 'count-subquery':
       case 'collect-subquery':
       case 'call':
+      case 'block':
         this.block(node.span)
         return
       case 'with':
@@ -198,18 +224,55 @@ class RoleCollector {
   }
 
   /** Labels with the colon and the parentheses around them, which the span does not include. */
-  private labels({ span }: LabelExpression): void {
+  private labels(labels: LabelExpression): void {
     const { tokens } = this.table
-    let [first, end] = this.table.range(span)
+    let [first, end] = this.table.range(labels.span)
+    const dynamic = dynamicExpressions(labels).map(({ span }) => this.table.range(span))
     while (tokens[first]!.tokenType !== t.Colon) {
       first -= 1
       if (tokens[first]!.tokenType === t.OpenParen) end += 1
     }
+    for (const [from, to] of dynamic) {
+      this.join(first, from)
+      first = to
+    }
     this.join(first, end)
+  }
+
+  /** `::` and the angle brackets of `LIST<INTEGER>` are printed without spaces inside. */
+  private valueTypes({ operand, span }: ValueTest): void {
+    const { tokens } = this.table
+    const [, end] = this.table.range(span)
+    for (let i = this.table.at(span.start) + 1; i < end; i++) {
+      const { tokenType, startOffset } = tokens[i]!
+      if (startOffset < operand.span.end) continue
+      const before = tokens[i - 1]!.tokenType
+      const isInside =
+        tokenType === t.Less || before === t.Less || tokenType === t.Greater || tokenType === t.Exclamation
+      if (isInside || (tokenType === t.Colon && before === t.Colon)) this.join(i, i + 1)
+    }
   }
 
   private join(first: number, end: number): void {
     for (let i = first; i < end; i++) this.roles.joined.add(this.table.tokens[i]!.startOffset)
+  }
+}
+
+/** The expressions of dynamic labels, in the order of the text. */
+function dynamicExpressions(labels: LabelExpression): readonly Expression[] {
+  switch (labels.kind) {
+    case 'label':
+    case 'label-any':
+      return []
+    case 'label-and':
+    case 'label-or':
+      return labels.operands.flatMap(dynamicExpressions)
+    case 'label-not':
+      return dynamicExpressions(labels.operand)
+    case 'label-dynamic':
+      return [labels.expression]
+    default:
+      return assertNever(labels)
   }
 }
 
@@ -222,6 +285,7 @@ export const callWords: ReadonlyMap<unknown, string> = new Map([
   [kw.NONE, 'none'],
   [kw.SINGLE, 'single'],
   [kw.REDUCE, 'reduce'],
+  [kw.ALLREDUCE, 'allReduce'],
   [kw.COUNT, 'count'],
   [kw.COLLECT, 'collect'],
   [kw.EXISTS, 'exists'],

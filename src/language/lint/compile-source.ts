@@ -70,7 +70,7 @@ export function compileSource(source: PolicySource): Result<CompiledSource, read
     ...ofText,
     ...others.map((issue): RawFinding => {
       const { path, message } = splitIssue(issue)
-      return { rule: 'invalid-document', document, span: source.spanOf(path), message }
+      return { rule: 'invalid-document', document, span: source.spanOf(path), message, member: path }
     }),
   ])
 }
@@ -148,7 +148,7 @@ function compileCypher(source: PolicySource): Result<CompiledSource, readonly Ra
   return ok({ source, kind: 'cypher', version: 'open', place, ...compiled.value, ...part })
 }
 
-function isPolicyVersion(version: string): version is Exclude<DialectName, 'open'> {
+function isPolicyVersion(version: string): version is Exclude<DialectName, 'open' | 'query'> {
   return version === '2.0-kbac' || version === '3.0-kbac' || version === contextVersion
 }
 

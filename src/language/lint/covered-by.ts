@@ -5,6 +5,7 @@ import type { Query } from '../../../grammar/ast.ts'
 import type { BoundExpression, BoundMatch, BoundQuery, BoundRelationship, Slot } from '../../engine/bind/bound.ts'
 import { mapChildren, withSlots } from '../../engine/bind/expression-tree.ts'
 import { partMayFail } from '../../engine/bind/may-fail.ts'
+import { hopsOf } from '../../engine/bind/step-predicates.ts'
 import { isJsonObject } from '../../kernel/json-kind.ts'
 import { type AnalysedCondition, factsOf, slotOf } from './never-grants.ts'
 import type { RowFacts } from './row-facts.ts'
@@ -84,9 +85,11 @@ function simplePattern(query: BoundQuery): readonly BoundMatch[] | null {
   const matches: BoundMatch[] = []
   for (const clause of query.clauses) {
     if (clause.kind !== 'match') return null
-    const { optional, casts, relationships } = clause.match
-    const isSimple = relationships.every(({ shortest, each, bound }) => shortest === null && each === null && !bound)
-    if (optional || casts.length > 0 || !isSimple) return null
+    const { optional, repeatable, casts, relationships } = clause.match
+    const isSimple = relationships.every(
+      (step) => step.selection === null && step.quantified === null && step.each === null && !step.bound,
+    )
+    if (optional || repeatable || casts.length > 0 || !isSimple) return null
     matches.push(clause.match)
   }
   return matches
@@ -133,7 +136,13 @@ class SourcePattern {
   private add(match: BoundMatch): void {
     for (const { slot } of match.nodes) if (!this.nodes.some(({ index }) => index === slot.index)) this.nodes.push(slot)
     for (const relationship of match.relationships)
-      if (relationship.shortest === null && !relationship.bound) this.relationships.push({ relationship, match })
+      if (
+        !match.repeatable &&
+        hopsOf(relationship).length === 1 &&
+        relationship.selection === null &&
+        !relationship.bound
+      )
+        this.relationships.push({ relationship, match })
     for (const predicate of match.predicates) this.assume(predicate)
   }
 

@@ -1,7 +1,7 @@
 // A finding of a rule, with its place in a file.
 import type { Span } from '../../../grammar/ast.ts'
 import { filePosition } from '../source/located-text.ts'
-import type { LanguageDocument } from '../source/policy-source.ts'
+import type { LanguageDocument, MemberPath } from '../source/policy-source.ts'
 import { type LintRuleId, lintRules, type Severity } from './rules.ts'
 
 /** A finding as `--json` prints it. This shape is stable. */
@@ -30,6 +30,8 @@ export interface RawFinding {
   readonly span: Span
   readonly message: string
   readonly suggestion?: string | null
+  /** The member of the policy that it is about; absent: its Cypher, or the whole text. */
+  readonly member?: MemberPath
 }
 
 /** Adds severity and positions. */

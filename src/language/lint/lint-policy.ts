@@ -48,8 +48,10 @@ function unknownNames(
     ...entities.flatMap(([entity, name]): RawFinding[] => {
       const message = name === null ? null : unknown.messageFor({ kind: 'label', name })
       if (name === null || message === null) return []
-      const span = source.spanOf([entity, 'type'])
-      return [{ rule: 'unknown-label', document, span, message, suggestion: unknown.suggestionFor('label', name) }]
+      const member = [entity, 'type']
+      const span = source.spanOf(member)
+      const suggestion = unknown.suggestionFor('label', name)
+      return [{ rule: 'unknown-label', document, span, message, suggestion, member }]
     }),
     ...bound.symbols.flatMap((symbol): RawFinding[] => {
       const message = unknown.messageFor(symbol)
@@ -72,7 +74,8 @@ function unboundedWalks({ source, query, place }: CompiledSource): RawFinding[] 
   const findings: RawFinding[] = []
   walkTree(query, (node) => {
     // A shortest path reads each node once.
-    if (node.kind !== 'path' || node.shortest !== null) return
+    if (node.kind !== 'path' || node.shortest !== null || (node.selector !== null && node.selector.keep !== 'all'))
+      return
     for (const { range } of node.relationships) {
       if (range === null || range.max !== null) continue
       findings.push({
@@ -80,7 +83,7 @@ function unboundedWalks({ source, query, place }: CompiledSource): RawFinding[] 
         document: source.document,
         span: place(range.span),
         message: 'the walk has no upper bound',
-        suggestion: `*${range.min ?? 1}..5`,
+        suggestion: range.form === 'star' ? `*${range.min ?? 1}..5` : `{${range.min ?? 0},5}`,
       })
     }
   })
@@ -176,23 +179,28 @@ function unsuppliedParameters(compiled: CompiledSource): RawFinding[] {
   const { source, query, kind, subjectType, filter, place } = compiled
   if (kind === 'cypher') return []
   const findings: RawFinding[] = []
-  const visit = (name: string, span: Span): void => {
-    const { document } = source
+  const visit = (name: string, span: Span, member?: MemberPath): void => {
+    const found = { document: source.document, span, ...(member !== undefined && { member }) }
     if (name === '_appId' && subjectType !== '_Application') {
       const message = `\`$_appId\` has a value for subjects of the type \`_Application\` only, and the subject is a \`${subjectType}\``
-      findings.push({ rule: 'unsupplied-parameter', document, span, message })
+      findings.push({ rule: 'unsupplied-parameter', ...found, message })
     } else if (name.length > PARAMETER_NAME_MAX) {
       const message = `no caller can send a parameter whose name has more than ${PARAMETER_NAME_MAX} characters`
-      findings.push({ rule: 'unsupplied-parameter', document, span, message })
+      findings.push({ rule: 'unsupplied-parameter', ...found, message })
     } else if (kind === 'context' && platformParameters.has(name) && !filledInContexts.has(name)) {
       const message = `the service does not fill \`$${name}\` in context queries: the caller chooses its value`
-      findings.push({ rule: 'caller-chosen-identity', document, span, message })
+      findings.push({ rule: 'caller-chosen-identity', ...found, message })
     }
   }
   walkTree(query, (node: CypherNode) => {
     if (node.kind === 'parameter') visit((node as Extract<Expression, { kind: 'parameter' }>).name, place(node.span))
   })
-  if (filter !== null) visitLeaves(filter.root, (name, path) => visit(name, source.spanOf(pathOf(path))))
+  if (filter !== null) {
+    visitLeaves(filter.root, (name, path) => {
+      const member = pathOf(path)
+      visit(name, source.spanOf(member), member)
+    })
+  }
   return findings
 }
 

@@ -8,6 +8,7 @@ import { asKnownSymbols, type DataNames } from './data-names.ts'
 import { type LintFinding, type RawFinding, toFinding } from './finding.ts'
 import { ignoreCommentsOf } from './ignore-comments.ts'
 import { analysed, lintPolicy } from './lint-policy.ts'
+import { urlSecrets } from './url-secrets.ts'
 
 /** The input of a check. */
 export interface LintInput {
@@ -33,7 +34,7 @@ export function lint({ documents, names, actions }: LintInput): readonly LintFin
     const read = readPolicies(document)
     asked.push(...read.asked)
     raw.push(...read.issues.map((issue): RawFinding => ({ rule: 'invalid-document', document, ...issue })))
-    raw.push(...(comments.get(document.file)?.issues ?? []))
+    raw.push(...(comments.get(document.file)?.issues ?? []), ...urlSecrets(document))
     for (const source of read.policies) {
       // The service does not check a draft either.
       if (source.status === 'DRAFT') continue

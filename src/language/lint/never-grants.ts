@@ -71,7 +71,7 @@ function afterClause(clause: BoundClause, facts: RowFacts, base: RowFacts): RowF
       facts.assumeOne(clause.union.parts.map((part) => (branch) => carry(afterClauses(part, branch), branch)))
       return facts
     case 'call':
-      carry(afterClauses(clause.part, facts), facts)
+      if (!clause.optional) carry(afterClauses(clause.part, facts), facts)
       return facts
     default:
       return assertNever(clause)

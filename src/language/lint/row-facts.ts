@@ -103,7 +103,8 @@ export class RowFacts {
     for (const { slot } of match.nodes) this.present.add(slot.index)
     for (const { slot } of match.relationships) this.present.add(slot.index)
     for (const predicate of match.predicates) this.assume(predicate, true)
-    for (const { range, each } of match.relationships) {
+    for (const { range, each, selection } of match.relationships) {
+      if (selection !== null) continue
       if (range?.max != null && range.max < range.min)
         this.contradict(`a walk cannot have at least ${range.min} and at most ${range.max} relationships`)
       if (each === null || (range !== null && range.min === 0)) continue
@@ -168,6 +169,7 @@ export class RowFacts {
       case 'negate':
       case 'list':
       case 'map':
+      case 'value-test':
       case 'case':
       case 'function':
       case 'list-comprehension':
@@ -323,6 +325,8 @@ export class RowFacts {
         return labels.operand.kind === 'label' && known.lacks.has(labels.operand.name)
       case 'label-any':
         return known.has.size > 0
+      case 'label-dynamic':
+        return false
       default:
         return assertNever(labels)
     }
@@ -413,6 +417,7 @@ export class RowFacts {
         else this.assumeOne(labels.operands.map((operand) => (facts) => facts.assumeLabels(slot, operand, wanted)))
         return
       case 'label-any':
+      case 'label-dynamic':
         return
       default:
         assertNever(labels)

@@ -30,8 +30,8 @@ const single = (text: string): LintRule['example'] => [{ file: 'policies/drive.p
 export const lintRules = {
   'invalid-document': {
     severity: 'error',
-    summary: 'A policy has a member that is missing, unknown or wrong.',
-    advice: 'The service refuses to store such a policy.',
+    summary: 'A policy, or another file of a project folder, has a member that is missing, unknown or wrong.',
+    advice: 'The service refuses to store such a document.',
     canBeIgnored: false,
     example: single('subject: Person\nactions: [drive]\ncypher: MATCH (subject)-[:OWNS]->(resource)\n'),
   },
@@ -130,6 +130,19 @@ export const lintRules = {
     example: [
       { file: 'policies/drive.policy.yaml', text: policy('MATCH (subject)-[:OWNS]->(resource)') },
       { file: 'scenarios/cars.scenario.yaml', text: 'decisions:\n  - [Person:ann, drvie, Car:c1, {}, yes]\n' },
+    ],
+  },
+  'secret-in-url': {
+    severity: 'warning',
+    summary: 'The URL of a resolver has a query parameter with the name of a secret.',
+    advice:
+      'The configuration and the files of a project show URLs as they are. Send the secret in a header: header values are sealed, and are references in files.',
+    canBeIgnored: false,
+    example: [
+      {
+        file: 'resolvers/price.resolver.yaml',
+        text: 'url: https://prices.example.org/{$id}?api_key=0123456789\nmethod: GET\nrequest_content_type: JSON\nresponse_content_type: JSON\nresponse_selector: .price\n',
+      },
     ],
   },
   'unknown-rule': {

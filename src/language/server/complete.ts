@@ -98,7 +98,7 @@ function isBlock(tokens: readonly IToken[], brace: IToken): boolean {
 /** Names at the beginning of an element of a pattern, and aliases. */
 function variables(text: string): string[] {
   const found = text.matchAll(/(?:[([]\s*|\bAS\s+)([\p{L}_][\p{L}\p{N}_]*)/giu)
-  return ['subject', 'resource', ...Array.from(found, ([, name = '']) => name)].filter((name) => !t.isKeyword(name))
+  return ['subject', 'resource', ...Array.from(found, ([, name = '']) => name)].filter((name) => !t.isReserved(name))
 }
 
 function parameters(text: string): Completion[] {

@@ -1,5 +1,6 @@
 // Writes a text as a scalar of a YAML or JSON document in place of another one.
-import { isScalar, parseDocument } from 'yaml'
+import { isScalar } from 'yaml'
+import { parseYaml } from '../../kernel/yaml.ts'
 import type { ScalarSource } from './located-text.ts'
 
 /** The source of `text` in place of a scalar of a document. Keeps the style of the scalar if the text allows it. */
@@ -43,6 +44,6 @@ function isInFlow(document: string, start: number): boolean {
 
 function isPlain(text: string, isFlow: boolean): boolean {
   if (isFlow && /[{}[\],]/.test(text)) return false
-  const read = parseDocument(text).contents
+  const read = parseYaml(text).contents
   return !text.includes('\n') && isScalar(read) && read.type === 'PLAIN' && read.value === text && read.comment == null
 }

@@ -1,8 +1,9 @@
 // Reads the policies in a file with the place of each member: a policy as `/configs/v1/authorization-policies` stores it, its
 // document alone, a file of a project folder, a scenario file with policies, or a Cypher text with or without front matter.
-import { type Document, isAlias, isMap, isScalar, isSeq, type Node, parseDocument as parseYaml } from 'yaml'
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml'
 import type { Span } from '../../../grammar/ast.ts'
 import { isJsonObject } from '../../kernel/json-kind.ts'
+import { parseYaml } from '../../kernel/yaml.ts'
 import { contextVersion } from '../../policy/context-document.ts'
 import { executedVersion } from '../../policy/policy-version.ts'
 import { encodeScalar } from './encode-scalar.ts'
@@ -131,7 +132,16 @@ class DataReader {
       return { ...nothing, issues: [issue] }
     }
     const root = this.yaml.contents
-    return root === null ? nothing : { policies: policiesOf(root), asked: this.asked(root), issues: [] }
+    if (root === null) return nothing
+    try {
+      return { policies: policiesOf(root), asked: this.asked(root), issues: [] }
+    } catch (failure) {
+      if (!(failure instanceof ReferenceError)) throw failure
+      // A few aliases of aliases can stand for gigabytes.
+      const start = root.range?.[0] ?? 0
+      const message = 'the aliases stand for too many values: repeat the values'
+      return { ...nothing, issues: [{ message, span: spanInFile(this.located, { start, end: start + 1 }) }] }
+    }
   }
 
   /** A stored policy, or a document alone. */

@@ -1,6 +1,6 @@
 // The commands `lint` and `fmt` as processes: exit codes, output, and files that are written.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bin, ownEnvironment, runCommand, type Server, startServer } from '../../support/cli-process.ts'
 import { removeTemporaryFolders, temporaryFolder } from '../../support/temporary-folder.ts'
@@ -83,6 +83,33 @@ test('lint has exit code 1 for errors, 0 for warnings unless strict, and 2 if it
     expect([refused.exitCode, refused.stdout], args.join(' ')).toEqual([2, ''])
     expect(refused.stderr).toContain(message)
   }
+})
+
+test('lint reports the errors of all files of a project folder, each of them once', async () => {
+  const folder = join(base, 'whole')
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+  write('verdigraph.yaml', 'name: cars\n')
+  write('policies/drive.policy.yaml', policy('MATCH (subject)-[:OWNS]->(resource)').replace('actions', 'action'))
+  write('policies/sell.policy.yaml', policy('MATCH (subject)-[:OWNS]->(resouce)').replace('drive', 'sell'))
+  write('applications/shop.application.yaml', '')
+  write('agents/server.agent.yaml', 'application: shop\napi_permissions: [CIX]\n')
+  const { exitCode, stdout, stderr } = await runCommand(['lint', base, '--json'])
+  expect([exitCode, stderr]).toEqual([1, ''])
+  const found = JSON.parse(stdout).findings.filter(({ file }: { file: string }) => file.startsWith(folder))
+  expect(
+    found.map(
+      ({ file, line, column, rule, message }: Record<string, string | number>) =>
+        `${String(file).slice(folder.length + 1)}:${line}:${column}: ${rule}: ${message}`,
+    ),
+  ).toEqual([
+    expect.stringMatching(/^agents\/server\.agent\.yaml:2:19: invalid-document: .*did you mean `CIQ`\?$/),
+    'policies/drive.policy.yaml:2:1: invalid-document: actions: expected array, found nothing',
+    'policies/drive.policy.yaml:3:1: invalid-document: unknown member `action`; did you mean `actions`?',
+    expect.stringMatching(/^policies\/sell\.policy\.yaml:6:3: invalid-cypher: .*must bind `resource`/),
+  ])
 })
 
 test('fmt writes files that are not formatted, and --check only names them', async () => {

@@ -62,3 +62,14 @@ test('a text that does not parse is refused with its diagnostic', () => {
   const refused = formatCypher('MATCH (a')
   expect(refused.ok ? [] : refused.error.map(({ code }) => code)).toEqual(['UnexpectedSyntax'])
 })
+
+test('path selectors, match modes, quantified path patterns and dynamic labels', () => {
+  const text =
+    'match repeatable elements p=shortest 2 groups ((a)((x)-[r:R]->(y) where x.n<y.n){1,3}(b:$($x+"A")&!$any( $c )) where p.n>1) match any (c)-->+(path) return path'
+  expect(formatted(text).split('\n')).toEqual([
+    'MATCH REPEATABLE ELEMENTS p = SHORTEST 2 GROUPS ((a) ((x)-[r:R]->(y) WHERE x.n < y.n){1,3} (b:$($x + "A")&!$any($c)) WHERE p.n > 1)',
+    'MATCH ANY (c)-->+(path)',
+    'RETURN path',
+  ])
+  expect(formatted(formatted(text))).toBe(formatted(text))
+})

@@ -67,6 +67,22 @@ test('an error of a member has the place of the member', () => {
   ])
 })
 
+test('a file whose values are nested too deep, or with aliases of aliases, has one error', () => {
+  const nested = `${policy(OWNS)}tags: ${'['.repeat(3_000)}${']'.repeat(3_000)}\n`
+  const lists = ['a', 'b', 'c', 'd'].map(
+    (name, i) => `${name}: &${name} [${Array(10).fill(i === 0 ? 'x' : `*${'abcd'[i - 1]}`)}]\n`,
+  )
+  const files: Readonly<Record<string, readonly [place: string, message: string]>> = {
+    [nested]: ['5:206', 'nested deeper than 200 levels'],
+    [`---\nactions: ${'{a: '.repeat(3_000)}\n---\n${OWNS}\n`]: ['2:806', 'nested deeper than 200 levels'],
+    [`${lists.join('')}${policy(OWNS)}tags: *d\n`]: ['1:1', 'the aliases stand for too many values: repeat the values'],
+  }
+  for (const [text, [place, message]] of Object.entries(files)) {
+    const found = run([text.startsWith('---') ? 'a.cypher' : 'a.policy.yaml', text])
+    expect(found.map(({ line, column, message }) => [`${line}:${column}`, message])).toEqual([[place, message]])
+  }
+})
+
 test('policies that are right have no findings', () => {
   for (const cypher of [
     OWNS,
