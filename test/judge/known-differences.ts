@@ -1,0 +1,248 @@
+// The differences between Verdigraph and Neo4j that are known and stay: each with an example that is run every time, so that an entry
+// that no longer holds is noticed. The page docs/reference/differences-from-neo4j.md is made from this table.
+import type { JudgedOutcome } from './judged-outcome.ts'
+
+/** One known difference. */
+export interface KnownDifference {
+  readonly id: string
+  /** The construct, as the title of the entry. */
+  readonly construct: string
+  /** Who follows the specification of openCypher or GQL; `both` where it leaves the choice. */
+  readonly right: 'Verdigraph' | 'Neo4j' | 'both'
+  /** The behaviour of both, and the reason. */
+  readonly why: string
+  /** Must differ, and match. */
+  readonly example: {
+    readonly query: string
+    readonly graph?: string
+    readonly parameters?: Readonly<Record<string, unknown>>
+  }
+  /** Whether a difference is this one. */
+  matches(text: string, ours: JudgedOutcome, theirs: JudgedOutcome): boolean
+}
+
+const compileMessage = ({ error }: JudgedOutcome): string => (error?.phase === 'compile' ? error.message : '')
+const refusedByNeo4j =
+  (message: RegExp): KnownDifference['matches'] =>
+  (_, ours, theirs) =>
+    ours.error === null && message.test(compileMessage(theirs))
+
+/** Ordered by how often they occur. */
+export const knownDifferences: readonly KnownDifference[] = [
+  {
+    id: 'static-types',
+    construct: 'A type error that the text alone shows',
+    right: 'both',
+    why: 'Neo4j refuses a text in which a literal, a variable or a parameter has the wrong type for an operator. Verdigraph refuses only what is wrong for every value, and reports the rest when the expression is evaluated; a query that never evaluates it has an answer.',
+    example: { query: "RETURN range('a', 2) AS x" },
+    matches: (_, ours, theirs) =>
+      ours.error?.phase !== 'compile' &&
+      (ours.error === null || ['type', 'argument'].includes(ours.error.kind)) &&
+      /^Type mismatch|^Invalid input .* is not a valid|^A map key must|is not a valid type/.test(
+        compileMessage(theirs),
+      ),
+  },
+  {
+    id: 'mixed-quantifiers',
+    construct: 'Variable-length and quantified relationships in one pattern',
+    right: 'both',
+    why: 'Neo4j refuses `-[*]->` and `->+` in one `MATCH`. Verdigraph accepts both: each has its own meaning.',
+    example: { query: 'MATCH (a)-[:A*0..]-(b)-[:B]-{2}(c) RETURN a' },
+    matches: refusedByNeo4j(/^Mixing variable-length relationships/),
+  },
+  {
+    id: 'mixed-label-symbols',
+    construct: 'Colons and `&`, `|`, `!`, `%` between the labels of one statement',
+    right: 'both',
+    why: 'Neo4j refuses `(a:A:B)` in a statement that also has `(b:!C)`. Verdigraph accepts both notations everywhere.',
+    example: { query: 'MATCH (a:A:B)--(b:!C) RETURN a' },
+    matches: refusedByNeo4j(/^Mixing label expression symbols/),
+  },
+  {
+    id: 'colon-between-types',
+    construct: 'A colon before a further relationship type, `[:A|:B]`, with a length or a variable',
+    right: 'both',
+    why: 'Neo4j deprecated this notation of openCypher and refuses it in variable-length relationships. Verdigraph reads it as `[:A|B]`.',
+    example: { query: 'MATCH (a)-[:A|:B*]->(b) RETURN a' },
+    matches: refusedByNeo4j(/^The semantics of using colon in the separation/),
+  },
+  {
+    id: 'shortest-path-properties',
+    construct: 'Properties within `shortestPath`',
+    right: 'both',
+    why: 'Neo4j refuses a map of properties within the relationship of `shortestPath` unless it has a variable length. Verdigraph filters by it.',
+    example: { query: 'MATCH p = shortestPath(({x: 1})-[{since: 1}]->({x: 2})) RETURN length(p) AS n' },
+    matches: refusedByNeo4j(/^(s|allS)hortestPaths?\(\.\.\.\) contains properties/),
+  },
+  {
+    id: 'temporal-text-seconds',
+    construct: '`toString` of a time without seconds',
+    right: 'both',
+    why: 'Neo4j writes `10:00:00` since a release of 5, Verdigraph the shorter ISO 8601 form `10:00`. Both read either.',
+    example: { query: "RETURN toString(localtime('10:00')) AS x" },
+    matches: (text, ours, theirs) =>
+      /toString/.test(text) &&
+      ours.error === null &&
+      theirs.error === null &&
+      withoutSeconds(ours) === withoutSeconds(theirs),
+  },
+  {
+    id: 'temporal-null',
+    construct: 'A null argument of a temporal function, or a null member of its map',
+    right: 'both',
+    why: 'Neo4j fails for null in most of these positions. In Verdigraph a temporal function of null is null, as other functions are.',
+    example: { query: "WITH null AS d RETURN date.truncate('month', d, {day: 2}) AS x" },
+    matches: (_, ours, theirs) =>
+      ours.error === null && theirs.error?.phase === 'run' && /NO_?VALUE|null/i.test(theirs.error.message),
+  },
+  {
+    id: 'shortest-path-same-node',
+    construct: '`shortestPath` from a node to itself',
+    right: 'both',
+    why: 'Neo4j refuses equal ends. Verdigraph refuses them only in undirected patterns, where the answer would be the way there and back.',
+    example: { query: 'MATCH (a) MATCH p = shortestPath((a)-[*]->(a)) RETURN length(p) AS n', graph: '(a:Person)' },
+    matches: (_, ours, theirs) =>
+      ours.error === null && (theirs.error?.message ?? '').startsWith('The shortest path algorithm does not work'),
+  },
+  {
+    id: 'reverse-stored-list',
+    construct: '`reverse` of a list that is a property',
+    right: 'Verdigraph',
+    why: 'Neo4j refuses some lists that come from a property of a node. Verdigraph reverses every list.',
+    example: { query: 'MATCH (a) RETURN reverse(a.tags) AS x', graph: "(a:Person {tags: ['a', 'b']})" },
+    matches: (text, ours, theirs) =>
+      /reverse\(/.test(text) &&
+      ours.error === null &&
+      (theirs.error?.message ?? '').startsWith("Invalid input for function 'reverse()'"),
+  },
+  {
+    id: 'reserved-names',
+    construct: 'Reserved words as names',
+    right: 'both',
+    why: 'Neo4j reads `(null)` as a node with the name `null`. Verdigraph refuses reserved words as names, unless they are in back-ticks.',
+    example: { query: 'MATCH (null) RETURN 1 AS x' },
+    matches: (_, ours, theirs) =>
+      theirs.error === null && / is a reserved word; to use it as a name/.test(compileMessage(ours)),
+  },
+  {
+    id: 'temporal-component',
+    construct: 'A component that a temporal value does not have',
+    right: 'both',
+    why: 'Both fail when the expression is evaluated: Neo4j with a type error, Verdigraph with an argument error that lists the components.',
+    example: { query: "RETURN duration('P1D').hour AS x" },
+    matches: (_, ours, theirs) =>
+      / has no `\w+`; it has /.test(ours.error?.message ?? '') &&
+      /^(No such|Unsupported) field/.test(theirs.error?.message ?? ''),
+  },
+  {
+    id: 'epoch-before-1970',
+    construct: '`epochSeconds` of an instant before 1970 with a fraction of a second',
+    right: 'Verdigraph',
+    why: 'Neo4j rounds towards zero, Verdigraph down, as the Java class `Instant` and Unix time do. `epochMillis` and `epochSeconds` then name the same instant.',
+    example: { query: 'RETURN datetime.fromEpochMillis(-1500).epochSeconds AS x' },
+    matches: (text, ours, theirs) => /epochSeconds/.test(text) && ours.error === null && theirs.error === null,
+  },
+  {
+    id: 'cypher-25-clauses',
+    construct: '`FILTER`, `LET`, `FOR`, `NEXT` and `WHEN` as clauses',
+    right: 'Verdigraph',
+    why: 'These clauses are part of Cypher 25, which Neo4j 5.26 does not have.',
+    example: { query: 'LET x = 1 RETURN x' },
+    matches: refusedByNeo4j(/^Invalid input '(FILTER|LET|FOR|NEXT|WHEN)'/),
+  },
+  {
+    id: 'aggregate-in-subquery',
+    construct: 'An aggregate within `EXISTS { }` next to an outer variable',
+    right: 'Verdigraph',
+    why: 'Neo4j takes the aggregate of the subquery for one of the outer projection, and refuses its variables as implicit grouping keys.',
+    example: { query: 'MATCH (v) RETURN NOT exists { MATCH (e) WHERE ()--(v) WITH count(e) AS m } AS x' },
+    matches: refusedByNeo4j(/^Aggregation column contains implicit grouping/),
+  },
+  {
+    id: 'condition-not-evaluated',
+    construct: 'A condition that is not a boolean, in a part without rows',
+    right: 'both',
+    why: 'Both fail for a condition that is an integer. Neo4j may evaluate an independent subquery before the rows that need it, and then fails although no row does.',
+    example: {
+      query: 'MATCH ()-->()<--() WITH * WHERE exists { MATCH (z) WITH z.num AS w WHERE w } RETURN 1 AS x',
+      graph: '(a:Team {num: 1})-[:B]->(a)',
+    },
+    matches: (_, ours, theirs) =>
+      ours.error === null && (theirs.error?.message ?? '').startsWith("Don't know how to treat that as a predicate"),
+  },
+  {
+    id: 'average-duration',
+    construct: '`avg` of durations',
+    right: 'Verdigraph',
+    why: 'Verdigraph adds months, days and time exactly and divides once; time never becomes days. Neo4j averages floats, loses nanoseconds, and turns 24 hours into a day.',
+    example: { query: "RETURN avg(duration('PT365H')) AS x" },
+    matches: (text, ours, theirs) =>
+      /avg\(/.test(text) && /duration/.test(text) && ours.error === null && theirs.error === null,
+  },
+  {
+    id: 'unwound-node-after-aggregate',
+    construct: 'An unwound node after an aggregate of a subquery that matches it',
+    right: 'Neo4j',
+    why: 'Verdigraph refuses the name of an unwound node after a `WITH` that aggregates, if a pattern of the same subquery uses it. A node that was matched has no such limit. The workaround is to match the node by its key, or to compare before the aggregate.',
+    example: {
+      query:
+        'MATCH (v) WITH collect(v) AS l UNWIND l AS i RETURN EXISTS { MATCH (i)<--(e) WITH e, count(*) AS m WHERE m > i.num } AS x',
+    },
+    matches: (text, ours, theirs) =>
+      /UNWIND/.test(text) &&
+      theirs.error === null &&
+      /is not in scope after the projection$/.test(compileMessage(ours)),
+  },
+  {
+    id: 'match-modes',
+    construct: '`REPEATABLE ELEMENTS` and `DIFFERENT RELATIONSHIPS`',
+    right: 'Verdigraph',
+    why: 'Match modes came to Neo4j after 5.26.',
+    example: { query: 'MATCH REPEATABLE ELEMENTS (a)-->(b) RETURN a' },
+    matches: refusedByNeo4j(/^Match modes such as/),
+  },
+  {
+    id: 'integer-out-of-range',
+    construct: '`toInteger` of a float that is not a 64-bit integer',
+    right: 'both',
+    why: 'Neo4j returns the nearest 64-bit integer, and 0 for `NaN`. Verdigraph reports an error, because a wrong number can grant access.',
+    example: { query: 'RETURN toInteger(log(0.0)) AS x' },
+    matches: (text, ours, theirs) =>
+      /toInteger/.test(text) && theirs.error === null && / is not an integer$/.test(ours.error?.message ?? ''),
+  },
+  {
+    id: 'skip-limit-unused',
+    construct: 'A negative `SKIP` or `LIMIT` over no rows',
+    right: 'both',
+    why: 'Verdigraph checks the value of a parameter before it reads rows; Neo4j only when the first row arrives.',
+    example: { query: 'MATCH (a) WITH a SKIP 1 LIMIT $n RETURN a', parameters: { n: -1 } },
+    matches: (_, ours, theirs) => theirs.error === null && /^(SKIP|LIMIT) /.test(ours.error?.message ?? ''),
+  },
+  {
+    id: 'own-fields',
+    construct: '`create_time`, `update_time` and the other own fields of an element',
+    right: 'both',
+    why: 'Every element of Verdigraph has them; see the decision on own fields (docs/decisions/0004-element-fields-and-values.md).',
+    example: { query: 'MATCH (a) RETURN a.create_time IS NULL AS x', graph: '(a:Person)' },
+    matches: (text) => /\.(create_time|update_time)\b/.test(text),
+  },
+  {
+    id: 'grouped-expressions',
+    construct: 'An aggregate next to part of a grouping key in `ORDER BY`',
+    right: 'Verdigraph',
+    why: 'The openCypher suite wants `AmbiguousAggregationExpression` for `ORDER BY a.x + b.x + count(*)` after `RETURN a.x + b.x, count(*)`. Neo4j takes `a.x + b.x` for the grouping key that it equals.',
+    example: { query: 'MATCH (a)--(b) RETURN a.age + b.age, count(*) AS c ORDER BY a.age + b.age + count(*)' },
+    matches: (_, ours, theirs) => theirs.error === null && /^AmbiguousAggregation/.test(compileMessage(ours)),
+  },
+]
+
+const withoutSeconds = (outcome: JudgedOutcome): string =>
+  JSON.stringify(outcome, (_, value) => (typeof value === 'bigint' ? `${value}n` : value)).replaceAll(
+    /(\d\d:\d\d):00(?![.\d])/g,
+    '$1',
+  )
+
+/** The known difference that this one is, or null. */
+export function knownDifferenceOf(text: string, ours: JudgedOutcome, theirs: JudgedOutcome): KnownDifference | null {
+  return knownDifferences.find((known) => known.matches(text, ours, theirs)) ?? null
+}

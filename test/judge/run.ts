@@ -1,0 +1,203 @@
+// Neo4j as judge: runs queries on Verdigraph and on Neo4j, and compares the answers. See test/judge/README.md.
+//   npm run judge                                           all suites, and 1,000 random queries
+//   npm run judge -- --queries 50000 [--seed N]             that many random queries, after the suites
+//   npm run judge -- --suite tck --suite generated          only these
+//   npm run judge -- --query 'RETURN 1' [--graph FILE]      one query, both answers
+//   npm run judge -- --file QUERIES [--graph FILE]          queries that end with `;`
+//   npm run judge -- --serve [--port 7687]                  only starts Neo4j, for other calls with --bolt
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { stressSeed } from '../generate/random.ts'
+import { CounterpartMissing } from '../support/counterparts/install.ts'
+import { NEO4J_VERSION, startNeo4j } from '../support/counterparts/neo4j.ts'
+import { readGraph } from '../support/graph-notation.ts'
+import { runCampaign } from './campaign.ts'
+import { readTemplates } from './features.ts'
+import { emptyJudgedGraph, ofReference } from './judge-graph.ts'
+import { openBench } from './judged-case.ts'
+import { type JudgedQuery, outcomeText } from './judged-outcome.ts'
+import { knownDifferenceOf } from './known-differences.ts'
+import { Neo4jConnection } from './neo4j-side.ts'
+import { readParameters } from './read-parameters.ts'
+import { runSuite, staleEntries } from './run-suites.ts'
+import { type SuiteName, suites } from './suites.ts'
+
+const REPORT_EVERY_MS = 20_000
+const parts = [...(Object.keys(suites) as SuiteName[]), 'known', 'generated'] as const
+
+const { values } = parseArgs({
+  options: {
+    suite: { type: 'string', multiple: true, default: [...parts] },
+    queries: { type: 'string', default: '1000' },
+    seed: { type: 'string' },
+    differences: { type: 'string', default: '10' },
+    query: { type: 'string', multiple: true, default: [] },
+    file: { type: 'string' },
+    graph: { type: 'string' },
+    parameters: { type: 'string', default: '{}' },
+    serve: { type: 'boolean', default: false },
+    port: { type: 'string' },
+    bolt: { type: 'string' },
+  },
+})
+
+function wholeNumber(name: string, text: string): number {
+  if (!/^\d+$/.test(text)) throw new Error(`--${name} takes a whole number, not ${text}`)
+  return Number(text)
+}
+
+async function withNeo4j(use: (url: string) => Promise<void>): Promise<void> {
+  if (values.bolt !== undefined) return use(values.bolt)
+  const started = performance.now()
+  const server = await startNeo4j(values.port === undefined ? undefined : wholeNumber('port', values.port))
+  console.log(`Neo4j ${NEO4J_VERSION} at ${server.url}, started in ${seconds(started)} s`)
+  try {
+    await use(server.url)
+  } finally {
+    await server.stop()
+  }
+}
+
+const seconds = (since: number): number => Math.round((performance.now() - since) / 1000)
+
+/** Prints both answers to each query. */
+async function showAnswers(texts: readonly string[], connection: Neo4jConnection): Promise<void> {
+  const graph =
+    values.graph === undefined ? emptyJudgedGraph : ofReference(readGraph(readFileSync(values.graph, 'utf8')))
+  const parameters = readParameters(JSON.parse(values.parameters))
+  const bench = await openBench(graph, connection)
+  let different = 0
+  try {
+    for (const text of texts) {
+      const query: JudgedQuery = { text, parameters, orderedBy: [], bags: [] }
+      const verdict = await bench.judge(query)
+      const line = text.trim().replaceAll(/\s+/g, ' ')
+      if (verdict === null) {
+        different += 1
+        console.log(`TOO LARGE ${line}`)
+        continue
+      }
+      const { ours, theirs, difference } = verdict
+      if (difference !== null) different += 1
+      const known = difference === null ? null : knownDifferenceOf(text, ours, theirs)
+      console.log(`${difference === null ? 'equal    ' : 'DIFFERENT'} ${line}${known === null ? '' : ` (known: ${known.id})`}
+  Verdigraph: ${outcomeText(query, ours)}
+  Neo4j:      ${outcomeText(query, theirs)}`)
+    }
+  } finally {
+    await bench.close()
+  }
+  console.log(`${texts.length - different} equal, ${different} different`)
+  process.exitCode = different > 0 ? 1 : 0
+}
+
+interface JudgedCounts {
+  passed: number
+  failed: number
+}
+
+const counted = (known: ReadonlyMap<string, number>): string =>
+  [...known].map(([id, count]) => `${id} ${count}`).join(', ') || 'none'
+
+async function runParts(chosen: readonly (typeof parts)[number][], connection: Neo4jConnection): Promise<JudgedCounts> {
+  const sum: JudgedCounts = { passed: 0, failed: 0 }
+  for (const part of chosen) {
+    const started = performance.now()
+    if (part === 'generated') {
+      await runGenerated(connection, sum)
+    } else if (part === 'known') {
+      const stale = await staleEntries(connection)
+      for (const text of stale) console.log(`\n${text}`)
+      sum.failed += stale.length
+      console.log(`known differences: ${stale.length} stale (${seconds(started)} s)`)
+    } else {
+      const found = await runSuite(part, connection)
+      if (found === null) {
+        console.log(`skipped: ${part}: its folder is not next to the checkout`)
+        continue
+      }
+      for (const text of found.differences) console.log(`\n${text}`)
+      console.log(
+        `${part}: ${found.equal} equal, ${found.differences.length} different; known differences: ${counted(found.known)} (${seconds(started)} s)`,
+      )
+      sum.passed += found.equal
+      sum.failed += found.differences.length
+    }
+  }
+  return sum
+}
+
+async function runGenerated(connection: Neo4jConnection, sum: JudgedCounts): Promise<void> {
+  const seed = values.seed === undefined ? stressSeed() : wholeNumber('seed', values.seed)
+  const started = performance.now()
+  const readBy = await readTemplates(connection)
+  for (const reader of ['Verdigraph', 'Neo4j', 'none'] as const) {
+    const templates = [...readBy].filter(([, by]) => by === reader).map(([template]) => template)
+    console.log(
+      `not judged, read by ${reader === 'none' ? 'neither' : `only ${reader}`}: ${templates.join('   ') || 'none'}`,
+    )
+  }
+  console.log(`seed ${seed}`)
+  let reported = started
+  let shown = 0
+  const counts = await runCampaign(
+    {
+      seed,
+      queries: wholeNumber('queries', values.queries),
+      differencesMax: wholeNumber('differences', values.differences),
+      isUsed: (template) => readBy.get(template) === 'both',
+    },
+    connection,
+    (soFar) => {
+      for (; shown < soFar.differences.length; shown++) console.log(`\n${soFar.differences[shown]}\n`)
+      if (performance.now() - reported < REPORT_EVERY_MS) return
+      reported = performance.now()
+      console.log(`${soFar.judged} judged in ${seconds(started)} s; continue with --seed ${soFar.nextSeed}`)
+    },
+  )
+  const known = [...counts.known.values()].reduce((total, count) => total + count, 0)
+  const equal = counts.judged - counts.tooLarge - known - counts.differences.length
+  console.log(
+    `generated: ${counts.judged} judged: ${equal} equal (${counts.withRows} with rows, ${counts.withErrors} errors), ${counts.differences.length} different, ${counts.tooLarge} too large; known differences: ${counted(counts.known)}; continue with --seed ${counts.nextSeed} (${seconds(started)} s)`,
+  )
+  sum.passed += equal
+  sum.failed += counts.differences.length
+}
+
+function chosenParts(): (typeof parts)[number][] {
+  return values.suite.map((name) => {
+    const part = parts.find((each) => each === name)
+    if (part === undefined) throw new Error(`--suite takes one of ${parts.join(', ')}, not ${name}`)
+    return part
+  })
+}
+
+async function judge(url: string): Promise<void> {
+  const texts = [
+    ...values.query,
+    ...(values.file === undefined ? [] : readFileSync(values.file, 'utf8').split(/;\s*$/m)),
+  ].filter((text) => text.trim() !== '')
+  const connection = new Neo4jConnection(url)
+  try {
+    if (texts.length > 0) return await showAnswers(texts, connection)
+    const { passed, failed } = await runParts(chosenParts(), connection)
+    console.log(`${passed} passed, ${failed} failed`)
+    process.exitCode = failed > 0 ? 1 : 0
+  } finally {
+    await connection.close()
+  }
+}
+
+try {
+  await withNeo4j(async (url) => {
+    if (!values.serve) return judge(url)
+    console.log('Serves until this process is interrupted.')
+    await new Promise<void>((resolve) => {
+      process.once('SIGINT', () => resolve()).once('SIGTERM', () => resolve())
+    })
+  })
+} catch (fault) {
+  if (!(fault instanceof CounterpartMissing)) throw fault
+  console.log(`skipped: Neo4j as judge: ${fault.message}`)
+  console.log('0 passed, 0 failed')
+}
