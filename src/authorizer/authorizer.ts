@@ -55,6 +55,8 @@ export interface RequestParameters {
   readonly input_params?: Readonly<Record<string, unknown>> | undefined
   /** Only policies with one of these tags are evaluated. */
   readonly policy_tags?: readonly string[] | undefined
+  /** `DRAFT`: as if the DRAFT policies were ACTIVE too. */
+  readonly policy_status?: 'ACTIVE' | 'DRAFT' | undefined
 }
 
 /** The request of a decision. */
@@ -113,8 +115,14 @@ export interface ActionSearchInput extends Omit<EvaluationInput, 'action'> {
 export interface DecisionOutput {
   /** True: allowed. */
   readonly decision: boolean
-  /** Only with a denial. */
-  readonly context?: { readonly reason: string; readonly advice?: readonly Readonly<Record<string, string>>[] }
+  /** Only with a denial, or with an id. */
+  readonly context?: {
+    /** The id in the decision log of a service that writes one. */
+    readonly id?: string | undefined
+    /** Why the decision is a denial, if there is more to say. */
+    readonly reason?: string | undefined
+    readonly advice?: readonly Readonly<Record<string, string>>[] | undefined
+  }
 }
 
 /** The position of a page; absent if the answer is complete and no page was requested. */
@@ -131,6 +139,8 @@ export interface PageOutput {
 export interface EntitySearchOutput {
   /** Absent: the results are complete. */
   readonly page?: PageOutput | undefined
+  /** The id in the decision log of a service that writes one. */
+  readonly context?: { readonly id: string } | undefined
   /** Node types and external ids. */
   readonly results: readonly { readonly type: string; readonly id: string }[]
 }
@@ -139,6 +149,8 @@ export interface EntitySearchOutput {
 export interface ActionSearchOutput {
   /** Absent: the results are complete. */
   readonly page?: PageOutput | undefined
+  /** The id in the decision log of a service that writes one. */
+  readonly context?: { readonly id: string } | undefined
   /** Names of actions. */
   readonly results: readonly { readonly name: string }[]
 }
@@ -169,7 +181,20 @@ export interface ExplainedMiss {
   /** The last step that had rows, and one of these rows; null: no step had rows. */
   readonly reached: { readonly step: string; readonly rows: number; readonly sample: ExplainedElements } | null
   /** The step that removed all rows. */
-  readonly stopped: { readonly step: string; readonly says: string; readonly found?: ExplainedElements | undefined }
+  readonly stopped: {
+    readonly step: string
+    readonly says: string
+    /** What was found of a forbidden pattern. */
+    readonly found?: ExplainedElements | undefined
+    /** For predicates: the comparisons that are not true for the sample. */
+    readonly comparisons?: readonly ExplainedComparison[] | undefined
+  }
+}
+
+/** A comparison that is not true, with the values of its properties and parameters; null: the value is absent. */
+export interface ExplainedComparison {
+  readonly text: string
+  readonly values: readonly { readonly of: string; readonly value: unknown }[]
 }
 
 /** One operator of a plan, with rows, reads and time of this operator alone. */
@@ -195,6 +220,8 @@ export interface ExplainedOutcome {
   readonly id: string
   /** Of the policy. */
   readonly name: string
+  /** The revision of the policy. */
+  readonly revision: number
   /** Such as `3.0-kbac`. */
   readonly version: string
   readonly tags: readonly string[]
@@ -238,6 +265,123 @@ export interface ExplanationOutput extends DecisionOutput {
   readonly duration_ms: number
 }
 
+/** A policy that is not stored. */
+export interface PolicyProposal {
+  /** A stored policy with this name is replaced. */
+  readonly name: string
+  /** The policy document. */
+  readonly policy: object
+  readonly tags?: readonly string[] | undefined
+}
+
+/** A proposal to compare with the ACTIVE policies, and the decisions that are compared. */
+export interface ComparisonInput {
+  /** Policies to add or to replace. */
+  readonly policies?: readonly PolicyProposal[] | undefined
+  /** Names of ACTIVE policies to remove. */
+  readonly removed_policies?: readonly string[] | undefined
+  /** True: `policies` is the whole set. */
+  readonly replace_all?: boolean | undefined
+  /** True: the stored DRAFT policies are added. */
+  readonly draft?: boolean | undefined
+  /** Absent: all subjects. */
+  readonly subject?:
+    | {
+        readonly type?: string | undefined
+        readonly id?: string | undefined
+        readonly properties?: RequestProperties | undefined
+      }
+    | undefined
+  /** Absent: all actions. */
+  readonly action?:
+    | { readonly name?: string | undefined; readonly properties?: RequestProperties | undefined }
+    | undefined
+  /** Absent: all resources. */
+  readonly resource?: ComparisonInput['subject']
+  /** Parameters of the policies. */
+  readonly context?: Omit<RequestParameters, 'policy_status'> | undefined
+  /** Each subject is compared as if it had a token with these claims and its own `sub`. Absent: without a token. */
+  readonly token?:
+    | {
+        readonly claims?: Readonly<Record<string, unknown>> | undefined
+        readonly delegation?: Readonly<Record<string, unknown>> | undefined
+      }
+    | undefined
+  /** Limits. */
+  readonly budget?:
+    | {
+        readonly time_ms?: number | undefined
+        readonly steps?: number | undefined
+        readonly rows?: number | undefined
+      }
+    | undefined
+  /** Examples of each list. Default: 3. */
+  readonly sample?: number | undefined
+}
+
+/** The name of a policy in a comparison. */
+export interface PolicyReference {
+  /** Null: the policy is not stored. */
+  readonly id: string | null
+  readonly name: string
+}
+
+/** Pairs whose decision changes. */
+export interface PairChanges {
+  /** The first policy that grants the pairs, or granted them. */
+  readonly policy: PolicyReference
+  readonly actions: readonly string[]
+  readonly subject_type: string
+  readonly resource_type: string
+  /** Number of pairs, for each of the actions. */
+  readonly pairs: number
+  /** True: there may be more. */
+  readonly at_least: boolean
+  /** Some of the pairs, with the path that grants or granted. */
+  readonly sample: readonly {
+    readonly subject: { readonly type: string; readonly id: string }
+    readonly resource: { readonly type: string; readonly id: string }
+    readonly matched?: ExplainedElements | undefined
+  }[]
+}
+
+/** A policy that was not compared, or not completely. */
+export interface ComparisonOmission {
+  readonly policy: PolicyReference
+  /** The set of policies that has it. */
+  readonly in: 'old' | 'new' | 'both'
+  readonly actions: readonly string[]
+  readonly subject_type: string
+  readonly resource_type: string
+  readonly reason: 'parameters' | 'budget' | 'fault' | 'draft' | 'tags'
+  /** Parameters that the request does not give. */
+  readonly missing?: readonly string[] | undefined
+  readonly message: string
+  /** Pairs that were found before the end of the budget. */
+  readonly pairs?: number | undefined
+  /** Nodes whose pairs were compared. */
+  readonly read?: number | undefined
+  /** Number of these nodes. */
+  readonly of?: number | undefined
+}
+
+/** Which decisions would change. */
+export interface ComparisonOutput {
+  /** False: `left_out` lists what is missing, and the numbers are lower bounds. */
+  readonly complete: boolean
+  /** Decisions that change to a permit: pairs, counted for each action. */
+  readonly gained: number
+  /** Decisions that change from a permit. */
+  readonly lost: number
+  readonly gains: readonly PairChanges[]
+  readonly losses: readonly PairChanges[]
+  readonly left_out: readonly ComparisonOmission[]
+  /** The parameters of the request. */
+  readonly parameters: Readonly<Record<string, unknown>>
+  readonly steps: number
+  readonly duration_ms: number
+}
+
 /** A call of a knowledge query. */
 export interface QueryInput {
   /** The id or the name of the knowledge query. */
@@ -262,6 +406,78 @@ export interface QueryOutput {
   }[]
   /** Values that could not be resolved; they are null. */
   readonly warnings?: readonly string[] | undefined
+}
+
+/** Cypher that reads the graph. */
+export interface GraphQueryInput {
+  /** Ends with RETURN. A clause that writes is refused. */
+  readonly query: string
+  /** A value for each parameter of the query, by its name without `$`. */
+  readonly parameters?: Readonly<Record<string, unknown>> | undefined
+  /** Rows in the answer, at most 10,000. Default: 1000. */
+  readonly limit?: number | undefined
+  /** `plan`: only the plan; `profile`: the rows, and the plan with rows, reads and time of each operator. Default: `rows`. */
+  readonly mode?: 'rows' | 'plan' | 'profile' | undefined
+}
+
+/** One operator of the plan of a query. The measures are in a profile only, and are those of this operator alone. */
+export interface GraphQueryStep {
+  /** Such as `Filter`. */
+  readonly operator: string
+  /** Its arguments, as text. */
+  readonly detail: string
+  /** Rows that it produced. */
+  readonly rows?: number | undefined
+  /** Reads of the store. */
+  readonly reads?: number | undefined
+  readonly time_ms?: number | undefined
+  /** Its place below its parent; absent for the root. */
+  readonly role?: 'input' | 'inner' | 'branch' | undefined
+  /** Its inputs. */
+  readonly children: readonly GraphQueryStep[]
+}
+
+/** The answer of `query`. */
+export interface GraphQueryOutput {
+  readonly columns: readonly string[]
+  /**
+   * One value for each column. Elements are objects with `kind`: `node`, `relationship` or `path`; temporal values are ISO 8601
+   * text; integers beyond 2^53 are bigints.
+   */
+  readonly rows: readonly (readonly unknown[])[]
+  /** The query has more rows than the answer. */
+  readonly truncated: boolean
+  /** The limit of rows, or that of the characters of an answer. */
+  readonly truncated_by?: 'limit' | 'size' | undefined
+  /** The names in the query that the graph has never seen. */
+  readonly warnings?:
+    | readonly { readonly code: string; readonly message: string; readonly line: number; readonly column: number }[]
+    | undefined
+  /** Present if `mode` requests it. */
+  readonly plan?: GraphQueryStep | undefined
+  readonly duration_ms: number
+}
+
+/** The names that a graph has seen. */
+export interface GraphNamesOutput {
+  /** Labels and node types. */
+  readonly labels: readonly string[]
+  readonly relationship_types: readonly string[]
+  /** Of nodes and relationships. */
+  readonly properties: readonly string[]
+  /** There are more names than these. */
+  readonly truncated: boolean
+}
+
+/** A policy of the project. */
+export interface ListedPolicy {
+  readonly id: string
+  readonly name: string
+  /** `ACTIVE`, `INACTIVE` or `DRAFT`. */
+  readonly status: string
+  readonly tags: readonly string[]
+  /** The document of the policy, as JSON text. */
+  readonly policy: string
 }
 
 /** The key of a node to write. */
@@ -360,8 +576,16 @@ export interface Authorizer extends AsyncDisposable {
   readonly search: AuthorizerSearch
   /** Decides one request, and reports the outcome of each policy. */
   explain(request: EvaluationInput, options?: CallOptions): ExplanationOutput
+  /** Compares the ACTIVE policies with a proposal: which decisions would change. */
+  compare(request: ComparisonInput): ComparisonOutput
   /** Runs a knowledge query. Asynchronous, because it may write and call external data resolvers. */
   execute(request: QueryInput, options?: CallOptions): Promise<QueryOutput>
+  /** Reads the graph with Cypher. It sees every node and property, whatever the policies allow. */
+  query(request: GraphQueryInput): GraphQueryOutput
+  /** The names of labels, relationship types and properties. */
+  names(): GraphNamesOutput
+  /** The policies of the project, by name. */
+  policies(): readonly ListedPolicy[]
   /** Writes to the graph. Resolves when the items are stored. */
   write(request: WriteInput): Promise<WriteOutput>
   /** Closes the graph; in memory it is gone. Idempotent. A later call of another method throws. */

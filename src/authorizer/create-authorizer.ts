@@ -10,17 +10,18 @@ import {
 } from '../capture/schema.ts'
 import type { ConfigSource } from '../config/kind.ts'
 import { validate } from '../config/validate.ts'
-import { type ContextQueryDeps, executeQuery } from '../context-query/execute.ts'
-import { QueryIndex } from '../context-query/query-index.ts'
-import { executeRequest } from '../context-query/schema.ts'
+import { readGraphNames } from '../graph-query/graph-names.ts'
+import { graphQueryLimits, runGraphQuery } from '../graph-query/run-graph-query.ts'
+import { graphQuery } from '../graph-query/schema.ts'
 import { DerivedSigner } from '../identity/derived-signer.ts'
 import { type AgentCaller, apiPermissions, type UserToken } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
-import { InlineHistory } from '../kernel/inline-history.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
 import { noOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { compareProposal } from '../pdp/compare.ts'
+import { comparisonRequest } from '../pdp/comparison-schema.ts'
 import type { DecisionDeps, PolicyError } from '../pdp/decision-deps.ts'
 import { evaluate } from '../pdp/evaluate.ts'
 import { evaluateBatch } from '../pdp/evaluate-batch.ts'
@@ -33,12 +34,15 @@ import { searchResources, searchSubjects } from '../pdp/search.ts'
 import { searchActions } from '../pdp/search-action.ts'
 import { SearchCache } from '../pdp/search-cache.ts'
 import type { ExternalDataResolvers } from '../pip/resolution.ts'
+import { policiesKind } from '../policy/authorization-policy.ts'
+import { DraftPolicies } from '../policy/draft-policies.ts'
 import { PolicyIndex } from '../policy/policy-index.ts'
 import type { Settings } from '../settings.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { Authorizer, AuthorizerToken, CallOptions, WriteInput, WriteOutput } from './authorizer.ts'
 import { authorizerError } from './authorizer-error.ts'
 import { findForeignValue } from './plain-data.ts'
+import type { KnowledgeQueryRunner } from './run-knowledge-query.ts'
 
 /** What an authorizer works on. */
 export interface AuthorizerDeps {
@@ -71,14 +75,13 @@ const everything = new Set(apiPermissions)
 export function createAuthorizer(deps: AuthorizerDeps): Authorizer {
   const { documents, projectId, report } = deps
   const policies = new PolicyIndex(documents, report)
-  const queries = new QueryIndex(documents, report)
-  const decisions = decisionDeps(deps, policies)
-  const contexts = contextDeps(deps, queries)
+  const decisions = decisionDeps(deps, policies, new DraftPolicies(documents, policies))
   // The caller is this process, which knows the parameters.
   const mask = new ParameterMask('none')
   const capture = { graphsOf: () => deps.graphs() }
   const caller = callerOf(deps, null)
   let closing: Promise<void> | null = null
+  let running: Promise<KnowledgeQueryRunner> | null = null
 
   /** Runs a call: reads the request, and returns what it returns or throws. */
   const call = <Request, Answer>(
@@ -121,14 +124,36 @@ export function createAuthorizer(deps: AuthorizerDeps): Authorizer {
     },
     explain: (request, options) =>
       call(request, options, readEvaluation, (as, read) => explainDecision(decisions, as, mask, read)),
+    compare: (request) =>
+      call(request, undefined, readComparison, (as, read) => compareProposal(decisions, as, mask, read)),
     async execute(request, options) {
-      const executed = call(request, options, readExecution, (as, read) => {
-        const query = queries.find(projectId, read.id)
-        return query !== null && query.writes !== null && deps.readOnlyReason !== null
-          ? err({ kind: 'forbidden', message: deps.readOnlyReason })
-          : ok(executeQuery(contexts, as, read))
+      begin()
+      // Loaded here, because most programs ask no knowledge queries.
+      running ??= import('./run-knowledge-query.ts').then(({ knowledgeQueryRunner }) => knowledgeQueryRunner(deps))
+      const { read, run } = await running
+      return unwrap(await call(request, options, read, (as, query) => ok(run(as, query))).catch(thrownAsResult))
+    },
+    query(request) {
+      begin()
+      const read = readData(request, (body) => {
+        const checked = validate(graphQuery, body)
+        return checked.ok ? checked : err<ServiceError>({ kind: 'malformed', issues: checked.error })
       })
-      return unwrap(await executed.catch(thrownAsResult))
+      return onGraphs(() => unwrap(runGraphQuery(deps.graphs(), unwrap(read), graphQueryLimits(deps.settings))))
+    },
+    names() {
+      begin()
+      return onGraphs(() => readGraphNames(deps.graphs().default))
+    },
+    policies() {
+      begin()
+      return documents.inScope(policiesKind, projectId).map(({ id, name, fields: { status, tags, policy } }) => ({
+        id,
+        name,
+        status: String(status),
+        tags: (tags ?? []) as readonly string[],
+        policy: String(policy),
+      }))
     },
     async write(request) {
       begin()
@@ -144,6 +169,14 @@ export function createAuthorizer(deps: AuthorizerDeps): Authorizer {
     [Symbol.asyncDispose]() {
       return this.close()
     },
+  }
+}
+
+function onGraphs<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof ThrownServiceError ? authorizerError(error.error) : error
   }
 }
 
@@ -188,16 +221,17 @@ function readBatch(body: unknown) {
   return ok(read.value)
 }
 
-function readExecution(body: unknown) {
-  const read = validate(executeRequest, body)
+function readComparison(body: unknown) {
+  const read = validate(comparisonRequest, body)
   return read.ok ? read : err<ServiceError>({ kind: 'malformed', issues: read.error })
 }
 
-function decisionDeps(deps: AuthorizerDeps, policies: PolicyIndex): DecisionDeps {
+function decisionDeps(deps: AuthorizerDeps, policies: PolicyIndex, drafts: DraftPolicies): DecisionDeps {
   const { settings, clock } = deps
   const key = crypto.getRandomValues(new Uint8Array(KEY_BYTES))
   return {
     policies,
+    drafts,
     graphsOf: () => deps.graphs(),
     limits: {
       stepsMax: settings.traversalStepsMax,
@@ -212,6 +246,7 @@ function decisionDeps(deps: AuthorizerDeps, policies: PolicyIndex): DecisionDeps
     searchCache: new SearchCache(),
     pageTokens: new PageTokens(new DerivedSigner(key, 'page tokens'), clock, settings.pageTokenTimeS * 1000),
     onDecided: null,
+    decisionId: null,
     onServiceError: (error) => deps.report(error.message),
     onPolicyError: (error) => deps.report(policyErrorText(error)),
   }
@@ -219,27 +254,6 @@ function decisionDeps(deps: AuthorizerDeps, policies: PolicyIndex): DecisionDeps
 
 function policyErrorText({ policyId, requestKind, code, message }: PolicyError): string {
   return `policy ${policyId} failed in a request of kind ${requestKind} and does not grant: ${code}: ${message}`
-}
-
-function contextDeps(deps: AuthorizerDeps, queries: QueryIndex): ContextQueryDeps {
-  const { settings } = deps
-  return {
-    queries,
-    graphsOf: () => deps.graphs(),
-    limits: {
-      stepsMax: settings.traversalStepsMax,
-      timeMs: settings.executeTimeMs,
-      rowsHeldMax: settings.rowsHeldMax,
-      bytesHeldMax: settings.questionBytesMax,
-    },
-    batchReadTimeMs: settings.batchReadTimeMs,
-    writesMax: settings.executeWritesMax,
-    answerMax: settings.executeAnswerMax,
-    inputStringMax: settings.inputStringMax,
-    pageTokenCounts: () => 'rows',
-    inlineHistory: new InlineHistory(),
-    resolvers: deps.resolvers,
-  }
 }
 
 /** Writes each list of a request, after all of them were read. */

@@ -1,10 +1,10 @@
 // An authorizer over the policies of a project folder: with a graph in memory, or with graphs that the caller provides.
 
+import { resolversKind } from '../config/kind.ts'
 import { openSecret } from '../config/secrets.ts'
 import { createSystemGraph } from '../config/system-nodes.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
-import { resolversKind } from '../pip/external-data-resolver.ts'
 import { ExternalDataResolvers } from '../pip/resolution.ts'
 import type { ProjectFolder } from '../project/project-folder.ts'
 import { resolveSecret, type SecretLookup } from '../project/secret-references.ts'
@@ -29,20 +29,22 @@ export interface ProjectAuthorizerOptions {
   readonly secrets: SecretLookup
   readonly report: (message: string) => void
   readonly settings?: Settings
+  /** Projects that are checked and stored already, for several authorizers over one of them. Default: none. */
+  readonly stored?: StoredProjects
 }
+
+/** Stored projects by their folder. An authorizer only reads them. */
+export type StoredProjects = WeakMap<ProjectFolder, Promise<StoredProject>>
 
 /** Opens an authorizer over the documents of a project folder. Rejects with ProjectFolderError if one of them is not valid. */
 export async function openProjectAuthorizer(
   project: ProjectFolder,
   given: GivenGraphs | null,
-  { secrets, report, settings = defaultSettings }: ProjectAuthorizerOptions,
+  { secrets, report, settings = defaultSettings, stored: known = new WeakMap() }: ProjectAuthorizerOptions,
 ): Promise<Authorizer> {
-  const hasResolvers = project.documents.some(({ kind }) => kind === resolversKind)
-  const stored = await storeProject(project, {
-    clock: systemClock,
-    policyTextMax: settings.policyTextMax,
-    resolvers: hasResolvers ? await loadResolverKind(settings) : null,
-  })
+  const storing = known.get(project) ?? storeWith(project, settings)
+  known.set(project, storing)
+  const stored = await storing
   const { graphs, readOnlyReason, close } = given ?? (await memoryGraphs(stored))
   const { documents, projectId, applicationId, agentId } = stored
   return createAuthorizer({
@@ -65,6 +67,15 @@ export async function openProjectAuthorizer(
     catchUp() {},
     report,
     close,
+  })
+}
+
+async function storeWith(project: ProjectFolder, settings: Settings): Promise<StoredProject> {
+  const hasResolvers = project.documents.some(({ kind }) => kind === resolversKind)
+  return storeProject(project, {
+    clock: systemClock,
+    policyTextMax: settings.policyTextMax,
+    resolvers: hasResolvers ? await loadResolverKind(settings) : null,
   })
 }
 

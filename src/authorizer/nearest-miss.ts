@@ -1,15 +1,20 @@
 // Describes why a request is granted or denied, in lines for a person: the outcome of each policy, and how far a denying one came.
-
 import { assertNever } from '../kernel/assert.ts'
 import { writeJson } from '../kernel/json.ts'
-import type { ExplainedElements, ExplainedKey, ExplainedOutcome, ExplanationOutput } from './authorizer.ts'
+import type {
+  ExplainedComparison,
+  ExplainedElements,
+  ExplainedKey,
+  ExplainedOutcome,
+  ExplanationOutput,
+} from './authorizer.ts'
 
 /** One or two lines for each policy, and one for the parameters. At least one line. */
 export function describeExplanation({ policies, parameters, context }: ExplanationOutput): readonly string[] {
   if (policies.length === 0) return ['no policy has these types and this action']
   const given = Object.entries(parameters).map(([name, value]) => `$${name} = ${writeJson(value)}`)
   return [
-    ...(context === undefined ? [] : [context.reason]),
+    ...(context?.reason === undefined ? [] : [context.reason]),
     ...policies.flatMap(describeOutcome),
     ...(given.length === 0 ? [] : [`with ${given.join(', ')}`]),
   ]
@@ -60,7 +65,16 @@ function describeMiss({ unknown = [], nearest_miss: miss }: ExplainedOutcome): r
   return [
     ...(reached === null ? [] : [`  reached: ${reached.step}${sample === '' ? '' : `, for example ${sample}`}`]),
     `  stopped: ${stopped.says}${stopped.found === undefined ? '' : `: ${describeElements(stopped.found)}`}`,
+    ...describeComparisons(stopped.comparisons ?? []),
   ]
+}
+
+/** The values of the predicates that are not true, each of them once. */
+function describeComparisons(comparisons: readonly ExplainedComparison[]): readonly string[] {
+  const texts = comparisons.flatMap(({ values }) =>
+    values.map(({ of, value }) => (value === null ? `${of} is absent` : `${of} = ${writeJson(value)}`)),
+  )
+  return texts.length === 0 ? [] : [`  values: ${[...new Set(texts)].join(', ')}`]
 }
 
 function describeElements({ nodes, relationships }: ExplainedElements): string {

@@ -3,7 +3,7 @@ import { mintGid } from '../kernel/ids.ts'
 import { type ConfigKind, type ConfigReader, type DocumentDraft, type StoredDocument, tombstoneKind } from './kind.ts'
 
 /** The document and all documents below it, children before parents. */
-export function withDescendants(
+function withDescendants(
   kinds: readonly ConfigKind[],
   draft: DocumentDraft,
   document: StoredDocument,
@@ -14,11 +14,27 @@ export function withDescendants(
   return [...children.flatMap((child) => withDescendants(kinds, draft, child)), document]
 }
 
+/** Removes a document and all documents below it, and returns them, children before parents. */
+export function removeDocument(
+  kinds: readonly ConfigKind[],
+  draft: DocumentDraft,
+  removed: StoredDocument,
+  nowMs: number,
+): readonly StoredDocument[] {
+  const documents = withDescendants(kinds, draft, removed)
+  for (const document of documents) {
+    draft.remove(document.kind, document.id)
+    const tombstone = tombstoneOf(kinds, draft, document, removed, nowMs)
+    if (tombstone !== null) draft.put(tombstone)
+  }
+  return documents
+}
+
 /**
  * Returns the tombstone of a document that is deleted because `removed`, one of its ancestors, is deleted; null if its
  * kind leaves none.
  */
-export function tombstoneOf(
+function tombstoneOf(
   kinds: readonly ConfigKind[],
   reader: ConfigReader,
   document: StoredDocument,

@@ -7,6 +7,7 @@ import { timestamp } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { mintGid } from '../kernel/ids.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { equalFields } from './fields.ts'
 import {
   type CheckedFields,
   type ConfigKind,
@@ -101,4 +102,32 @@ export function updatedFields(
   // Checked on the fields to be stored: a secret that this update removes is not sent anywhere.
   const stranded = redirectedSecretErrors(checked.value.fields, current.fields, body, kind)
   return stranded.length === 0 ? checked : err({ kind: 'invalid', issues: stranded })
+}
+
+/**
+ * Returns the fields of a document that a create body replaces as a whole: a member that the body does not have is removed. Members
+ * that cannot be changed, and fields that no request has, keep their values.
+ * Errors: `invalid` if the check fails, or if the body changes a member that cannot be changed.
+ */
+export function replacedFields(
+  { kind, draft, sealer }: ComposeContext,
+  current: StoredDocument,
+  body: DocumentFields,
+): Result<CheckedFields, ServiceError> {
+  const { name: _name, project_id: _project, organization_id: _organization, ...own } = body
+  const replaced = new Set(Object.keys(kind.updateSchema?.shape ?? {}))
+  const fixed = Object.keys(own).filter((member) => !replaced.has(member))
+  const changed = fixed.filter((member) => !equalFields(own[member], current.fields[member]))
+  if (changed.length > 0) {
+    return err({ kind: 'invalid', issues: changed.map((member) => `${member}: cannot be changed after creation`) })
+  }
+  const sealed = sealSecrets(own, kind, current.id, sealer, current.fields)
+  const members = [
+    ...Object.entries(current.fields).filter(([member]) => !replaced.has(member)),
+    ...Object.entries(sealed).filter(([, value]) => value !== ''),
+  ]
+  const parent = draft.get(kind.parent.kind, current.parent_id)
+  assert(parent !== null, 'deleting a parent deletes its children')
+  const fields = dropEmptySecrets(Object.fromEntries(members), kind)
+  return kind.check(fields, { reader: draft, current, parent, body: own })
 }

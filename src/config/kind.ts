@@ -12,6 +12,10 @@ export const projectsKind = 'projects'
 export const applicationsKind = 'applications'
 /** Kind name of application agents. */
 export const applicationAgentsKind = 'application-agents'
+/** Kind name of knowledge queries. */
+export const queriesKind = 'knowledge-queries'
+/** Kind name of external data resolvers. */
+export const resolversKind = 'external-data-resolvers'
 
 /** The five authorship members that create and update return (docs/decisions/0012-configuration-resources.md). */
 export interface Authorship {
@@ -102,6 +106,8 @@ export interface ConfigWriter extends ConfigSource {
    * and the promise rejects.
    */
   write<T>(change: (draft: DocumentDraft) => T): Promise<T>
+  /** As `write` on the current snapshot, without writing anything. Returns what `change` returned. */
+  rehearse<T>(change: (draft: DocumentDraft) => T): T
 }
 
 /**
@@ -229,6 +235,8 @@ export interface ConfigKind {
   }
   /** Values that responses contain for members that are not stored. */
   readonly defaults?: DocumentFields
+  /** Members that are JSON texts: texts of equal values mean the same. */
+  readonly jsonTexts?: readonly string[]
   /** Members of responses that are computed from the document. `document` contains no secrets. */
   computedFields?(document: StoredDocument, reader: ConfigReader): DocumentFields
   /**

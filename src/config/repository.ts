@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../kernel/clock.ts'
 import { CURRENT_DOCUMENTS, PAST_DOCUMENTS } from '../kernel/data-folder.ts'
 import type { DocumentReader, DocumentStore, DocumentTransaction } from '../kernel/document-store.ts'
 import { DocumentSnapshot } from './document-snapshot.ts'
-import type { ConfigWriter, DocumentChange, DocumentDraft, StoredDocument } from './kind.ts'
+import type { ConfigReader, ConfigWriter, DocumentChange, DocumentDraft, StoredDocument } from './kind.ts'
 
 /** Collections that contain whole documents as JSON. A rotation of the master key visits all of them. */
 export const documentCollections: readonly string[] = [CURRENT_DOCUMENTS, PAST_DOCUMENTS]
@@ -83,11 +83,21 @@ export class ConfigRepository implements ConfigWriter {
     return this.state.documents.all(kind)
   }
 
+  /** The configuration as of now: later commits do not change what it returns. */
+  snapshot(): ConfigReader {
+    return this.state.documents
+  }
+
   pastRevision(kind: string, id: string, revision: number): StoredDocument | null {
     const past = this.store.read((reading) =>
       reading.get(PAST_DOCUMENTS, revisionKey(id, revision)),
     ) as StoredDocument | null
     return past?.kind === kind ? past : null
+  }
+
+  /** The number of the commit that reads see. */
+  get commit(): number {
+    return this.state.head.commit
   }
 
   subscribe(listener: ChangeListener): void {
@@ -112,6 +122,11 @@ export class ConfigRepository implements ConfigWriter {
     const value = await this.store.transact((transaction) => this.attempt(transaction, change))
     this.refresh()
     return value
+  }
+
+  /** See `ConfigWriter.rehearse`. */
+  rehearse<T>(change: (draft: DocumentDraft) => T): T {
+    return change(new RepositoryDraft(this.state.documents))
   }
 
   private attempt<T>(transaction: DocumentTransaction, change: (draft: DocumentDraft) => T): T {

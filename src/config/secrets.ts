@@ -117,6 +117,11 @@ export function publicFields(fields: DocumentFields, kind: ConfigKind): Document
   )
 }
 
+/** The paths of the secrets that these fields have. */
+export function secretFieldPaths(fields: DocumentFields, kind: ConfigKind): readonly (readonly string[])[] {
+  return secretPaths(kind, fields)
+}
+
 /** A masked secret is an empty string. A list keeps its length, so typed clients receive a list. */
 function maskOf(secret: unknown): unknown {
   return Array.isArray(secret) ? secret.map(() => '') : ''

@@ -7,24 +7,25 @@ import type { ServiceError } from '../kernel/errors.ts'
 import { isGid } from '../kernel/ids.ts'
 import { noOrigin, type RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { expiredTombstones, tombstoneOf, withDescendants } from './cascade-delete.ts'
+import { expiredTombstones, removeDocument } from './cascade-delete.ts'
 import { newDocument, updatedFields } from './compose-document.ts'
 import type { ConfigChange, ConfigEvents } from './config-events.ts'
 import { etagOf, matchesIfMatch } from './etag.ts'
-import { equalFields, withoutNulls } from './fields.ts'
+import { equalFields } from './fields.ts'
 import { findById, findByName, findRevision, notFoundError } from './find-document.ts'
 import {
   type ConfigKind,
   type ConfigWriter,
   type DocumentFields,
   organizationsKind,
-  pluralOf,
   type Sealer,
   type StoredDocument,
 } from './kind.ts'
 import { listDocuments } from './list-documents.ts'
 import { Outbox } from './outbox.ts'
+import { ProjectConfiguration } from './project-configuration.ts'
 import { authorshipOf, listItemOf, representationOf } from './representation.ts'
+import { methodNotAllowedError, normalisedBody, permissionError } from './request-checks.ts'
 import { changedDuringTrial, DocumentTrials, withFields } from './trials.ts'
 import { validate } from './validate.ts'
 
@@ -34,6 +35,8 @@ export interface ConfigResponse {
   readonly body: DocumentFields
   /** In quotes, for the header; null for the organization. */
   readonly etag: string | null
+  /** Of the document, from 1; absent for the organization. */
+  readonly revision?: number
 }
 
 /** Collaborators of the configuration service. */
@@ -60,6 +63,8 @@ export interface ConfigServiceDeps {
  */
 export class ConfigService {
   readonly kinds: readonly ConfigKind[]
+  /** Reads and applies the documents of a project as a whole. */
+  readonly projects: ProjectConfiguration
   private readonly documents: ConfigWriter
   private readonly sealer: Sealer
   private readonly clock: Clock
@@ -75,6 +80,7 @@ export class ConfigService {
     this.events = deps.events ?? null
     this.trials = new DocumentTrials(deps)
     this.outbox = new Outbox(deps.documents, deps.kinds, deps.report, deps.processNumber ?? 0)
+    this.projects = new ProjectConfiguration(deps, this.outbox)
   }
 
   /**
@@ -111,6 +117,7 @@ export class ConfigService {
     return ok({
       body: kind.createResponse?.of(document, shown) ?? (await this.storedBody(kind, document)),
       etag: etagOf(document),
+      revision: document.revision,
     })
   }
 
@@ -127,7 +134,13 @@ export class ConfigService {
     origin: RequestOrigin = noOrigin,
   ): Result<ConfigResponse, ServiceError> {
     const read = this.readDocument(caller, kind, key, query, origin)
-    return read.ok ? ok({ body: representationOf(read.value, kind, this.documents), etag: etagOf(read.value) }) : read
+    if (!read.ok) return read
+    const document = read.value
+    return ok({
+      body: representationOf(document, kind, this.documents),
+      etag: etagOf(document),
+      revision: document.revision,
+    })
   }
 
   /** As `read`, with what is not configuration (`ConfigKind.withState`). */
@@ -142,7 +155,7 @@ export class ConfigService {
     if (!read.ok) return read
     const document = read.value
     const body = representationOf(document, kind, this.documents)
-    return ok({ body: await bodyWithState(kind, document, body), etag: etagOf(document) })
+    return ok({ body: await bodyWithState(kind, document, body), etag: etagOf(document), revision: document.revision })
   }
 
   private readDocument(
@@ -261,7 +274,8 @@ export class ConfigService {
     })
     if (!stored.ok) return stored
     await this.outbox.run(stored.value.intents)
-    return ok({ body: await this.storedBody(kind, stored.value.document), etag: etagOf(stored.value.document) })
+    const { document } = stored.value
+    return ok({ body: await this.storedBody(kind, document), etag: etagOf(document), revision: document.revision })
   }
 
   /** Tests a document as `create` would store it (`ConfigKind.trial`), and stores nothing. Errors: as `create`. */
@@ -319,10 +333,7 @@ export class ConfigService {
       if (blocker !== null) return err<ServiceError>({ kind: 'conflict', message: blocker })
       const intents: StoredDocument[] = []
       const changes: ConfigChange[] = []
-      for (const document of withDescendants(this.kinds, draft, current)) {
-        draft.remove(document.kind, document.id)
-        const tombstone = tombstoneOf(this.kinds, draft, document, current, this.clock.now())
-        if (tombstone !== null) draft.put(tombstone)
+      for (const document of removeDocument(this.kinds, draft, current, this.clock.now())) {
         intents.push(...this.outbox.record(draft, 'deleted', document, this.clock.now()))
         const itsKind = this.kinds.find(({ path }) => path === document.kind)
         if (itsKind !== undefined) changes.push({ kind: itsKind, before: document, after: null })
@@ -369,23 +380,6 @@ function bodyWithState(
   body: DocumentFields,
 ): DocumentFields | Promise<DocumentFields> {
   return kind.withState?.(document, body) ?? body
-}
-
-function permissionError(caller: ServiceAccountCaller, kind: ConfigKind, offered: boolean): ServiceError | null {
-  if (!offered) return methodNotAllowedError(kind)
-  if (caller.role === 'all_editor') return null
-  return { kind: 'forbidden', message: `the role \`${caller.role}\` may not change ${pluralOf(kind)}` }
-}
-
-function methodNotAllowedError(kind: ConfigKind): ServiceError {
-  const { operations } = kind
-  const allow = ['GET', ...(operations.update ? ['PUT'] : []), ...(operations.delete ? ['DELETE'] : [])]
-  return { kind: 'method-not-allowed', allow }
-}
-
-function normalisedBody(kind: ConfigKind, read: DocumentFields): DocumentFields {
-  const body = withoutNulls(read)
-  return kind.normaliseBody?.(body) ?? body
 }
 
 /** An immutable member has its own message, different from that of an unknown member. */

@@ -82,6 +82,9 @@ export function issueMessage(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_type':
       // With exact numbers, a non-integer is a boxed Float and an integer beyond 53 bits is a bigint.
       if (issue.expected === 'number' && jsonKindOf(issue.input) === 'number') {
+        // JSON writes 1e999 in five characters; as a 64-bit number it is infinite.
+        const value = issue.input instanceof Float ? issue.input.value : issue.input
+        if (typeof value === 'number' && !Number.isFinite(value)) return 'expected number from -1.8e308 to 1.8e308'
         return `expected integer of at most 53 bits, found \`${writeJson(issue.input)}\``
       }
       return `expected ${expectedName(String(issue.expected))}, found ${jsonKindOf(issue.input)}`
@@ -102,7 +105,8 @@ export function issueMessage(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-function foundValue(value: unknown): string {
+/** A value as messages show it: scalars themselves, of others the kind. */
+export function foundValue(value: unknown): string {
   if (typeof value === 'string') return `\`${value.length > 64 ? `${value.slice(0, 64)}…` : value}\``
   const isPlain = typeof value === 'boolean' || jsonKindOf(value) === 'number'
   return isPlain ? `\`${writeJson(value)}\`` : jsonKindOf(value)

@@ -54,6 +54,7 @@ export function authorizationPolicies(
     updateSchema: z.strictObject({ ...envelopeUpdate, ...document, ...members }),
     readShape: { policy: z.string(), status: members.status, tags: z.array(z.string()) },
     secrets: [],
+    jsonTexts: ['policy'],
     omittedInLists: ['policy'],
     filters: { type: { kbac: ({ fields }) => !isContextPolicy(fields), ciq: ({ fields }) => isContextPolicy(fields) } },
     check(fields, { parent }) {

@@ -3,12 +3,14 @@
 
 import { type ConfigSource, projectsKind, type StoredDocument } from '../config/kind.ts'
 import { PerProjectCache } from '../config/per-project-cache.ts'
+import type { GraphDependencies } from '../engine/conditions.ts'
 import { CompiledOnce } from '../kernel/compiled-once.ts'
+import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { policiesKind } from './authorization-policy.ts'
 import { CompileBudget, type IndexOptions } from './compile-budget.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 import { compiledDecisionPolicy } from './compiled-policies.ts'
-import { isContextPolicy, policyHeader } from './policy-header.ts'
+import { isContextPolicy, type PolicyHeader, policyHeader } from './policy-header.ts'
 
 export type { CompiledPolicy } from './compile-policy.ts'
 
@@ -23,6 +25,13 @@ interface ProjectPolicyIndex {
   /** Subject type → action → resource type. */
   readonly byRequest: Map<string, Map<string, Map<string, PolicyGroup>>>
   readonly bySubjectType: Map<string, PolicyGroup>
+}
+
+/** An active policy, and what its decisions depend on. */
+export interface PolicyDependencies {
+  readonly header: PolicyHeader
+  /** Null: not known yet. */
+  readonly dependencies: GraphDependencies | null
 }
 
 const noPolicies: readonly CompiledPolicy[] = []
@@ -90,6 +99,33 @@ export class PolicyIndex {
     return group === undefined ? noPolicies : (group.compiled ?? this.compile(group))
   }
 
+  /** Returns all decision policies of a project, in the order of their creation. Compiles and throws like `find`. */
+  all(projectId: string): readonly CompiledPolicy[] {
+    const budget = new CompileBudget(this.options)
+    return this.documents
+      .inScope(policiesKind, projectId)
+      .flatMap((document) => (isActiveDecisionPolicy(document) ? (this.compiledFrom(document, budget) ?? []) : []))
+  }
+
+  /**
+   * Returns the active policies of a project with what their decisions depend on; null: the policy is not compiled yet, and is too
+   * large for the event loop. Without those that no longer compile.
+   */
+  dependencies(projectId: string): readonly PolicyDependencies[] {
+    const budget = new CompileBudget(this.options)
+    return this.documents.inScope(policiesKind, projectId).flatMap((document): readonly PolicyDependencies[] => {
+      const header = activeDecisionHeader(document)
+      if (header === null) return []
+      try {
+        const compiled = this.compiledFrom(document, budget)
+        return compiled === null ? [] : [{ header, dependencies: compiled.condition.dependencies }]
+      } catch (error) {
+        if (error instanceof LaneRequiredError) return [{ header, dependencies: null }]
+        throw error
+      }
+    })
+  }
+
   /** Indexes the policies of a project by their headers; compiles nothing. */
   private fill(projectId: string): ProjectPolicyIndex {
     const index: ProjectPolicyIndex = { byRequest: new Map(), bySubjectType: new Map() }
@@ -148,6 +184,11 @@ function emptyGroup(): PolicyGroup {
 
 function textOf({ fields }: StoredDocument): string {
   return fields.policy as string
+}
+
+/** The types and actions of an active decision policy; null for another document. */
+export function activeDecisionHeader(document: StoredDocument): PolicyHeader | null {
+  return isActiveDecisionPolicy(document) ? policyHeader(document.fields) : null
 }
 
 function isActiveDecisionPolicy({ fields }: StoredDocument): boolean {

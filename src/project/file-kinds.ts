@@ -1,12 +1,14 @@
 // The kinds of files in a project folder, each once: its folder, its name, its schema, derived from that of the configuration kind,
-// and how its members become the body of a create request. This file declares those of decisions and queries, other-file-kinds.ts the
-// others.
+// and how its members become the body of a create request. This file declares that of policies, query-files.ts that of
+// queries, other-file-kinds.ts the others.
 import { z } from 'zod'
+import { withoutNulls } from '../config/fields.ts'
 import type { ConfigKind, DocumentFields } from '../config/kind.ts'
 import { projectKinds } from '../config/project-kinds.ts'
-import { knowledgeQueries, queriesKind } from '../context-query/knowledge-query.ts'
-import { queryDocument } from '../context-query/query-document.ts'
-import { writeJson } from '../kernel/json.ts'
+import { validate } from '../config/validate.ts'
+import { canonicalJson } from '../kernel/canonical-json.ts'
+import { parseJson, writeJson } from '../kernel/json.ts'
+import { isJsonObject } from '../kernel/json-kind.ts'
 import { authorizationPolicies, policiesKind } from '../policy/authorization-policy.ts'
 import { contextDocument, contextVersion } from '../policy/context-document.ts'
 import { decisionDocument, decisionVersions } from '../policy/decision-document.ts'
@@ -43,27 +45,34 @@ export interface FileKind {
    * queries.
    */
   bodyOf(data: DocumentFields, exact: DocumentFields): DocumentFields
+  /**
+   * The members of a file, with exact numbers, whose create body is `body`: the inverse of `bodyOf`. Members that have their
+   * default are left out.
+   */
+  dataOf(body: DocumentFields): DocumentFields
   /** The path in the file of a path in messages of the configuration interface. */
   pathInFile(path: string): string
 }
 
 // The factories use their collaborators in checks and effects only, and these kinds serve as declarations of schemas.
 const unused = {} as never
-const noNames = { ready: () => null, storesOf: () => [] }
+/** No graph with whose names a document is compared. */
+export const noNames = { ready: () => null, storesOf: () => [] }
 /** The kinds of a project and of its applications and agents, as declarations. */
 export const [projectKind, applicationKind, agentKind] = projectKinds(unused) as [ConfigKind, ConfigKind, ConfigKind]
 const policies = authorizationPolicies(Number.MAX_SAFE_INTEGER, () => [], noNames)
-const queries = knowledgeQueries(Number.MAX_SAFE_INTEGER, noNames)
 
 /** Members that a file never has: a file belongs to one project, and its name is that of the document. */
 const implied = new Set(['name', 'project_id', 'organization_id'])
 
-function ownMembers({ createSchema }: ConfigKind, without: readonly string[]): z.ZodRawShape {
+/** The members of the create body that a file can have. */
+export function ownMembers({ createSchema }: ConfigKind, without: readonly string[]): z.ZodRawShape {
   const members = Object.entries(createSchema.shape)
   return Object.fromEntries(members.filter(([name]) => !implied.has(name) && !without.includes(name)))
 }
 
-const documentName = z.string().min(1).max(256)
+/** The name of a document that a file refers to. */
+export const documentName = z.string().min(1).max(256)
 
 /** A kind whose files have the members of the create body, and names in place of ids. */
 export function plainKind(
@@ -94,15 +103,33 @@ export function plainKind(
     references,
     secrets: kind.secrets,
     bodyOf: (data) => without(data, new Set(references.map(({ member }) => member))),
+    dataOf: (body) => normalised(kind, body),
     pathInFile: (path) => renamed(path, references),
   }
 }
 
-function renamed(path: string, references: readonly NamingMember[]): string {
+/** The body in the spelling in which it is stored, without members that have their default. `more`: defaults of stored members. */
+function normalised(kind: ConfigKind, body: DocumentFields, more: DocumentFields = {}): DocumentFields {
+  const given = withoutNulls(body)
+  return withoutDefaults(kind.normaliseBody?.(given) ?? given, { ...kind.defaults, ...more })
+}
+
+/** The members that differ from what an absent member means. */
+export function withoutDefaults(data: DocumentFields, defaults: DocumentFields): DocumentFields {
+  const isDefault = (name: string, value: unknown): boolean =>
+    value === '' ||
+    value === null ||
+    (Object.hasOwn(defaults, name) && canonicalJson(value) === canonicalJson(defaults[name]))
+  return Object.fromEntries(Object.entries(data).filter(([name, value]) => !isDefault(name, value)))
+}
+
+/** The path in a file, with the names of `references`. */
+export function renamed(path: string, references: readonly NamingMember[]): string {
   return references.find(({ bodyMember }) => bodyMember === path)?.member ?? path
 }
 
-function without(data: DocumentFields, members: ReadonlySet<string>): DocumentFields {
+/** The data without some members. */
+export function without(data: DocumentFields, members: ReadonlySet<string>): DocumentFields {
   return Object.fromEntries(Object.entries(data).filter(([name]) => !members.has(name)))
 }
 
@@ -110,7 +137,8 @@ function without(data: DocumentFields, members: ReadonlySet<string>): DocumentFi
 export const DEFAULT_POLICY_VERSION = '3.0-kbac'
 
 const policyShape = ownMembers(policies, ['policy', 'status'])
-const status = policies.createSchema.shape.status as z.ZodType
+/** The status of a policy or a query. */
+export const status = policies.createSchema.shape.status as z.ZodType
 const withStatus = { ...policyShape, status: status.optional().describe('default: ACTIVE') }
 
 const { condition: decisionCondition, subject: decisionSubject } = decisionDocument.shape
@@ -167,11 +195,40 @@ function policyText(data: DocumentFields): string {
   })
 }
 
-function envelopeOf(data: DocumentFields, members: ReadonlySet<string>): DocumentFields {
+/** The members of a policy file for a stored text; the text itself if no members give it. */
+function policyData(text: string): DocumentFields {
+  const parsed = parseJson(text)
+  if (!parsed.ok || !isJsonObject(parsed.value)) return { text }
+  const { meta, subject, resource, condition, ...rest } = parsed.value
+  if (!isJsonObject(meta) || !isJsonObject(subject) || !isJsonObject(condition)) return { text }
+  const data = {
+    version: meta.policy_version,
+    subject: subject.type,
+    ...(isJsonObject(resource) && { resource: resource.type }),
+    ...rest,
+    ...condition,
+  }
+  return isFileOf(policyFiles, data, 'policy', parsed.value)
+    ? withoutDefaults(data, { version: DEFAULT_POLICY_VERSION })
+    : { text }
+}
+
+/** Whether a file with these members is valid, and `member` of its body has the stored value. */
+export function isFileOf(kind: FileKind, data: DocumentFields, member: string, stored: unknown): boolean {
+  // Schemas check data with plain numbers.
+  const plain = parseJson(writeJson(data), 'plain')
+  if (!plain.ok || !isJsonObject(plain.value) || !validate(kind.schemaFor(plain.value), plain.value).ok) return false
+  const text = parseJson(kind.bodyOf(plain.value, data)[member] as string)
+  return text.ok && canonicalJson(text.value) === canonicalJson(stored)
+}
+
+/** The members of a file that are not part of the text. */
+export function envelopeOf(data: DocumentFields, members: ReadonlySet<string>): DocumentFields {
   return { status: 'ACTIVE', ...Object.fromEntries(Object.entries(data).filter(([name]) => members.has(name))) }
 }
 
-const policyFiles: FileKind = {
+/** Policies. */
+export const policyFiles: FileKind = {
   folder: 'policies',
   ending: '.policy.yaml',
   kind: policiesKind,
@@ -185,52 +242,15 @@ const policyFiles: FileKind = {
     ...envelopeOf(data, envelopeMembers),
     policy: typeof data.text === 'string' ? data.text : policyText(exact),
   }),
+  dataOf({ policy, ...members }) {
+    return { ...withoutDefaults(members, { status: 'ACTIVE', tags: [] }), ...policyData(policy as string) }
+  },
   pathInFile(path) {
     const inDocument = path.replace(/^policy\.?/, '')
     if (inDocument === path) return path
     if (inDocument.startsWith('meta')) return 'version'
     return inDocument.replace(/^(subject|resource)\.type\b/, '$1').replace(/^condition\.?/, '')
   },
-}
-
-const queryNames: readonly NamingMember[] = [{ member: 'policy', bodyMember: 'policy_id', kind: policiesKind }]
-const queryEnvelope = {
-  ...ownMembers(queries, ['policy_id', 'query', 'status']),
-  status: status.optional().describe('default: ACTIVE'),
-}
-const queryEnvelopeMembers = new Set(Object.keys(queryEnvelope))
-const queryFile = z
-  .strictObject({
-    ...queryEnvelope,
-    policy: documentName.describe('the name of a policy of version 1.0-ciq'),
-    ...queryDocument.shape,
-  })
-  .meta({ id: 'KnowledgeQueryFile' })
-const queryTextFile = z
-  .strictObject({
-    ...queryEnvelope,
-    policy: documentName,
-    text: z.string().describe('the text of the query as it is stored, for drafts that are not valid'),
-  })
-  .meta({ id: 'KnowledgeQueryTextFile' })
-
-const queryFiles: FileKind = {
-  folder: 'queries',
-  ending: '.query.yaml',
-  kind: queriesKind,
-  label: queries.label,
-  schema: z.union([queryFile, queryTextFile]),
-  schemaFor: ({ text }) => (text === undefined ? queryFile : queryTextFile),
-  references: queryNames,
-  secrets: [],
-  bodyOf: (data, exact) => ({
-    ...envelopeOf(data, queryEnvelopeMembers),
-    query:
-      typeof data.text === 'string'
-        ? data.text
-        : writeJson(without(exact, new Set([...queryEnvelopeMembers, 'policy']))),
-  }),
-  pathInFile: (path) => renamed(path.replace(/^query\.?/, ''), queryNames),
 }
 
 const projectMembers = ownMembers(projectKind, [])
@@ -247,12 +267,13 @@ export const projectFile: FileKind = {
   schema: projectSchema,
   schemaFor: () => projectSchema,
   bodyOf: (data) => ({ region: 'local', ...without(data, new Set(['name'])) }),
+  dataOf: (body) => normalised(projectKind, body, { region: 'local', ikg_size: '2GB' }),
 }
 
-/** The kinds of files that decisions need. */
-export const decisionFileKinds: readonly FileKind[] = [policyFiles, queryFiles]
+/** The folder and the ending of knowledge queries, which `query-files.ts` declares. */
+export const QUERIES = { folder: 'queries', ending: '.query.yaml' } as const
 
-/** The folders and endings of the other kinds, which `other-file-kinds.ts` declares: it loads much that decisions do not need. */
+/** The folders and endings of further kinds, which `other-file-kinds.ts` declares: it loads much that decisions do not need. */
 export const otherFiles = {
   applications: '.application.yaml',
   agents: '.agent.yaml',
@@ -265,6 +286,8 @@ export const otherFiles = {
   signings: '.signing.yaml',
 } as const satisfies Readonly<Record<string, string>>
 
+/** Exists while `pull` replaces the files of a folder: if it was killed, the folder has files of two states. Hidden, so no document. */
+export const PULL_MARKER = '.verdigraph-pull'
 /** The name of the file of the project itself. */
 export const PROJECT_FILE = 'verdigraph.yaml'
 /** The folder of scenarios, and the ending of their files. */

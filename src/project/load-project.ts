@@ -1,41 +1,62 @@
 // Reads a project folder: one configuration document in each file. Reports all errors of all files, each with its place and, for a
 // misspelt name, the nearest right one. It checks syntax, members and names; stored-project.ts checks what needs a compiler.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { basename, join, resolve, sep } from 'node:path'
+import { lstatSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
 import { suggestion } from '../../grammar/suggest.ts'
 import { type DocumentFields, envelope } from '../config/kind.ts'
 import { validate } from '../config/validate.ts'
+import { fileIssueOf } from '../kernel/file-issue.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type FileDiagnostic, ProjectFolderError } from './file-diagnostic.ts'
 import {
   CYPHER_ENDING,
-  decisionFileKinds,
   type FileKind,
   otherFiles,
   PROJECT_FILE,
+  PULL_MARKER,
+  policyFiles,
   projectFile,
+  QUERIES,
   SCENARIOS,
 } from './file-kinds.ts'
 import type { FolderDocument, ProjectFolder } from './project-folder.ts'
 import { type DocumentSource, documentOf } from './read-document.ts'
 import { YamlFile } from './yaml-file.ts'
 
-/** Reads the project folder at `path`. Rejects with ProjectFolderError for all errors. */
-export async function loadProject(path: string): Promise<ProjectFolder> {
+const NOT_READ = 'symbolic links and special files are not read'
+
+/**
+ * Reads the project folder at `path`. `isPulled`: also reads a folder whose `pull` was interrupted: names may be missing or
+ * taken twice. Rejects with ProjectFolderError for all errors.
+ */
+export async function loadProject(path: string, isPulled = false): Promise<ProjectFolder> {
   const folder = resolve(path)
+  const issue = folderIssue(folder)
+  if (issue !== null) throw new ProjectFolderError([startOf('.', issue)])
   const errors: FileDiagnostic[] = []
+  if (!isPulled && statusOf(join(folder, PULL_MARKER)) !== undefined) {
+    const message = 'a `pull` into this folder was interrupted, so the folder has old and new files: run it again'
+    throw new ProjectFolderError([startOf(PULL_MARKER, message)])
+  }
   const read = projectOf(folder, errors)
-  const isWhole = Object.keys(otherFiles).some((name) => existsSync(join(folder, name)))
-  const fileKinds = isWhole ? (await import('./other-file-kinds.ts')).fileKinds : decisionFileKinds
+  const fileKinds = await kindsIn(folder)
   const documents = [
     ...(read === null ? [] : [read]),
     ...fileKinds.flatMap((kind) => documentsOf(folder, kind, errors)),
   ]
-  errors.push(...unknownFolders(folder), ...duplicateNames(documents), ...unknownNames(documents, fileKinds))
-  const scenarios = filesBelow(folder, SCENARIOS.folder).filter((file) => file.endsWith(SCENARIOS.ending))
+  errors.push(...unknownFolders(folder, errors))
+  if (!isPulled) errors.push(...duplicateNames(documents), ...unknownNames(documents, fileKinds))
+  const scenarios = filesBelow(folder, SCENARIOS.folder, errors).filter((file) => file.endsWith(SCENARIOS.ending))
   if (read === null || errors.length > 0) throw new ProjectFolderError(sorted(errors))
   return { folder, project: read, documents: documents.slice(1), scenarios }
+}
+
+/** The kinds of the files in a folder. Each is loaded only if the folder has files of it, because most programs have policies alone. */
+async function kindsIn(folder: string): Promise<readonly FileKind[]> {
+  const has = (name: string): boolean => statusOf(join(folder, name)) !== undefined
+  if (Object.keys(otherFiles).some(has)) return (await import('./other-file-kinds.ts')).fileKinds
+  return has(QUERIES.folder) ? [policyFiles, (await import('./query-files.ts')).queryFiles] : [policyFiles]
 }
 
 /** The create body of a document: with the ids of the documents that it names. */
@@ -47,16 +68,58 @@ export function createBody(
   return { name, ...body, ...Object.fromEntries(ids) }
 }
 
+/** Whether a folder has the file of a project, or what should be that file. */
+export function isProjectFolder(folder: string): boolean {
+  try {
+    return statusOf(join(folder, PROJECT_FILE)) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/** Why the folder cannot be read; null: it can. */
+function folderIssue(folder: string): string | null {
+  try {
+    const status = statSync(folder, { throwIfNoEntry: false })
+    if (status === undefined) return `there is no folder \`${folder}\``
+    if (!status.isDirectory()) return `\`${folder}\`: expected a folder, found a file`
+    readdirSync(folder)
+    // Fails if the names in the folder may be listed and nothing more.
+    statusOf(join(folder, PROJECT_FILE))
+    return null
+  } catch (failure) {
+    const issue = fileIssueOf(failure)
+    if (issue === null) throw failure
+    return `\`${folder}\`: ${issue}`
+  }
+}
+
+/** Null, and an error about `file`, if it cannot be read. */
+function attempt<T>(file: string, errors: FileDiagnostic[], read: () => T): T | null {
+  try {
+    return read()
+  } catch (failure) {
+    const issue = fileIssueOf(failure)
+    if (issue === null) throw failure
+    errors.push(startOf(file, issue))
+    return null
+  }
+}
+
 function projectOf(folder: string, errors: FileDiagnostic[]): FolderDocument | null {
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
-    errors.push(startOf('.', `there is no folder \`${folder}\``))
+  const status = statusOf(join(folder, PROJECT_FILE))
+  if (status?.isFile() !== true) {
+    const missing = 'the file is missing: a project folder begins with it'
+    errors.push(
+      startOf(
+        PROJECT_FILE,
+        status === undefined ? missing : status.isDirectory() ? 'expected a file, found a folder' : NOT_READ,
+      ),
+    )
     return null
   }
-  if (!existsSync(join(folder, PROJECT_FILE))) {
-    errors.push(startOf(PROJECT_FILE, 'the file is missing: a project folder begins with it'))
-    return null
-  }
-  const parsed = parseFile(folder, PROJECT_FILE)
+  const parsed = attempt(PROJECT_FILE, errors, () => parseFile(folder, PROJECT_FILE))
+  if (parsed === null) return null
   if (!parsed.ok) {
     errors.push(...parsed.error)
     return null
@@ -68,7 +131,7 @@ function projectOf(folder: string, errors: FileDiagnostic[]): FolderDocument | n
 
 function documentsOf(folder: string, kind: FileKind, errors: FileDiagnostic[]): readonly FolderDocument[] {
   const isPolicy = kind.folder === 'policies'
-  return filesBelow(folder, kind.folder).flatMap((file) => {
+  return filesBelow(folder, kind.folder, errors).flatMap((file) => {
     const ending = file.endsWith(kind.ending)
       ? kind.ending
       : isPolicy && file.endsWith(CYPHER_ENDING)
@@ -85,7 +148,8 @@ function documentsOf(folder: string, kind: FileKind, errors: FileDiagnostic[]): 
       errors.push(...nameIssues.error.map((message) => startOf(file, message)))
       return []
     }
-    const parsed = parseFile(folder, file)
+    const parsed = attempt(file, errors, () => parseFile(folder, file))
+    if (parsed === null) return []
     if (!parsed.ok) {
       errors.push(...parsed.error)
       return []
@@ -125,7 +189,8 @@ function parseCypherFile(file: string, text: string): Result<DocumentSource, rea
     const message = '`cypher` is the text after the front matter'
     return err([{ ...yaml.position([], 'cypher'), message }])
   }
-  const cypher = text.slice(whole.length).trimEnd()
+  // As YAML reads line breaks: git may check a file out with those of the system.
+  const cypher = text.slice(whole.length).replaceAll('\r\n', '\n').trimEnd()
   const added = { cypher }
   const cypherLine = members.split('\n').length + 2
   return ok({
@@ -160,10 +225,9 @@ function unknownNames(documents: readonly FolderDocument[], fileKinds: readonly 
 }
 
 /** A folder of an unknown name with configuration files in it is a mistake; any other folder is not a part of the project. */
-function unknownFolders(folder: string): FileDiagnostic[] {
-  if (!existsSync(folder)) return []
+function unknownFolders(folder: string, errors: FileDiagnostic[]): FileDiagnostic[] {
   const endings = new Map<string, string>([
-    ...decisionFileKinds.map(({ ending, folder: of }) => [ending, of] as const),
+    ...[policyFiles, QUERIES].map(({ ending, folder: of }) => [ending, of] as const),
     ...Object.entries(otherFiles).map(([of, ending]) => [ending, of] as const),
     [SCENARIOS.ending, SCENARIOS.folder],
   ])
@@ -176,26 +240,42 @@ function unknownFolders(folder: string): FileDiagnostic[] {
       return [startOf(entry.name, `expected this file in the folder \`${endings.get(ending)}\``)]
     }
     if (known.includes(entry.name) || entry.name.startsWith('.') || entry.name === 'node_modules') return []
-    const [file] = readdirSync(join(folder, entry.name)).filter((name) => endingOf(name) !== undefined)
+    const names = attempt(entry.name, errors, () => readdirSync(join(folder, entry.name))) ?? []
+    const file = names.find((name) => endingOf(name) !== undefined)
     if (file === undefined) return []
     const message = `the folder \`${entry.name}\` is not read${suggestion(entry.name, known)}`
     return [startOf(`${entry.name}/${file}`, message)]
   })
 }
 
-/** The files below a folder that may be documents, sorted: no hidden files, and no texts for people. */
-function filesBelow(folder: string, name: string): readonly string[] {
-  const path = join(folder, name)
-  if (!existsSync(path)) return []
-  return readdirSync(path, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && !/\.(?:md|txt)$/.test(entry.name))
-    .map((entry) =>
-      join(entry.parentPath, entry.name)
-        .slice(folder.length + 1)
-        .split(sep)
-        .join('/'),
-    )
+/**
+ * The files below a folder that may be documents, sorted: no hidden files, and no texts for people. A link or a special file is an
+ * error: without it, its document would be one that has no file.
+ */
+function filesBelow(folder: string, path: string, errors: FileDiagnostic[]): readonly string[] {
+  const status = statusOf(join(folder, ...path.split('/')))
+  if (status === undefined) return []
+  if (!status.isDirectory()) {
+    errors.push(startOf(path, status.isFile() ? 'expected a folder, found a file' : NOT_READ))
+    return []
+  }
+  const list = () => readdirSync(join(folder, ...path.split('/')), { withFileTypes: true })
+  const entries = attempt(path, errors, list) ?? []
+  return entries
+    .flatMap((entry): readonly string[] => {
+      const inner = `${path}/${entry.name}`
+      if (entry.isDirectory()) return filesBelow(folder, inner, errors)
+      if (entry.name.startsWith('.') || /\.(?:md|txt)$/.test(entry.name)) return []
+      if (entry.isFile()) return [inner]
+      errors.push(startOf(inner, NOT_READ))
+      return []
+    })
     .sort()
+}
+
+/** Of the link itself, if it is one. */
+function statusOf(path: string): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false })
 }
 
 function startOf(file: string, message: string): FileDiagnostic {

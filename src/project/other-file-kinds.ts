@@ -3,6 +3,7 @@ import { auditSignings } from '../audit/audit-signing.ts'
 import { applicationAgentsKind, applicationsKind, type ConfigKind } from '../config/kind.ts'
 import { eventSinks } from '../events/event-sink.ts'
 import { tokenIntrospects, tokenIntrospectsKind } from '../identity/token-introspect.ts'
+import { isJsonObject } from '../kernel/json-kind.ts'
 import { entityMatchingPipelines } from '../matching/entity-matching-pipeline.ts'
 import { mcpServers } from '../mcp/server-config.ts'
 import { externalDataResolvers } from '../pip/external-data-resolver.ts'
@@ -10,13 +11,14 @@ import { trustScoreProfiles } from '../trust/trust-score-profile.ts'
 import {
   agentKind,
   applicationKind,
-  decisionFileKinds,
   type FileKind,
   type NamingMember,
   otherFiles,
   plainKind,
+  policyFiles,
   projectFile,
 } from './file-kinds.ts'
+import { queryFiles } from './query-files.ts'
 
 // As in file-kinds.ts.
 const unused = {} as never
@@ -25,13 +27,30 @@ function other(folder: keyof typeof otherFiles, kind: ConfigKind, references: re
   return plainKind(folder, otherFiles[folder], kind, references)
 }
 
+const introspections = other('introspections', tokenIntrospects(unused))
+
+/** A stored introspection has its defaults, and the name of the claim without the object that clients may send. */
+const introspectionFiles: FileKind = {
+  ...introspections,
+  dataOf(body) {
+    const { claims_mapping, perform_upsert, sub_claim, ...rest } = introspections.dataOf(body)
+    return {
+      ...rest,
+      ...(sub_claim !== undefined && { sub_claim: isJsonObject(sub_claim) ? sub_claim.selector : sub_claim }),
+      ...(isJsonObject(claims_mapping) && Object.keys(claims_mapping).length > 0 && { claims_mapping }),
+      ...(perform_upsert === true && { perform_upsert }),
+    }
+  },
+}
+
 /** All kinds of files, in an order in which each refers to earlier ones only. */
 export const fileKinds: readonly FileKind[] = [
   other('applications', applicationKind),
   other('agents', agentKind, [{ member: 'application', bodyMember: 'application_id', kind: applicationsKind }]),
-  other('introspections', tokenIntrospects(unused)),
+  introspectionFiles,
   other('resolvers', externalDataResolvers(unused)),
-  ...decisionFileKinds,
+  policyFiles,
+  queryFiles,
   other('mcp-servers', mcpServers, [
     { member: 'agent', bodyMember: 'app_agent_id', kind: applicationAgentsKind },
     { member: 'introspection', bodyMember: 'token_introspect_id', kind: tokenIntrospectsKind },

@@ -1,5 +1,5 @@
 // References to secrets in the files of a project: `${env:NAME}` and `secret://NAME`. A file never contains a secret itself.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { err, ok, type Result } from '../kernel/result.ts'
 
@@ -30,7 +30,8 @@ export function defaultSecretLookup(
     if (name === undefined) return undefined
     const path = join(folder, ...name.split('/'))
     // Editors and `echo` end a file with a line feed, which belongs to no secret.
-    return existsSync(path) ? readFileSync(path, 'utf8').replace(/\r?\n$/, '') : undefined
+    const isRead = existsSync(path) && !statSync(path).isDirectory()
+    return isRead ? readFileSync(path, 'utf8').replace(/\r?\n$/, '') : undefined
   }
 }
 

@@ -10,11 +10,11 @@ import {
   type DocumentFields,
   organizationsKind,
   projectsKind,
+  queriesKind,
   type Sealer,
   type StoredDocument,
 } from '../config/kind.ts'
 import { ConfigRepository } from '../config/repository.ts'
-import { knowledgeQueries, queriesKind } from '../context-query/knowledge-query.ts'
 import type { ServiceAccountCaller } from '../kernel/caller.ts'
 import { type Clock, timestamp } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
@@ -61,7 +61,7 @@ export async function storeProject(project: ProjectFolder, options: StoreProject
   const kinds = new Map<string, ConfigKind>(
     [
       authorizationPolicies(policyTextMax, (stored) => locationsOf(stored).keys(), noNames),
-      knowledgeQueries(policyTextMax, noNames),
+      ...(await queryKinds(project, policyTextMax)),
       ...(resolvers === null ? [] : [resolvers]),
     ].map((kind) => [kind.path, kind]),
   )
@@ -85,6 +85,13 @@ export async function storeProject(project: ProjectFolder, options: StoreProject
   const { projectId, applicationId, agentId } = surroundings
   const stored = documents.get(projectsKind, projectId) as StoredDocument
   return { documents, projectId, applicationId, agentId, layout: layoutOf(stored) }
+}
+
+/** Most programs ask no knowledge queries, so that their kind is loaded only for a project with some. */
+async function queryKinds({ documents }: ProjectFolder, textMax: number): Promise<readonly ConfigKind[]> {
+  if (!documents.some(({ kind }) => kind === queriesKind)) return []
+  const { knowledgeQueries } = await import('../context-query/knowledge-query.ts')
+  return [knowledgeQueries(textMax, noNames)]
 }
 
 /** Whether the document names one whose check failed: the error of that one is enough. */

@@ -1,22 +1,9 @@
 // Reads a YAML file into plain data, and finds the place of each value in it. Of YAML 1.2 it accepts what JSON can express: no
 // anchors, aliases, tags, infinities and no keys that are not strings.
-import {
-  isAlias,
-  isMap,
-  isPair,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  type Pair,
-  parseDocument,
-  type Scalar,
-} from 'yaml'
+import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, type Node, type Pair, type Scalar } from 'yaml'
 import { Float } from '../kernel/float.ts'
+import { parseYaml } from '../kernel/yaml.ts'
 import type { FileDiagnostic, FilePosition } from './file-diagnostic.ts'
-
-/** Nesting beyond this is an error. */
-const DEPTH_MAX = 100
 
 /** How numbers are represented. `exact`: floats are boxed, so that 1.0 differs from 1. Integers beyond 53 bits are bigints. */
 export type YamlNumbers = 'exact' | 'plain'
@@ -37,17 +24,15 @@ export class YamlFile {
   constructor(file: string, text: string) {
     this.file = file
     this.text = text
-    const document = parseDocument(text, {
+    const document = parseYaml(text, {
       intAsBigInt: true,
       lineCounter: this.lines,
-      prettyErrors: false,
       customTags: [],
       merge: false,
     })
     this.root = document.contents
     const issues = [...document.errors, ...document.warnings].map(({ message, pos }) => ({ message, at: pos[0] }))
-    if (issues.length === 0 && this.root !== null)
-      this.check(this.root, 0, (message, at) => issues.push({ message, at }))
+    if (issues.length === 0 && this.root !== null) this.check(this.root, (message, at) => issues.push({ message, at }))
     this.errors = issues.map(({ message, at }) => {
       const place = this.positionAt(at)
       return { ...place, message: `${lowerFirst(message)}${cypherHint(text.split('\n')[place.line - 1] ?? '')}` }
@@ -145,13 +130,9 @@ export class YamlFile {
     return node.items.find((pair) => isScalar(pair.key) && pair.key.value === key) ?? null
   }
 
-  private check(node: Node, depth: number, report: (message: string, at: number) => void): void {
+  private check(node: Node, report: (message: string, at: number) => void): void {
     const at = startOf(node, 0)
     if (isAlias(node)) report('aliases are not supported: repeat the value', at)
-    if (depth > DEPTH_MAX) {
-      report(`a value is nested deeper than ${DEPTH_MAX} levels`, at)
-      return
-    }
     if ((isScalar(node) || isMap(node) || isSeq(node)) && node.anchor !== undefined) {
       report('anchors are not supported', at)
     }
@@ -160,7 +141,7 @@ export class YamlFile {
       return
     }
     if (isSeq(node)) {
-      for (const item of node.items) if (!isPair(item)) this.check(item as Node, depth + 1, report)
+      for (const item of node.items) if (!isPair(item)) this.check(item as Node, report)
     }
     if (isMap(node)) {
       for (const { key, value } of node.items) {
@@ -168,7 +149,7 @@ export class YamlFile {
         if (!isText) report('expected a name: put it in quotes if it is not a word', startOf(key as Node, at))
         else if (key.value === '<<' || key.value === '__proto__')
           report(`the name \`${key.value}\` is not allowed`, startOf(key, at))
-        if (value !== null) this.check(value as Node, depth + 1, report)
+        if (value !== null) this.check(value as Node, report)
       }
     }
   }

@@ -225,6 +225,7 @@ describe('an authorizer in memory', () => {
           'policy drive does not grant',
           '  reached: Argument subject, resource, for example (Person:ann), (Car:c1)',
           '  stopped: the predicate is not true: resource.wheels >= $min',
+          '  values: resource.wheels = 4, $min = 5',
           'with $min = 5',
         ].join('\n'),
       )

@@ -17,6 +17,8 @@ function gateOf(): { opened: Promise<void>; open(): void; fail(reason: string): 
     open = resolve
     fail = (reason) => reject(new Error(reason))
   })
+  // A provisioning that has not come to the gate yet waits for it after `fail`.
+  opened.catch(() => undefined)
   return { opened, open, fail }
 }
 

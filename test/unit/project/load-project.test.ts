@@ -1,5 +1,6 @@
 // Project folders: what is read, and the place and the suggestion of each error.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ProjectFolderError } from '../../../src/project/file-diagnostic.ts'
@@ -30,6 +31,37 @@ async function errorsOf(files: Files): Promise<string[]> {
 }
 
 describe('a project folder', () => {
+  test('refuses links, to files and to folders, and special files: a document without its file would be deleted', async () => {
+    const files = { 'verdigraph.yaml': project, 'policies/drive.policy.yaml': drive }
+    const linked = folderWith(files)
+    const other = folderWith({ ...files, 'policies/sub/sell.policy.yaml': drive })
+    symlinkSync(join(other, 'policies/drive.policy.yaml'), join(linked, 'policies/linked.policy.yaml'))
+    symlinkSync(join(other, 'policies/sub'), join(linked, 'policies/sub'))
+    symlinkSync(join(other, 'absent'), join(linked, 'policies/dangling.policy.yaml'))
+    symlinkSync(join(other, 'policies'), join(linked, 'queries'))
+    symlinkSync(join(other, 'absent'), join(linked, 'agents'))
+    execFileSync('mkfifo', [join(linked, 'policies/pipe.policy.yaml')])
+    // These are no documents.
+    symlinkSync(join(other, 'absent'), join(linked, 'policies/.#lock'))
+    symlinkSync(join(other, 'absent'), join(linked, 'policies/notes.md'))
+    symlinkSync(other, join(linked, 'other'))
+    const paths = ['agents', 'policies/dangling.policy.yaml', 'policies/linked.policy.yaml']
+    const more = ['policies/pipe.policy.yaml', 'policies/sub', 'queries']
+    await expect(loadProject(linked)).rejects.toThrow(
+      [...paths, ...more].map((path) => `${path}:1:1: symbolic links and special files are not read`).join('\n'),
+    )
+    const pipe = folderWith({})
+    execFileSync('mkfifo', [join(pipe, 'verdigraph.yaml')])
+    await expect(loadProject(pipe)).rejects.toThrow(
+      'verdigraph.yaml:1:1: symbolic links and special files are not read',
+    )
+    // The folder itself may be named by a link.
+    const link = join(pipe, 'link')
+    symlinkSync(folderWith(files), link)
+    expect((await loadProject(link)).documents).toHaveLength(1)
+    expect(await errorsOf({ ...files, queries: '' })).toEqual(['queries:1:1: expected a folder, found a file'])
+  })
+
   test('gives the create bodies of its documents in an order in which each refers to earlier ones', async () => {
     const {
       project: own,
@@ -138,6 +170,21 @@ describe('a project folder', () => {
         'policies/drive.policy.yaml:2:11: aliases are not supported: repeat the value',
         'policies/drive.policy.yaml:3:1: expected a name: put it in quotes if it is not a word',
         'policies/drive.policy.yaml:4:11: expected a finite number',
+      ],
+    ],
+    [
+      'values that are nested too deep, in brackets, in members and in front matters',
+      {
+        [policy]: `${drive}tags: ${'['.repeat(3_000)}\n`,
+        'policies/sell.policy.yaml': `${drive}tags:\n${Array.from({ length: 300 }, (_, i) => `${' '.repeat(i + 1)}a:\n`).join('')}`,
+        'policies/see.cypher': `---\nsubject: ${'{a: '.repeat(3_000)}1${'}'.repeat(3_000)}\n---\nMATCH (subject)\n`,
+        'verdigraph.yaml': `${project}description:\n  ${'- '.repeat(3_000)}\n`,
+      },
+      [
+        'policies/drive.policy.yaml:5:206: nested deeper than 200 levels',
+        'policies/see.cypher:2:806: nested deeper than 200 levels',
+        'policies/sell.policy.yaml:205:201: nested deeper than 200 levels',
+        'verdigraph.yaml:3:401: nested deeper than 200 levels',
       ],
     ],
     [

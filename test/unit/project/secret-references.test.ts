@@ -22,4 +22,5 @@ test('are read from the environment and from the files of the folder of secrets'
   expect(resolveSecret('Bearer ${env:TOKEN}', lookup)).toEqual(ok('Bearer from the environment'))
   expect(resolveSecret('secret://sinks/audit', lookup)).toEqual(ok('from a file'))
   expect(resolveSecret('${env:TOKEN} secret://sinks/other', lookup)).toEqual(err('secret://sinks/other'))
+  expect(resolveSecret('secret://sinks', lookup), 'a folder').toEqual(err('secret://sinks'))
 })
