@@ -12,6 +12,7 @@ import type { FilePosition } from '../project/file-diagnostic.ts'
 import type { FolderDocument } from '../project/project-folder.ts'
 import type { SecretLookup } from '../project/secret-references.ts'
 import { conditionVariants } from './condition-variants.ts'
+import { positionInScenario } from './load-scenario.ts'
 import type { ScenarioFile } from './scenario.ts'
 
 /** An operator of the plan of a policy. */
@@ -31,7 +32,7 @@ export interface CoveredCondition {
   readonly problem: 'never false' | 'never true' | null
 }
 
-/** What the decisions reached of one policy. */
+/** The parts of one policy that the decisions reached. */
 export interface PolicyCoverage {
   readonly name: string
   readonly position: FilePosition
@@ -43,7 +44,7 @@ export interface PolicyCoverage {
   readonly conditions: readonly CoveredCondition[]
 }
 
-/** What the decisions of a scenario reached. */
+/** The parts of policies that the decisions of a scenario reached. */
 export interface ScenarioCoverage {
   /** The ACTIVE decision policies, in their order. */
   readonly policies: readonly PolicyCoverage[]
@@ -64,11 +65,14 @@ interface RecordedPolicy {
 /** Records decisions, and then finds what they did not reach. */
 export class CoverageRecorder {
   private readonly scenario: ScenarioFile
+  private readonly known: PolicyVariants
   private readonly policies: readonly FolderDocument[]
   private readonly recorded = new Map<string, RecordedPolicy>()
 
-  constructor(scenario: ScenarioFile) {
+  /** `variants`: those that are known from other scenarios. */
+  constructor(scenario: ScenarioFile, variants: PolicyVariants) {
     this.scenario = scenario
+    this.known = variants
     this.policies = scenario.project.documents.filter(
       ({ kind, body }) => kind === policiesKind && body.status === 'ACTIVE' && !isContextPolicy(body),
     )
@@ -89,14 +93,16 @@ export class CoverageRecorder {
 
   /** Compares each policy with its variants. */
   async result(secrets: SecretLookup): Promise<ScenarioCoverage> {
-    const variants = this.policies.flatMap(variantsOf)
-    const conditions = await this.replay(variants, secrets)
+    const tested = await this.replay(
+      this.policies.filter(({ name }) => this.recorded.has(name)),
+      secrets,
+    )
     return {
       policies: this.policies.map((document) => {
         const { decisions = [], granted = 0, operators = new Map() } = this.recorded.get(document.name) ?? {}
         return {
           name: document.name,
-          position: document.locate('policy'),
+          position: positionInScenario(this.scenario, document.locate('policy')),
           asked: decisions.length,
           granted,
           operators: [...operators.values()].map(({ operator, detail, rows }) => ({
@@ -104,43 +110,65 @@ export class CoverageRecorder {
             detail,
             isReached: rows > 0,
           })),
-          conditions: variants.flatMap((variant, i) =>
-            variant.policy === document ? [conditions[i] as CoveredCondition] : [],
+          conditions: this.variantsOf(document).variants.map(
+            (variant): CoveredCondition => ({
+              text: variant.text,
+              position: positionInScenario(this.scenario, variant.position),
+              problem: tested.has(variant) ? null : variant.kind === 'alone' ? 'never true' : 'never false',
+            }),
           ),
         }
       }),
     }
   }
 
-  /** Asks the decisions of each policy of its variants, each of which is a policy for an action of its own. */
+  /** Asks the decisions of each policy of its variants, each of which is a policy for an action of its own. Returns the tested ones. */
   private async replay(
-    variants: readonly PolicyVariant[],
+    policies: readonly FolderDocument[],
     secrets: SecretLookup,
-  ): Promise<readonly CoveredCondition[]> {
-    if (variants.length === 0) return []
+  ): Promise<ReadonlySet<PolicyVariant>> {
     const { project, items } = this.scenario
-    const documents = [...new Set(variants.flatMap(({ original, document }) => [original, document]))]
+    const groups = policies.map((policy, i) => {
+      const { original, variants } = this.variantsOf(policy)
+      return {
+        decisions: this.recorded.get(policy.name)?.decisions ?? [],
+        original: original?.(`p${i}-original`) ?? null,
+        variants: variants.map((variant, at) => ({ variant, document: variant.documentFor(`p${i}-v${at}`) })),
+      }
+    })
+    const documents = groups.flatMap(({ original, variants }) =>
+      original === null || variants.length === 0 ? [] : [original, ...variants.map(({ document }) => document)],
+    )
+    const tested = new Set<PolicyVariant>()
+    if (documents.length === 0) return tested
     const authorizer = await openProjectAuthorizer({ ...project, documents }, null, {
       secrets,
       report: () => undefined,
     })
     try {
       await authorizer.write(items)
-      return variants.map(({ policy, document, original, kind, text, position }) => {
-        const decisions = this.recorded.get(policy.name)?.decisions ?? []
-        const grants = (name: string, { request, options }: CoveredDecision): boolean =>
-          orNull(() => authorizer.evaluate({ ...request, action: { ...request.action, name } }, options))?.decision ===
-          true
-        const isTested =
-          kind === 'alone'
-            ? decisions.some((one) => grants(document.name, one))
-            : decisions.some((one) => grants(document.name, one) && !grants(original.name, one))
-        const problem = kind === 'alone' ? ('never true' as const) : ('never false' as const)
-        return { text, position, problem: isTested ? null : problem }
-      })
+      const grants = ({ name }: FolderDocument, { request, options }: CoveredDecision): boolean =>
+        orNull(() => authorizer.evaluate({ ...request, action: { ...request.action, name } }, options))?.decision ===
+        true
+      for (const { decisions, original, variants } of groups) {
+        for (const { variant, document } of variants) {
+          const isTested = decisions.some(
+            (one) =>
+              grants(document, one) && (variant.kind === 'alone' || (original !== null && !grants(original, one))),
+          )
+          if (isTested) tested.add(variant)
+        }
+      }
+      return tested
     } finally {
       await authorizer.close()
     }
+  }
+
+  private variantsOf(policy: FolderDocument): KnownVariants {
+    const found = this.known.get(policy) ?? compileVariants(policy)
+    this.known.set(policy, found)
+    return found
   }
 }
 
@@ -151,38 +179,50 @@ function recordStep(operators: RecordedPolicy['operators'], step: ExplainedStep,
   for (const [i, child] of children.entries()) recordStep(operators, child, `${path}.${i}`)
 }
 
+/** The variants of policies, for the scenarios of a project. */
+export type PolicyVariants = WeakMap<FolderDocument, KnownVariants>
+
+interface KnownVariants {
+  /** The policy itself, under an action and a name of its own; null: it cannot be compiled. */
+  readonly original: ((name: string) => FolderDocument) | null
+  /** Those that compile. */
+  readonly variants: readonly PolicyVariant[]
+}
+
 interface PolicyVariant {
-  readonly policy: FolderDocument
-  readonly document: FolderDocument
-  /** The policy itself, under an action of its own. */
-  readonly original: FolderDocument
   readonly kind: 'without' | 'alone'
   readonly text: string
   readonly position: FilePosition
+  /** The variant as a policy for an action of its own. `name`: of the action and of the policy. */
+  documentFor(name: string): FolderDocument
 }
 
-/** The variants of a policy that compile. */
-function variantsOf(policy: FolderDocument, index: number): readonly PolicyVariant[] {
+function compileVariants(policy: FolderDocument): KnownVariants {
   const json = parseJson(policy.body.policy as string, 'integers')
-  if (!json.ok || !isJsonObject(json.value) || !isJsonObject(json.value.condition)) return []
+  if (!json.ok || !isJsonObject(json.value)) return { original: null, variants: [] }
   const { value } = json
   const { condition } = value
-  if (!isJsonObject(condition) || typeof condition.cypher !== 'string') return []
+  if (!isJsonObject(condition) || typeof condition.cypher !== 'string') return { original: null, variants: [] }
   const { cypher } = condition
-  const as = (name: string, text: string): FolderDocument | null => {
-    const changed = { ...value, actions: [name], condition: { ...condition, cypher: text } }
-    if (!compileDecisionDocument(changed).ok) return null
-    return { ...policy, name, body: { ...policy.body, policy: writeJson(changed) } }
-  }
-  const original = as(`p${index}-original`, cypher)
-  if (original === null) return []
-  return conditionVariants(cypher).flatMap(({ kind, text, at, cypher: changed }, i): PolicyVariant[] => {
-    const document = as(`p${index}-v${i}`, changed)
-    if (document === null) return []
-    const { line, column } = positionOf(cypher, at)
-    const position = policy.locate(`policy.condition.cypher: line ${line}, column ${column}`)
-    return [{ policy, document, original, kind, text, position }]
+  const changed = (name: string, text: string) => ({
+    ...value,
+    actions: [name],
+    condition: { ...condition, cypher: text },
   })
+  const as = (text: string): ((name: string) => FolderDocument) | null => {
+    if (!compileDecisionDocument(changed('variant', text)).ok) return null
+    return (name) => ({ ...policy, name, body: { ...policy.body, policy: writeJson(changed(name, text)) } })
+  }
+  return {
+    original: as(cypher),
+    variants: conditionVariants(cypher).flatMap(({ kind, text, at, cypher: variant }): PolicyVariant[] => {
+      const documentFor = as(variant)
+      if (documentFor === null) return []
+      const { line, column } = positionOf(cypher, at)
+      const position = policy.locate(`policy.condition.cypher: line ${line}, column ${column}`)
+      return [{ kind, text, position, documentFor }]
+    }),
+  }
 }
 
 function orNull<T>(ask: () => T): T | null {

@@ -1,6 +1,6 @@
 // Reads scenario files. Nothing in a file is skipped: an invalid entry is an error with its place.
-import { existsSync, readFileSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { suggestion } from '../../grammar/suggest.ts'
 import type {
   AuthorizerToken,
@@ -9,36 +9,73 @@ import type {
   WrittenNode,
   WrittenRelationship,
 } from '../authorizer/authorizer.ts'
+import { fileIssueOf } from '../kernel/file-issue.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
 import { type PolicyHeader, policyHeader } from '../policy/policy-header.ts'
 import { type FileDiagnostic, type FilePosition, ProjectFolderError } from '../project/file-diagnostic.ts'
-import {
-  DEFAULT_POLICY_VERSION,
-  decisionFileKinds,
-  type FileKind,
-  PROJECT_FILE,
-  SCENARIOS,
-} from '../project/file-kinds.ts'
-import { loadProject } from '../project/load-project.ts'
+import { DEFAULT_POLICY_VERSION, type FileKind, policyFiles, SCENARIOS } from '../project/file-kinds.ts'
+import { isProjectFolder, loadProject } from '../project/load-project.ts'
 import type { FolderDocument, ProjectFolder } from '../project/project-folder.ts'
+import { queryFiles } from '../project/query-files.ts'
 import { documentOf, memberIssues } from '../project/read-document.ts'
 import { YamlFile } from '../project/yaml-file.ts'
 import { NotationError, type NotationGraph, type NotationNode, readGraphNotation } from './graph-notation.ts'
 import type { ScenarioCall, ScenarioFile } from './scenario.ts'
 import { type AnswerList, entryForms, scenarioSchema } from './scenario-schema.ts'
 
-type Data = Readonly<Record<string, unknown>>
+type ScenarioData = Readonly<Record<string, unknown>>
 
-/** Reads the scenario file at `path`, and the project that it names. Rejects with ProjectFolderError for all errors. */
-export async function loadScenario(path: string): Promise<ScenarioFile> {
-  if (!existsSync(path)) {
-    throw new ProjectFolderError([{ file: path, line: 1, column: 1, message: 'there is no such file' }])
-  }
-  const text = readFileSync(path, 'utf8')
-  const yaml = new YamlFile(path, text)
+/**
+ * Reads the scenario file at `path`, and the project that it names. `load`: reads a project folder; a caller that runs many scenarios
+ * reads each folder once. Rejects with ProjectFolderError for all errors, with paths from the working folder.
+ */
+export async function loadScenario(
+  path: string,
+  load: (folder: string) => Promise<ProjectFolder> = loadProject,
+): Promise<ScenarioFile> {
+  const yaml = new YamlFile(path, scenarioText(path))
   const data = yaml.errors.length > 0 ? null : yaml.value('plain')
   const folder = isJsonObject(data) ? projectFolderOf(path, data) : null
-  return readScenarioText(path, text, folder === null ? null : await loadProject(folder))
+  return readScenarioYaml(path, yaml, folder === null ? null : await loadFrom(folder, load))
+}
+
+async function loadFrom(folder: string, load: (folder: string) => Promise<ProjectFolder>): Promise<ProjectFolder> {
+  try {
+    return await load(folder)
+  } catch (error) {
+    if (!(error instanceof ProjectFolderError)) throw error
+    throw new ProjectFolderError(
+      error.diagnostics.map((one) => ({ ...one, file: pathFromWorkingFolder(folder, one.file) })),
+    )
+  }
+}
+
+/** A position in a file of the scenario or of its project, with the path from the working folder. */
+export function positionInScenario({ file, project }: ScenarioFile, position: FilePosition): FilePosition {
+  if (position.file === file) return position
+  return { ...position, file: pathFromWorkingFolder(project.folder, position.file) }
+}
+
+/** The path of a file of a project folder: from the working folder if it is below that, otherwise absolute. */
+function pathFromWorkingFolder(folder: string, file: string): string {
+  const absolute = join(folder, file)
+  const path = relative(process.cwd(), absolute)
+  return path.startsWith('..') ? absolute : path
+}
+
+/** Reads the scenario file at `path` over the documents of a project. Throws ProjectFolderError for all errors. */
+export function readScenarioFile(path: string, project: ProjectFolder): ScenarioFile {
+  return readScenarioText(path, scenarioText(path), project)
+}
+
+function scenarioText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (failure) {
+    const message = fileIssueOf(failure)
+    if (message === null) throw failure
+    throw new ProjectFolderError([{ file, line: 1, column: 1, message }])
+  }
 }
 
 /**
@@ -46,18 +83,21 @@ export async function loadScenario(path: string): Promise<ScenarioFile> {
  * own. Throws ProjectFolderError with all errors.
  */
 export function readScenarioText(file: string, text: string, project: ProjectFolder | null): ScenarioFile {
-  const yaml = new YamlFile(file, text)
+  return readScenarioYaml(file, new YamlFile(file, text), project)
+}
+
+function readScenarioYaml(file: string, yaml: YamlFile, project: ProjectFolder | null): ScenarioFile {
   if (yaml.errors.length > 0) throw new ProjectFolderError(yaml.errors)
   return new ScenarioReader(file, yaml, project).read()
 }
 
 /** The project folder that a scenario uses; null: none. */
-function projectFolderOf(path: string, data: Data): string | null {
+function projectFolderOf(path: string, data: ScenarioData): string | null {
   const folder = dirname(resolve(path))
   if (typeof data.project === 'string') return resolve(folder, data.project)
   if (data.policies !== undefined) return null
   for (let above = folder; ; above = dirname(above)) {
-    if (existsSync(join(above, PROJECT_FILE))) return above
+    if (isProjectFolder(above)) return above
     if (above === dirname(above)) return null
   }
 }
@@ -67,8 +107,8 @@ class ScenarioReader {
   private readonly yaml: YamlFile
   private readonly given: ProjectFolder | null
   private readonly errors: FileDiagnostic[] = []
-  private readonly plain: Data
-  private readonly exact: Data
+  private readonly plain: ScenarioData
+  private readonly exact: ScenarioData
   private readonly documents: FolderDocument[] = []
 
   constructor(file: string, yaml: YamlFile, given: ProjectFolder | null) {
@@ -78,24 +118,24 @@ class ScenarioReader {
     const plain = yaml.value('plain') ?? {}
     this.errors.push(...memberIssues(scenarioSchema, plain, yaml, []))
     if (this.errors.length > 0) throw new ProjectFolderError(this.errors)
-    this.plain = plain as Data
-    this.exact = (yaml.value('exact') ?? {}) as Data
+    this.plain = plain as ScenarioData
+    this.exact = (yaml.value('exact') ?? {}) as ScenarioData
   }
 
   read(): ScenarioFile {
     const { description = '' } = this.plain
-    const [policies, queries] = decisionFileKinds as readonly [FileKind, FileKind]
-    this.ownDocuments('policies', 'policy', policies)
-    this.ownDocuments('queries', 'query', queries)
+    this.ownDocuments('policies', 'policy', policyFiles)
+    this.ownDocuments('queries', 'query', queryFiles)
     const { items, notation } = this.graph()
     const headers = [...(this.given?.documents ?? []), ...this.documents].flatMap(({ kind, body }) =>
-      kind === policies.kind ? [policyHeader(body)] : [],
+      kind === policyFiles.kind ? [policyHeader(body)] : [],
     )
     const scenario: ScenarioFile = {
       name: basename(this.file).replace(SCENARIOS.ending, ''),
       file: this.file,
       description: String(description),
       items,
+      graphPosition: this.yaml.position(['graph']),
       notation,
       project: this.project(),
       ownDocuments: this.documents,
@@ -128,7 +168,7 @@ class ScenarioReader {
       rows: this.entries('rows', (data, exact, call) => ({
         ...call(null),
         query: textOf(data.query),
-        rows: exact.rows as readonly Data[],
+        rows: exact.rows as readonly ScenarioData[],
       })),
       explanations: this.entries('explanations', (data, exact, call) => ({
         ...call(entityOf(data.subject, exact.subject)),
@@ -153,6 +193,7 @@ class ScenarioReader {
     return scenario
   }
 
+  /** The project itself if the file adds nothing, so that scenarios can share what is made of it. */
   private project(): ProjectFolder {
     const { documents = [], ...given } = this.given ?? {
       folder: dirname(resolve(this.file)),
@@ -168,6 +209,7 @@ class ScenarioReader {
       },
       scenarios: [],
     }
+    if (this.given !== null && this.documents.length === 0) return this.given
     return { ...given, documents: [...documents, ...this.documents] }
   }
 
@@ -242,7 +284,7 @@ class ScenarioReader {
   /** Reads the entries of a list: each as a list of cells or as an object. */
   private entries<T>(
     name: AnswerList,
-    read: (data: Data, exact: Data, call: (subject: RequestEntity | null) => ScenarioCall) => T,
+    read: (data: ScenarioData, exact: ScenarioData, call: (subject: RequestEntity | null) => ScenarioCall) => T,
   ): readonly T[] {
     const listed = (this.plain[name] ?? []) as readonly unknown[]
     const exacts = (this.exact[name] ?? []) as readonly unknown[]
@@ -254,7 +296,7 @@ class ScenarioReader {
       const before = this.errors.length
       const entry = read(data, exact, (subject) => ({
         position,
-        params: (exact.params ?? {}) as Data,
+        params: (exact.params ?? {}) as ScenarioData,
         tags: (data.tags ?? null) as readonly string[] | null,
         token: this.token(data.token, exact.token, subject, this.yaml.position([name, i, 'token'])),
       }))
@@ -262,9 +304,9 @@ class ScenarioReader {
     })
   }
 
-  private entryOf(name: AnswerList, index: number, plain: unknown): Data | null {
+  private entryOf(name: AnswerList, index: number, plain: unknown): ScenarioData | null {
     const { object, lists } = entryForms[name]
-    if (!Array.isArray(plain)) return this.isValid(object, plain, [name, index]) ? (plain as Data) : null
+    if (!Array.isArray(plain)) return this.isValid(object, plain, [name, index]) ? (plain as ScenarioData) : null
     const form = lists.find(({ members }) => members.length === plain.length)
     if (form === undefined) {
       const expected = lists.map(({ members }) => `[${members.join(', ')}]`).join(' or ')
@@ -283,7 +325,7 @@ class ScenarioReader {
   }
 
   /** An entry as an object. */
-  private cellsOf(name: AnswerList, entry: unknown): Data | null {
+  private cellsOf(name: AnswerList, entry: unknown): ScenarioData | null {
     if (!Array.isArray(entry)) return isJsonObject(entry) ? entry : null
     const form = entryForms[name].lists.find(({ members }) => members.length === entry.length)
     if (form === undefined) return null
@@ -299,8 +341,8 @@ class ScenarioReader {
     place: FilePosition,
   ): AuthorizerToken | null {
     if (token === undefined) return null
-    const named = (this.exact.tokens ?? {}) as Readonly<Record<string, Data>>
-    const data = typeof token === 'string' ? named[token] : (exact as Data)
+    const named = (this.exact.tokens ?? {}) as Readonly<Record<string, ScenarioData>>
+    const data = typeof token === 'string' ? named[token] : (exact as ScenarioData)
     if (data === undefined) {
       this.fail(place, `no token is named \`${String(token)}\`${suggestion(String(token), Object.keys(named))}`)
       return null
@@ -313,13 +355,13 @@ class ScenarioReader {
     return {
       type,
       id,
-      ...(claims !== undefined && { claims: claims as Data }),
-      ...(delegation !== undefined && { delegation: delegation as Data }),
+      ...(claims !== undefined && { claims: claims as ScenarioData }),
+      ...(delegation !== undefined && { delegation: delegation as ScenarioData }),
     }
   }
 
   private soughtType(
-    { type }: Data,
+    { type }: ScenarioData,
     headers: readonly PolicyHeader[],
     subjectType: string,
     action: string,
@@ -337,7 +379,7 @@ class ScenarioReader {
     return ''
   }
 
-  /** What is granted is in the graph: a misspelt id would otherwise only show as a wrong decision. */
+  /** Granted nodes must be in the graph: a misspelt id would otherwise only show as a wrong decision. */
   private checkGranted({ decisions, items }: ScenarioFile): void {
     const known = new Set((items.nodes ?? []).map(({ type, external_id }) => `${type}:${external_id}`))
     for (const { expect, subject, resource, position } of decisions) {

@@ -9,15 +9,16 @@ import type {
   RequestParameters,
 } from '../authorizer/authorizer.ts'
 import { AuthorizerError } from '../authorizer/authorizer-error.ts'
-import { openProjectAuthorizer } from '../authorizer/memory-authorizer.ts'
+import { openProjectAuthorizer, type StoredProjects } from '../authorizer/memory-authorizer.ts'
 import { describeExplanation } from '../authorizer/nearest-miss.ts'
 import { Float } from '../kernel/float.ts'
 import { writeJson } from '../kernel/json.ts'
 import { compileDecisionDocument } from '../policy/compile-policy.ts'
-import type { FilePosition } from '../project/file-diagnostic.ts'
+import { type FilePosition, ProjectFolderError } from '../project/file-diagnostic.ts'
 import { defaultSecretLookup, type SecretLookup } from '../project/secret-references.ts'
-import { CoverageRecorder, type ScenarioCoverage } from './coverage.ts'
-import { loadScenario } from './load-scenario.ts'
+import { defaultSettings, type Settings } from '../settings.ts'
+import { CoverageRecorder, type PolicyVariants, type ScenarioCoverage } from './coverage.ts'
+import { loadScenario, positionInScenario } from './load-scenario.ts'
 import type { RefusedEntry, RowsEntry, ScenarioCall, ScenarioFile } from './scenario.ts'
 import type { AnswerList } from './scenario-schema.ts'
 
@@ -48,17 +49,32 @@ export interface ScenarioRun {
   readonly durationMs: number
 }
 
+/** Shared by the scenarios of a project, so that each policy is compiled once. */
+export interface SharedByScenarios {
+  readonly stored: StoredProjects
+  readonly variants: PolicyVariants
+}
+
+/** Nothing is shared so far. */
+export function newlyShared(): SharedByScenarios {
+  return { stored: new WeakMap(), variants: new WeakMap() }
+}
+
 /** Options of a run. */
 export interface ScenarioRunOptions {
   /** Default: false. Coverage explains each decision, which takes several times as long. */
   readonly coverage?: boolean
   readonly secrets?: SecretLookup
+  /** Default: each check runs. */
+  readonly isSelected?: (check: Pick<ScenarioCheck, 'list' | 'title'>) => boolean
+  /** Shared with other scenarios. Default: nothing. */
+  readonly shared?: SharedByScenarios
+  /** Ends the scenario after its first failed check. Default: false. */
+  readonly bail?: boolean
+  /** The limits of decisions and queries. Default: those of the default settings. */
+  readonly settings?: Settings
 }
 
-/**
- * Loads and runs a scenario file. Rejects with ProjectFolderError for errors in the file, in its project or in a policy, and with
- * AuthorizerError if its graph cannot be written.
- */
 export async function runScenarioFile(path: string, options: ScenarioRunOptions = {}): Promise<ScenarioRun> {
   return runScenario(await loadScenario(path), options)
 }
@@ -66,13 +82,26 @@ export async function runScenarioFile(path: string, options: ScenarioRunOptions 
 /** Runs a scenario that was read. Rejects as `runScenarioFile` does. */
 export async function runScenario(
   scenario: ScenarioFile,
-  { coverage = false, secrets = defaultSecretLookup() }: ScenarioRunOptions = {},
+  {
+    coverage = false,
+    secrets = defaultSecretLookup(),
+    isSelected = () => true,
+    bail = false,
+    shared = newlyShared(),
+    settings = defaultSettings,
+  }: ScenarioRunOptions = {},
 ): Promise<ScenarioRun> {
   const startedMs = performance.now()
-  const authorizer = await openScenario(scenario, secrets)
+  const authorizer = await openScenario(scenario, secrets, shared.stored, settings)
   try {
-    const recorder = coverage ? new CoverageRecorder(scenario) : null
-    const checks = await new ScenarioRunner(authorizer, recorder).checks(scenario)
+    const recorder = coverage ? new CoverageRecorder(scenario, shared.variants) : null
+    const checks: ScenarioCheck[] = []
+    for (const question of new ScenarioRunner(authorizer, recorder).questions(scenario)) {
+      if (!isSelected(question)) continue
+      const check = await question.ask()
+      checks.push(check)
+      if (bail && !check.passed) break
+    }
     const found = recorder === null ? null : await recorder.result(secrets)
     const durationMs = performance.now() - startedMs
     return { name: scenario.name, file: scenario.file, checks, coverage: found, durationMs }
@@ -85,8 +114,10 @@ export async function runScenario(
 export async function openScenario(
   scenario: ScenarioFile,
   secrets: SecretLookup = defaultSecretLookup(),
+  stored: StoredProjects = new WeakMap(),
+  settings: Settings = defaultSettings,
 ): Promise<Authorizer> {
-  const authorizer = await openProjectAuthorizer(scenario.project, null, { secrets, report: () => undefined })
+  const authorizer = await openWithPlaces(scenario, secrets, stored, settings)
   try {
     await authorizer.write(scenario.items)
     return authorizer
@@ -96,10 +127,30 @@ export async function openScenario(
   }
 }
 
-/** What a check found: its answer in one line, and whether it is the expected one. */
-interface Found {
+/** Opens the policies. Errors have the paths of the files from the working folder. */
+async function openWithPlaces(
+  scenario: ScenarioFile,
+  secrets: SecretLookup,
+  stored: StoredProjects,
+  settings: Settings,
+): Promise<Authorizer> {
+  try {
+    return await openProjectAuthorizer(scenario.project, null, { secrets, report: () => undefined, stored, settings })
+  } catch (error) {
+    if (!(error instanceof ProjectFolderError)) throw error
+    throw new ProjectFolderError(error.diagnostics.map((one) => ({ ...one, ...positionInScenario(scenario, one) })))
+  }
+}
+
+/** The finding of a check: its answer in one line, and whether it is the expected one. */
+interface FoundAnswer {
   readonly actual: string
   readonly passed: boolean
+}
+
+/** An expected answer that was not asked yet. */
+interface Question extends Pick<ScenarioCheck, 'list' | 'title'> {
+  ask(): Promise<ScenarioCheck>
 }
 
 class ScenarioRunner {
@@ -111,70 +162,85 @@ class ScenarioRunner {
     this.recorder = recorder
   }
 
-  async checks(scenario: ScenarioFile): Promise<readonly ScenarioCheck[]> {
+  /** The expected answers of a scenario, in the order of the lists. Each is asked by the caller. */
+  questions(scenario: ScenarioFile): readonly Question[] {
     const { decisions, resources, subjects, actions, rows, explanations, refused } = scenario
     const { search } = this.authorizer
-    const checks: ScenarioCheck[] = []
-    for (const entry of decisions) {
-      const request = decisionRequest(entry, entry.action)
-      checks.push(
-        await this.check('decisions', entry, titleOf(request), entry.expect, request, () => {
-          const actual = this.decide(request, optionsOf(entry))
-          return { actual, passed: actual === entry.expect || (entry.expect === 'no' && isMissing(actual)) }
-        }),
-      )
-    }
-    for (const entry of resources) {
-      const { subject, type } = entry
-      const action = { name: entry.action }
-      const title = `${keyOf(subject)} ${entry.action} ${type}${paramsText(entry)}`
-      const found = () =>
-        allResults((page) =>
-          search.resource({ subject, action, resource: { type }, context: contextOf(entry), page }, optionsOf(entry)),
+    return [
+      ...decisions.map((entry): Question => {
+        const request = decisionRequest(entry, entry.action)
+        return this.question('decisions', titleOf(request), (title) =>
+          this.check('decisions', entry, title, entry.expect, request, () => {
+            const actual = this.decide(request, optionsOf(entry))
+            return { actual, passed: actual === entry.expect || (entry.expect === 'no' && isMissing(actual)) }
+          }),
         )
-      checks.push(await this.checkIds('resources', entry, title, entry.ids, found))
-      const ends = entry.ids.map((id) => ({ subject, resource: { type, id } }))
-      for (const pair of ends) this.record({ ...entry, ...pair }, entry.action)
-    }
-    for (const entry of subjects) {
-      const { resource, type } = entry
-      const action = { name: entry.action }
-      const title = `${type} ${entry.action} ${keyOf(resource)}${paramsText(entry)}`
-      const found = () =>
-        allResults((page) =>
-          search.subject({ subject: { type }, action, resource, context: contextOf(entry), page }, optionsOf(entry)),
+      }),
+      ...resources.map((entry): Question => {
+        const { subject, type } = entry
+        const action = { name: entry.action }
+        const about = `${keyOf(subject)} ${entry.action} ${type}${paramsText(entry)}`
+        const found = () =>
+          allResults((page) =>
+            search.resource({ subject, action, resource: { type }, context: contextOf(entry), page }, optionsOf(entry)),
+          )
+        return this.question('resources', about, async (title) => {
+          for (const id of entry.ids) this.record({ ...entry, resource: { type, id } }, entry.action)
+          const pairOf = (id: string) => decisionRequest({ ...entry, resource: { type, id } }, entry.action)
+          return this.checkIds('resources', entry, title, entry.ids, found, pairOf)
+        })
+      }),
+      ...subjects.map((entry): Question => {
+        const { resource, type } = entry
+        const action = { name: entry.action }
+        const about = `${type} ${entry.action} ${keyOf(resource)}${paramsText(entry)}`
+        const found = () =>
+          allResults((page) =>
+            search.subject({ subject: { type }, action, resource, context: contextOf(entry), page }, optionsOf(entry)),
+          )
+        return this.question('subjects', about, async (title) => {
+          for (const id of entry.ids) this.record({ ...entry, subject: { type, id } }, entry.action)
+          const pairOf = (id: string) => decisionRequest({ ...entry, subject: { type, id } }, entry.action)
+          return this.checkIds('subjects', entry, title, entry.ids, found, pairOf)
+        })
+      }),
+      ...actions.map((entry): Question => {
+        const { subject, resource } = entry
+        const about = `${keyOf(subject)} ${keyOf(resource)}${paramsText(entry)}`
+        const found = () =>
+          search
+            .action({ subject, resource, context: contextOf(entry) }, optionsOf(entry))
+            .results.map(({ name }) => name)
+        const pairOf = (name: string) => decisionRequest(entry, name)
+        return this.question('actions', about, (title) =>
+          this.checkIds('actions', entry, title, entry.actions, found, pairOf),
         )
-      checks.push(await this.checkIds('subjects', entry, title, entry.ids, found))
-      const ends = entry.ids.map((id) => ({ subject: { type, id }, resource }))
-      for (const pair of ends) this.record({ ...entry, ...pair }, entry.action)
-    }
-    for (const entry of actions) {
-      const { subject, resource } = entry
-      const title = `${keyOf(subject)} ${keyOf(resource)}${paramsText(entry)}`
-      const found = () =>
-        search
-          .action({ subject, resource, context: contextOf(entry) }, optionsOf(entry))
-          .results.map(({ name }) => name)
-      checks.push(await this.checkIds('actions', entry, title, entry.actions, found))
-    }
-    for (const entry of rows) checks.push(await this.checkRows(entry))
-    for (const entry of explanations) {
-      const request = decisionRequest(entry, entry.action)
-      const { outcomes, reached, stopped } = entry
-      const expected = writeJson({
-        ...(outcomes !== null && { outcomes }),
-        ...(reached !== null && { reached }),
-        ...(stopped !== null && { stopped }),
-      })
-      checks.push(
-        await this.check('explanations', entry, titleOf(request), expected, request, () => {
-          const explained = this.authorizer.explain(request, optionsOf(entry))
-          return explanationFound(explained, outcomes, reached, stopped)
-        }),
-      )
-    }
-    for (const entry of refused) checks.push(checkRefused(entry))
-    return checks
+      }),
+      ...rows.map((entry): Question => {
+        const about = `${entry.query}${paramsText(entry)}`
+        return this.question('rows', about, (title) => this.checkRows(entry, title))
+      }),
+      ...explanations.map((entry): Question => {
+        const request = decisionRequest(entry, entry.action)
+        const { outcomes, reached, stopped } = entry
+        const expected = writeJson({
+          ...(outcomes !== null && { outcomes }),
+          ...(reached !== null && { reached }),
+          ...(stopped !== null && { stopped }),
+        })
+        return this.question('explanations', titleOf(request), (title) =>
+          this.check('explanations', entry, title, expected, request, () => {
+            const explained = this.authorizer.explain(request, optionsOf(entry))
+            return explanationFound(explained, outcomes, reached, stopped)
+          }),
+        )
+      }),
+      ...refused.map((entry) => this.question('refused', entry.cypher, async () => checkRefused(entry))),
+    ]
+  }
+
+  private question(list: AnswerList, title: string, ask: (title: string) => Promise<ScenarioCheck>): Question {
+    return { list, title, ask: () => ask(title) }
   }
 
   /** Records a decision that a search implies. */
@@ -198,7 +264,7 @@ class ScenarioRunner {
     title: string,
     expected: string,
     request: EvaluationInput | null,
-    ask: () => Found | Promise<Found>,
+    ask: () => FoundAnswer | Promise<FoundAnswer>,
   ): Promise<ScenarioCheck> {
     const startedMs = performance.now()
     const found = await answered(ask)
@@ -214,6 +280,7 @@ class ScenarioRunner {
     title: string,
     expected: readonly string[],
     find: () => readonly string[],
+    pairOf: (result: string) => EvaluationInput,
   ): Promise<ScenarioCheck> {
     const check = await this.check(list, entry, title, `[${expected.join(', ')}]`, null, () => {
       const found = foundOrNothing(find)
@@ -223,16 +290,21 @@ class ScenarioRunner {
     const found = check.actual.slice(1, -1).split(', ').filter(Boolean)
     const missing = expected.filter((id) => !found.includes(id))
     const others = found.filter((id) => !expected.includes(id))
+    // One explanation of each kind: the others usually have the same reason.
+    const explained = [...missing.slice(0, 1), ...others.slice(0, 1)].flatMap((result) => {
+      const request = pairOf(result)
+      return [`${titleOf(request)}:`, ...this.details(request, optionsOf(entry)).map((line) => `  ${line}`)]
+    })
     const details = [
       ...(missing.length === 0 ? [] : [`not found: ${missing.join(', ')}`]),
       ...(others.length === 0 ? [] : [`not expected: ${others.join(', ')}`]),
+      ...explained,
     ]
     return { ...check, details }
   }
 
-  private async checkRows(entry: RowsEntry): Promise<ScenarioCheck> {
+  private async checkRows(entry: RowsEntry, title: string): Promise<ScenarioCheck> {
     const { query, params, token } = entry
-    const title = `${query}${Object.keys(params).length === 0 ? '' : ` ${writeJson(params)}`}`
     const expected = rowsText(entry.rows)
     return this.check('rows', { ...entry, tags: null }, title, expected, null, async () => {
       const { data } = await this.authorizer.execute(
@@ -266,7 +338,7 @@ function isMissing(text: string): boolean {
 }
 
 /** An error of the request is an answer like others. */
-async function answered(ask: () => Found | Promise<Found>): Promise<Found> {
+async function answered(ask: () => FoundAnswer | Promise<FoundAnswer>): Promise<FoundAnswer> {
   try {
     return await ask()
   } catch (error) {
@@ -305,7 +377,7 @@ function explanationFound(
   outcomes: Readonly<Record<string, string>> | null,
   reached: string | null,
   stopped: string | null,
-): Found {
+): FoundAnswer {
   const actual = {
     ...(outcomes !== null && {
       outcomes: Object.fromEntries(

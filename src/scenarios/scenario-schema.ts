@@ -1,6 +1,7 @@
 // The schema of a scenario file: a graph, policies, and the expected answers. docs/reference/scenario-files.md describes it.
 import { z } from 'zod'
-import { DEFAULT_POLICY_VERSION, decisionFileKinds } from '../project/file-kinds.ts'
+import { DEFAULT_POLICY_VERSION, policyFiles } from '../project/file-kinds.ts'
+import { queryFiles } from '../project/query-files.ts'
 
 /** A list whose entries are validated one by one, so that an error names its entry. */
 function entries(item: z.ZodType) {
@@ -135,8 +136,6 @@ function documented({ object, lists }: EntryForms): z.ZodType {
   return lists.length === 0 ? object : z.union([object, ...lists.map(({ schema }) => schema)])
 }
 
-const [policyFiles, queryFiles] = decisionFileKinds
-
 /** A document within a scenario: as a file, also with a name, and with `action` in place of `actions`. */
 function inline(schema: z.ZodType | undefined): z.ZodType {
   const alternatives = schema instanceof z.ZodUnion ? schema.options : []
@@ -177,10 +176,10 @@ export const scenarioSchema = z
       )
       .optional()
       .describe('in arrow notation, or as items to capture'),
-    policies: entries(inline(policyFiles?.schema)).describe(
+    policies: entries(inline(policyFiles.schema)).describe(
       'as files of the folder `policies`, also with `name`, and `action` in place of `actions`',
     ),
-    queries: entries(inline(queryFiles?.schema)).describe('as files of the folder `queries`, also with `name`'),
+    queries: entries(inline(queryFiles.schema)).describe('as files of the folder `queries`, also with `name`'),
     tokens: z.record(z.string(), tokenSchema).optional().describe('tokens by name'),
     decisions: entries(documented(entryForms.decisions)),
     resources: entries(documented(entryForms.resources)).describe('resource searches'),

@@ -4,7 +4,7 @@ import type { FilePosition } from '../project/file-diagnostic.ts'
 import type { FolderDocument, ProjectFolder } from '../project/project-folder.ts'
 import type { NotationGraph } from './graph-notation.ts'
 
-/** What every expected answer has. */
+/** The common members of expected answers. */
 export interface ScenarioEntry {
   /** Of the entry in the file. */
   readonly position: FilePosition
@@ -87,6 +87,8 @@ export interface ScenarioFile {
   readonly description: string
   /** The items of the graph. */
   readonly items: WriteInput
+  /** Of the member `graph`. */
+  readonly graphPosition: FilePosition
   /** The graph in arrow notation; null: it is given as items. */
   readonly notation: NotationGraph | null
   /** The policies, queries and resolvers: of the project, and then of the file itself. */

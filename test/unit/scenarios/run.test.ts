@@ -110,11 +110,28 @@ refused:
           'policy drive does not grant',
           '  reached: Argument subject, resource, for example (Person:ann), (Car:c2)',
           '  stopped: the predicate is not true: resource.wheels >= $min',
+          '  values: resource.wheels = 2, $min = 4',
           'with $min = 4',
         ],
         '31:5',
       ],
-      ['Person:ann drive Car {"min":4}', ['not found: c2', 'not expected: c1'], '33:5'],
+      [
+        'Person:ann drive Car {"min":4}',
+        [
+          'not found: c2',
+          'not expected: c1',
+          'Person:ann drive Car:c2 {"min":4}:',
+          '  policy drive does not grant',
+          '    reached: Argument subject, resource, for example (Person:ann), (Car:c2)',
+          '    stopped: the predicate is not true: resource.wheels >= $min',
+          '    values: resource.wheels = 2, $min = 4',
+          '  with $min = 4',
+          'Person:ann drive Car:c1 {"min":4}:',
+          '  policy drive grants: (Person:ann)-[:OWNS]->(Car:c1)',
+          '  with $min = 4',
+        ],
+        '33:5',
+      ],
     ])
   })
 
@@ -133,7 +150,7 @@ refused:
     }
     const { name, checks } = await runScenarioFile(join(folder, 'scenarios/sub/drive.scenario.yaml'))
     expect([name, checks.map(({ passed }) => passed)]).toEqual(['drive', [true, true]])
-    await expect(runScenarioFile(join(folder, 'absent.scenario.yaml'))).rejects.toThrow('there is no such file')
+    await expect(runScenarioFile(join(folder, 'absent.scenario.yaml'))).rejects.toThrow('it does not exist')
   })
 
   test.each([
@@ -153,6 +170,11 @@ refused:
     ['subjects: 4\n', '30:11: subjects: expected array, found number'],
   ])('refuses %j with its place', async (text, message) => {
     await expect(run(text)).rejects.toThrow(`w:${message}`)
+  })
+
+  test('refuses values that are nested too deep, with their place', () => {
+    const text = `graph: "(ann:Person)"\ndecisions: ${'{a: '.repeat(20_000)}1${'}'.repeat(20_000)}\n`
+    expect(() => readScenarioText('w', text, null)).toThrow(/^w:2:808: nested deeper than 200 levels$/)
   })
 
   test('refuses a policy that does not compile with its place in the file', async () => {
