@@ -7,6 +7,7 @@ import {
   envelope,
   envelopeUpdate,
   projectsKind,
+  queriesKind,
   reference,
   type StoredDocument,
 } from '../config/kind.ts'
@@ -19,9 +20,6 @@ import { isContextPolicy } from '../policy/policy-header.ts'
 import { queryIssues } from './check-query.ts'
 import { compileQuery } from './compile-query.ts'
 import { queryDocument, readQueryDocument } from './query-document.ts'
-
-/** Name of the kind. */
-export const queriesKind = 'knowledge-queries'
 
 /**
  * Returns the kind. `textMax`: maximum characters of a query's document. `names`: the graphs whose names a stored query is
@@ -47,6 +45,7 @@ export function knowledgeQueries(textMax: number, names: NameSource): ConfigKind
     updateSchema: z.strictObject({ ...envelopeUpdate, ...members }),
     readShape: { policy_id: z.string(), query: z.string(), status: members.status },
     secrets: [],
+    jsonTexts: ['query'],
     omittedInLists: ['query'],
     check(fields, { reader, parent }) {
       const { policy_id, query, status } = fields as { policy_id: string; query: string; status: string }

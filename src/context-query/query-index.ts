@@ -1,6 +1,6 @@
 // Index of the ACTIVE knowledge queries of each project by id and name. Queries are compiled on first use.
 
-import { type ConfigSource, projectsKind, type StoredDocument } from '../config/kind.ts'
+import { type ConfigSource, projectsKind, queriesKind, type StoredDocument } from '../config/kind.ts'
 import { PerProjectCache } from '../config/per-project-cache.ts'
 import { CompiledOnce } from '../kernel/compiled-once.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
@@ -8,7 +8,6 @@ import type { Result } from '../kernel/result.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
 import { CompileBudget, type IndexOptions } from '../policy/compile-budget.ts'
 import { type CompiledQuery, compileStoredQuery, type QueryCompileError } from './compile-query.ts'
-import { queriesKind } from './knowledge-query.ts'
 import { APPLICATION_TYPE } from './parameters.ts'
 
 export type { CompiledQuery } from './compile-query.ts'

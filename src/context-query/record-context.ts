@@ -2,7 +2,8 @@
 // read. A response repeats an element in every row that names it; the element is read once.
 import type { NodeId, RelationshipId, Snapshot } from '../engine/store.ts'
 import { NodeValue, type PropertyValue, type RelationshipValue } from '../engine/value/value.ts'
-import { type ResponseBudget, sizeOf } from './response-budget.ts'
+import { jsonSize } from '../kernel/json-size.ts'
+import type { ResponseBudget } from './response-budget.ts'
 import { WrittenElements } from './written-elements.ts'
 
 /** A property to resolve; its place in the record holds null until then. */
@@ -81,7 +82,7 @@ export class RecordContext {
     if (shared === undefined) {
       shared = { data: null, size: 0, uses: 0 }
       shared.data = read(shared)
-      shared.size = sizeOf(shared.data)
+      shared.size = jsonSize(shared.data)
       found.set(element.id, shared)
     }
     shared.uses += 1

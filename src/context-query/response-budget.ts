@@ -2,9 +2,7 @@
 // 10,000 rows around one node with a long text would exceed the memory of the process.
 import type { Budget } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
-
-/** Characters charged for each value in addition to its text. */
-const CELL = 8
+import { jsonSize } from '../kernel/json-size.ts'
 
 /** Counts the characters of the values in one response. */
 export class ResponseBudget {
@@ -23,7 +21,7 @@ export class ResponseBudget {
    * over.
    */
   charge(value: unknown): void {
-    this.chargeSize(sizeOf(value))
+    this.chargeSize(jsonSize(value))
   }
 
   /** As `charge`, for data of that size. */
@@ -39,7 +37,7 @@ export class ResponseBudget {
    * fit. `uses`: number of places in the response.
    */
   tryCharge(value: unknown, uses: number): boolean {
-    const size = sizeOf(value) * uses
+    const size = jsonSize(value) * uses
     if (this.used + size > this.max) return false
     this.used += size
     return true
@@ -49,13 +47,4 @@ export class ResponseBudget {
   get exhaustedMessage(): string {
     return `the limit of ${this.max} characters in one answer is reached; request a smaller page`
   }
-}
-
-/** Returns the characters that JSON data counts in a response. */
-export function sizeOf(value: unknown): number {
-  if (typeof value === 'string') return CELL + value.length
-  if (typeof value !== 'object' || value === null) return CELL
-  let size = CELL
-  for (const item of Array.isArray(value) ? value : Object.values(value)) size += sizeOf(item)
-  return size
 }

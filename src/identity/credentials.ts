@@ -6,6 +6,8 @@ import { err, ok, type Result } from '../kernel/result.ts'
 export interface Credentials {
   /** The key of `X-SVC-ClientKey`, or of `Authorization` if that header is absent; may be empty. */
   readonly agentKey: string
+  /** True if `X-SVC-ClientKey` is present. */
+  readonly hasKeyHeader: boolean
   /** The token of `Authorization: Bearer`. Errors: `unauthenticated` if the header is absent or has another scheme. */
   bearerToken(): Result<string, ServiceError>
   /** True if `Authorization` is present and does not hold the agent key. */
@@ -28,6 +30,7 @@ const notBearerToken: Result<never, ServiceError> = err({
 
 class RequestCredentials implements Credentials {
   readonly agentKey: string
+  readonly hasKeyHeader: boolean
   readonly hasUserToken: boolean
   readonly delegationToken: string | null
   private readonly authorization: string | null
@@ -35,6 +38,7 @@ class RequestCredentials implements Credentials {
   constructor(key: string | null, authorization: string | null, delegation: string | null) {
     this.authorization = authorization
     this.agentKey = (key ?? withoutScheme(authorization ?? '')).trim()
+    this.hasKeyHeader = key !== null
     this.hasUserToken = key !== null && authorization !== null
     this.delegationToken = delegation === null ? null : withoutScheme(delegation).trim()
   }

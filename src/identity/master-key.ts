@@ -1,4 +1,5 @@
-// Loads the master key: from the environment, or from a file in the data folder that the first start creates. During a
+// Loads the master key: from the environment, from a credential of the service manager, or from a file in the data folder that the first
+// start creates. During a
 // rotation there are two keys, and secrets are read with both (docs/decisions/0013-secrets.md).
 import { randomBytes } from 'node:crypto'
 import {
@@ -22,11 +23,38 @@ export const masterKeyVariable = 'VERDIGRAPH_MASTER_KEY'
 /** Environment variable with the next master key, during a rotation. */
 export const nextMasterKeyVariable = 'VERDIGRAPH_MASTER_KEY_NEXT'
 
+/** The credentials with the same keys: files in the folder that CREDENTIALS_DIRECTORY names (systemd.exec(5), `LoadCredential=`). */
+export const masterKeyCredentials = {
+  [masterKeyVariable]: 'verdigraph.master-key',
+  [nextMasterKeyVariable]: 'verdigraph.master-key-next',
+} as const
+
+/** A master key that the process was given, as text. `where`: for messages. */
+export interface GivenKey {
+  readonly text: string
+  readonly where: string
+}
+
+/**
+ * The key that the process was given: the variable, or the credential in its place. Null: neither. Throws OperationalError if the
+ * credential cannot be read.
+ */
+export function givenMasterKey(
+  variable: keyof typeof masterKeyCredentials,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): GivenKey | null {
+  const text = environment[variable] ?? ''
+  if (text !== '') return { text, where: variable }
+  const folder = environment.CREDENTIALS_DIRECTORY ?? ''
+  const path = join(folder, masterKeyCredentials[variable])
+  return folder === '' || !existsSync(path) ? null : { text: readKeyFile(path), where: path }
+}
+
 /** Where to look for the master key. */
 export interface MasterKeySource {
   readonly dataDir: string
-  /** The value of `masterKeyVariable`; it takes precedence over the file. */
-  readonly fromEnvironment: string | undefined
+  /** It takes precedence over the file. */
+  readonly given: GivenKey | null
   /** False if the folder already contains secrets, which a new key could not decrypt. */
   readonly mayCreate: boolean
 }
@@ -36,9 +64,7 @@ export interface MasterKeySource {
  * if it cannot be read or decoded.
  */
 export function loadMasterKey(source: MasterKeySource): Uint8Array {
-  if (source.fromEnvironment !== undefined && source.fromEnvironment !== '') {
-    return decodeKey(source.fromEnvironment, masterKeyVariable)
-  }
+  if (source.given !== null) return decodeKey(source.given.text, source.given.where)
   const path = join(source.dataDir, MASTER_KEY_FILE)
   if (existsSync(path)) return decodeKey(readKeyFile(path), path)
   if (!source.mayCreate) {
@@ -64,15 +90,15 @@ export interface MasterKeys {
  * Loads both keys, to decrypt secrets: an interrupted rotation may have left some under each. Throws as `loadMasterKey`
  * does.
  */
-export function loadMasterKeys(source: MasterKeySource, nextFromEnvironment: string | undefined): MasterKeys {
+export function loadMasterKeys(source: MasterKeySource, nextGiven: GivenKey | null): MasterKeys {
   const current = loadMasterKey(source)
-  return { current, next: loadNext(source, nextFromEnvironment) }
+  return { current, next: loadNext(source, nextGiven) }
 }
 
-function loadNext({ dataDir, fromEnvironment }: MasterKeySource, nextFromEnvironment = ''): Uint8Array | null {
-  if (nextFromEnvironment !== '') return decodeKey(nextFromEnvironment, nextMasterKeyVariable)
+function loadNext({ dataDir, given }: MasterKeySource, nextGiven: GivenKey | null): Uint8Array | null {
+  if (nextGiven !== null) return decodeKey(nextGiven.text, nextGiven.where)
   const path = join(dataDir, NEXT_MASTER_KEY_FILE)
-  if ((fromEnvironment ?? '') !== '' || !existsSync(path)) return null
+  if (given !== null || !existsSync(path)) return null
   return decodeKey(readKeyFile(path), path)
 }
 
@@ -87,11 +113,11 @@ export function createNextKey(dataDir: string): Uint8Array {
 }
 
 /**
- * Replaces the old key file by the next one, after all secrets are encrypted with the next key. `nextFromEnvironment`:
- * the next key is in the environment, so both files are deleted.
+ * Replaces the old key file by the next one, after all secrets are encrypted with the next key. `isNextGiven`: the process was given
+ * the next key, so both files are deleted.
  */
-export function adoptNextKey(dataDir: string, nextFromEnvironment = ''): void {
-  if (nextFromEnvironment === '') renameSync(join(dataDir, NEXT_MASTER_KEY_FILE), join(dataDir, MASTER_KEY_FILE))
+export function adoptNextKey(dataDir: string, isNextGiven: boolean): void {
+  if (!isNextGiven) renameSync(join(dataDir, NEXT_MASTER_KEY_FILE), join(dataDir, MASTER_KEY_FILE))
   else for (const name of [MASTER_KEY_FILE, NEXT_MASTER_KEY_FILE]) rmSync(join(dataDir, name), { force: true })
   syncFolder(dataDir)
 }
@@ -118,6 +144,11 @@ function syncFolder(folder: string): void {
   } finally {
     closeSync(file)
   }
+}
+
+/** Returns the 32 bytes of a key file. Throws OperationalError if it cannot be read or decoded. */
+export function readMasterKeyFile(path: string): Uint8Array {
+  return decodeKey(readKeyFile(path), path)
 }
 
 function readKeyFile(path: string): string {

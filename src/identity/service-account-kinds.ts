@@ -22,7 +22,8 @@ import { mintSigningKey, type PublicKey, signToken } from './signing-key.ts'
 
 /** The roles of service accounts. */
 export const serviceAccountRoles = ['all_editor', 'all_viewer'] as const
-const serviceAccountRole = z.enum(serviceAccountRoles).meta({ id: 'ServiceAccountRole' })
+/** The schema of a role. */
+export const serviceAccountRole = z.enum(serviceAccountRoles).meta({ id: 'ServiceAccountRole' })
 
 /** The kind `service-accounts`. */
 export function serviceAccounts(clock: Clock): ConfigKind {

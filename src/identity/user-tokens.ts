@@ -51,6 +51,8 @@ export interface UserTokenAuthenticatorDeps extends TokenVerificationDeps {
   readonly mayWrite: boolean
   /** Called after each verification of a token by a configuration; not for cached results. Must not throw. */
   onIntrospected?(introspection: TokenIntrospection): void
+  /** Called with each verification that was not cached. `failure`: a rule, nothing of the token; null: the token is valid. */
+  onVerified?(tokenIntrospectId: string, failure: string | null): void
   /** The graph with the subjects' nodes; null while the project has none. */
   graphOf(projectId: string): Promise<GraphStore | null> | GraphStore | null
 }
@@ -66,6 +68,12 @@ export interface TokenIntrospection {
   readonly user: { readonly nodeType: string; readonly subjectId: string } | null
   /** Why the token was not accepted; null: it was. */
   readonly refusal: string | null
+}
+
+function failureOf(verification: Verification): string | null {
+  if (verification.ok) return null
+  const { error } = verification
+  return error.kind === 'unavailable' ? 'the issuer could not be reached, or its answer was not usable' : error.reason
 }
 
 /** The error is the reason in the challenge: it names a rule and contains no part of the token. */
@@ -191,6 +199,7 @@ export class UserTokenAuthenticator {
       if (rules.isCurrent(rule)) {
         const entry = cacheEntry(checked, rule, this.deps.clock.now())
         this.report({ projectId, origin, tokenIntrospectId: rule.id }, token, entry.verification)
+        this.deps.onVerified?.(rule.id, failureOf(entry.verification))
         return entry
       }
     }

@@ -1,8 +1,7 @@
 // Describes a knowledge query to a model: its purpose, its parameters and what they are compared with, its result, whether it
 // writes, and an example call.
 
-import type { ConfigReader } from '../config/kind.ts'
-import { queriesKind } from '../context-query/knowledge-query.ts'
+import { type ConfigReader, queriesKind } from '../config/kind.ts'
 import { serviceParameters } from '../context-query/parameters.ts'
 import { type CompiledQuery, isApplicationQuery } from '../context-query/query-index.ts'
 import type { ContextFilter } from '../policy/context-filter.ts'

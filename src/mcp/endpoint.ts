@@ -2,7 +2,7 @@
 // message to `session/` or `stateless/` by its protocol version (docs/decisions/0017-mcp.md).
 import { projectsKind } from '../config/kind.ts'
 import { readCredentials } from '../identity/credentials.ts'
-import type { UserToken } from '../kernel/caller.ts'
+import type { AgentCaller, UserToken } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
@@ -74,6 +74,10 @@ export interface McpRequest {
   refuseCredentials(refused: RefusedCredentials): void
   /** HEAD request: no stream is opened. */
   readonly headOnly: boolean
+  /** The service account that calls instead of a user, with its permissions in a project; null: a user calls. */
+  readonly account: AgentCaller | null
+  /** Authenticates `account` again. */
+  isStillAuthenticated(): Promise<boolean>
   /** URL of the resource metadata, for challenges; null: the public URL of the service is unknown. */
   metadataUrl(): string | null
   header(name: string): string | null
@@ -142,6 +146,11 @@ export class McpEndpoint {
   /** Removes what is stored about deleted projects. */
   sweep(): Promise<void> {
     return this.deps.sessions.sweep((projectId) => this.deps.documents.get(projectsKind, projectId) !== null)
+  }
+
+  /** Ends all event streams. */
+  endAll(): void {
+    this.subscriptions.endAll()
   }
 
   /** Ends all event streams, so that they do not delay a stop. */
@@ -219,6 +228,7 @@ export class McpEndpoint {
     if (origin !== null && !this.deps.isOriginAllowed(origin, request.header('host'))) {
       return err({ kind: 'forbidden', message: 'origin not allowed' })
     }
+    if (request.account !== null) return callerOfAccount(request, request.account, server)
     const credentials = readCredentials(request)
     const token = credentials.bearerToken()
     const { projectId, origin: requestOrigin } = request
@@ -254,6 +264,18 @@ export class McpEndpoint {
       isStillAuthenticated: async () => (await authenticate()).ok,
     })
   }
+}
+
+/** Tools act with the permissions of the account instead of those of the server's agent. It is no subject of a policy. */
+function callerOfAccount(
+  { projectId, origin, isStillAuthenticated }: McpRequest,
+  account: AgentCaller,
+  server: McpServer,
+): Result<McpCaller, ServiceError> {
+  if (account.projectId !== projectId)
+    return err({ kind: 'forbidden', message: 'X-Project-Id: expected the project of the path' })
+  const user = { nodeType: '', subjectId: account.agentId, claims: {}, delegation: null }
+  return ok({ server, origin, user, agent: account, isStillAuthenticated })
 }
 
 /** The caller, as the audit trail shows it. */

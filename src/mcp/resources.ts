@@ -1,7 +1,8 @@
 // The resources of the endpoint: the ACTIVE knowledge queries of the project, as one collection and each by its name. They
 // are hidden if the configured agent lacks the permission to run them.
+
 import { hash } from 'node:crypto'
-import { queriesKind } from '../context-query/knowledge-query.ts'
+import { queriesKind } from '../config/kind.ts'
 import type { CompiledQuery } from '../context-query/query-index.ts'
 import { writeJson } from '../kernel/json.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'

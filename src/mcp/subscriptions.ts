@@ -119,10 +119,15 @@ export class Subscriptions implements SubscriptionService {
     return refused === null ? ok(new NotificationStream([], () => undefined)) : err(refused)
   }
 
+  /** Ends all streams. */
+  endAll(): void {
+    for (const project of this.projects.values()) this.endProject(project)
+  }
+
   /** Ends all streams and accepts no more. */
   close(): void {
     this.isClosed = true
-    for (const project of this.projects.values()) this.endAll(project)
+    this.endAll()
   }
 
   private checkLimits(request: SubscriptionRequest): ServiceError | null {
@@ -159,7 +164,7 @@ export class Subscriptions implements SubscriptionService {
     return project
   }
 
-  private endAll({ active }: ProjectSubscriptions): void {
+  private endProject({ active }: ProjectSubscriptions): void {
     for (const one of active) this.end(one)
   }
 
@@ -192,7 +197,7 @@ export class Subscriptions implements SubscriptionService {
         this.notify(projectId, project)
       } catch (error) {
         // Clients may have missed a change, and read the resources again when they subscribe again.
-        this.endAll(project)
+        this.endProject(project)
         this.deps.onInternalError(error)
       }
     }, COALESCE_MS)
@@ -202,7 +207,7 @@ export class Subscriptions implements SubscriptionService {
   private notify(projectId: string, project: ProjectSubscriptions): void {
     const server = this.deps.servers.find(projectId)
     if (server === null || server.tokenIntrospectId !== project.introspectId) {
-      this.endAll(project)
+      this.endProject(project)
       return
     }
     for (const open of project.active) void this.endUnlessAuthenticated(open)

@@ -52,6 +52,7 @@ function runTool(deps: McpDeps, caller: McpCaller, tool: Tool, args: RpcObject):
     return forbidden('the application agent of this MCP server was deleted: its configuration must name another one')
   for (const permission of tool.also === undefined ? [tool.permission] : [tool.permission, tool.also]) {
     if (agent.permissions.has(permission)) continue
+    if (agent.account !== undefined) return forbidden(`the role of the service account does not include ${permission}`)
     return forbidden(`the application agent of this MCP server lacks the permission ${permission}`)
   }
   for (const name in args) {

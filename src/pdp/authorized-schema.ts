@@ -28,6 +28,7 @@ export type WhoAuthorizedRequest = z.infer<typeof whoAuthorizedRequest>
 
 const found = searchAnswer.shape.results.element
 const foundAction = actionSearchAnswer.shape.results.element
+const searchContext = searchAnswer.shape.context
 const authorizedResource = z.object({ action: foundAction, resource: found }).meta({ id: 'AuthorizedResource' })
 const authorizedSubjects = z
   .object({ action: foundAction, resource: found, subjects: z.array(found) })
@@ -35,11 +36,11 @@ const authorizedSubjects = z
 
 /** One entry per resource, in the order of the evaluations. */
 export const whatAuthorizedAnswer = z
-  .object({ evaluations: z.array(authorizedResource) })
+  .object({ context: searchContext, evaluations: z.array(authorizedResource) })
   .meta({ id: 'WhatAuthorizedAnswer' })
 /** One entry per evaluation, with all of its subjects. */
 export const whoAuthorizedAnswer = z
-  .object({ evaluations: z.array(authorizedSubjects) })
+  .object({ context: searchContext, evaluations: z.array(authorizedSubjects) })
   .meta({ id: 'WhoAuthorizedAnswer' })
 
 /** The body of a what-authorized response. */

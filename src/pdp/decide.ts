@@ -21,15 +21,22 @@ import {
   subjectMismatch,
   tokenMatchesSubject,
 } from './evaluation-inputs.ts'
+import { draftError } from './policy-status.ts'
 import type { ReadSession } from './read-session.ts'
 
 /** The result of an evaluation. */
 export interface Decision {
   readonly decision: boolean
   /**
-   * Only with a denial: AuthZEN (section 5.5) allows a client to reject a permit whose context it does not understand.
+   * Only with a denial, or with the id: AuthZEN (section 5.5) allows a client to reject a permit whose context it does not
+   * understand.
    */
-  readonly context?: { readonly reason: string; readonly advice?: readonly FilterAdvice[] }
+  readonly context?: {
+    /** The id in the decision log, while it is on. */
+    readonly id?: string
+    readonly reason?: string
+    readonly advice?: readonly FilterAdvice[]
+  }
 }
 
 /** The permit. */
@@ -38,6 +45,11 @@ export const permit: Decision = { decision: true }
 export const denial: Decision = { decision: false }
 const granted = ok(permit)
 const denied = ok(denial)
+
+/** A decision with its id in the decision log. */
+export function withDecisionId(decision: Decision, id: string): Decision {
+  return { decision: decision.decision, context: { id, ...decision.context } }
+}
 
 /** A decision, or the error that prevents it. */
 export type DecisionResult = Result<Decision, ServiceError> | MissingParameters
@@ -52,7 +64,7 @@ export interface EvaluationContext {
 
 /**
  * Decides a request with both ids. The caller has started the session's budget.
- * Errors: `invalid` (input parameters), `forbidden` (token of another subject), `unknown-location`; MissingParameters
+ * Errors: `invalid` (input parameters), `forbidden` (token of another subject), those of `draftError`, `unknown-location`; MissingParameters
  * if no policy grants and an input parameter is missing.
  */
 export function decide(
@@ -61,6 +73,8 @@ export function decide(
   request: EvaluationRequest,
 ): DecisionResult {
   const { deps, caller, kind } = evaluation
+  const refused = draftError(deps, caller, request)
+  if (refused !== null) return refused
   const policies = policiesFor(deps, caller.projectId, request)
   const history = deps.inlineHistory?.[kind]
   if (history === undefined) return decideWithPolicies(policies, evaluation, session, request)
@@ -99,7 +113,10 @@ function decideWithPolicies(
       if (policy.filter !== null && !policy.filter.admits(session.budget, parameters)) {
         denyingFilters ??= []
         denyingFilters.push(policy.filter)
-      } else if (policy.condition.check(session, subject.id ?? '', resource.id ?? '')) return granted
+      } else if (policy.condition.check(session, subject.id ?? '', resource.id ?? '')) {
+        session.granting = policy
+        return granted
+      }
     } catch (error) {
       if (!(error instanceof ExecutionError)) throw error
       if (error.code === 'missing-parameter' && error.subject !== null) {

@@ -5,6 +5,7 @@ import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import type { InlineHistory } from '../kernel/inline-history.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
+import type { BrokenDraft } from '../policy/draft-policies.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { PageTokens } from './page-token.ts'
@@ -71,17 +72,35 @@ export interface DecisionEvent {
   /** The error; null if there is an answer. */
   readonly error: ServiceError | null
   readonly durationMs: number
+  /** When it began, of `performance.now()`. */
+  readonly startedMs: number
+  /** The id of the answer; null: the decision log is off. */
+  readonly id: string | null
+  /** The policy that granted; null: none did, it is not an evaluation, or neither `decisionId` nor `namesGranting` is set. */
+  readonly granting: CompiledPolicy | null
+}
+
+/** The decision policies of a project. */
+export interface DecisionPolicies {
+  find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[]
+  actions(projectId: string, subjectType: string, resourceType: string): readonly string[]
+  subjectTypes(projectId: string, action: string, resourceType: string): readonly string[]
+  ofSubjectType(projectId: string, subjectType: string): readonly CompiledPolicy[]
+  all(projectId: string): readonly CompiledPolicy[]
+}
+
+/** The decision policies of a project as if its drafts were in force, and the drafts that cannot be. */
+export interface DraftDecisionPolicies extends DecisionPolicies {
+  broken(projectId: string, subjectType: string, action: string, resourceType: string): readonly BrokenDraft[]
+  allBroken(projectId: string): readonly BrokenDraft[]
 }
 
 /** Collaborators and limits of the decision point. */
 export interface DecisionDeps {
-  /** The decision policies of a project. */
-  readonly policies: {
-    find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[]
-    actions(projectId: string, subjectType: string, resourceType: string): readonly string[]
-    subjectTypes(projectId: string, action: string, resourceType: string): readonly string[]
-    ofSubjectType(projectId: string, subjectType: string): readonly CompiledPolicy[]
-  }
+  /** Those in force. */
+  readonly policies: DecisionPolicies
+  /** For requests with `context.policy_status: "DRAFT"`. */
+  readonly drafts: DraftDecisionPolicies
   /** Returns the graphs of a project; null while it is not provisioned, or after its deletion. */
   graphsOf(projectId: string): ProjectGraphs | null
   /** The weights of the profile that scores a node type, by dimension in lower case; for explanations. Null: no profile does. */
@@ -116,4 +135,8 @@ export interface DecisionDeps {
    * not measured.
    */
   readonly onDecided: ((event: DecisionEvent) => void) | null
+  /** Generates the id of an answer; null: answers have none. */
+  readonly decisionId: (() => string) | null
+  /** True: `onDecided` needs the policy that granted. */
+  readonly namesGranting?: boolean
 }

@@ -2,8 +2,9 @@
 // sampling includes all items of a batch or none.
 import { type Clock, timestamp } from '../kernel/clock.ts'
 import { writeJson } from '../kernel/json.ts'
-import type { DecisionEvent, Entity } from './decision-deps.ts'
+import type { DecisionDeps, DecisionEvent, Entity, EvaluationRequest } from './decision-deps.ts'
 import type { ParameterMask } from './parameter-mask.ts'
+import { asksDrafts, policiesDecided } from './policy-status.ts'
 
 /** A sink for log lines. `write` never blocks; lines that it cannot keep are dropped and counted. */
 export interface LineSink {
@@ -15,6 +16,8 @@ export interface DecisionLogDeps {
   readonly sink: LineSink
   readonly clock: Clock
   readonly mask: ParameterMask
+  readonly policies: Pick<DecisionDeps['policies'], 'find'>
+  readonly drafts: Pick<DecisionDeps['drafts'], 'find'>
   /** Percentage of requests to log, 1 to 100. */
   readonly percent: number
 }
@@ -30,9 +33,9 @@ export class DecisionLog {
 
   /** Logs one event, if it is in the sample. */
   record(event: DecisionEvent): void {
-    const { sink, clock, mask, percent } = this.deps
+    const { sink, clock, percent } = this.deps
     if (percent < 100 && !this.isInSample(event)) return
-    sink.write(writeJson(recordOf(event, clock.now(), mask)))
+    sink.write(writeJson(recordOf(event, clock.now(), this.deps)))
   }
 
   /** Drawn at random, once per batch. Deriving it from the request id would let the caller choose what is logged. */
@@ -47,17 +50,20 @@ export class DecisionLog {
   }
 }
 
-function recordOf(event: DecisionEvent, nowMs: number, mask: ParameterMask): object {
+function recordOf(event: DecisionEvent, nowMs: number, deps: DecisionLogDeps): object {
+  const { mask } = deps
   const { caller, request, error } = event
   const { user } = caller
   return {
     time: timestamp(nowMs),
+    ...(event.id === null ? {} : { id: event.id }),
     request_id: event.origin.requestId,
     kind: event.kind,
     ...(event.item === null ? {} : { item: event.item }),
     project_id: caller.projectId,
-    application_id: caller.applicationId,
-    agent_id: caller.agentId,
+    ...(caller.account === undefined
+      ? { application_id: caller.applicationId, agent_id: caller.agentId }
+      : { service_account_id: caller.agentId }),
     ...(user === null ? {} : { user: { type: user.nodeType, id: user.subjectId } }),
     ...(request === null
       ? {}
@@ -68,6 +74,7 @@ function recordOf(event: DecisionEvent, nowMs: number, mask: ParameterMask): obj
           ...parameterFields(event, mask),
         }),
     ...(event.decision === null ? {} : { decision: event.decision }),
+    ...(event.kind !== 'evaluation' || request === null ? {} : policyFields(event, request, deps)),
     ...(event.found === null ? {} : { found: event.found }),
     ...(error === null
       ? {}
@@ -80,6 +87,15 @@ function entityFields({ type, id }: Entity): object {
   return id === null ? { type } : { type, id }
 }
 
+/** The revisions of the policies that decided, and which one granted. */
+function policyFields({ caller, granting }: DecisionEvent, request: EvaluationRequest, deps: DecisionLogDeps): object {
+  const found = policiesDecided(deps, caller, request)
+  return {
+    ...(granting === null ? {} : { granted_by: granting.id }),
+    policies: found.map(({ id, name, revision }) => ({ id, name, revision })),
+  }
+}
+
 function parameterFields({ request }: DecisionEvent, mask: ParameterMask): object {
   if (request === null) return {}
   const { subject, resource, action, context } = request
@@ -90,5 +106,6 @@ function parameterFields({ request }: DecisionEvent, mask: ParameterMask): objec
   return {
     ...(Object.keys(parameters).length === 0 ? {} : { parameters: mask.apply(parameters) }),
     ...(context?.policy_tags === undefined ? {} : { policy_tags: context.policy_tags }),
+    ...(asksDrafts(context) ? { policy_status: 'DRAFT' } : {}),
   }
 }

@@ -6,7 +6,7 @@ import { graphNotFound, type ServiceError, ThrownServiceError } from '../kernel/
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { type Decision, decide, type EvaluationContext } from './decide.ts'
+import { type Decision, decide, type EvaluationContext, withDecisionId } from './decide.ts'
 import type { DecisionDeps, DecisionEvent } from './decision-deps.ts'
 import { type BatchItemResult, type BatchRequest, readItems } from './read-batch.ts'
 import { ReadSession } from './read-session.ts'
@@ -49,6 +49,7 @@ export function evaluateBatch(
       const decided: Result<Decision, ServiceError> =
         startedMs > endsMs ? outOfTime : decideItem(evaluation, session, item, endsMs - startedMs)
       const decision = decided.ok ? decided.value : { decision: false, context: { reason: reasonOf(decided.error) } }
+      const id = onDecided === null || deps.decisionId === null ? null : deps.decisionId()
       if (onDecided !== null) {
         const event: DecisionEvent = {
           kind: 'evaluation',
@@ -62,10 +63,13 @@ export function evaluateBatch(
           found: null,
           error: decided.ok ? null : decided.error,
           durationMs: performance.now() - startedMs,
+          startedMs,
+          id,
+          granting: session.granting,
         }
         session.report(() => onDecided(event))
       }
-      decisions.push(decision)
+      decisions.push(id === null ? decision : withDecisionId(decision, id))
       if (decision.decision === endsAt) break
     }
     session.flushReports()
@@ -98,6 +102,7 @@ function decideItem(
   item: BatchItemResult,
   leftMs: number,
 ): Result<Decision, ServiceError> {
+  session.granting = null
   if (!item.ok) return item
   // Each item has the budget of a single call, so that a batch and single calls give the same decisions.
   const { limits } = session

@@ -2,8 +2,9 @@
 import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
-import type { Result } from '../kernel/result.ts'
-import { type Decision, decide } from './decide.ts'
+import { ok, type Result } from '../kernel/result.ts'
+import type { CompiledPolicy } from '../policy/policy-index.ts'
+import { type Decision, decide, withDecisionId } from './decide.ts'
 import type { DecisionDeps, EvaluationRequest } from './decision-deps.ts'
 import { ReadSession } from './read-session.ts'
 
@@ -18,9 +19,11 @@ export function evaluate(
   origin: RequestOrigin,
   request: EvaluationRequest,
 ): Result<Decision, ServiceError> {
-  if (deps.onDecided === null) return decisionOn(deps, caller, request)
+  if (deps.onDecided === null) return decisionOn(deps, caller, request, null)
   const startedMs = performance.now()
-  const decided = decisionOn(deps, caller, request)
+  const id = deps.decisionId === null ? null : deps.decisionId()
+  const outcome: GrantOutcome | null = id === null && deps.namesGranting !== true ? null : { granting: null }
+  const decided = decisionOn(deps, caller, request, outcome)
   deps.onDecided({
     kind: 'evaluation',
     origin,
@@ -32,14 +35,22 @@ export function evaluate(
     found: null,
     error: decided.ok ? null : decided.error,
     durationMs: performance.now() - startedMs,
+    startedMs,
+    id,
+    granting: outcome === null ? null : outcome.granting,
   })
-  return decided
+  return id === null || !decided.ok ? decided : ok(withDecisionId(decided.value, id))
+}
+
+interface GrantOutcome {
+  granting: CompiledPolicy | null
 }
 
 function decisionOn(
   deps: DecisionDeps,
   caller: AgentCaller,
   request: EvaluationRequest,
+  outcome: GrantOutcome | null,
 ): Result<Decision, ServiceError> {
   const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
@@ -48,6 +59,7 @@ function decisionOn(
     session.budget.start(deps.limits)
     const decided = decide({ deps, caller, kind: 'evaluation' }, session, request)
     session.flushReports()
+    if (outcome !== null) outcome.granting = session.granting
     return decided
   } finally {
     session.close()

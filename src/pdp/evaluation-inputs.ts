@@ -18,6 +18,7 @@ import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { DecisionDeps, Entity, EvaluationRequest } from './decision-deps.ts'
+import { policiesOfStatus } from './policy-status.ts'
 
 /**
  * The error if the user token belongs to another subject (docs/decisions/0009-user-tokens.md). The interface fixes the
@@ -42,8 +43,10 @@ export function policiesFor(
   request: EvaluationRequest,
 ): readonly CompiledPolicy[] {
   const { subject, action, resource } = request
-  const found = deps.policies.find(projectId, subject.type, action.name, resource.type)
-  const tags = request.context?.policy_tags
+  const { context } = request
+  const library = policiesOfStatus(deps, context)
+  const found = library.find(projectId, subject.type, action.name, resource.type)
+  const tags = context?.policy_tags
   if (tags === undefined) return found
   return found.length === 0 ? noPolicies : found.filter((policy) => hasAnyTag(policy, tags))
 }
@@ -127,7 +130,7 @@ function valueFor(
     case 'svc_token':
       return claimsToMap(user?.delegation)
     case '_appId':
-      return subject.type === '_Application' ? caller.applicationId : null
+      return subject.type === '_Application' && caller.account === undefined ? caller.applicationId : null
     case 'subject_id':
       return user === null ? inputValue(name, input) : user.subjectId
     default:

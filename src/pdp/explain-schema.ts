@@ -11,7 +11,8 @@ const entityName = z
 
 const variable = z.string().nullable()
 
-const matchedElements = z
+/** Elements that a pattern matched. */
+export const matchedElements = z
   .object({
     nodes: z.array(z.object({ ...entityName.shape, variable }).meta({ id: 'MatchedNode' })),
     relationships: z.array(
@@ -113,6 +114,7 @@ const policyExplanation = z
     id: z.string(),
     name: z.string(),
     version: decisionVersion,
+    revision: z.int().describe('the revision of the policy'),
     tags: z.array(z.string()),
     outcome: z.enum(['granted', 'denied', 'faulted', 'skipped']),
     because: z
@@ -167,7 +169,7 @@ export type PolicyExplanation = Omit<z.infer<typeof policyExplanation>, 'plan'> 
 /** A decision with the outcome of each policy. */
 export interface Explanation {
   readonly decision: boolean
-  readonly context?: { readonly reason: string; readonly advice?: readonly Readonly<Record<string, string>>[] }
+  readonly context?: { readonly reason?: string; readonly advice?: readonly Readonly<Record<string, string>>[] }
   readonly parameters: Readonly<Record<string, unknown>>
   readonly policies: readonly PolicyExplanation[]
   readonly duration_ms: number

@@ -25,6 +25,7 @@ import type {
 } from './explain-schema.ts'
 import { type DimensionWeights, scoresOfNodes } from './explain-scores.ts'
 import type { ParameterMask } from './parameter-mask.ts'
+import { policiesOfStatus } from './policy-status.ts'
 import { ReadSession } from './read-session.ts'
 
 /**
@@ -58,7 +59,12 @@ export function explainDecision(
     const endsMs = startedMs + deps.batchTimeMs
     const laneMs = deps.inlineMs === undefined ? Number.POSITIVE_INFINITY : startedMs + deps.inlineMs
     const weightsOf: DimensionWeights = (nodeType) => deps.dimensionWeights?.(caller.projectId, nodeType) ?? null
-    const policies = deps.policies.find(caller.projectId, subject.type, action.name, resource.type)
+    const policies = policiesOfStatus(deps, request.context).find(
+      caller.projectId,
+      subject.type,
+      action.name,
+      resource.type,
+    )
     const explanations = policies.map((policy) => {
       if (performance.now() > laneMs) throw new LaneRequiredError('explanation')
       return explainPolicy(policy, caller, session, request, endsMs, mask, weightsOf)
@@ -89,7 +95,7 @@ function scoresOf(
   return scoresOfNodes([subject, resource, ...(found?.nodes ?? [])], session.snapshots(), weightsOf)
 }
 
-type PolicyOutcome = Omit<PolicyExplanation, 'id' | 'name' | 'version' | 'tags' | 'duration_ms'>
+type PolicyOutcome = Omit<PolicyExplanation, 'id' | 'name' | 'revision' | 'version' | 'tags' | 'duration_ms'>
 
 function explainPolicy(
   policy: CompiledPolicy,
@@ -105,9 +111,18 @@ function explainPolicy(
     startedMs > endsMs
       ? { outcome: 'skipped', because: 'time' }
       : outcomeOf(policy, caller, session, request, endsMs, mask)
-  const { id, name, version, tags } = policy
+  const { id, name, revision, version, tags } = policy
   const scores = readsScores(policy) ? { trust_scores: scoresOf(outcome, session, request, weightsOf) } : {}
-  return { id, name, version, tags: [...tags], ...outcome, ...scores, duration_ms: performance.now() - startedMs }
+  return {
+    id,
+    name,
+    revision,
+    version,
+    tags: [...tags],
+    ...outcome,
+    ...scores,
+    duration_ms: performance.now() - startedMs,
+  }
 }
 
 function outcomeOf(
@@ -203,7 +218,8 @@ function comparisonOf({ text, values }: FailedComparison, mask: ParameterMask): 
   }
 }
 
-function elementsOf({ nodes, relationships }: MatchedPattern): MatchedElements {
+/** Returns the elements of a match as an answer has them. */
+export function elementsOf({ nodes, relationships }: MatchedPattern): MatchedElements {
   const entity = ({ type, externalId }: { type: string | null; externalId: string | null }): EntityName => ({
     type,
     id: externalId,

@@ -14,6 +14,7 @@ import type {
   WhoAuthorizedRequest,
 } from './authorized-schema.ts'
 import type { DecisionDeps, DecisionEvent } from './decision-deps.ts'
+import { policiesOfStatus } from './policy-status.ts'
 import { readResourceSearch, readSubjectSearch } from './read-request.ts'
 import type { SearchAnswer } from './schema.ts'
 import { searchResources, searchSubjects } from './search.ts'
@@ -87,7 +88,7 @@ export function listWhatAuthorized(
       const { name } = action
       for (const entity of found.value) listed.push({ action: { name }, resource: entity })
     }
-    return ok({ evaluations: listed })
+    return ok(searches.value.identified({ evaluations: listed }))
   })
 }
 
@@ -109,7 +110,7 @@ export function listWhoAuthorized(
       const subjects: SearchAnswer['results'] = []
       let missing: Result<never, ServiceError> | null = null
       // Without a policy there is still a search, so that the request is checked and reported like others.
-      const types = deps.policies.subjectTypes(caller.projectId, action.name, resource.type)
+      const types = policiesOfStatus(deps, context).subjectTypes(caller.projectId, action.name, resource.type)
       for (const type of types.length === 0 ? [anySubject.type] : types) {
         const found = searches.value.run((limited) =>
           searchSubjects(limited, caller, origin, { subject: { type }, action, resource, context }),
@@ -121,7 +122,7 @@ export function listWhoAuthorized(
       if (subjects.length === 0 && missing !== null) return missing
       listed.push({ action: { name: action.name }, resource: { type: resource.type, id: resource.id }, subjects })
     }
-    return ok({ evaluations: listed })
+    return ok(searches.value.identified({ evaluations: listed }))
   })
 }
 
@@ -133,13 +134,22 @@ class SearchSeries {
   private readonly onDecided: DecisionDeps['onDecided']
   private readonly reports: DecisionEvent[] = []
   private readonly endMs: number
+  /** The id of the answer in the decision log. */
+  private readonly id: string | null
   private readonly pagedPath: string
   private resultsLeft: number
 
   private constructor(deps: DecisionDeps, partOf: SearchPart, pagedPath: string) {
     const { onDecided } = deps
     this.onDecided = onDecided
-    this.deps = { ...deps, onDecided: onDecided && ((event) => void this.reports.push({ ...event, partOf })) }
+    const id = deps.decisionId === null || onDecided === null ? null : deps.decisionId()
+    this.id = id
+    this.deps = {
+      ...deps,
+      // One answer has one id.
+      decisionId: id === null ? null : () => id,
+      onDecided: onDecided && ((event) => void this.reports.push({ ...event, partOf })),
+    }
     this.endMs = performance.now() + deps.batchTimeMs
     this.pagedPath = pagedPath
     this.resultsLeft = deps.searchPageMax
@@ -171,6 +181,11 @@ class SearchSeries {
       if (!(error instanceof LaneRequiredError)) report()
       throw error
     }
+  }
+
+  /** Adds the id of the answer, while the decision log is on. */
+  identified<T extends object>(answer: T): T & { context?: { id: string } } {
+    return this.id === null ? answer : { context: { id: this.id }, ...answer }
   }
 
   /** Runs one search, with `limited` instead of the dependencies. Returns all of its results. */

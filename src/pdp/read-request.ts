@@ -1,12 +1,18 @@
 // Reads AuthZEN requests without a schema library, because validating with one would cost more than the decision.
 // Accepts and reports exactly what schema.ts would; a test compares both on generated requests.
+import { foundValue } from '../config/validate.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { EvaluationRequest } from './decision-deps.ts'
 import { readPageLimit } from './page-limit.ts'
-import type { ActionSearchRequest, ResourceSearchRequest, SubjectSearchRequest } from './schema.ts'
+import {
+  type ActionSearchRequest,
+  policyStatuses,
+  type ResourceSearchRequest,
+  type SubjectSearchRequest,
+} from './schema.ts'
 
 type RequestMembers = Record<string, unknown>
 
@@ -20,6 +26,8 @@ interface RequestShape {
   readonly resourceId: boolean
   readonly paged: boolean
 }
+
+const oneOfStatuses = policyStatuses.map((status) => `\`${status}\``).join(' or ')
 
 const evaluation: RequestShape = { subjectId: true, action: true, resourceId: true, paged: false }
 const resourceSearch: RequestShape = { subjectId: true, action: true, resourceId: false, paged: true }
@@ -82,7 +90,12 @@ function isContext(value: unknown): boolean {
   if (value === undefined) return true
   if (!isJsonObject(value)) return false
   if (value.input_params !== undefined && !isJsonObject(value.input_params)) return false
+  if (value.policy_status !== undefined && !isPolicyStatus(value.policy_status)) return false
   return value.policy_tags === undefined || isStrings(value.policy_tags)
+}
+
+function isPolicyStatus(value: unknown): boolean {
+  return (policyStatuses as readonly unknown[]).includes(value)
 }
 
 function isPage(value: unknown): boolean {
@@ -139,6 +152,10 @@ function issuesOf(body: unknown, shape: RequestShape): string[] {
     const tags = context.policy_tags
     if (Array.isArray(tags)) for (const [i, tag] of tags.entries()) string(`context.policy_tags[${i}]`, tag)
     else if (tags !== undefined) expect('context.policy_tags', 'array', tags)
+    const status = context.policy_status
+    if (status !== undefined && !isPolicyStatus(status)) {
+      issues.push(`context.policy_status: expected ${oneOfStatuses}, found ${foundValue(status)}`)
+    }
   }
   const page = !shape.paged || request.page === undefined ? null : object('page', request.page)
   if (page !== null) {

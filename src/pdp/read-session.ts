@@ -3,6 +3,7 @@
 import { Budget, type BudgetLimits, type QueryContext } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import type { Snapshot } from '../engine/store.ts'
+import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 
@@ -17,6 +18,8 @@ export class ReadSession implements QueryContext {
   parameters: BoundParameters = noParameters
   /** The error that exhausted the budget; null while it lasts. */
   exhausted: ExecutionError | null = null
+  /** The policy that granted last; null: none did. */
+  granting: CompiledPolicy | null = null
   /** Reports withheld until the request is answered, because it may have to be repeated in a lane. */
   private withheld: (() => void)[] | null = null
   private defaultSnapshot: Snapshot | null = null

@@ -14,10 +14,18 @@ const subjectType = entityType.meta({ id: 'SubjectType' })
 const resourceType = entityType.meta({ id: 'ResourceType' })
 const action = z.object({ name: z.string(), properties }).meta({ id: 'Action' })
 
+/** Values of `context.policy_status`; absent means `ACTIVE`. */
+export const policyStatuses = ['ACTIVE', 'DRAFT'] as const
+
 const context = z
   .object({
     input_params: jsonObject.optional().describe('a value for each parameter of the policies, by its name without `$`'),
     policy_tags: z.array(z.string()).optional().describe('only policies with one of these tags are evaluated'),
+    policy_status: z
+      .enum(policyStatuses)
+      .meta({ id: 'AskedPolicyStatus' })
+      .optional()
+      .describe('`DRAFT`: as if the DRAFT policies were ACTIVE too; needs the permission ReadAuthZConfigs'),
   })
   .meta({ id: 'EvaluationContext' })
   .optional()
@@ -88,7 +96,11 @@ export const decision = z
   .object({
     decision: z.boolean().describe('true: allowed'),
     context: z
-      .object({ reason: z.string(), advice: z.array(advice).optional() })
+      .object({
+        id: z.string().optional().describe('the id of the decision in the decision log; present while the log is on'),
+        reason: z.string().optional().describe('why the decision is a denial, if there is more to say'),
+        advice: z.array(advice).optional(),
+      })
       .meta({ id: 'DecisionContext' })
       .optional(),
   })
@@ -105,21 +117,30 @@ const pageMembers = z
     total: z.int().optional().describe('results on all pages; absent while there are more than were counted'),
   })
   .meta({ id: 'SearchAnswerPage' })
+const searchContext = z
+  .object({ id: z.string().describe('the id of the search in the decision log') })
+  .meta({ id: 'SearchAnswerContext' })
+  .optional()
+  .describe('present while the decision log is on')
+
+/** A subject or a resource. */
+export const foundEntity = z
+  .object({ type: z.string().describe('the node type'), id: z.string().describe('the external id') })
+  .meta({ id: 'FoundEntity' })
+
 /** The response of a subject or resource search. */
 export const searchAnswer = z
   .object({
     page: pageMembers.optional(),
-    results: z.array(
-      z
-        .object({ type: z.string().describe('the node type'), id: z.string().describe('the external id') })
-        .meta({ id: 'FoundEntity' }),
-    ),
+    context: searchContext,
+    results: z.array(foundEntity),
   })
   .meta({ id: 'SearchAnswer' })
 /** The response of an action search. */
 export const actionSearchAnswer = z
   .object({
     page: pageMembers.optional(),
+    context: searchContext,
     results: z.array(z.object({ name: z.string().describe('the name of the action') }).meta({ id: 'FoundAction' })),
   })
   .meta({ id: 'ActionSearchAnswer' })

@@ -7,9 +7,10 @@ import { ok, type Result } from '../kernel/result.ts'
 import { missingParameters } from '../policy/input-parameters.ts'
 import { decide, type EvaluationContext } from './decide.ts'
 import type { DecisionDeps, EvaluationRequest } from './decision-deps.ts'
+import { policiesOfStatus } from './policy-status.ts'
 import type { ReadSession } from './read-session.ts'
 import type { ActionSearchAnswer, ActionSearchRequest } from './schema.ts'
-import { budgetError, runSearch } from './search.ts'
+import { budgetError, runSearch, searchAnswerOf } from './search.ts'
 import { pageOfNames } from './search-page.ts'
 
 /** Returns the actions that the subject may perform on the resource. Errors: as for `runSearch`. */
@@ -26,8 +27,9 @@ export function searchActions(
     return actions.ok ? ok(pageOfNames(deps, window, actions.value, session.budget)) : actions
   })
   if (!found.ok) return found
-  const results = found.value.ids.map((name) => ({ name }))
-  return ok(found.value.page === null ? { results } : { page: found.value.page, results })
+  const { ids, page, decisionId } = found.value
+  const results = ids.map((name) => ({ name }))
+  return ok(searchAnswerOf(page, results, decisionId))
 }
 
 function search(
@@ -38,7 +40,11 @@ function search(
   const { deps, caller } = evaluation
   const found = new Set<string>()
   const missing: string[] = []
-  for (const name of deps.policies.actions(caller.projectId, request.subject.type, request.resource.type)) {
+  for (const name of policiesOfStatus(deps, request.context).actions(
+    caller.projectId,
+    request.subject.type,
+    request.resource.type,
+  )) {
     const verdict = decide(evaluation, session, { ...request, action: { name } })
     // Actions that were not evaluated because of a limit must not look like denied ones.
     if (session.exhausted !== null) return budgetError(session.exhausted)

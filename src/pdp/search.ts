@@ -21,8 +21,9 @@ import {
 } from './evaluation-inputs.ts'
 import { KeysetSearch } from './keyset-search.ts'
 import { MultiGraphSearch } from './multi-graph-search.ts'
+import { draftError } from './policy-status.ts'
 import { ReadSession } from './read-session.ts'
-import type { PageRequest, ResourceSearchRequest, SearchAnswer, SubjectSearchRequest } from './schema.ts'
+import type { PageMembers, PageRequest, ResourceSearchRequest, SearchAnswer, SubjectSearchRequest } from './schema.ts'
 import { emptyPage, type PageWindow, pageWindowFor, type SearchPage } from './search-page.ts'
 import type { SearchTask } from './search-task.ts'
 
@@ -69,9 +70,23 @@ function searchEntities(
     search(evaluation, session, request, window),
   )
   if (!found.ok) return found
-  const results = found.value.ids.map((id) => ({ type, id }))
-  return ok(found.value.page === null ? { results } : { page: found.value.page, results })
+  const { ids, page: members, decisionId } = found.value
+  const results = ids.map((id) => ({ type, id }))
+  return ok(searchAnswerOf(members, results, decisionId))
 }
+
+/** Builds the answer of a search. `decisionId`: null while the decision log is off. */
+export function searchAnswerOf<T>(
+  page: PageMembers | null,
+  results: T[],
+  decisionId: string | null,
+): { page?: PageMembers; context?: { id: string }; results: T[] } {
+  const members = page === null ? {} : { page }
+  return decisionId === null ? { ...members, results } : { ...members, context: { id: decisionId }, results }
+}
+
+/** A page with the id of its answer in the decision log. */
+export type IdentifiedPage = SearchPage & { readonly decisionId: string | null }
 
 /** Computes one page in a session. */
 type PageFinder = (
@@ -93,10 +108,13 @@ export function runSearch(
   request: EvaluationRequest,
   page: PageRequest | undefined,
   find: PageFinder,
-): Result<SearchPage, ServiceError> {
+): Result<IdentifiedPage, ServiceError> {
   const { onDecided } = deps
+  const id = onDecided === null || deps.decisionId === null ? null : deps.decisionId()
   const startedMs = onDecided === null ? 0 : performance.now()
-  const result = searchPage(deps, caller, kind, pageWindowFor(deps, caller, kind, request, page), find)
+  const result =
+    draftError(deps, caller, request) ??
+    searchPage(deps, caller, kind, pageWindowFor(deps, caller, kind, request, page), find)
   onDecided?.({
     kind,
     origin,
@@ -108,8 +126,11 @@ export function runSearch(
     found: result.ok ? result.value.ids.length : null,
     error: result.ok ? null : result.error,
     durationMs: performance.now() - startedMs,
+    startedMs,
+    id,
+    granting: null,
   })
-  return result
+  return result.ok ? ok({ ...result.value, decisionId: id }) : result
 }
 
 function searchPage(

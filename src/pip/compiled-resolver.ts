@@ -1,9 +1,8 @@
 // Finds the external data resolvers of a project by name or id, and compiles them.
-import type { ConfigReader, DocumentFields, StoredDocument } from '../config/kind.ts'
+import { type ConfigReader, type DocumentFields, resolversKind, type StoredDocument } from '../config/kind.ts'
 import { CompiledOnce } from '../kernel/compiled-once.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { UpstreamRequest } from '../upstream/client.ts'
-import { resolversKind } from './external-data-resolver.ts'
 import { parseSelector, type SelectorPath } from './response-selector.ts'
 import { readPayloadTemplate, readUrlTemplate, type TemplateRenderer } from './template.ts'
 

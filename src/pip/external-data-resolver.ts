@@ -8,14 +8,12 @@ import {
   envelopeUpdate,
   projectsKind,
   reference,
+  resolversKind,
 } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 import type { Upstream } from '../upstream/client.ts'
 import { parseSelector } from './response-selector.ts'
 import { readPayloadTemplate, readUrlTemplate, sampleUrl } from './template.ts'
-
-/** Name of the kind. */
-export const resolversKind = 'external-data-resolvers'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH'] as const
 const contentTypes = ['JSON'] as const

@@ -16,13 +16,18 @@ import type { PlaceholderLookup } from './template.ts'
 
 /** Collaborators and limits of resolvers. */
 export interface ResolverDeps {
-  readonly documents: Pick<ConfigReader, 'get' | 'getByName'>
+  readonly documents: { snapshot(): ResolverConfigurations }
   readonly openSecret: OpenSecret
   readonly upstream: Pick<Upstream, 'send'>
   readonly clock: Clock
   readonly report: (line: string) => void
   readonly limits: ResolverLimits
+  /** Called with the outcome of each call. `failure`: contains nothing of request, address or response; null: it succeeded. */
+  onCalled?(resolverId: string, failure: string | null): void
 }
+
+/** The configuration of resolvers. */
+type ResolverConfigurations = Pick<ConfigReader, 'get' | 'getByName'>
 
 /** Limits of resolver calls. */
 export interface ResolverLimits {
@@ -92,6 +97,11 @@ export class ExternalDataResolvers {
 export class Resolution {
   private readonly resolvers: ExternalDataResolvers
   private readonly projectId: string
+  /**
+   * The configuration when the execution started: a policy of one revision never works with a resolver of another, which an apply
+   * has stored since.
+   */
+  private readonly documents: ResolverConfigurations
   private readonly deadlineMs: number
   private readonly running = new Map<string, Promise<Result<SelectedValue, ResolutionError>>>()
   private usedBytes = 0
@@ -99,13 +109,14 @@ export class Resolution {
   constructor(resolvers: ExternalDataResolvers, projectId: string, deadlineMs: number) {
     this.resolvers = resolvers
     this.projectId = projectId
+    this.documents = resolvers.deps.documents.snapshot()
     this.deadlineMs = deadlineMs
   }
 
   /** Resolves one value. `name`: name or id of a resolver of the project. Never rejects. */
   async resolve(name: string, values: PlaceholderLookup): Promise<Result<ResolvedValue, ResolutionError>> {
-    const { documents, openSecret } = this.resolvers.deps
-    const found = findResolver(documents, openSecret, this.projectId, name)
+    const { openSecret } = this.resolvers.deps
+    const found = findResolver(this.documents, openSecret, this.projectId, name)
     if (found === null) return permanentFailure('the project has no resolver with this name')
     if (!found.ok) return permanentFailure(found.error)
     const resolver = found.value
@@ -176,11 +187,13 @@ export class Resolution {
     if (!parsed.ok) return this.failed(resolver, parsed.error)
     const value = select(resolver.selection, parsed.value)
     if (!value.ok) return this.failed(resolver, value.error)
+    this.resolvers.deps.onCalled?.(resolver.id, null)
     return ok({ value: value.value, bytes: response.value.body.length })
   }
 
   private failed(resolver: CompiledResolver, reason: string, cause = reason): ResolutionFailure {
     this.resolvers.report(resolver, cause)
+    this.resolvers.deps.onCalled?.(resolver.id, reason)
     return temporaryFailure(reason)
   }
 }

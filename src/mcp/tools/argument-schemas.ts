@@ -64,6 +64,7 @@ export const context: SchemaProperties = {
     properties: {
       input_params: { type: 'object', description: 'parameters by name; an error names missing ones' },
       policy_tags: { type: 'array', items: { type: 'string' }, description: 'only policies with one of these tags' },
+      policy_status: { type: 'string', enum: ['ACTIVE', 'DRAFT'], description: 'DRAFT: drafts decide too' },
     },
   },
 }

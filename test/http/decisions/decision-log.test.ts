@@ -3,11 +3,13 @@ import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { auditedEvents } from '../../support/events.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verdigraph-log-'))
 const path = join(folder, 'decisions.ndjson')
 let service: TestService
+let policyId = ''
 
 const ann = { type: 'Person', id: 'ann' }
 const c1 = { type: 'Car', id: 'c1' }
@@ -20,18 +22,29 @@ async function prepare(settings: Parameters<typeof startService>[0]): Promise<Te
       { type: 'Car', external_id: 'c1' },
     ],
   })
-  await started.addPolicy({ name: 'all', actions: ['drive'], cypher: 'MATCH (subject), (resource) WHERE $min < 5' })
+  const id = await started.addPolicy({
+    name: 'all',
+    actions: ['drive'],
+    cypher: 'MATCH (subject), (resource) WHERE $min < 5',
+  })
+  if (policyId === '') policyId = id
   return started
 }
 
 beforeAll(async () => {
-  service = await prepare({ decisionLog: path, parameterMask: 'pin' })
+  service = await prepare({ decisionLog: path, parameterMask: 'pin', auditDecisions: 'all' })
 })
 
 afterAll(async () => {
   await service?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
+
+interface LoggedAnswer {
+  readonly decision?: boolean
+  readonly context?: { readonly id?: string; readonly reason?: string }
+  readonly evaluations?: readonly LoggedAnswer[]
+}
 
 type LogLine = Record<string, unknown>
 
@@ -62,11 +75,12 @@ function ask(requestId: string, endpoint: string, body: unknown, on = service) {
 describe('the decision log', () => {
   it('contains the request and the response, with masked parameters', async () => {
     const context = { input_params: { min: 1.0, pin: '1234' }, policy_tags: ['x'] }
-    await ask('a-1', 'evaluation', { subject: ann, action: { name: 'drive' }, resource: c1, context })
+    const answer = await ask('a-1', 'evaluation', { subject: ann, action: { name: 'drive' }, resource: c1, context })
     const [line, ...others] = await linesFor('a-1', 1)
     expect(others).toEqual([])
     expect(line).toEqual({
       time: expect.stringMatching(/^\d{4}-.*Z$/),
+      id: (answer.body as LoggedAnswer).context?.id,
       request_id: 'a-1',
       kind: 'evaluation',
       project_id: service.projectId,
@@ -78,6 +92,7 @@ describe('the decision log', () => {
       parameters: { min: 1, pin: '***' },
       policy_tags: ['x'],
       decision: false,
+      policies: [{ id: policyId, name: 'all', revision: 1 }],
       duration_ms: expect.any(Number),
     })
   })
@@ -107,6 +122,43 @@ describe('the decision log', () => {
     expect(await linesFor('b-4', 1)).toMatchObject([{ kind: 'action search', found: 1 }])
   })
 
+  it('has the id of each answer, and which policy granted', async () => {
+    const allowed = { input_params: { min: 1 } }
+    const item = { subject: ann, action: { name: 'drive' }, resource: c1, context: allowed }
+    const single = (await ask('i-1', 'evaluation', item)).body as LoggedAnswer
+    expect(single).toEqual({ decision: true, context: { id: expect.stringMatching(/^gid:/) } })
+    expect(await linesFor('i-1', 1)).toMatchObject([{ id: single.context?.id, decision: true, granted_by: policyId }])
+    const recorded = (await auditedEvents(service)).filter(({ data }) => data.requestId === 'i-1')
+    expect(recorded.map(({ data }) => data.decisionId)).toEqual([single.context?.id])
+
+    const batch = (await ask('i-2', 'evaluations', { evaluations: [item, { ...item, context: {} }, {}] }))
+      .body as LoggedAnswer
+    const ids = batch.evaluations?.map(({ context }) => context?.id)
+    expect(new Set(ids).size).toBe(3)
+    expect(batch.evaluations?.map(({ context }) => context?.reason)).toEqual([
+      undefined,
+      expect.stringContaining('min'),
+      expect.stringContaining('subject'),
+    ])
+    expect((await linesFor('i-2', 3)).map(({ id }) => id)).toEqual(ids)
+
+    const searches = [
+      ['i-3', 'search/resource', { subject: ann, action: { name: 'drive' }, resource: { type: 'Car' } }],
+      ['i-4', 'search/subject', { subject: { type: 'Person' }, action: { name: 'drive' }, resource: c1 }],
+      ['i-5', 'search/action', { subject: ann, resource: c1 }],
+      [
+        'i-6',
+        'what-authorized',
+        { subject: ann, evaluations: [{ action: { name: 'drive' }, resource: { type: 'Car' } }] },
+      ],
+      ['i-7', 'who-authorized', { evaluations: [{ action: { name: 'drive' }, resource: c1 }] }],
+    ] as const
+    for (const [requestId, endpoint, body] of searches) {
+      const answer = (await ask(requestId, endpoint, { ...body, context: allowed })).body as LoggedAnswer
+      expect(await linesFor(requestId, 1), endpoint).toMatchObject([{ id: answer.context?.id }])
+    }
+  })
+
   it('continues in a new file after a rotation, without losing a line', async () => {
     const evaluation = { subject: ann, action: { name: 'drive' }, resource: c1, context: { input_params: { min: 1 } } }
     await ask('c-1', 'evaluation', evaluation)
@@ -118,6 +170,21 @@ describe('the decision log', () => {
     expect(await linesFor('c-3', 1)).toHaveLength(1)
     const kept = [...linesOf(old), ...linesOf(path)].map(({ request_id }) => request_id)
     expect(kept.filter((id) => String(id).startsWith('c-')).sort()).toEqual(['c-1', 'c-2', 'c-3'])
+  })
+
+  it('is off by default: no answer has an id', async () => {
+    const other = await prepare({})
+    try {
+      const item = { subject: ann, action: { name: 'drive' }, resource: c1, context: { input_params: { min: 1 } } }
+      expect((await ask('o-1', 'evaluation', item, other)).text).toBe('{"decision":true}')
+      expect((await ask('o-2', 'evaluations', { evaluations: [item] }, other)).body).toEqual({
+        evaluations: [{ decision: true }],
+      })
+      const search = { subject: ann, resource: c1, context: item.context }
+      expect((await ask('o-3', 'search/action', search, other)).body).toEqual({ results: [{ name: 'drive' }] })
+    } finally {
+      await other.stop()
+    }
   })
 
   it('reports the number of lost lines as a metric', async () => {

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { loadMasterKey } from '../../../src/identity/master-key.ts'
+import { givenMasterKey, loadMasterKey } from '../../../src/identity/master-key.ts'
 import { SecretBox } from '../../../src/identity/secret-box.ts'
 import { removeTemporaryFolders, temporaryFolder } from '../../support/configuration-fixture.ts'
 
@@ -52,8 +52,12 @@ describe('an encrypted secret', () => {
 })
 
 describe('the master key', () => {
-  const load = (dataDir: string, fromEnvironment?: string, mayCreate = true) =>
-    loadMasterKey({ dataDir, fromEnvironment, mayCreate })
+  const load = (dataDir: string, text?: string, mayCreate = true) =>
+    loadMasterKey({
+      dataDir,
+      given: givenMasterKey('VERDIGRAPH_MASTER_KEY', { VERDIGRAPH_MASTER_KEY: text }),
+      mayCreate,
+    })
 
   test('is created once, in a file that only its owner can read', () => {
     const dir = join(temporaryFolder(), 'data')
@@ -82,6 +86,24 @@ describe('the master key', () => {
     chmodSync(join(dir, 'master.key'), 0o600)
     expect(() => load(dir)).toThrow('master.key does not contain a master key')
     expect(readFileSync(join(dir, 'master.key'), 'utf8')).toBe('short\n')
+  })
+
+  test('from a credential takes precedence over the file, but not over the environment', () => {
+    const [dir, credentials] = [temporaryFolder(), temporaryFolder()]
+    const given = (variables: Record<string, string>) =>
+      givenMasterKey('VERDIGRAPH_MASTER_KEY', { CREDENTIALS_DIRECTORY: credentials, ...variables })
+    expect(given({})).toBeNull()
+    const path = join(credentials, 'verdigraph.master-key')
+    const [key, other] = [Buffer.from(keyOf(7)), Buffer.from(keyOf(8))]
+    writeFileSync(path, `${key.toString('base64')}\n`)
+    expect(loadMasterKey({ dataDir: dir, given: given({}), mayCreate: true })).toEqual(key)
+    expect(existsSync(join(dir, 'master.key'))).toBe(false)
+    const both = given({ VERDIGRAPH_MASTER_KEY: other.toString('hex') })
+    expect(loadMasterKey({ dataDir: dir, given: both, mayCreate: true })).toEqual(other)
+    writeFileSync(path, 'hunter2')
+    expect(() => loadMasterKey({ dataDir: dir, given: given({}), mayCreate: true })).toThrow(
+      `${path} does not contain a master key: expected 32 bytes in base64 or in hexadecimal`,
+    )
   })
 
   test('that is lost is not replaced if there are secrets already', () => {

@@ -29,7 +29,11 @@ const request = members({
   resource: mostly(entity),
   action: mostly(members({ name: mostly(fc.string()), properties: mostly(object) })),
   context: mostly(
-    members({ input_params: mostly(object), policy_tags: mostly(fc.array(mostly(fc.string()), { maxLength: 3 })) }),
+    members({
+      input_params: mostly(object),
+      policy_tags: mostly(fc.array(mostly(fc.string()), { maxLength: 3 })),
+      policy_status: mostly(fc.constantFrom('ACTIVE', 'DRAFT')),
+    }),
   ),
 })
 

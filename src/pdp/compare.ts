@@ -1,0 +1,173 @@
+// Answers a request to compare the ACTIVE policies of a project with a proposal: which decisions would change.
+
+import { platformParameters } from '../engine/conditions.ts'
+import type { AgentCaller, Claims } from '../kernel/caller.ts'
+import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
+import { writeJson } from '../kernel/json.ts'
+import { isJsonObject } from '../kernel/json-kind.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { compileDecisionPolicy } from '../policy/compile-policy.ts'
+import type { BrokenDraft } from '../policy/draft-policies.ts'
+import { inputIssues } from '../policy/input-parameters.ts'
+import type { CompiledPolicy } from '../policy/policy-index.ts'
+import {
+  type ComparedPolicy,
+  type ComparisonLimits,
+  comparePolicies,
+  isInScope,
+  type PolicySets,
+} from './compare-policies.ts'
+import type { ComparisonScope } from './comparison-parameters.ts'
+import type { ComparisonReport, ComparisonRequest, LeftOutPolicy } from './comparison-schema.ts'
+import type { DecisionDeps } from './decision-deps.ts'
+import type { ParameterMask } from './parameter-mask.ts'
+
+const DEFAULT_SAMPLE = 3
+
+/** Part of the time of a batch that a comparison takes at most. The rest is for the answer, also on a busy machine. */
+const TIME_SHARE_MAX = 0.75
+/** Part without a budget: several at the same time, one after the other in a lane, end before the last one has waited too long. */
+const TIME_SHARE = 0.2
+
+/**
+ * Compares the ACTIVE policies of the caller's project with those that the request proposes.
+ * Errors: `not-found` (no graph), `invalid` (a proposed policy does not compile, an unknown name, input parameters).
+ */
+export function compareProposal(
+  deps: DecisionDeps,
+  caller: AgentCaller,
+  mask: ParameterMask,
+  request: ComparisonRequest,
+): Result<ComparisonReport, ServiceError> {
+  const startedMs = performance.now()
+  const { projectId } = caller
+  const graphs = deps.graphsOf(projectId)
+  if (graphs === null) return graphNotFound
+  const scope = scopeOf(request)
+  const issues = inputIssues(scope.inputParams ?? {}, {
+    at: 'context.input_params',
+    reserved: platformParameters,
+    stringMax: deps.inputStringMax,
+  })
+  if (issues.length > 0) return err({ kind: 'invalid', issues })
+  const sets = policySets(deps, projectId, request)
+  if (!sets.ok) return sets
+  const compared = comparePolicies(deps, graphs, caller, scope, sets.value, limitsOf(deps, request))
+  if (!compared.ok) return compared
+  const { gains, losses, leftOut, steps } = compared.value
+  const broken = request.draft === true ? deps.drafts.allBroken(projectId) : []
+  const left = [...broken.map(leftOutDraft), ...leftOutTags(sets.value, scope), ...leftOut]
+  const sum = (changes: typeof gains): number =>
+    changes.reduce((all, { pairs, actions }) => all + pairs * actions.length, 0)
+  return ok({
+    complete: left.length === 0,
+    gained: sum(gains),
+    lost: sum(losses),
+    gains: [...gains],
+    losses: [...losses],
+    left_out: left,
+    parameters: mask.apply(parametersOf(request)),
+    steps,
+    duration_ms: performance.now() - startedMs,
+  })
+}
+
+function scopeOf({ subject = {}, action = {}, resource = {}, context, token }: ComparisonRequest): ComparisonScope {
+  return {
+    subject,
+    action,
+    resource,
+    inputParams: context?.input_params,
+    policyTags: context?.policy_tags,
+    token:
+      token === undefined ? null : { claims: token.claims ?? {}, delegation: (token.delegation as Claims) ?? null },
+  }
+}
+
+/** A caller may lower the limits, and not raise them. */
+function limitsOf(deps: DecisionDeps, { budget = {}, sample = DEFAULT_SAMPLE }: ComparisonRequest): ComparisonLimits {
+  const rowsHeldMax = deps.limits.rowsHeldMax ?? Number.POSITIVE_INFINITY
+  return {
+    timeMs: Math.min(budget.time_ms ?? deps.batchTimeMs * TIME_SHARE, deps.batchTimeMs * TIME_SHARE_MAX),
+    stepsMax: budget.steps ?? Number.POSITIVE_INFINITY,
+    rowsHeldMax: Math.min(budget.rows ?? rowsHeldMax, rowsHeldMax),
+    sampleMax: sample,
+  }
+}
+
+function policySets(
+  deps: DecisionDeps,
+  projectId: string,
+  { policies = [], removed_policies = [], replace_all = false, draft = false }: ComparisonRequest,
+): Result<PolicySets, ServiceError> {
+  const issues: string[] = []
+  const old = deps.policies.all(projectId).map(storedPolicy)
+  const names = new Set(old.map(({ name }) => name))
+  for (const [i, name] of removed_policies.entries()) {
+    if (!names.has(name)) issues.push(`removed_policies[${i}]: no ACTIVE decision policy is named \`${name}\``)
+  }
+  const proposed: ComparedPolicy[] = []
+  const given = new Set<string>()
+  for (const [i, { name, policy, tags }] of policies.entries()) {
+    if (given.has(name)) issues.push(`policies[${i}].name: \`${name}\` is given twice`)
+    given.add(name)
+    const compiled = compileDecisionPolicy(writeJson(policy))
+    if (compiled.ok) proposed.push({ ...compiled.value, id: '', name, revision: 0, tags: tags ?? [], isStored: false })
+    else issues.push(...compiled.error.map((issue) => `policies[${i}].${issue}`))
+  }
+  if (issues.length > 0) return err({ kind: 'invalid', issues })
+  const stored = draft ? deps.drafts.all(projectId).map(storedPolicy) : old
+  const removed = new Set([...removed_policies, ...given])
+  const kept = replace_all ? [] : stored.filter(({ name }) => !removed.has(name))
+  return ok({ old, new: [...kept, ...proposed] })
+}
+
+function storedPolicy(policy: CompiledPolicy): ComparedPolicy {
+  return { ...policy, isStored: true }
+}
+
+/** The policies of both sets whose tags differ. They change decisions with `context.policy_tags`, and those are not compared. */
+function leftOutTags({ old, new: after }: PolicySets, scope: ComparisonScope): readonly LeftOutPolicy[] {
+  if (scope.policyTags !== undefined) return []
+  const before = new Map(old.map((policy) => [policy.name, policy]))
+  return after.flatMap((policy) => {
+    const stored = before.get(policy.name)
+    if (stored === undefined || haveSameTags(stored, policy) || !isInScope(policy, scope)) return []
+    const { name, actions, subjectType, resourceType } = policy
+    const compared = actions.filter((action) => scope.action.name === undefined || scope.action.name === action)
+    if (compared.length === 0) return []
+    return {
+      policy: { id: stored.id, name },
+      in: 'both',
+      actions: compared,
+      subject_type: subjectType,
+      resource_type: resourceType,
+      reason: 'tags',
+      message: 'its tags differ: decisions with `context.policy_tags` were not compared',
+    } as const
+  })
+}
+
+function haveSameTags({ tags }: CompiledPolicy, other: CompiledPolicy): boolean {
+  return new Set(tags).symmetricDifference(new Set(other.tags)).size === 0
+}
+
+function leftOutDraft({ id, name, actions, subjectType, resourceType, issues }: BrokenDraft): LeftOutPolicy {
+  return {
+    policy: { id, name },
+    in: 'new',
+    actions: [...actions],
+    subject_type: subjectType,
+    resource_type: resourceType,
+    reason: 'draft',
+    message: `the draft does not compile: ${issues[0]?.split('\n')[0] ?? ''}`,
+  }
+}
+
+function parametersOf({ subject, action, resource, context }: ComparisonRequest): Record<string, unknown> {
+  const parameters: Record<string, unknown> = { ...(isJsonObject(context?.input_params) ? context.input_params : {}) }
+  for (const [end, value] of Object.entries({ subject, action, resource })) {
+    if (value?.properties !== undefined) parameters[`${end}_properties`] = value.properties
+  }
+  return parameters
+}
