@@ -264,7 +264,12 @@ export class MatchingOperations {
    * Requests a run. Errors: also `conflict` while a run is requested or in progress, without mappings, or if an older pipeline
    * matches the types, and `invalid` for properties that no node has.
    */
-  async requestRun(caller: Caller, id: string, body: MatchRunRequest): Promise<Operated<MatchRunAnswer>> {
+  async requestRun(
+    caller: Caller,
+    id: string,
+    body: MatchRunRequest,
+    origin: RequestOrigin,
+  ): Promise<Operated<MatchRunAnswer>> {
     const { documents, clock, etagOf } = this.deps
     const found = this.findToChange(caller, id)
     if (!found.ok) return found
@@ -285,6 +290,7 @@ export class MatchingOperations {
         runId: mintGid(nowMs),
         time: timestamp(nowMs),
         by: idOf(caller),
+        requestId: origin.requestId,
         cutoff: body.similarity_score_cutoff,
         mappings:
           custom?.map(({ source_node_property, target_node_property, similarity_score_cutoff, kind }) => ({

@@ -5,9 +5,11 @@ import type { ConfigWriter, StoredDocument } from '../config/kind.ts'
 import type { GraphStore, NodeId, WriteBatch } from '../engine/store.ts'
 import { decisionOf, decisionsOf, findDecision, orderedPair } from './decisions.ts'
 import { type MatchedTypes, typesOf } from './entity-matching-pipeline.ts'
+import { detectKind } from './linkage/kinds.ts'
 import { Linkage } from './linkage/linkage.ts'
-import type { DecidedPairs, EntityMatch, LinkageResult } from './linkage/types.ts'
-import { type MatchedGraphs, readMatches, readValues, type StoredMatch } from './node-batches.ts'
+import { sortInSteps } from './linkage/record-table.ts'
+import type { DecidedPairs, EntityMatch, LinkageMapping, LinkageResult } from './linkage/types.ts'
+import { type MatchedGraphs, readMatches, readValues, type StoredMatch, sampleProperties } from './node-batches.ts'
 import { LISTED_MAX, type MatchReport, MatchReportCollector, reportGroup, rounded } from './report.ts'
 import type { LabelledPair, MatchingPhase, MatchingRunState, NodePair } from './run-state.ts'
 import { type FoundMatch, isAsWanted, onlyOwn, ownOrKept, sameAsKey, wantedProperties, writeSameAs } from './same-as.ts'
@@ -18,6 +20,8 @@ const BATCH_NODES = 500
 const SAVE_INTERVAL_MS = 1000
 /** After this time other work of the process gets control. */
 const STEP_MS = 20
+/** Values of each type from which the kind of a property is detected. */
+const DETECTION_VALUES = 5000
 /** The comparison draws samples. With the same number it draws the same ones. */
 const SEED = 1
 
@@ -41,11 +45,11 @@ export type RunOutcome =
 
 const abandoned: RunOutcome = { kind: 'abandoned' }
 
-/** The nodes of one side, in the order in which they were read. */
+/** The nodes of one side. */
 interface NodeTable {
-  readonly externalIds: string[]
+  externalIds: string[]
   /** Index of the graph of each node. */
-  readonly graphs: number[]
+  graphs: number[]
 }
 
 /** Compares the nodes of a pipeline and writes the relationships. */
@@ -109,7 +113,7 @@ export class MatchingRun {
   private async read(): Promise<Linkage | null> {
     const { graphs, run } = this.deps
     const { mappings, cutoff } = run
-    const linkage = new Linkage(mappings, { seed: SEED, cutoff, isSameType: this.isSameType })
+    const linkage = new Linkage(this.mappingsWithKinds(), { seed: SEED, cutoff, isSameType: this.isSameType })
     const sides = [
       { type: this.types.source, table: this.sources, names: mappings.map(({ sourceProperty }) => sourceProperty) },
       { type: this.types.target, table: this.targets, names: mappings.map(({ targetProperty }) => targetProperty) },
@@ -129,7 +133,43 @@ export class MatchingRun {
         if (!(await this.proceed('read', (side + (index + 1) / graphs.nodes.length) / 2))) return null
       }
     }
+    const sources = await this.sort(this.sources)
+    linkage.renumber(sources, this.isSameType ? sources : await this.sort(this.targets))
     return linkage
+  }
+
+  /** Kinds that were not given, from samples of both types. */
+  private mappingsWithKinds(): readonly LinkageMapping[] {
+    const { graphs, run } = this.deps
+    const { mappings } = run
+    if (mappings.every(({ kind }) => kind !== undefined && kind !== null)) return mappings
+    const { source, target } = this.types
+    const ofSources = sampleProperties(graphs, source).properties
+    const ofTargets = this.isSameType ? new Map<string, never>() : sampleProperties(graphs, target).properties
+    return mappings.map((mapping) => {
+      const { sourceProperty, targetProperty, kind } = mapping
+      if (kind !== undefined && kind !== null) return mapping
+      const values = [ofSources.get(sourceProperty) ?? [], ofTargets.get(targetProperty) ?? []]
+      const samples = values.flatMap((all) => all.slice(0, DETECTION_VALUES))
+      return { ...mapping, kind: detectKind([sourceProperty, targetProperty], samples) }
+    })
+  }
+
+  /** Orders the nodes by external id, so that the order in which the graph has them has no effect. Returns their numbers by the numbers before. */
+  private async sort(table: NodeTable): Promise<Uint32Array> {
+    const { externalIds, graphs } = table
+    const sorting = sortInSteps(externalIds.length, (a, b) => {
+      const first = externalIds[a]!
+      const second = externalIds[b]!
+      return first < second ? -1 : first > second ? 1 : graphs[a]! - graphs[b]!
+    })
+    let step = sorting.next()
+    for (; step.done !== true; step = sorting.next()) await this.pause()
+    const numbers = new Uint32Array(externalIds.length)
+    for (const [number, node] of step.value.entries()) numbers[node] = number
+    table.externalIds = Array.from(step.value, (node) => externalIds[node]!)
+    table.graphs = Array.from(step.value, (node) => graphs[node]!)
+    return numbers
   }
 
   /** Whether both sides have values of some mapping. */
@@ -164,10 +204,15 @@ export class MatchingRun {
       this.savedMs = performance.now()
       return isCurrent
     }
-    if (nowMs - this.pausedMs < STEP_MS) return true
+    await this.pause()
+    return true
+  }
+
+  /** Lets other work run. */
+  private async pause(): Promise<void> {
+    if (performance.now() - this.pausedMs < STEP_MS) return
     await new Promise((resolve) => setImmediate(resolve))
     this.pausedMs = performance.now()
-    return true
   }
 
   /** The decisions about nodes that exist, by their numbers. A person's decision holds in whatever graph the nodes are. */

@@ -25,6 +25,8 @@ export interface RequestedRun {
   readonly time: string
   /** The agent, the service account, or the user of the operating system. */
   readonly by: string
+  /** The `X-Request-ID` of the request; absent in documents of earlier versions. */
+  readonly requestId?: string
   readonly cutoff: number
   /** Null: the suggested mappings. */
   readonly mappings: readonly RunMapping[] | null

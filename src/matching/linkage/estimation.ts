@@ -18,6 +18,10 @@ const CONVERGED = 1e-5
 /** How many pairs the assumed m and u count for. */
 const M_STRENGTH = 10
 const U_STRENGTH = 100
+/** How many other nodes have a value that was seen on no other node: at most, at least, and how many values the assumption counts for. */
+const UNSEEN_MOST = 0.5
+const UNSEEN_LEAST = 0.02
+const UNSEEN_STRENGTH = 10
 /** Assumed probability that values of the same entity are exchanged between two properties, and of different entities. */
 const EXCHANGED_M = 0.005
 const EXCHANGED_U = 0.00001
@@ -27,6 +31,8 @@ const SAME_TYPE_COUNTERPARTS = 4
 const SIMILAR_LIMIT = 2
 /** Matches without an agreeing property are at most this many times as frequent as m predicts. */
 const DISAGREEMENT_LIMIT = 2
+/** Values of the same entity are different at most this often. */
+const DIFFERENT_LIMIT = 0.3
 /** Levels that are at least this frequent among different entities are not an agreement. */
 const AGREEMENT_U = 0.05
 /** Kinds that compare words, and whose values are seldom equal. */
@@ -39,6 +45,15 @@ interface LevelProbabilities {
   u: Float64Array
 }
 
+/** The weights of the values of a mapping, by number of the value. */
+interface ValueWeights {
+  /** log2(m / frequency) of equal values. */
+  readonly equal: Float32Array
+  /** The highest weight of a value that is similar to this one. */
+  readonly similar: Float32Array
+  readonly unseen: number
+}
+
 /** An estimated model. */
 export class LinkageModel {
   /** Probability that a random pair is the same entity. */
@@ -47,33 +62,39 @@ export class LinkageModel {
   readonly #levels: readonly LevelProbabilities[]
   /** By mapping and level, log2(m / u). */
   readonly #weights: readonly Float64Array[]
-  /** By mapping and value, log2(m / frequency) of equal values. */
-  readonly #equalWeights: readonly Float32Array[]
+  readonly #values: readonly ValueWeights[]
 
   constructor(
     data: LinkageData,
     prior: number,
     levels: readonly LevelProbabilities[],
-    equalWeights: readonly Float32Array[],
+    values: readonly ValueWeights[],
   ) {
     this.#data = data
     this.prior = prior
     this.#levels = levels
     this.#weights = levels.map(({ m, u }) => m.map((value, level) => Math.log2(value / u[level]!)))
-    this.#equalWeights = equalWeights
+    this.#values = values
   }
 
   /** The weight of a mapping in bits. */
-  weight(mapping: number, level: number, source: number): number {
+  weight(mapping: number, level: number, source: number, target: number): number {
     if (level === NOT_COMPARED) return 0
-    if (level === 0) return this.#equalWeights[mapping]![this.#data.sources.value(source, mapping)]!
-    return this.#weights[mapping]![level]!
+    const { sources, targets } = this.#data
+    const value = sources.value(source, mapping)
+    if (level === 0) return this.#values[mapping]!.equal[value]!
+    const weight = this.#weights[mapping]![level]!
+    if (weight <= 0 || level === this.#weights[mapping]!.length - 1) return weight
+    // A similar value weighs at most as much as an equal one: otherwise a misspelt frequent name would weigh more than the name.
+    const highest = this.#values[mapping]!.similar
+    return Math.max(0, Math.min(weight, highest[value]!, highest[targets.value(target, mapping)]!))
   }
 
   /** The probability that two records with these levels are the same entity. */
-  score(levels: Uint8Array, source: number): number {
+  score(levels: Uint8Array, source: number, target: number): number {
     let bits = LinkageModel.bitsOf(this.prior)
-    for (let mapping = 0; mapping < levels.length; mapping += 1) bits += this.weight(mapping, levels[mapping]!, source)
+    for (let mapping = 0; mapping < levels.length; mapping += 1)
+      bits += this.weight(mapping, levels[mapping]!, source, target)
     return 1 / (1 + 2 ** -bits)
   }
 
@@ -87,7 +108,7 @@ export class LinkageModel {
     return {
       prior: LinkageModel.bitsOf(this.prior),
       highest: Float64Array.from(this.#weights, (weights) => Math.max(...weights.subarray(1, -1))),
-      equal: (mapping, value) => this.#equalWeights[mapping]![value]!,
+      equal: (mapping, value) => this.#values[mapping]!.equal[value]!,
       different: (mapping, level) => this.#weights[mapping]![level]!,
     }
   }
@@ -99,6 +120,7 @@ export class LinkageModel {
       const { labels, thresholds } = levelsByKind[kind]
       return {
         kind,
+        unseen: this.#values[mapping]!.unseen,
         levels: [...labels, 'exchanged'].map((label, level) => ({
           label,
           similarity: thresholds[level] ?? 0,
@@ -128,12 +150,17 @@ export function* estimateModel(
     const change = yield* estimation.iterate()
     if (change < CONVERGED) break
   }
-  const equalWeights: Float32Array[] = []
+  const values: ValueWeights[] = []
   for (const [mapping, { m }] of estimation.levels.entries()) {
-    equalWeights.push(frequencies[mapping]!.weights(m[0]!, levelsByKind[data.kinds[mapping]!].u[0]!))
+    const assumed = levelsByKind[data.kinds[mapping]!].u[0]!
+    const frequency = frequencies[mapping]!
+    const unseen = frequency.unseen(assumed, estimation.equalMatches[mapping]!)
+    const equal = frequency.weights(m[0]!, assumed, unseen)
+    yield 0.95
+    values.push({ unseen, equal, similar: frequency.weights(m[0]!, assumed, frequency.assumedUnseen(assumed)) })
     yield 0.95
   }
-  return new LinkageModel(data, estimation.prior, estimation.levels, equalWeights)
+  return new LinkageModel(data, estimation.prior, estimation.levels, values)
 }
 
 /** How often each value of a mapping occurs. */
@@ -145,41 +172,81 @@ class ValueFrequencies {
   readonly pairs: number
   /** Pairs whose values are equal, if each node with an equal counterpart has one that is the same entity. */
   readonly chancePairs: number
+  readonly #repetition: ValueRepetition
   readonly #ofPair: number
 
-  constructor(
-    larger: Uint32Array,
-    records: number,
-    equalPairs: number,
-    chancePairs: number,
-    pairs: number,
-    isSameType: boolean,
-  ) {
+  constructor({ larger, records, equalPairs, samePairs, pairs, repetition }: ValueCounts, isSameType: boolean) {
     this.#larger = larger
     this.#records = records
     this.equalPairs = equalPairs
-    this.chancePairs = chancePairs
+    this.chancePairs = equalPairs - samePairs
     this.pairs = pairs
+    this.#repetition = repetition
     this.#ofPair = isSameType ? 2 : 1
   }
 
-  /** The weights of equal values in bits: a rare value says more than a frequent one. */
-  weights(m: number, assumedFrequency: number): Float32Array {
+  /** How many other nodes have a value that was seen on no other node. `equalMatches`: matches with equal values. */
+  unseen(assumedFrequency: number, equalMatches: number): number {
+    const assumed = this.assumedUnseen(assumedFrequency)
+    // Equal values that matches do not explain show that rare values are equal by chance, too.
+    const unexplained = 1 - equalMatches / Math.max(this.equalPairs - this.chancePairs, Number.MIN_VALUE)
+    const unseen = Math.max(this.#repetition.rate(assumed), assumed * unexplained, Math.min(assumed, UNSEEN_LEAST))
+    return Math.min(UNSEEN_MOST, unseen)
+  }
+
+  /** The same without data. */
+  assumedUnseen(assumedFrequency: number): number {
+    return Math.min(UNSEEN_MOST, this.#records * assumedFrequency)
+  }
+
+  /** The weights of equal values in bits: a rare value weighs more than a frequent one. `unseen`: see above. */
+  weights(m: number, assumedFrequency: number, unseen: number): Float32Array {
     const weights = new Float32Array(this.#larger.length)
+    const assumedNodes = Math.min(U_STRENGTH, 0.5 / assumedFrequency)
     for (let value = 0; value < weights.length; value += 1) {
-      // Without the pair itself. A half of a record is added, as in the estimation of proportions by Jeffreys.
+      // Without the pair itself.
       const others = Math.max(0, this.#larger[value]! - this.#ofPair)
-      weights[value] = Math.log2(m / ((others + 0.5) / (this.#records + 0.5 / assumedFrequency)))
+      const frequency = unseen / Math.max(1, this.#records) + others / (this.#records + assumedNodes)
+      weights[value] = Math.log2(m / frequency)
     }
     return weights
   }
 }
 
+interface ValueCounts {
+  /** By value, the nodes that have it on the side that has more. */
+  readonly larger: Uint32Array
+  readonly records: number
+  readonly equalPairs: number
+  readonly samePairs: number
+  readonly pairs: number
+  readonly repetition: ValueRepetition
+}
+
+/** How often values occur once and twice within a type. */
+class ValueRepetition {
+  once = 0
+  twice = 0
+
+  add(count: number): void {
+    if (count === 1) this.once += 1
+    if (count === 2) this.twice += 1
+  }
+
+  /** How many other nodes have a value that was seen on one node, after Good and Turing: 2 × values seen twice / values seen once. */
+  rate(assumed: number): number {
+    return Math.max(2 * this.twice, UNSEEN_STRENGTH * assumed) / (this.once + UNSEEN_STRENGTH)
+  }
+}
+
 function* valueFrequencies(data: LinkageData, mapping: number): Generator<number, ValueFrequencies> {
   const { size } = data.dictionaries[mapping]!
+  const { isSameType } = data
   const sources = yield* countValues(data.sources, mapping, size)
-  const targets = data.isSameType ? sources : yield* countValues(data.targets, mapping, size)
+  const targets = isSameType ? sources : yield* countValues(data.targets, mapping, size)
   const larger = new Uint32Array(size)
+  const ofSources = new ValueRepetition()
+  const ofTargets = new ValueRepetition()
   let equalPairs = 0
   let samePairs = 0
   let sourceRecords = 0
@@ -188,21 +255,21 @@ function* valueFrequencies(data: LinkageData, mapping: number): Generator<number
     const s = sources[value]!
     const t = targets[value]!
     larger[value] = Math.max(s, t)
-    equalPairs += data.isSameType ? (s * (s - 1)) / 2 : s * t
-    samePairs += data.isSameType ? Math.floor(s / 2) : Math.min(s, t)
+    // Within one type, a value that occurs twice may belong to one entity.
+    if (!isSameType || s === 1) ofSources.add(s)
+    ofTargets.add(t)
+    equalPairs += isSameType ? (s * (s - 1)) / 2 : s * t
+    samePairs += isSameType ? Math.floor(s / 2) : Math.min(s, t)
     sourceRecords += s
     targetRecords += t
     if (value % (STEP * STEP) === 0) yield 0
   }
-  const pairs = data.isSameType ? (sourceRecords * (sourceRecords - 1)) / 2 : sourceRecords * targetRecords
-  return new ValueFrequencies(
-    larger,
-    Math.max(sourceRecords, targetRecords),
-    equalPairs,
-    equalPairs - samePairs,
-    pairs,
-    data.isSameType,
-  )
+  const records = Math.max(sourceRecords, targetRecords)
+  // That of the type with fewer repetitions: nodes of the other one may be the same entity.
+  const isBySources = isSameType || ofSources.rate(0) / sourceRecords < ofTargets.rate(0) / targetRecords
+  const repetition = isBySources ? ofSources : ofTargets
+  const pairs = isSameType ? (sourceRecords * (sourceRecords - 1)) / 2 : sourceRecords * targetRecords
+  return new ValueFrequencies({ larger, records, equalPairs, samePairs, pairs, repetition }, isSameType)
 }
 
 function* countValues(table: RecordTable, mapping: number, size: number): Generator<number, Uint32Array> {
@@ -277,6 +344,8 @@ function* candidatePatterns(
 class Estimation {
   prior: number
   readonly levels: LevelProbabilities[]
+  /** By mapping, the expected number of matches with equal values. */
+  equalMatches: number[] = []
   readonly #data: LinkageData
   readonly #frequencies: readonly ValueFrequencies[]
   readonly #random: PatternTable
@@ -335,11 +404,15 @@ class Estimation {
     const different = others.agreed.counts.map((counts, mapping) =>
       counts.map((count, level) => count + others.differing.counts[mapping]![level]!),
     )
+    // Matches that differ more often than the limit are not all matches.
+    const plausibleShare = Math.min(...matched.map(plausibleMatches))
+    this.equalMatches = matched.map((counts) => plausibleShare * counts[0]!)
     let change = 0
     for (const [mapping, probabilities] of this.levels.entries()) {
       const assumed = levelsByKind[this.#data.kinds[mapping]!]
       const m = blended(matched[mapping]!, assumed.m, EXCHANGED_M, M_STRENGTH)
       if (!wordKinds.has(this.#data.kinds[mapping]!)) limitSimilar(m, assumed.m)
+      limitDifferent(m)
       const u = blended(different[mapping]!, assumed.u, EXCHANGED_U, U_STRENGTH)
       // The share of equal values follows from their frequencies; random pairs would meet too few of them.
       const { equalPairs, pairs } = this.#frequencies[mapping]!
@@ -455,6 +528,26 @@ function limitSimilar(m: Float64Array, assumed: readonly number[]): void {
   m[0] = sum / (1 + highest)
   const factor = (sum - m[0]!) / similar
   for (let level = 1; level < different; level += 1) m[level]! *= factor
+}
+
+/**
+ * Limits the m of different values, and keeps the sum. Without the limit the model of people who share a name is that the other
+ * properties of the same entity are always different.
+ */
+function limitDifferent(m: Float64Array): void {
+  const different = m.length - 2
+  const rest = 1 - m[different]!
+  if (m[different]! <= DIFFERENT_LIMIT || rest <= 0) return
+  const factor = (1 - DIFFERENT_LIMIT) / rest
+  for (let level = 0; level < m.length; level += 1) m[level]! *= factor
+  m[different] = DIFFERENT_LIMIT
+}
+
+/** The share of matches that is left if no more of them have different values than the limit allows. */
+function plausibleMatches(counts: Float64Array): number {
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  const share = counts[counts.length - 2]! / Math.max(total, Number.MIN_VALUE)
+  return DIFFERENT_LIMIT / Math.max(DIFFERENT_LIMIT, share)
 }
 
 /** Merges the m of neighbouring levels until no level has a higher weight than a more similar one; keeps their sum. */

@@ -70,6 +70,13 @@ export class Linkage {
     this.#add(this.#targets, node, values)
   }
 
+  /** Replaces the numbers of the nodes, before the run: the nodes are compared, and equal scores selected, in the order of their numbers. */
+  renumber(sources: Uint32Array, targets: Uint32Array): void {
+    if (this.#kinds === null) this.#detectKinds()
+    this.#sources.renumber(sources)
+    if (!this.#options.isSameType) this.#targets.renumber(targets)
+  }
+
   /**
    * Compares the nodes, once. Each step takes a few milliseconds; the caller may pause between steps. Decided pairs whose
    * nodes were not added are ignored. Throws a TypeError when it is called again.
@@ -109,7 +116,7 @@ export class Linkage {
       for (let at = 0; at < candidates.length; at += 1) {
         const target = candidates[at]!
         if (!comparison.compareAbove(source, target, bounds, lowestBits)) continue
-        const score = model.score(comparison.levels, source)
+        const score = model.score(comparison.levels, source, target)
         if (score >= lowest && !decisions.isDecided(source, target)) pairs.add(source, target, score, false)
       }
       comparedPairs += candidates.length
@@ -303,7 +310,7 @@ class SelectedMatches implements MatchList {
     comparison.compare(source, target)
     return Array.from(comparison.levels, (level, mapping) => {
       const similarity = comparison.similarity(mapping, source, target)
-      const weight = this.#model.weight(mapping, level, source)
+      const weight = this.#model.weight(mapping, level, source, target)
       const isExchanged = level === comparison.levelCount(mapping) - 1
       const exchangedWith = isExchanged ? comparison.exchangedWith(mapping, source, target) : null
       return exchangedWith === null ? { mapping, similarity, weight } : { mapping, similarity, weight, exchangedWith }

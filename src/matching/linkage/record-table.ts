@@ -25,6 +25,11 @@ export class RecordTable {
     this.size += 1
   }
 
+  /** Replaces the numbers of the nodes. `numbers`: by the number that a node has. */
+  renumber(numbers: Uint32Array): void {
+    for (let record = 0; record < this.size; record += 1) this.nodes[record] = numbers[this.nodes[record]!]!
+  }
+
   /** The number of a value. */
   value(record: number, mapping: number): number {
     return this.values[record * this.width + mapping]!

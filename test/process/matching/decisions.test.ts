@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createApp } from '../../../src/app.ts'
 import { MASTER_KEY_FILE } from '../../../src/kernel/data-folder.ts'
+import { noOrigin } from '../../../src/kernel/request-origin.ts'
 import { defaultSettings } from '../../../src/settings.ts'
 import { backup } from '../../../src/transfer/backup.ts'
 import { exportFolder } from '../../../src/transfer/export.ts'
@@ -161,7 +162,7 @@ describe('a decision', () => {
         } as const
         const found = app.matching.decisions(caller, id, new URLSearchParams())
         expect(found).toMatchObject({ value: { decisions: [{ decision: 'NOT_SAME' }, { decision: 'SAME' }] } })
-        await app.matching.requestRun(caller, id, { similarity_score_cutoff: 0.5 })
+        await app.matching.requestRun(caller, id, { similarity_score_cutoff: 0.5 }, noOrigin)
         await app.matchEntities()
         const report = app.matching.report(caller, id)
         expect(report).toMatchObject({ value: { matched_pairs: expected.length, relationships_written: 0 } })

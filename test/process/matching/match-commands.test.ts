@@ -6,8 +6,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { testSeed } from '../../generate/random.ts'
 import { createFleet } from '../../stress/event-kills.ts'
 import { matchingKillRounds } from '../../stress/matching-kills.ts'
-import { type Finished, killAll, runCommand, type Server, startServer } from '../../support/cli-process.ts'
+import { bin, type Finished, killAll, runCommand, type Server, startServer } from '../../support/cli-process.ts'
 import { nodesOf } from '../../support/matching-service.ts'
+import { onTerminal } from '../../support/terminal.ts'
 
 let folder: string
 beforeEach(() => {
@@ -24,6 +25,9 @@ const succeeded = ({ exitCode, stdout, stderr }: Finished): string => {
   return stdout
 }
 
+/** Erases the screen of a terminal, and changes the direction of the text. */
+const hostile = 'p20\u009b2J\u001b[31m\u202e'
+
 it('runs pipelines and decides in the service of the folder, at a URL, and otherwise itself', async () => {
   const data = join(folder, 'data')
   const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
@@ -34,7 +38,11 @@ it('runs pipelines and decides in the service of the folder, at a URL, and other
   const captured = await fetch(`${server.url}/capture/v1/nodes`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-svc-clientkey': key },
-    body: JSON.stringify({ nodes: [...nodesOf('Person', 'p', 0, 40), ...nodesOf('Customer', 'c', 10, 50)] }),
+    body: JSON.stringify({
+      nodes: [...nodesOf('Person', 'p', 0, 40), ...nodesOf('Customer', 'c', 10, 50)].map((node) =>
+        'external_id' in node && node.external_id === 'p20' ? { ...node, external_id: hostile } : node,
+      ),
+    }),
   })
   expect(captured.status).toBe(200)
   const { id } = await configure('POST', 'entity-matching-pipelines', {
@@ -62,9 +70,20 @@ it('runs pipelines and decides in the service of the folder, at a URL, and other
   expect(served).toBe(
     '30 pairs matched, 60 entities, 30 relationships written, 0 removed, 0 conflicts\nprecision 1.0000, recall 1.0000, F1 1.0000\n',
   )
-  const status = succeeded(await command('status', '--url', server.url))
+  const status = succeeded(await command('status', '--url', server.url, '--port', port))
   expect(status).toContain('entity matching:    SUCCESS')
-  const decided = await command('decide', '--url', server.url, '--source', 'p10', '--target', 'c10', '--not-same')
+  const decided = await command(
+    'decide',
+    '--url',
+    server.url,
+    '--port',
+    port,
+    '--source',
+    'p10',
+    '--target',
+    'c10',
+    '--not-same',
+  )
   expect(succeeded(decided)).toContain('NOT_SAME  p10  c10')
   expect(succeeded(await command('decisions', '--port', port))).toContain('NOT_SAME  p10  c10')
   const page = join(folder, 'report.html')
@@ -78,6 +97,13 @@ it('runs pipelines and decides in the service of the folder, at a URL, and other
     .trimEnd()
     .split('\n')
   expect([lines.length, lines.at(-1)]).toEqual([30, '{"matched_pairs":29}'])
+  for (const format of ['json', 'ndjson', 'html']) {
+    const args = ['match', 'report', '--data', data, '--pipeline', pipeline, '--format', format]
+    const terminal = onTerminal([bin, ...args], { PATH: process.env.PATH ?? '' })
+    expect(await terminal.ended, terminal.output()).toBe(0)
+    expect(terminal.output()).toContain('p20\\u009b2J')
+    expect(terminal.output()).not.toMatch(/[\u0080-\u009f\u001b\u202e]/)
+  }
   const [decision] = succeeded(await command('decisions', '--json')).split('\n')
   succeeded(await command('undecide', '--decision', JSON.parse(decision as string).id))
   expect(JSON.parse(succeeded(await command('run', '--json')))).toMatchObject({ relationships_written: 1 })

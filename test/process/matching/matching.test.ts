@@ -1,6 +1,7 @@
 // Entity matching as its users see it: pipelines, suggestions, runs and reports over HTTP, and relationships in reads and decisions.
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { noOrigin } from '../../../src/kernel/request-origin.ts'
 import {
   entity,
   type MatchingService,
@@ -59,6 +60,30 @@ const mapping = (name: string): object => ({ source_node_property: name, target_
 const run = { similarity_score_cutoff: 0.5 }
 
 describe('a pipeline', () => {
+  it('finds the same pairs and scores in whatever order the nodes were captured', async () => {
+    const found: unknown[] = []
+    for (const isReversed of [false, true]) {
+      const types = isReversed ? [`${person}Reversed`, `${customer}Reversed`] : [person, customer]
+      // Two persons have two customers each with the same values: one of them is selected.
+      const nodes = [
+        ...nodesOf(types[0]!, 'p', 0, 40),
+        ...nodesOf(types[1]!, 'c', 10, 50),
+        ...nodesOf(types[1]!, 'd', 10, 12),
+      ]
+      await capture(isReversed ? nodes.reverse() : nodes)
+      const node_filter = { source_node_types: [types[0]], target_node_types: [types[1]] }
+      const id = await addPipeline({ node_filter, ...(isReversed && { rerun_interval: '24h' }) })
+      await setup.match(id, { ...run, custom_property_mappings: ['email', 'name', 'phone'].map(mapping) })
+      found.push(
+        (await setup.matches(id))
+          .map(({ source, target, properties: { score, similarities } }) => ({ source, target, score, similarities }))
+          .sort((a, b) => (a.source < b.source ? -1 : 1)),
+      )
+    }
+    expect(found[0]).toHaveLength(30)
+    expect(found[1]).toEqual(found[0])
+  })
+
   it('suggests property mappings, runs, and writes what it found', async () => {
     await fill()
     const id = await addPipeline()
@@ -128,6 +153,14 @@ describe('a pipeline', () => {
     expect((await pairs(id)).sort()).toEqual(['p3 twin', 'p4 late', ...same].sort())
     await setup.service.app.matchEntities(id)
     expect((await setup.readPipeline(id)).last_run_time).toBe(again.last_run_time)
+    // The service was down for five intervals: they are made up for by one run.
+    setup.clock.advance(33 * HOUR_MS)
+    await setup.service.app.matchEntities(id)
+    const late = await setup.readPipeline(id)
+    expect(late.last_run_time).toBe(new Date(setup.clock.now()).toISOString())
+    setup.clock.advance(1)
+    await setup.service.app.matchEntities(id)
+    expect((await setup.readPipeline(id)).last_run_time).toBe(late.last_run_time)
   })
 
   it('writes only differences, and removes what does not match any more', async () => {
@@ -422,7 +455,7 @@ describe('a request', () => {
     const { matching } = setup.service.app
     expect(matching.status(caller, id)).toMatchObject({ ok: true })
     const refused = { error: { kind: 'forbidden' } }
-    expect(await matching.requestRun(caller, id, run)).toMatchObject(refused)
+    expect(await matching.requestRun(caller, id, run, noOrigin)).toMatchObject(refused)
     expect(await matching.suggestAgain(caller, id)).toMatchObject(refused)
   })
 
@@ -433,6 +466,21 @@ describe('a request', () => {
     expect(refused.status).toBe(status)
     expect(refused.text).toContain(text)
     expect((await setup.readPipeline(id)).last_run_time).toBe('')
+  })
+
+  const refusedCutoffs = [
+    ['1e999', 'similarity_score_cutoff: expected number from -1.8e308 to 1.8e308'],
+    ['-1e999', 'similarity_score_cutoff: expected number from -1.8e308 to 1.8e308'],
+    ['1.5', 'similarity_score_cutoff: expected at most 1'],
+    ['"0.5"', 'similarity_score_cutoff: expected number, found string'],
+  ] as const
+  it.each(refusedCutoffs)('of a run is refused with 400 for the cutoff %s', async (cutoff, message) => {
+    const id = await addPipeline()
+    const { status, body } = await setup.service.send(`/entity-matching/v1/pipelines/${id}/runs`, {
+      headers: { 'x-svc-clientkey': setup.matchingKey },
+      raw: `{"similarity_score_cutoff":${cutoff}}`,
+    })
+    expect([status, body.errors]).toEqual([400, [message]])
   })
 
   it('of a run is refused with 422 for a pair of nodes of one type that is labelled in both directions', async () => {

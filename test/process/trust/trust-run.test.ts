@@ -1,6 +1,6 @@
 // `trust run` and the schedule as real processes: a folder that is served, and one that is not.
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { testSeed } from '../../generate/random.ts'
@@ -17,11 +17,13 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** A served folder with a car and a profile that scores cars. */
-async function servedCar(data: string): Promise<ServedCar> {
+/** A served folder with a car and a profile that scores cars. Without an audit log the profile alone starts the background process. */
+async function servedCar(
+  data: string,
+  settings: Record<string, string> = { VERDIGRAPH_AUDIT: 'off' },
+): Promise<ServedCar> {
   const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
-  // Without an audit log the profile alone starts the background process.
-  const server = await startServer(['--data', data], { VERDIGRAPH_AUDIT: 'off' })
+  const server = await startServer(['--data', data], settings)
   const { projectId, key, configure } = await createFleet(server, token, organization_id)
   const captured = await fetch(`${server.url}/capture/v1/nodes`, {
     method: 'POST',
@@ -38,12 +40,28 @@ async function servedCar(data: string): Promise<ServedCar> {
     schedule: 'DAILY',
     dimensions: [{ name: 'FRESHNESS', weight: 1 }],
   })
-  return { server, profile: id as string, configure }
+  return {
+    server,
+    profile: id as string,
+    configure,
+    async recordsOf(scope, type) {
+      const project_id = scope === 'project' ? projectId : organization_id
+      const query = new URLSearchParams({ type, project_id })
+      const answered = await fetch(`${server.url}/audit/v1/records?${query}`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+      if (!answered.ok) throw new Error(await answered.text())
+      const { items } = (await answered.json()) as { items: { entry: { data: Record<string, unknown> } }[] }
+      return items.map(({ entry }) => entry.data)
+    },
+  }
 }
 
 interface ServedCar {
   readonly server: Server
   readonly profile: string
+  /** The sealed audit records of a type. */
+  recordsOf(scope: 'project' | 'organization', type: string): Promise<Record<string, unknown>[]>
   configure(method: string, path: string, body?: object): Promise<Record<string, unknown>>
 }
 
@@ -72,6 +90,29 @@ it('runs a pass in the service that serves the folder, and otherwise itself', as
   const unknown = await run('gid:00000000000000000000000000')
   expect([unknown.exitCode, unknown.stdout]).toEqual([1, ''])
   expect(unknown.stderr).toContain('has no trust score profile `gid:00000000000000000000000000`')
+}, 60_000)
+
+it('records the operation and the pass in the audit log of the service that serves the folder', async () => {
+  const data = join(folder, 'data')
+  const { profile, recordsOf } = await servedCar(data, {})
+  const { exitCode, stdout } = await runCommand(['trust', 'run', '--data', data, '--profile', profile, '--json'])
+  expect(exitCode).toBe(0)
+  const { runId } = JSON.parse(stdout)
+  const { username } = userInfo()
+  const sealed = async (scope: 'project' | 'organization', type: string): Promise<Record<string, unknown>[]> => {
+    for (;;) {
+      const records = await recordsOf(scope, type)
+      if (records.length > 0) return records
+      await Bun.sleep(50)
+    }
+  }
+  expect(await sealed('organization', 'svc.audit.operations.trust.run')).toMatchObject([
+    { profile, runId, outcome: 'ok', actor: { type: 'operating-system-user', name: username } },
+  ])
+  expect(await sealed('project', 'svc.audit.trust.run.ended')).toMatchObject([{ runId, outcome: 'ok', nodesScored: 1 }])
+  expect(await recordsOf('project', 'svc.audit.trust.run.started')).toMatchObject([
+    { runId, profileId: profile, nodeType: 'Car', requestedBy: username },
+  ])
 }, 60_000)
 
 it('has its scores in exports and backups: a pass over the copy writes nothing', async () => {

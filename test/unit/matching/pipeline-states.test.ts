@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { etagOf } from '../../../src/config/etag.ts'
 import type { GraphStore } from '../../../src/engine/store.ts'
+import { noOrigin } from '../../../src/kernel/request-origin.ts'
 import {
   EntityMatching,
   type MatchingEvents,
@@ -120,7 +121,7 @@ async function fill(properties = true): Promise<void> {
 }
 
 const request = (more: object = { custom_property_mappings: custom }) =>
-  operations().requestRun(setup.admin, id, { similarity_score_cutoff: 0.5, ...more })
+  operations().requestRun(setup.admin, id, { similarity_score_cutoff: 0.5, ...more }, noOrigin)
 
 /** A graph whose reads and writes do what a test needs. */
 function wrapped(write: GraphStore['write']): MatchedGraphs {
@@ -303,6 +304,13 @@ describe('the state of runs', () => {
     expect(await request()).toMatchObject({ error: { kind: 'conflict', message: 'a run is requested already' } })
     await hang()
     expect(await request()).toMatchObject({ error: { kind: 'conflict', message: 'a run is in progress' } })
+  })
+
+  it('shows the progress of its run until the run ends', async () => {
+    await hang()
+    expect(fields().run_progress).toMatchObject({ run_id: expect.any(String), phase: 'read', done: 0 })
+    await runEvents.completed()
+    expect([runs(), fields().run_progress]).toEqual(['SUCCESS', null])
   })
 
   it('is ERROR after the process has ended five times during a run', async () => {

@@ -62,14 +62,22 @@ function naiveScore(
   let bits = Math.log2(prior / (1 - prior))
   for (const [at, level] of levels.entries()) {
     if (level === null) continue
-    const { m, u } = estimates[at]!.levels[level]!
+    const { unseen, levels: estimated } = estimates[at]!
+    const { m, u } = estimated[level]!
     const count = (nodes: readonly LinkedNode[], value: unknown) =>
       nodes.filter((node) => node[at + 1] === value).length
     const present = (nodes: readonly LinkedNode[]) => nodes.filter((node) => node[at + 1] !== null).length
-    const others = Math.max(count(sources, source[at + 1]), count(targets, source[at + 1])) - 1
     const assumed = { name: 0.005, code: 0.001, exact: 0.05 }[kinds[at]!]
     const records = Math.max(present(sources), present(targets))
-    bits += Math.log2(m / (level === 0 ? (others + 0.5) / (records + 0.5 / assumed) : u))
+    const weightOf = (value: unknown, e: number) => {
+      const others = Math.max(0, Math.max(count(sources, value), count(targets, value)) - 1)
+      return Math.log2(estimated[0]!.m / (e / records + others / (records + Math.min(100, 0.5 / assumed))))
+    }
+    const weight = level === 0 ? weightOf(source[at + 1], unseen) : Math.log2(m / u)
+    const isSimilar = level > 0 && level < estimated.length - 2
+    const without = Math.min(0.5, records * assumed)
+    const highest = Math.min(weightOf(source[at + 1], without), weightOf(target[at + 1], without))
+    bits += isSimilar && weight > 0 ? Math.max(0, Math.min(weight, highest)) : weight
   }
   return 1 / (1 + 2 ** -bits)
 }

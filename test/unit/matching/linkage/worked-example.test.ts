@@ -43,7 +43,9 @@ describe('the page about entity matching', () => {
     expect(rounded(prior, 2)).toBe(-1.58)
     const m = result.mappings[2]!.levels[0]!.m
     expect(rounded(m, 3)).toBe(0.871)
-    expect(result.matches.at(0).properties[2]!.weight).toBeCloseTo(Math.log2(m / (0.5 / (4 + 0.5 / 0.0001))), 4)
+    const { unseen } = result.mappings[2]!
+    expect(unseen).toBeCloseTo(4 * 0.0001, 9)
+    expect(result.matches.at(0).properties[2]!.weight).toBeCloseTo(Math.log2(m / (unseen / 4)), 4)
     const { m: m3, u: u3 } = result.mappings[0]!.levels[3]!
     expect([rounded(m3, 2), rounded(u3, 3)]).toEqual([0.1, 0.028])
   })
