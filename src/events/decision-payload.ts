@@ -51,11 +51,12 @@ export class DecidedPayloads {
       typeof answer === 'object' ? `"error":${JSON.stringify(answer)}` : this.response(answer, question, timeMs)
     const reason = detail.reason === undefined ? '' : `,"denyReason":{"message":${jsonString(detail.reason)}}`
     const item = detail.item === undefined ? '' : `,"item":${detail.item}`
+    const id = detail.id === undefined ? '' : `,"decisionId":${jsonString(detail.id)}`
     const client = clientMembers({ requestId, address })
     return {
       subject: subjectOfQuestion(question),
       timeMs,
-      members: `${client}${actor},${request}${identity}${found}"evaluationTimeMs":${duration},${answered}${reason}${item}`,
+      members: `${client}${actor},${request}${identity}${found}"evaluationTimeMs":${duration},${answered}${reason}${item}${id}`,
       ...(detail.valuesDigest !== undefined && { valuesDigest: detail.valuesDigest }),
     }
   }
@@ -99,14 +100,15 @@ function subjectOfQuestion(question: DecidedQuestion | null): string {
 
 function requestText(
   [subjectType, subjectId, action, resourceType, resourceId]: DecidedQuestion,
-  { inputParams, policyTags }: DecisionDetail,
+  { inputParams, policyTags, policyStatus }: DecisionDetail,
 ): string {
   const actions = action === null ? '' : jsonString(action)
   const resources = `[{${entityMembers(resourceType, resourceId)},"actions":[${actions}]}]`
   const tags = policyTags === undefined ? '' : `,"policyTags":${JSON.stringify(policyTags)}`
+  const status = policyStatus === undefined ? '' : `,"policyStatus":"${policyStatus}"`
   // The parameters are JSON already, with numbers that JSON.parse would change.
   const params = inputParams === undefined ? '' : `,"inputParams":${inputParams}`
-  return `{"subject":{${entityMembers(subjectType, subjectId)}},"resources":${resources}${tags}${params}}`
+  return `{"subject":{${entityMembers(subjectType, subjectId)}},"resources":${resources}${tags}${status}${params}}`
 }
 
 function entityMembers(type: string, externalId: string | null): string {

@@ -51,7 +51,8 @@ export function actorOf(caller: RequestCaller): EventActor {
   const key = caller.keyId === undefined ? {} : { keyId: caller.keyId }
   if (caller.kind === 'service-account')
     return { type: 'service-account', id: caller.serviceAccountId, role: caller.role, ...key }
-  const { agentId: id, applicationId, user } = caller
+  const { agentId: id, applicationId, user, account } = caller
+  if (account !== undefined) return actorOf(account)
   if (user === null) return { type: 'agent', id, applicationId, ...key }
   return {
     type: 'agent',
@@ -118,6 +119,8 @@ export type DecidedQuestion = readonly [
 
 /** Rare parts of an event of a decision. */
 export interface DecisionDetail {
+  /** The id in the decision log, while it is on. */
+  readonly id?: string
   /** Why the decision is a denial. */
   readonly reason?: string
   /** Index in a batch. */
@@ -125,6 +128,8 @@ export interface DecisionDetail {
   /** Masked input parameters as JSON. */
   readonly inputParams?: string
   readonly policyTags?: readonly string[]
+  /** Drafts decided too. */
+  readonly policyStatus?: 'DRAFT'
   /** Digest of the unmasked input parameters, for the audit log. */
   readonly valuesDigest?: string
 }

@@ -14,6 +14,7 @@ export const eventGroups = {
   credentials: 'Credentials',
   authorization: 'Decisions and searches',
   ciq: 'Context queries',
+  graph: 'Graph queries',
   request: 'Other requests',
   trust: 'Trust scores',
   matching: 'Entity matching',
@@ -95,6 +96,7 @@ const decisionRequest = z.strictObject({
     .describe('exactly one entry; a search has no external id for what it looks for'),
   inputParams: masked.optional(),
   policyTags: z.array(text).optional(),
+  policyStatus: z.literal('DRAFT').optional().describe('DRAFT policies decided too'),
 })
 const decisionMembers = {
   request: decisionRequest.optional().describe('absent if the item of a batch was malformed'),
@@ -102,6 +104,7 @@ const decisionMembers = {
   policiesFound: z.array(policyReference).describe('the active policies for subject type, action and resource type'),
   evaluationTimeMs: z.number().describe('milliseconds'),
   error: error.optional(),
+  decisionId: text.optional().describe('the id in the decision log; absent while the log is off'),
 }
 const decided = {
   ...decisionMembers,
@@ -452,6 +455,26 @@ export const eventTypes = {
     subject: 'knowledge-queries/{id}',
     producedBy: '`POST /contx-iq/v1/execute`, `ciq_execute`',
   },
+  'svc.audit.graph.query': {
+    group: 'graph',
+    summary: 'A service account has read the graph of a project with Cypher, or tried to.',
+    data: {
+      request: z.strictObject({
+        query: text.describe('the text, with its literals'),
+        parameters: z.array(text).optional().describe('the names of the parameters, without their values'),
+        mode: text.describe('`rows`, `plan` or `profile`'),
+      }),
+      response: z
+        .strictObject({ rows: z.int(), truncated: z.boolean() })
+        .optional()
+        .describe('absent if there is an error'),
+      evaluationTimeMs: z.number().describe('milliseconds'),
+      error: error.optional(),
+    },
+    contextKeys: ['mode'],
+    subject: 'graphs/{project id}',
+    producedBy: '`POST /graph/v1/query`',
+  },
   'svc.audit.request.answered': {
     group: 'request',
     summary: 'A request of an authenticated caller was answered that has no event of another type.',
@@ -634,10 +657,16 @@ export const eventTypes = {
   'svc.audit.operations.backup': {
     group: 'operations',
     summary: 'A backup was made. It does not contain this event.',
-    data: command({ file, project, projects: z.int().optional(), bytes: z.int().optional() }),
+    data: command({
+      file,
+      project,
+      requestedBy: text.optional().describe('the service account that asked for it over HTTP; absent: a command'),
+      projects: z.int().optional(),
+      bytes: z.int().optional(),
+    }),
     contextKeys: [],
     subject: commandSubject,
-    producedBy: '`verdigraph backup`',
+    producedBy: '`verdigraph backup`, `POST /operations/v1/backups`',
   },
   'svc.audit.operations.restore': {
     group: 'operations',
@@ -692,6 +721,20 @@ export const eventTypes = {
     contextKeys: [],
     subject: commandSubject,
     producedBy: '`verdigraph match decide` and `match undecide`, without `--url`',
+  },
+  'svc.audit.operations.project.apply': {
+    group: 'operations',
+    summary:
+      'A project folder was applied to a project of the data folder. An apply that changes nothing has no such event.',
+    data: command({
+      project: text.describe('the id of the project, or its name if the apply failed'),
+      created: z.int().optional().describe('number of documents, also of the two following'),
+      updated: z.int().optional(),
+      deleted: z.int().optional(),
+    }),
+    contextKeys: [],
+    subject: commandSubject,
+    producedBy: '`verdigraph apply`, without `--url`',
   },
   'svc.audit.operations.migrate': {
     group: 'operations',

@@ -25,6 +25,11 @@ export interface LanePoolOptions {
   readonly queueMax: number
   /** Maximum time that a request waits for a lane, milliseconds. */
   readonly waitMs: number
+  /**
+   * A lane that does not accept requests after this time is killed and replaced, milliseconds. Its replacement gets twice the time, because
+   * the machine may be slow.
+   */
+  readonly startMaxMs: number
   /** An idle lane with more memory than this is replaced, bytes. */
   readonly memoryBytesMax: number
   /** The command line of a lane. */
@@ -55,6 +60,8 @@ const ATTEMPTS_MAX = 3
 /** Delay before a crashed lane is restarted. It doubles with each crash until a lane has responded. */
 const RESTART_DELAY_MIN_MS = 50
 const RESTART_DELAY_MAX_MS = 2000
+/** The time that a lane gets to start is not doubled beyond this. */
+const START_LIMIT_MAX_MS = 600_000
 /** Time that a stopped lane gets to finish writing its responses before it is killed. */
 const STOP_TIMEOUT_MS = 5000
 
@@ -82,11 +89,18 @@ export class LanePool implements LaneRunner {
   private noRestartBeforeMs = 0
   private killCount = 0
   private responseCount = 0
+  /** For each lane that is being checked, what to call when it answers. */
+  private readonly checks = new Map<Lane, () => void>()
   private isClosing = false
   private onIdle: (() => void) | null = null
+  /** The time that the next lane gets to start. */
+  private startLimitMs: number
+  /** Called when a lane accepts requests. */
+  private readonly warming = new Set<() => void>()
 
   constructor(options: LanePoolOptions) {
     this.options = options
+    this.startLimitMs = options.startMaxMs
     this.queue = new FairQueue(options.queueMax)
   }
 
@@ -129,6 +143,19 @@ export class LanePool implements LaneRunner {
     })
   }
 
+  /** Starts a lane if no lane runs. Resolves when one accepts requests, or after `maxMs` milliseconds. */
+  async warm(maxMs: number): Promise<void> {
+    if (this.isClosing || this.state.ready > 0) return
+    let done = (): void => undefined
+    const ready = new Promise<void>((resolve) => {
+      done = resolve
+    })
+    this.warming.add(done)
+    if (this.lanes.size === 0) this.start()
+    await Promise.race([ready, Bun.sleep(maxMs)])
+    this.warming.delete(done)
+  }
+
   /** Makes all lanes reopen their log files. */
   reopenLogs(): void {
     for (const { process } of this.lanes.values()) process.send({ order: 'reopen logs' })
@@ -137,6 +164,38 @@ export class LanePool implements LaneRunner {
   /** Makes all lanes clear stale LMDB reader slots. */
   checkReaders(): void {
     for (const { process } of this.lanes.values()) process.send({ order: 'check readers' })
+  }
+
+  /**
+   * Checks the idle lanes; a lane with requests is supervised by their time limits. A lane that does not answer within `timeoutMs` is
+   * killed and replaced. Resolves with whether all of them answered.
+   */
+  async check(timeoutMs: number): Promise<boolean> {
+    const idle = [...this.lanes.values()].filter((lane) => lane.state === 'ready' && lane.running.size === 0)
+    const answers = await Promise.all(idle.map((lane) => this.checkLane(lane, timeoutMs)))
+    return !answers.includes(false)
+  }
+
+  private checkLane(lane: Lane, timeoutMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const done = (hasAnswered: boolean): void => {
+        clearTimeout(timer)
+        this.checks.delete(lane)
+        resolve(hasAnswered)
+      }
+      const timer = setTimeout(() => {
+        // It may have received a request, or the pool may be closing.
+        const isIdle = lane.state === 'ready' && lane.running.size === 0 && !this.isClosing
+        if (isIdle) {
+          lane.state = 'ending'
+          lane.killedFor = `it did not answer a check within ${timeoutMs} ms`
+          lane.process.kill()
+        }
+        done(!isIdle)
+      }, timeoutMs)
+      this.checks.set(lane, () => done(true))
+      lane.process.send({ order: 'check' })
+    })
   }
 
   /** Rejects waiting requests, lets running ones finish for at most `drainMs` milliseconds, then stops the lanes. */
@@ -198,6 +257,7 @@ export class LanePool implements LaneRunner {
     onStart()
     let number = firstNumber
     while (this.lanes.has(number)) number += 1
+    const { startLimitMs } = this
     const lane: Lane = {
       number,
       process: new LaneProcess({
@@ -212,15 +272,34 @@ export class LanePool implements LaneRunner {
       state: 'starting',
       running: new Set(),
       killedFor: null,
+      startTimer: setTimeout(() => this.onStartLimit(lane, startLimitMs), startLimitMs),
       hasFailed: false,
       responses: 0,
     }
+    lane.startTimer.unref()
     this.lanes.set(number, lane)
   }
 
-  private onEvent(lane: Lane, { report, bytes }: LaneEvent): void {
+  /** A lane that hangs while it starts would prevent the start of another one. */
+  private onStartLimit(lane: Lane, limitMs: number): void {
+    if (lane.state !== 'starting') return
+    this.startLimitMs = Math.min(2 * limitMs, START_LIMIT_MAX_MS)
+    lane.state = 'ending'
+    lane.killedFor = `it did not start within ${limitMs} ms`
+    lane.process.kill()
+  }
+
+  private onEvent(lane: Lane, event: LaneEvent): void {
+    if (event.report === 'alive') {
+      this.checks.get(lane)?.()
+      return
+    }
+    const { report, bytes } = event
     if (report === 'ready') {
       if (lane.state === 'starting') lane.state = 'ready'
+      clearTimeout(lane.startTimer)
+      this.startLimitMs = this.options.startMaxMs
+      for (const done of this.warming) done()
       this.dispatch()
       return
     }
@@ -245,6 +324,7 @@ export class LanePool implements LaneRunner {
       timer: setTimeout(() => this.onTimeLimit(lane, running), job.limitMs + KILL_GRACE_MS),
     }
     lane.running.add(running)
+    job.onStart?.()
     let response: LaneResponse | null = null
     let mayBeStored = false
     try {
@@ -301,6 +381,8 @@ export class LanePool implements LaneRunner {
 
   private onExit(lane: Lane, how: string): void {
     this.lanes.delete(lane.number)
+    clearTimeout(lane.startTimer)
+    this.checks.get(lane)?.()
     const wasStopped = lane.state === 'ending' && lane.killedFor === null && !lane.hasFailed
     if (!this.isClosing && !wasStopped)
       this.options.onUnexpectedExit({ lane: lane.number, how, killedFor: lane.killedFor })

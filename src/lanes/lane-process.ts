@@ -27,12 +27,15 @@ export type LaneCommand =
   /** Another process on the folder was killed: clear its stale LMDB reader slots. */
   | { readonly order: 'check readers' }
   | { readonly order: 'reopen logs' }
+  /** Report `alive`. */
+  | { readonly order: 'check' }
   | { readonly order: 'stop' }
 
 /** Messages from a lane. `bytes`: private memory without mapped files; null if the system does not report it. */
 export type LaneEvent =
   | { readonly report: 'ready'; readonly bytes: number | null }
   | { readonly report: 'memory'; readonly bytes: number | null }
+  | { readonly report: 'alive' }
 
 /** The connection closed before the response was complete: the lane was killed, or it crashed. */
 export class LaneEndedError extends Error {

@@ -39,6 +39,8 @@ export interface Lane {
   readonly running: Set<RunningRequest>
   /** The reason why the lane was killed; null: it was not. */
   killedFor: string | null
+  /** Limits the time of its start. */
+  readonly startTimer: ReturnType<typeof setTimeout>
   /** The lane crashed while it ran a request. */
   hasFailed: boolean
   /** Number of responses of this lane. */
@@ -57,6 +59,7 @@ function occupying({ running }: Lane): readonly RunningRequest[] {
 export function chooseLane(lanes: Iterable<Lane>, { job, project }: QueuedRequest, lanesMax: number): Lane | null {
   let idle: Lane | null = null
   let ofProject = 0
+  let ofTests = 0
   for (const lane of lanes) {
     if (lane.state !== 'ready') continue
     const occupied = occupying(lane)
@@ -64,11 +67,13 @@ export function chooseLane(lanes: Iterable<Lane>, { job, project }: QueuedReques
       if (!job.isWaiting || lane.running.size < WAITING_MAX) idle ??= lane
       continue
     }
+    if (occupied.some(({ queued }) => queued.job.isTest)) ofTests += 1
     if (!runsOnly(lane, project)) continue
     ofProject += 1
     const isWriting = occupied.every(({ queued }) => queued.job.isSharedWrite)
     if (job.isSharedWrite && isWriting) return occupied.length < CONCURRENT_WRITES_MAX ? lane : null
   }
+  if (job.isTest && ofTests >= testLanesMax(lanesMax)) return null
   return ofProject < projectLanesMax(lanesMax) ? idle : null
 }
 
@@ -77,6 +82,11 @@ export function canUseAnotherLane(lanes: Iterable<Lane>, project: string, lanesM
   let held = 0
   for (const lane of lanes) if (occupying(lane).length > 0 && runsOnly(lane, project)) held += 1
   return held < projectLanesMax(lanesMax)
+}
+
+/** With more than one lane, tests never occupy all of them. */
+function testLanesMax(lanesMax: number): number {
+  return Math.max(1, Math.floor(lanesMax / 2))
 }
 
 /** With more than one lane, a single project never occupies all of them. */

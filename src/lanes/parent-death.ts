@@ -3,7 +3,8 @@
 
 const PR_SET_PDEATHSIG = 1
 const SIGKILL = 9
-const LIBC_NAMES = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1']
+/** Names of the C library on Linux. */
+export const LIBC_NAMES = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1']
 
 /** Makes this process exit with its parent; exits at once if the parent is gone. `parent`: process id of the parent. */
 export function exitWithParent(parent: number): void {

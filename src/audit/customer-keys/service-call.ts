@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { oneLine, withoutSecrets } from '../../events/providers/error-text.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
+import { xmlElement } from '../../kernel/xml-elements.ts'
 import type { UpstreamError, UpstreamRequest, UpstreamResponse } from '../../upstream/client.ts'
 import type { KeyClientDeps, KeyFailure } from './customer-key.ts'
 
@@ -115,15 +116,6 @@ function jsonParts(json: Readonly<Record<string, unknown>>): (string | null)[] {
 function xmlParts(body: Uint8Array): (string | null)[] {
   const text = new TextDecoder().decode(body.subarray(0, 4096))
   return ['Code', 'Message'].map((name) => xmlElement(text, name))
-}
-
-/** The text of the first element with this name, or null. For flat documents without attributes and comments. */
-export function xmlElement(xml: string, name: string): string | null {
-  const start = xml.indexOf(`<${name}>`)
-  const end = start < 0 ? -1 : xml.indexOf(`</${name}>`, start)
-  if (end < 0) return null
-  const text = xml.slice(start + name.length + 2, end).trim()
-  return text === '' || text.includes('<') ? null : text.replaceAll('&quot;', '"').replaceAll('&amp;', '&')
 }
 
 function parseObject(body: Uint8Array): Readonly<Record<string, unknown>> | null {

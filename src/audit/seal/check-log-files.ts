@@ -22,7 +22,7 @@ export async function auditLogFindings(folder: string): Promise<string[]> {
           findings.push(`${id}/${generation.name}: ${finding}`)
       }
       const last = generations.at(-1)
-      if (checkpoint === 0 || last === undefined) continue
+      if (checkpoint === 0 || last === undefined || isFirstOfGeneration(index, id)) continue
       const published = await new TileFolder(join(folder, AUDIT_LOGS_FOLDER, id, last.name)).checkpoint()
       if (published === null) findings.push(`${id}/${last.name}: the file \`checkpoint\` does not exist`)
     }
@@ -30,6 +30,15 @@ export async function auditLogFindings(folder: string): Promise<string[]> {
   } finally {
     await index.close()
   }
+}
+
+/**
+ * Whether the newest checkpoint is the first one of its generation. If its process was killed after the transaction, its file does not
+ * exist yet: the next start publishes it. Every later one replaces a file.
+ */
+function isFirstOfGeneration(index: AuditIndex, id: string): boolean {
+  const [newest, previous] = index.checkpoints(id, Number.POSITIVE_INFINITY, 2)
+  return newest?.number === 1 || (previous !== undefined && previous.generation !== newest?.generation)
 }
 
 async function edgeFindings(path: string, { size, root, prunedTo }: AuditGeneration): Promise<readonly string[]> {

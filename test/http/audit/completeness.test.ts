@@ -1,6 +1,8 @@
 // The audit trail has exactly one record of each request of an authenticated caller, and of each failed authentication. A route, an
 // MCP method or a tool without an entry in one of the tables fails, as does a request without its record.
-import { renameSync, rmSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ConfigKind } from '../../../src/config/kind.ts'
 import type { Route } from '../../../src/http/route.ts'
@@ -8,6 +10,7 @@ import { sessionMethods } from '../../../src/mcp/session/session.ts'
 import { statelessMethods } from '../../../src/mcp/stateless/stateless.ts'
 import { LISTEN_METHOD } from '../../../src/mcp/stateless/subscriptions-listen.ts'
 import { tools } from '../../../src/mcp/tools.ts'
+import { signIn } from '../../support/console-session.ts'
 import { type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
 import { auditedEvents, type SeenEvent, sinkBody } from '../../support/events.ts'
 import { contextPolicy, type SampleContext, samples } from '../../support/kind-samples.ts'
@@ -26,7 +29,14 @@ let deadLetter: string
 let profile: string
 let pipeline: string
 let decision: string
+let loggedDecision: string
+/** A backup that is complete. */
+const backupName = 'made-before'
+const backupFolder = mkdtempSync(join(tmpdir(), 'verdigraph-completeness-backups-'))
+const logFolder = mkdtempSync(join(tmpdir(), 'verdigraph-completeness-'))
 let context: SampleContext
+/** Of a browser that is signed in. */
+let consoleHeaders: Readonly<Record<string, string>>
 let events: ReadonlyMap<string, readonly SeenEvent[]>
 
 /** A request that was sent, and the only records that it may have. */
@@ -166,7 +176,14 @@ const successes: Readonly<Record<string, SuccessRow>> = {
   listWhoAuthorized: agentRow('/access/v1/who-authorized', { evaluations: [{ ...drive, ...car }] }, [
     'authorization.whoauthorized',
   ]),
+  comparePolicies: agentRow('/access/v1/compare', { replace_all: true }, answered),
   explainDecision: agentRow('/access/v1/explain', { ...ann, ...drive, ...car }, answered),
+  watchDecisions: agentRow('/access/v1/watch', undefined, answered, 'HEAD'),
+  streamDecisions: agentRow('/access/v1/decisions', undefined, answered, 'HEAD'),
+  readLoggedDecision: {
+    asked: () => ({ path: `/access/v1/decisions/${loggedDecision}`, headers: asAgent() }),
+    types: answered,
+  },
   listActivePolicies: agentRow('/access/v1/policies?subject_type=Person', undefined, answered),
   upsertNodes: agentRow('/capture/v1/nodes', { nodes: [{ type: 'Bike', external_id: 'b1' }] }, ['capture.upsert.node']),
   putNodes: agentRow(
@@ -224,6 +241,17 @@ const successes: Readonly<Record<string, SuccessRow>> = {
     () => ({ project_id: service.projectId }),
     answered,
   ),
+  applyProject: accountRow(
+    () => `/configs/v1/projects/${service.projectId}/apply`,
+    () => ({
+      project: { body: { region: 'local' } },
+      documents: [{ kind: 'applications', name: 'applied', body: {} }],
+    }),
+    ['config.create'],
+  ),
+  readProjectDocuments: accountRow(() => `/configs/v1/projects/${service.projectId}/documents`, nothing, [
+    'config.read',
+  ]),
   readOrganization: accountRow(() => '/configs/v1/organizations/current', nothing, answered),
   readTrustScoreReport: accountRow(() => `/configs/v1/trust-score-profiles/${profile}/report`, nothing, answered),
   readPropertyMappings: matchingRow('property-mappings', nothing, answered),
@@ -255,6 +283,25 @@ const successes: Readonly<Record<string, SuccessRow>> = {
     () => ({ event: { type: 'svc.audit.config.read' } }),
     answered,
   ),
+  queryGraph: {
+    asked: () => ({
+      path: '/graph/v1/query',
+      body: { query: 'RETURN 1 AS one' },
+      headers: { ...asAccount(), 'x-project-id': service.projectId },
+    }),
+    types: ['graph.query'],
+  },
+  runScenario: {
+    asked: () => ({
+      path: '/access/v1/test',
+      body: { scenario: 'decisions: []' },
+      headers: { ...asAccount(), 'x-project-id': service.projectId },
+    }),
+    types: answered,
+  },
+  listGraphNames: agentRow('/graph/v1/names', undefined, answered),
+  checkCypher: agentRow('/graph/v1/check', { query: 'RETURN 1 AS one' }, answered),
+  completeCypher: agentRow('/graph/v1/complete', { text: 'MATCH (p:P', offset: 10 }, answered),
   testEventSinkDraft: accountRow(
     () => '/configs/v1/event-sinks/test',
     () => ({
@@ -277,11 +324,33 @@ const successes: Readonly<Record<string, SuccessRow>> = {
     () => ({}),
     answered,
   ),
+  createConsoleSession: {
+    asked: () => ({ path: '/console/v1/session', body: { token: service.token } }),
+    types: answered,
+  },
+  listSettings: accountRow(() => '/operations/v1/settings', nothing, answered),
+  listBackups: accountRow(() => '/operations/v1/backups', nothing, answered),
+  downloadBackup: accountRow(() => `/operations/v1/backups/${backupName}`, nothing, answered),
+  deleteBackup: accountRow(() => `/operations/v1/backups/${backupName}`, nothing, answered, 'DELETE'),
+  createBackup: accountRow(
+    () => '/operations/v1/backups',
+    () => ({}),
+    answered,
+  ),
+  createConsoleLink: accountRow(() => '/console/v1/links', nothing, answered, 'POST'),
+  deleteConsoleSession: {
+    asked: () => ({ method: 'DELETE', path: '/console/v1/session', headers: consoleHeaders }),
+    types: answered,
+  },
   ...auditReads,
 }
 
-/** Operations that cannot succeed here: there is no key service, and the log is too short and was not restored. Their refusals are tested. */
+/**
+ * Operations that cannot succeed here: there is no key service, the log is too short and was not restored, and one job works on the
+ * backups at a time. Their refusals are tested.
+ */
 const refusedOnly = [
+  'verifyBackup',
   ...['signAuditLog', 'readAuditBody', 'readAuditPruned'],
   ...['readAuditTile', 'readAuditTile3', 'readAuditTile4', 'readAuditTile5'],
 ]
@@ -291,7 +360,9 @@ const unrecorded: Readonly<Record<string, string>> = Object.fromEntries(
   [
     ['the document is public', 'readAuthzenConfiguration', 'readMcpResourceMetadata', 'readAuditKeys'],
     ['health of the process, for everybody', 'health', 'ready'],
-    ['counts without data of a project, read every few seconds', 'metrics'],
+    ['counts without data of a project, read every few seconds', 'metrics', 'readServiceStatus'],
+    ['a page, the same for everybody', 'readConsole', 'readConsoleFile'],
+    ['a browser reads its own session', 'readConsoleSession'],
     [
       'documentation, the same for everybody',
       ...['readFrontPage', 'readOpenApi', 'readOpenApi32', 'readDocumentation', 'readApiReference'],
@@ -351,7 +422,13 @@ beforeAll(async () => {
   receiver = startReceiver()
   receiver.answer = () => 413
   mcp = await startMcpService({
-    settings: { auditDecisions: 'all', metricsAccess: 'account', upstreamAllow: '127.0.0.1' },
+    settings: {
+      decisionLog: join(logFolder, 'log'),
+      auditDecisions: 'all',
+      metricsAccess: 'account',
+      upstreamAllow: '127.0.0.1',
+      backupFolder,
+    },
     // Each failed authentication has a record of its own here; test/process/audit/refusals.test.ts tests the bound.
     overrides: { eventDelivery: { random: () => 0.001 }, singleFailuresMax: 10_000 },
   })
@@ -374,7 +451,11 @@ beforeAll(async () => {
   profile = (await service.configure('POST', 'trust-score-profiles', scored)).body.id as string
   await service.app.scoreTrustOf(profile, 'operator')
   await sampleMatching()
+  const evaluated = await service.ask('/access/v1/evaluation', { ...ann, ...drive, ...car })
+  loggedDecision = (evaluated.body.context as { readonly id: string }).id
   await sampleContext()
+  consoleHeaders = (await signIn(service)).headers
+  writeFileSync(join(backupFolder, `${backupName}.tar.age`), 'age-encryption.org/v1\n-> made by a command')
 
   // Only sealed records can be read.
   await service.app.sealAudit()
@@ -392,6 +473,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await mcp?.stop()
   await receiver?.stop()
+  rmSync(logFolder, { recursive: true, force: true })
 })
 
 /** A pipeline with a report and a decision. */
@@ -586,6 +668,8 @@ async function refuse(route: Route): Promise<void> {
   const refused = ['request.refused']
   const target = pathOf(route, absent)
   const body = method === 'POST' || method === 'PUT' ? { body: {} } : {}
+  // Only a console session is refused: test/http/console. Another role is refused: test/http/operations.
+  if (operationId === 'createConsoleLink' || operationId === 'createBackup') return
   switch (auth.kind) {
     case 'public':
       return
@@ -616,7 +700,7 @@ async function refuse(route: Route): Promise<void> {
     case 'service-account': {
       // A list or a document of the whole organization has no identifier that could be wrong.
       const query = path.includes('{') || method !== 'GET' ? '' : '?nonsense=1'
-      // Metrics ignore the query.
+      // Metrics ignore the query, and refusals of routes without a record have none.
       if (operationId === 'metrics') return
       await send(label, { method, path: `${target}${query}`, ...body, headers: asAccount() }, refused, operationId)
     }
@@ -760,7 +844,10 @@ describe('the tables', () => {
   })
 
   test('have a reason for each route that does not record its answers', () => {
-    const marked = service.app.routes.filter(({ audit, auth }) => audit === 'none' || auth.kind === 'public')
+    const marked = service.app.routes.filter(
+      ({ audit, auth, operationId }) =>
+        audit === 'none' || (auth.kind === 'public' && operationId !== 'createConsoleSession'),
+    )
     expect(marked.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(unrecorded).sort())
   })
 })

@@ -57,7 +57,7 @@ let decision = ''
 const match = async (path: string, body?: object, method?: string): Promise<Record<string, unknown>> =>
   ok(
     await service.send(`/entity-matching/v1/pipelines/${pipeline}/${path}`, {
-      headers: { authorization: `Bearer ${service.token}` },
+      headers: { authorization: `Bearer ${service.token}`, 'x-request-id': 'a-run-of-trams' },
       body,
       ...(method !== undefined && { method }),
     }),
@@ -265,6 +265,23 @@ const rows: Readonly<Record<DeliveredTypeName, Row>> = {
       response: { records: expect.any(Number), isWrite: false },
     }),
   ),
+  'svc.audit.graph.query': row(
+    async () => {
+      const query = 'MATCH (p:Person {external_id: $id}) RETURN p.external_id AS id'
+      const body = { query, parameters: { id: 'ann' } }
+      const headers = { authorization: `Bearer ${service.token}`, 'x-project-id': service.projectId }
+      return ok(await service.send('/graph/v1/query', { headers, body }))
+    },
+    () => ({
+      request: {
+        query: 'MATCH (p:Person {external_id: $id}) RETURN p.external_id AS id',
+        parameters: ['id'],
+        mode: 'rows',
+      },
+      response: { rows: 1, truncated: false },
+      evaluationTimeMs: expect.any(Number),
+    }),
+  ),
   'svc.audit.trust.run.started': row(
     async () => {
       await nodes({ type: 'Bus', external_id: 'b1', ...wheels })
@@ -308,7 +325,13 @@ const rows: Readonly<Record<DeliveredTypeName, Row>> = {
       })
       await service.app.matchEntities()
     },
-    () => ({ ...trams(), similarityScoreCutoff: 0.5, runId: expect.any(String), requestedBy: expect.any(String) }),
+    () => ({
+      ...trams(),
+      similarityScoreCutoff: 0.5,
+      runId: expect.any(String),
+      requestedBy: expect.any(String),
+      requestId: 'a-run-of-trams',
+    }),
   ),
   'svc.audit.entitymatching.run.ended': row(
     async () => {

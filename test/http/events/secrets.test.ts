@@ -264,6 +264,7 @@ describe(`no event contains a secret (VERDIGRAPH_SEED=${seed})`, () => {
           ['what-authorized', { ...ann, evaluations: [{ ...action, resource: { type: 'Car' } }], context }],
           ['who-authorized', { evaluations: [{ ...action, ...car }], context }],
           ['explain', evaluation],
+          ['compare', { replace_all: true, context, token: { claims: { secret: hidden('claim') } } }],
         ] as const)
           await service.ask(`/access/v1/${path}`, body)
       }
@@ -286,6 +287,15 @@ describe(`no event contains a secret (VERDIGRAPH_SEED=${seed})`, () => {
       'authzen_explain',
     ])
       await mcp.ask(tokens, 'tools/call', { name, arguments: { ...flat, evaluations: [{}], context } })
+  })
+
+  test('of parameters of graph queries', async () => {
+    for (const query of ['RETURN $p AS p', 'MATCH (n:Person) WHERE n.name = $p RETURN n', 'RETURN $p +']) {
+      await service.send('/graph/v1/query', {
+        headers: { authorization: `Bearer ${service.token}`, 'x-project-id': service.projectId },
+        body: { query, parameters: { p: hidden('parameter of a graph query') } },
+      })
+    }
   })
 
   test('of input parameters of queries, and of resolvers that repeat headers and parameters', async () => {

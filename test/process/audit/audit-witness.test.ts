@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openNote, parseVerifierKey } from '../../../src/audit/log/signed-note.ts'
 import { auditEntry, newLogKey, WrittenLog } from '../../support/audit-log.ts'
-import { type Finished, killAll, runCommand } from '../../support/cli-process.ts'
+import { bin, type Finished, killAll, runCommand } from '../../support/cli-process.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { onTerminal } from '../../support/terminal.ts'
 
 const ORIGIN = 'verdigraph/projects/abc/qwertyuiop'
 const key = newLogKey(ORIGIN)
@@ -37,6 +38,21 @@ describe('audit witness', () => {
     expect([again.exitCode, again.stderr]).toEqual([2, expect.stringContaining('exists already')])
     const spaces = await runCommand(['audit', 'witness', '--state', `${state}2`, '--init', 'a b'])
     expect(spaces.exitCode).toBe(2)
+  })
+
+  it('prints a change of the text direction in a note on a terminal as an escape, and to a pipe as it is', async () => {
+    const origin = 'verdigraph/\u202elog'
+    const hostile = newLogKey(origin)
+    const log = new WrittenLog(join(temporaryFolder(), 'log'), origin)
+    await log.grow(1, [hostile.signer])
+    const { state } = await newWitness()
+    const args = ['audit', 'witness', log.folder, '--state', state, '--key', hostile.vkey]
+    const piped = await runCommand(args)
+    expect(piped.stdout, piped.stderr).toContain(origin)
+    const terminal = onTerminal([bin, ...args], { PATH: process.env.PATH ?? '' })
+    expect(await terminal.ended, terminal.output()).toBe(0)
+    expect(terminal.output()).toContain('verdigraph/\\u202elog')
+    expect(terminal.output()).not.toContain('\u202e')
   })
 
   it('cosigns a log while it grows, and refuses one that was cut, forked or signed by another key', async () => {

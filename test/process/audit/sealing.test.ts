@@ -389,6 +389,26 @@ describe('retention', () => {
   })
 })
 
+describe('a log without its published checkpoint', () => {
+  test('is damaged, unless its first one was to be published when the process was killed', async () => {
+    const fleet = await newFleet()
+    const { dataDir, projectId } = fleet
+    const findings = (): Promise<string[]> => auditLogFindings(join(dataDir, 'audit'))
+    const remove = async (): Promise<number> => {
+      const { log } = (await soundLogs(dataDir)).get(projectId) as ReadLog
+      rmSync(join(dataDir, 'audit/logs', log.id, log.generations[0]?.name ?? '', 'checkpoint'))
+      return log.checkpoint
+    }
+    await captureIn(fleet, ['first'])
+    expect(await remove()).toBe(1)
+    expect(await findings()).toEqual([])
+    // The next start publishes it again.
+    await captureIn(fleet, ['second'])
+    expect(await remove()).toBeGreaterThan(1)
+    expect(await findings()).toEqual([expect.stringContaining('`checkpoint` does not exist')])
+  })
+})
+
 describe('a log whose files do not agree with the index', () => {
   /** Changes the data folder of a log of 101 entries, which has its right edge in partial tiles. `older`: of 51 entries. */
   const changes: readonly (readonly [
@@ -531,7 +551,7 @@ describe('a restored backup', () => {
     const out = `${dataDir}.backup`
     const restored = `${dataDir}-restored`
     await captureIn(fleet, numbered('a', 250), { overrides: { clock } })
-    await captureIn(fleet, numbered('b', 250), { overrides: { clock } })
+    await captureIn(fleet, numbered('b', 240), { overrides: { clock } })
     await backup({ dataDir, out, madeBy: 'test', nowMs: 0, progress: () => undefined })
     await restore({ from: out, dataDir: restored, progress: () => undefined })
     cpSync(join(dataDir, 'master.key'), join(restored, 'master.key'))

@@ -72,6 +72,8 @@ const events = (command: string, ...args: string[]): string[] => [
   data,
   '--url',
   server.url,
+  '--port',
+  new URL(server.url).port,
   ...args,
 ]
 
@@ -141,6 +143,8 @@ describe('events tail', () => {
       data,
       '--url',
       'http://127.0.0.1:1',
+      '--port',
+      '1',
       '--project',
       project,
     ])
@@ -224,7 +228,7 @@ describe('events dead-letters', () => {
     'events',
     'dead-letters',
     command,
-    ...['--data', data, '--url', server.url, '--project', project],
+    ...['--data', data, '--url', server.url, '--port', new URL(server.url).port, '--project', project],
     ...args,
   ]
   interface Letter {
@@ -355,7 +359,17 @@ describe('events dead-letters', () => {
       'error: --count: expected an integer from 1, found `x`\n',
     ])
     expect(
-      await failed(['events', 'dead-letters', 'list', '--data', data, '--url', server.url, '--project', empty]),
+      await failed([
+        'events',
+        'dead-letters',
+        'list',
+        '--data',
+        data,
+        '--port',
+        new URL(server.url).port,
+        '--project',
+        empty,
+      ]),
     ).toEqual([1, expect.stringContaining(`the project ${empty} has no event sink`)])
     const { organization_id } = JSON.parse((await runCommand(['token', '--data', data, '--json'])).stdout)
     const account = await call('service-accounts', { organization_id, name: 'viewer', role: 'all_viewer' })
