@@ -3,6 +3,8 @@
 import type {
   ActionSearchInput,
   ActionSearchOutput,
+  ComparisonInput,
+  ComparisonOutput,
   DecisionOutput,
   EntitySearchOutput,
   EvaluationInput,
@@ -18,6 +20,7 @@ import type {
 import { type EntityReference, entityOf } from './entity-reference.ts'
 import { unexpectedAnswer } from './errors.ts'
 import { type ClientOptions, type RequestOptions, Transport } from './transport.ts'
+import { type WatchEvent, type WatchOptions, watchEvents } from './watch.ts'
 
 /** Default of the setting `evaluations_max`, at most so many in one request of `mayAll`. */
 const EVALUATIONS_MAX = 1000
@@ -154,6 +157,17 @@ export class VerdigraphClient {
   }
 
   /**
+   * Which decisions may have changed, as it happens; without end, also when the connection breaks or the service is restarted. A
+   * decision that is asked for after an event reflects all changes up to its revision.
+   *
+   * @example
+   * for await (const event of client.watch({ action: 'drive' })) cache.clear()
+   */
+  watch(options: WatchOptions = {}): AsyncGenerator<WatchEvent, void, undefined> {
+    return watchEvents(this.transport, options)
+  }
+
+  /**
    * Writes nodes, relationships, deletions of relationships and deletions of nodes, in this order and in requests of at most 250 items,
    * each of which is one transaction. A request that fails ends the call; those before it are stored, and the call can be repeated.
    */
@@ -195,6 +209,14 @@ export class VerdigraphClient {
     options?: RequestOptions,
   ): Promise<{ readonly evaluations: readonly DecisionOutput[] }> {
     return this.transport.send('/access/v1/evaluations', request, 'always', options)
+  }
+
+  /**
+   * `POST /access/v1/compare`: which decisions a change of the policies would change. The agent needs `ReadAuthZConfigs` too; only a service account may
+   * give `policies`.
+   */
+  compare(request: ComparisonInput, options?: RequestOptions): Promise<ComparisonOutput> {
+    return this.transport.send('/access/v1/compare', request, 'always', options)
   }
 
   /** `POST /access/v1/explain` */

@@ -1,5 +1,7 @@
 // The public API of `verdigraph/client`: the HTTP client.
 export type {
+  ComparisonInput,
+  ComparisonOutput,
   DecisionOutput,
   EvaluationInput,
   EvaluationsInput,
@@ -21,3 +23,4 @@ export {
 } from './errors.ts'
 export type { Permission, PermissionOf } from './guard.ts'
 export type { ClientOptions, Credential, RequestOptions } from './transport.ts'
+export type { ChangedDecisions, WatchEvent, WatchOptions } from './watch.ts'

@@ -67,6 +67,32 @@ export class Transport {
     }
   }
 
+  /** Resolves with the body of a stream. The time limit is for its beginning. Rejects as `send` does, without repetitions. */
+  async open(
+    path: string,
+    more: Readonly<Record<string, string>>,
+    options: RequestOptions,
+  ): Promise<ReadableStream<Uint8Array>> {
+    const headers = { ...(await this.headers(false, options)), ...more }
+    options.signal?.throwIfAborted()
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(), this.options.timeoutMs ?? TIMEOUT_MS)
+    const signal = options.signal === undefined ? late.signal : AbortSignal.any([options.signal, late.signal])
+    try {
+      const response = await this.fetch(`${this.base}${path}`, { headers, signal, redirect: 'manual' })
+      if (response.status === 200 && response.body !== null) return response.body
+      throw errorOf(response, await response.text())
+    } catch (cause) {
+      if (cause instanceof ClientError) throw cause
+      if (options.signal?.aborted === true) throw options.signal.reason
+      const reason = late.signal.aborted ? 'no answer in time' : 'the service cannot be reached'
+      const details = { status: null, errors: [], requestId: null, retryAfterMs: null }
+      throw new UnavailableError(`${path}: ${reason}`, details, cause)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
   private async attempt<T>(
     path: string,
     body: object | null,
@@ -132,7 +158,8 @@ function pauseBefore(error: ClientError, repetition: RepeatRule, attempt: number
   return Math.random() * Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** attempt)
 }
 
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** Resolves after a time. Rejects with the reason of the signal. */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (): void => {
       clearTimeout(timer)

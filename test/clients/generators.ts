@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runProgram } from '../../clients/run-program.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 const here = import.meta.dirname
@@ -60,14 +61,9 @@ export class ClientFixture {
 
   /** Runs a command in the folder, or below it. Returns its standard output; throws with all output if it fails. */
   async run(command: readonly string[], more: CommandOptions = {}): Promise<string> {
-    const child = Bun.spawn([...command], {
+    return runProgram(command, {
       cwd: this.path(more.below ?? '.'),
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'pipe',
-      env: {
-        ...process.env,
-        NO_COLOR: '1',
+      environment: {
         VERDIGRAPH_URL: this.service.url,
         AGENT_KEY: this.service.key,
         ADMIN_TOKEN: this.service.token,
@@ -75,9 +71,6 @@ export class ClientFixture {
         ...more.environment,
       },
     })
-    const [stdout, stderr, exitCode] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
-    if (exitCode !== 0) throw new Error(`${command.join(' ')} ended with ${exitCode}:\n${stdout}${stderr}`)
-    return stdout
   }
 
   /** Runs a program of `test/clients/node_modules`. */
@@ -107,12 +100,5 @@ const descriptions = {
 
 /** Installs the pinned generators of `test/clients/package-lock.json`. */
 export async function installGenerators(): Promise<void> {
-  const child = Bun.spawn(['npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', '--no-save'], {
-    cwd: here,
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const [stdout, stderr, exitCode] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
-  if (exitCode !== 0) throw new Error(`npm install in test/clients ended with ${exitCode}:\n${stdout}${stderr}`)
+  await runProgram(['npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', '--no-save'], { cwd: here })
 }
