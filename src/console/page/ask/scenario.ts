@@ -1,0 +1,49 @@
+// A question and its answer as a scenario file (docs/reference/scenario-files.md). It contains the part of the graph that the answer
+// shows, and tests the policies of the project folder that it is put into.
+import type { ElementName, ShownElements } from './explanation.ts'
+import type { AskedQuestion } from './question.ts'
+
+/** Returns the text of the file. JSON is YAML, so every name and value is quoted correctly. */
+export function scenarioText(question: AskedQuestion, decision: boolean, shown: readonly ShownElements[]): string {
+  const { subject, action, resource, parameters } = question
+  const nodes = new Map<string, { type: string; external_id: string }>()
+  const addNode = ({ type, id }: ElementName): void => {
+    if (type !== null && id !== null) nodes.set(JSON.stringify([type, id]), { type, external_id: id })
+  }
+  const relationships = new Map<string, object>()
+  for (const elements of shown) {
+    for (const node of elements.nodes) addNode(node)
+    for (const { type, source, target } of elements.relationships) {
+      if (source.type === null || source.id === null || target.type === null || target.id === null) continue
+      addNode(source)
+      addNode(target)
+      const relationship = {
+        type,
+        source: { type: source.type, external_id: source.id },
+        target: { type: target.type, external_id: target.id },
+      }
+      relationships.set(JSON.stringify(relationship), relationship)
+    }
+  }
+  addNode(subject)
+  addNode(resource)
+  const row = [`${subject.type}:${subject.id}`, action, `${resource.type}:${resource.id}`, parameters]
+  return [
+    '# Saved from the console. The graph has what the answer showed, without properties: add those that the policies read.',
+    '# Put the file into `scenarios/` of a project folder and run `verdigraph test`.',
+    'graph:',
+    '  nodes:',
+    ...[...nodes.values()].map((node) => `    - ${JSON.stringify(node)}`),
+    ...(relationships.size === 0 ? [] : ['  relationships:']),
+    ...[...relationships.values()].map((one) => `    - ${JSON.stringify(one)}`),
+    'decisions:',
+    `  - [${row.map((part) => JSON.stringify(part)).join(', ')}, ${decision ? 'yes' : 'no'}]`,
+    '',
+  ].join('\n')
+}
+
+/** A file name from the parts of a question. */
+export function scenarioFileName({ subject, action, resource }: AskedQuestion): string {
+  const text = [subject.id, action, resource.id].join('-').toLowerCase()
+  return `${text.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '') || 'question'}.scenario.yaml`
+}

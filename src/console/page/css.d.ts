@@ -1,0 +1,2 @@
+// The bundler makes files of imported style sheets.
+declare module '*.css'
