@@ -8,10 +8,13 @@ import { pipeline } from 'node:stream/promises'
 import { extract, pack } from 'tar-stream'
 import { z } from 'zod'
 import { OperationalError } from '../kernel/errors.ts'
+import { chunksOf, streamOf } from './files/byte-stream.ts'
+import { syncPath } from './files/sync-path.ts'
 
 const FORMAT = 'verdigraph-backup'
 const VERSION = 1
-const MANIFEST = 'manifest.json'
+/** The name of the last member of an archive. */
+export const MANIFEST_MEMBER = 'manifest.json'
 const MANIFEST_BYTES_MAX = 64 * 1024 * 1024
 
 /**
@@ -57,19 +60,41 @@ export interface ArchiveSource {
   release(): void
 }
 
+/** True if a member of a backup may have this name. */
+export function isMemberName(name: string): boolean {
+  return MEMBER_NAME.test(name)
+}
+
+/** Receives the bytes of an archive. Resolves when they are stored, and rejects if the archive ends with an error. */
+export type ArchiveSink = (archive: ReadableStream<Uint8Array>) => Promise<void>
+
+/** Stores an archive in a file, which must not exist, and syncs it to disk. */
+export function fileSink(path: string): ArchiveSink {
+  return async (archive) => {
+    await pipeline(chunksOf(archive), createWriteStream(path, { flags: 'wx', mode: 0o600 }))
+    syncPath(path)
+  }
+}
+
 /**
- * Writes the archive to `path`, which must not exist. Resolves to the manifest once everything is synced to disk. `progress`:
- * called with the length of each packed part of a member.
+ * Writes an archive. Resolves to the manifest once it is stored. `progress`: called with the length of each packed part of a
+ * member.
  */
 export async function writeArchive(
-  path: string,
+  sink: ArchiveSink,
   about: Pick<Manifest, 'made_by' | 'made_at' | 'projects'>,
   members: readonly ArchiveSource[],
   progress: (name: string, bytes: number) => void,
 ): Promise<Manifest> {
   const archive = pack()
-  const written = pipeline(archive, createWriteStream(path, { flags: 'wx', mode: 0o600 }))
-  // A full disk ends the pipeline while a member is being packed, so the loop below must wait for both.
+  let isComplete = false
+  async function* chunks(): ByteChunks {
+    for await (const chunk of archive as unknown as ByteChunks) yield chunk
+    // A sink must not take the beginning of an archive for all of it.
+    if (!isComplete) throw new Error('the archive was interrupted')
+  }
+  const written = sink(streamOf(chunks()))
+  // A full disk ends the sink while a member is being packed, so the loop below must wait for both.
   const failed = written.then(
     () => new Promise<never>(() => {}),
     (error: unknown) => Promise.reject(error),
@@ -88,13 +113,13 @@ export async function writeArchive(
       release()
       manifest.members.push({ name, bytes, sha256, kind, layout })
     }
-    archive.entry({ name: MANIFEST, mode: 0o600 }, `${JSON.stringify(manifest, null, 2)}\n`)
+    archive.entry({ name: MANIFEST_MEMBER, mode: 0o600 }, `${JSON.stringify(manifest, null, 2)}\n`)
     archive.finalize()
+    isComplete = true
     await written
-    syncPath(path)
     return manifest
   } catch (error) {
-    archive.destroy()
+    archive.destroy(error instanceof Error ? error : new Error(String(error)))
     await written.catch(() => undefined)
     throw error
   }
@@ -109,6 +134,8 @@ async function packMember(
 ): Promise<string> {
   const hash = createHash('sha256')
   const { promise, resolve, reject } = Promise.withResolvers<void>()
+  // A sink that fails destroys the entry before the loop below has ended.
+  promise.catch(() => undefined)
   const entry = archive.entry({ name, size: bytes, mode: 0o600 }, (error) => (error ? reject(error) : resolve()))
   for await (const chunk of createReadStream(from, { highWaterMark: 1 << 20 })) {
     hash.update(chunk as Buffer)
@@ -120,19 +147,27 @@ async function packMember(
   return hash.digest('hex')
 }
 
-/** Unpacks the archive into `folder` and verifies it against the manifest. Throws OperationalError on any difference. */
-export async function readArchive(path: string, folder: string, progress: (bytes: number) => void): Promise<Manifest> {
+/**
+ * Unpacks an archive into `folder` and verifies it against the manifest. Throws OperationalError on any difference. `path`: of the
+ * archive, for messages.
+ */
+export async function readArchive(
+  path: string,
+  stream: ReadableStream<Uint8Array>,
+  folder: string,
+  progress: (bytes: number) => void,
+): Promise<Manifest> {
   const found = new Map<string, { bytes: number; sha256: string }>()
   let manifest: Manifest | null = null
   const archive = extract()
-  const reading = pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), archive)
+  const reading = pipeline(chunksOf(stream), archive)
   reading.catch(() => undefined)
   try {
     for await (const entry of archive) {
       const { name, type, size } = entry.header
       if (manifest !== null) throw damagedArchive(path, `\`${printableName(name)}\` comes after the manifest`)
       if (type !== 'file') throw damagedArchive(path, `\`${printableName(name)}\` is not a regular file`)
-      if (name === MANIFEST) manifest = readManifest(path, await readText(path, entry as ByteChunks, size ?? 0))
+      if (name === MANIFEST_MEMBER) manifest = readManifest(path, await readText(path, entry as ByteChunks, size ?? 0))
       else if (!MEMBER_NAME.test(name))
         throw damagedArchive(path, `\`${printableName(name)}\` is not a name of a backup member`)
       else if (found.has(name)) throw damagedArchive(path, `\`${name}\` is contained twice`)
@@ -141,6 +176,7 @@ export async function readArchive(path: string, folder: string, progress: (bytes
     await reading
   } catch (error) {
     archive.destroy()
+    await reading.catch(() => undefined)
     if (error instanceof OperationalError) throw error
     const { code, syscall, message } = error as { code?: string; syscall?: string; message: string }
     if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR')
@@ -231,14 +267,4 @@ function damagedArchive(path: string, how: string): OperationalError {
 /** A member name from an untrusted archive, shortened and without control characters for the terminal. */
 function printableName(name: string): string {
   return name.replace(/[^\x20-\x7e]/g, '?').slice(0, 100)
-}
-
-/** Syncs a file, or the entries of a folder, to disk (fsync). */
-export function syncPath(path: string): void {
-  const file = openSync(path, 'r')
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
 }

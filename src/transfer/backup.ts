@@ -1,6 +1,7 @@
 // Writes a backup: a consistent snapshot of all databases of a data folder, or of one project and its configuration, while
 // the folder is being served. A restored backup is in the state of a crash at that moment, which the next start repairs.
-import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { projectsKind } from '../config/kind.ts'
 import { auditStreamOf } from '../kernel/audit-stream.ts'
@@ -21,74 +22,147 @@ import { compactFolder, type PinnedEnvironment, pinTogether } from '../store/lmd
 import { readFolderLayout } from '../store/lmdb/layout.ts'
 import { EventsFolder } from '../store/outbox/events-folder.ts'
 import type { EventOutbox } from '../store/outbox/outbox.ts'
-import { type ArchiveSource, type Manifest, syncPath, writeArchive } from './archive.ts'
+import { type ArchiveSink, type ArchiveSource, fileSink, type Manifest, writeArchive } from './archive.ts'
 import { filesOfLog } from './audit-files.ts'
 import { auditIndexFolder, belongsToProject, databaseFolders, type TransferredDocument } from './database-folders.ts'
-import { createStaging } from './staging.ts'
+import { checkRecipients, encryptStream } from './encryption.ts'
+import { streamOf } from './files/byte-stream.ts'
+import { createStaging } from './files/staging.ts'
+import { syncPath } from './files/sync-path.ts'
+import type { BackupPlace } from './places/place.ts'
 
-/** Options of a backup. */
-export interface BackupRequest {
+/** Options of every backup. */
+interface CopyRequest {
   readonly dataDir: string
-  readonly out: string
   /** The project to back up; absent: all projects. */
   readonly projectId?: string
   readonly madeBy: string
   readonly nowMs: number
+  /** Public keys of age identities; absent or empty: the backup is not encrypted. */
+  readonly recipients?: readonly string[]
   /** Called while files are copied and packed: bytes done, bytes in total (an estimate), the file. */
   readonly progress: (done: number, total: number, what: string) => void
 }
 
-/** The manifest of a backup and the length of its file. */
+/** Options of a backup in a file. */
+export interface BackupRequest extends CopyRequest {
+  readonly out: string
+}
+
+/** Options of a backup in a place. */
+export interface PlacedBackupRequest extends CopyRequest {
+  readonly place: BackupPlace
+  /** Of the object. */
+  readonly name: string
+  /** An existing folder for temporary copies: about the size of the largest database. */
+  readonly workFolder: string
+}
+
+/** The manifest of a backup, and the length and the SHA-256 of what is stored. */
 export interface BackupResult {
   readonly manifest: Manifest
   readonly bytes: number
+  readonly sha256: string
 }
+
+/** Free space that a backup leaves on the file system of its temporary copies, bytes. */
+const SPACE_KEPT_BYTES = 64 * 1024 * 1024
 
 /** Writes a backup to the file `out`, which appears only when it is complete. Throws OperationalError. */
 export async function backup(request: BackupRequest): Promise<BackupResult> {
-  const { dataDir, out, projectId } = request
+  const { out } = request
   if (out === '-') throw new OperationalError('a backup cannot be written to the standard output: name a file')
   if (existsSync(out)) throw new OperationalError(`${out} already exists`)
-  const folders = databaseFolders(dataDir, projectId)
   const parent = dirname(resolve(out))
   if (!existsSync(parent)) throw new OperationalError(`the folder ${parent} does not exist`)
   const temporary = createStaging(parent, `.${basename(out)}-`)
-  const staging = temporary.folder
   try {
-    const partial = join(staging, 'archive')
-    // Each file is copied and then packed. A packed copy is at most as long as its source.
-    const total = 2 * folders.reduce((sum, folder) => sum + statSync(join(folder, DATA_FILE)).size, 0)
-    let done = 0
-    const progress = (what: string, bytes: number): void => {
-      done += bytes
-      request.progress(done, total, what)
-    }
-    const manifest = await pinTogether(folders, async (held) => {
-      const copies = held.map((each, at) => databaseSource(request, each, join(staging, `${at}`), progress))
-      const configuration = held.find(({ folder }) => folder === join(dataDir, CONFIGURATION_FOLDER))
-      const projects =
-        projectId === undefined
-          ? await listProjects(configuration as PinnedEnvironment, join(staging, 'listed'))
-          : [projectId]
-      const index = held.find(({ folder }) => folder === auditIndexFolder(dataDir))
-      const logs = index === undefined ? [] : await auditFiles(request, index, staging)
-      const demo = projectId === undefined && existsSync(join(dataDir, DEMO_FILE)) ? [demoSource(dataDir)] : []
-      const about = { made_by: request.madeBy, made_at: timestamp(request.nowMs), projects }
-      return writeArchive(partial, about, [...copies, ...demo, ...logs], (name, bytes) =>
-        progress(`packing ${name}`, bytes),
-      )
-    })
-    const bytes = statSync(partial).size
+    const partial = join(temporary.folder, 'archive')
+    const made = await copyFolder(request, temporary.folder, fileSink(partial))
     renameSync(partial, out)
     syncPath(parent)
-    return { manifest, bytes }
+    return made
   } finally {
     temporary.remove()
   }
 }
 
+/** Writes a backup to a place, where it appears only when it is complete. Throws OperationalError. */
+export async function backupToPlace(request: PlacedBackupRequest): Promise<BackupResult> {
+  const { place, name, workFolder, dataDir, projectId } = request
+  const sizes = databaseFolders(dataDir, projectId).map((folder) => statSync(join(folder, DATA_FILE)).size)
+  requireSpace(workFolder, Math.max(0, ...sizes))
+  const temporary = createStaging(workFolder, WORK_PREFIX)
+  try {
+    const sizeHint = sizes.reduce((sum, size) => sum + size, 0)
+    return await copyFolder(request, temporary.folder, (archive) => place.put(name, archive, sizeHint))
+  } finally {
+    temporary.remove()
+  }
+}
+
+const WORK_PREFIX = '.verdigraph-backup-'
+
+/** Throws OperationalError if temporary copies of `bytes` do not fit into a folder: a full disk would stop the service's writes. */
+export function requireSpace(folder: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(folder)
+  const free = bavail * bsize
+  if (free < bytes + SPACE_KEPT_BYTES)
+    throw new OperationalError(
+      `the temporary copies need up to ${bytes} bytes in ${folder}, where ${free} are free, of which ${SPACE_KEPT_BYTES} must stay free: make space, or set \`backup_work_folder\` to a folder of another disk`,
+    )
+}
+
+async function copyFolder(request: CopyRequest, staging: string, sink: ArchiveSink): Promise<BackupResult> {
+  const { dataDir, projectId, recipients = [] } = request
+  const folders = databaseFolders(dataDir, projectId)
+  // Each file is copied and then packed. A packed copy is at most as long as its source.
+  const total = 2 * folders.reduce((sum, folder) => sum + statSync(join(folder, DATA_FILE)).size, 0)
+  let done = 0
+  const progress = (what: string, bytes: number): void => {
+    done += bytes
+    request.progress(done, total, what)
+  }
+  await checkRecipients(recipients)
+  const stored = { bytes: 0, sha256: '' }
+  const storing: ArchiveSink = async (archive) => {
+    const stream = recipients.length === 0 ? archive : await encryptStream(archive, recipients)
+    await sink(streamOf(measured(stream, stored)))
+  }
+  const manifest = await pinTogether(folders, async (held) => {
+    const copies = held.map((each, at) => databaseSource(request, each, join(staging, `${at}`), progress))
+    const configuration = held.find(({ folder }) => folder === join(dataDir, CONFIGURATION_FOLDER))
+    const projects =
+      projectId === undefined
+        ? await listProjects(configuration as PinnedEnvironment, join(staging, 'listed'))
+        : [projectId]
+    const index = held.find(({ folder }) => folder === auditIndexFolder(dataDir))
+    const logs = index === undefined ? [] : await auditFiles(request, index, staging)
+    const demo = projectId === undefined && existsSync(join(dataDir, DEMO_FILE)) ? [demoSource(dataDir)] : []
+    const about = { made_by: request.madeBy, made_at: timestamp(request.nowMs), projects }
+    return writeArchive(storing, about, [...copies, ...demo, ...logs], (name, bytes) =>
+      progress(`packing ${name}`, bytes),
+    )
+  })
+  return { manifest, ...stored }
+}
+
+/** Passes a stream on, and stores its length and hash when it has ended. */
+async function* measured(
+  stream: ReadableStream<Uint8Array>,
+  stored: { bytes: number; sha256: string },
+): AsyncIterable<Uint8Array> {
+  const hash = createHash('sha256')
+  for await (const chunk of stream) {
+    hash.update(chunk)
+    stored.bytes += chunk.length
+    yield chunk
+  }
+  stored.sha256 = hash.digest('hex')
+}
+
 function databaseSource(
-  request: BackupRequest,
+  request: CopyRequest,
   held: PinnedEnvironment,
   staging: string,
   progress: (what: string, bytes: number) => void,
@@ -178,7 +252,7 @@ async function removeOtherLogs(folder: string, projectId: string): Promise<void>
 
 /** The files of the audit logs, as the index at the moment of the backup describes them. */
 async function auditFiles(
-  { dataDir, projectId }: BackupRequest,
+  { dataDir, projectId }: CopyRequest,
   held: PinnedEnvironment,
   staging: string,
 ): Promise<ArchiveSource[]> {

@@ -55,18 +55,28 @@ function listFolders(dataDir: string, projectId: string | undefined): string[] {
   if (!holdsEnvironment(configuration)) throw new OperationalError(`the folder ${dataDir} has no organization`)
   const unfinished = interruptedImportMessage(dataDir)
   if (unfinished !== null) throw new OperationalError(unfinished)
-  if (projectId === undefined) {
-    return [
-      ...foldersWithin(dataDir, 1).filter((folder) => folder !== join(dataDir, PROJECTS_FOLDER)),
-      ...foldersWithin(auditIndexFolder(dataDir), 0),
-      ...listProjectFolders(dataDir).flatMap((project) => foldersWithin(join(dataDir, PROJECTS_FOLDER, project), 2)),
-    ]
-  }
+  if (projectId === undefined) return allFolders(dataDir)
   const project = projectFolderNameOrNull(projectId)
   const folders = project === null ? [] : foldersWithin(join(dataDir, PROJECTS_FOLDER, project), 2)
   if (folders.length === 0) throw new OperationalError(`the folder ${dataDir} has no project ${projectId}`)
   const events = foldersWithin(join(dataDir, EVENTS_FOLDER), 0)
   return [configuration, ...events, ...foldersWithin(auditIndexFolder(dataDir), 0), ...folders]
+}
+
+/** The folders of all databases of a data folder that is served, in order of their paths. Throws OperationalError as `databaseFolders` does. */
+export function servedFolders(dataDir: string): readonly string[] {
+  const folders = allFolders(dataDir)
+  const left = folders.find((folder) => baseName(folder) !== folder)
+  if (left !== undefined) throw new OperationalError(interruptedMigrationMessage(left))
+  return folders.sort()
+}
+
+function allFolders(dataDir: string): string[] {
+  return [
+    ...foldersWithin(dataDir, 1).filter((folder) => folder !== join(dataDir, PROJECTS_FOLDER)),
+    ...foldersWithin(auditIndexFolder(dataDir), 0),
+    ...listProjectFolders(dataDir).flatMap((project) => foldersWithin(join(dataDir, PROJECTS_FOLDER, project), 2)),
+  ]
 }
 
 /** The folder with the index of the audit logs. */

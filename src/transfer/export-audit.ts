@@ -4,8 +4,8 @@ import { dirname, join, relative } from 'node:path'
 import { verifierKey } from '../audit/log/signed-note.ts'
 import { AUDIT_FOLDER, AUDIT_LOGS_FOLDER } from '../kernel/data-folder.ts'
 import { AuditIndex } from '../store/audit/audit-index.ts'
-import { syncPath } from './archive.ts'
 import { filesOfLog } from './audit-files.ts'
+import { syncPath } from './files/sync-path.ts'
 
 /** Name of the file with the public keys, one a line. */
 const KEYS_FILE = 'keys'

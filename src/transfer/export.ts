@@ -23,9 +23,10 @@ import type { Database } from '../store/lmdb/database.ts'
 import type { Databases } from '../store/lmdb/databases.ts'
 import type { ReadOptions } from '../store/lmdb/raw-database.ts'
 import { projectFolderNameOrNull } from '../store/tenancy/project-folders.ts'
-import { syncPath } from './archive.ts'
 import { auditIndexFolder, belongsToProject, databaseFolders, type TransferredDocument } from './database-folders.ts'
 import { type ExportedLogs, exportAuditLogs } from './export-audit.ts'
+import { createStaging } from './files/staging.ts'
+import { syncPath } from './files/sync-path.ts'
 import {
   configurationLine,
   type ExportedProperty,
@@ -38,7 +39,6 @@ import {
   relationshipLine,
 } from './line-format.ts'
 import { LineWriter } from './line-writer.ts'
-import { createStaging } from './staging.ts'
 
 /** Elements read at a time, before the event loop gets control. */
 const PAGE_ITEMS = 2000

@@ -7,6 +7,7 @@ import { systemClock } from '../kernel/clock.ts'
 import { DATA_FILE, PROJECTS_FOLDER } from '../kernel/data-folder.ts'
 import type { BulkBatch } from '../store/graph/bulk-batch.ts'
 import { type LmdbEnvironment, openEnvironment } from '../store/graph/environment.ts'
+import type { ListProgress } from '../store/graph/sorted-load.ts'
 import { projectFolderNameOrNull } from '../store/tenancy/project-folders.ts'
 import type { GraphSection } from './line-format.ts'
 
@@ -24,13 +25,17 @@ export function hasGraph(dataDir: string, section: GraphSection): boolean {
 export class GraphImporter {
   private readonly dataDir: string
   private readonly scratchFolder: string | null
+  private readonly listProgress: ListProgress
+  /** Whether the open graph gets its edge lists at the end of its lines. */
+  isSorting = false
   private readonly openedFolders = new Set<string>()
   private readonly createdFolders: string[] = []
   private readonly loadedFolders = new Set<string>()
   private open: { folder: string; environment: LmdbEnvironment; existing: LmdbEnvironment | null } | null = null
 
   /** `scratchFolder`: the folder that a dry run writes to; null: not a dry run. */
-  constructor(dataDir: string, scratch: string | null) {
+  constructor(dataDir: string, scratch: string | null, listProgress: ListProgress) {
+    this.listProgress = listProgress
     this.dataDir = dataDir
     this.scratchFolder = scratch
   }
@@ -40,7 +45,9 @@ export class GraphImporter {
     return this.open?.environment ?? null
   }
 
+  /** Opens a graph, after the previous one is complete. */
   async openGraph(section: GraphSection): Promise<LmdbEnvironment> {
+    await this.finishGraph()
     await this.closeGraph()
     const folder = graphFolder(this.dataDir, section)
     const isThere = hasGraph(this.dataDir, section)
@@ -48,7 +55,8 @@ export class GraphImporter {
     if (this.scratchFolder === null) {
       this.openedFolders.add(folder)
       if (!isThere) this.createdFolders.push(folder)
-      this.open = { folder, environment: openEnvironment(folder, { clock }), existing: null }
+      this.open = { folder, environment: openEnvironment(folder, { clock, forLoad: true }), existing: null }
+      this.isSorting = await this.open.environment.beginSortedLoad()
     } else {
       const environment = openEnvironment(mkdtempSync(join(this.scratchFolder, 'graph-')), { clock, sync: false })
       this.open = { folder, environment, existing: null }
@@ -78,15 +86,22 @@ export class GraphImporter {
     }
   }
 
+  /** Writes the edge lists of the open graph. Until then it is not complete. */
+  private async finishGraph(): Promise<void> {
+    await this.open?.environment.finishSortedLoad(this.listProgress)
+  }
+
   async closeGraph(): Promise<void> {
     const { open } = this
     this.open = null
+    this.isSorting = false
     await open?.environment.close()
     await open?.existing?.close()
   }
 
   /** Removes the checkpoints of a finished import, so that a later import of the same file starts from the beginning. */
   async clearCheckpoints(): Promise<void> {
+    await this.finishGraph()
     const last = this.open
     if (last !== null && this.openedFolders.has(last.folder)) await clearCheckpoint(last.environment)
     await this.closeGraph()

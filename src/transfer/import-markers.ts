@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { IMPORT_MARKER_FILE } from '../kernel/data-folder.ts'
-import { syncPath } from './archive.ts'
+import { syncPath } from './files/sync-path.ts'
 
 /** A running or interrupted import. */
 export interface ImportMark {

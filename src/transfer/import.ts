@@ -1,19 +1,19 @@
 // Imports lines of an export, or of the same format from elsewhere, into a data folder that no process serves. Each batch is
 // committed together with its end offset in the file, so an interrupted import resumes there.
 import { randomUUID } from 'node:crypto'
-import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmdirSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { OperationalError } from '../kernel/errors.ts'
 import { lockFileNames, lockFolder } from '../store/process/folder-lock.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { DocumentImporter, requestProxyRepair } from './document-importer.ts'
+import { createStaging } from './files/staging.ts'
 import { GraphImporter, hasGraph } from './graph-importer.ts'
 import { type ImportMark, readImportMarks, writeImportMarks } from './import-markers.ts'
-import { LineReader } from './line-batches.ts'
+import { BATCH_WEIGHT, LineReader, SORTED_BATCH_WEIGHT } from './line-batches.ts'
 import type { ExportTotals } from './line-format.ts'
 import { LineImporter } from './line-importer.ts'
-import { createStaging } from './staging.ts'
 
 /** Options of an import. */
 export interface ImportRequest {
@@ -62,6 +62,7 @@ export async function importFile(request: ImportRequest): Promise<ImportResult> 
   if (from !== '-' && !existsSync(from)) throw new OperationalError(`${from} does not exist`)
   if (projectId !== undefined && !hasGraph(dataDir, { project: projectId, part: 'default' }))
     throw new OperationalError(`the folder ${dataDir} has no project ${projectId}`)
+  if (from !== '-' && !request.resume) checkDiskSpace(from, dryRun ? tmpdir() : dataDir)
   const own: ImportMark = { file: from === '-' ? from : resolve(from), id: randomUUID() }
   if (!dryRun) return importInto(request, own)
   const scratch = createStaging(tmpdir(), 'verdigraph-import-')
@@ -70,6 +71,26 @@ export async function importFile(request: ImportRequest): Promise<ImportResult> 
   } finally {
     scratch.remove()
   }
+}
+
+/** A graph and the files of its sorted load need about as much space as its lines. Throws OperationalError. */
+function checkDiskSpace(from: string, folder: string): void {
+  const message = missingSpaceMessage(from, statSync(from).size, freeBytes(resolve(folder)))
+  if (message !== null) throw new OperationalError(message)
+}
+
+/** Returns what to do about too little free space for the lines of a file, or null. */
+export function missingSpaceMessage(file: string, fileBytes: number, free: number): string | null {
+  if (free >= fileBytes) return null
+  const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 2 ** 20)} MiB`
+  return `not enough disk space: importing ${file} needs about ${mebibytes(fileBytes)}, ${mebibytes(free)} are free`
+}
+
+/** Of the file system of a folder, which may not exist yet. */
+function freeBytes(folder: string): number {
+  if (!existsSync(folder)) return freeBytes(dirname(folder))
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
 }
 
 async function importInto(request: ImportRequest, fresh: ImportMark): Promise<ImportResult> {
@@ -129,15 +150,18 @@ async function runImport(
   const { dataDir, from, projectId, progress } = request
   const isTrial = scratchFolder !== null
   const documents = new DocumentImporter(dataDir, projectId === undefined, isTrial)
-  const graphs = new GraphImporter(dataDir, scratchFolder)
+  const graphs = new GraphImporter(dataDir, scratchFolder, (done, total) =>
+    progress(done, total, 'lists of relationships'),
+  )
   const target = { dataDir, projectId, documents, graphs, checkpoints: new Checkpoints(mark) }
   const lines = new LineImporter(target)
-  const reader = new LineReader(from, request.batchWeight)
+  const reader = new LineReader(from, request.batchWeight ?? SORTED_BATCH_WEIGHT)
   let isWhole = false
   try {
     await lines.start()
     for await (const batch of reader.batches()) {
       await lines.importBatch(batch)
+      reader.batchWeight = request.batchWeight ?? (graphs.isSorting ? SORTED_BATCH_WEIGHT : BATCH_WEIGHT)
       progress(batch.offsetOf(batch.count), reader.bytes, `line ${reader.lines}`)
     }
     await lines.finish(reader.lines)

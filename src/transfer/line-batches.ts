@@ -5,10 +5,12 @@ import { createReadStream, statSync } from 'node:fs'
 import { OperationalError } from '../kernel/errors.ts'
 
 /**
- * Each batch rewrites many adjacency lists, so large batches write less. Weights estimate memory: a relationship waits in
- * columns, while a node, or any other line, needs about ten times as much until its batch is written.
+ * In a graph with relationships each batch rewrites many adjacency lists, so large batches write less. Weights estimate memory: a
+ * relationship waits in columns, while a node, or any other line, needs about ten times as much until its batch is written.
  */
-const BATCH_WEIGHT = 1_000_000
+export const BATCH_WEIGHT = 1_000_000
+/** The lists of a sorted load are written once, so its batches may be small. */
+export const SORTED_BATCH_WEIGHT = 125_000
 const NODE_WEIGHT = 10
 const BATCH_BYTES = 160 * 1024 * 1024
 /** Larger than a request body, because several captures may have added properties to one node. */
@@ -127,7 +129,8 @@ export class LineReader {
   readonly bytes: number | null
   /** Lines read so far. */
   lines = 0
-  private readonly batchWeight: number
+  /** The weight of the next batches. */
+  batchWeight: number
   private readonly stream: AsyncIterable<Buffer> & { destroy?(): void }
   private readonly prefix = new PrefixHash()
   /** Bytes that were read and not yet yielded. */
@@ -135,7 +138,7 @@ export class LineReader {
   private filled = 0
   private starts = new Uint32Array(1 << 16)
 
-  constructor(path: string, batchWeight = BATCH_WEIGHT) {
+  constructor(path: string, batchWeight: number) {
     this.batchWeight = batchWeight
     this.bytes = path === '-' ? null : statSync(path).size
     // Sized by the length of the file; only a very long line makes it grow.

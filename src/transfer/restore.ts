@@ -7,24 +7,45 @@ import { OperationalError } from '../kernel/errors.ts'
 import { AuditIndex } from '../store/audit/audit-index.ts'
 import { auditLayout, documentsLayout, eventsLayout, graphLayout, readFolderLayout } from '../store/lmdb/layout.ts'
 import { renewOrigins } from '../store/outbox/renew-origins.ts'
-import { type ArchiveMember, type Manifest, readArchive, syncPath } from './archive.ts'
+import { type ArchiveMember, type Manifest, readArchive } from './archive.ts'
+import { type BackupSource, fileSource } from './backup-source.ts'
 import { auditIndexFolder } from './database-folders.ts'
-import { createStaging } from './staging.ts'
+import { createStaging } from './files/staging.ts'
+import { syncPath } from './files/sync-path.ts'
 
 /** Options of a restore. `progress` gets bytes read and total. */
 export interface RestoreRequest {
-  readonly from: string
+  /** The path of a file, or another source. */
+  readonly from: string | BackupSource
   readonly dataDir: string
   readonly progress: (bytesDone: number, bytesTotal: number) => void
+  /** Completes or checks the restored folder before it gets its name. If it rejects, nothing is restored. */
+  readonly prepare?: (folder: string) => Promise<void>
 }
 
 /**
  * Restores the archive `from` as the data folder, which must be absent or empty.
  * Returns the manifest of the backup. Throws OperationalError if the archive is damaged or the folder is in use.
  */
-export async function restore({ from, dataDir, progress }: RestoreRequest): Promise<Manifest> {
-  if (!existsSync(from)) throw new OperationalError(`${from} does not exist`)
-  if (statSync(from).isDirectory()) throw new OperationalError(`${from} is a folder, not a backup file`)
+export async function restore({ from, dataDir, progress, prepare }: RestoreRequest): Promise<Manifest> {
+  const source = typeof from === 'string' ? fileSource(from) : from
+  return intoDataFolder(dataDir, async (staging) => {
+    let done = 0
+    const manifest = await readArchive(source.label, await source.open(), staging, (bytes) => {
+      done += bytes
+      progress(Math.min(done, source.bytes), source.bytes)
+    })
+    await checkUnpacked(source.label, staging, manifest)
+    await prepare?.(staging)
+    return manifest
+  })
+}
+
+/**
+ * Calls `fill` with a folder next to the data folder, and renames that folder into place when it is complete. The data folder must be
+ * absent or empty, and stays so after a failure. Throws OperationalError, and what `fill` throws.
+ */
+export async function intoDataFolder<T>(dataDir: string, fill: (staging: string) => Promise<T>): Promise<T> {
   requireEmpty(dataDir)
   // If the path is a symbolic link to an empty folder, the folder is replaced, not the link.
   const target = existsSync(dataDir) ? realpathSync(dataDir) : resolve(dataDir)
@@ -33,25 +54,31 @@ export async function restore({ from, dataDir, progress }: RestoreRequest): Prom
   const temporary = createStaging(parent, `.${basename(target)}-restoring-`)
   const staging = temporary.folder
   try {
-    const total = statSync(from).size
-    let done = 0
-    const manifest = await readArchive(from, staging, (bytes) => {
-      done += bytes
-      progress(done, total)
-    })
-    if (!manifest.members.some(({ name }) => name.startsWith('config/')))
-      throw new OperationalError(`${from} is not a complete backup: it contains no configuration`)
-    for (const member of manifest.members) await checkMember(from, staging, member)
+    const result = await fill(staging)
     for (const folder of foldersBelow(staging)) syncPath(folder)
-    // Checked again, because unpacking takes time. The system renames over an empty folder and refuses any other.
+    // Checked again, because it takes time to fill the folder. The system renames over an empty folder and refuses any other.
     requireEmpty(dataDir)
     temporary.removeLock()
     moveIntoPlace(staging, target)
     syncPath(parent)
-    return manifest
+    return result
   } finally {
     temporary.remove()
   }
+}
+
+/**
+ * Opens every database of an archive that was unpacked into `staging`, and prepares it for another start. Throws OperationalError if
+ * one cannot be used. `from`: the path of the archive.
+ */
+export async function checkUnpacked(
+  from: string,
+  staging: string,
+  { members }: Pick<Manifest, 'members'>,
+): Promise<void> {
+  if (!members.some(({ name }) => name.startsWith('config/')))
+    throw new OperationalError(`${from} is not a complete backup: it contains no configuration`)
+  for (const member of members) await checkMember(from, staging, member)
 }
 
 function createFolder(folder: string): void {

@@ -186,6 +186,41 @@ test('a restored graph takes a large batch as its first write', async () => {
   expect(imported.exitCode, imported.stderr).toBe(0)
 })
 
+/** Makes the last page one that is neither used nor free: both meta pages count one more, which the file has. */
+function leakPage(folder: string): void {
+  const file = join(folder, 'data.mdb')
+  const bytes = readFileSync(file)
+  const pageBytes = bytes.readUInt32LE(48)
+  const last = Math.max(...[0, pageBytes].map((meta) => Number(bytes.readBigUInt64LE(meta + 144))))
+  for (const meta of [0, pageBytes]) bytes.writeBigUInt64LE(BigInt(last + 1), meta + 144)
+  writeFileSync(file, Buffer.concat([bytes.subarray(0, (last + 1) * pageBytes), Buffer.alloc(pageBytes)]))
+}
+
+test('a folder with pages that are neither used nor free is backed up, and restored with everything', async () => {
+  const { data, projects } = await dataFolder()
+  const graphs = projects.map((id) => join(data, 'projects', id.replace('gid:', ''), 'default'))
+  for (const folder of [join(data, 'config'), ...graphs]) leakPage(folder)
+  const out = join(data, '..', 'leaked.tar')
+  await backupOf(data, out)
+  const restored = join(data, '..', 'restored')
+  await restoreTo(out, restored)
+  expect(await documentsIn(restored)).toEqual(await documentsIn(data))
+  expect((await runCommand(['verify', '--data', restored])).exitCode).toBe(0)
+  const catalog = openCatalog(restored, { clock: systemClock })
+  for (const id of projects) {
+    const graph = catalog.graph(id, 'default')!
+    await graph.write((batch) => batch.upsertNode({ type: 'Project', externalId: 'after' }))
+    const snapshot = graph.snapshot()
+    expect(snapshot.nodeCount(null)).toBe(2)
+    snapshot.close()
+  }
+  await catalog.close()
+  // The free pages of such a file could contain the configuration of the other project.
+  await expect(backupOf(data, join(data, '..', 'one.tar'), projects[0])).rejects.toThrow(
+    'cannot be compacted, because it has pages that are neither used nor free',
+  )
+})
+
 test('a folder with content cannot be restored into; an empty one can', async () => {
   const { data } = await dataFolder()
   const out = join(data, '..', 'b')

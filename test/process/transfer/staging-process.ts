@@ -1,5 +1,5 @@
 // Creates a temporary folder, prints it, and waits to be killed.
-import { createStaging } from '../../../src/transfer/staging.ts'
+import { createStaging } from '../../../src/transfer/files/staging.ts'
 
 const [parent = '', prefix = ''] = process.argv.slice(2)
 const staging = createStaging(parent, prefix)

@@ -2,9 +2,9 @@
 // the folder, so the next run can distinguish folders of running processes from those of killed ones, and removes the latter.
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { STAGING_LOCK_FILE } from '../kernel/data-folder.ts'
-import { OperationalError } from '../kernel/errors.ts'
-import { type FileLock, lockFile } from '../store/process/file-lock.ts'
+import { STAGING_LOCK_FILE } from '../../kernel/data-folder.ts'
+import { OperationalError } from '../../kernel/errors.ts'
+import { type FileLock, lockFile } from '../../store/process/file-lock.ts'
 
 /** The random suffix that `mkdtemp` appends. */
 const RANDOM_SUFFIX = /^[A-Za-z0-9]{6}$/
@@ -23,9 +23,7 @@ export interface Staging {
  * `prefix` must be unique to the destination. Throws OperationalError if the folder cannot be created.
  */
 export function createStaging(parent: string, prefix: string): Staging {
-  for (const name of readdirSync(parent)) {
-    if (name.startsWith(prefix) && RANDOM_SUFFIX.test(name.slice(prefix.length))) removeIfAbandoned(join(parent, name))
-  }
+  removeAbandoned(parent, prefix)
   const folder = mkdtempSync(join(parent, prefix))
   const lock = lockStaging(folder, parent)
   return {
@@ -42,6 +40,13 @@ export function createStaging(parent: string, prefix: string): Staging {
   }
 }
 
+/** Removes the staging folders in `parent` whose writer does not run any more. Returns how many. */
+export function removeAbandoned(parent: string, prefix: string): number {
+  return readdirSync(parent).filter(
+    (name) => name.startsWith(prefix) && RANDOM_SUFFIX.test(name.slice(prefix.length)) && isRemoved(join(parent, name)),
+  ).length
+}
+
 function lockStaging(folder: string, parent: string): FileLock | null {
   try {
     return lockFile(join(folder, STAGING_LOCK_FILE), 'exclusive')
@@ -51,11 +56,12 @@ function lockStaging(folder: string, parent: string): FileLock | null {
   }
 }
 
-function removeIfAbandoned(folder: string): void {
+function isRemoved(folder: string): boolean {
   // No lock file: another process has just created the folder and is about to lock it.
-  if (!existsSync(join(folder, STAGING_LOCK_FILE))) return
+  if (!existsSync(join(folder, STAGING_LOCK_FILE))) return false
   const lock = lockFile(join(folder, STAGING_LOCK_FILE), 'exclusive')
-  if (lock === null) return
+  if (lock === null) return false
   lock.release()
   rmSync(folder, { recursive: true, force: true })
+  return true
 }

@@ -1,0 +1,360 @@
+// A service that ships its changes: after a disaster that destroys its folder, the shipped changes restore every write that was
+// acknowledged before the last shipped moment, and no part of a batch.
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { generateIdentity, identityToRecipient } from 'age-encryption'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { systemClock } from '../../../src/kernel/clock.ts'
+import { openCatalog } from '../../../src/store/tenancy/catalog.ts'
+import { FolderPlace } from '../../../src/transfer/places/folder-place.ts'
+import { listShipped, restorablePeriods } from '../../../src/transfer/shipping/moments.ts'
+import { childrenOf } from '../../support/child-processes.ts'
+import { killAll, runCommand, type Server, startServer } from '../../support/cli-process.ts'
+import {
+  captured,
+  connectionsTo,
+  HttpConnection,
+  makeProject,
+  startWorkers,
+  type WorkerFixture,
+  type WorkerProject,
+} from '../../support/worker-fixture.ts'
+
+const INTERVAL_MS = 300
+
+let folder: string
+let data: string
+let place: string
+let environment: Record<string, string>
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'verdigraph-shipping-'))
+  data = join(folder, 'data')
+  place = join(folder, 'place')
+  environment = { VERDIGRAPH_SHIP_TO: place, VERDIGRAPH_SHIP_INTERVAL_MS: String(INTERVAL_MS), VERDIGRAPH_LANES: '0' }
+})
+
+afterEach(async () => {
+  await killAll()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface CapturedBatch {
+  readonly name: string
+  /** Null: not acknowledged. */
+  acknowledgedMs: number | null
+}
+
+/** Captures batches of three nodes, one after the other, until it is stopped or the connection breaks. */
+class Writer {
+  readonly batches: CapturedBatch[] = []
+  private isStopped = false
+  private readonly done: Promise<void>
+
+  constructor(line: HttpConnection, project: WorkerProject, name: string) {
+    this.done = this.run(line, project, name).catch(() => {})
+  }
+
+  private async run(line: HttpConnection, project: WorkerProject, name: string): Promise<void> {
+    for (let number = 0; !this.isStopped; number++) {
+      const batch: CapturedBatch = { name: `${name}-${number}`, acknowledgedMs: null }
+      this.batches.push(batch)
+      const nodes = [0, 1, 2].map((part) => ({ type: 'Page', external_id: `${batch.name}-${part}` }))
+      await captured(line, project, 'nodes', { nodes })
+      batch.acknowledgedMs = Date.now()
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true
+    await this.done
+  }
+}
+
+interface Moment {
+  readonly from: string
+  readonly to: string
+  readonly generation: string
+}
+
+/** As `backups moments` prints them, which one test compares. */
+async function moments(): Promise<Moment[]> {
+  return restorablePeriods(await listShipped(new FolderPlace(place))).map(({ generation, fromMs, toMs }) => ({
+    generation,
+    from: new Date(fromMs).toISOString(),
+    to: new Date(toMs).toISOString(),
+  }))
+}
+
+let markers = 0
+
+/** Resolves when everything until now is shipped. Without a change nothing would be shipped. */
+async function shipped(line: HttpConnection, project: WorkerProject): Promise<void> {
+  const sinceMs = Date.now()
+  markers += 1
+  await captured(line, project, 'nodes', { nodes: [{ type: 'Marker', external_id: `${markers}` }] })
+  const newest = async (): Promise<number> => Date.parse((await moments()).at(-1)?.to ?? '')
+  await expect.poll(newest, { timeout: 120_000 }).toBeGreaterThan(sinceMs)
+}
+
+async function restore(at: string, ...more: string[]): Promise<string> {
+  const target = join(folder, `restored-${readdirSync(folder).length}`)
+  const { exitCode, stderr } = await runCommand(['restore', '--from', place, '--at', at, '--data', target, ...more])
+  if (exitCode !== 0) throw new Error(stderr)
+  return target
+}
+
+/** The number of nodes of each batch. */
+async function partsOf(restored: string, project: WorkerProject, names: readonly string[]): Promise<number[]> {
+  const catalog = openCatalog(restored, { clock: systemClock })
+  const snapshot = catalog.graph(project.id, 'default')!.snapshot()
+  try {
+    const page = snapshot.symbol('label', 'Page')
+    return names.map((name) => [0, 1, 2].filter((part) => snapshot.findNode(page, `${name}-${part}`) !== 0).length)
+  } finally {
+    snapshot.close()
+    await catalog.close()
+  }
+}
+
+/** Kills the process and all that it has started, at once. */
+async function killEverything(server: Server): Promise<void> {
+  const below = (pid: number): number[] => childrenOf(pid).flatMap((child) => [child.pid, ...below(child.pid)])
+  const pids = below(server.pid)
+  const killed = server.kill('SIGKILL')
+  for (const pid of pids) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It has ended with its parent.
+    }
+  }
+  await killed
+  const isGone = (): boolean => pids.every((pid) => !existsSync(`/proc/${pid}`))
+  await expect.poll(isGone, { timeout: 30_000 }).toBe(true)
+}
+
+async function startShipping(workers: number): Promise<{
+  fixture: WorkerFixture
+  project: WorkerProject
+  lines: HttpConnection[]
+}> {
+  const fixture = await startWorkers(data, workers, environment)
+  const { url } = fixture.server
+  const lines = workers === 1 ? [await HttpConnection.to(url)] : (await connectionsTo(url, workers, 2)).flat()
+  const project = await makeProject(fixture, lines[0] as HttpConnection, 'shipped')
+  return { fixture, project, lines }
+}
+
+describe.skipIf(!existsSync('/proc/self/stat'))('after a disaster', () => {
+  test('every write acknowledged before the last shipped moment is restored, and no part of a batch', {
+    timeout: 300_000,
+  }, async () => {
+    environment.VERDIGRAPH_LANES = '2'
+    const { fixture, project, lines } = await startShipping(2)
+    const [line, ...others] = lines as [HttpConnection, ...HttpConnection[]]
+    const writers = others.map((other, at) => new Writer(other, project, `w${at}`))
+    // A batch that is too large for the event loop runs in a lane, while the writers write.
+    const many = Array.from({ length: 250 }, (_, at) => ({
+      type: 'Bulk',
+      external_id: `bulk-${at}`,
+      properties: [{ type: 'text', value: 'x'.repeat(3000) }],
+    }))
+    await captured(line, project, 'nodes', { nodes: many })
+    // Everything between two moments is shipped while the writers write.
+    for (let time = 0; time < 2; time++) {
+      const sinceMs = Date.now()
+      const newest = async (): Promise<number> => Date.parse((await moments()).at(-1)?.to ?? '')
+      await expect.poll(newest, { timeout: 120_000 }).toBeGreaterThan(sinceMs)
+    }
+    await killEverything(fixture.server)
+    for (const writer of writers) await writer.stop()
+    rmSync(data, { recursive: true })
+
+    const last = (await moments()).at(-1)!
+    const batches = writers.flatMap((writer) => writer.batches)
+    const due = batches.filter(({ acknowledgedMs }) => acknowledgedMs !== null && acknowledgedMs < Date.parse(last.to))
+    expect(due.length).toBeGreaterThan(0)
+    const restored = await restore('latest')
+    const found = await partsOf(
+      restored,
+      project,
+      batches.map(({ name }) => name),
+    )
+    const partial = batches.filter((_, at) => found[at] !== 0 && found[at] !== 3)
+    expect(partial).toEqual([])
+    const lost = due.filter((batch) => found[batches.indexOf(batch)] !== 3)
+    expect(lost).toEqual([])
+    expect((await runCommand(['verify', '--data', restored])).exitCode).toBe(0)
+  })
+
+  test('the restored folder serves with the master key, and ships to a generation of its own', {
+    timeout: 300_000,
+  }, async () => {
+    const { fixture, project, lines } = await startShipping(1)
+    await captured(lines[0] as HttpConnection, project, 'nodes', { nodes: [{ type: 'Page', external_id: 'first' }] })
+    await shipped(lines[0] as HttpConnection, project)
+    renameSync(join(data, 'master.key'), join(folder, 'master.key'))
+    await killEverything(fixture.server)
+    rmSync(data, { recursive: true })
+    const restored = await restore('latest', '--master-key', join(folder, 'master.key'))
+    const server = await startServer(['--data', restored], environment)
+    const line = await HttpConnection.to(server.url)
+    await captured(line, project, 'nodes', { nodes: [{ type: 'Page', external_id: 'second' }] })
+    await expect
+      .poll(async () => new Set((await moments()).map(({ generation }) => generation)).size, { timeout: 120_000 })
+      .toBe(2)
+    await shipped(line, project)
+    expect(await server.kill('SIGTERM')).toBe(0)
+    const again = await restore('latest')
+    const catalog = openCatalog(again, { clock: systemClock })
+    const snapshot = catalog.graph(project.id, 'default')!.snapshot()
+    const page = snapshot.symbol('label', 'Page')
+    expect(['first', 'second'].map((name) => snapshot.findNode(page, name) !== 0)).toEqual([true, true])
+    snapshot.close()
+    await catalog.close()
+  })
+})
+
+test('a moment between two writes has the first one only', { timeout: 300_000 }, async () => {
+  const { fixture, project, lines } = await startShipping(1)
+  const line = lines[0] as HttpConnection
+  const page = async (name: string): Promise<void> =>
+    captured(line, project, 'nodes', {
+      nodes: [0, 1, 2].map((part) => ({ type: 'Page', external_id: `${name}-${part}` })),
+    })
+  await page('first')
+  await shipped(line, project)
+  const between = (await moments()).at(-1)!.to
+  const printed = await runCommand(['backups', 'moments', '--from', place, '--json'])
+  expect(JSON.parse(printed.stdout).moments.at(-1)).toMatchObject({ generation: (await moments()).at(-1)!.generation })
+  await page('second')
+  await shipped(line, project)
+  expect(await fixture.server.kill('SIGTERM')).toBe(0)
+  expect(await partsOf(await restore(between), project, ['first', 'second'])).toEqual([3, 0])
+  expect(await partsOf(await restore('latest'), project, ['first', 'second'])).toEqual([3, 3])
+})
+
+test('the last changes before a stop are shipped', { timeout: 300_000 }, async () => {
+  environment.VERDIGRAPH_SHIP_INTERVAL_MS = '10000'
+  const { fixture, project, lines } = await startShipping(1)
+  await expect.poll(async () => (await moments()).length, { timeout: 120_000 }).toBe(1)
+  const nodes = [0, 1, 2].map((part) => ({ type: 'Page', external_id: `last-${part}` }))
+  await captured(lines[0] as HttpConnection, project, 'nodes', { nodes })
+  expect(await fixture.server.kill('SIGTERM')).toBe(0)
+  expect(await partsOf(await restore('latest'), project, ['last'])).toEqual([3])
+})
+
+test('a killed service ships all changes when it runs again', { timeout: 300_000 }, async () => {
+  const { fixture, project, lines } = await startShipping(2)
+  const [line, ...others] = lines as [HttpConnection, ...HttpConnection[]]
+  const writers = others.map((other, at) => new Writer(other, project, `w${at}`))
+  await shipped(line, project)
+  await killEverything(fixture.server)
+  for (const writer of writers) await writer.stop()
+  const server = await startServer(['--data', data, '--workers', '2'], environment)
+  const again = await HttpConnection.to(server.url)
+  await shipped(again, project)
+  const acknowledged = writers.flatMap(({ batches }) => batches).filter(({ acknowledgedMs }) => acknowledgedMs !== null)
+  expect(await server.kill('SIGTERM')).toBe(0)
+  // It continues its generation, or begins another one if it was killed between an object and the state that knows it.
+  expect(new Set((await moments()).map(({ generation }) => generation)).size).toBeLessThanOrEqual(2)
+  const found = await partsOf(
+    await restore('latest'),
+    project,
+    acknowledged.map(({ name }) => name),
+  )
+  expect(found.filter((parts) => parts !== 3)).toEqual([])
+})
+
+test('a place that is away for a while gets all changes afterwards, and the failures are metrics', {
+  timeout: 300_000,
+}, async () => {
+  const { fixture, project, lines } = await startShipping(1)
+  const line = lines[0] as HttpConnection
+  const metric = async (name: string): Promise<number> => {
+    const reply = await line.request('GET', '/metrics', fixture.admin)
+    return Number(new RegExp(`^${name}(?:{[^}]*})? (\\S+)$`, 'm').exec(reply.body)?.[1] ?? Number.NaN)
+  }
+  await shipped(line, project)
+  expect(await metric('verdigraph_shipping_failures_total')).toBe(0)
+  // With a file under its name, the folder can be neither read nor written.
+  renameSync(place, `${place}-away`)
+  writeFileSync(place, '')
+  const nodes = (name: string) => [0, 1, 2].map((part) => ({ type: 'Page', external_id: `${name}-${part}` }))
+  for (const name of ['a', 'b', 'c']) {
+    const before = await metric('verdigraph_shipping_failures_total')
+    await captured(line, project, 'nodes', { nodes: nodes(name) })
+    await expect.poll(() => metric('verdigraph_shipping_failures_total'), { timeout: 120_000 }).toBeGreaterThan(before)
+  }
+  expect(fixture.server.notices()).toContain('changes could not be shipped')
+  rmSync(place)
+  renameSync(`${place}-away`, place)
+  await shipped(line, project)
+  await expect.poll(() => metric('verdigraph_shipping_objects_total')).toBeGreaterThan(1)
+  expect(await metric('verdigraph_shipping_bytes_total')).toBeGreaterThan(1000)
+  expect(await metric('verdigraph_shipping_lag_seconds')).toBeLessThan(60)
+  expect(await fixture.server.kill('SIGTERM')).toBe(0)
+  expect(await partsOf(await restore('latest'), project, ['a', 'b', 'c'])).toEqual([3, 3, 3])
+})
+
+test('encrypted changes are restored with the identity only, and the audit logs with them', {
+  timeout: 300_000,
+}, async () => {
+  const identity = await generateIdentity()
+  environment.VERDIGRAPH_BACKUP_RECIPIENTS = await identityToRecipient(identity)
+  writeFileSync(join(folder, 'identity'), `# kept apart\n${identity}\n`)
+  const { fixture, project, lines } = await startShipping(1)
+  const line = lines[0] as HttpConnection
+  for (const name of ['a', 'b'])
+    await captured(line, project, 'nodes', {
+      nodes: [0, 1, 2].map((part) => ({ type: 'Page', external_id: `${name}-${part}` })),
+    })
+  const sealed = async (): Promise<number> => {
+    const reply = await line.request('GET', '/metrics', fixture.admin)
+    return Number(/^verdigraph_audit_sealed_records_total(?:{[^}]*})? (\S+)$/m.exec(reply.body)?.[1])
+  }
+  await expect.poll(sealed, { timeout: 120_000 }).toBeGreaterThan(0)
+  await shipped(line, project)
+  await killEverything(fixture.server)
+  rmSync(data, { recursive: true })
+  await expect(restore('latest')).rejects.toThrow(/are encrypted: name a file with the age identity/)
+  const other = join(folder, 'other')
+  writeFileSync(other, `${await generateIdentity()}\n`)
+  await expect(restore('latest', '--identity', other)).rejects.toThrow('the identity does not fit')
+  const restored = await restore('latest', '--identity', join(folder, 'identity'))
+  expect(await partsOf(restored, project, ['a', 'b'])).toEqual([3, 3])
+  const verified = await runCommand(['verify', '--data', restored])
+  expect(verified.exitCode, verified.stdout + verified.stderr).toBe(0)
+  expect(verified.stdout).toMatch(/sound\s+audit\/logs/)
+})
+
+describe('a wrong use', () => {
+  test('of the commands is refused', async () => {
+    mkdirSync(place)
+    const failing = async (...args: string[]) => (await runCommand(args)).stderr
+    const target = join(folder, 'target')
+    expect(await failing('restore', '--from', place, '--at', 'yesterday', '--data', target)).toContain(
+      'restore: `yesterday` is not a moment: expected a time such as 2026-11-23T03:00:00Z, or `latest`',
+    )
+    expect(await failing('restore', '--in', 'a.tar', '--at', 'latest', '--data', target)).toContain(
+      '`--at` is for shipped changes',
+    )
+    expect(await failing('restore', '--at', 'latest', '--data', target)).toContain('or set `ship_to`')
+    expect(await failing('restore', '--from', place, '--at', 'latest', '--data', target)).toContain(
+      'contains no shipped changes',
+    )
+    expect(existsSync(target)).toBe(false)
+    expect(await failing('backups', 'moments')).toContain('backups moments: name the place')
+  })
+
+  test('of the setting is refused at the start', async () => {
+    await expect(startServer(['--data', data], { VERDIGRAPH_SHIP_TO: join(data, 'inside') })).rejects.toThrow(
+      'the setting ship_to names a folder in the data folder: choose another one',
+    )
+    await expect(startServer(['--data', data], { VERDIGRAPH_SHIP_TO: 's3://bucket/prefix' })).rejects.toThrow(
+      'needs credentials: set AWS_ACCESS_KEY_ID',
+    )
+  })
+})
