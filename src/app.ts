@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { AuditTrail, auditTotals, createAuditReadsOf, sealingProvisioner } from './app/audit.ts'
 import { createSigningOperations, signingKeyDeps, withSigningState } from './app/audit-signing.ts'
 import { configurationError } from './app/configuration.ts'
+import { createConsole } from './app/console.ts'
 import { createContextQueries } from './app/context-queries.ts'
+import { cypherLanguage } from './app/cypher-language.ts'
 import { createDecisionLog, createDecisions, openDecisionLogFile } from './app/decisions.ts'
 import { createBackgroundProcess, createEventDispatcher } from './app/event-delivery.ts'
 import { createEventRecording } from './app/events.ts'
@@ -15,11 +17,14 @@ import { createConfigKinds } from './app/kinds.ts'
 import { createLanePool } from './app/lanes.ts'
 import { createEntityMatching, createMatchingOperations } from './app/matching.ts'
 import { createMcpEndpoint } from './app/mcp.ts'
+import { createOperator } from './app/operator.ts'
 import type { AppOverrides } from './app/overrides.ts'
 import { openPlatform, type Platform } from './app/platform.ts'
 import { createRoutes } from './app/routes.ts'
+import { createShippingProcess, shippingTotals } from './app/shipping.ts'
 import { createTrustScoring } from './app/trust.ts'
 import { createUserTokens } from './app/user-tokens.ts'
+import { createDecisionStreams, createWatch } from './app/watch.ts'
 import type { CaptureDeps } from './capture/apply-items.ts'
 import { Provisioning } from './config/provisioning.ts'
 import { ConfigService } from './config/service.ts'
@@ -27,6 +32,7 @@ import { createSystemGraph } from './config/system-nodes.ts'
 import { QueryIndex } from './context-query/query-index.ts'
 import { type OperationType, operationEvent } from './events/operation-record.ts'
 import { noContext, SinkRoutes } from './events/routes.ts'
+import { graphQueryLimits } from './graph-query/run-graph-query.ts'
 import type { ListenAddress } from './http/port.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
 import type { Route } from './http/route.ts'
@@ -38,17 +44,22 @@ import { maskSecrets } from './ops/secret-mask.ts'
 import type { DecisionDeps } from './pdp/decision-deps.ts'
 import { ParameterMask } from './pdp/parameter-mask.ts'
 import { MAX_INLINE_CHARS } from './policy/compile-budget.ts'
+import { DraftPolicies } from './policy/draft-policies.ts'
 import { PolicyIndex } from './policy/policy-index.ts'
 import { BackgroundCompiler } from './runtime/background-compiler.ts'
 import { BackgroundJobs } from './runtime/background-jobs.ts'
+import { backupTotals } from './runtime/backup-schedule.ts'
 import type { EventStreams } from './runtime/event-streams.ts'
 import { HttpListener } from './runtime/http-listener.ts'
 import { operatingSystemUser } from './runtime/operating-system-user.ts'
 import { ConfigEventLog } from './runtime/record-configuration.ts'
 import { DecisionEventLog } from './runtime/record-decisions.ts'
+import { graphQueryEventLog } from './runtime/record-graph-queries.ts'
 import { introspectionEventLog } from './runtime/record-introspections.ts'
 import { QueryEventLog } from './runtime/record-queries.ts'
 import { RequestEventLog } from './runtime/record-requests.ts'
+import type { OwnFigures } from './runtime/service-status.ts'
+import { createScenarioRuns } from './scenarios/run-over-stored.ts'
 import type { Settings } from './settings.ts'
 import { requestRemoval as requestScoreRemoval } from './trust/trust-scoring.ts'
 
@@ -98,14 +109,31 @@ export interface App extends Handlers {
   matchEntities(pipelineId?: string): Promise<void>
   /** Issues a token of the admin service account. `lifetimeS`: seconds. */
   issueAdminToken(lifetimeS: number): Promise<string>
+  /** The address of a one-time link to the console for the admin service account; null: the console is off. `baseUrl`: without a slash. */
+  consoleLink(baseUrl: string): string | null
   /** Returns the metric increments since the last call. A lane sends them to its serving process. */
   takeCounts(): CounterDeltas
+  /** The figures of this process, for the worker that answers a request for the figures of all. */
+  ownFigures(): OwnFigures
   /** Reopens log files after log rotation has renamed them. */
   reopenLogs(): void
   /** Starts the HTTP server. Rejects with OperationalError for an unusable certificate. Call it once. */
   listen(): Promise<ListenAddress>
+  /** Starts a lane, so that the first request for one does not wait. Resolves when it accepts requests, or after `maxMs` milliseconds. */
+  warmLanes(maxMs: number): Promise<void>
+  /** Sends all new connections of the shared port to this process. Returns false if the system cannot do that. */
+  takeConnections(): boolean
+  /** Lets the system distribute new connections over all processes of the port again. */
+  shareConnections(): void
+  /**
+   * Prepares the end of a process whose successor has taken the new connections: it stops listening (`onReleased`), ends its streams, and
+   * waits at most the drain time until its connections have ended. Then call `close`.
+   */
+  retire(onReleased: () => void): Promise<void>
   /** Uses a new certificate at once, if there is one. */
   reloadCertificate(): void
+  /** Checks the lanes of this process, and replaces those that do not answer within `timeoutMs`. Resolves with whether all answered. */
+  checkLanes(timeoutMs: number): Promise<boolean>
   /** Clears stale LMDB reader slots after another process on the folder was killed. */
   checkReaders(): void
   /** Refuses new requests, lets running ones finish, then closes the store. Idempotent. */
@@ -200,9 +228,10 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   const compiler = stack.adopt(new BackgroundCompiler(), (opened) => opened.close())
   const indexOptions = hasLanes ? { maxInlineChars: MAX_INLINE_CHARS, onDeferred: compiler.add } : {}
   const policies = new PolicyIndex(documents, report, indexOptions)
-  const decisionEvents = new DecisionEventLog({ sinks, activity, policies, mask, clock })
-  const decisionLog = createDecisionLog(platform, logFile, mask)
-  const decisions = createDecisions(platform, policies, decisionLog, decisionEvents, overrides)
+  const drafts = new DraftPolicies(documents, policies, indexOptions)
+  const decisionEvents = new DecisionEventLog({ sinks, activity, policies, drafts, mask, clock })
+  const decisionLog = createDecisionLog(platform, logFile, mask, policies, drafts)
+  const decisions = createDecisions(platform, policies, drafts, mask, decisionLog, decisionEvents, overrides)
   const queries = new QueryIndex(documents, report, indexOptions)
   const queryEvents = new QueryEventLog({ sinks, activity, documents, mask, clock })
   const contexts = createContextQueries(platform, queries, queryEvents)
@@ -235,6 +264,12 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   })
   stack.adopt(jobs, (running) => running.close())
   jobs.start()
+  const { shippingCommand } = overrides
+  const isShipping = settings.shipTo !== '' && overrides.lane === undefined
+  if (isShipping) metrics.registerShipping(shippingTotals(settings.dataDir))
+  const shipping = isShipping && shippingCommand !== undefined ? createShippingProcess(platform, shippingCommand) : null
+  // Closed after the background process, whose last changes are then shipped.
+  if (shipping !== null) stack.adopt(shipping, (running) => running.close()).start()
   const background = backgroundCommand === undefined ? null : createBackgroundProcess(platform, backgroundCommand)
   if (background !== null) stack.adopt(background, (running) => running.close())
   const trust = stack.adopt(createTrustScoring(platform, events), (opened) => opened.close())
@@ -244,17 +279,41 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   if (eventDelivery !== undefined)
     stack.adopt(createEventDispatcher(platform, events, eventDelivery.random), (running) => running.close()).start()
   // Lanes write, so they take over the jobs that write. This process stays free to answer.
-  const lanes = hasLanes ? createLanePool(platform, overrides.laneCommand ?? [], () => jobs.handOver()) : null
+  const { laneCommand = [], laneStartMaxMs } = overrides
+  const lanes = hasLanes ? createLanePool(platform, laneCommand, () => jobs.handOver(), laneStartMaxMs) : null
   if (lanes !== null) stack.defer(() => lanes.close(settings.drainMs))
 
   const listener = stack.adopt(new HttpListener(settings, platform.worker !== null, platform.log), (opened) =>
     opened.close(),
   )
+  const watch = createWatch(platform, policies)
   // Closed before the listener: open event streams end properly and do not delay the stop.
   stack.adopt(mcp, (opened) => opened.close())
+  stack.adopt(watch, (opened) => opened.close())
+  const decisionStreams = stack.adopt(createDecisionStreams(platform), (opened) => opened.close())
+  const recordOperation = async (type: OperationType, members: object): Promise<void> => {
+    const routes =
+      sinks.routesOfOrganization(organizationId) ??
+      (await routesWithoutRecording(settings.dataDir, organizationId, events.streams))
+    const receivers = routes?.ofType(type)?.match(noContext) ?? 0
+    if (routes === null || receivers === 0) return
+    const ready = operationEvent(type, operatingSystemUser(), members, clock.now())
+    activity.record({ routes, type, providers: receivers, encode: () => ready })
+    await activity.settled()
+  }
+  const operator = createOperator(platform, overrides, (members) =>
+    recordOperation('svc.audit.operations.backup', members),
+  )
+  stack.adopt(operator.backups, (running) => running.close())
+  stack.adopt(operator.schedule, (running) => running.close())
+  if (settings.backupSchedule !== '' || settings.drillSchedule !== '')
+    metrics.registerBackups(() => backupTotals(settings, clock.now()))
+  const browserConsole = createConsole(platform)
   const routes = createRoutes(platform, {
     decisions,
     mask,
+    watch,
+    decisionStreams,
     capture,
     contexts,
     mcp,
@@ -263,10 +322,20 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     auditSignings: createSigningOperations(platform, audit, isSealedHere),
     auditReads: createAuditReadsOf(platform, audit),
     matching,
+    graphQueries: {
+      graphsOf,
+      limits: graphQueryLimits(settings),
+      language: cypherLanguage(),
+      onQueried: graphQueryEventLog({ sinks, activity, clock }),
+    },
+    operator: operator.routes,
+    scenarios: createScenarioRuns(documents, settings),
+    consoleRoutes: browserConsole?.routes ?? [],
     notReadyReason: () => listener.notReady() ?? configurationError(platform.collections),
   })
   const handlers = createHandlers(platform, routes, {
     userTokens,
+    consoleSessions: browserConsole?.sessions ?? null,
     rateLimiter,
     lanes,
     events: activity,
@@ -289,23 +358,16 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
       await events.activity.settled()
     },
     isAfterCrash: platform.folder.isAfterCrash,
-    async recordOperation(type, members) {
-      const routes =
-        sinks.routesOfOrganization(organizationId) ??
-        (await routesWithoutRecording(settings.dataDir, organizationId, events.streams))
-      const receivers = routes?.ofType(type)?.match(noContext) ?? 0
-      if (routes === null || receivers === 0) return
-      const ready = operationEvent(type, operatingSystemUser(), members, clock.now())
-      activity.record({ routes, type, providers: receivers, encode: () => ready })
-      await activity.settled()
-    },
+    recordOperation,
     sealAudit: () => audit.sealAll(),
     scoreTrust: () => trust.runDue(),
     scoreTrustOf: (profileId, by) => trust.runNow(profileId, by),
     matching,
     matchEntities: (pipelineId) => entityMatching.runDue(pipelineId ?? null),
     issueAdminToken: (lifetimeS) => platform.serviceAccounts.issueToken(platform.adminAccountId, lifetimeS),
-    takeCounts: () => metrics.takeDeltas(),
+    consoleLink: (baseUrl) => browserConsole?.linkFor(platform.adminAccountId, baseUrl) ?? null,
+    takeCounts: () => ({ ...metrics.takeDeltas(), ...platform.connections.takeDeltas() }),
+    ownFigures: operator.ownFigures,
     reopenLogs() {
       logFile?.reopen()
       lanes?.reopenLogs()
@@ -314,15 +376,28 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
       const address = await listener.listen(handlers.handle, routes)
       // Not earlier: its start would delay the first answer.
       background?.start()
+      if (overrides.backupCommand !== undefined) operator.schedule.start()
       return address
     },
+    warmLanes: async (maxMs) => lanes?.warm(maxMs),
+    takeConnections: () => listener.takeConnections(),
+    shareConnections: () => listener.shareConnections(),
+    async retire(onReleased) {
+      await listener.retire()
+      onReleased()
+      // Their clients connect again, to the successor. A request that comes on an open connection is still served.
+      for (const streams of [mcp, watch, decisionStreams]) streams.endAll()
+      await listener.emptied()
+    },
     reloadCertificate: () => listener.reloadCertificate(),
+    checkLanes: async (timeoutMs) => (await lanes?.check(timeoutMs)) ?? true,
     checkReaders() {
       platform.clearStaleReaders()
       events.clearStaleReaders()
       audit.clearStaleReaders()
       lanes?.checkReaders()
       background?.checkReaders()
+      shipping?.checkReaders()
     },
     close() {
       closed ??= stack.disposeAsync()

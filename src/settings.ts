@@ -16,12 +16,24 @@ export type SettingRule =
   | { readonly kind: 'choice'; readonly of: readonly string[] }
   /** One or two bearer tokens, separated by a comma. Secret: masked wherever settings are printed. */
   | { readonly kind: 'tokens' }
+  /** `name=value` pairs, separated by commas, with percent-encoded values (W3C Baggage). `isSecret`: masked wherever settings are printed. */
+  | { readonly kind: 'pairs'; readonly isSecret: boolean }
+  /** A number from 0 to 1. */
+  | { readonly kind: 'share' }
+  /** A folder or `s3://bucket/prefix`, without credentials. */
+  | { readonly kind: 'place' }
+  /** Five or six fields, as croner reads them; checked completely when the service starts. */
+  | { readonly kind: 'cron' }
+  /** Public keys of age identities, separated by commas. */
+  | { readonly kind: 'recipients' }
   | { readonly kind: 'integer'; readonly min: number; readonly max: number; readonly unit: string }
 
 /** The declaration of one setting. */
 export interface SettingSpec<V extends string | number = string | number> {
   /** Name in a settings file, such as `body_bytes_max`; the environment variable is `VERDIGRAPH_BODY_BYTES_MAX`. */
   readonly name: string
+  /** The environment variable, if another specification defines it. */
+  readonly environment?: string
   /** Where the reference lists it. */
   readonly section: SettingSection
   readonly rule: SettingRule
@@ -37,6 +49,7 @@ export interface SettingSpec<V extends string | number = string | number> {
 /** The sections of the reference, in order. */
 export const settingSections = [
   'Process and storage',
+  'Backups',
   'Network',
   'Lanes',
   'Request bodies',
@@ -47,6 +60,7 @@ export const settingSections = [
   'Events',
   'Audit',
   'Logs and metrics',
+  'Traces',
 ] as const
 /** A section of the settings reference. */
 export type SettingSection = (typeof settingSections)[number]
@@ -79,6 +93,13 @@ export const settingSpecs = {
     ),
     option: 'n',
   },
+  supervisor: choice(
+    'Process and storage',
+    'supervisor',
+    ['auto', 'on'],
+    'auto',
+    'A process that starts the workers, replaces one that ends, and performs rolling restarts (`verdigraph restart`). `auto`: only with several workers. `on`: also with one.',
+  ),
   graphsOpenMax: integer(
     'Process and storage',
     'graphs_open_max',
@@ -99,6 +120,101 @@ export const settingSpecs = {
     8000,
     [0, 600_000, 'milliseconds'],
     'How long a stop waits for requests that are being answered. Keep it below the time after which your service manager kills the process, usually 10 s.',
+  ),
+
+  backupFolder: text(
+    'Backups',
+    'backup_folder',
+    '',
+    'The folder for backups on request: `POST /operations/v1/backups` and the console. Do not put it into the data folder; another disk is better. It is created if it does not exist. Empty: no backups on request.',
+  ),
+  backupTo: spec<string>(
+    'Backups',
+    'backup_to',
+    { kind: 'place' },
+    '',
+    'Where scheduled backups go: a folder, or `s3://bucket/prefix`. Each service needs a prefix of its own. An S3-compatible server is reached with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_ENDPOINT_URL_S3 of the environment. Empty: `backup_folder`.',
+  ),
+  backupSchedule: spec<string>(
+    'Backups',
+    'backup_schedule',
+    { kind: 'cron' },
+    '',
+    'When backups are made: a cron pattern in UTC, such as `30 2 * * *`. A backup that was due while the service was stopped is made once, after the start; one that fails is repeated after 1 minute, and later with delays of up to 1 hour. Empty: never.',
+  ),
+  backupKeep: integer(
+    'Backups',
+    'backup_keep',
+    7,
+    [1, 1000, 'backups'],
+    'The scheduled backups that are kept. Older ones are removed after a new one was made, and verified if `backup_verify` is `on`. The newest one that was found to be sound is never removed.',
+  ),
+  backupVerify: choice(
+    'Backups',
+    'backup_verify',
+    ['on', 'off'],
+    'on',
+    '`on`: each scheduled backup is read back from its place, unpacked and verified completely. An encrypted one needs `backup_identity`; without it, the stored bytes are compared with those that were written.',
+  ),
+  backupRecipients: spec<string>(
+    'Backups',
+    'backup_recipients',
+    { kind: 'recipients' },
+    '',
+    'Public keys (`age1…`), separated by commas, for which backups are encrypted in the age format: those of the schedule, on request and of `verdigraph backup`. Empty: backups are not encrypted.',
+  ),
+  backupIdentity: text(
+    'Backups',
+    'backup_identity',
+    '',
+    'File with the age identity (private key) for verifications and drills of encrypted backups by the service. Without it the service can write encrypted backups, and not read them.',
+  ),
+  backupWorkFolder: text(
+    'Backups',
+    'backup_work_folder',
+    '',
+    'Existing folder for the temporary copies of backups, verifications and drills. Empty: `backup_folder`; without it, the folder of `backup_to`, or for a bucket the data folder.',
+  ),
+  drillSchedule: spec<string>(
+    'Backups',
+    'drill_schedule',
+    { kind: 'cron' },
+    '',
+    'When the newest scheduled backup is restored to a temporary folder, verified and asked sample questions: a cron pattern in UTC. Empty: only with `verdigraph drill`.',
+  ),
+  drillQuestions: text(
+    'Backups',
+    'drill_questions',
+    '',
+    'File with the questions of scheduled drills, one line of JSON each, with the expected decisions. Empty: decisions are sampled from the policies and data of the backup.',
+  ),
+  shipTo: spec<string>(
+    'Backups',
+    'ship_to',
+    { kind: 'place' },
+    '',
+    'Where changes are shipped while the service runs, so that any moment can be restored: a folder, or `s3://bucket/prefix`, with the credentials of `backup_to`. It may be the place of the backups. Each service needs a prefix of its own. Encrypted for `backup_recipients`. Empty: changes are not shipped.',
+  ),
+  shipIntervalMs: integer(
+    'Backups',
+    'ship_interval_ms',
+    5000,
+    [200, 10_000, 'milliseconds'],
+    'How often changes are shipped. At a disaster, changes are lost of this time and of the time of an upload.',
+  ),
+  shipGenerationHours: integer(
+    'Backups',
+    'ship_generation_hours',
+    24,
+    [1, 720, 'hours'],
+    'How often all data is shipped again, as the base of the changes that follow. A restore reads one base and the changes after it.',
+  ),
+  shipKeepHours: integer(
+    'Backups',
+    'ship_keep_hours',
+    168,
+    [1, 87_600, 'hours'],
+    'How far back any moment can be restored. Older bases and changes are removed after the next base.',
   ),
 
   host: {
@@ -150,6 +266,13 @@ export const settingSpecs = {
     ['public', 'account', 'off'],
     'public',
     'Who may read `/docs` and `/openapi.json`: everybody (`public`), callers with a service-account token (`account`), or no one (`off`).',
+  ),
+  console: choice(
+    'Network',
+    'console',
+    ['auto', 'on', 'off'],
+    'auto',
+    'The console at `/console`, a page to look at the graph and to ask for decisions. `auto`: only if `host`, and `public_url` if it is set, are loopback addresses. `off`: neither the page nor its sign-in exists.',
   ),
   agentRequestsPerS: integer(
     'Network',
@@ -357,6 +480,20 @@ export const settingSpecs = {
     'How long an MCP session is valid. Clients then open another.',
   ),
   mcpPageMax: integer('MCP', 'mcp_page_max', 100, [1, 10_000, 'entries'], 'Entries in one page of an MCP list.'),
+  watchStreamsMax: integer(
+    'Decisions and searches',
+    'watch_streams_max',
+    10_000,
+    [0, 1_000_000, 'streams'],
+    'Open change streams (`GET /access/v1/watch`) in each process.',
+  ),
+  watchProjectStreamsMax: integer(
+    'Decisions and searches',
+    'watch_project_streams',
+    2000,
+    [0, 1_000_000, 'streams'],
+    'Open change streams of one project in each process.',
+  ),
   mcpStreamsMax: integer(
     'MCP',
     'mcp_streams_max',
@@ -542,6 +679,130 @@ export const settingSpecs = {
     '',
     'Bearer token for `/metrics` only, which does not expire: for Prometheus. Two tokens are both valid, for a change without a gap. Needs `metrics_access` `account`. Empty: none.',
   ),
+  metricsTokenFile: text(
+    'Logs and metrics',
+    'metrics_token_file',
+    '',
+    'A file with one or two such tokens, each in a line, which `verdigraph metrics-token` writes. It is read again when it changes, so that a token is changed without a restart. Not together with `metrics_token`. Empty: none.',
+  ),
+
+  otlpEndpoint: otel(
+    spec<string>(
+      'Traces',
+      'otlp_endpoint',
+      { kind: 'url' },
+      '',
+      'The URL of a collector of OpenTelemetry, such as `http://collector:4318`: spans are sent to `/v1/traces` below it. Empty, and `otlp_traces_endpoint` too: requests are not traced.',
+    ),
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+  ),
+  otlpTracesEndpoint: otel(
+    spec<string>(
+      'Traces',
+      'otlp_traces_endpoint',
+      { kind: 'url' },
+      '',
+      'The whole URL that spans are sent to, instead of `otlp_endpoint`.',
+    ),
+    'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+  ),
+  otlpHeaders: otel(
+    spec<string>(
+      'Traces',
+      'otlp_headers',
+      { kind: 'pairs', isSecret: true },
+      '',
+      'Headers that are sent to the collector, such as `authorization=Bearer%20…`. Needs one of the endpoints.',
+    ),
+    'OTEL_EXPORTER_OTLP_HEADERS',
+  ),
+  otlpProtocol: otel(
+    choice('Traces', 'otlp_protocol', ['http/json'], 'http/json', 'How spans are encoded.'),
+    'OTEL_EXPORTER_OTLP_PROTOCOL',
+  ),
+  otlpTimeoutMs: otel(
+    integer(
+      'Traces',
+      'otlp_timeout',
+      10_000,
+      [1, 600_000, 'milliseconds'],
+      'Time limit of one request to the collector, with its repetitions.',
+    ),
+    'OTEL_EXPORTER_OTLP_TIMEOUT',
+  ),
+  tracesExporter: otel(
+    choice('Traces', 'traces_exporter', ['otlp', 'none'], 'otlp', '`none`: requests are not traced.'),
+    'OTEL_TRACES_EXPORTER',
+  ),
+  tracesDisabled: otel(
+    choice('Traces', 'otel_disabled', ['true', 'false'], 'false', '`true`: requests are not traced.'),
+    'OTEL_SDK_DISABLED',
+  ),
+  tracesSampler: otel(
+    choice(
+      'Traces',
+      'traces_sampler',
+      [
+        'always_on',
+        'always_off',
+        'traceidratio',
+        'parentbased_always_on',
+        'parentbased_always_off',
+        'parentbased_traceidratio',
+      ],
+      'parentbased_always_on',
+      'Which requests are traced. `parentbased_…`: the header `traceparent` of the caller decides, and the rest of the name only without this header.',
+    ),
+    'OTEL_TRACES_SAMPLER',
+  ),
+  tracesSamplerShare: otel(
+    spec<number>(
+      'Traces',
+      'traces_sampler_arg',
+      { kind: 'share' },
+      1,
+      'The share of traces for `traceidratio` and `parentbased_traceidratio`.',
+    ),
+    'OTEL_TRACES_SAMPLER_ARG',
+  ),
+  otelServiceName: otel(
+    text('Traces', 'otel_service_name', 'verdigraph', 'The name of the service in traces.'),
+    'OTEL_SERVICE_NAME',
+  ),
+  otelResource: otel(
+    spec<string>(
+      'Traces',
+      'otel_resource_attributes',
+      { kind: 'pairs', isSecret: false },
+      '',
+      'Attributes of the process in traces, such as `deployment.environment.name=production`.',
+    ),
+    'OTEL_RESOURCE_ATTRIBUTES',
+  ),
+  spanQueueMax: otel(
+    integer(
+      'Traces',
+      'span_queue_max',
+      2048,
+      [1, 1_000_000, 'spans'],
+      'Spans of one process that wait to be sent. More are dropped and counted.',
+    ),
+    'OTEL_BSP_MAX_QUEUE_SIZE',
+  ),
+  spanBatchMax: otel(
+    integer('Traces', 'span_batch_max', 512, [1, 10_000, 'spans'], 'Spans of one request to the collector.'),
+    'OTEL_BSP_MAX_EXPORT_BATCH_SIZE',
+  ),
+  spanDelayMs: otel(
+    integer(
+      'Traces',
+      'span_delay',
+      5000,
+      [1, 600_000, 'milliseconds'],
+      'How long a span waits for others before they are sent together.',
+    ),
+    'OTEL_BSP_SCHEDULE_DELAY',
+  ),
 } as const satisfies Record<string, SettingSpec>
 
 type Specs = typeof settingSpecs
@@ -561,8 +822,13 @@ export const defaultSettings = Object.fromEntries(
 ) as unknown as Settings
 
 /** The environment variable of a setting. */
-export function environmentNameOf({ name }: Pick<SettingSpec, 'name'>): string {
-  return `VERDIGRAPH_${name.toUpperCase()}`
+export function environmentNameOf({ name, environment }: Pick<SettingSpec, 'name' | 'environment'>): string {
+  return environment ?? `VERDIGRAPH_${name.toUpperCase()}`
+}
+
+/** Whether the value of a setting is masked wherever settings are printed. */
+export function isSecretRule(rule: SettingRule): boolean {
+  return rule.kind === 'tokens' || (rule.kind === 'pairs' && rule.isSecret)
 }
 
 /** Describes the values that a rule accepts, for messages and the reference. */
@@ -580,6 +846,16 @@ export function expectationOf(rule: SettingRule): string {
       return rule.of.map((one) => `\`${one}\``).join(' or ')
     case 'tokens':
       return 'one or two tokens of 24 to 256 letters, digits and `-._~+/=`, separated by a comma'
+    case 'pairs':
+      return 'pairs such as `name=value`, separated by commas, with percent-encoded values'
+    case 'share':
+      return 'a number from 0 to 1'
+    case 'place':
+      return 'a folder, or `s3://bucket/prefix` without credentials'
+    case 'cron':
+      return 'a cron pattern such as `30 2 * * *`'
+    case 'recipients':
+      return 'public keys of age identities (`age1…`), separated by commas'
     case 'integer':
       return `an integer from ${rule.min} to ${rule.max}${rule.unit === '' ? '' : ` ${rule.unit}`}`
   }
@@ -593,6 +869,11 @@ function spec<V extends string | number>(
   description: string,
 ): SettingSpec<V> {
   return { name, section, rule, default: value, description }
+}
+
+/** A setting whose environment variable OpenTelemetry defines. */
+function otel<V extends string | number>(declared: SettingSpec<V>, environment: string): SettingSpec<V> {
+  return { ...declared, environment }
 }
 
 function text(section: SettingSection, name: string, value: string, description: string): SettingSpec<string> {

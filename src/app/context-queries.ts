@@ -7,10 +7,11 @@ import { InlineHistory } from '../kernel/inline-history.ts'
 import type { PageTokenCounts } from '../kernel/page-token-counts.ts'
 import { ExternalDataResolvers } from '../pip/resolution.ts'
 import type { Platform } from './platform.ts'
+import { tracedUpstream } from './tracing.ts'
 
 /** Builds the dependencies of context queries. */
 export function createContextQueries(
-  { settings, clock, report, documents, sealer, graphs, upstream, inlineMs }: Platform,
+  { settings, clock, report, documents, sealer, graphs, upstream, tracing, inlineMs, connections }: Platform,
   queries: QueryIndex,
   listener: ExecutionListener,
 ): ContextQueryDeps {
@@ -39,9 +40,10 @@ export function createContextQueries(
     resolvers: new ExternalDataResolvers({
       documents,
       openSecret: (document, path) => openSecret(document, path, sealer),
-      upstream,
+      upstream: tracedUpstream(upstream, tracing, 'resolver'),
       clock,
       report,
+      onCalled: (id, failure) => connections.record('resolver', id, failure),
       limits: {
         timeMs: settings.upstreamTimeMs,
         maxBytes: settings.upstreamBytesMax,

@@ -1,6 +1,7 @@
 // Builds the decision feature, and connects it to metrics, decision log and process log.
 
 import { DerivedSigner } from '../identity/derived-signer.ts'
+import { mintGid } from '../kernel/ids.ts'
 import { InlineHistory } from '../kernel/inline-history.ts'
 import { LogFile } from '../ops/log-file.ts'
 import type { DecisionDeps, DecisionEvent } from '../pdp/decision-deps.ts'
@@ -8,6 +9,7 @@ import { DecisionLog } from '../pdp/decision-log.ts'
 import { PageTokens } from '../pdp/page-token.ts'
 import type { ParameterMask } from '../pdp/parameter-mask.ts'
 import { SearchCache } from '../pdp/search-cache.ts'
+import type { DraftPolicies } from '../policy/draft-policies.ts'
 import type { PolicyIndex } from '../policy/policy-index.ts'
 import { logPolicyErrors } from '../runtime/process-log.ts'
 import type { DecisionEventLog } from '../runtime/record-decisions.ts'
@@ -15,6 +17,7 @@ import type { Settings } from '../settings.ts'
 import { dimensionWeights } from '../trust/trust-score-profile.ts'
 import type { AppOverrides } from './overrides.ts'
 import type { Platform } from './platform.ts'
+import { createDecisionSpans } from './tracing.ts'
 
 /**
  * Builds the dependencies of decisions.
@@ -23,8 +26,10 @@ import type { Platform } from './platform.ts'
  * @param listeners Called in addition to log and metrics.
  */
 export function createDecisions(
-  { settings, clock, log, metrics, documents, graphs, masterKey, inlineMs, onServiceError }: Platform,
+  { settings, clock, log, metrics, tracing, documents, graphs, masterKey, inlineMs, onServiceError }: Platform,
   policies: PolicyIndex,
+  drafts: DraftPolicies,
+  mask: ParameterMask,
   decisionLog: DecisionLog | null,
   events: DecisionEventLog,
   { onDecisionFault, onDecided }: Pick<AppOverrides, 'onDecisionFault' | 'onDecided'>,
@@ -32,6 +37,7 @@ export function createDecisions(
   const logPolicyError = logPolicyErrors(log, clock)
   return {
     policies,
+    drafts,
     graphsOf: (projectId) => graphs.graphsOf(projectId),
     dimensionWeights: (projectId, nodeType) => dimensionWeights(documents, projectId, nodeType),
     limits: {
@@ -61,8 +67,11 @@ export function createDecisions(
       (event) => metrics.recordDecision(event),
       decisionLog && ((event) => decisionLog.record(event)),
       (event) => events.record(event),
+      tracing && createDecisionSpans(tracing, mask, { policies, drafts }),
       onDecided ?? null,
     ]),
+    decisionId: decisionLog && (() => mintGid(clock.now())),
+    ...(tracing !== null && { namesGranting: true }),
     onServiceError,
     onPolicyError(error) {
       logPolicyError(error)
@@ -83,8 +92,10 @@ export function createDecisionLog(
   { settings, clock }: Platform,
   sink: LogFile | null,
   mask: ParameterMask,
+  policies: PolicyIndex,
+  drafts: DraftPolicies,
 ): DecisionLog | null {
-  return sink && new DecisionLog({ sink, clock, mask, percent: settings.decisionLogPercent })
+  return sink && new DecisionLog({ sink, clock, mask, policies, drafts, percent: settings.decisionLogPercent })
 }
 
 type DecisionListener = (event: DecisionEvent) => void

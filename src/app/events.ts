@@ -15,6 +15,7 @@ import { DATA_FILE, EVENTS_COMMIT_FILE, EVENTS_FOLDER } from '../kernel/data-fol
 import { EventDeliveryState } from '../runtime/event-delivery-state.ts'
 import { createEventSinkOperations } from '../runtime/event-sink-service.ts'
 import { EventStreams } from '../runtime/event-streams.ts'
+import { WatchNotes } from '../runtime/watch-notes.ts'
 import type { Settings } from '../settings.ts'
 import { type LmdbFileOptions, openWhenUnwritten } from '../store/lmdb/open-file.ts'
 import { EventsFolder } from '../store/outbox/events-folder.ts'
@@ -84,7 +85,19 @@ class LazyEventsFolder {
 
 /** Builds the recording of events. `sync`: false: commits are not flushed to disk. */
 export function createEventRecording(
-  { settings, clock, report, documents, collections, catalog, sealer, upstream, destinations, metrics }: Platform,
+  {
+    settings,
+    watchPlace,
+    clock,
+    report,
+    documents,
+    collections,
+    catalog,
+    sealer,
+    upstream,
+    destinations,
+    metrics,
+  }: Platform,
   sync: boolean,
 ): EventRecording {
   const folder = new LazyEventsFolder(settings.dataDir, {
@@ -93,10 +106,12 @@ export function createEventRecording(
   })
   const sinks = new EventSinks(documents, auditRules(settings))
   const changes = new ChangeEventLog(sinks, clock)
-  catalog.observe((projectId, isGlobal, batch) => {
+  const watched = new WatchNotes(watchPlace)
+  catalog.observe((graph, batch) => {
     // Within the write transaction: what it writes after the snapshot of a new sink was begun is in the events of that sink.
     documents.catchUp()
-    changes.record(projectId, isGlobal, batch)
+    changes.record(graph.projectId, graph.isGlobal, batch)
+    watched.record(graph, batch)
   })
   const append = async (records: readonly ActivityRecord[]): Promise<void> => {
     // The sink may have been deleted since: nothing would remove these events.

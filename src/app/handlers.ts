@@ -1,4 +1,6 @@
 // Builds the request handlers of a process: authentication, rate limit, CORS, metrics, access log and lanes around the routes.
+import { projectsKind } from '../config/kind.ts'
+import type { ConsoleSessions } from '../console/sessions.ts'
 import { createAuthenticator } from '../http/authenticate.ts'
 import { createCors } from '../http/cors.ts'
 import { createDispatcher, type RequestHandler } from '../http/dispatch.ts'
@@ -24,6 +26,8 @@ export interface Handlers {
 /** Collaborators of the handlers in addition to the routes. */
 export interface HandlerDeps {
   readonly userTokens: UserTokenAuthenticator
+  /** Null: the console is off. */
+  readonly consoleSessions: ConsoleSessions | null
   /** Null: no limit. */
   readonly rateLimiter: RateLimiter | null
   /** Null: the process has no lanes. */
@@ -47,9 +51,9 @@ interface AnsweredEvents {
 
 /** Creates the handlers. */
 export function createHandlers(
-  { settings, clock, documents, graphs, serviceAccounts, metrics, log, onInternalError }: Platform,
+  { settings, clock, documents, graphs, serviceAccounts, metrics, tracing, log, onInternalError }: Platform,
   routes: readonly Route[],
-  { userTokens, rateLimiter, lanes, events, audit }: HandlerDeps,
+  { userTokens, consoleSessions, rateLimiter, lanes, events, audit }: HandlerDeps,
 ): Handlers {
   const agentKeys = new AgentKeys(documents, clock)
   const authenticate = createCallerIdentifier({
@@ -58,6 +62,8 @@ export function createHandlers(
       authenticateAgent: (key) => agentKeys.authenticateAgent(key),
       refusedAgent: (key) => agentKeys.refusedAgent(key),
       refusedServiceAccount: (bearer) => serviceAccounts.refusedServiceAccount(bearer),
+      authenticateSession: (request) => consoleSessions?.authenticate(request) ?? null,
+      organizationOf: (projectId) => documents.get(projectsKind, projectId)?.organization_id ?? null,
       authenticateServiceAccount: (bearer) => serviceAccounts.authenticateServiceAccount(bearer),
       authenticateUser: (projectId, token, delegation, origin) =>
         userTokens.authenticateUser(projectId, token, delegation, null, origin),
@@ -77,6 +83,7 @@ export function createHandlers(
         settings.accessLog === 'off' ? null : (entry) => log({ level: 'info', message: 'answered', ...entry }),
       onInternalError,
       audit,
+      tracing,
       lanes: lanes === null ? null : { pool: lanes, limits: laneLimits(settings), assignBeforeRun },
     })
   const finish = settings.eventActivityStrict === 'on' ? (handle: RequestHandler) => afterEvents(handle, events) : same

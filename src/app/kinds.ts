@@ -77,6 +77,11 @@ export function createConfigKinds(
   ]
 }
 
+/** All kinds as declarations of names, schemas and secrets. Their checks, effects and states must not be used. */
+export function declaredKinds(settings: Settings): readonly ConfigKind[] {
+  return createConfigKinds(settings, { environment: {}, signingKeys: {} } as KindDeps)
+}
+
 /** Returns the kinds whose documents name what is in the graph. `names`: the graphs that their names are compared with. */
 export function policyKinds({ policyTextMax }: Settings, names: NameSource): readonly ConfigKind[] {
   return [

@@ -12,6 +12,8 @@ import type { Platform } from './platform.ts'
 const SOCKET_PATH_MAX = 100
 /** Lane numbers start here. Each worker has a range of as many numbers as it may have lanes. */
 const FIRST_LANE_NUMBER = 1000
+/** A lane starts in about a second on a machine that is not overloaded. */
+const START_MAX_MS = 30_000
 /** Maximum value of the setting `lanes`. */
 export const LANES_PER_WORKER_MAX = 64
 
@@ -19,11 +21,13 @@ export const LANES_PER_WORKER_MAX = 64
  * Creates the lane pool of a serving process. Throws the error of the system if the socket folder cannot be created.
  * @param command The command line that starts a lane.
  * @param onStart Called before each start of a lane.
+ * @param startMaxMs See `LanePoolOptions.startMaxMs`.
  */
 export function createLanePool(
-  { settings, worker, folder, metrics, log, clearStaleReaders }: Platform,
+  { settings, worker, folder, metrics, connections, log, clearStaleReaders }: Platform,
   command: readonly string[],
   onStart: () => void,
+  startMaxMs: number = START_MAX_MS,
 ): LanePool {
   const firstNumber = FIRST_LANE_NUMBER + (worker ?? 0) * LANES_PER_WORKER_MAX
   const sockets = socketFolder(settings.dataDir)
@@ -31,6 +35,7 @@ export function createLanePool(
     lanesMax: settings.lanes,
     queueMax: settings.laneQueueMax,
     waitMs: settings.laneWaitMs,
+    startMaxMs,
     memoryBytesMax: settings.laneMemoryMax,
     command,
     // A lane behaves like this process, but it does not listen on a port and has no lanes of its own.
@@ -43,7 +48,10 @@ export function createLanePool(
       return path
     },
     onStart,
-    onCounts: (counts) => metrics.addDeltas(counts),
+    onCounts(counts) {
+      metrics.addDeltas(counts)
+      connections.addDeltas(counts)
+    },
     onUnexpectedExit({ lane, how, killedFor }) {
       clearStaleReaders()
       log({ level: 'error', message: 'a lane exited', lane, how, ...(killedFor !== null && { reason: killedFor }) })

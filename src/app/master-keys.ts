@@ -1,5 +1,6 @@
-// The master keys of a data folder, from the environment or from a file in the folder.
+// The master keys of a data folder, from the environment, from credentials, or from files in the folder.
 import {
+  givenMasterKey,
   loadMasterKeys,
   type MasterKeySource,
   type MasterKeys,
@@ -13,14 +14,14 @@ export function openSealer(dataDir: string): SecretBox {
   return createSecretBox(readMasterKeys(dataDir, false))
 }
 
-/** Where the master key comes from: the environment, or a file in the data folder. */
+/** Where the master key comes from: the environment, a credential, or a file in the data folder. */
 export function masterKeySource(dataDir: string, mayCreate: boolean): MasterKeySource {
-  return { dataDir, fromEnvironment: process.env[masterKeyVariable], mayCreate }
+  return { dataDir, given: givenMasterKey(masterKeyVariable), mayCreate }
 }
 
 /** Reads the master keys. `mayCreate`: a folder without one gets one. Throws OperationalError if a key is missing or wrong. */
 export function readMasterKeys(dataDir: string, mayCreate: boolean): MasterKeys {
-  return loadMasterKeys(masterKeySource(dataDir, mayCreate), process.env[nextMasterKeyVariable])
+  return loadMasterKeys(masterKeySource(dataDir, mayCreate), givenMasterKey(nextMasterKeyVariable))
 }
 
 /** Creates the box of secrets with these keys. */

@@ -2,6 +2,8 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { LogEntry } from '../ops/log.ts'
 import type { DecisionEvent, PolicyError } from '../pdp/decision-deps.ts'
+import type { WorkerFigures } from '../runtime/service-status.ts'
+import type { SettingField } from '../settings.ts'
 
 /** Replacements and additions for `createApp`. */
 export interface AppOverrides {
@@ -23,8 +25,18 @@ export interface AppOverrides {
   readonly singleFailuresMax?: number
   /** The command line that starts a lane. Absent: every request runs in this process. */
   readonly laneCommand?: readonly string[]
+  /** The time that a lane gets to start, milliseconds. For tests. Absent: `START_MAX_MS`. */
+  readonly laneStartMaxMs?: number
   /** The command line that starts the background process. Absent: events are not delivered, and audit records are sealed on demand. */
   readonly backgroundCommand?: readonly string[]
+  /** The command line of the process that makes a backup. Absent: this process makes those on request, and there is no schedule. */
+  readonly backupCommand?: readonly string[]
+  /** The command line of the process that ships changes. Absent: changes are not shipped. */
+  readonly shippingCommand?: readonly string[]
+  /** Where settings have their values from, by field, such as `--port` or `VERDIGRAPH_PORT`. Absent: not known. */
+  readonly settingSources?: Partial<Readonly<Record<SettingField, string>>>
+  /** Reads the figures of all workers. Set only for a worker. */
+  readonly readWorkers?: () => Promise<readonly WorkerFigures[]>
   /** Set: this process delivers events itself, without a process of its own. For tests. `random`: the jitter of retries. */
   readonly eventDelivery?: { readonly random: () => number }
 }

@@ -7,10 +7,13 @@ import type { SecretBox } from '../identity/secret-box.ts'
 import { ServiceAccounts } from '../identity/service-account.ts'
 import { type Clock, systemClock } from '../kernel/clock.ts'
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
+import type { Tracing } from '../kernel/tracing.ts'
+import { ConnectionOutcomes } from '../ops/connection-health.ts'
 import type { Log } from '../ops/log.ts'
 import { createServiceMetrics, type ServiceMetrics } from '../ops/service-metrics.ts'
 import type { GraphRegistry } from '../runtime/graph-registry.ts'
 import { logUnservedRequests, openProcessLog } from '../runtime/process-log.ts'
+import { openWatchPlace, type WatchPlace } from '../runtime/watch-notes.ts'
 import type { Settings } from '../settings.ts'
 import type { Collections } from '../store/documents/collections.ts'
 import { SymbolLoader } from '../store/graph/symbol-loader.ts'
@@ -23,6 +26,7 @@ import { createDestinations, type Destinations } from '../upstream/destinations.
 import { loadSecrets, openConfiguration, openRepository, sealPlaintextSecrets } from './configuration.ts'
 import { createGraphRegistry, openGraphCatalog } from './graphs.ts'
 import type { AppOverrides } from './overrides.ts'
+import { openServiceTracing } from './tracing.ts'
 
 /** Time limit of a decision or a query on the event loop before it moves to a lane, milliseconds. */
 const INLINE_TIME_MS = 1
@@ -51,6 +55,10 @@ export interface Platform {
   /** Logs an error of the installation outside of a request. */
   readonly onServiceError: (error: ThrownServiceError) => void
   readonly metrics: ServiceMetrics
+  /** How calls to resolvers and verifications of tokens end. */
+  readonly connections: ConnectionOutcomes
+  /** Null: requests are not traced. */
+  readonly tracing: Tracing | null
   readonly upstream: Upstream
   /** The rule for connections to event providers. */
   readonly destinations: Destinations
@@ -66,6 +74,8 @@ export interface Platform {
   readonly isNew: boolean
   readonly catalog: Catalog
   readonly graphs: GraphRegistry
+  /** Where changes of watched graphs are noted. */
+  readonly watchPlace: WatchPlace
   /** Clears stale LMDB reader slots after another process was killed. */
   clearStaleReaders(): void
 }
@@ -96,6 +106,9 @@ export async function openPlatform(
   const warning = isSoleProcess ? folderPermissionWarning(dataDir) : null
   if (warning !== null) report(warning)
   const metrics = createServiceMetrics(dataDir, version, worker)
+  const isLane = overrides.lane !== undefined
+  const tracing = await openServiceTracing(settings, { version, number: processNumber, isLane, metrics, log })
+  if (tracing !== null) stack.defer(() => tracing.close())
   const { upstream, destinations } = createOutgoing(settings)
 
   const outboxBytesMax = writersBound(settings.eventBacklogBytesMax)
@@ -140,6 +153,8 @@ export async function openPlatform(
     },
     onServiceError: (error) => logUnserved(error, {}),
     metrics,
+    connections: new ConnectionOutcomes(() => clock.now()),
+    tracing,
     upstream,
     destinations,
     collections,
@@ -152,6 +167,7 @@ export async function openPlatform(
     isNew: created,
     catalog,
     graphs: createGraphRegistry(catalog, documents, report),
+    watchPlace: openWatchPlace(dataDir, folder.workerToken),
     clearStaleReaders() {
       collections.clearStaleReaders()
       catalog.clearStaleReaders()

@@ -4,14 +4,16 @@ import { TokenRules } from '../identity/token-rules.ts'
 import { type TokenIntrospection, UserTokenAuthenticator } from '../identity/user-tokens.ts'
 import { UserInfoClient } from '../identity/userinfo-client.ts'
 import type { Platform } from './platform.ts'
+import { tracedUpstream } from './tracing.ts'
 
 /** Creates the authenticator of user tokens. With lanes, requests that must create the node of a user run in a lane. */
 export function createUserTokens(
-  { settings, clock, report, documents, graphs, upstream, inlineMs }: Platform,
+  { settings, clock, report, documents, graphs, upstream, tracing, inlineMs, connections }: Platform,
   onIntrospected: (introspection: TokenIntrospection) => void,
 ): UserTokenAuthenticator {
   const { upstreamTimeMs: timeoutMs, upstreamBytesMax: maxBytes } = settings
-  const clientDeps: IssuerClientDeps = { upstream, clock, timeoutMs, maxBytes, report }
+  const traced = tracedUpstream(upstream, tracing, 'issuer')
+  const clientDeps: IssuerClientDeps = { upstream: traced, clock, timeoutMs, maxBytes, report }
   return new UserTokenAuthenticator({
     mayWrite: inlineMs === null,
     rules: new TokenRules(documents),
@@ -19,6 +21,7 @@ export function createUserTokens(
     userInfo: new UserInfoClient(clientDeps),
     clock,
     onIntrospected,
+    onVerified: (id, failure) => connections.record('token-introspect', id, failure),
     graphOf(projectId) {
       const graph = () => graphs.graphsOf(projectId)?.default ?? null
       return graphs.ready(projectId)?.then(graph) ?? graph()

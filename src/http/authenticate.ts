@@ -1,9 +1,21 @@
 // Authenticates the caller of a route. The agent key is read from `X-SVC-ClientKey`, or from `Authorization` if that header is
-// absent; next to a key in its own header, `Authorization` holds the user token (docs/decisions/0009-user-tokens.md).
+// absent; next to a key in its own header, `Authorization` holds the user token (docs/decisions/0009-user-tokens.md). With
+// `X-Project-Id` and without a key, `Authorization` holds the token of a service account (docs/decisions/0014-service-accounts.md).
+// The cookie of a console session stands for such a token (docs/decisions/0053-console.md).
 
+import { isCompactJws } from '../identity/compact-jws.ts'
 import { type Credentials, missingUserToken, readCredentials } from '../identity/credentials.ts'
-import type { FixedTokens } from '../identity/fixed-tokens.ts'
-import type { AgentCaller, ApiPermission, Caller, ServiceAccountCaller, UserToken } from '../kernel/caller.ts'
+import type { TokenCheck } from '../identity/fixed-tokens.ts'
+import { assert } from '../kernel/assert.ts'
+import {
+  type AgentCaller,
+  type ApiPermission,
+  apiPermissions,
+  type Caller,
+  type ServiceAccountCaller,
+  type ServiceAccountRole,
+  type UserToken,
+} from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { CredentialKind, RefusedCredentials } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
@@ -19,8 +31,15 @@ export interface CredentialVerifier {
   refusedAgent(key: string): RefusedCredentials
   /** Verifies the token of a service account; null if it is invalid or expired. */
   authenticateServiceAccount(bearer: string): Promise<ServiceAccountCaller | null>
+  /** The organization of a project; null if the project does not exist. */
+  organizationOf(projectId: string): string | null
   /** Describes a token that `authenticateServiceAccount` refused. */
   refusedServiceAccount(bearer: string): RefusedCredentials
+  /**
+   * Authenticates the browser session of a request without `Authorization`, as if it had a token of the service account. Null: it has
+   * none, or there is no console.
+   */
+  authenticateSession(request: HttpRequest): Authentication | null
   /** Verifies a user token of a project. `delegation`: the token of `X-SVC-Token`; null: absent. */
   authenticateUser(
     projectId: string,
@@ -49,6 +68,10 @@ const missingKey = withoutCredentials(
   'an agent key is missing',
 )
 const unknownKey = unauthenticated('the application agent key is unknown or expired')
+/** A service account may have forgotten the header. */
+const unknownToken = unauthenticated(
+  'the application agent key is unknown or expired; with the token of a service account, X-Project-Id is required',
+)
 const missingPermission = unauthenticated('insufficient API access level for appAgent')
 const missingServiceAccountToken = withoutCredentials(
   unauthenticated('a service account token is required in the header Authorization'),
@@ -82,10 +105,16 @@ export function createAuthenticator(
   return (auth, request, origin) => {
     switch (auth.kind) {
       case 'public':
-      case 'user':
         return anonymous
+      case 'user': {
+        const projectId = request.header('x-project-id')
+        return projectId === null ? anonymous : authenticateAccountOrUser(verifier, request, projectId.trim())
+      }
       case 'agent': {
         const credentials = readCredentials(request)
+        const projectId = credentials.hasKeyHeader ? null : request.header('x-project-id')
+        if (projectId !== null)
+          return authenticateAccountForProject(verifier, auth, request, credentials, projectId.trim())
         if (credentials.agentKey === '') return missingKey
         const agent = verifier.authenticateAgent(credentials.agentKey)
         return agent instanceof Promise
@@ -93,7 +122,7 @@ export function createAuthenticator(
           : authenticateAgentCaller(verifier, auth, credentials, agent, origin)
       }
       case 'service-account':
-        return authenticateAccount(verifier, readCredentials(request), auth.fixedTokens)
+        return authenticateAccount(verifier, request, readCredentials(request), auth.fixedTokens)
       case 'agent-or-account':
         return authenticateEither(verifier, auth.permission, request)
     }
@@ -107,7 +136,11 @@ function authenticateAgentCaller(
   agent: AgentCaller | null,
   origin: RequestOrigin,
 ): MaybePromise<Authentication> {
-  if (agent === null) return { ok: false, error: unknownKey, refused: verifier.refusedAgent(credentials.agentKey) }
+  if (agent === null) {
+    const isToken = !credentials.hasKeyHeader && isCompactJws(credentials.agentKey)
+    const error = isToken ? unknownToken : unknownKey
+    return { ok: false, error, refused: verifier.refusedAgent(credentials.agentKey) }
+  }
   const { permissions } = agent
   if (!permissions.has(auth.permission) || (auth.also !== undefined && !permissions.has(auth.also)))
     return withoutPermission(agent)
@@ -144,9 +177,12 @@ function withoutUser(agent: AgentCaller, error: ServiceError, kind: CredentialKi
 
 async function authenticateAccount(
   verifier: CredentialVerifier,
+  request: HttpRequest,
   credentials: Credentials,
-  fixedTokens: FixedTokens | undefined,
+  fixedTokens: TokenCheck | undefined,
 ): Promise<Authentication> {
+  const session = sessionOf(verifier, request)
+  if (session !== null) return session
   const token = credentials.bearerToken()
   if (!token.ok) return missingServiceAccountToken
   if (fixedTokens?.accepts(token.value)) return anonymous
@@ -154,6 +190,81 @@ async function authenticateAccount(
   if (account !== null) return ok(account)
   const answer = fixedTokens === undefined ? invalidServiceAccountToken : invalidToken
   return { ok: false, error: answer, refused: verifier.refusedServiceAccount(token.value) }
+}
+
+/** The console session of a request without other credentials; null: none. The only place where a cookie is a credential. */
+function sessionOf(verifier: CredentialVerifier, request: HttpRequest): Authentication | null {
+  return request.header('authorization') === null ? verifier.authenticateSession(request) : null
+}
+
+/** Each tool checks the permission that it needs. */
+const toolsOfAccount = { kind: 'agent', permission: 'ReadAuthZConfigs', user: 'ignored' } as const
+
+/** On a route of users: a service account that names the project. Any other token is one of a user, which the handler verifies. */
+async function authenticateAccountOrUser(
+  verifier: CredentialVerifier,
+  request: HttpRequest,
+  projectId: string,
+): Promise<Authentication> {
+  const credentials = readCredentials(request)
+  const token = credentials.bearerToken()
+  if (token.ok && (await verifier.authenticateServiceAccount(token.value)) === null) return anonymous
+  if (!token.ok && sessionOf(verifier, request) === null) return anonymous
+  return authenticateAccountForProject(verifier, toolsOfAccount, request, credentials, projectId)
+}
+
+/** A service account that calls an API of a project of its organization as an agent of the project would. */
+async function authenticateAccountForProject(
+  verifier: CredentialVerifier,
+  auth: Extract<Auth, { readonly kind: 'agent' }>,
+  request: HttpRequest,
+  credentials: Credentials,
+  projectId: string,
+): Promise<Authentication> {
+  const account = await authenticateAccount(verifier, request, credentials, undefined)
+  if (!account.ok) return account
+  const caller = account.value
+  assert(caller?.kind === 'service-account', 'no fixed token was accepted')
+  if (verifier.organizationOf(projectId) !== caller.organizationId)
+    return { ok: false, error: unknownProject(projectId), caller }
+  const permissions = permissionsOfRole[caller.role]
+  const agent: AgentCaller = {
+    kind: 'agent',
+    agentId: caller.serviceAccountId,
+    applicationId: '',
+    projectId,
+    permissions,
+    user: null,
+    account: caller,
+    ...(caller.keyId === undefined ? {} : { keyId: caller.keyId }),
+  }
+  const lacking = [auth.permission, auth.also].find((needed) => needed !== undefined && !permissions.has(needed))
+  if (lacking !== undefined) return { ok: false, error: roleWithoutPermission(caller.role, lacking), caller: agent }
+  const isWithoutUser = auth.user === 'required' || (auth.user === 'optional' && credentials.delegationToken !== null)
+  return isWithoutUser ? withoutUser(agent, missingUserToken.error, 'none') : ok(agent)
+}
+
+/**
+ * The permissions that a service account has in the projects of its organization. An editor could create an agent with any
+ * permission; without one it has no application, as whose subject knowledge queries run. A viewer may read the configuration.
+ */
+const permissionsOfRole: Readonly<Record<ServiceAccountRole, ReadonlySet<ApiPermission>>> = {
+  all_editor: new Set<ApiPermission>(apiPermissions.filter((permission) => permission !== 'CIQ')),
+  all_viewer: new Set<ApiPermission>(['ReadAuthZConfigs']),
+}
+
+function unknownProject(projectId: string): ServiceError {
+  return {
+    kind: 'forbidden',
+    message: `X-Project-Id: the organization of the service account has no project \`${projectId}\``,
+  }
+}
+
+function roleWithoutPermission(role: ServiceAccountRole, permission: ApiPermission): ServiceError {
+  return {
+    kind: 'forbidden',
+    message: `the role \`${role}\` of the service account does not include the permission ${permission}`,
+  }
 }
 
 /** The header `Authorization` may hold the key of an agent or the token of an account: both are tried. */
@@ -164,7 +275,7 @@ async function authenticateEither(
 ): Promise<Authentication> {
   const credentials = readCredentials(request)
   const { agentKey } = credentials
-  if (agentKey === '') return missingEither
+  if (agentKey === '') return sessionOf(verifier, request) ?? missingEither
   const agent = await verifier.authenticateAgent(agentKey)
   if (agent !== null) return agent.permissions.has(permission) ? ok(agent) : withoutPermission(agent)
   if (request.header('x-svc-clientkey') !== null)

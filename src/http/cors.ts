@@ -16,6 +16,7 @@ const ALLOWED_HEADERS = [
   'if-match',
   'x-svc-clientkey',
   'x-svc-token',
+  'x-project-id',
   'x-request-id',
   'mcp-protocol-version',
   'mcp-method',

@@ -4,7 +4,9 @@ import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import type { RequestAudit } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
+import { exemplarOf } from '../kernel/request-trace.ts'
 import { err, type Result } from '../kernel/result.ts'
+import type { SpanAttributes, Tracing } from '../kernel/tracing.ts'
 import type { Authentication } from './authenticate.ts'
 import { checkBodyHeaders, readJson } from './body.ts'
 import type { Cors } from './cors.ts'
@@ -35,9 +37,11 @@ export interface DispatcherDeps {
   /** Null: no origin is allowed. */
   readonly cors: Cors | null
   /** Returns the metric of a route, called once per route; the route `none` stands for unknown paths. */
-  metricFor(route: string, method: string): (status: number, seconds: number) => void
+  metricFor(route: string, method: string): (status: number, seconds: number, traceId?: string | null) => void
   /** Null: every request runs in this process. */
   readonly lanes: LaneDispatch | null
+  /** Null: requests are not traced. */
+  readonly tracing: Tracing | null
   /** Called after each response; null: there is no access log. */
   readonly onResponse: ((entry: AccessLogEntry) => void) | null
 }
@@ -67,8 +71,8 @@ const SLOW_BODY_MS = 10
 /** Creates the handler of all requests. Throws if two routes match the same requests. */
 export function createDispatcher(deps: DispatcherDeps): RequestHandler {
   const router = createRouter(deps.routes)
-  const { cors, rateLimiter, onResponse, jsonValuesMax, audit } = deps
-  const lanes = deps.lanes === null ? null : new LaneAssignment(deps.lanes)
+  const { cors, rateLimiter, onResponse, jsonValuesMax, audit, tracing } = deps
+  const lanes = deps.lanes === null ? null : new LaneAssignment(deps.lanes, tracing)
   const runsInLane: LanePredicate | null =
     lanes === null
       ? null
@@ -79,6 +83,11 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
   )
   const metrics = new Map(deps.routes.map((route) => [route, deps.metricFor(route.path, route.method)]))
   const unmatchedMetric = metricForUnmatched(deps.metricFor)
+
+  function authenticateAgain(exchange: Exchange): MaybePromise<Authentication> {
+    const { match, request } = exchange
+    return deps.authenticate(match.kind === 'route' ? match.route.auth : { kind: 'public' }, request, exchange)
+  }
 
   function start(exchange: Exchange): MaybePromise<HttpResponse> {
     const { request, requestId, match } = exchange
@@ -223,8 +232,9 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
     const durationMs = performance.now() - startMs
     const route = match.kind === 'route' ? match.route : null
     const metric = route === null ? unmatchedMetric(request.method) : metrics.get(route)
-    metric?.(response.status, durationMs / 1000)
+    metric?.(response.status, durationMs / 1000, exemplarOf(exchange.trace))
     if (audit !== null && !exchange.hasEvent && route !== null) recordRequest(audit, exchange, route, response.status)
+    if (exchange.trace !== null) endSpan(exchange, response.status)
     onResponse?.({
       requestId,
       method: request.method,
@@ -244,9 +254,41 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
   return function handle(request) {
     const targetError = request.targetError ?? null
     const match = targetError === null ? matchOf(request) : unmatched
-    const exchange = new Exchange(request, match, targetError, runsInLane, jsonValuesMax)
-    return run(exchange, () => start(exchange))
+    const exchange = new Exchange(request, match, targetError, runsInLane, jsonValuesMax, authenticateAgain)
+    if (tracing === null || (match.kind === 'route' && match.route.isTraced === false))
+      return run(exchange, () => start(exchange))
+    const { name, attributes } = spanOf(exchange)
+    return tracing.serve(
+      name,
+      attributes,
+      (header) => request.header(header),
+      (span) => {
+        exchange.trace = span
+        return run(exchange, () => start(exchange))
+      },
+    )
   }
+}
+
+/** Name and attributes of the span of a request, as the semantic conventions of OpenTelemetry for HTTP define them, without its path. */
+function spanOf({ match, request, requestId }: Exchange): {
+  readonly name: string
+  readonly attributes: SpanAttributes
+} {
+  const method = KNOWN_METHODS.has(request.method) ? request.method : '_OTHER'
+  const route = match.kind === 'route' ? match.route.path : undefined
+  return {
+    name: route === undefined ? method.replace('_OTHER', 'HTTP') : `${method} ${route}`,
+    attributes: { 'http.request.method': method, 'http.route': route, 'verdigraph.request_id': requestId },
+  }
+}
+
+function endSpan({ trace, caller, errorKind }: Exchange, status: number): void {
+  trace?.end(status < 500 ? null : (errorKind ?? String(status)), {
+    'http.response.status_code': status,
+    'verdigraph.project_id': caller?.kind === 'agent' ? caller.projectId : undefined,
+    'verdigraph.error': errorKind ?? undefined,
+  })
 }
 
 function recordRequest(audit: RequestAudit, exchange: Exchange, route: Route, status: number): void {

@@ -4,6 +4,7 @@ import type { ServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import type { IdentifiedRequest, RefusedCredentials } from '../kernel/request-audit.ts'
 import type { Result } from '../kernel/result.ts'
+import type { ActiveSpan } from '../kernel/tracing.ts'
 import { readJson } from './body.ts'
 import { type MaybePromise, whenReady } from './maybe-promise.ts'
 import { requestIdOf } from './request-id.ts'
@@ -35,18 +36,22 @@ export class Exchange implements RequestContext {
   identified: IdentifiedRequest | null = null
   /** The kind of the error in the answer; null: none. */
   errorKind: string | null = null
+  /** Null: the request is not traced. */
+  trace: ActiveSpan | null = null
   /** When the body was complete, as of `performance.now()`. */
   bodyReadMs = this.startMs
   private readonly runsInLane: LanePredicate | null
   private readonly jsonValuesMax: number
+  private readonly authenticate: (exchange: Exchange) => MaybePromise<{ readonly ok: boolean }>
 
-  /** `runsInLane`: null if the process has no lanes. */
+  /** `runsInLane`: null if the process has no lanes. `authenticate`: identifies the caller again. */
   constructor(
     request: HttpRequest,
     match: RouteMatch,
     targetError: string | null,
     runsInLane: LanePredicate | null,
     jsonValuesMax: number,
+    authenticate: (exchange: Exchange) => MaybePromise<{ readonly ok: boolean }>,
   ) {
     this.request = request
     this.match = match
@@ -54,7 +59,12 @@ export class Exchange implements RequestContext {
     this.introspected = request.introspected ?? noTokens
     this.runsInLane = runsInLane
     this.jsonValuesMax = jsonValuesMax
+    this.authenticate = authenticate
     this.requestId = requestIdOf(request.header('x-request-id'))
+  }
+
+  get route(): string {
+    return this.match.kind === 'route' ? this.match.route.path : 'none'
   }
 
   get pathParameters(): Readonly<Record<string, string>> {
@@ -67,6 +77,10 @@ export class Exchange implements RequestContext {
 
   get headOnly(): boolean {
     return this.request.method === 'HEAD'
+  }
+
+  async isStillAuthenticated(): Promise<boolean> {
+    return (await this.authenticate(this)).ok
   }
 
   get address(): string {

@@ -34,14 +34,15 @@ function streamResponse(
 
 function bytesResponse(
   { status, headers: more }: RouteResponse,
-  bytes: Uint8Array<ArrayBuffer>,
+  bytes: NonNullable<RouteResponse['bytes']>,
   requestId: string,
   headOnly: boolean,
 ): HttpResponse {
   const headers = headersWith(requestId, more)
-  if (!headOnly) return { status, headers, body: '', bytes }
-  headers['content-length'] = String(bytes.length)
-  return { status, headers, body: '' }
+  const isStream = 'open' in bytes
+  if (isStream || headOnly) headers['content-length'] = String(isStream ? bytes.bytes : bytes.length)
+  if (headOnly) return { status, headers, body: '' }
+  return { status, headers, body: '', bytes: isStream ? bytes.open() : bytes }
 }
 
 /** The response to a request that failed with a ServiceError. */

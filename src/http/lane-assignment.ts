@@ -1,5 +1,7 @@
 // Decides which requests leave the event loop, and hands them to a lane (docs/decisions/0018-lanes.md).
+import { ThrownServiceError } from '../kernel/errors.ts'
 import type { LaneRequiredError } from '../kernel/lane-required.ts'
+import type { ActiveSpan, Tracing } from '../kernel/tracing.ts'
 import { EventLoopBudget } from './event-loop-budget.ts'
 import type { Exchange } from './exchange.ts'
 import type { LaneJob, LaneRunner } from './lane-job.ts'
@@ -23,10 +25,13 @@ export interface LaneDispatch {
 /** Assigns requests to lanes. */
 export class LaneAssignment {
   private readonly lanes: LaneDispatch
+  private readonly tracing: Tracing | null
   private readonly budget = new EventLoopBudget()
 
-  constructor(lanes: LaneDispatch) {
+  /** `tracing`: null if requests are not traced. */
+  constructor(lanes: LaneDispatch, tracing: Tracing | null) {
     this.lanes = lanes
+    this.tracing = tracing
   }
 
   /** Returns whether a request must run in a lane. Called before its handler; charges the budget of the event loop. */
@@ -42,27 +47,75 @@ export class LaneAssignment {
    */
   run(exchange: Exchange, route: Route, cause: LaneRequiredError | null): Promise<HttpResponse> {
     const { request, requestId } = exchange
-    const { limit, writes, waits = false } = route.lane ?? defaultUse
+    const { limit, writes, waits = false, isTest = false } = route.lane ?? defaultUse
+    const spans = this.tracing === null ? null : new LaneSpans(this.tracing)
     const job: LaneJob = {
       project: exchange.projectName,
-      agent: exchange.callerName,
+      // Tests that wait for other tests must not delay the other requests of their caller.
+      agent: isTest ? `${exchange.callerName} tests` : exchange.callerName,
       label: `${route.method} ${route.path}`,
       limitMs: cause?.limitMs ?? this.lanes.limits[limit],
       isRepeatable: cause?.isWrite === undefined ? writes !== 'once' : !cause.isWrite,
       isSharedWrite: limit === 'write' && !waits,
       isWaiting: waits,
+      isTest,
       body: exchange.bytes,
       signal: request.signal,
+      ...(spans !== null && { onStart: () => spans.start() }),
       head: () => ({
         method: request.method,
         path: request.path,
         query: request.query,
-        headers: [...request.headers()],
+        headers: spans === null ? [...request.headers()] : spans.continuedBy(request.headers()),
         requestId,
         address: exchange.address,
         introspected: exchange.introspected,
       }),
     }
-    return this.lanes.pool.run(job)
+    if (spans === null) return this.lanes.pool.run(job)
+    return spans.endWith(this.lanes.pool.run(job))
+  }
+}
+
+/** The spans of a request in the queue and in a lane. */
+class LaneSpans {
+  private readonly tracing: Tracing
+  private waiting: ActiveSpan | null
+  private running: ActiveSpan | null = null
+
+  constructor(tracing: Tracing) {
+    this.tracing = tracing
+    this.waiting = tracing.start('lane wait', 'internal', {})
+  }
+
+  /** A lane takes the request. */
+  start(): void {
+    this.waiting?.end(null)
+    this.waiting = null
+    // The lane that ran it before was killed for another request, or it crashed.
+    this.running?.end('lane exited')
+    this.running = this.tracing.start('lane run', 'internal', {})
+  }
+
+  /** The headers of the request, so that its span in the lane is a child of the one here. */
+  continuedBy(headers: Iterable<readonly [string, string]>): (readonly [string, string])[] {
+    const own = this.running?.headers ?? []
+    return [...[...headers].filter(([name]) => name !== 'traceparent' && name !== 'tracestate'), ...own]
+  }
+
+  async endWith(response: Promise<HttpResponse>): Promise<HttpResponse> {
+    try {
+      const answered = await response
+      this.end(null)
+      return answered
+    } catch (error) {
+      this.end(error instanceof ThrownServiceError ? error.error.kind : 'internal')
+      throw error
+    }
+  }
+
+  private end(error: string | null): void {
+    this.waiting?.end(error)
+    this.running?.end(error)
   }
 }

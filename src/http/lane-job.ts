@@ -30,11 +30,15 @@ export interface LaneJob {
   readonly isSharedWrite: boolean
   /** It waits for other services, and leaves its lane to other requests. */
   readonly isWaiting: boolean
+  /** See `LaneUse.isTest`. */
+  readonly isTest: boolean
   /** Null: no body. */
   readonly body: Uint8Array | null
   /** Aborted when the client disconnects; absent if that cannot be detected. */
   readonly signal?: AbortSignal | undefined
   head(): ForwardedRequestHead
+  /** Called when a lane takes the request, before `head`: again if another lane repeats it. */
+  onStart?(): void
 }
 
 /** Runs requests in lanes. */

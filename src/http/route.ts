@@ -1,7 +1,7 @@
 // The types of a route: path, authentication, request and response schemas, handler. The dispatcher serves these records, and
 // the OpenAPI document is generated from them.
 import { z } from 'zod'
-import type { FixedTokens } from '../identity/fixed-tokens.ts'
+import type { TokenCheck } from '../identity/fixed-tokens.ts'
 import type { ApiPermission, Caller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { IdentifiedRequest, RefusedCredentials } from '../kernel/request-audit.ts'
@@ -28,10 +28,13 @@ export type Auth =
       readonly user: UserTokenUse
     }
   /** `fixedTokens`: tokens that are accepted instead; requests with them have no caller. */
-  | { readonly kind: 'service-account'; readonly fixedTokens?: FixedTokens }
+  | { readonly kind: 'service-account'; readonly fixedTokens?: TokenCheck }
   /** An agent with the permission, or a service account. */
   | { readonly kind: 'agent-or-account'; readonly permission: ApiPermission }
-  /** A user token without an agent key. The handler verifies it, because the path decides how. */
+  /**
+   * A user token without an agent key. The handler verifies it, because the path decides how. Or a service account with
+   * `X-Project-Id`, which is authenticated.
+   */
   | { readonly kind: 'user' }
 
 /** The port of the HTTP server: a server adapter passes requests of this shape and writes responses of `HttpResponse`. */
@@ -82,6 +85,13 @@ export interface HttpResponse {
   readonly stream?: AsyncIterator<string, void>
 }
 
+/** Bytes that are read as the client takes them. */
+export interface ByteStream {
+  /** The number of all bytes. */
+  readonly bytes: number
+  open(): ReadableStream<Uint8Array<ArrayBuffer>>
+}
+
 /** Default headers. `no-store`, because decisions and one-time keys must not be cached. */
 export const defaultHeaders = { 'content-type': 'application/json', 'cache-control': 'no-store' } as const
 
@@ -107,6 +117,8 @@ export interface RequestContext extends RequestOrigin {
   readonly query: URLSearchParams
   /** HEAD request: the handler must not start a stream. */
   readonly headOnly: boolean
+  /** Authenticates the request again, for a handler whose answer is an open stream. */
+  isStillAuthenticated(): Promise<boolean>
   /** For handlers that authenticate: describes the request for the audit trail. The last call counts. */
   identify(request: IdentifiedRequest): void
   /** For handlers that authenticate: the credentials were refused. */
@@ -129,8 +141,8 @@ export interface RouteResponse {
   readonly body?: unknown
   /** Body as JSON text (constant responses of the hot path). Takes precedence over `body`. */
   readonly text?: string
-  /** Body as bytes. Takes precedence over `text` and `body`. */
-  readonly bytes?: Uint8Array<ArrayBuffer>
+  /** Body as bytes. Takes precedence over `text` and `body`. A stream is not started for HEAD. */
+  readonly bytes?: Uint8Array<ArrayBuffer> | ByteStream
   /** See `HttpResponse.stream`. Takes precedence over the others. */
   readonly stream?: AsyncIterator<string, void>
 }
@@ -154,6 +166,8 @@ export interface LaneUse {
   readonly limit: LaneLimit
   /** True: the request only waits for other services, so its lane runs other requests at the same time. */
   readonly waits?: true
+  /** True: the request is a test and takes long. Such requests of all callers together occupy at most half of the lanes. */
+  readonly isTest?: true
   /** The request writes. `once`: it must not be repeated; `idempotent`: it may be. */
   readonly writes?: 'once' | 'idempotent'
 }
@@ -206,6 +220,8 @@ export interface Route {
    * never end.
    */
   readonly audit?: 'none' | 'decision' | 'unsent'
+  /** False: its requests are not traced, because probes and scrapes would be most of the traces. */
+  readonly isTraced?: false
   /** When the request runs in a lane. Absent: only if it turns out to be too large for the event loop. */
   readonly lane?: LaneUse
   /** Example body for the OpenAPI document. A test parses it as the route does. */
@@ -221,6 +237,8 @@ export interface Route {
   readonly htmlForBrowsers?: true
   /** A response with status 200 is lines of JSON instead, if the `Accept` header names this media type. */
   readonly linesFor?: 'application/x-ndjson'
+  /** A response with status 200 is OpenMetrics instead, if the `Accept` header prefers it. */
+  readonly openMetrics?: true
   /** A response with status 200 may be an event stream instead, by `Accept` or by the method called. */
   readonly mayStream?: true
   /** Description of each header of successful responses, such as `ETag`. */

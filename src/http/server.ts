@@ -56,6 +56,8 @@ export interface TlsCertificate {
 export interface HttpServer extends ListenAddress {
   /** Uses another certificate for new connections. Open connections end after their current request. */
   renewCertificate(tls: TlsCertificate): void
+  /** From now on each response has the header `connection: close`, and its connection is closed. New connections are accepted. */
+  announceClose(): void
   /**
    * Answers with `connection: close` until requests stop arriving (at most `STOP_GRACE_MS`), then refuses new connections,
    * waits at most `drainMs` until running requests are answered and written, and closes the remaining connections.
@@ -160,6 +162,9 @@ export function startHttpServer(handle: RequestHandler, options: HttpServerOptio
       previous.isRetired = true
       retiredStops.push(previous.server.stop(false))
       retired.add(previous)
+    },
+    announceClose() {
+      isStopping = true
     },
     async stop() {
       isStopping = true

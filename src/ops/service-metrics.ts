@@ -1,18 +1,20 @@
 // The metrics of the service, under conventional names (OpenTelemetry, Prometheus). Labels contain no identifiers.
 import { readdirSync, readFileSync } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Counter, type CounterDeltas, type Histogram, Metrics } from './metrics.ts'
+import type { MetricsFormat } from '../kernel/metrics-format.ts'
+import { exemplarOf, type RequestTrace } from '../kernel/request-trace.ts'
+import { type Counter, type CounterDeltas, type Histogram, type MetricSample, Metrics } from './metrics.ts'
 
 /** The metrics of the service. */
 export interface ServiceMetrics {
   /**
    * Returns a recorder for one route and method. `route`: the path pattern, or `none` for unknown paths. The recorder
-   * takes the status and the duration in seconds.
+   * takes the status, the duration in seconds, and the id of the trace if it is sampled.
    */
-  requestRecorder(route: string, method: string): (status: number, seconds: number) => void
-  /** Records an evaluation or search. `decision` null: a search, or a request that failed with `error`. */
-  recordDecision(event: { readonly kind: string; readonly decision: boolean | null; readonly error: unknown }): void
+  requestRecorder(route: string, method: string): (status: number, seconds: number, traceId?: string | null) => void
+  /** Records an evaluation or search. */
+  recordDecision(decided: DecidedRequest): void
   /** Records a policy that failed and therefore did not grant. */
   recordPolicyFault(): void
   /** Records captured items. */
@@ -27,12 +29,54 @@ export interface ServiceMetrics {
   registerEventDelivery(read: () => Promise<readonly DeliveryTotals[]>): void
   /** Registers the metrics of the audit logs. */
   registerAudit(read: () => AuditTotals): void
+  /** Registers the metrics of the shipping of changes. */
+  registerShipping(read: () => ShippingTotals): void
+  /** Registers the metrics of scheduled backups. */
+  registerBackups(read: () => BackupTotals): void
   /** Registers the decision log metric. `lost`: returns the number of lines that were never written. */
   registerDecisionLog(lost: () => number): void
   /** Registers the metric of events. `dropped`: returns the number of events that were never written. */
   registerEvents(dropped: () => number): void
-  /** All metrics in the Prometheus text format. Rejects if the data folder cannot be read. */
-  text(): Promise<string>
+  /** The figures of this process since its start. */
+  figures(): ProcessFigures
+  /** Counts the spans of traces. */
+  readonly spans: {
+    exported(spans: number): void
+    dropped(reason: 'queue_full' | 'export_failed', spans: number): void
+  }
+  /** All metrics. Rejects if the data folder cannot be read. */
+  text(format?: MetricsFormat): Promise<string>
+}
+
+/** An answered evaluation or search. */
+export interface DecidedRequest {
+  /** Null: a search, or a request that failed with `error`. */
+  readonly decision: boolean | null
+  readonly error: unknown
+  readonly durationMs: number
+  /** `route`: its path template; absent: no HTTP request. `trace`: of the request; absent or null: it is not traced. */
+  readonly origin: { readonly route?: string; readonly trace?: RequestTrace | null }
+}
+
+/** Counts and times of a process since its start. */
+export interface ProcessFigures {
+  /** RFC 3339. */
+  readonly startTime: string
+  readonly cpuSeconds: number
+  readonly residentBytes: number
+  readonly granted: number
+  readonly denied: number
+  readonly searches: number
+  readonly questionsRefused: number
+  readonly policyFaults: number
+  readonly capturedItems: number
+  readonly requests: number
+  /** Answers with a status from 500. */
+  readonly serverErrors: number
+  /** Answered evaluations by duration: the number in each bucket of `durationBoundsS`, and above them. */
+  readonly evaluationTimes: readonly number[]
+  /** Null: the process has no lanes. */
+  readonly lanes: LaneStats | null
 }
 
 /** State of the sealing of audit records. */
@@ -44,6 +88,17 @@ export interface AuditTotals {
   /** Since the oldest failing signature of a customer's key is due, in seconds; 0: none fails. */
   readonly signatureOverdueS: number
   readonly signatureFailures: number
+}
+
+/** State of the shipping of changes. */
+export interface ShippingTotals {
+  /** Since the newest moment that can be restored, in seconds. */
+  readonly lagS: number
+  /** Since the last base, in seconds. */
+  readonly generationAgeS: number
+  readonly objects: number
+  readonly bytes: number
+  readonly failures: number
 }
 
 /** State of the lanes of a process. */
@@ -75,6 +130,16 @@ export interface DeliveryTotals {
   readonly skipped: number
 }
 
+/** The scheduled backups and drills. */
+export interface BackupTotals {
+  /** By the job: `backup` or `drill`. */
+  readonly jobs: readonly { readonly job: string; readonly overdueS: number; readonly failures: number }[]
+  /** Seconds since the epoch; null: no backup. */
+  readonly newestS: number | null
+  readonly newestBytes: number | null
+  readonly provenS: number | null
+}
+
 /** The metrics of the audit logs. */
 const auditMetrics: readonly (readonly [
   name: string,
@@ -102,6 +167,25 @@ const auditMetrics: readonly (readonly [
     'counter',
     'signatureFailures',
   ],
+]
+
+/** The metrics of the shipping of changes. */
+const shippingMetrics: readonly (readonly [
+  name: string,
+  help: string,
+  type: 'gauge' | 'counter',
+  member: keyof ShippingTotals,
+])[] = [
+  [
+    'verdigraph_shipping_lag_seconds',
+    'Time since the newest moment that can be restored from the shipped changes. Grows while they cannot be shipped.',
+    'gauge',
+    'lagS',
+  ],
+  ['verdigraph_shipping_generation_age_seconds', 'Time since all data was last shipped.', 'gauge', 'generationAgeS'],
+  ['verdigraph_shipping_objects_total', 'Objects with data or changes that were shipped.', 'counter', 'objects'],
+  ['verdigraph_shipping_bytes_total', 'Size of these objects.', 'counter', 'bytes'],
+  ['verdigraph_shipping_failures_total', 'Failed attempts to ship changes.', 'counter', 'failures'],
 ]
 
 /** The metrics of event delivery. */
@@ -149,8 +233,13 @@ const deliveryMetrics: readonly (readonly [
   ],
 ]
 
-/** Buckets from 0.1 ms: a decision takes less than the first default bucket of client libraries. */
-const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+/** The upper bounds of the buckets of request durations, in seconds. */
+export const durationBoundsS = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+]
+
+/** Buckets from 50 µs: a decision takes less than the first default bucket of client libraries. */
+const DECISION_SECONDS = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
 
 /** Creates the metrics. `worker`: the number of this process among those that share the port; null if it is alone. */
 export function createServiceMetrics(dataDir: string, version: string, worker: number | null): ServiceMetrics {
@@ -159,11 +248,18 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
   const durations = metrics.histogram(
     'http_server_request_duration_seconds',
     'Time from request headers to response.',
-    SECONDS,
+    durationBoundsS,
   )
   const decisions = metrics.counter('verdigraph_decisions_total', 'Evaluations, including items of batches.')
   const permit = decisions({ decision: 'permit' })
   const deny = decisions({ decision: 'deny' })
+  const decisionDurations = metrics.histogram(
+    'verdigraph_decision_duration_seconds',
+    'Time of an evaluation or a search, without reading the request and writing the answer. Each item of a batch counts.',
+    DECISION_SECONDS,
+    { isShared: true },
+  )
+  const decisionDurationsByRoute = new Map<string, Histogram>()
   const searches = metrics.counter('verdigraph_searches_total', 'Searches.')({})
   const refused = metrics.counter(
     'verdigraph_questions_refused_total',
@@ -175,26 +271,61 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
   )({})
   const captured = metrics.counter('verdigraph_capture_items_total', 'Captured items that were written.')
   const operations = new Map<string, Counter>()
+  const recorded: RecordedDuration[] = []
+  let readLanes: (() => LaneStats) | null = null
+  const spansExported = metrics.counter('verdigraph_spans_exported_total', 'Spans that the collector has accepted.')({})
+  const spansDropped = metrics.counter(
+    'verdigraph_spans_dropped_total',
+    'Spans that were dropped because their queue was full, or because the collector did not accept them.',
+  )
+  const droppedBy = {
+    queue_full: spansDropped({ reason: 'queue_full' }),
+    export_failed: spansDropped({ reason: 'export_failed' }),
+  }
   let storeBytes = 0
+  let freeBytes = 0
   let readDelivery: (() => Promise<readonly DeliveryTotals[]>) | null = null
   let delivery: readonly DeliveryTotals[] = []
   metrics.sampled('verdigraph_store_bytes', 'Size of the data folder.', 'gauge', () => [{ value: storeBytes }])
+  metrics.sampled(
+    'verdigraph_disk_free_bytes',
+    'Free space for this user on the file system of the data folder.',
+    'gauge',
+    () => [{ value: freeBytes }],
+  )
   registerProcessMetrics(metrics)
 
   return {
     requestRecorder(route, method) {
       const labels = { http_request_method: method, http_route: route }
       const byStatus: (Histogram | undefined)[] = []
-      return (status, seconds) => {
-        byStatus[status] ??= durations({ ...labels, http_response_status_code: String(status) })
-        byStatus[status]?.observe(seconds)
+      const isEvaluation = EVALUATION_ROUTES.includes(route)
+      const create = (status: number): Histogram => {
+        const histogram = durations({ ...labels, http_response_status_code: String(status) })
+        recorded.push({ isEvaluation, status, histogram })
+        return histogram
+      }
+      return (status, seconds, traceId) => {
+        byStatus[status] ??= create(status)
+        byStatus[status]?.observe(seconds, traceId)
       }
     },
-    recordDecision({ decision, error }) {
+    recordDecision({ decision, error, durationMs, origin }) {
       if (decision !== null) (decision ? permit : deny).add(1)
       else (error === null ? searches : refused).add(1)
+      const { route = 'none' } = origin
+      let histogram = decisionDurationsByRoute.get(route)
+      if (histogram === undefined) {
+        histogram = decisionDurations({ http_route: route })
+        decisionDurationsByRoute.set(route, histogram)
+      }
+      histogram.observe(durationMs / 1000, exemplarOf(origin.trace))
     },
     recordPolicyFault: () => faults.add(1),
+    spans: {
+      exported: (spans) => spansExported.add(spans),
+      dropped: (reason, spans) => droppedBy[reason].add(spans),
+    },
     recordCapture(operation, items) {
       const counter = operations.get(operation) ?? captured({ operation })
       operations.set(operation, counter)
@@ -210,6 +341,36 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
     registerAudit(read) {
       for (const [name, help, type, member] of auditMetrics)
         metrics.sampled(name, help, type, () => [{ value: read()[member] }])
+    },
+    registerShipping(read) {
+      for (const [name, help, type, member] of shippingMetrics)
+        metrics.sampled(name, help, type, () => [{ value: read()[member] }])
+    },
+    registerBackups(read) {
+      const known = (value: number | null): readonly MetricSample[] => (value === null ? [] : [{ value }])
+      const gauge = (name: string, help: string, samples: () => readonly MetricSample[]): void =>
+        metrics.sampled(name, help, 'gauge', samples)
+      gauge(
+        'verdigraph_backup_overdue_seconds',
+        'Time since a scheduled backup, or a drill, is due and not done. 0: none is due. Grows while it fails.',
+        () => read().jobs.map(({ job, overdueS }) => ({ labels: { job_kind: job }, value: overdueS })),
+      )
+      gauge('verdigraph_backup_failed_runs', 'Failed runs since the last one that succeeded.', () =>
+        read().jobs.map(({ job, failures }) => ({ labels: { job_kind: job }, value: failures })),
+      )
+      gauge(
+        'verdigraph_backup_newest_timestamp_seconds',
+        'Time of the newest scheduled backup since the Unix epoch in seconds.',
+        () => known(read().newestS),
+      )
+      gauge('verdigraph_backup_newest_bytes', 'Size of the newest scheduled backup as it is stored.', () =>
+        known(read().newestBytes),
+      )
+      gauge(
+        'verdigraph_backup_proven_timestamp_seconds',
+        'Time of the newest backup that a scheduled drill has restored, since the Unix epoch in seconds.',
+        () => known(read().provenS),
+      )
     },
     registerDecisionLog(lost) {
       metrics.sampled(
@@ -230,6 +391,7 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
     addDeltas: (counts) => metrics.addDeltas(counts),
     takeDeltas: () => metrics.takeDeltas(),
     registerLanes(read) {
+      readLanes = read
       const gauge = (name: string, help: string, field: keyof LaneStats): void =>
         metrics.sampled(name, help, 'gauge', () => [{ value: read()[field] }])
       gauge('verdigraph_lanes_ready', 'Lanes that accept requests.', 'ready')
@@ -245,16 +407,62 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
         () => [{ value: read().killed }],
       )
     },
-    async text() {
+    figures() {
+      const { user, system } = process.cpuUsage()
+      const times = durationBoundsS.map(() => 0).concat(0)
+      let requests = 0
+      let serverErrors = 0
+      for (const { isEvaluation, status, histogram } of recorded) {
+        for (let bucket = 0; bucket < times.length; bucket++) {
+          const count = histogram.counts[bucket] ?? 0
+          requests += count
+          if (status >= 500) serverErrors += count
+          if (isEvaluation && status < 500) times[bucket] = (times[bucket] ?? 0) + count
+        }
+      }
+      return {
+        startTime: new Date(startMs()).toISOString(),
+        cpuSeconds: (user + system) / 1e6,
+        residentBytes: process.memoryUsage.rss(),
+        granted: permit.value,
+        denied: deny.value,
+        searches: searches.value,
+        questionsRefused: refused.value,
+        policyFaults: faults.value,
+        capturedItems: [...operations.values()].reduce((sum, { value }) => sum + value, 0),
+        requests,
+        serverErrors,
+        evaluationTimes: times,
+        lanes: readLanes?.() ?? null,
+      }
+    },
+    async text(format) {
       storeBytes = await bytesIn(dataDir)
+      const { bavail, bsize } = await statfs(dataDir)
+      freeBytes = bavail * bsize
       delivery = (await readDelivery?.()) ?? []
-      return metrics.text()
+      return metrics.text(format)
     },
   }
 }
 
+/** The histogram of one route, method and status. */
+interface RecordedDuration {
+  readonly isEvaluation: boolean
+  readonly status: number
+  readonly histogram: Histogram
+}
+
+/** Their answers are the decisions whose times an operator looks at. */
+const EVALUATION_ROUTES: readonly string[] = ['/access/v1/evaluation', '/access/v1/evaluations']
+
+/** Milliseconds since the epoch. */
+function startMs(): number {
+  return Date.now() - process.uptime() * 1000
+}
+
 function registerProcessMetrics(metrics: Metrics): void {
-  const startS = Date.now() / 1000 - process.uptime()
+  const startS = startMs() / 1000
   metrics.sampled(
     'process_start_time_seconds',
     'Start time of the process since the Unix epoch in seconds.',

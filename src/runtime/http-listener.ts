@@ -13,9 +13,18 @@ import {
 } from '../ops/certificate.ts'
 import type { Log } from '../ops/log.ts'
 import type { Settings } from '../settings.ts'
+import { SharedPort } from './shared-port.ts'
 
 /** Interval of checks for a changed certificate, milliseconds. */
 const CERTIFICATE_CHECK_INTERVAL_MS = 5000
+
+/**
+ * A process that is replaced accepts connections for this time after its successor takes the new ones: their handshakes have begun.
+ * Milliseconds.
+ */
+const HANDSHAKE_MS = 500
+/** Interval of checks whether the connections of a replaced process have ended, milliseconds. */
+const CONNECTION_CHECK_INTERVAL_MS = 100
 
 /** Loads the certificate of the settings; null: plain HTTP. Throws OperationalError if it cannot be used. */
 export function loadCertificate(settings: Settings): CertificatePair | null {
@@ -34,6 +43,7 @@ export class HttpListener {
   private server: HttpServer | null = null
   private certificate: CertificateWatcher | null = null
   private isClosing = false
+  private port: SharedPort | null = null
 
   /** `isPortShared`: other processes listen on the port too. */
   constructor(settings: Settings, isPortShared: boolean, log: Log) {
@@ -80,6 +90,11 @@ export class HttpListener {
       routes,
     })
     this.server = server
+    if (isPortShared) {
+      this.port = SharedPort.open(server.port)
+      // A process that ended while it took all new connections would leave its filter to this one.
+      this.port?.shareConnections()
+    }
     if (tls !== null) {
       const renew = (certificate: CertificatePair): void => {
         server.renewCertificate(certificate)
@@ -94,6 +109,36 @@ export class HttpListener {
   /** Checks the certificate files now. */
   reloadCertificate(): void {
     this.certificate?.check()
+  }
+
+  /** Sends all new connections of the shared port to this process. Returns false if the system cannot do that. */
+  takeConnections(): boolean {
+    return this.port?.takeConnections() ?? false
+  }
+
+  /** Lets the system distribute new connections over all processes of the port again. */
+  shareConnections(): void {
+    this.port?.shareConnections()
+  }
+
+  /**
+   * Stops listening without closing a connection. Each response announces that its connection is closed. The successor of this process
+   * must have taken the new connections. Without a shared port the listening socket stays open.
+   */
+  async retire(): Promise<void> {
+    this.certificate?.stop()
+    this.server?.announceClose()
+    if (this.port === null) return
+    await Bun.sleep(Math.min(HANDSHAKE_MS, this.settings.drainMs))
+    this.port.stopListening()
+  }
+
+  /** Resolves when all connections have ended, or after the drain time. */
+  async emptied(): Promise<void> {
+    const until = performance.now() + this.settings.drainMs
+    while (this.port !== null && this.port.connectionCount() > 0 && performance.now() < until) {
+      await Bun.sleep(CONNECTION_CHECK_INTERVAL_MS)
+    }
   }
 
   /** Stops the server; see `HttpServer.stop`. */

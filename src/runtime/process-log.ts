@@ -1,5 +1,5 @@
 // The log of the process. Errors that repeat are throttled: one line per minute with the number of repeats.
-import { masterKeyVariable, nextMasterKeyVariable } from '../identity/master-key.ts'
+import { givenMasterKey, masterKeyVariable, nextMasterKeyVariable } from '../identity/master-key.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { ThrownServiceError } from '../kernel/errors.ts'
 import { type Log, openLog } from '../ops/log.ts'
@@ -12,7 +12,9 @@ const REPEAT_INTERVAL_MS = 60_000
 
 /** Opens the log of the process on standard error. Master keys are redacted. */
 export function openProcessLog({ logLevel }: Settings, clock: Clock): Log {
-  const secrets = [process.env[masterKeyVariable] ?? '', process.env[nextMasterKeyVariable] ?? '']
+  const secrets = ([masterKeyVariable, nextMasterKeyVariable] as const).map(
+    (name) => givenMasterKey(name)?.text.trim() ?? '',
+  )
   return openLog({ clock, level: logLevel, secrets, write: (line) => process.stderr.write(line) })
 }
 

@@ -17,6 +17,7 @@ import type { ServiceError } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
 import type { DecisionDeps, DecisionEvent, EvaluationRequest, RequestKind } from '../pdp/decision-deps.ts'
 import type { ParameterMask } from '../pdp/parameter-mask.ts'
+import { asksDrafts, policiesDecided } from '../pdp/policy-status.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 
 /** Collaborators of the recording. */
@@ -24,6 +25,7 @@ export interface DecisionEventLogDeps {
   readonly sinks: EventSinks
   readonly activity: ActivityLog
   readonly policies: Pick<DecisionDeps['policies'], 'find'>
+  readonly drafts: Pick<DecisionDeps['drafts'], 'find'>
   readonly mask: ParameterMask
   readonly clock: Clock
 }
@@ -49,7 +51,7 @@ export class DecisionEventLog {
     event.origin.noteEvent()
     const sink = this.deps.sinks.routesOf(event.caller.projectId)
     if (sink === null) return
-    const { activity, policies, mask, clock } = this.deps
+    const { activity, mask, clock } = this.deps
     const type = typeOf(event)
     const routes = sink.ofType(type)
     if (routes === null) return
@@ -58,9 +60,7 @@ export class DecisionEventLog {
     if (providers === 0) return
     const { request, kind } = event
     const found =
-      request === null || kind === 'action search'
-        ? noPolicies
-        : policies.find(event.caller.projectId, request.subject.type, request.action.name, request.resource.type)
+      request === null || kind === 'action search' ? noPolicies : policiesDecided(this.deps, event.caller, request)
     activity.record(new RecordedDecision(sink, type, providers, clock.now(), event, found, mask))
   }
 }
@@ -152,11 +152,14 @@ class RecordedDecision implements ActivityEvent {
   }
 
   private detail(): DecisionDetail | null {
-    const { request, item, reason, batch } = this.event
+    const { request, item, reason, batch, id } = this.event
     const parameters = request === null ? null : parametersOf(request)
     const policyTags = request?.context?.policy_tags
-    if (reason === null && batch === undefined && parameters === null && policyTags === undefined) return null
+    const isDraft = asksDrafts(request?.context)
+    const isPlain = id === null && reason === null && batch === undefined && parameters === null
+    if (isPlain && policyTags === undefined && !isDraft) return null
     return {
+      ...(id !== null && { id }),
       ...(reason !== null && { reason }),
       ...(batch !== undefined && item !== null && { item }),
       ...(parameters !== null && {
@@ -164,6 +167,7 @@ class RecordedDecision implements ActivityEvent {
         ...(this.providers >= AUDIT_BIT && { valuesDigest: digestOfValues(parameters) }),
       }),
       ...(policyTags !== undefined && { policyTags }),
+      ...(isDraft && { policyStatus: 'DRAFT' }),
     }
   }
 }

@@ -57,6 +57,7 @@ export function matchingEventLog(sinks: EventSinks, clock: Clock): MatchingEvent
       record(draft, pipeline, {
         type: 'svc.audit.entitymatching.run.started',
         actor,
+        requestId: request?.requestId ?? '',
         members: {
           runId,
           similarityScoreCutoff: cutoff,

@@ -2,9 +2,8 @@
 // decisions.
 
 import { digestOfValues } from '../audit/values-digest.ts'
-import type { ConfigReader } from '../config/kind.ts'
+import { type ConfigReader, queriesKind } from '../config/kind.ts'
 import type { ExecutionListener, QueryExecution } from '../context-query/execute.ts'
-import { queriesKind } from '../context-query/knowledge-query.ts'
 import type { WriteBatch } from '../engine/store.ts'
 import type { ActivityLog } from '../events/activity-log.ts'
 import { actorOf, type ReadyEvent, type RecordedOrigin } from '../events/event-record.ts'

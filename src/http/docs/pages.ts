@@ -31,6 +31,7 @@ const FIRST_PAGE = 'index.md'
 const GROUPS: readonly (readonly [folder: string, title: string])[] = [
   ['tutorials', 'Tutorials'],
   ['how-to', 'How-to guides'],
+  ['runbooks', 'Runbooks'],
   ['reference', 'Reference'],
   ['explanation', 'Explanation'],
   ['decisions', 'Decision records'],
@@ -118,7 +119,10 @@ function renderPage(path: string, text: string, files: ReadonlySet<string>): Doc
         return target === null ? inner.text : html`<a href="${target}">${inner}</a>`.text
       },
       image({ href, text: alternative }: Tokens.Image): string {
-        return html`<img src="${addressOfLink(path, href, files) ?? ''}" alt="${alternative}">`.text
+        const address = addressOfLink(path, href, files)
+        // Pictures of the screen are not in the program, because of their size: the page has their description.
+        return (address === null ? html`<em>${alternative}</em>` : html`<img src="${address}" alt="${alternative}">`)
+          .text
       },
     },
   })

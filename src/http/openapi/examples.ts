@@ -42,6 +42,22 @@ export const examples: Readonly<Record<string, unknown>> = {
   upsertRelationships: { relationships: [{ ...owns, properties: [{ type: 'since', value: '2026-01-01' }] }] },
   evaluate: evaluation,
   explainDecision: evaluation,
+  comparePolicies: {
+    policies: [
+      {
+        name: 'drive-own',
+        policy: {
+          meta: { policy_version: '3.0-kbac' },
+          subject: { type: 'Person' },
+          actions: ['drive'],
+          resource: { type: 'Car' },
+          condition: { cypher: 'MATCH (subject:Person)-[:OWNS]->(resource:Car)' },
+        },
+      },
+    ],
+    budget: { time_ms: 2000 },
+    sample: 5,
+  },
   evaluateMany: {
     subject: ann,
     action: drive,

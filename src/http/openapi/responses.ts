@@ -56,6 +56,7 @@ function commonStatuses(route: Route): number[] {
   const takesBody = request !== null || parse !== undefined
   return [
     ...(auth.kind === 'public' ? [] : [401]),
+    ...(auth.kind === 'agent' && auth.permission !== 'CIQ' ? [403] : []),
     ...(auth.kind === 'agent' || auth.kind === 'agent-or-account' || takesBody ? [429] : []),
     ...(takesBody ? [408, 413, 415, 503] : []),
     ...(query === undefined || invalidQuery !== undefined ? [] : [422]),
@@ -112,12 +113,21 @@ function responseObject(
   const events = status === 200 && route.mayStream ? { 'text/event-stream': eventStream } : {}
   const page = status === 200 && route.htmlForBrowsers ? { 'text/html': htmlPage } : {}
   const lines = status === 200 && route.linesFor !== undefined ? { [route.linesFor]: jsonLines } : {}
+  const openMetrics = status === 200 && route.openMetrics ? { 'application/openmetrics-text': metricsText } : {}
   return {
     description: errorResponses[status]?.[1] ?? successDescription(route, status),
     headers: responseHeaders(route, status),
     ...(schema === null
       ? {}
-      : { content: { [mediaType]: { schema: components.describe(schema, 'output') }, ...events, ...page, ...lines } }),
+      : {
+          content: {
+            [mediaType]: { schema: components.describe(schema, 'output') },
+            ...events,
+            ...page,
+            ...lines,
+            ...openMetrics,
+          },
+        }),
   }
 }
 
@@ -128,6 +138,7 @@ const eventStream = {
   },
 }
 const jsonLines = { schema: { type: 'string', description: 'Lines, each a JSON object.' } }
+const metricsText = { schema: { type: 'string', description: 'Metrics as OpenMetrics 1.0.' } }
 const htmlPage = { schema: { type: 'string', description: 'A page for a browser.' } }
 
 function successDescription(route: Route, status: number): string {

@@ -23,6 +23,13 @@ export const securitySchemes = {
     description:
       'A token of a service account: issued by the service, or signed by the caller with the private key of its credentials.',
   },
+  projectId: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Project-Id',
+    description:
+      'The project in which a service account acts as an agent would, if `X-SVC-ClientKey` is absent. `all_editor` has all permissions except CIQ, `all_viewer` has ReadAuthZConfigs.',
+  },
   metricsToken: {
     type: 'http',
     scheme: 'bearer',
@@ -47,7 +54,11 @@ export function securityRequirements(auth: Auth): OperationObject['security'] {
     case 'user':
       return [{ userToken: [] }]
     case 'agent': {
-      const alone = [{ agentKey: [] }, { agentKeyAsBearer: [] }]
+      const alone = [
+        { agentKey: [] },
+        { agentKeyAsBearer: [] },
+        ...(auth.permission === 'CIQ' ? [] : [{ serviceAccount: [], projectId: [] }]),
+      ]
       const withUser = [{ agentKey: [], userToken: [] }]
       if (auth.user === 'ignored') return alone
       return auth.user === 'required' ? withUser : [...alone, ...withUser]

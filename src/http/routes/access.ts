@@ -3,13 +3,15 @@ import type { z } from 'zod'
 import type { AgentCaller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import type { RequestOrigin } from '../../kernel/request-origin.ts'
-import { ok, type Result } from '../../kernel/result.ts'
+import { err, ok, type Result } from '../../kernel/result.ts'
 import {
   whatAuthorizedAnswer,
   whatAuthorizedRequest,
   whoAuthorizedAnswer,
   whoAuthorizedRequest,
 } from '../../pdp/authorized-schema.ts'
+import { compareProposal } from '../../pdp/compare.ts'
+import { type ComparisonRequest, comparison, comparisonRequest } from '../../pdp/comparison-schema.ts'
 import { type Decision, denial, permit } from '../../pdp/decide.ts'
 import type { DecisionDeps, EvaluationRequest } from '../../pdp/decision-deps.ts'
 import { evaluate } from '../../pdp/evaluate.ts'
@@ -45,10 +47,18 @@ import { agentOf } from './callers.ts'
 
 const auth: Auth = { kind: 'agent', permission: 'Authorization', user: 'optional' }
 /** Explanations show the content of policies, so they need a second permission. */
-const explainAuth: Auth = { kind: 'agent', permission: 'Authorization', also: 'ReadAuthZConfigs', user: 'optional' }
+const explainAuth = { kind: 'agent', permission: 'Authorization', also: 'ReadAuthZConfigs', user: 'optional' } as const
+/** The claims of tokens are part of the request, because each subject has a token of its own. */
+const compareAuth: Auth = { ...explainAuth, user: 'ignored' }
 /** A user token has no effect on a subject search, which names no subject. */
 const keyOnlyAuth: Auth = { kind: 'agent', permission: 'Authorization', user: 'ignored' }
 const tag: Tag = { name: 'Decisions', description: 'Authorization decisions and searches of AuthZEN.' }
+
+const mayNotPropose: ServiceError = {
+  kind: 'forbidden',
+  message:
+    'policies: only a service account with the role `all_editor` may propose policies; an agent may compare with `removed_policies`, `replace_all` and `draft`',
+}
 
 const asked = { method: 'POST', tag, numbers: 'exact', wrongMediaType: 'malformed' } as const
 /** Fields that all decision routes share. */
@@ -166,6 +176,30 @@ export function accessRoutes(deps: DecisionDeps, mask: ParameterMask): Route[] {
       handle(context, body) {
         const explained = explainDecision(deps, agentOf(context), mask, body as EvaluationRequest)
         return explained.ok ? ok({ status: 200, body: explained.value }) : explained
+      },
+    },
+    {
+      method: 'POST',
+      tag,
+      numbers: 'exact',
+      path: '/access/v1/compare',
+      operationId: 'comparePolicies',
+      // It reads the relations of whole policies.
+      lane: { always: true, limit: 'batch' },
+      summary: 'Compare the active policies with a proposal: which decisions would change',
+      description:
+        'Counts the pairs of subject and resource that gain or lose a permit for an action, with examples and the paths that grant or granted. It stops at its budget and lists what it left out; every pair that it reports changes. It stores nothing. Needs the permission ReadAuthZConfigs in addition to Authorization, because it shows the content of policies. Only a service account with the role all_editor may propose texts in `policies`, because the answer counts what their conditions read.',
+      auth: compareAuth,
+      request: comparisonRequest,
+      responses: { 200: comparison, ...errors },
+      handle(context, body) {
+        const caller = agentOf(context)
+        const request = body as ComparisonRequest
+        // With conditions of its choice, an agent could read any property by the pairs that the answer counts.
+        const proposes = request.policies !== undefined && request.policies.length > 0
+        if (proposes && caller.account?.role !== 'all_editor') return err(mayNotPropose)
+        const compared = compareProposal(deps, caller, mask, request)
+        return compared.ok ? ok({ status: 200, body: compared.value }) : compared
       },
     },
     {

@@ -27,6 +27,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import { ok, type Result } from '../../kernel/result.ts'
+import { endWhenRevoked } from '../revocable-stream.ts'
 import { errorStatuses, type RequestContext, type Route, type RouteResponse, type Tag } from '../route.ts'
 
 const tag: Tag = { name: 'Audit', description: 'The signed audit logs, their proofs and their public keys.' }
@@ -137,9 +138,9 @@ function recordRoutes(audit: AuditReads): Route[] {
       responses: { 200: z.string(), ...errorStatuses(400, 403, 404, 503) },
       async handle(context) {
         const lines = await audit.export(callerOf(context), context.query, context.headOnly)
-        return lines.ok
-          ? ok({ status: 200, headers: { 'content-type': 'application/x-ndjson' }, stream: lines.value })
-          : lines
+        if (!lines.ok) return lines
+        const stream = endWhenRevoked(lines.value, () => context.isStillAuthenticated())
+        return ok({ status: 200, headers: { 'content-type': 'application/x-ndjson' }, stream })
       },
     },
   ]

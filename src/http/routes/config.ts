@@ -6,6 +6,7 @@ import {
   type ConfigKind,
   type DocumentFields,
   pluralOf,
+  projectsKind,
   readSchemaOf,
   scopeFieldOf,
 } from '../../config/kind.ts'
@@ -22,12 +23,19 @@ import {
   type Tag,
 } from '../route.ts'
 import { serviceAccountOf } from './callers.ts'
+import { projectDocumentRoutes } from './project-documents.ts'
 
 const auth: Auth = { kind: 'service-account' }
 
 /** Builds the routes of all kinds. */
 export function configRoutes(service: ConfigService): Route[] {
-  return [organizationRoute(service), ...service.kinds.flatMap((kind) => kindRoutes(service, kind))]
+  return [
+    organizationRoute(service),
+    ...service.kinds.flatMap((kind) => [
+      ...kindRoutes(service, kind),
+      ...(kind.path === projectsKind ? projectDocumentRoutes(service.projects, tagOf(kind)) : []),
+    ]),
+  ]
 }
 
 function organizationRoute(service: ConfigService): Route {
@@ -63,7 +71,7 @@ interface RouteNames {
 
 function kindRoutes(service: ConfigService, kind: ConfigKind): Route[] {
   const { label, operations, path } = kind
-  const tag = { name: capitalised(pluralOf(kind)), description: `Configuration of every ${label}.` }
+  const tag = tagOf(kind)
   const noun = operationNoun(label)
   const document = readSchemaOf(kind).meta({ id: noun })
   const naming: RouteNames = { path: `/configs/v1/${path}`, noun, tag, document }
@@ -74,6 +82,10 @@ function kindRoutes(service: ConfigService, kind: ConfigKind): Route[] {
     ...(operations.update ? [updateRoute(service, kind, naming)] : []),
     ...(operations.delete ? [deleteRoute(service, kind, naming)] : []),
   ]
+}
+
+function tagOf(kind: ConfigKind): Tag {
+  return { name: capitalised(pluralOf(kind)), description: `Configuration of every ${kind.label}.` }
 }
 
 function listRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag, document }: RouteNames): Route {
@@ -264,7 +276,10 @@ function tested(result: Result<DocumentFields, ServiceError>): Result<RouteRespo
 export const deletedDocument = z.strictObject({ id: z.string() }).meta({ id: 'DeletedDocument' })
 const identifier = { id: 'the identifier' }
 const ifMatchHeader = { 'If-Match': 'the expected ETag; if it differs, the response is 412' }
-const etagHeader = { ETag: 'the ETag of this revision' }
+const etagHeader = {
+  ETag: 'the ETag of this revision',
+  'X-Revision': 'the number of this revision, from 1; a read with `version` returns a past one',
+}
 
 /** Optional text parameters; duplicate names give one parameter. */
 function optionalParameters(...names: readonly string[]): Record<string, z.ZodOptional<z.ZodString>> {
@@ -283,5 +298,12 @@ function capitalised(text: string): string {
 function configResponse(status: number, response: ConfigResponse): RouteResponse {
   return response.etag === null
     ? { status, body: response.body }
-    : { status, body: response.body, headers: { etag: response.etag } }
+    : {
+        status,
+        body: response.body,
+        headers: {
+          etag: response.etag,
+          ...(response.revision !== undefined && { 'x-revision': String(response.revision) }),
+        },
+      }
 }

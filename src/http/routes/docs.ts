@@ -130,7 +130,7 @@ export function documentationRoutes(auth: Auth, version: string, all: () => read
         ({ pathParameters: { section, page: name } }) => site('site').page(`${section}/${name}`),
       ),
       pathParameters: {
-        section: '`tutorials`, `how-to`, `reference`, `explanation` or `decisions`.',
+        section: '`tutorials`, `how-to`, `runbooks`, `reference`, `explanation` or `decisions`.',
         page: 'The name of the page.',
       },
     },

@@ -104,7 +104,7 @@ function runRoutes(matching: MatchingOperations): Route[] {
       },
       responses: { 202: matchRunAnswer, ...bodyStatuses },
       handle: async (context, body) =>
-        answer(202, await matching.requestRun(callerOf(context), idOf(context), body as MatchRunRequest)),
+        answer(202, await matching.requestRun(callerOf(context), idOf(context), body as MatchRunRequest, context)),
     },
     {
       method: 'GET',

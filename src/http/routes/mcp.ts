@@ -48,6 +48,8 @@ const requestHeaders = {
   'Mcp-Session-Id': 'with a session: its id, as returned by `initialize`',
   Origin: 'the origin of a browser page; 403 if the setting `cors_origins` does not allow it',
   'X-SVC-Token': 'A delegation token of the same user, in addition to the user token.',
+  'X-Project-Id':
+    'with the token of a service account instead of that of a user: the project of the path. Tools then act with the rights of the account',
 }
 
 /** How the URL of the endpoint is determined. */
@@ -196,6 +198,8 @@ function requestOf(context: RequestContext, options: McpUrlOptions): McpRequest 
     identify: (request) => context.identify(request),
     refuseCredentials: (refused) => context.refuseCredentials(refused),
     headOnly: context.headOnly,
+    account: context.caller?.kind === 'agent' ? context.caller : null,
+    isStillAuthenticated: () => context.isStillAuthenticated(),
     // Called only if the project exists, because the path may contain anything.
     metadataUrl() {
       const base = baseUrl(context, options)

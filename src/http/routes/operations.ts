@@ -1,5 +1,6 @@
 // Routes for operators: liveness, readiness and metrics.
 import { z } from 'zod'
+import { type MetricsFormat, metricsContentTypes } from '../../kernel/metrics-format.ts'
 import { err, ok } from '../../kernel/result.ts'
 import { type Auth, errorStatuses, type Route, type Tag } from '../route.ts'
 
@@ -14,7 +15,7 @@ export interface OperationsDeps {
   /** The reason why the process is not ready; null: it is ready. */
   notReadyReason(): string | null
   /** Null: metrics are not served. */
-  readonly metrics: { readonly auth: Auth; readonly mediaType: string; text(): Promise<string> } | null
+  readonly metrics: { readonly auth: Auth; text(format: MetricsFormat): Promise<string> } | null
 }
 
 /** Builds the routes. */
@@ -29,6 +30,7 @@ export function operationRoutes({ worker, notReadyReason, metrics }: OperationsD
       tag,
       summary: 'Check that the process is alive',
       auth: { kind: 'public' },
+      isTraced: false,
       request: null,
       responses: { 200: health },
       handle: () => ok({ status: 200, text: alive }),
@@ -40,6 +42,7 @@ export function operationRoutes({ worker, notReadyReason, metrics }: OperationsD
       tag,
       summary: 'Check that the process is ready: it listens, is not stopping, and its store is open',
       auth: { kind: 'public' },
+      isTraced: false,
       request: null,
       responses: { 200: health, ...errorStatuses(503) },
       handle() {
@@ -58,14 +61,41 @@ function metricsRoute(metrics: NonNullable<OperationsDeps['metrics']>): Route {
     path: '/metrics',
     operationId: 'metrics',
     tag,
-    summary: 'Read the metrics in the Prometheus format',
+    summary: 'Read the metrics in the Prometheus format or as OpenMetrics',
     auth: metrics.auth,
     audit: 'none',
+    isTraced: false,
     request: null,
+    description:
+      'A client whose `Accept` header prefers `application/openmetrics-text` gets OpenMetrics 1.0, with exemplars while requests are traced.',
     mediaType: 'text/plain',
+    openMetrics: true,
     responses: { 200: z.string() },
-    async handle() {
-      return ok({ status: 200, text: await metrics.text(), headers: { 'content-type': metrics.mediaType } })
+    responseHeaders: { Vary: 'Accept' },
+    async handle(context) {
+      const format = preferredFormat(context.header('accept'))
+      const headers = { 'content-type': metricsContentTypes[format], vary: 'Accept' }
+      return ok({ status: 200, text: await metrics.text(format), headers })
     },
   }
+}
+
+const OPEN_METRICS = 'application/openmetrics-text'
+/** The versions of OpenMetrics of which the text is valid. A client without a version accepts any. */
+const openVersions = ['1.0.0', '0.0.1']
+
+/** Prometheus names the formats in its `Accept` header by decreasing quality. Every other client gets the older format. */
+function preferredFormat(accept: string | null): MetricsFormat {
+  let open = 0
+  let plain = 0
+  for (const range of (accept ?? '').split(',')) {
+    const [type, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    const parameter = (name: string): string | undefined =>
+      parameters.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1)
+    const quality = Number(parameter('q') ?? 1)
+    const version = parameter('version') ?? '1.0.0'
+    if (type === OPEN_METRICS && openVersions.includes(version)) open = Math.max(open, quality)
+    else if (type === 'text/plain' || type === 'text/*' || type === '*/*') plain = Math.max(plain, quality)
+  }
+  return open > 0 && open >= plain ? 'openmetrics' : 'prometheus'
 }

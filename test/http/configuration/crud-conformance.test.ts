@@ -395,9 +395,11 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
         test('keeps the older revision readable', async () => {
           await withOne(kind, sample, async ({ path }) => {
             const first = await call('GET', path)
-            await call('PUT', path, { ...always(), description: 'The second revision' })
+            const second = await call('PUT', path, { ...always(), description: 'The second revision' })
+            expect([first, second].map(({ headers }) => headers.get('x-revision'))).toEqual(['1', '2'])
             const past = await call('GET', `${path}?version=1`)
             expect([past.status, past.headers.get('etag')]).toEqual([200, first.headers.get('etag')])
+            expect(past.headers.get('x-revision')).toBe('1')
             expect(past.body).toEqual(first.body)
             for (const secret of sample.secrets ?? []) expect(past.text).not.toContain(secret)
             expect((await call('GET', `${path}?version=2`)).body.description).toBe('The second revision')

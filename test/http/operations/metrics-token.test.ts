@@ -1,13 +1,15 @@
 // The metrics token: Prometheus scrapes with the configuration that the documentation shows; no other path accepts it.
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { formatSettings } from '../../../src/cli/format-settings.ts'
+import { writeMetricsToken } from '../../../src/cli/metrics-token.ts'
 import { readSettings, resolveSettings } from '../../../src/cli/read-settings.ts'
 import type { LogEntry } from '../../../src/ops/log.ts'
 import { blocksOf, repositoryRoot } from '../../docs/pages.ts'
 import { startService, type TestService } from '../../support/service.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const OLD = 'a-token-of-the-operator-1'
 const NEW = 'a-token-of-the-operator-2'
@@ -115,5 +117,60 @@ describe('the setting', () => {
       expect(text).not.toContain(OLD)
       expect(text).toMatch(/metrics_token[" ,:value]+\*{8}[" ,:from]+VERDIGRAPH_METRICS_TOKEN/)
     }
+  })
+})
+
+describe('a service with a file of metrics tokens', () => {
+  const file = join(temporaryFolder(), 'metrics-token')
+  const log: LogEntry[] = []
+  let service: TestService
+  beforeAll(async () => {
+    writeMetricsToken(file, false)
+    service = await startService({ metricsTokenFile: file }, { log: (entry) => log.push(entry) })
+  })
+  afterAll(() => service?.stop())
+
+  const tokens = (): string[] => readFileSync(file, 'utf8').trim().split('\n')
+  const statusOf = async (token: string): Promise<number> =>
+    (await service.send('/metrics', { headers: { authorization: `Bearer ${token}` } })).status
+
+  it('follows a change of the token without a restart and without a gap', async () => {
+    const [first = ''] = tokens()
+    expect([await statusOf(first), statSync(file).mode & 0o777]).toEqual([200, 0o600])
+    writeMetricsToken(file, false)
+    const [second = '', ...others] = tokens()
+    expect([second === first, others]).toEqual([false, [first]])
+    expect([await statusOf(first), await statusOf(second)]).toEqual([200, 200])
+    writeMetricsToken(file, true)
+    expect([await statusOf(first), await statusOf(second)]).toEqual([401, 200])
+  })
+
+  it('accepts no token while the file is damaged or absent, reports it once, and recovers', async () => {
+    const [token = ''] = tokens()
+    for (const [text, problem] of [
+      ['short\n', 'is not valid'],
+      [`${token}\n${token}1\n${token}2\n`, 'is not valid'],
+      [null, 'cannot be read: ENOENT'],
+    ] as const) {
+      log.length = 0
+      if (text === null) rmSync(file)
+      else writeFileSync(file, text)
+      expect([await statusOf(token), await statusOf(token)]).toEqual([401, 401])
+      expect(log.filter(({ message }) => message.includes(problem))).toHaveLength(1)
+      expect(JSON.stringify(log)).not.toContain(token)
+    }
+    writeFileSync(file, `# for Prometheus\n${token}\n`)
+    expect(await statusOf(token)).toBe(200)
+  })
+
+  it('is not combined with a token in the settings, and the command overwrites no other file', () => {
+    const both = readSettings({
+      file: { path: 'settings.json', content: { metrics_token: OLD, metrics_token_file: file } },
+    })
+    expect(JSON.stringify(both)).toContain('metrics_token, metrics_token_file: expected one of them')
+    const other = join(temporaryFolder(), 'notes')
+    writeFileSync(other, 'notes\n')
+    expect(() => writeMetricsToken(other, false)).toThrow('contains something else than metrics tokens')
+    expect(readFileSync(other, 'utf8')).toBe('notes\n')
   })
 })

@@ -19,6 +19,8 @@ const agent: AgentCaller = {
 const authenticate = createAuthenticator({
   authenticateAgent: (key) => (key === 'key' ? agent : null),
   refusedAgent: () => ({ kind: 'agent-key', reason: 'unknown' }),
+  authenticateSession: () => null,
+  organizationOf: () => null,
   authenticateServiceAccount: async () => null,
   refusedServiceAccount: () => ({ kind: 'service-account-token', reason: 'unknown' }),
   authenticateUser: (projectId, token, delegation) =>

@@ -28,4 +28,67 @@ describe('metrics', () => {
       'time_seconds_count{route="/x"} 4',
     ])
   })
+
+  it('have exemplars in OpenMetrics only, where counters are named without their suffix', () => {
+    const metrics = new Metrics()
+    metrics.counter('answers_total', 'Answers.')({}).add(2)
+    const seconds = metrics.histogram('time_seconds', 'Time.', [0.1, 1])({ route: '/x' })
+    const [first, last] = ['4bf92f3577b34da6a3ce929d0e0e4736', '0af7651916cd43dd8448eb211c80319c']
+    seconds.observe(0.05, first)
+    seconds.observe(0.06, last)
+    seconds.observe(0.07)
+    seconds.observe(7)
+    const lines = metrics.text('openmetrics').split('\n')
+    expect(lines).toEqual([
+      '# HELP answers Answers.',
+      '# TYPE answers counter',
+      'answers_total 2',
+      '# HELP time_seconds Time.',
+      '# TYPE time_seconds histogram',
+      expect.stringMatching(
+        new RegExp(`^time_seconds_bucket\\{route="/x",le="0.1"\\} 3 # \\{trace_id="${last}"\\} 0.06 \\d+\\.?\\d*$`),
+      ),
+      'time_seconds_bucket{route="/x",le="1.0"} 3',
+      'time_seconds_bucket{route="/x",le="+Inf"} 4',
+      'time_seconds_sum{route="/x"} 7.18',
+      'time_seconds_count{route="/x"} 4',
+      '# EOF',
+      '',
+    ])
+    expect(metrics.text()).not.toContain('trace_id')
+  })
+
+  it('of a lane become part of the shared histograms of its serving process, each observation once', () => {
+    const create = () => {
+      const metrics = new Metrics()
+      const shared = metrics.histogram('shared_seconds', 'Shared.', [1, 2], { isShared: true })
+      const own = metrics.histogram('own_seconds', 'Own.', [1, 2])
+      return { metrics, shared: shared({ route: '/x' }), own: own({ route: '/x' }) }
+    }
+    const [lane, serving] = [create(), create()]
+    serving.shared.observe(0.5)
+    for (const value of [0.25, 1.5, 9]) {
+      lane.shared.observe(value)
+      lane.own.observe(value)
+      serving.metrics.addDeltas(lane.metrics.takeDeltas())
+    }
+    serving.metrics.addDeltas(lane.metrics.takeDeltas())
+    expect(
+      serving.metrics
+        .text()
+        .split('\n')
+        .filter((line) => /^\w+_seconds_/.test(line)),
+    ).toEqual([
+      'shared_seconds_bucket{route="/x",le="1"} 2',
+      'shared_seconds_bucket{route="/x",le="2"} 3',
+      'shared_seconds_bucket{route="/x",le="+Inf"} 4',
+      'shared_seconds_sum{route="/x"} 11.25',
+      'shared_seconds_count{route="/x"} 4',
+      'own_seconds_bucket{route="/x",le="1"} 0',
+      'own_seconds_bucket{route="/x",le="2"} 0',
+      'own_seconds_bucket{route="/x",le="+Inf"} 0',
+      'own_seconds_sum{route="/x"} 0',
+      'own_seconds_count{route="/x"} 0',
+    ])
+  })
 })

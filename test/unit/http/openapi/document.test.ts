@@ -74,7 +74,13 @@ describe('the interface description', () => {
     const { schemas, securitySchemes } = part.components as unknown as Record<string, object>
     expect(Object.keys(schemas ?? {})).toEqual(expect.arrayContaining(['Decision', 'NodesRequest', 'Problem']))
     expect(Object.keys(schemas ?? {})).not.toContain('Project')
-    expect(Object.keys(securitySchemes ?? {})).toEqual(['agentKey', 'agentKeyAsBearer', 'userToken'])
+    expect(Object.keys(securitySchemes ?? {})).toEqual([
+      'agentKey',
+      'agentKeyAsBearer',
+      'serviceAccount',
+      'projectId',
+      'userToken',
+    ])
     expect(await new Validator().validate(structuredClone(part) as unknown as Record<string, unknown>)).toEqual({
       valid: true,
     })
@@ -113,6 +119,8 @@ describe('the interface description', () => {
       'image/svg+xml: A text of the type `image/svg+xml`',
       'text/event-stream: A stream of server-sent events, until either side ends it',
       'text/html: A text of the type `text/html`',
+      'text/javascript: A text of the type `text/javascript`',
+      'text/plain or application/openmetrics-text: A text of the type `text/plain`',
       'text/plain: A text of the type `text/plain`',
     ])
   })
@@ -165,7 +173,11 @@ describe('the interface description', () => {
     const { paths } = await documentAt('/openapi.json')
     expect(paths['/health']?.get?.security).toEqual([])
     expect(paths['/configs/v1/projects']?.get?.security).toEqual([{ serviceAccount: [] }])
-    expect(paths['/capture/v1/nodes']?.post?.security).toEqual([{ agentKey: [] }, { agentKeyAsBearer: [] }])
+    expect(paths['/capture/v1/nodes']?.post?.security).toEqual([
+      { agentKey: [] },
+      { agentKeyAsBearer: [] },
+      { serviceAccount: [], projectId: [] },
+    ])
   })
 
   it('is checked against every response of these tests', () => {

@@ -1,0 +1,44 @@
+// Builds the streams of changes and of decisions.
+import { join } from 'node:path'
+import { GRAPHS_COMMIT_FILE } from '../kernel/data-folder.ts'
+import type { PolicyIndex } from '../policy/policy-index.ts'
+import { DecisionStreams } from '../runtime/decision-streams.ts'
+import { WatchHub } from '../runtime/watch-hub.ts'
+import type { Settings } from '../settings.ts'
+import { openSharedCounter } from '../store/process/shared-counter.ts'
+import type { Platform } from './platform.ts'
+
+/** The usual interval of event streams, and shorter than the idle timeout of common proxies. */
+const KEEP_ALIVE_MS = 15_000
+
+/** Builds the change streams. */
+export function createWatch(platform: Platform, policies: PolicyIndex): WatchHub {
+  const { settings, documents, catalog, watchPlace, onInternalError } = platform
+  return new WatchHub({
+    documents,
+    policies,
+    catalog,
+    graphCommits: openSharedCounter(join(settings.dataDir, GRAPHS_COMMIT_FILE)),
+    place: watchPlace,
+    limits: {
+      streamsMax: settings.watchStreamsMax,
+      projectStreamsMax: settings.watchProjectStreamsMax,
+      keepAliveMs: keepAliveOf(settings),
+    },
+    onInternalError: (error) => onInternalError({ error }),
+  })
+}
+
+/** Builds the streams of decisions. */
+export function createDecisionStreams({ settings, onInternalError }: Platform): DecisionStreams {
+  return new DecisionStreams({
+    path: settings.decisionLog === 'off' ? null : settings.decisionLog,
+    percent: settings.decisionLogPercent,
+    keepAliveMs: keepAliveOf(settings),
+    onInternalError: (error) => onInternalError({ error }),
+  })
+}
+
+function keepAliveOf({ idleTimeS }: Settings): number {
+  return Math.min(KEEP_ALIVE_MS, (idleTimeS * 1000) / 3)
+}

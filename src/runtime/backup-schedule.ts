@@ -1,0 +1,199 @@
+// Starts scheduled backups and drills: the one serving process that is elected compares their patterns with the clock. A run that was due
+// while no service ran is made once; a failed run is repeated with growing delays.
+import type { Clock } from '../kernel/clock.ts'
+import { OperationalError } from '../kernel/errors.ts'
+import { cronProblem, cronTimes } from '../kernel/period-schedule.ts'
+import type { Log } from '../ops/log.ts'
+import type { BackupTotals } from '../ops/service-metrics.ts'
+import type { Settings } from '../settings.ts'
+import { LeaderElection } from '../store/process/leader-election.ts'
+import type { ScheduledJob } from '../transfer/backup-job.ts'
+import { readBackupRecord, type ScheduledJobState, updateBackupRecord } from '../transfer/backup-record.ts'
+
+/** How often patterns are compared with the clock. A look reads one small file. */
+const POLL_MS = 250
+/** Delay before a failed run is repeated. It doubles each time. */
+const RETRY_MIN_MS = 60_000
+const RETRY_MAX_MS = 3_600_000
+
+/** Collaborators of the schedule. */
+export interface BackupScheduleDeps {
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly log: Log
+  /** Such as `verdigraph 1.0.0`. */
+  readonly madeBy: string
+  /** Runs a job in a process of its own. Resolves to false, without running it, if another job works. Rejects if it fails. */
+  run(job: ScheduledJob): Promise<boolean>
+}
+
+interface Schedule {
+  readonly kind: ScheduledJob['kind']
+  readonly member: 'backup' | 'drill'
+  readonly pattern: string
+}
+
+/** The patterns of the settings. Throws OperationalError for one that is wrong. */
+export function schedulesOf({
+  backupSchedule,
+  drillSchedule,
+}: Pick<Settings, 'backupSchedule' | 'drillSchedule'>): readonly Schedule[] {
+  const all: readonly Schedule[] = [
+    { kind: 'scheduled-backup', member: 'backup', pattern: backupSchedule },
+    { kind: 'drill', member: 'drill', pattern: drillSchedule },
+  ]
+  const used = all.filter(({ pattern }) => pattern !== '')
+  for (const { member, pattern } of used) {
+    const problem = cronProblem(pattern)
+    if (problem !== null) throw new OperationalError(`the setting ${member}_schedule is not a cron pattern: ${problem}`)
+  }
+  return used
+}
+
+/** When a failed job is repeated, milliseconds since the epoch; 0: it has not failed. */
+export function retryTimeMs({ failures, last_run }: ScheduledJobState): number {
+  if (failures === 0 || last_run === null) return 0
+  const delay = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** (failures - 1))
+  return Date.parse(last_run.end_time ?? last_run.start_time) + delay
+}
+
+/** A scheduled job as an operator sees it. */
+export interface ScheduledJobStatus {
+  readonly job: 'backup' | 'drill'
+  /** The cron pattern. */
+  readonly schedule: string
+  /** RFC 3339; null: never. */
+  readonly nextTime: string | null
+  /** Time since a run is due and not done; 0: none is due. */
+  readonly overdueS: number
+  readonly state: ScheduledJobState | null
+}
+
+/** The scheduled jobs at a time. Empty without a schedule. */
+export function scheduledJobs(settings: Settings, nowMs: number): readonly ScheduledJobStatus[] {
+  const record = readBackupRecord(settings.dataDir)
+  return schedulesOf(settings).map(({ member, pattern }) => {
+    const { lastMs, nextMs } = cronTimes(pattern, nowMs)
+    const state = record[member]
+    // The first time after the last run: later ones may have been missed as well.
+    const missedMs = state === null ? null : cronTimes(pattern, Date.parse(state.due_time)).nextMs
+    const isOverdue = state !== null && lastMs !== null && lastMs > Date.parse(state.due_time) && missedMs !== null
+    return {
+      job: member,
+      schedule: pattern,
+      nextTime: nextMs === null ? null : new Date(nextMs).toISOString(),
+      overdueS: isOverdue ? Math.max(0, Math.round((nowMs - missedMs) / 1000)) : 0,
+      state,
+    }
+  })
+}
+
+/** The figures of the metrics. */
+export function backupTotals(settings: Settings, nowMs: number): BackupTotals {
+  const { newest, proven } = readBackupRecord(settings.dataDir)
+  const seconds = (time: string | undefined): number | null => (time === undefined ? null : Date.parse(time) / 1000)
+  return {
+    jobs: scheduledJobs(settings, nowMs).map(({ job, overdueS, state }) => ({
+      job,
+      overdueS,
+      failures: state?.failures ?? 0,
+    })),
+    newestS: seconds(newest?.made_at),
+    newestBytes: newest?.bytes ?? null,
+    provenS: seconds(proven?.made_at),
+  }
+}
+
+/** The elected starter of scheduled jobs. */
+export class BackupSchedule {
+  private readonly deps: BackupScheduleDeps
+  private readonly schedules: readonly Schedule[]
+  private elections: LeaderElection | null = null
+  private timer: ReturnType<typeof setInterval> | null = null
+  private running: Promise<void> | null = null
+
+  /** Throws OperationalError for a pattern that is wrong. */
+  constructor(deps: BackupScheduleDeps) {
+    this.deps = deps
+    this.schedules = schedulesOf(deps.settings)
+  }
+
+  /** Becomes a candidate, if there is a schedule. */
+  start(): void {
+    if (this.schedules.length === 0) return
+    this.elections = new LeaderElection(this.deps.settings.dataDir)
+    this.elections.campaign('backup-schedule', () => {
+      this.timer = setInterval(() => this.poll(), POLL_MS)
+      this.timer.unref()
+    })
+  }
+
+  /** Starts no more jobs. A running one is stopped by its owner. */
+  close(): void {
+    if (this.timer !== null) clearInterval(this.timer)
+    this.elections?.close()
+  }
+
+  private poll(): void {
+    if (this.running !== null) return
+    const due = this.schedules.flatMap((schedule) => {
+      const found = this.due(schedule)
+      return found === null ? [] : [{ schedule, ...found }]
+    })
+    // The one that waits longest, so that frequent backups do not keep drills from running.
+    const [first] = due.sort((a, b) => a.sinceMs - b.sinceMs)
+    if (first === undefined) return
+    this.running = this.run(first.schedule, first.dueMs).finally(() => {
+      this.running = null
+    })
+  }
+
+  /** When the run that is due now was due, and the last one before it; null: none is. */
+  private due({ member, pattern }: Schedule): { dueMs: number; sinceMs: number } | null {
+    const { clock, settings } = this.deps
+    const nowMs = clock.now()
+    const state = readBackupRecord(settings.dataDir)[member]
+    const lastMs = cronTimes(pattern, nowMs).lastMs ?? 0
+    if (state === null) {
+      // The schedule is new: nothing was missed.
+      const due_time = new Date(lastMs).toISOString()
+      updateBackupRecord(settings.dataDir, { [member]: { due_time, failures: 0, last_run: null } })
+      return null
+    }
+    const sinceMs = Date.parse(state.due_time)
+    return lastMs > sinceMs && nowMs >= retryTimeMs(state) ? { dueMs: lastMs, sinceMs } : null
+  }
+
+  private async run({ kind, member }: Schedule, dueMs: number): Promise<void> {
+    const { log, run, settings, madeBy, clock } = this.deps
+    const started = clock.now()
+    try {
+      if (!(await run({ kind, dueMs, madeBy }))) return
+      const { newest, proven } = readBackupRecord(settings.dataDir)
+      const name = (kind === 'drill' ? proven : newest)?.name ?? ''
+      log({ level: 'info', message: `a scheduled ${member} succeeded`, name })
+    } catch (failure) {
+      const reason = failure instanceof Error ? failure.message : String(failure)
+      const state = readBackupRecord(settings.dataDir)[member]
+      const end = state?.last_run?.end_time ?? null
+      // The process was killed before it could store the failure.
+      if (state !== null && (end === null || Date.parse(end) < started))
+        this.storeFailure(member, state, started, reason)
+      log({ level: 'error', message: `a scheduled ${member} failed`, reason })
+    }
+  }
+
+  private storeFailure(member: Schedule['member'], state: ScheduledJobState, startMs: number, error: string): void {
+    const { settings, clock } = this.deps
+    const time = (ms: number): string => new Date(ms).toISOString()
+    const { last_run: before } = state
+    const isOwn = before !== null && before.end_time === null
+    const last_run = {
+      name: isOwn ? before.name : '',
+      start_time: isOwn ? before.start_time : time(startMs),
+      end_time: time(clock.now()),
+      error,
+    }
+    updateBackupRecord(settings.dataDir, { [member]: { ...state, failures: state.failures + 1, last_run } })
+  }
+}

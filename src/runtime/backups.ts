@@ -1,0 +1,295 @@
+// Backups on request of an operator: one job at a time works on the folder of backups, in a process of its own, so that requests do
+// not wait for it. The lock of the job is held by this process; the state of each backup is in the folder.
+import { mkdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import type { ByteStream } from '../http/route.ts'
+import type { ServiceAccountCaller } from '../kernel/caller.ts'
+import { type Clock, timestamp } from '../kernel/clock.ts'
+import { TASK_LOCKS_FOLDER } from '../kernel/data-folder.ts'
+import type { ServiceError } from '../kernel/errors.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { lowerPriority } from '../lanes/lane-process.ts'
+import type { Log } from '../ops/log.ts'
+import { type FileLock, lockFile } from '../store/process/file-lock.ts'
+import {
+  backupPath,
+  isBackupName,
+  jobLockPath,
+  type ListedBackup,
+  listBackups,
+  newBackupName,
+  readBackup,
+  removeBackup,
+  writeBackupState,
+} from '../transfer/backup-files.ts'
+import type { BackupJob, ScheduledJob } from '../transfer/backup-job.ts'
+
+/** The message that starts the process of a job. */
+export interface BackupCommand {
+  readonly order: 'work'
+  readonly settings: unknown
+  readonly job: BackupJob | ScheduledJob
+  /** The service account that asked for it; empty: the schedule. */
+  readonly requestedBy: string
+}
+
+/** Collaborators of the backups. */
+export interface BackupsDeps {
+  /** The setting `backup_folder`; empty: there are no backups on request. */
+  readonly folder: string
+  readonly dataDir: string
+  readonly settings: unknown
+  /** Such as `verdigraph 1.0.0`. */
+  readonly madeBy: string
+  /** Public keys for which new backups are encrypted. */
+  readonly recipients: readonly string[]
+  /** The setting `backup_identity`. */
+  readonly identityFile: string
+  readonly clock: Clock
+  readonly log: Log
+  /** The command line of the process; its own process id is appended. Null: jobs run in this process. */
+  readonly command: readonly string[] | null
+  /** Runs a job in this process, and records it. */
+  runHere(job: BackupJob, requestedBy: string): Promise<void>
+  /** True if the project exists and is of the organization. */
+  hasProject(projectId: string, organizationId: string): boolean
+}
+
+/** All backups, and whether a new one can be made. */
+export interface BackupList {
+  readonly isEnabled: boolean
+  readonly backups: readonly ListedBackup[]
+}
+
+/** More must be deleted first: each needs the space of all data. */
+const BACKUPS_MAX = 50
+/** Another process may look for the lock in this moment. */
+const LOCK_ATTEMPTS = 5
+const LOCK_RETRY_MS = 10
+/** In the folder of task locks. */
+const JOB_LOCK = 'backup-job.lock'
+
+const disabled: Result<never, ServiceError> = err({
+  kind: 'not-found',
+  message: 'backups on request are off: the setting `backup_folder` names no folder',
+})
+const busy: Result<never, ServiceError> = err({
+  kind: 'conflict',
+  message: 'another backup is made or verified now: wait until it has ended',
+})
+const unknown: Result<never, ServiceError> = err({ kind: 'not-found', message: 'no such backup' })
+const interrupted = 'the service stopped before it was complete'
+
+/** The backups of a service. */
+export class Backups {
+  private readonly deps: BackupsDeps
+  /** The job that this process has started. */
+  private running: Promise<void> | null = null
+  private child: Bun.Subprocess | null = null
+
+  constructor(deps: BackupsDeps) {
+    this.deps = deps
+  }
+
+  /** All backups, the newest first. */
+  list(): BackupList {
+    const { folder } = this.deps
+    if (folder === '') return { isEnabled: false, backups: [] }
+    const backups = listBackups(folder)
+    return { isEnabled: true, backups: backups.some(isWorking) ? this.withoutInterrupted(backups) : backups }
+  }
+
+  /** Starts a backup. Errors: `not-found`, `conflict`, `invalid`. */
+  async create(caller: ServiceAccountCaller, projectId: string | null): Promise<Result<ListedBackup, ServiceError>> {
+    const { folder, clock, hasProject } = this.deps
+    if (folder === '') return disabled
+    if (projectId !== null && !hasProject(projectId, caller.organizationId))
+      return err({ kind: 'invalid', issues: ['project_id: the organization has no project with this identifier'] })
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const lock = await this.lock()
+    if (lock === null) return busy
+    if (listBackups(folder).length >= BACKUPS_MAX) {
+      lock.release()
+      return err({ kind: 'conflict', message: `there are ${BACKUPS_MAX} backups: delete one first` })
+    }
+    const name = newBackupName(clock.now())
+    writeBackupState(folder, name, {
+      state: 'running',
+      start_time: timestamp(clock.now()),
+      end_time: null,
+      requested_by: caller.serviceAccountId,
+      projects: projectId === null ? null : [projectId],
+      progress: 0,
+      error: null,
+      verification: null,
+    })
+    return this.start(lock, this.job('make', name, projectId), caller)
+  }
+
+  /** Starts the verification of a backup. Errors: `not-found`, `conflict`. */
+  async verify(caller: ServiceAccountCaller, name: string): Promise<Result<ListedBackup, ServiceError>> {
+    const { folder, clock } = this.deps
+    const found = this.complete(name)
+    if (!found.ok) return found
+    const lock = await this.lock()
+    if (lock === null) return busy
+    const { name: _, bytes: __, isEncrypted: ___, ...state } = found.value
+    writeBackupState(folder, name, {
+      ...state,
+      progress: 0,
+      verification: { state: 'running', start_time: timestamp(clock.now()), end_time: null, error: null },
+    })
+    return this.start(lock, this.job('verify', name, null), caller)
+  }
+
+  /** The file of a complete backup. Errors: `not-found`, `conflict`. */
+  read(name: string): Result<ByteStream & { readonly fileName: string }, ServiceError> {
+    const found = this.complete(name)
+    if (!found.ok) return found
+    const path = backupPath(this.deps.folder, name, found.value.isEncrypted)
+    return ok({ fileName: basename(path), bytes: found.value.bytes, open: () => Bun.file(path).stream() })
+  }
+
+  /** Deletes a backup. Errors: `not-found`; `conflict` while a job works on it. */
+  async delete(name: string): Promise<Result<null, ServiceError>> {
+    const { folder } = this.deps
+    if (folder === '') return disabled
+    const found = isBackupName(name) ? readBackup(folder, name) : null
+    if (found === null) return unknown
+    const lock = isWorking(found) ? await this.lock() : null
+    if (isWorking(found) && lock === null) return busy
+    removeBackup(folder, name)
+    lock?.release()
+    return ok(null)
+  }
+
+  /** Stops a running job, whose backup is then interrupted. */
+  async close(): Promise<void> {
+    this.child?.kill('SIGKILL')
+    await this.running
+  }
+
+  private job(kind: BackupJob['kind'], name: string, projectId: string | null): BackupJob {
+    const { dataDir, folder, madeBy, recipients, identityFile } = this.deps
+    return { kind, dataDir, folder, name, projectId, madeBy, recipients, identityFile }
+  }
+
+  private complete(name: string): Result<ListedBackup, ServiceError> {
+    const { folder } = this.deps
+    if (folder === '') return disabled
+    const found = isBackupName(name) ? readBackup(folder, name) : null
+    if (found === null) return unknown
+    return found.state === 'complete' && found.bytes > 0
+      ? ok(found)
+      : err({ kind: 'conflict', message: 'the backup is not complete' })
+  }
+
+  /**
+   * Runs a job of the schedule, in a process of its own. Resolves to true when it has succeeded, to false without running it if another job works. Rejects if
+   * it fails.
+   */
+  async runScheduled(job: ScheduledJob): Promise<boolean> {
+    const lock = await this.lock()
+    if (lock === null) return false
+    const work = this.spawn(job, '')
+    this.running = work.then(
+      () => undefined,
+      () => undefined,
+    )
+    try {
+      await work
+      return true
+    } finally {
+      this.running = null
+      lock.release()
+    }
+  }
+
+  private start(lock: FileLock, job: BackupJob, caller: ServiceAccountCaller): Result<ListedBackup, ServiceError> {
+    const { deps } = this
+    const { kind, name } = job
+    const { serviceAccountId } = caller
+    this.running = (deps.command === null ? deps.runHere(job, serviceAccountId) : this.spawn(job, serviceAccountId))
+      .catch((failure: unknown) => {
+        const reason = failure instanceof Error ? failure.message : String(failure)
+        deps.log({ level: 'error', message: 'a job on a backup failed', kind, name, reason })
+      })
+      .finally(() => {
+        lock.release()
+        this.running = null
+      })
+    const found = readBackup(deps.folder, name)
+    return found === null ? unknown : ok(found)
+  }
+
+  private async spawn(job: BackupJob | ScheduledJob, requestedBy: string): Promise<void> {
+    const { command, settings } = this.deps
+    const child = Bun.spawn([...(command ?? []), String(process.pid)], {
+      stdin: 'ignore',
+      stdout: 'inherit',
+      stderr: 'inherit',
+      ipc: () => undefined,
+    })
+    this.child = child
+    lowerPriority(child.pid)
+    const order: BackupCommand = { order: 'work', settings, job, requestedBy }
+    child.send(order)
+    await child.exited
+    this.child = null
+    const { signalCode, exitCode } = child
+    if (signalCode !== null) throw new Error(`its process exited by signal ${signalCode}`)
+    // A failure that the process has noticed is stored, and in its own output.
+    const isScheduled = !('folder' in job)
+    if (isScheduled && exitCode !== 0) throw new Error('see the log of its process, and the record of backups')
+  }
+
+  /** The locks of jobs of the data folder and of the folder of backups. Null: another job works. */
+  private async lock(): Promise<FileLock | null> {
+    const { dataDir, folder } = this.deps
+    const locks = join(dataDir, TASK_LOCKS_FOLDER)
+    mkdirSync(locks, { recursive: true, mode: 0o700 })
+    if (folder !== '') mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const paths = [join(locks, JOB_LOCK), ...(folder === '' ? [] : [jobLockPath(folder)])]
+    for (let attempt = 0; attempt < LOCK_ATTEMPTS && this.running === null; attempt++) {
+      const lock = lockAll(paths)
+      if (lock !== null) return lock
+      await Bun.sleep(LOCK_RETRY_MS)
+    }
+    return null
+  }
+
+  /** A job whose process was killed leaves the state `running`. */
+  private withoutInterrupted(backups: readonly ListedBackup[]): readonly ListedBackup[] {
+    if (this.running !== null) return backups
+    const lock = lockFile(jobLockPath(this.deps.folder), 'exclusive')
+    if (lock === null) return backups
+    lock.release()
+    return backups.map((one) => {
+      if (one.state === 'running') return { ...one, state: 'failed', error: interrupted }
+      const { verification } = one
+      if (verification?.state !== 'running') return one
+      return { ...one, verification: { ...verification, state: 'failed', error: interrupted } }
+    })
+  }
+}
+
+function isWorking({ state, verification }: ListedBackup): boolean {
+  return state === 'running' || verification?.state === 'running'
+}
+
+/** Null: one of them is locked, and none is held. */
+function lockAll(paths: readonly string[]): FileLock | null {
+  const held: FileLock[] = []
+  const release = (): void => {
+    for (const lock of held) lock.release()
+  }
+  for (const path of paths) {
+    const lock = lockFile(path, 'exclusive')
+    if (lock === null) {
+      release()
+      return null
+    }
+    held.push(lock)
+  }
+  return { release }
+}
