@@ -5,6 +5,7 @@ import { finished } from 'node:stream/promises'
 import type { AuditTreesAnswer } from '../audit/read/read-operations.ts'
 import type { Settings } from '../settings.ts'
 import { CliError, UsageError } from './cli-error.ts'
+import { printLine } from './print.ts'
 import { ServiceClient } from './service-client.ts'
 
 /** The options of `audit keys`. */
@@ -43,7 +44,7 @@ export async function exportAuditLog(settings: Settings, flags: ExportLogFlags):
     if (!isComplete)
       throw new CliError([`the export ended after ${bytes} bytes, before its last line; the service may have stopped`])
     renameSync(partial, out)
-    console.log(`${out}: ${bytes} bytes`)
+    printLine(`${out}: ${bytes} bytes`)
   } catch (failure) {
     rmSync(partial, { force: true })
     throw failure instanceof CliError ? failure : new CliError([`the export failed: ${String(failure)}`])
@@ -88,5 +89,5 @@ export async function printLogKeys(settings: Settings, { project, url, generatio
         ? 'the audit log has no entries yet'
         : `--generation: the log has ${generations.map((each) => each.generation).join(', ')}`,
     ])
-  for (const key of found.verifier_keys) console.log(key)
+  for (const key of found.verifier_keys) printLine(key)
 }

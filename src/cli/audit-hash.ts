@@ -14,6 +14,7 @@ import type { Settings } from '../settings.ts'
 import { AuditIndex } from '../store/audit/audit-index.ts'
 import { projectFolderName } from '../store/tenancy/project-folders.ts'
 import { CliError, UsageError } from './cli-error.ts'
+import { printLine } from './print.ts'
 
 /** Runs `audit hash`. Rejects with CliError or OperationalError. */
 export async function printValuesHash({ dataDir }: Settings, projectId: string): Promise<void> {
@@ -30,7 +31,7 @@ export async function printValuesHash({ dataDir }: Settings, projectId: string):
     const log = index.state(id)
     if (log === null) throw new CliError([`${projectId} has no audit log`])
     const hashKey = Buffer.from(openSealer(dataDir).open(log.hashKey, hashKeyPath(id)), 'base64')
-    console.log(valuesHash(digestOfValues(values.value), hashKey))
+    printLine(valuesHash(digestOfValues(values.value), hashKey))
   } finally {
     await index.close()
   }

@@ -18,6 +18,7 @@ import { keysFrom, type LogSourceFlags, logSource, readCheckpoint } from './audi
 import { CliError, UsageError } from './cli-error.ts'
 import { colours } from './colours.ts'
 import { exitCodes } from './exit-codes.ts'
+import { printLine } from './print.ts'
 
 /** The options of `audit verify`. */
 export interface VerifyLogFlags extends LogSourceFlags {
@@ -46,8 +47,8 @@ export async function verifyAuditLog(log: string, flags: VerifyLogFlags): Promis
   const { checkpoint, isCompared, faults } = verdict
   if (against !== null && checkpoint !== null && !isCompared && faults.length === 0)
     throw new UsageError([`--against: ${whyNotCompared(against, checkpoint)}`])
-  if (flags.json) console.log(JSON.stringify(jsonOf(verdict, against)))
-  else for (const line of linesOf(verdict, against)) console.log(line)
+  if (flags.json) printLine(JSON.stringify(jsonOf(verdict, against)))
+  else for (const line of linesOf(verdict, against)) printLine(line)
   process.exitCode = verdict.faults.length === 0 ? exitCodes.success.code : exitCodes.failure.code
 }
 

@@ -21,6 +21,7 @@ import { systemClock } from '../kernel/clock.ts'
 import { lockFile } from '../store/process/file-lock.ts'
 import { keysFrom, type LogSourceFlags, logSource } from './audit-log-source.ts'
 import { CliError, UsageError } from './cli-error.ts'
+import { printDocument, printLine } from './print.ts'
 
 /** How long another process may hold the state, in milliseconds. */
 const LOCK_TIME_MS = 10_000
@@ -56,7 +57,7 @@ export async function witness(log: string | undefined, flags: WitnessFlags): Pro
       source.kind === 'files'
         ? await requestFor(source.files, state, verifiers, flags)
         : readRequest(readFileSync(source.path, 'utf8'), source.path)
-    process.stdout.write(await cosign(request, state, verifiers, flags))
+    printDocument(await cosign(request, state, verifiers, flags))
   } finally {
     lock.release()
   }
@@ -69,7 +70,7 @@ function createState(path: string, name: string): void {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const encoded = privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64')
   writeState(path, { name, privateKey: encoded, logs: {} })
-  console.log(witnessVerifierKey(name, publicKey))
+  printLine(witnessVerifierKey(name, publicKey))
 }
 
 /** Stores the checkpoint before it returns the cosigned note. */

@@ -12,7 +12,7 @@ import type { Settings } from '../settings.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
 import { UsageError } from './cli-error.ts'
 import { ownMemory } from './own-memory.ts'
-import { printError } from './print.ts'
+import { printFailure } from './print.ts'
 import { MATCHER_COMMAND, selfCommand } from './self-command.ts'
 
 /** Beyond this the process ends and is started again: a client library may leak memory. */
@@ -63,7 +63,7 @@ export async function runBackground(parent: number): Promise<void> {
 
   process.on('message', (message: BackgroundCommand) => {
     handleCommand(message).catch((failure: unknown) => {
-      printError(
+      printFailure(
         `the background process failed at \`${message.order}\`: ${String((failure as Error).stack ?? failure)}`,
       )
       process.exit(1)
@@ -72,7 +72,7 @@ export async function runBackground(parent: number): Promise<void> {
   setInterval(() => {
     const bytes = ownMemory()
     if (bytes === null || bytes <= MEMORY_BYTES_MAX) return
-    printError(`the background process uses ${bytes} bytes of memory and is started again`)
+    printFailure(`the background process uses ${bytes} bytes of memory and is started again`)
     stop(EXIT_MEMORY).catch(() => process.exit(EXIT_MEMORY))
   }, MEMORY_CHECK_MS)
   await new Promise(() => {})

@@ -2,15 +2,19 @@
 // files that an authorizer loads, and their declarations. `dist/client` is for everything with `fetch`: the HTTP client and its
 // middleware. `dist/server` is one file for Bun: the command. They contain the libraries that they need, except LMDB. See
 // docs/decisions/0032-npm-package.md.
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
-import { build } from 'esbuild'
+import { build, type Plugin, transform } from 'esbuild'
 import packageJson from '../../package.json' with { type: 'json' }
+import { loadPageFiles } from '../console/page-files.ts'
+import { bundleDefinitions, top } from '../release/compile.ts'
+import { packageFolders } from '../release/contents.ts'
+import { licenceTexts } from '../release/licences.ts'
+import { embedConsole } from './embed-console.ts'
 import { embedDocumentation } from './embed-documentation.ts'
 import { embedKafkaWasm } from './embed-kafka-wasm.ts'
 import { SERVER_BUNDLE } from './self-command.ts'
 
-const top = join(import.meta.dirname, '..', '..')
 const library = join(top, 'dist', 'library')
 const server = join(top, 'dist', 'server')
 const client = join(top, 'dist', 'client')
@@ -54,8 +58,68 @@ async function buildLibrary(): Promise<void> {
     chunkNames: 'parts/[name]-[hash]',
     absWorkingDir: top,
     logLevel: 'error',
+    plugins: [zodByMembers, lmdbOnDemand, shortNamesInLibraries],
   })
   writeLicences(Object.keys(metafile.inputs), library)
+}
+
+/**
+ * Imports zod as a module instead of the object `z`, of which no member could be left out: its messages in 50 languages and its conversions
+ * of JSON schemas are a fifth of the library, which Node would parse at each start. And marks each schema as an expression without side
+ * effects, so that those of answers, which only the OpenAPI document needs, are left out: Node would build them at each start.
+ */
+const zodByMembers: Plugin = {
+  name: 'zod-by-members',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8')
+      const contents = text.replace(/^import \{ z \} from 'zod'$/m, "import * as z from 'zod'")
+      return contents === text ? undefined : { contents: withPureSchemas(contents), loader: 'ts' }
+    })
+  },
+}
+
+/** A declaration at the top of a module: its last line is the one before the next that begins in the first column, without a closing bracket. */
+const declaration = /^((?:export )?const \w+(?:: [^=\n]+)? =\s)(.*(?:\n(?: .*|[)\]}].*|))*)$/gm
+/** `z.string()`, also within an object, and `other.extend(…)`. */
+const schema =
+  /\bz\s*\.\w|^\w+\s*\.(?:array|describe|extend|meta|nullable|nullish|omit|optional|partial|pick|refine|shape|transform)\b/
+
+function withPureSchemas(text: string): string {
+  return text.replace(declaration, (whole, start: string, value: string) => {
+    const isSchema = schema.test(value) && !/^(?:async |function |new |\(.*=>)/.test(value)
+    return isSchema ? `${start}/* @__PURE__ */ (() => (${value}))()` : whole
+  })
+}
+
+/**
+ * Loads LMDB with the first store in a folder. A store in memory does not need the native addon, which takes a quarter of the time from
+ * the start of a process to the first decision.
+ */
+const lmdbOnDemand: Plugin = {
+  name: 'lmdb-on-demand',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/src\/store\/lmdb\/driver\.ts$/ }, () => ({
+      contents: `import { createRequire } from 'node:module'
+let driver
+export function loadDriver() {
+  return (driver ??= createRequire(import.meta.url)('lmdb'))
+}
+`,
+      loader: 'ts',
+    }))
+  },
+}
+
+/** Names stay only in our own modules, for stack traces. */
+const shortNamesInLibraries: Plugin = {
+  name: 'short-names-in-libraries',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/node_modules\/.*\.m?js$/ }, async ({ path }) => {
+      const { code } = await transform(readFileSync(path, 'utf8'), { minifyIdentifiers: true, target: 'node20' })
+      return { contents: code, loader: 'js' }
+    })
+  },
 }
 
 /** No library is inside or outside: the client needs only `fetch`. */
@@ -79,27 +143,18 @@ async function buildServer(): Promise<void> {
     external,
     outdir: server,
     naming: SERVER_BUNDLE,
-    plugins: [embedDocumentation, embedKafkaWasm],
+    define: bundleDefinitions(),
+    plugins: [await embedConsole(), embedDocumentation, embedKafkaWasm],
     // Names stay, so that stack traces can be read.
     minify: { whitespace: true, syntax: true },
   })
-  writeLicences(inputs, server)
+  // The built page of the console is inside, as text.
+  writeLicences([...inputs, ...(await loadPageFiles()).sources], server)
 }
 
 /** Writes the licences of the packages that a bundle contains next to it. */
 function writeLicences(inputs: readonly string[], folder: string): void {
-  const names = new Set(inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []))
-  const licences = [...names].sort().map((name) => `${name}\n\n${readLicence(join(top, 'node_modules', name))}`)
-  writeFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), licences.join(`\n\n${'-'.repeat(80)}\n\n`))
-}
-
-/** The text of the licence of a package, which must accompany its code. */
-function readLicence(folder: string): string {
-  const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name))
-  if (file !== undefined) return readFileSync(join(folder, file), 'utf8').trim()
-  const { license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { license?: string }
-  if (license === undefined) throw new Error(`${folder} has no licence`)
-  return license
+  writeFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), licenceTexts(packageFolders(inputs)))
 }
 
 /** Keeps the declarations that those of the entry points refer to. Throws if one of them needs the types of another package. */

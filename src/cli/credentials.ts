@@ -5,6 +5,7 @@ import { type AdminToken, issueAdminToken } from '../app/configuration.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { ownCommand } from './own-command.ts'
+import { printLine } from './print.ts'
 import { recordOperation } from './record-operation.ts'
 
 /** Lifetime of the tokens that `init` and `serve` print, seconds: the longest allowed. */
@@ -48,10 +49,10 @@ export function issuedToken(subject: string, lifetimeS: number): object {
 function printToken(issued: AdminToken, settings: Settings, json: boolean, lifetimeS: number): void {
   if (json) {
     const { organizationId, serviceAccountId, token } = issued
-    console.log(JSON.stringify({ organization_id: organizationId, service_account_id: serviceAccountId, token }))
+    printLine(JSON.stringify({ organization_id: organizationId, service_account_id: serviceAccountId, token }))
     return
   }
-  for (const line of tokenLines(issued, settings, lifetimeS)) console.log(line)
+  for (const line of tokenLines(issued, settings, lifetimeS)) printLine(line)
 }
 
 /** The lines that show a new token. */

@@ -8,6 +8,7 @@ import { DEMO_KEY_FILE } from '../kernel/data-folder.ts'
 import type { Settings } from '../settings.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { ownCommand } from './own-command.ts'
+import { printLine } from './print.ts'
 import { recordOperation } from './record-operation.ts'
 
 /** Issuer and audience of the tokens. */
@@ -57,7 +58,7 @@ export async function printMemberToken(settings: Settings, person: string, lifet
   }
   const issued = { outcome: 'ok', subject: person, lifetimeS }
   await recordOperation(settings, 'svc.audit.operations.token.issue', issued)
-  console.log(token)
+  printLine(token)
 }
 
 function readKey(path: string): JWK {

@@ -14,6 +14,14 @@ export const settingsFileVariable = 'VERDIGRAPH_SETTINGS'
 export const tokenVariable = 'VERDIGRAPH_TOKEN'
 /** The key of an application agent that commands send to a running service. */
 export const agentKeyVariable = 'VERDIGRAPH_AGENT_KEY'
+/** The name of the context that commands ask. */
+export const contextVariable = 'VERDIGRAPH_CONTEXT'
+/** The URL of the service that commands ask. */
+export const urlVariable = 'VERDIGRAPH_URL'
+/** Id or name of the project that commands ask. */
+export const projectVariable = 'VERDIGRAPH_PROJECT'
+/** The folder of the secrets that project folders and contexts refer to. */
+export const secretsVariable = 'VERDIGRAPH_SECRETS'
 
 const PREFIX = /^VERDIGRAPH_/i
 
@@ -41,11 +49,39 @@ export function unknownVariables(environment: EnvironmentVariables): string[] {
     settingsFileVariable,
     tokenVariable,
     agentKeyVariable,
+    contextVariable,
+    urlVariable,
+    projectVariable,
+    secretsVariable,
   ])
-  return Object.entries(withoutServiceLinks(environment))
-    .filter(([name, value]) => PREFIX.test(name) && !names.has(name) && (value ?? '') !== '')
-    .map(([name]) => `${name}: unknown setting${hintFor(name, names)}`)
-    .sort()
+  const given = Object.entries(withoutServiceLinks(environment)).filter(([, value]) => (value ?? '') !== '')
+  const isTraced = endpointVariables.some((name) => (environment[name] ?? '') !== '')
+  return [
+    ...given
+      .filter(([name]) => PREFIX.test(name) && !names.has(name))
+      .map(([name]) => `${name}: unknown setting${hintFor(name, names)}`),
+    ...(isTraced ? given.filter(([name]) => OTEL_PREFIX.test(name) && !names.has(name)).flatMap(otelError) : []),
+  ].sort()
+}
+
+const OTEL_PREFIX = /^OTEL_/
+/** With one of them requests are traced, and all variables about traces must be known. */
+const endpointVariables = [settingSpecs.otlpEndpoint, settingSpecs.otlpTracesEndpoint].map(environmentNameOf)
+/** Variables about other signals, and of other programs. */
+const OTHER_SIGNAL =
+  /^OTEL_(?:EXPORTER_OTLP_)?(?:METRICS?|LOGS?|LOGRECORD|BLRP|PROFILES|EXPORTER_PROMETHEUS|NODE|LOG_LEVEL)(?:_|$)/
+/** Variables with one value that is executed. */
+const fixedVariables: Readonly<Record<string, string>> = {
+  OTEL_PROPAGATORS: 'tracecontext',
+  OTEL_EXPORTER_OTLP_COMPRESSION: 'none',
+  OTEL_EXPORTER_OTLP_TRACES_COMPRESSION: 'none',
+}
+
+function otelError([name, value = '']: readonly [string, string | undefined]): string[] {
+  const only = fixedVariables[name]
+  if (OTHER_SIGNAL.test(name) || value === only) return []
+  if (only !== undefined) return [`${name}: expected \`${only}\`, found \`${value}\``]
+  return [`${name}: this variable of OpenTelemetry is not supported; remove it`]
 }
 
 /** Compares without the common prefix, which would make all names similar. */

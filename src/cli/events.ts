@@ -13,7 +13,7 @@ import { writeJson } from '../kernel/json.ts'
 import type { Settings } from '../settings.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { colours } from './colours.ts'
-import { printNotice } from './print.ts'
+import { printLine, printLines, printNotice } from './print.ts'
 import { ServiceClient, ServiceRefusalError, ServiceUnreachableError } from './service-client.ts'
 
 /** Pause between two reads if there was nothing more to read, in milliseconds. */
@@ -103,7 +103,7 @@ async function printEvents(client: ServiceClient, sinkId: string, flags: TailFla
     if (isUnreachable) printNotice('the service answers again')
     isUnreachable = false
     if (part.missed > 0) printNotice(`${part.missed} events were delivered and removed before they were read`)
-    for (const one of part.events) console.log(flags.json ? writeJson(one.event) : eventLine(one))
+    for (const one of part.events) printLine(flags.json ? writeJson(one.event) : eventLine(one))
     printed += part.events.length
     position = part.position
     if (!part.has_more && printed < count) await Bun.sleep(POLL_MS)
@@ -135,8 +135,8 @@ export async function testRoutes(settings: Settings, flags: RoutingTestFlags): P
         event,
         send: flags.send,
       }))) as RoutingTestAnswer
-  if (flags.json) console.log(JSON.stringify(answer))
-  else for (const line of testLines(answer)) console.log(line)
+  if (flags.json) printLine(JSON.stringify(answer))
+  else for (const line of testLines(answer)) printLine(line)
   const failed = (answer.deliveries ?? []).filter(({ outcome }) => outcome !== 'delivered')
   if (failed.length > 0) {
     throw new CliError(
@@ -171,7 +171,7 @@ export async function listDeadLetters(settings: Settings, flags: ListFlags): Pro
     if (token !== '') query.set('page_token', token)
     if (flags.provider !== undefined) query.set('provider_id', flags.provider)
     const page = (await client.call('GET', `${path}?${query}`)) as DeadLetterPage
-    for (const letter of page.dead_letters) console.log(flags.json ? JSON.stringify(letter) : letterLine(letter))
+    for (const letter of page.dead_letters) printLine(flags.json ? JSON.stringify(letter) : letterLine(letter))
     printed += page.dead_letters.length
     token = page.next_page_token
     isLast = token === ''
@@ -189,7 +189,7 @@ function letterLine(letter: DeadLetterItem): string {
 export async function showDeadLetter(settings: Settings, id: string, flags: EventFlags): Promise<void> {
   const { client, path } = await deadLettersOf(settings, flags)
   const letter = await client.call('GET', `${path}/${encodeURIComponent(id)}`, undefined, 'exact')
-  console.log(flags.json ? writeJson(letter) : JSON.stringify(letter, exactNumber, 2))
+  printLines(flags.json ? [writeJson(letter)] : JSON.stringify(letter, exactNumber, 2).split('\n'))
 }
 
 /** `JSON.rawJSON` of ECMAScript 2026, which the type declarations lack. */
@@ -217,7 +217,7 @@ export async function resendDeadLetters(
     requested += answer.requested
     refused.push(...answer.refused)
   }
-  console.log(
+  printLine(
     flags.json ? JSON.stringify({ requested, refused }) : `${counted(requested, 'dead letter')} will be sent again`,
   )
   if (refused.length > 0) throw new CliError(refused.map(({ reason }) => reason))
@@ -246,7 +246,7 @@ export async function deleteDeadLetters(
       missing.push(...failure.lines)
     }
   }
-  console.log(flags.json ? JSON.stringify({ deleted }) : `${counted(deleted, 'dead letter')} deleted`)
+  printLine(flags.json ? JSON.stringify({ deleted }) : `${counted(deleted, 'dead letter')} deleted`)
   if (missing.length > 0) throw new CliError(missing)
 }
 

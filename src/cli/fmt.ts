@@ -4,6 +4,7 @@ import { formatDocument, syntaxErrors } from '../language/format/format-document
 import { CliError, UsageError } from './cli-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { readDocuments } from './language-files.ts'
+import { printDocument, printLine } from './print.ts'
 
 /** The options of `fmt`. */
 export interface FormatFlags {
@@ -25,12 +26,12 @@ export function formatFiles(paths: readonly string[], { check }: FormatFlags): v
     throw new CliError(invalid.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`))
   const formatted = documents.map((document) => ({ document, text: formatDocument(document) }))
   if (isInput && !check) {
-    process.stdout.write(formatted[0]!.text)
+    printDocument(formatted[0]!.text)
     return
   }
   const changed = formatted.filter(({ document, text }) => text !== document.text)
   for (const { document, text } of changed) {
-    console.log(document.file)
+    printLine(document.file)
     if (!check) writeFileSync(document.file, text)
   }
   if (check && changed.length > 0) process.exitCode = exitCodes.failure.code

@@ -1,7 +1,7 @@
 // The command `settings`: lists every setting with its value and source. Secrets are masked.
-import { masterKeyVariable } from '../identity/master-key.ts'
+import { givenMasterKey, masterKeyVariable } from '../identity/master-key.ts'
 import { MASTER_KEY_FILE } from '../kernel/data-folder.ts'
-import { settingSpecs } from '../settings.ts'
+import { isSecretRule, settingSpecs } from '../settings.ts'
 import type { EnvironmentVariables } from './environment-variables.ts'
 import type { ResolvedSetting } from './read-settings.ts'
 
@@ -21,11 +21,11 @@ export function formatSettings(
 ): string[] {
   const rows: SettingLine[] = found.map(({ field, value, source }) => ({
     name: settingSpecs[field].name,
-    value: settingSpecs[field].rule.kind === 'tokens' && value !== '' ? MASK : value,
+    value: isSecretRule(settingSpecs[field].rule) && value !== '' ? MASK : value,
     from: source ?? 'default',
   }))
-  const hasKey = (environment[masterKeyVariable] ?? '') !== ''
-  rows.push({ name: 'master_key', value: hasKey ? MASK : '', from: hasKey ? masterKeyVariable : MASTER_KEY_FILE })
+  const given = givenMasterKey(masterKeyVariable, environment)
+  rows.push({ name: 'master_key', value: given === null ? '' : MASK, from: given?.where ?? MASTER_KEY_FILE })
   if (json) return [JSON.stringify(rows)]
   const widest = (of: (row: SettingLine) => string) => Math.max(...rows.map((row) => of(row).length))
   const names = widest(({ name }) => name)

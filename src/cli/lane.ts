@@ -7,7 +7,7 @@ import { exitWithParent } from '../lanes/parent-death.ts'
 import type { Settings } from '../settings.ts'
 import { UsageError } from './cli-error.ts'
 import { ownMemory } from './own-memory.ts'
-import { printError } from './print.ts'
+import { printFailure } from './print.ts'
 
 /** After a request beyond these limits, the lane collects garbage and reports its memory. */
 const LONG_MS = 50
@@ -64,6 +64,9 @@ export async function runLane(parent: number): Promise<void> {
       case 'reopen logs':
         app?.reopenLogs()
         return
+      case 'check':
+        report({ report: 'alive' })
+        return
       case 'stop':
         await stop()
     }
@@ -71,7 +74,7 @@ export async function runLane(parent: number): Promise<void> {
 
   process.on('message', (message: LaneCommand) => {
     handleCommand(message).catch((failure: unknown) => {
-      printError(`a lane failed to ${message.order}: ${String((failure as Error).stack ?? failure)}`)
+      printFailure(`a lane failed to ${message.order}: ${String((failure as Error).stack ?? failure)}`)
       process.exit(1)
     })
   })

@@ -1,5 +1,5 @@
 // The inputs of `lint`, `fmt` and `lsp`: files and folders, and the policies and names of a project in a data folder or service.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectsKind, type StoredDocument } from '../config/kind.ts'
 import { validate } from '../config/validate.ts'
@@ -15,6 +15,7 @@ import { openEnvironment } from '../store/graph/environment.ts'
 import { auditIndexFolder, databaseFolders } from '../transfer/database-folders.ts'
 import { UsageError } from './cli-error.ts'
 import { agentKeyVariable } from './environment-variables.ts'
+import { filesBelow, reading } from './files-below.ts'
 import { ServiceClient } from './service-client.ts'
 
 /** Where the names of the data come from. */
@@ -25,33 +26,25 @@ export interface NameFlags {
   readonly url?: string
 }
 
-/** The files of a folder that hold policies, scenarios or Cypher by their names; other YAML and JSON files must be named. */
-const found = /\.(?:cypher|policy\.(?:ya?ml|json)|scenario\.ya?ml)$/
+/** The files of a folder that hold policies, scenarios, resolvers or Cypher by their names; other YAML and JSON files must be named. */
+const found = /\.(?:cypher|(?:policy|resolver)\.(?:ya?ml|json)|scenario\.ya?ml)$/
 
 /** Reads files, and the policy files below folders. Throws UsageError if it finds no file. */
 export function readDocuments(paths: readonly string[]): readonly LanguageDocument[] {
   const files = paths.flatMap((path) => {
-    if (!existsSync(path)) throw new UsageError([`${path} does not exist`])
-    if (statSync(path).isDirectory()) return policyFilesBelow(path)
+    if (reading(path, () => statSync(path)).isDirectory()) return policyFilesBelow(path)
     if (!isLanguageFile(path))
       throw new UsageError([`${path}: expected a file that ends with .cypher, .yaml, .yml or .json`])
     return [path]
   })
   if (paths.length > 0 && files.length === 0)
     throw new UsageError([`${paths.join(', ')}: no file ends with .cypher, .policy.yaml or .scenario.yaml`])
-  return [...new Set(files)].map((file) => ({ file, text: readFileSync(file, 'utf8') }))
+  return [...new Set(files)].map((file) => ({ file, text: reading(file, () => readFileSync(file, 'utf8')) }))
 }
 
 /** The policy files below a folder, by their names. */
-export function policyFilesBelow(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true })
-    .filter(({ name }) => !name.startsWith('.') && name !== 'node_modules')
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .flatMap((entry) => {
-      const path = join(folder, entry.name)
-      if (entry.isDirectory()) return policyFilesBelow(path)
-      return found.test(entry.name) ? [path] : []
-    })
+export function policyFilesBelow(folder: string): readonly string[] {
+  return filesBelow(folder, found)
 }
 
 /** The names of the data; null: no option says where they are. */
@@ -78,9 +71,9 @@ export async function readNames(
 }
 
 function namesInFile(path: string): DataNames {
-  if (!existsSync(path)) throw new UsageError([`${path} does not exist`])
+  const text = reading(path, () => readFileSync(path, 'utf8'))
   try {
-    return namesFrom(JSON.parse(readFileSync(path, 'utf8')), path)
+    return namesFrom(JSON.parse(text), path)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     throw new UsageError([`${path}: ${error.message}`])

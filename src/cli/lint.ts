@@ -8,7 +8,8 @@ import { UsageError } from './cli-error.ts'
 import { colours } from './colours.ts'
 import { exitCodes } from './exit-codes.ts'
 import { type NameFlags, readDocuments, readNames, readStoredPolicies } from './language-files.ts'
-import { printNotice } from './print.ts'
+import { printLine, printLines, printNotice } from './print.ts'
+import { withProjectErrors } from './project-findings.ts'
 
 /** The options of `lint`. */
 export interface LintFlags extends NameFlags {
@@ -27,13 +28,13 @@ export async function lintFiles(settings: () => Settings, paths: readonly string
   const documents =
     paths.length > 0 ? readDocuments(paths) : await readStoredPolicies(settings, flags.project ?? '', flags.url)
   const names = await readNames(settings, flags)
-  const findings = lint({ documents, names, actions: flags.action })
+  const findings = await withProjectErrors(lint({ documents, names, actions: flags.action }), paths)
   const errors = findings.filter(({ severity }) => severity === 'error').length
   const warnings = findings.length - errors
-  if (flags.json) console.log(JSON.stringify({ version: 1, files: documents.length, errors, warnings, findings }))
-  else if (flags.sarif) console.log(JSON.stringify(toSarif(findings, packageJson.version), null, 2))
+  if (flags.json) printLine(JSON.stringify({ version: 1, files: documents.length, errors, warnings, findings }))
+  else if (flags.sarif) printLines(JSON.stringify(toSarif(findings, packageJson.version), null, 2).split('\n'))
   else {
-    for (const finding of findings) console.log(lineOf(finding))
+    for (const finding of findings) printLine(lineOf(finding))
     const schema = names === null ? '; names were not compared with data (--schema or --project)' : ''
     printNotice(
       `${counted(errors, 'error')}, ${counted(warnings, 'warning')} in ${counted(documents.length, 'file')}${schema}`,

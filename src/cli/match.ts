@@ -13,6 +13,7 @@ import { holdsEnvironment } from '../store/lmdb/environment-folder.ts'
 import { isFolderLocked } from '../store/process/folder-lock.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { DemoClient } from './demo-client.ts'
+import { printDocument, printLine } from './print.ts'
 import { progressLine } from './progress.ts'
 import { recorded } from './record-operation.ts'
 import { ServiceClient, ServiceRefusalError } from './service-client.ts'
@@ -103,15 +104,15 @@ export async function runMatching(settings: Settings, flags: MatchRunFlags): Pro
       progress.end()
     }
   })
-  if (flags.json) console.log(JSON.stringify(report))
+  if (flags.json) printLine(JSON.stringify(report))
   else {
     const { matched_pairs, matched_entities, relationships_written, relationships_removed, conflicts } = report
-    console.log(
+    printLine(
       `${matched_pairs} pairs matched, ${matched_entities} entities, ${relationships_written} relationships written, ${relationships_removed} removed, ${conflicts.count} conflicts`,
     )
     const { evaluation } = report
     if (evaluation !== null)
-      console.log(
+      printLine(
         `precision ${shown(evaluation.precision)}, recall ${shown(evaluation.recall)}, F1 ${shown(evaluation.f1)}`,
       )
   }
@@ -125,7 +126,7 @@ export async function printMatchStatus(settings: Settings, flags: MatchFlags): P
     async (host) => (await host.call('GET', configPath(flags.pipeline))) as ReadPipeline,
   )
   if (flags.json) {
-    console.log(JSON.stringify(pipeline))
+    printLine(JSON.stringify(pipeline))
     return
   }
   const progress = pipeline.run_progress
@@ -137,7 +138,7 @@ export async function printMatchStatus(settings: Settings, flags: MatchFlags): P
     ...(progress === null ? [] : [['progress', progress.phase, `${Math.floor(progress.done * 100)} %`]]),
   ]
   for (const [name = '', value = '', detail = ''] of lines)
-    console.log(`${`${name}:`.padEnd(20)}${value}${detail === '' ? '' : `  ${detail}`}`)
+    printLine(`${`${name}:`.padEnd(20)}${value}${detail === '' ? '' : `  ${detail}`}`)
 }
 
 const formats = { json: 'application/json', ndjson: 'application/x-ndjson', html: 'text/html' } as const
@@ -154,9 +155,9 @@ export async function writeMatchReport(settings: Settings, flags: MatchReportFla
       let last = ''
       for await (const chunk of chunks) {
         last = chunk
-        process.stdout.write(chunk)
+        printDocument(chunk)
       }
-      if (!last.endsWith('\n')) process.stdout.write('\n')
+      if (!last.endsWith('\n')) printDocument('\n')
       return
     }
     const partial = `${out}.partial`
@@ -191,7 +192,7 @@ export async function decideMatch(settings: Settings, flags: MatchDecideFlags): 
         ...(comment !== undefined && { comment }),
       })) as DecisionAnswer,
   )
-  console.log(flags.json ? JSON.stringify(decided) : lineOf(decided))
+  printLine(flags.json ? JSON.stringify(decided) : lineOf(decided))
 }
 
 /** Runs `match decisions`. Rejects with CliError if there is no such pipeline. */
@@ -203,7 +204,7 @@ export async function listMatchDecisions(settings: Settings, flags: MatchFlags):
         readonly decisions: readonly DecisionAnswer[]
         readonly next_page_token: string
       }
-      for (const one of page.decisions) console.log(flags.json ? JSON.stringify(one) : lineOf(one))
+      for (const one of page.decisions) printLine(flags.json ? JSON.stringify(one) : lineOf(one))
       token = page.next_page_token
       if (token === '') return
     }
@@ -215,7 +216,7 @@ export async function deleteMatchDecision(settings: Settings, flags: MatchFlags,
   await operate(settings, flags, 'svc.audit.operations.match.decide', { deleted: decision }, (host) =>
     host.call('DELETE', runtimePath(flags.pipeline, `decisions/${segment(decision)}`)),
   )
-  console.log(flags.json ? JSON.stringify({ deleted: decision }) : `decision ${decision} deleted`)
+  printLine(flags.json ? JSON.stringify({ deleted: decision }) : `decision ${decision} deleted`)
 }
 
 /** Runs an operation of a person on the data folder, and records it. At a URL the service records its requests. */

@@ -8,7 +8,7 @@ import type { MatcherCommand } from '../runtime/matching-process.ts'
 import type { Settings } from '../settings.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
 import { UsageError } from './cli-error.ts'
-import { printError } from './print.ts'
+import { printFailure } from './print.ts'
 
 /** Exit code if some work failed and is still due. */
 const EXIT_FAILED = 4
@@ -56,7 +56,7 @@ export async function runMatcher(parent: number): Promise<void> {
 
   process.on('message', (message: MatcherCommand) => {
     handleCommand(message).catch((failure: unknown) => {
-      printError(
+      printFailure(
         `the entity matching process failed at \`${message.order}\`: ${String((failure as Error).stack ?? failure)}`,
       )
       process.exit(1)

@@ -1,12 +1,13 @@
 // The command `migrate`: upgrades all LMDB environments of a stopped data folder to the current storage format.
-import { existsSync, readdirSync } from 'node:fs'
-import { join, relative } from 'node:path'
-import { AUDIT_FOLDER, AUDIT_LOGS_FOLDER, DATA_FILE } from '../kernel/data-folder.ts'
+import { existsSync } from 'node:fs'
+import { relative } from 'node:path'
 import { OperationalError } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
-import { baseName } from '../store/lmdb/environment-folder.ts'
 import { migrateFolder } from '../store/lmdb/migrate-folder.ts'
 import { lockFolder } from '../store/process/folder-lock.ts'
+import { exitCodes } from './exit-codes.ts'
+import { environmentsIn, readLayouts } from './folder-layouts.ts'
+import { printLine } from './print.ts'
 import { progressLine } from './progress.ts'
 import { recorded } from './record-operation.ts'
 
@@ -34,9 +35,9 @@ async function migrateAll({ dataDir }: Settings, json: boolean): Promise<readonl
       progress.clear()
       const list = isNew ? migrated : untouched
       list.push(name)
-      if (!json) console.log(`${isNew ? 'migrated ' : 'unchanged'} ${name}`)
+      if (!json) printLine(`${isNew ? 'migrated ' : 'unchanged'} ${name}`)
     }
-    if (json) console.log(JSON.stringify({ migrated, untouched }))
+    if (json) printLine(JSON.stringify({ migrated, untouched }))
     return migrated
   } finally {
     progress.end()
@@ -44,13 +45,15 @@ async function migrateAll({ dataDir }: Settings, json: boolean): Promise<readonl
   }
 }
 
-function environmentsIn(folder: string): string[] {
-  const entries = readdirSync(folder, { withFileTypes: true })
-  if (entries.some(({ name }) => name === DATA_FILE)) return [baseName(folder)]
-  // It has many folders and no environment.
-  const logs = join(AUDIT_FOLDER, AUDIT_LOGS_FOLDER)
-  const inner = entries
-    .filter((entry) => entry.isDirectory() && !join(folder, entry.name).endsWith(logs))
-    .flatMap(({ name }) => environmentsIn(join(folder, name)))
-  return [...new Set(inner)].sort()
+/**
+ * Runs `migrate --check`: prints what a migration would do, without a lock, and sets exit code 1 if it would do something or would fail.
+ * Throws OperationalError if the folder does not exist or contains no store.
+ */
+export async function checkMigration({ dataDir }: Settings, json: boolean): Promise<void> {
+  if (!existsSync(dataDir)) throw new OperationalError(`the folder ${dataDir} does not exist`)
+  const layouts = await readLayouts(dataDir)
+  if (layouts.length === 0) throw new OperationalError(`the folder ${dataDir} contains no store`)
+  if (json) printLine(JSON.stringify({ layouts }))
+  else for (const { state, folder, message } of layouts) printLine(`${state.padEnd(11)} ${folder}: ${message}`)
+  if (layouts.some(({ state }) => state !== 'current')) process.exitCode = exitCodes.failure.code
 }

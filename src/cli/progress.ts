@@ -1,5 +1,7 @@
 // The progress of long commands on the error stream: a line that is rewritten on a terminal, otherwise one line every five
 // seconds, for example in a log.
+import { printable } from './show-values.ts'
+
 const REFRESH_MS = 100
 const LINE_EVERY_MS = 5000
 const BAR = 24
@@ -35,11 +37,11 @@ export function progressLine(what: string, stream: ProgressStream = process.stde
     if (line === null || performance.now() - writtenAt < everyMs) return
     writtenAt = performance.now()
     if (!isTerminal) {
-      stream.write(`${line}\n`)
+      stream.write(`${printable(line)}\n`)
       return
     }
     isShown = true
-    stream.write(`\r\x1b[2K${line.slice(0, (stream.columns || COLUMNS) - 1)}`)
+    stream.write(`\r\x1b[2K${printable(line).slice(0, (stream.columns || COLUMNS) - 1)}`)
   }
   const clear = (): void => {
     if (isShown) stream.write('\r\x1b[2K')

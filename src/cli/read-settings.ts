@@ -1,16 +1,21 @@
 // Reads settings from flags, environment and a JSON file, and validates them.
+
 import { suggestion } from '../../grammar/suggest.ts'
+import { fixedTokenPattern } from '../identity/token-file.ts'
+import { parsePairs } from '../kernel/pairs.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import {
   defaultSettings,
   environmentNameOf,
   expectationOf,
+  isSecretRule,
   type SettingField,
   type SettingRule,
   type Settings,
   settingFields,
   settingSpecs,
 } from '../settings.ts'
+import { placeAddressProblem } from '../transfer/places/place-address.ts'
 import type { EnvironmentVariables } from './environment-variables.ts'
 
 /** Where settings come from. */
@@ -57,7 +62,7 @@ export function resolveSettings(sources: SettingSources): Result<readonly Resolv
     }
     const value = parseValue(rule, given.value)
     if (value === null) {
-      const found = rule.kind === 'tokens' ? '' : `, found \`${String(given.value)}\``
+      const found = isSecretRule(rule) ? '' : `, found \`${shownValue(rule, String(given.value))}\``
       errors.push(`${given.source}: expected ${expectationOf(rule)}${found}`)
     } else settings.push({ field, value, source: given.source })
   }
@@ -74,6 +79,20 @@ export function resolveSettings(sources: SettingSources): Result<readonly Resolv
   ) {
     errors.push(`metrics_token: has no effect with metrics_access \`${access}\`; expected \`account\``)
   }
+  const tokenFile = resolved('metricsTokenFile')
+  if (tokenFile !== '' && tokenFile !== undefined) {
+    if (resolved('metricsToken') !== '') errors.push('metrics_token, metrics_token_file: expected one of them')
+    if (access !== undefined && access !== 'account') {
+      errors.push(`metrics_token_file: has no effect with metrics_access \`${access}\`; expected \`account\``)
+    }
+  }
+  if (resolved('otlpHeaders') !== '' && resolved('otlpEndpoint') === '' && resolved('otlpTracesEndpoint') === '') {
+    errors.push('otlp_headers: has no effect without otlp_endpoint or otlp_traces_endpoint')
+  }
+  if (resolved('backupSchedule') !== '' && resolved('backupTo') === '' && resolved('backupFolder') === '')
+    errors.push('backup_schedule: needs backup_to or backup_folder, where the backups go')
+  if (resolved('drillSchedule') !== '' && resolved('backupTo') === '' && resolved('backupFolder') === '')
+    errors.push('drill_schedule: needs backup_to or backup_folder, where the backups are')
   return errors.length > 0 ? err(errors) : ok(settings)
 }
 
@@ -113,6 +132,7 @@ function membersOfFile(file: SettingSources['file'], errors: string[]): Record<s
 function parseValue(rule: SettingRule, given: unknown): string | number | null {
   if (rule.kind === 'integer')
     return parseInteger(typeof given === 'number' ? String(given) : given, rule.min, rule.max)
+  if (rule.kind === 'share') return parseShare(typeof given === 'number' ? String(given) : given)
   if (typeof given !== 'string') return null
   switch (rule.kind) {
     case 'text':
@@ -127,6 +147,14 @@ function parseValue(rule: SettingRule, given: unknown): string | number | null {
       return rule.of.includes(given) ? given : null
     case 'tokens':
       return parseTokens(given)
+    case 'pairs':
+      return parsePairs(given) === null ? null : given.trim()
+    case 'place':
+      return placeAddressProblem(given.trim()) === null ? given.trim() : null
+    case 'cron':
+      return CRON.test(given.trim()) ? given.trim() : null
+    case 'recipients':
+      return parseRecipients(given)
   }
 }
 
@@ -134,6 +162,20 @@ function parseInteger(given: unknown, min: number, max: number): number | null {
   if (typeof given !== 'string' || !/^\d{1,16}$/.test(given.trim())) return null
   const number = Number(given)
   return number >= min && number <= max ? number : null
+}
+
+function parseShare(given: unknown): number | null {
+  if (typeof given !== 'string' || !/^\d{1,6}(?:\.\d{1,20})?$/.test(given.trim())) return null
+  const number = Number(given)
+  return number >= 0 && number <= 1 ? number : null
+}
+
+/** A refused URL may have a password, or a key in its query. */
+function shownValue(rule: SettingRule, given: string): string {
+  // A private key instead of a public one.
+  if (rule.kind === 'recipients') return given.replace(/AGE-SECRET-KEY-[0-9A-Z-]*/gi, '(not shown)')
+  if (rule.kind !== 'url' && rule.kind !== 'place') return given
+  return given.replace(/\/\/.*@/s, '//(not shown)@').replace(/\?.*/s, '?(not shown)')
 }
 
 function parseUrl(given: string): string | null {
@@ -145,13 +187,21 @@ function parseUrl(given: string): string | null {
 /** A field name (RFC 9110, section 5.1). */
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,256}$/
 
-/** The characters of a bearer token (RFC 6750, section 2.1). */
-const TOKEN = /^(?=.{24,256}$)[\w.~+/-]+=*$/
+/** Five or six fields, or a name such as `@daily`. */
+const CRON = /^(?:@[a-z]+|[\w*?/,#+-]+(?: +[\w*?/,#+-]+){4,5})$/
+/** https://github.com/C2SP/C2SP/blob/main/age.md: Bech32, in lower case. */
+const RECIPIENT = /^age1[0-9a-z]{50,4000}$/
+
+function parseRecipients(given: string): string | null {
+  const recipients = given.split(',').map((one) => one.trim())
+  return recipients.every((one) => RECIPIENT.test(one)) ? recipients.join(',') : null
+}
+
 const TOKENS_MAX = 2
 
 function parseTokens(given: string): string | null {
   const tokens = given.split(',').map((token) => token.trim())
-  return tokens.length <= TOKENS_MAX && tokens.every((token) => TOKEN.test(token)) ? tokens.join(',') : null
+  return tokens.length <= TOKENS_MAX && tokens.every((token) => fixedTokenPattern.test(token)) ? tokens.join(',') : null
 }
 
 function parseOrigins(given: string): string | null {

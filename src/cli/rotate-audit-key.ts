@@ -9,6 +9,7 @@ import { systemClock } from '../kernel/clock.ts'
 import { CONFIGURATION_FOLDER } from '../kernel/data-folder.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
+import { printLine } from './print.ts'
 import { recorded } from './record-operation.ts'
 
 /** Runs `audit rotate-key`. Rejects with CliError or OperationalError; the old key then stays in use. */
@@ -21,12 +22,12 @@ export async function rotateAuditKey(settings: Settings, json: boolean): Promise
     (rotated) => ({ keyId: rotated.kid }),
   )
   if (json) {
-    console.log(JSON.stringify({ kid, before }))
+    printLine(JSON.stringify({ kid, before }))
     return
   }
-  console.log(`${kid} signs the audit logs from now on${before === null ? '' : ` instead of ${before}`}`)
+  printLine(`${kid} signs the audit logs from now on${before === null ? '' : ` instead of ${before}`}`)
   if (before !== null)
-    console.log('the next checkpoint of each log is signed by both keys; give the new key to those who verify the logs')
+    printLine('the next checkpoint of each log is signed by both keys; give the new key to those who verify the logs')
 }
 
 async function rotate(dataDir: string): Promise<RotatedPlatformKey> {

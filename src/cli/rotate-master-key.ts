@@ -10,6 +10,7 @@ import { documentCollections } from '../config/repository.ts'
 import {
   adoptNextKey,
   createNextKey,
+  givenMasterKey,
   loadMasterKeys,
   masterKeyVariable,
   nextMasterKeyVariable,
@@ -21,19 +22,20 @@ import type { Settings } from '../settings.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { lockFolder } from '../store/process/folder-lock.ts'
 import { CliError } from './cli-error.ts'
+import { printLine } from './print.ts'
 import { recorded } from './record-operation.ts'
 
 /** Runs `rotate-master-key`. Rejects as `rotate` does. */
 export async function rotateMasterKey(settings: Settings, json: boolean): Promise<void> {
-  const { resealed, unopened, inEnvironment } = await recorded(
+  const { resealed, unopened, nextPlace } = await recorded(
     settings,
     'svc.audit.operations.masterkey.rotate',
     {},
     () => rotate(settings),
     (rotated) => ({ resealed: rotated.resealed }),
   )
-  if (json) console.log(JSON.stringify({ resealed, unopened }))
-  else for (const line of linesOf({ resealed, unopened, inEnvironment })) console.log(line)
+  if (json) printLine(JSON.stringify({ resealed, unopened }))
+  else for (const line of linesOf({ resealed, unopened, nextPlace })) printLine(line)
 }
 
 /** Rotates the master key. Rejects with CliError or OperationalError; the old key then stays valid. */
@@ -49,20 +51,22 @@ export async function rotate({ dataDir }: Pick<Settings, 'dataDir'>): Promise<Ro
 }
 
 /**
- * The result of a rotation. `unopened`: paths of texts that could not be decrypted. `inEnvironment`: the next key is in
- * the environment.
+ * The result of a rotation. `unopened`: paths of texts that could not be decrypted. `nextPlace`: where the next
+ * key was given; null: it was created.
  */
 export interface RotationSummary {
   readonly resealed: number
   readonly unopened: readonly string[]
-  readonly inEnvironment: boolean
+  readonly nextPlace: string | null
 }
 
 async function rotateIn(dataDir: string, folder: string): Promise<RotationSummary> {
-  const nextGiven = process.env[nextMasterKeyVariable] ?? ''
+  const nextGiven = givenMasterKey(nextMasterKeyVariable)
+  const given = givenMasterKey(masterKeyVariable)
   const { current, next: pending } = loadMasterKeys(masterKeySource(dataDir, false), nextGiven)
-  if (nextGiven === '' && (process.env[masterKeyVariable] ?? '') !== '') {
-    throw new CliError([`the master key is in ${masterKeyVariable}: put the new key into ${nextMasterKeyVariable}`])
+  if (nextGiven === null && given !== null) {
+    const place = given.where === masterKeyVariable ? nextMasterKeyVariable : `${given.where}-next`
+    throw new CliError([`the master key is in ${given.where}: put the new key into ${place}`])
   }
   const next = pending ?? createNextKey(dataDir)
   const box = new SecretBox(next, [current])
@@ -89,11 +93,11 @@ async function rotateIn(dataDir: string, folder: string): Promise<RotationSummar
       return { resealed, unopened }
     })
     const audit = await rotateAudit(dataDir, box)
-    adoptNextKey(dataDir, nextGiven)
+    adoptNextKey(dataDir, nextGiven !== null)
     return {
       resealed: resealed.length + audit.resealed.length,
       unopened: [...unopened, ...audit.unopened],
-      inEnvironment: nextGiven !== '',
+      nextPlace: nextGiven?.where ?? null,
     }
   } finally {
     await collections.close()
@@ -112,12 +116,14 @@ async function rotateAudit(dataDir: string, box: SecretBox): Promise<RotatedAudi
   }
 }
 
-function linesOf({ resealed, unopened, inEnvironment }: RotationSummary): string[] {
+function linesOf({ resealed, unopened, nextPlace }: RotationSummary): string[] {
   return [
     `${resealed} secret${resealed === 1 ? '' : 's'} encrypted with the new master key`,
     ...unopened.map((place) => `${place} cannot be decrypted and was not changed`),
-    ...(inEnvironment
-      ? [`now set ${masterKeyVariable} to the value of ${nextMasterKeyVariable}`]
+    ...(nextPlace !== null
+      ? [
+          `now set ${nextPlace === nextMasterKeyVariable ? masterKeyVariable : nextPlace.replace(/-next$/, '')} to the value of ${nextPlace}`,
+        ]
       : ['earlier backups need the old key, which has been deleted from this folder']),
   ]
 }

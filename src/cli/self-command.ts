@@ -2,6 +2,7 @@
 // single binary.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { AppOverrides } from '../app/overrides.ts'
 
 /** Hidden command of a worker, started by `serve --workers`. */
 export const WORKER_COMMAND = 'worker'
@@ -11,6 +12,10 @@ export const LANE_COMMAND = 'lane'
 export const BACKGROUND_COMMAND = 'background'
 /** Hidden command of the process that executes entity matching pipelines, started by the background process. */
 export const MATCHER_COMMAND = 'matcher'
+/** Hidden command of the process that makes a backup, started by a serving process. */
+export const BACKUP_JOB_COMMAND = 'backup-job'
+/** Hidden command of the process that ships changes, started by a serving process. */
+export const SHIPPER_COMMAND = 'shipper'
 /** Hidden command that verifies one environment, started by `verify`. */
 export const VERIFY_FOLDER_COMMAND = 'verify-folder'
 
@@ -28,8 +33,15 @@ const program = import.meta.dirname.startsWith('/$bunfs')
 export const isBinary = program === undefined
 
 /** The command lines of the processes that a serving process starts. */
-export function processCommands(): { readonly laneCommand: string[]; readonly backgroundCommand: string[] } {
-  return { laneCommand: selfCommand([LANE_COMMAND]), backgroundCommand: selfCommand([BACKGROUND_COMMAND]) }
+export function processCommands(): Required<
+  Pick<AppOverrides, 'laneCommand' | 'backgroundCommand' | 'backupCommand' | 'shippingCommand'>
+> {
+  return {
+    laneCommand: selfCommand([LANE_COMMAND]),
+    backgroundCommand: selfCommand([BACKGROUND_COMMAND]),
+    backupCommand: selfCommand([BACKUP_JOB_COMMAND]),
+    shippingCommand: selfCommand([SHIPPER_COMMAND]),
+  }
 }
 
 /** The command line that runs this program with `args`. */

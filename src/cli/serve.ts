@@ -1,25 +1,40 @@
 // The command `serve`: starts the service, and stops it on a signal.
 
 import packageJson from '../../package.json' with { type: 'json' }
+import type { AppOverrides } from '../app/overrides.ts'
 import { type App, createApp } from '../app.ts'
+import { LINK_LIFETIME_S } from '../console/sign-in-link.ts'
+import { systemClock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { loadCertificate } from '../runtime/http-listener.ts'
+import { openProcessLog } from '../runtime/process-log.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
 import { issuedToken, TOKEN_LIFETIME_S, tokenLines } from './credentials.ts'
 import { ownCommand } from './own-command.ts'
+import { printLines } from './print.ts'
+import { removeRestartState } from './rolling-restart.ts'
 import { processCommands } from './self-command.ts'
+import { serviceManager } from './service-manager.ts'
+
+/** Where settings have their values from, for the operator. */
+type SettingSourceNames = NonNullable<AppOverrides['settingSources']>
 
 /**
  * Runs `serve` in one process. Resolves after a clean stop. Rejects with CliError if it cannot listen, OperationalError
  * for other problems of the setup.
  */
-export async function serve(settings: Settings, demo: boolean): Promise<void> {
+export async function serve(settings: Settings, demo: boolean, sources: SettingSourceNames): Promise<void> {
   // Checked first: otherwise a failed start would create the organization, and its token would be lost.
   loadCertificate(settings)
-  const app = await createApp(settings, processCommands())
+  const app = await createApp(settings, { ...processCommands(), settingSources: sources })
+  const log = openProcessLog(settings, systemClock)
+  // A supervisor that was killed left it.
+  removeRestartState(settings.dataDir)
+  const manager = serviceManager(process.env, log)
   const stopped = stopOnSignal(async () => {
+    manager.stopping()
     // A full disk must not prevent the stop.
     await app.recordOperation('svc.audit.operations.service.stop', {}).catch(() => undefined)
     await app.close()
@@ -29,6 +44,10 @@ export async function serve(settings: Settings, demo: boolean): Promise<void> {
     app.reopenLogs()
     app.reloadCertificate()
   })
+  // Without a handler the signal would end the process.
+  process.on('SIGUSR2', () =>
+    log({ level: 'error', message: 'a rolling restart needs `--workers 2`, or the setting `supervisor` `on`' }),
+  )
   const address = await app.listen().catch(async (failure: unknown) => {
     await app.close()
     if (failure instanceof OperationalError) throw failure
@@ -45,7 +64,9 @@ export async function serve(settings: Settings, demo: boolean): Promise<void> {
   })
   await recordStart(app, settings, app.isAfterCrash)
   const lines = demo ? await demoLines(app, address.url) : await firstTokenLines(app)
-  console.log([colours.green(`listening on ${address.url}`), ...lines].join('\n'))
+  printLines([colours.green(`listening on ${address.url}`), ...lines])
+  manager.ready(`listening on ${address.url}`)
+  manager.watch((timeoutMs) => app.checkLanes(timeoutMs / 2))
   await stopped
 }
 
@@ -86,7 +107,18 @@ export async function demoLines(app: App, address: string): Promise<readonly str
   const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
   const { loadDemo } = await import('./demo.ts')
   const docsServed = settings.descriptionAccess === 'public'
-  return await loadDemo({ handle, organizationId, token, dataDir: settings.dataDir, address, docsServed })
+  const lines = await loadDemo({ handle, organizationId, token, dataDir: settings.dataDir, address, docsServed })
+  return [...(await consoleLines(app, address)), ...lines]
+}
+
+/** The lines with a link to the console; empty: the console is off. */
+async function consoleLines(app: App, address: string): Promise<readonly string[]> {
+  const link = app.consoleLink(address)
+  if (link === null) return []
+  const { serviceAccountId, settings } = app
+  await app.recordOperation('svc.audit.operations.token.issue', issuedToken(serviceAccountId, LINK_LIFETIME_S))
+  const command = ownCommand(['console-link', '--data', settings.dataDir, '--port', new URL(address).port])
+  return ['', 'The console, for the next two minutes and once:', `  ${link}`, `  \`${command}\` prints another link.`]
 }
 
 /**

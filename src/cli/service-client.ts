@@ -2,9 +2,9 @@
 // a token from the data folder.
 import { existsSync } from 'node:fs'
 import { issueAdminToken } from '../app/configuration.ts'
-import { type JsonNumbers, parseJson } from '../kernel/json.ts'
+import { type JsonNumbers, parseJson, writeJson } from '../kernel/json.ts'
 import type { Settings } from '../settings.ts'
-import { CliError } from './cli-error.ts'
+import { CliError, UsageError } from './cli-error.ts'
 import { tokenVariable } from './environment-variables.ts'
 import { ownCommand } from './own-command.ts'
 
@@ -32,11 +32,16 @@ export class ServiceClient {
   /** Base URL without a slash at the end. */
   readonly url: string
   private readonly settings: Settings
+  private readonly given: string | null
   private token: string | null = null
 
-  /** `url`: null: where the settings say that the service listens. */
-  constructor(settings: Settings, url: string | null) {
+  /**
+   * `url`: null: where the settings say that the service listens. `given`: a token, which takes precedence over that of the
+   * environment; null: none.
+   */
+  constructor(settings: Settings, url: string | null, given: string | null = null) {
     this.settings = settings
+    this.given = given
     this.url = (url ?? addressOf(settings)).replace(/\/+$/, '')
   }
 
@@ -48,15 +53,22 @@ export class ServiceClient {
     return this.request(method, `/configs/v1/${path}`, body, numbers)
   }
 
-  /** As `call`, to a path of the service. */
-  async request(method: string, target: string, body?: object, numbers: JsonNumbers = 'plain'): Promise<unknown> {
+  /** As `call`, to a path of the service. `headers`: in addition to those of the token and the body. */
+  async request(
+    method: string,
+    target: string,
+    body?: object,
+    numbers: JsonNumbers = 'plain',
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<unknown> {
     const isFirst = this.token === null
-    const response = await this.send(method, target, body)
+    const send = () => this.send(method, target, body, ANSWER_TIME_MS, headers)
+    const response = await send()
     // A command may run longer than its token is valid.
     const isExpired = response.status === 401 && !isFirst && this.ownToken() === null
     if (!isExpired) return read(response, numbers)
     this.token = null
-    return read(await this.send(method, target, body), numbers)
+    return read(await send(), numbers)
   }
 
   /** Reads a JSON document at a path of the service, such as `/audit/v1/tlog?…`. Rejects as `call` does. */
@@ -86,7 +98,7 @@ export class ServiceClient {
       return await fetch(target, {
         method,
         headers,
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(body !== undefined && { body: writeJson(body) }),
         redirect: 'error',
         ...(timeMs !== null && { signal: AbortSignal.timeout(timeMs) }),
       })
@@ -97,6 +109,7 @@ export class ServiceClient {
   }
 
   private ownToken(): string | null {
+    if (this.given !== null) return this.given
     const own = process.env[tokenVariable]
     return own === undefined || own === '' ? null : own
   }
@@ -105,6 +118,11 @@ export class ServiceClient {
     const own = this.ownToken()
     if (own !== null) return own
     const { dataDir } = this.settings
+    if (!isOwnAddress(this.url, this.settings)) {
+      throw new UsageError([
+        `${this.url} is not the address of the settings, ${addressOf(this.settings)}, so it gets no token of the data folder ${dataDir}: set ${tokenVariable} to a token of a service account of the service, or set VERDIGRAPH_HOST and VERDIGRAPH_PORT to its address if it serves this folder`,
+      ])
+    }
     if (!existsSync(dataDir)) {
       throw new CliError([
         `${dataDir} does not exist; set ${tokenVariable}, or pass the data folder of the service with --data to \`${ownCommand(['events'])}\``,
@@ -132,7 +150,23 @@ function parse(text: string, numbers: JsonNumbers): unknown {
   return parsed.ok ? parsed.value : undefined
 }
 
-function addressOf({ host, port, tlsCertificate }: Settings): string {
+/**
+ * True: the URL is of the service that the settings describe, also by another name of this machine. A token of the data folder
+ * grants everything there, so no other address may receive one.
+ */
+function isOwnAddress(url: string, settings: Settings): boolean {
+  if (!URL.canParse(url)) return false
+  const [asked, own] = [new URL(url), new URL(addressOf(settings))]
+  const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(asked.hostname)
+  return asked.origin === own.origin || (isLoopback && portOf(asked) === portOf(own))
+}
+
+function portOf({ port, protocol }: URL): string {
+  return port !== '' ? port : protocol === 'https:' ? '443' : '80'
+}
+
+/** The URL of the service that the settings describe. */
+export function addressOf({ host, port, tlsCertificate }: Settings): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   const name = reachable.includes(':') ? `[${reachable}]` : reachable
   return `${tlsCertificate === '' ? 'http' : 'https'}://${name}:${port}`

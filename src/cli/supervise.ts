@@ -1,19 +1,24 @@
 // The command `serve --workers N`: a supervisor that serves no requests. It holds the folder lock and the port until
-// the workers have opened them, runs one-time work, starts and restarts the workers, and stops them
-// (docs/decisions/0019-locks-and-processes.md).
+// the workers have opened them, runs one-time work, starts and restarts the workers, replaces them one after another on SIGUSR2, and
+// stops them (docs/decisions/0019-locks-and-processes.md, docs/decisions/0061-rolling-restart.md).
 
+import type { AppOverrides } from '../app/overrides.ts'
 import { createApp } from '../app.ts'
 import { type ReservedPort, reservePort } from '../http/port.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { loadCertificate } from '../runtime/http-listener.ts'
 import { openProcessLog } from '../runtime/process-log.ts'
+import type { OwnFigures } from '../runtime/service-status.ts'
 import type { Settings } from '../settings.ts'
 import { lockFolder } from '../store/process/folder-lock.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
+import { printLines } from './print.ts'
 import { recordOperation } from './record-operation.ts'
+import { type RollingRestartState, removeRestartState, writeRestartState } from './rolling-restart.ts'
 import { selfCommand, WORKER_COMMAND } from './self-command.ts'
 import { demoLines, firstTokenLines, reasonOf, recordStart } from './serve.ts'
+import { serviceManager } from './service-manager.ts'
 import type { SupervisorCommand, WorkerEvent } from './worker.ts'
 
 /** Delay before a failed worker is restarted. It doubles each time, until a worker has run for STABLE_UPTIME_MS. */
@@ -24,11 +29,20 @@ const STABLE_UPTIME_MS = 60_000
 /** A stopping worker is killed after its drain time and this time. */
 const STOP_GRACE_MS = 5000
 
+/** A successor that does not accept connections after this time is killed, and the restart fails. */
+const SUCCESSOR_START_MAX_MS = 120_000
+/** A worker that does not confirm an order in this time is not waited for. */
+const CONFIRM_MAX_MS = 10_000
+
 /**
  * Runs `serve` with several workers. Exits the process on a signal. Rejects with CliError if a worker fails to start or
  * the port is taken.
  */
-export async function supervise(settings: Settings, demo: boolean): Promise<void> {
+export async function supervise(
+  settings: Settings,
+  demo: boolean,
+  sources: NonNullable<AppOverrides['settingSources']>,
+): Promise<void> {
   const { host, port, dataDir } = settings
   // Checked once instead of by each worker.
   loadCertificate(settings)
@@ -53,12 +67,16 @@ export async function supervise(settings: Settings, demo: boolean): Promise<void
     throw failure
   }
 
-  const supervisor = new Supervisor({ ...settings, port: reserved.port }, folder.workerToken, () => reserved.release())
+  const served = { ...settings, port: reserved.port }
+  const supervisor = new Supervisor(served, sources, folder.workerToken, () => reserved.release())
+  const manager = serviceManager(process.env, openProcessLog(settings, systemClock))
   const stop = (): void => {
     if (supervisor.isStopping) supervisor.kill()
+    manager.stopping()
     supervisor.stop().then(async (code) => {
       // A full disk must not prevent the stop.
       await recordOperation(settings, 'svc.audit.operations.service.stop', {}).catch(() => undefined)
+      removeRestartState(dataDir)
       folder.release()
       process.exit(code)
     })
@@ -67,62 +85,218 @@ export async function supervise(settings: Settings, demo: boolean): Promise<void
   process.on('SIGINT', stop)
   // Log rotation signals the supervisor only, so the signal is forwarded.
   process.on('SIGHUP', () => supervisor.signal('SIGHUP'))
+  process.on('SIGUSR2', () => void supervisor.restart())
 
   const failure = await supervisor.start()
   if (failure !== null) {
     await supervisor.stop()
+    removeRestartState(dataDir)
     folder.release()
     throw new CliError([failure])
   }
-  const started = `${colours.green(`listening on ${reserved.url}`)}\n${settings.workers} workers share the port and the folder`
-  console.log([started, ...lines].join('\n'))
+  const started = colours.green(`listening on ${reserved.url}`)
+  const { workers } = settings
+  const sharing =
+    workers === 1 ? '1 worker serves under a supervisor' : `${workers} workers share the port and the folder`
+  printLines([started, sharing, ...lines])
+  manager.ready(`${workers} ${workers === 1 ? 'worker listens' : 'workers listen'} on ${reserved.url}`)
+  manager.watch((timeoutMs) => supervisor.check(timeoutMs))
   await new Promise(() => {})
+}
+
+/** A worker that does not answer in this time has no figures in the answer. */
+const FIGURES_TIMEOUT_MS = 1500
+
+/** The figures that were received for a request of one worker. */
+interface FiguresCollection {
+  readonly to: number
+  readonly request: number
+  readonly figures: Map<number, OwnFigures>
+  readonly timer: ReturnType<typeof setTimeout>
 }
 
 interface WorkerProcess {
   readonly child: Bun.Subprocess
   readonly startedMs: number
   isListening: boolean
+  /** `successor`: it starts to replace another worker. `retired`: it was replaced and ends. */
+  role: 'serving' | 'successor' | 'retired'
+  /** Called when it answers a check; null: it is not being checked. */
+  onAnswer: (() => void) | null
+  /** Called with each event of a rolling restart. */
+  onStep: ((event: WorkerEvent) => void) | null
 }
 
 class Supervisor {
   isStopping = false
   private readonly settings: Settings
+  private readonly sources: NonNullable<AppOverrides['settingSources']>
   private readonly proof: string
+  private readonly collections = new Map<number, FiguresCollection>()
+  private collectionCount = 0
   private readonly releasePort: () => void
   private readonly workers = new Map<number, WorkerProcess>()
   private readonly restartDelays = new Map<number, number>()
-  private readonly restarts = new Set<ReturnType<typeof setTimeout>>()
+  private readonly restarts = new Map<number, ReturnType<typeof setTimeout>>()
+  /** The numbers of the workers that serve, or are being started again. A successor has another number. */
+  private readonly numbers: number[]
+  private rolling: RollingRestartState
   private onStarted: ((failure: string | null) => void) | null = null
 
-  constructor(settings: Settings, proof: string, releasePort: () => void) {
+  constructor(
+    settings: Settings,
+    sources: NonNullable<AppOverrides['settingSources']>,
+    proof: string,
+    releasePort: () => void,
+  ) {
     this.settings = settings
+    this.sources = sources
     this.proof = proof
     this.releasePort = releasePort
+    const { workers } = settings
+    this.numbers = Array.from({ length: workers }, (_, at) => at + 1)
+    this.rolling = { supervisor: process.pid, round: 0, state: 'idle', workers, replaced: [], error: null }
   }
 
   /** Starts all workers. Resolves with null when all accept connections, or with a message if one exits before. */
   start(): Promise<string | null> {
     return new Promise((resolve) => {
-      this.onStarted = resolve
-      for (let number = 1; number <= this.settings.workers; number++) this.spawnWorker(number)
+      this.onStarted = (failure) => {
+        // The command `restart` may be used from now on.
+        if (failure === null) writeRestartState(this.settings.dataDir, this.rolling)
+        resolve(failure)
+      }
+      for (const number of this.numbers) this.spawnWorker(number, 'serving')
     })
+  }
+
+  /**
+   * Replaces the workers one after another: a successor accepts connections before the worker stops listening. Does nothing while a
+   * restart runs, or before the start and after the stop.
+   */
+  async restart(): Promise<void> {
+    if (this.onStarted !== null || this.isStopping || this.rolling.state === 'running') return
+    const log = openProcessLog(this.settings, systemClock)
+    const { workers } = this.settings
+    this.report({ round: this.rolling.round + 1, state: 'running', replaced: [], error: null })
+    log({ level: 'info', message: 'a rolling restart began', workers })
+    for (const worker of [...this.numbers]) {
+      const by = this.freeNumber()
+      const error = await this.replace(worker, by)
+      if (error !== null) {
+        this.report({ state: 'failed', error })
+        log({ level: 'error', message: 'a rolling restart failed; the other workers continue', worker, error })
+        return
+      }
+      this.report({ replaced: [...this.rolling.replaced, { worker, by }] })
+      log({ level: 'info', message: 'a worker was replaced', worker, by })
+    }
+    this.report({ state: 'done' })
+    log({ level: 'info', message: 'a rolling restart ended', workers })
+  }
+
+  private report(change: Partial<RollingRestartState>): void {
+    this.rolling = { ...this.rolling, ...change }
+    try {
+      writeRestartState(this.settings.dataDir, this.rolling)
+    } catch {
+      // A full disk must not prevent the restart. The log has its result.
+    }
+  }
+
+  private freeNumber(): number {
+    let number = 1
+    while (this.numbers.includes(number) || this.workers.has(number)) number += 1
+    return number
+  }
+
+  /** Returns null, or the reason why the worker was not replaced. */
+  private async replace(worker: number, by: number): Promise<string | null> {
+    if (this.isStopping) return 'the service is stopping'
+    const successor = this.spawnWorker(by, 'successor')
+    const started = this.step(successor, 'listening', SUCCESSOR_START_MAX_MS)
+    if (!(await started)) {
+      successor.child.kill('SIGKILL')
+      return this.isStopping ? 'the service is stopping' : `the successor of worker ${worker} does not start`
+    }
+    successor.role = 'serving'
+    this.numbers[this.numbers.indexOf(worker)] = by
+    clearTimeout(this.restarts.get(worker))
+    this.restarts.delete(worker)
+    this.restartDelays.delete(worker)
+    const leaving = this.workers.get(worker)
+    // It had exited, and was not started again yet.
+    if (leaving === undefined) return null
+    const taking = this.step(successor, 'taking', CONFIRM_MAX_MS)
+    this.send(by, { order: 'take connections' })
+    await taking
+    leaving.role = 'retired'
+    const released = this.step(leaving, 'released', CONFIRM_MAX_MS)
+    this.send(worker, { order: 'retire' })
+    await released
+    this.send(by, { order: 'share connections' })
+    // It waits for its connections, and then stops as at any stop.
+    const timer = setTimeout(() => leaving.child.kill('SIGKILL'), 2 * this.settings.drainMs + STOP_GRACE_MS)
+    await leaving.child.exited
+    clearTimeout(timer)
+    return null
+  }
+
+  /** Resolves with true when the worker reports the event, and with false when it exits or after a time. */
+  private async step(worker: WorkerProcess, expected: WorkerEvent, maxMs: number): Promise<boolean> {
+    const reported = new Promise<boolean>((resolve) => {
+      worker.onStep = (event) => {
+        if (event === expected) resolve(true)
+      }
+    })
+    const gone = worker.child.exited.then(() => false)
+    const result = await Promise.race([reported, gone, Bun.sleep(maxMs).then(() => false)])
+    worker.onStep = null
+    return result
   }
 
   signal(name: NodeJS.Signals): void {
     for (const { child } of this.workers.values()) child.kill(name)
   }
 
-  private spawnWorker(number: number): void {
+  /**
+   * Whether some worker accepts connections, and all of those that do answer within `timeoutMs`. One that is being restarted does not
+   * count.
+   */
+  async check(timeoutMs: number): Promise<boolean> {
+    const listening = [...this.workers].filter(([, { isListening, role }]) => isListening && role === 'serving')
+    const answers = listening.map(async ([number, worker]) => {
+      const answered = new Promise<boolean>((resolve) => {
+        worker.onAnswer = () => resolve(true)
+      })
+      const gone = worker.child.exited.then(() => true)
+      this.send(number, { order: 'check', timeoutMs: timeoutMs / 2 })
+      const result = await Promise.race([answered, gone, Bun.sleep(timeoutMs).then(() => false)])
+      worker.onAnswer = null
+      return result
+    })
+    return listening.length > 0 && !(await Promise.all(answers)).includes(false)
+  }
+
+  private spawnWorker(number: number, role: WorkerProcess['role']): WorkerProcess {
     const child = Bun.spawn(selfCommand([WORKER_COMMAND, String(process.pid)]), {
       stdin: 'ignore',
       stdout: 'inherit',
       stderr: 'inherit',
       ipc: (event: WorkerEvent) => this.onMessage(number, event),
     })
-    this.workers.set(number, { child, startedMs: systemClock.now(), isListening: false })
-    this.send(number, { order: 'open', settings: this.settings, number, proof: this.proof })
+    const startedMs = systemClock.now()
+    const worker: WorkerProcess = { child, startedMs, isListening: false, role, onAnswer: null, onStep: null }
+    this.workers.set(number, worker)
+    this.send(number, {
+      order: 'open',
+      settings: this.settings,
+      sources: this.sources,
+      number,
+      proof: this.proof,
+    })
     void child.exited.then(() => this.onExit(number, child))
+    return worker
   }
 
   private send(number: number, command: SupervisorCommand): void {
@@ -136,15 +310,54 @@ class Supervisor {
   private onMessage(number: number, event: WorkerEvent): void {
     const worker = this.workers.get(number)
     if (worker === undefined || this.isStopping) return
+    if (typeof event === 'object') {
+      if (event.report === 'figures wanted') this.collectFigures(number, event.id)
+      else this.addFigures(number, event.id, event.figures)
+      return
+    }
     if (event === 'open') {
       // Released only now, so that no other process takes the port while the workers open their databases.
       this.releasePort()
-      this.send(number, { order: 'listen' })
+      this.send(number, { order: 'listen', isWarm: worker.role === 'successor' })
       return
     }
-    worker.isListening = true
-    if (this.workers.size < this.settings.workers) return
-    if ([...this.workers.values()].every(({ isListening }) => isListening)) this.reportStart(null)
+    if (event === 'answering') {
+      worker.onAnswer?.()
+      return
+    }
+    if (event === 'listening') {
+      worker.isListening = true
+      const isStarted = this.numbers.every((one) => this.workers.get(one)?.isListening === true)
+      if (isStarted) this.reportStart(null)
+    }
+    worker.onStep?.(event)
+  }
+
+  /** Asks all workers for their figures, and sends them to the worker `to`, which knows its request by `request`. */
+  private collectFigures(to: number, request: number): void {
+    this.collectionCount += 1
+    const id = this.collectionCount
+    const timer = setTimeout(() => this.sendFigures(id), FIGURES_TIMEOUT_MS)
+    this.collections.set(id, { to, request, figures: new Map(), timer })
+    for (const number of this.numbers) this.send(number, { order: 'report figures', id })
+  }
+
+  private addFigures(from: number, id: number, figures: OwnFigures): void {
+    const collection = this.collections.get(id)
+    if (collection === undefined) return
+    collection.figures.set(from, figures)
+    if (collection.figures.size === this.settings.workers) this.sendFigures(id)
+  }
+
+  private sendFigures(id: number): void {
+    const collection = this.collections.get(id)
+    if (collection === undefined) return
+    this.collections.delete(id)
+    clearTimeout(collection.timer)
+    const { to, request, figures } = collection
+    const numbers = [...this.numbers].sort((one, other) => one - other)
+    const workers = numbers.map((worker) => ({ worker, figures: figures.get(worker) ?? null }))
+    this.send(to, { order: 'figures', id: request, workers })
   }
 
   private reportStart(failure: string | null): void {
@@ -161,24 +374,33 @@ class Supervisor {
       this.reportStart(`worker ${number} exited with ${how} before it accepted connections`)
       return
     }
+    const isRestarted = worker.role === 'serving'
+    if (!isRestarted && child.exitCode === 0) return
     const uptimeMs = systemClock.now() - worker.startedMs
     const previousMs = uptimeMs < STABLE_UPTIME_MS ? (this.restartDelays.get(number) ?? 0) : 0
     const delayMs = previousMs === 0 ? RESTART_DELAY_MIN_MS : Math.min(previousMs * 2, RESTART_DELAY_MAX_MS)
     this.restartDelays.set(number, delayMs)
     for (const other of this.workers.keys()) this.send(other, { order: 'check readers' })
     const log = openProcessLog(this.settings, systemClock)
-    log({ level: 'error', message: 'a worker exited', worker: number, how, restart_ms: delayMs })
+    log({
+      level: 'error',
+      message: 'a worker exited',
+      worker: number,
+      how,
+      ...(isRestarted && { restart_ms: delayMs }),
+    })
+    if (!isRestarted) return
     const timer = setTimeout(() => {
-      this.restarts.delete(timer)
-      this.spawnWorker(number)
+      this.restarts.delete(number)
+      this.spawnWorker(number, 'serving')
     }, delayMs)
-    this.restarts.add(timer)
+    this.restarts.set(number, timer)
   }
 
   /** Stops all workers. Resolves with the exit code: 0 if all exited by themselves. */
   async stop(): Promise<number> {
     this.isStopping = true
-    for (const timer of this.restarts) clearTimeout(timer)
+    for (const timer of this.restarts.values()) clearTimeout(timer)
     for (const number of this.workers.keys()) this.send(number, { order: 'stop' })
     const children = [...this.workers.values()].map(({ child }) => child)
     const timer = setTimeout(() => this.kill(), this.settings.drainMs + STOP_GRACE_MS)

@@ -14,6 +14,7 @@ import { type RunRequest, runOf } from '../trust/run-state.ts'
 import { trustScoreProfilesKind } from '../trust/trust-score-profile.ts'
 import { type PassResult, requestRun } from '../trust/trust-scoring.ts'
 import { CliError } from './cli-error.ts'
+import { printLine } from './print.ts'
 import { progressLine } from './progress.ts'
 import { recorded } from './record-operation.ts'
 
@@ -31,10 +32,10 @@ export async function runTrustPass(settings: Settings, profileId: string, json: 
     () => passOf(settings, profileId),
     ({ runId }) => ({ runId }),
   )
-  if (json) console.log(JSON.stringify(result))
+  if (json) printLine(JSON.stringify(result))
   else {
     const { nodesScored, scoresWritten, scoresRemoved } = result
-    console.log(`${nodesScored} nodes scored, ${scoresWritten} scores written, ${scoresRemoved} removed`)
+    printLine(`${nodesScored} nodes scored, ${scoresWritten} scores written, ${scoresRemoved} removed`)
   }
 }
 

@@ -18,6 +18,7 @@ import { LayoutError } from '../store/lmdb/layout.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
 import { exitCodes } from './exit-codes.ts'
+import { printLine } from './print.ts'
 import { progressLine } from './progress.ts'
 import { selfCommand, VERIFY_FOLDER_COMMAND } from './self-command.ts'
 
@@ -98,7 +99,7 @@ async function verifyFolders(dataDir: string, json: boolean): Promise<number> {
   progress.end()
   const damaged = verdicts.filter(({ findings }) => findings.length > 0)
   const refused = verdicts.filter((verdict) => verdict.refused !== null)
-  if (json) console.log(JSON.stringify({ sound: damaged.length + refused.length === 0, folders: verdicts }))
+  if (json) printLine(JSON.stringify({ sound: damaged.length + refused.length === 0, folders: verdicts }))
   if (damaged.length > 0) return exitCodes.failure.code
   return refused.length > 0 ? exitCodes.usage.code : exitCodes.success.code
 }
@@ -126,9 +127,9 @@ function bytesIn(folder: string): number {
 }
 
 function printVerdict({ folder, findings, refused }: FolderVerdict): void {
-  if (refused !== null) console.log(`${colours.red('not read')} ${folder}: ${refused}`)
-  else if (findings.length === 0) console.log(`${colours.green('sound')}    ${folder}`)
-  for (const finding of findings) console.log(`${colours.red('damaged')}  ${folder}: ${finding}`)
+  if (refused !== null) printLine(`${colours.red('not read')} ${folder}: ${refused}`)
+  else if (findings.length === 0) printLine(`${colours.green('sound')}    ${folder}`)
+  for (const finding of findings) printLine(`${colours.red('damaged')}  ${folder}: ${finding}`)
 }
 
 /** Paths of environments below the data folder, the configuration first, and paths that this user cannot read. */

@@ -107,16 +107,45 @@ const commands: Readonly<Record<string, string>> = {
   init: 'token.issue',
   token: 'token.issue',
   'demo-token': 'token.issue',
+  'console-link': 'token.issue',
   'rotate-master-key': 'masterkey.rotate',
   backup: 'backup',
+  backups: 'no record: it lists backups, or writes a new key to a file',
+  drill: 'no record: it reads a backup, and removes the copy',
   restore: 'restore',
   export: 'export',
   import: 'import',
   migrate: 'migrate',
+  apply: 'project.apply',
+  plan: 'no record: of a data folder it reads the configuration of one project, and examples of decisions that would change',
+  pull: 'no record: of a data folder it reads the configuration of one project, without secrets',
+  health: 'no record: it reads no data folder',
+  doctor: 'no record: it shows names and times of expiry, and no secret',
+  'metrics-token': 'no record: it reads no data folder',
+  restart: 'no record: it replaces processes by others of the same service',
   settings: 'no record: it reads no data folder',
   verify: 'no record: it shows no data, only whether it is damaged',
   lint: 'no record: it shows findings about texts; of a data folder it reads the policies and names of one project',
   fmt: 'no record: it reads no data folder',
+  test: 'no record: it reads no data folder',
+  bench: 'no record: it asks decisions as `check` does; the data folder of a generated graph is removed',
+  check:
+    'no record: of a data folder it reads one project, which every reader of its files could; a service records the request',
+  why: 'no record: of a data folder it reads one project, which every reader of its files could; a service records the request',
+  who: 'no record: of a data folder it reads one project, which every reader of its files could; a service records the request',
+  what: 'no record: of a data folder it reads one project, which every reader of its files could; a service records the request',
+  actions:
+    'no record: of a data folder it reads one project, which every reader of its files could; a service records the request',
+  query:
+    'no record: of a data folder it reads one project, which every reader of its files could; a service records the request',
+  shell:
+    'no record: of a data folder it reads one project, which every reader of its files could; a service records the request',
+  policy:
+    'no record: of a data folder it reads one project, which every reader of its files could; a service records the request',
+  context: 'no record: it reads no data folder',
+  tail: 'no record of its own: it reads the decision log, or calls the service',
+  replay: 'no record of its own: it reads the decision log, or calls the service',
+  completion: 'no record: it reads no data folder',
   lsp: 'no record: of a data folder it reads the names of one project',
   audit: 'auditkey.rotate of `rotate-key`; `verify` and `witness` read a published log, which changes nothing',
   trust: 'trust.run of `run`',
@@ -124,7 +153,7 @@ const commands: Readonly<Record<string, string>> = {
   events: 'no record of its own: it calls the service, which records its requests',
 }
 /** Started by other commands. */
-const hidden = /^(worker|lane|background|matcher|verify-folder)/
+const hidden = /^(worker|lane|background|backup-job|shipper|matcher|verify-folder|complete$)/
 
 describe('the table', () => {
   test('has every command', () => {
@@ -260,6 +289,27 @@ describe('a command has a record', () => {
     expect(decided.find(({ type }) => type === 'match.decide')).toMatchObject({
       data: { outcome: 'failed', pipeline, source: 'p1', target: 'c1', decision: 'NOT_SAME', error, actor: actor() },
     })
+  })
+
+  test('apply if it changes something or fails, and pull never', async () => {
+    const folder = join(base, 'folder')
+    mkdirSync(join(folder, 'policies'), { recursive: true })
+    writeFileSync(join(folder, 'verdigraph.yaml'), 'name: recorded\n')
+    const drive = 'subject: Person\nactions: [drive]\nresource: Car\ncypher: MATCH (subject)-[:OWNS]->(resource)\n'
+    writeFileSync(join(folder, 'policies/drive.policy.yaml'), drive)
+    const apply = ['apply', folder, '--data', data]
+    const seen = await newIn(data, () => succeed(...apply, '--create'))
+    expect(seen).toMatchObject([
+      { type: 'project.apply', data: { ...ok, created: 2, updated: 0, deleted: 0, actor: actor() } },
+    ])
+    const quiet = await newIn(data, async () => {
+      await succeed(...apply)
+      await succeed('pull', join(base, 'pulled'), '--data', data, '--project', 'recorded')
+    })
+    expect(quiet).toEqual([])
+    writeFileSync(join(folder, 'policies/drive.policy.yaml'), drive.replace('(subject)', '(subject'))
+    const failed = await newIn(data, () => runCommand(apply))
+    expect(failed).toMatchObject([{ type: 'project.apply', data: { outcome: 'failed', project: 'recorded' } }])
   })
 
   test('demo-token', async () => {

@@ -54,7 +54,7 @@ describe('verdigraph rotate-master-key', () => {
     expect(await rotate(settings())).toEqual({
       resealed: 3,
       unopened: [`event-sinks/${sink}/description`, `event-sinks/${sink}/description`],
-      inEnvironment: false,
+      nextPlace: null,
     })
     expect(readFileSync(keyFile(), 'utf8')).not.toBe(before)
     expect(existsSync(nextFile())).toBe(false)

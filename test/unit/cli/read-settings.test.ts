@@ -40,4 +40,12 @@ describe('every setting', () => {
       ],
     })
   })
+
+  it('that is a URL is rejected without showing its password or its query', () => {
+    for (const url of ['https://user:hidden@x.org', 'https://x.org/a?key=hidden', 'https://u:hid/den@x.org?a=hidden']) {
+      const resolved = resolveSettings({ environment: { VERDIGRAPH_PUBLIC_URL: url } })
+      expect(JSON.stringify(resolved)).toContain('found `https://')
+      expect(JSON.stringify(resolved)).not.toMatch(/hidden|den@/)
+    }
+  })
 })

@@ -1,0 +1,345 @@
+// The restore drill: restores a backup to a temporary folder, reads every database, opens its secrets with the master key, asks sample
+// questions, and removes the folder. It proves that this backup can be restored with the keys at hand.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { issueAdminToken } from '../app/configuration.ts'
+import type { Authorizer, EvaluationInput } from '../authorizer/authorizer.ts'
+import { AuthorizerError } from '../authorizer/authorizer-error.ts'
+import { openFolderAuthorizer } from '../authorizer/folder-authorizer.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { MASTER_KEY_FILE } from '../kernel/data-folder.ts'
+import { OperationalError } from '../kernel/errors.ts'
+import type { Settings } from '../settings.ts'
+import type { Manifest } from '../transfer/archive.ts'
+import { requireSpace } from '../transfer/backup.ts'
+import type { BackupSource } from '../transfer/backup-source.ts'
+import { createStaging } from '../transfer/files/staging.ts'
+import { restore } from '../transfer/restore.ts'
+import { verifyDatabases } from '../transfer/verify-backup.ts'
+
+/** Options of a drill. */
+export interface DrillRequest {
+  readonly source: BackupSource
+  readonly settings: Settings
+  /** An existing folder for the restored copy. */
+  readonly workFolder: string
+  /** The text of the master key; null: it is in the environment, or unknown. */
+  readonly masterKey: string | null
+  /** Whether there is a master key, here or in the environment. */
+  readonly hasMasterKey: boolean
+  /** The path of a file of questions with expected decisions; null: they are sampled. */
+  readonly questions: string | null
+  readonly clock: Clock
+  readonly progress: (step: DrillStep['step'], share: number) => void
+}
+
+/** One step of a drill. */
+export interface DrillStep {
+  readonly step: 'restore' | 'verify' | 'master key' | 'questions'
+  readonly outcome: 'ok' | 'failed' | 'skipped'
+  readonly detail: string
+}
+
+/** The questions of a drill. `expected`: each answer was compared; `sampled`: it was only required that there is an answer. */
+export interface DrillAnswers {
+  readonly kind: 'expected' | 'sampled'
+  readonly asked: number
+  readonly granted: number
+  readonly denied: number
+  /** Not asked, because the policy needs parameters that cannot be sampled. */
+  readonly left_out: number
+  /** Wrong or failed answers, at most 20. */
+  readonly faults: readonly string[]
+}
+
+/** The report of a drill. */
+export interface DrillReport {
+  readonly backup: string
+  readonly outcome: 'proven' | 'failed'
+  /** The moment of the backup; null: it could not be read. */
+  readonly made_at: string | null
+  readonly start_time: string
+  readonly end_time: string
+  readonly steps: readonly DrillStep[]
+  readonly answers: DrillAnswers | null
+}
+
+const WORK_PREFIX = '.verdigraph-drill-'
+const QUESTIONS_MAX = 10_000
+const FAULTS_MAX = 20
+/** Sampled questions: nodes of each type, questions of each policy, and in total. */
+const NODES_PER_TYPE = 3
+const QUESTIONS_PER_POLICY = 9
+const SAMPLED_MAX = 500
+
+/** A question with the expected decision, one line of the file. */
+const questionSchema = z.strictObject({
+  project: z.string().min(1).optional(),
+  subject: z.strictObject({
+    type: z.string(),
+    id: z.string(),
+    properties: z.record(z.string(), z.unknown()).optional(),
+  }),
+  action: z.strictObject({ name: z.string(), properties: z.record(z.string(), z.unknown()).optional() }),
+  resource: z.strictObject({
+    type: z.string(),
+    id: z.string(),
+    properties: z.record(z.string(), z.unknown()).optional(),
+  }),
+  context: z.record(z.string(), z.unknown()).optional(),
+  decision: z.boolean(),
+})
+
+/** A question of a drill. */
+export type DrillQuestion = z.infer<typeof questionSchema>
+
+/** Reads a file of questions. Throws OperationalError with the line that is wrong. */
+export function readQuestions(path: string): readonly DrillQuestion[] {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (failure) {
+    throw new OperationalError(`the questions ${path} cannot be read: ${(failure as Error).message}`)
+  }
+  const lines = text.split('\n').map((line) => line.trim())
+  const questions = lines.flatMap((line, at) => (line === '' ? [] : [readQuestion(line, `${path}:${at + 1}`)]))
+  if (questions.length === 0) throw new OperationalError(`${path} contains no question`)
+  if (questions.length > QUESTIONS_MAX)
+    throw new OperationalError(`${path} contains more than ${QUESTIONS_MAX} questions`)
+  return questions
+}
+
+function readQuestion(line: string, where: string): DrillQuestion {
+  let json: unknown
+  try {
+    json = JSON.parse(line)
+  } catch (failure) {
+    throw new OperationalError(`${where}: not JSON: ${(failure as Error).message}`)
+  }
+  const read = questionSchema.safeParse(json)
+  if (read.success) return read.data
+  const [issue] = read.error.issues
+  throw new OperationalError(`${where}: ${issue?.path.join('.') || 'the line'}: ${issue?.message}`)
+}
+
+/** Runs a drill. A backup that cannot be restored is a report, and no rejection. Rejects for files of questions that cannot be read. */
+export async function runDrill(request: DrillRequest): Promise<DrillReport> {
+  const { source, workFolder, clock, progress } = request
+  const questions = request.questions === null ? null : readQuestions(request.questions)
+  const startMs = clock.now()
+  const steps: DrillStep[] = []
+  let manifest: Manifest | null = null
+  let answers: DrillAnswers | null = null
+  // A compacted copy of a database is not larger than its part of the archive.
+  requireSpace(workFolder, source.bytes)
+  const staging = createStaging(workFolder, WORK_PREFIX)
+  const folder = join(staging.folder, 'data')
+  const step = async <T>(
+    name: DrillStep['step'],
+    run: () => Promise<{ detail: string; value: T }>,
+  ): Promise<T | null> => {
+    progress(name, 0)
+    try {
+      const { detail, value } = await run()
+      steps.push({ step: name, outcome: 'ok', detail })
+      return value
+    } catch (failure) {
+      const reason = failure instanceof Error ? failure.message : String(failure)
+      steps.push({ step: name, outcome: 'failed', detail: reason.replaceAll(staging.folder, 'the restored folder') })
+      return null
+    }
+  }
+  try {
+    manifest = await step('restore', async () => {
+      const value = await restore({
+        from: source,
+        dataDir: folder,
+        progress: (done, total) => progress('restore', total === 0 ? 1 : done / total),
+      })
+      return { detail: `${value.members.length} files, ${countOf(value.projects.length, 'project')}`, value }
+    })
+    if (manifest !== null) {
+      const restored = manifest
+      await step('verify', async () => {
+        await verifyDatabases(folder, restored, (share) => progress('verify', share))
+        return { detail: 'every stored value was read', value: true }
+      })
+      steps.push(await masterKeyStep(request, folder, progress))
+      const found: { answers: DrillAnswers | null } = { answers: null }
+      await step('questions', async () => {
+        const given = questions === null ? null : questions
+        found.answers = await ask(request.settings, folder, restored.projects, given)
+        const { faults } = found.answers
+        if (faults.length > 0) throw new OperationalError(faults[0] as string)
+        return { detail: describeAnswers(found.answers), value: true }
+      })
+      answers = found.answers
+    }
+  } finally {
+    staging.remove()
+  }
+  return {
+    backup: source.label,
+    outcome: steps.every(({ outcome }) => outcome !== 'failed') ? 'proven' : 'failed',
+    made_at: manifest?.made_at ?? null,
+    start_time: new Date(startMs).toISOString(),
+    end_time: new Date(clock.now()).toISOString(),
+    steps,
+    answers,
+  }
+}
+
+/** A token of the administrator needs a secret, which only the right key opens. */
+async function masterKeyStep(
+  { settings, masterKey, hasMasterKey }: DrillRequest,
+  folder: string,
+  progress: DrillRequest['progress'],
+): Promise<DrillStep> {
+  const step = 'master key'
+  progress(step, 0)
+  if (!hasMasterKey)
+    return { step, outcome: 'skipped', detail: 'no master key was given, so the secrets were not opened' }
+  try {
+    if (masterKey !== null) writeFileSync(join(folder, MASTER_KEY_FILE), masterKey, { mode: 0o600 })
+    await issueAdminToken({ ...settings, dataDir: folder }, 120)
+    return { step, outcome: 'ok', detail: 'opens the secrets of the backup' }
+  } catch (failure) {
+    const reason = failure instanceof Error ? failure.message : String(failure)
+    return { step, outcome: 'failed', detail: reason.replaceAll(dirname(folder), 'the restored folder') }
+  }
+}
+
+/** `questions`: null: they are sampled from each project. */
+async function ask(
+  settings: Settings,
+  folder: string,
+  projects: readonly string[],
+  questions: readonly DrillQuestion[] | null,
+): Promise<DrillAnswers> {
+  const tally = new AnswerTally(questions === null ? 'sampled' : 'expected')
+  if (questions === null) {
+    for (const project of projects)
+      await withProject(settings, folder, project, (authorizer) => askSampled(authorizer, project, tally))
+    return tally.answers()
+  }
+  const byProject = Map.groupBy(questions, ({ project }) => project ?? null)
+  for (const [project, of] of byProject) {
+    await withProject(settings, folder, project, (authorizer) => {
+      for (const { project: _, decision, ...question } of of)
+        tally.ask(authorizer, question as EvaluationInput, project, decision)
+    })
+  }
+  return tally.answers()
+}
+
+async function withProject(
+  settings: Settings,
+  folder: string,
+  projectName: string | null,
+  use: (authorizer: Authorizer) => void,
+): Promise<void> {
+  const options = { projectName, secrets: () => undefined, report: () => undefined, settings }
+  const authorizer = await openFolderAuthorizer(folder, null, options)
+  try {
+    use(authorizer)
+  } finally {
+    await authorizer.close()
+  }
+}
+
+/** Asks each active policy about the first nodes of its types. */
+function askSampled(authorizer: Authorizer, project: string, tally: AnswerTally): void {
+  const nodes = new Map<string, readonly string[]>()
+  const idsOf = (type: string): readonly string[] => {
+    const found = nodes.get(type) ?? sampleIds(authorizer, type)
+    nodes.set(type, found)
+    return found
+  }
+  for (const { policy, status } of authorizer.policies()) {
+    if (status !== 'ACTIVE') continue
+    const { subject, actions, resource } = JSON.parse(policy) as SampledPolicy
+    // A policy of knowledge queries.
+    if (actions === undefined || resource === undefined) continue
+    const asked = actions.flatMap((name) =>
+      idsOf(subject.type).flatMap((subjectId) =>
+        idsOf(resource.type).map((resourceId) => ({
+          subject: { type: subject.type, id: subjectId },
+          action: { name },
+          resource: { type: resource.type, id: resourceId },
+        })),
+      ),
+    )
+    for (const question of asked.slice(0, QUESTIONS_PER_POLICY))
+      if (tally.count < SAMPLED_MAX) tally.ask(authorizer, question, project, null)
+  }
+}
+
+interface SampledPolicy {
+  readonly subject: { readonly type: string }
+  readonly actions?: readonly string[]
+  readonly resource?: { readonly type: string }
+}
+
+function sampleIds(authorizer: Authorizer, type: string): readonly string[] {
+  const query = `MATCH (n:\`${type.replaceAll('`', '``')}\`) RETURN n LIMIT ${NODES_PER_TYPE}`
+  return authorizer.query({ query }).rows.map(([node]) => (node as { external_id: string }).external_id)
+}
+
+/** Counts answers and faults. */
+class AnswerTally {
+  private readonly kind: DrillAnswers['kind']
+  private granted = 0
+  private denied = 0
+  private leftOut = 0
+  private readonly faults: string[] = []
+
+  constructor(kind: DrillAnswers['kind']) {
+    this.kind = kind
+  }
+
+  get count(): number {
+    return this.granted + this.denied + this.leftOut
+  }
+
+  /** `expected`: null: any decision. */
+  ask(authorizer: Authorizer, question: EvaluationInput, project: string | null, expected: boolean | null): void {
+    const { subject, action, resource } = question
+    const text = `${subject.type}:${subject.id} ${action.name} ${resource.type}:${resource.id}${project === null ? '' : ` in ${project}`}`
+    try {
+      const { decision } = authorizer.evaluate(question)
+      if (decision) this.granted++
+      else this.denied++
+      if (expected !== null && decision !== expected)
+        this.fault(`${text}: expected ${nameOf(expected)}, the backup answers ${nameOf(decision)}`)
+    } catch (failure) {
+      // A parameter of the policy is missing: it cannot be sampled.
+      if (expected === null && failure instanceof AuthorizerError && failure.status < 500) this.leftOut++
+      else this.fault(`${text}: ${(failure as Error).message}`)
+    }
+  }
+
+  answers(): DrillAnswers {
+    const { kind, granted, denied, leftOut, faults } = this
+    return { kind, asked: granted + denied, granted, denied, left_out: leftOut, faults }
+  }
+
+  private fault(text: string): void {
+    if (this.faults.length < FAULTS_MAX) this.faults.push(text)
+  }
+}
+
+function nameOf(decision: boolean): string {
+  return decision ? 'granted' : 'denied'
+}
+
+function describeAnswers({ kind, asked, granted, denied, left_out }: DrillAnswers): string {
+  const counts = `${countOf(asked, 'question')}: ${granted} granted, ${denied} denied`
+  if (kind === 'expected') return `${counts}, all as expected`
+  const left = left_out === 0 ? '' : `, ${left_out} left out because their policies need parameters`
+  return `${counts}${left}; sampled, so the answers are not compared with anything`
+}
+
+function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,91 @@
+// The command group `audit`.
+import type { Command } from 'commander'
+import type { ExportLogFlags, LogKeysFlags } from '../audit-export.ts'
+import type { VerifyLogFlags } from '../audit-verify.ts'
+import type { WitnessFlags } from '../audit-witness.ts'
+import { tokenVariable } from '../environment-variables.ts'
+import { appended, type Flags, settingsFrom, withListening, withSettings } from './options.ts'
+
+/** Adds `audit verify`, `witness`, `rotate-key`, `export`, `keys` and `hash`. */
+export function addAuditCommands(command: Command): void {
+  const audit = command
+    .command('audit')
+    .description(
+      'verify and export audit logs, cosign their checkpoints as an independent witness, and replace the key that signs them',
+    )
+  addIndependentCommands(audit)
+
+  withSettings(audit.command('rotate-key'))
+    .description('replace the platform key, which signs the audit logs; the folder may be served')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & { json: boolean }) => {
+      await (await import('../rotate-audit-key.ts')).rotateAuditKey(settingsFrom(flags), flags.json)
+    })
+
+  const reading = (name: string): Command =>
+    withListening(withSettings(audit.command(name)))
+      .requiredOption('--project <id>', 'the project, or the organization')
+      .option('--url <url>', 'the service (default: where the settings say that it listens)')
+  reading('export')
+    .description(
+      `write an audit log with its proofs to a file that \`audit verify\` reads; the token is that of ${tokenVariable}, or from the data folder`,
+    )
+    .requiredOption('--out <file>', 'the new file')
+    .option('--type <type>', 'only this event type; a wildcard `*` at the end matches all that begin so')
+    .option('--actor <id>', 'only records that this account, agent, credential or user caused')
+    .option('--resource <id>', 'only records about this resource')
+    .option('--from <time>', 'only records at or after this time (RFC 3339)')
+    .option('--to <time>', 'only records before this time (RFC 3339)')
+    .option('--generation <name>', 'the history of the log (default: the newest)')
+    .action(async (flags: Flags & ExportLogFlags) => {
+      await (await import('../audit-export.ts')).exportAuditLog(settingsFrom(flags), flags)
+    })
+  reading('keys')
+    .description('print the public keys of an audit log, as `audit verify --key` reads them')
+    .option('--generation <name>', 'the history of the log (default: the newest)')
+    .action(async (flags: Flags & LogKeysFlags) => {
+      await (await import('../audit-export.ts')).printLogKeys(settingsFrom(flags), flags)
+    })
+  withSettings(audit.command('hash'))
+    .description(
+      'print the hash that stands for input parameters in an audit log, to check suspected values; reads a JSON object from the standard input',
+    )
+    .requiredOption('--project <id>', 'the project of the log')
+    .action(async (flags: Flags & { project: string }) => {
+      await (await import('../audit-hash.ts')).printValuesHash(settingsFrom(flags), flags.project)
+    })
+}
+
+/** The commands that need no settings: verification and witnesses work without a service and its data folder. */
+function addIndependentCommands(group: Command): void {
+  group
+    .command('verify')
+    .description(
+      'verify an audit log with the public keys of its operator, without trusting the operator or the service',
+    )
+    .argument('<log>', 'the folder of a log, a file with an export or a checkpoint, or the URL of the tiles of a log')
+    .option('--key <vkey>', 'a public key that signs checkpoints (name+id+key); may be repeated', appended, [])
+    .option('--against <file>', 'a checkpoint that was kept; the log must continue it')
+    .option('--origin <origin>', 'the log that is expected (default: the name of one of the keys)')
+    .option('--token-file <file>', `a file with a token for the URL (default: ${tokenVariable})`)
+    .option('--json', 'print one line of JSON', false)
+    .action(async (log: string, flags: VerifyLogFlags) => {
+      await (await import('../audit-verify.ts')).verifyAuditLog(log, flags)
+    })
+
+  group
+    .command('witness')
+    .description('cosign the checkpoint of an audit log if it continues the one that was cosigned last; print the note')
+    .argument(
+      '[log]',
+      'the folder of a log, the URL of its tiles, or a file with a request of C2SP tlog-witness (-: stdin)',
+    )
+    .requiredOption('--state <file>', 'the key of the witness, and the last checkpoint of each log')
+    .option('--init <name>', 'create the file with a new key, and print its public key')
+    .option('--key <vkey>', 'a public key that signs checkpoints of the log; may be repeated', appended, [])
+    .option('--origin <origin>', 'the log that is expected (default: the name of one of the keys)')
+    .option('--token-file <file>', `a file with a token for the URL (default: ${tokenVariable})`)
+    .action(async (log: string | undefined, flags: WitnessFlags) => {
+      await (await import('../audit-witness.ts')).witness(log, flags)
+    })
+}

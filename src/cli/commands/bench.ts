@@ -1,0 +1,39 @@
+// The command that measures decisions.
+import type { Command } from 'commander'
+import type { BenchFlags } from '../bench/run-bench.ts'
+import { withTarget } from './options.ts'
+
+/** Adds `bench`. */
+export function addBenchCommand(command: Command): void {
+  withTarget(command.command('bench'))
+    .description(
+      'measure the latency of decisions, in process or over HTTP, in a closed loop or at a fixed rate; exit code 1: an answer was wrong or an error',
+    )
+    .option(
+      '--questions <file>',
+      'questions as NDJSON: subject, action, resource, and perhaps context and expected (true or false)',
+    )
+    .option('--world <file>', 'a scenario file: its graph, its policies, and its expected decisions as questions')
+    .option('--generated', 'a generated graph with its own policies and questions', false)
+    .option('--nodes <count>', 'with --generated: nodes of the graph, 100 to 10000000', '10000')
+    .option(
+      '--actions <names>',
+      'with --generated: open (one relationship), read (two), clear (a comparison of properties)',
+      'open,read',
+    )
+    .option('--http', 'with --generated: serve the graph, and ask over HTTP', false)
+    .option('--connections <count>', 'over HTTP: connections, each with one question at a time, 1 to 1000', '8')
+    .option('--rate <number>', 'questions per second; latencies begin when a question is due (default: closed loop)')
+    .option('--duration <seconds>', 'the part that is measured', '10')
+    .option('--warm-up <seconds>', 'the part before it', '2')
+    .option('--seed <number>', 'of the generated graph (default: random, and printed)')
+    .option(
+      '--compare <peers>',
+      'with --generated: other systems, as openfga=FILE,cerbos=FILE; they are asked the same questions',
+    )
+    .option('--html <file>', 'write the report as a page with plots')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: BenchFlags) => {
+      await (await import('../bench/run-bench.ts')).bench(flags)
+    })
+}

@@ -1,0 +1,150 @@
+// The commands that copy, check and change a data folder as a whole.
+import type { Command } from 'commander'
+import type { BackupFlags, RestoreFlags } from '../backup.ts'
+import type { DrillFlags } from '../drill.ts'
+import { VERIFY_FOLDER_COMMAND } from '../self-command.ts'
+import type { ExportFlags, ImportFlags } from '../transfer.ts'
+import { appended, type Flags, readSettingsFrom, settingsFrom, withSettings } from './options.ts'
+
+/** Adds `rotate-master-key`, `backup`, `restore`, `backups`, `drill`, `export`, `import`, `verify`, `migrate` and `doctor`. */
+export function addDataFolderCommands(command: Command): void {
+  withSettings(command.command('rotate-master-key'))
+    .description('encrypt all secrets with a new master key and delete the old one; the folder must not be served')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & { json: boolean }) => {
+      await (await import('../rotate-master-key.ts')).rotateMasterKey(settingsFrom(flags), flags.json)
+    })
+
+  withSettings(command.command('backup'))
+    .description(
+      'write a consistent copy of all projects and their configuration to one file; the folder may be served',
+    )
+    .option('--out <file>', 'the file to write; must not exist')
+    .option('--to <place>', 'write verdigraph-TIME.tar into this folder, or to s3://bucket/prefix')
+    .option('--project <id>', 'only this project, with the configuration that it needs')
+    .option(
+      '--recipient <key>',
+      'encrypt for this public key of an age identity; may be repeated (default: the setting backup_recipients)',
+      appended,
+      [],
+    )
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & BackupFlags) => {
+      await (await import('../backup.ts')).backupFolder(settingsFrom(flags), flags)
+    })
+
+  withSource(withSettings(command.command('restore')))
+    .description('create a data folder from a backup; the folder must be new or empty')
+    .option('--master-key <file>', 'the master key of the backup: it is checked, and put into the folder')
+    .option(
+      '--at <moment>',
+      'restore from shipped changes the state at this time, such as 2026-11-23T03:00:00Z, or `latest` (default for --from: the setting ship_to)',
+    )
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & RestoreFlags & { at?: string }) => {
+      // No warning about the folder: restore replaces an empty folder with its own.
+      if (flags.at !== undefined) {
+        await (await import('../shipped-changes.ts')).restoreMoment(readSettingsFrom(flags), flags.at, flags)
+        return
+      }
+      await (await import('../backup.ts')).restoreFolder(readSettingsFrom(flags), flags)
+    })
+
+  const backups = command.command('backups').description('list backups, and make a key to encrypt them')
+  backups
+    .command('identity')
+    .description('make an age identity: write the private key to a file, and print the public key')
+    .requiredOption('--out <file>', 'the file to write; must not exist')
+    .option('--json', 'print one line of JSON', false)
+    .action(async ({ out, json }: { out: string; json: boolean }) => {
+      await (await import('../backup.ts')).makeIdentity(out, json)
+    })
+  withSettings(backups.command('list'))
+    .description('list the backups in a folder or a bucket, the newest first')
+    .option('--from <place>', 'the folder, or s3://bucket/prefix (default: the settings backup_to or backup_folder)')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & { from?: string; json: boolean }) => {
+      await (await import('../backup.ts')).listPlacedBackups(readSettingsFrom(flags), flags.from, flags.json)
+    })
+
+  withSettings(backups.command('moments'))
+    .description('list the moments that can be restored from shipped changes')
+    .option('--from <place>', 'a folder, or s3://bucket/prefix (default: the setting ship_to)')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & { from?: string; json: boolean }) => {
+      await (await import('../shipped-changes.ts')).listMoments(readSettingsFrom(flags), flags.from, flags.json)
+    })
+
+  withSource(withSettings(command.command('drill')))
+    .description('restore a backup to a temporary folder, verify it, ask sample questions, and delete the copy')
+    .option('--master-key <file>', 'the master key of the backup (default: that of the data folder)')
+    .option('--questions <file>', 'lines of JSON with expected decisions (default: sampled from the backup)')
+    .option('--work <folder>', 'where the copy is restored (default: the folder for temporary files)')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & DrillFlags) => {
+      await (await import('../drill.ts')).drill(readSettingsFrom(flags), flags)
+    })
+
+  withSettings(command.command('export'))
+    .description('write a consistent copy of configuration and graphs as lines of JSON; the folder may be served')
+    .requiredOption('--out <file>', 'the file to write; must not exist; - is the standard output')
+    .option('--project <id>', 'only this project, with the configuration that it needs')
+    .option(
+      '--audit-logs <folder>',
+      'write the audit logs to this folder; must not exist (default: the file with .audit appended; with - they are left out)',
+    )
+    .option('--no-audit-logs', 'leave out the audit logs')
+    .action(async (flags: Flags & ExportFlags) => {
+      await (await import('../transfer.ts')).exportTo(settingsFrom(flags), flags)
+    })
+
+  withSettings(command.command('import'))
+    .description('import lines of an export, or of your own, into a data folder that is not served')
+    .requiredOption('--in <file>', 'the file to read; - is the standard input')
+    .option('--project <id>', 'import the graphs into this project, without configuration')
+    .option('--dry-run', 'validate every line and write nothing', false)
+    .option('--resume', 'continue an interrupted import of the same file', false)
+    .action(async (flags: Flags & ImportFlags) => {
+      await (await import('../transfer.ts')).importFrom(settingsFrom(flags), flags)
+    })
+
+  withSettings(command.command('verify'))
+    .description('verify all stored data; the folder may be served')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & { json: boolean }) => {
+      await (await import('../verify.ts')).verify(settingsFrom(flags).dataDir, flags.json)
+    })
+
+  withSettings(command.command('migrate'))
+    .description(
+      'upgrade a data folder of an earlier version to the current storage format; the folder must not be served',
+    )
+    .option('--check', 'only print what would be done; the folder may be served', false)
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & { check: boolean; json: boolean }) => {
+      const { migrate, checkMigration } = await import('../migrate.ts')
+      await (flags.check ? checkMigration : migrate)(settingsFrom(flags), flags.json)
+    })
+
+  withSettings(command.command('doctor'))
+    .description('check folder, disk, clock, limits, keys, certificates, sinks and settings; the folder may be served')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & { json: boolean }) => {
+      // No warning about the folder: it is one of the checks.
+      await (await import('../doctor.ts')).doctor(readSettingsFrom(flags), flags.json)
+    })
+
+  // Started by `verify` for each environment.
+  command
+    .command(`${VERIFY_FOLDER_COMMAND} <folder>`, { hidden: true })
+    .action(async (folder: string) => (await import('../verify.ts')).runVerifyFolder(folder))
+}
+
+/** For commands that read a backup. */
+function withSource(command: Command): Command {
+  return command
+    .option('--in <file>', 'the backup file')
+    .option('--from <place>', 'a folder, or s3://bucket/prefix, with backups')
+    .option('--name <name>', 'with --from: the backup (default: the newest one)')
+    .option('--identity <file>', 'the age identity (private key) of an encrypted backup')
+}

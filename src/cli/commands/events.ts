@@ -1,0 +1,66 @@
+// The command group `events`.
+import type { Command } from 'commander'
+import type { LettersFlags, ListFlags, RoutingTestFlags, TailFlags } from '../events.ts'
+import { appended, type Flags, readSettingsFrom, withService } from './options.ts'
+
+/** Adds `events tail`, `events test` and `events dead-letters`. */
+export function addEventCommands(command: Command): void {
+  const events = command.command('events').description('watch and test the delivery of events of a running service')
+
+  withService(events.command('tail'))
+    .description('print events as they happen; events exist only where a route of the event sink matches')
+    .option('--type <filter>', 'only these event types; a wildcard * at the end matches all below', '*')
+    .option('--oldest', 'begin with the oldest event that is stored', false)
+    .option('--count <n>', 'end after this number of events')
+    .option('--json', 'print each event as one line of JSON (CloudEvents)', false)
+    .action(async (flags: Flags & TailFlags) => {
+      await (await import('../events.ts')).tailEvents(readSettingsFrom(flags), flags)
+    })
+
+  withService(events.command('test'))
+    .description('print which routes an event takes and why')
+    .requiredOption('--type <type>', 'the event type')
+    .option('--context <key=value>', 'the value of a context key; may be repeated', appended, [])
+    .option('--send', 'send a test event to the providers that would receive the event', false)
+    .option('--draft <file>', 'test the event sink in this JSON file, which need not be stored')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & RoutingTestFlags) => {
+      await (await import('../events.ts')).testRoutes(readSettingsFrom(flags), flags)
+    })
+
+  const letters = events
+    .command('dead-letters')
+    .description('handle the events that a provider refused for good; requires the role all_editor')
+
+  withService(letters.command('list'))
+    .description('print one line for each dead letter: id, type, subject, reason')
+    .option('--provider <id>', 'only those of this provider')
+    .option('--count <n>', 'end after this number of dead letters')
+    .option('--json', 'print each dead letter as one line of JSON', false)
+    .action(async (flags: Flags & ListFlags) => {
+      await (await import('../events.ts')).listDeadLetters(readSettingsFrom(flags), flags)
+    })
+
+  withService(letters.command('show <id>'))
+    .description('print a dead letter with its event as JSON')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (id: string, flags: Flags & LettersFlags) => {
+      await (await import('../events.ts')).showDeadLetter(readSettingsFrom(flags), id, flags)
+    })
+
+  withService(letters.command('resend [ids...]'))
+    .description('send dead letters again; each is removed when the provider accepts it')
+    .option('--provider <id>', 'all dead letters of this provider')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (ids: readonly string[], flags: Flags & LettersFlags) => {
+      await (await import('../events.ts')).resendDeadLetters(readSettingsFrom(flags), ids, flags)
+    })
+
+  withService(letters.command('delete [ids...]'))
+    .description('delete dead letters')
+    .option('--provider <id>', 'all dead letters of this provider')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (ids: readonly string[], flags: Flags & LettersFlags) => {
+      await (await import('../events.ts')).deleteDeadLetters(readSettingsFrom(flags), ids, flags)
+    })
+}

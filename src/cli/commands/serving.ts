@@ -1,0 +1,149 @@
+// The commands that serve a data folder, create it, and issue tokens; and the hidden commands of the processes of a service.
+import type { Command } from 'commander'
+import { UsageError } from '../cli-error.ts'
+import { unknownVariables } from '../environment-variables.ts'
+import { formatSettings } from '../format-settings.ts'
+import { printLine } from '../print.ts'
+import { resolveSettings } from '../read-settings.ts'
+import {
+  BACKGROUND_COMMAND,
+  BACKUP_JOB_COMMAND,
+  LANE_COMMAND,
+  MATCHER_COMMAND,
+  SHIPPER_COMMAND,
+  WORKER_COMMAND,
+} from '../self-command.ts'
+import {
+  type Flags,
+  lifetimeFrom,
+  readSettingsFrom,
+  settingSourcesOf,
+  settingsFrom,
+  sourcesFrom,
+  timeoutFrom,
+  withListening,
+  withSettings,
+} from './options.ts'
+
+/** Adds `serve`, `init`, `token`, `demo-token`, `health`, `metrics-token`, `restart`, `settings`, and the hidden commands. */
+export function addServingCommands(command: Command): void {
+  withListening(withSettings(command.command('serve')))
+    .description('serve the HTTP API; on an empty data folder create an organization and print a token')
+    .option('--demo', 'load the demo and print example requests', false)
+    .action(async (flags: Flags & { demo: boolean }) => {
+      // The service logs the warning about its folder itself.
+      const read = readSettingsFrom(flags)
+      // Everything that the console shows works in the demo.
+      const isDefaulted = flags.demo && read.backupFolder === ''
+      const settings = isDefaulted ? { ...read, backupFolder: `${read.dataDir}-backups` } : read
+      const sources = { ...settingSourcesOf(flags), ...(isDefaulted && { backupFolder: '--demo' }) }
+      const isSupervised = settings.workers > 1 || settings.supervisor === 'on'
+      if (!isSupervised) await (await import('../serve.ts')).serve(settings, flags.demo, sources)
+      else await (await import('../supervise.ts')).supervise(settings, flags.demo, sources)
+    })
+
+  // Started only by `serve --workers`, which sends it its settings.
+  command
+    .command(WORKER_COMMAND, { hidden: true })
+    .argument('[parent]')
+    .action(async (parent = '0') => (await import('../worker.ts')).runWorker(Number(parent)))
+
+  // Started only by a serving process, which sends it its settings.
+  command
+    .command(LANE_COMMAND, { hidden: true })
+    .argument('<parent>', 'process id of the serving process')
+    .action(async (parent: string) => (await import('../lane.ts')).runLane(Number(parent)))
+
+  // Started only by a serving process, which sends it its settings.
+  command
+    .command(BACKGROUND_COMMAND, { hidden: true })
+    .argument('<parent>', 'process id of the serving process')
+    .action(async (parent: string) => (await import('../background.ts')).runBackground(Number(parent)))
+
+  // Started only by a serving process, which sends it its settings and the job.
+  command
+    .command(BACKUP_JOB_COMMAND, { hidden: true })
+    .argument('<parent>', 'process id of the serving process')
+    .action(async (parent: string) => (await import('../backup-job.ts')).runBackupProcess(Number(parent)))
+
+  // Started only by a serving process, which sends it its settings.
+  command
+    .command(SHIPPER_COMMAND, { hidden: true })
+    .argument('<parent>', 'process id of the serving process')
+    .action(async (parent: string) => (await import('../shipper.ts')).runShipper(Number(parent)))
+
+  // Started only by a background process, which sends it the settings.
+  command
+    .command(MATCHER_COMMAND, { hidden: true })
+    .argument('<parent>', 'process id of the background process')
+    .action(async (parent: string) => (await import('../matcher.ts')).runMatcher(Number(parent)))
+
+  withSettings(command.command('init'))
+    .description('create the organization and its admin service account in an empty data folder, and print a token')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & { json: boolean }) => {
+      await (await import('../credentials.ts')).initialise(settingsFrom(flags), flags.json)
+    })
+
+  withSettings(command.command('token'))
+    .description('issue and print another token of the admin service account')
+    .option('--json', 'print one line of JSON', false)
+    .option('--lifetime <seconds>', 'from 120 (2 minutes) to 86400 (24 hours)', '86400')
+    .action(async (flags: Flags & { json: boolean; lifetime: string }) => {
+      await (await import('../credentials.ts')).issueToken(
+        settingsFrom(flags),
+        flags.json,
+        lifetimeFrom(flags.lifetime),
+      )
+    })
+
+  withSettings(command.command('demo-token'))
+    .description("issue and print a token of one of the demo's people, for its MCP server")
+    .option('--person <id>', 'the person', 'dara')
+    .option('--lifetime <seconds>', 'from 120 (2 minutes) to 86400 (24 hours)', '28800')
+    .action(async (flags: Flags & { person: string; lifetime: string }) => {
+      await (await import('../demo-tokens.ts')).printMemberToken(
+        settingsFrom(flags),
+        flags.person,
+        lifetimeFrom(flags.lifetime),
+      )
+    })
+
+  withListening(withSettings(command.command('health')))
+    .description('ask a running service whether it is alive and ready')
+    .option('--url <url>', 'the URL of the service (default: from the settings)')
+    .option('--timeout <seconds>', 'for each of the two requests, from 1 to 60', '5')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & { url?: string; timeout: string; json: boolean }) => {
+      const { url = null, json } = flags
+      const timeoutMs = timeoutFrom(flags.timeout)
+      await (await import('../health.ts')).checkHealth(readSettingsFrom(flags), { url, timeoutMs, json })
+    })
+
+  command
+    .command('metrics-token')
+    .description('write a new token for Prometheus to the file of `metrics_token_file`, and keep the one before')
+    .requiredOption('--file <file>', 'the file; created if it does not exist')
+    .option('--only', 'keep no token but the newest of the file, and make no new one', false)
+    .action(async (flags: { file: string; only: boolean }) => {
+      await (await import('../metrics-token.ts')).writeMetricsToken(flags.file, flags.only)
+    })
+
+  withSettings(command.command('restart'))
+    .description('replace the workers of a running service one after another, without refusing a request')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & { json: boolean }) => {
+      await (await import('../restart.ts')).restart(settingsFrom(flags), flags.json)
+    })
+
+  withListening(withSettings(command.command('settings')))
+    .description('print every setting with its value and source')
+    .option('--json', 'print one line of JSON', false)
+    .action((flags: Flags & { json: boolean }) => {
+      const resolved = resolveSettings(sourcesFrom(flags))
+      if (!resolved.ok) throw new UsageError(resolved.error)
+      for (const line of formatSettings(resolved.value, process.env, flags.json)) printLine(line)
+      const unknown = unknownVariables(process.env)
+      if (unknown.length > 0) throw new UsageError(unknown)
+    })
+}

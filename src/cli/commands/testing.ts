@@ -1,0 +1,32 @@
+// The command for tests of policies.
+import { type Command, Option } from 'commander'
+import type { ScenarioFlags } from '../test-scenarios.ts'
+
+/** Adds `test`. */
+export function addTestingCommands(command: Command): void {
+  command
+    .command('test [paths...]')
+    .description(
+      'run scenario files, and the scenario files below folders (default: the working folder); docs/reference/scenario-files.md describes the files',
+    )
+    .option('--filter <text>', 'run only checks whose file, list or question contains the text')
+    .option('--bail', 'stop after the first failed check', false)
+    .option('--coverage', 'show the policies, operators and conditions that no check has reached', false)
+    .option('--min-coverage <percent>', 'fail if less of the policies is covered; selects --coverage')
+    .addOption(
+      new Option('--reporter <name>', 'the form of the report').choices(['human', 'junit', 'json']).default('human'),
+    )
+    .option('--out <file>', 'write the report to this file, and print the one for a person')
+    .option('--watch', 'run again what concerns each changed file, until a signal ends the command', false)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ verdigraph test authz
+  $ verdigraph test authz --filter "Person:ann drive" --watch
+  $ verdigraph test authz --min-coverage 90 --reporter junit --out report.xml`,
+    )
+    .action(async (paths: readonly string[], flags: ScenarioFlags) => {
+      await (await import('../test-scenarios.ts')).testScenarios(paths, flags)
+    })
+}

@@ -1,0 +1,200 @@
+// The scheduled jobs: makes a backup in a place, verifies it and removes old ones; or runs a drill with the newest one. Both store their
+// result in the data folder (docs/decisions/0059-backups-by-itself.md).
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { givenMasterKey, masterKeyVariable } from '../identity/master-key.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { MASTER_KEY_FILE } from '../kernel/data-folder.ts'
+import { OperationalError } from '../kernel/errors.ts'
+import { backupAddressOf, recipientsOf, workFolderFor } from '../runtime/backup-settings.ts'
+import type { Settings } from '../settings.ts'
+import { backupToPlace, requireSpace } from '../transfer/backup.ts'
+import type { FinishedBackup, ScheduledJob } from '../transfer/backup-job.ts'
+import {
+  afterRun,
+  type BackupRecord,
+  type BackupVerification,
+  readBackupRecord,
+  updateBackupRecord,
+} from '../transfer/backup-record.ts'
+import { placeSource } from '../transfer/backup-source.ts'
+import { readIdentities } from '../transfer/encryption.ts'
+import {
+  backupsToRemove,
+  isPlacedBackupName,
+  type PlacedBackup,
+  placedBackupName,
+  placedBackups,
+} from '../transfer/placed-backups.ts'
+import { openPlace, s3AccessOf } from '../transfer/places/open-place.ts'
+import type { BackupPlace } from '../transfer/places/place.ts'
+import { verifyBackup } from '../transfer/verify-backup.ts'
+import { runDrill } from './backup-drill.ts'
+
+/** Uploads of other programs, or of a service that was moved, are removed after this time. */
+const ABANDONED_AFTER_MS = 24 * 3_600_000
+
+/** Runs a job, and stores its result. Rejects with the failure after it was stored. */
+export async function runScheduledJob(settings: Settings, job: ScheduledJob, clock: Clock): Promise<FinishedBackup> {
+  const { dataDir } = settings
+  const startMs = clock.now()
+  const member = job.kind === 'drill' ? 'drill' : 'backup'
+  const before = readBackupRecord(dataDir)
+  let name = ''
+  const named = (given: string): void => {
+    name = given
+    // A process that is killed leaves this state.
+    const last_run = { name, start_time: new Date(startMs).toISOString(), end_time: null, error: null }
+    const state = readBackupRecord(dataDir)[member] ?? { due_time: new Date(0).toISOString(), failures: 0 }
+    updateBackupRecord(dataDir, { [member]: { ...state, last_run } })
+  }
+  const ended = (error: string | null): void => {
+    const run = { name, dueMs: job.dueMs, startMs, endMs: clock.now() }
+    updateBackupRecord(dataDir, { [member]: afterRun(before[member], run, error) })
+  }
+  try {
+    const run = job.kind === 'drill' ? drillNewest : makeAndVerify
+    const finished = await run(settings, job, clock, before, named)
+    ended(null)
+    return finished
+  } catch (failure) {
+    ended(failure instanceof Error ? failure.message : String(failure))
+    throw failure
+  }
+}
+
+async function makeAndVerify(
+  settings: Settings,
+  { madeBy }: ScheduledJob,
+  clock: Clock,
+  before: BackupRecord,
+  named: (name: string) => void,
+): Promise<FinishedBackup> {
+  const { dataDir } = settings
+  const startMs = clock.now()
+  const { place, workFolder } = placeOf(settings)
+  const recipients = recipientsOf(settings)
+  const name = placedBackupName(true, recipients.length > 0, startMs)
+  named(name)
+  await removeInterrupted(place, before.backup?.last_run ?? null, startMs)
+  const { manifest, bytes, sha256 } = await backupToPlace({
+    dataDir,
+    place,
+    name,
+    workFolder,
+    recipients,
+    madeBy,
+    nowMs: startMs,
+    progress: () => undefined,
+  })
+  const stored = { name, size: bytes, sha256 }
+  let verification: BackupVerification
+  try {
+    verification = await verify(settings, place, stored, recipients.length > 0, workFolder)
+  } catch (failure) {
+    // Damaged, or it could not be read: it does not count as one of those to keep.
+    updateBackupRecord(dataDir, { known: [{ name, bytes, isSound: false }, ...before.known] })
+    throw failure
+  }
+  const seconds = (clock.now() - startMs) / 1000
+  const projects = manifest.projects.length
+  const newest = { name, made_at: manifest.made_at, bytes, seconds, projects, verification }
+  const sound = verification === 'sound' || verification === 'stored' ? [{ name, bytes, isSound: true }] : []
+  updateBackupRecord(dataDir, { newest, known: [...sound, ...before.known] })
+  await removeOld(settings, place)
+  return { bytes, projects }
+}
+
+async function verify(
+  { backupVerify, backupIdentity }: Settings,
+  place: BackupPlace,
+  { name, size, sha256 }: { name: string; size: number; sha256: string },
+  isEncrypted: boolean,
+  workFolder: string,
+): Promise<BackupVerification> {
+  if (backupVerify === 'off') return 'off'
+  if (isEncrypted && backupIdentity === '') {
+    const hash = createHash('sha256')
+    for await (const chunk of await place.get(name)) hash.update(chunk)
+    if (hash.digest('hex') === sha256) return 'stored'
+    throw new OperationalError(`${place.address}/${name} differs from what was written`)
+  }
+  const identities = backupIdentity === '' ? null : await readIdentities(backupIdentity)
+  requireSpace(workFolder, size)
+  await verifyBackup(placeSource(place, { name, size }, identities), workFolder, () => undefined)
+  return 'sound'
+}
+
+/** Removes the upload of the previous run if it failed or its process was killed, and others after a day. */
+async function removeInterrupted(
+  place: BackupPlace,
+  previous: { readonly name: string; readonly end_time: string | null; readonly error: string | null } | null,
+  nowMs: number,
+): Promise<void> {
+  const interrupted =
+    previous !== null && (previous.end_time === null || previous.error !== null) ? previous.name : null
+  await place.removeIncomplete(
+    (name, startedMs) =>
+      name === interrupted || (isPlacedBackupName(name) && startedMs > 0 && startedMs < nowMs - ABANDONED_AFTER_MS),
+  )
+}
+
+async function removeOld({ dataDir, backupKeep }: Settings, place: BackupPlace): Promise<void> {
+  const { known } = readBackupRecord(dataDir)
+  const all = await placedBackups(place)
+  const removed = backupsToRemove(all, backupKeep, known)
+  for (const { name } of removed) await place.remove(name)
+  const left = all.filter((one) => one.isScheduled && !removed.includes(one))
+  updateBackupRecord(dataDir, {
+    kept: left.length,
+    known: known.filter(({ name }) => left.some((one) => one.name === name)),
+  })
+}
+
+async function drillNewest(
+  settings: Settings,
+  _: ScheduledJob,
+  clock: Clock,
+  before: BackupRecord,
+  named: (name: string) => void,
+): Promise<FinishedBackup> {
+  const { dataDir, backupIdentity, drillQuestions } = settings
+  const { place, workFolder } = placeOf(settings)
+  const newest = (await placedBackups(place)).find(({ isScheduled }) => isScheduled)
+  if (newest === undefined) throw new OperationalError(`${place.address} contains no scheduled backup`)
+  const { name, size } = newest
+  named(name)
+  const fileKey = join(dataDir, MASTER_KEY_FILE)
+  const isGiven = givenMasterKey(masterKeyVariable) !== null
+  const masterKey = !isGiven && existsSync(fileKey) ? readFileSync(fileKey, 'utf8') : null
+  const { outcome, steps, made_at, end_time } = await runDrill({
+    source: placeSource(place, newest, backupIdentity === '' ? null : await readIdentities(backupIdentity)),
+    settings,
+    workFolder,
+    masterKey,
+    hasMasterKey: isGiven || masterKey !== null,
+    questions: drillQuestions === '' ? null : drillQuestions,
+    clock,
+    progress: () => undefined,
+  })
+  const failed = steps.find((step) => step.outcome === 'failed')
+  if (outcome === 'failed' || made_at === null)
+    throw new OperationalError(`${name}: ${failed?.step ?? 'restore'}: ${failed?.detail ?? 'failed'}`)
+  updateBackupRecord(dataDir, {
+    proven: { name, made_at, proven_at: end_time },
+    known: withResult(before, newest),
+  })
+  return { bytes: size, projects: 0 }
+}
+
+function withResult({ known }: BackupRecord, { name, size }: PlacedBackup): BackupRecord['known'] {
+  return [{ name, bytes: size, isSound: true }, ...known.filter((one) => one.name !== name)]
+}
+
+function placeOf(settings: Settings): { place: BackupPlace; workFolder: string } {
+  const address = backupAddressOf(settings)
+  const workFolder = workFolderFor(settings, address)
+  mkdirSync(workFolder, { recursive: true, mode: 0o700 })
+  return { place: openPlace(address, s3AccessOf(process.env)), workFolder }
+}

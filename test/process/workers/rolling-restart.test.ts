@@ -1,0 +1,86 @@
+// Workers are replaced one after another under load: no client sees an error, and a successor that does not start changes nothing.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { GRAPH_DESCRIPTION, openMeta } from '../../../src/store/lmdb/databases.ts'
+import { documentsLayout, encodeLayout, LAYOUT_KEY } from '../../../src/store/lmdb/layout.ts'
+import { LmdbFile } from '../../../src/store/lmdb/lmdb-file.ts'
+import { restartUnderLoad } from '../../stress/rolling-restart.ts'
+import { killAll, runCommand, startServer } from '../../support/cli-process.ts'
+
+let folder: string
+let data: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'verdigraph-rolling-'))
+  data = join(folder, 'data')
+})
+
+afterEach(async () => {
+  await killAll()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const workerOf = async (url: string): Promise<number> =>
+  ((await (await fetch(`${url}/health`, { headers: { connection: 'close' } })).json()) as { worker: number }).worker
+
+// Elsewhere a system cannot hand the connections of a port to one process.
+describe.skipIf(process.platform !== 'linux').each([1, 2])('a rolling restart of %i', (workers) => {
+  it('refuses no request on kept, pipelined, quiet and new connections, ends streams, and loses no write', async () => {
+    const { replaced, clients, writes, lost } = await restartUnderLoad({ workers, rounds: 1 })
+    const errors = Object.entries(clients).flatMap(([name, { errors }]) => errors.map((error) => `${name}: ${error}`))
+    expect([errors, lost, replaced]).toEqual([[], [], workers])
+    expect(writes).toBeGreaterThan(0)
+    for (const [name, { answers, closes }] of Object.entries(clients)) {
+      // A client of one request per connection is never asked to close it.
+      expect([name, answers > 0, closes > 0]).toEqual([name, true, name !== 'one connection each'])
+    }
+  })
+})
+
+describe('the command restart', () => {
+  it('names the workers and their successors, and the signal does the same', async () => {
+    const server = await startServer(['--data', data, '--workers', '2'])
+    const { exitCode, stdout } = await runCommand(['restart', '--data', data])
+    expect([exitCode, stdout]).toEqual([0, 'worker 1 was replaced by worker 3\nworker 2 was replaced by worker 1\n'])
+    expect([1, 3]).toContain(await workerOf(server.url))
+    process.kill(server.pid, 'SIGUSR2')
+    await expect.poll(() => server.notices(), { timeout: 60_000 }).toMatch(/"worker":1,"by":3,.*a worker was replaced/s)
+    expect(await server.kill('SIGTERM')).toBe(0)
+  })
+
+  it('fails if a successor does not start, and the workers continue', async () => {
+    const server = await startServer(['--data', data, '--workers', '2'])
+    const file = new LmdbFile(join(data, 'config'), {})
+    const meta = openMeta(file, GRAPH_DESCRIPTION)
+    await file.transaction(() => {
+      meta.raw.put(LAYOUT_KEY, encodeLayout({ ...documentsLayout, version: 99 }))
+    })
+    await file.close()
+    const { exitCode, stdout, stderr } = await runCommand(['restart', '--data', data])
+    expect([exitCode, stdout, stderr]).toEqual([
+      1,
+      '',
+      'error: the successor of worker 1 does not start; 0 of 2 workers were replaced, and the others continue; the log of the service has the reason\n',
+    ])
+    expect(server.notices()).toContain('layout version 99, written by a newer program')
+    expect([1, 2]).toContain(await workerOf(server.url))
+    expect(await server.kill('SIGTERM')).toBe(0)
+  })
+
+  it('is refused without a service, and for one process without a supervisor, which survives the signal', async () => {
+    const missing = await runCommand(['restart', '--data', data])
+    expect([missing.exitCode, missing.stderr]).toEqual([1, `error: no process serves the folder ${data}\n`])
+    const server = await startServer(['--data', data])
+    const refused = await runCommand(['restart', '--data', data])
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      1,
+      'error: the service is one process without a supervisor, which cannot be restarted without a pause: start it with `--workers 2` or with the setting `supervisor` `on`\n',
+    ])
+    process.kill(server.pid, 'SIGUSR2')
+    await expect.poll(() => server.notices(), { timeout: 30_000 }).toContain('a rolling restart needs')
+    expect((await fetch(`${server.url}/health`)).status).toBe(200)
+    expect(await server.kill('SIGTERM')).toBe(0)
+  })
+})
