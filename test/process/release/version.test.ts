@@ -1,0 +1,32 @@
+// `--version --json` of the sources. Those of the artefacts are in the tests that build them.
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import packageJson from '../../../package.json' with { type: 'json' }
+import { runCommand } from '../../support/cli-process.ts'
+
+const top = join(import.meta.dirname, '..', '..', '..')
+const git = (...args: string[]): string => execFileSync('git', args, { cwd: top, encoding: 'utf8' }).trim()
+
+test('--version prints the version, and with --json what the program was built from', async () => {
+  for (const option of ['--version', '-V']) {
+    expect(await runCommand([option])).toEqual({ exitCode: 0, stdout: `${packageJson.version}\n`, stderr: '' })
+    const { exitCode, stdout, stderr } = await runCommand([option, '--json'])
+    expect([exitCode, stderr]).toEqual([0, ''])
+    expect(JSON.parse(stdout)).toEqual({
+      version: packageJson.version,
+      commit: git('rev-parse', 'HEAD'),
+      modified: git('status', '--porcelain', '--untracked-files=no') !== '',
+      built_at: new Date(Number(git('log', '-1', '--format=%ct')) * 1000).toISOString(),
+      layouts: { graph: 3, documents: 3, events: 1, audit: 1 },
+      runtime: { name: 'bun', version: Bun.version },
+      platform: `${process.platform}-${process.arch}`,
+    })
+  }
+  expect((await runCommand(['--json', '--version'])).stdout).toContain('"commit"')
+})
+
+test('--json without --version is refused', async () => {
+  const { exitCode, stderr } = await runCommand(['--json'])
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining("unknown option '--json'")])
+})
