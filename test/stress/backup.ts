@@ -91,7 +91,8 @@ function follow(lines: ReadableStream<Uint8Array>) {
   }
 }
 
-async function stateOf(data: string, project: string): Promise<{ counts: number[]; faults: string[] }> {
+/** The counts of both environments of a project that `counting-process.ts` writes to, and what is inconsistent in them. */
+export async function stateOf(data: string, project: string): Promise<{ counts: number[]; faults: string[] }> {
   const catalog = openCatalog(data, { clock: systemClock, sync: false })
   const faults: string[] = []
   const counts: number[] = []

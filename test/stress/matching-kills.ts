@@ -6,20 +6,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createChunk, type Snapshot } from '../../src/engine/store.ts'
 import { PROJECTS_FOLDER } from '../../src/kernel/data-folder.ts'
-import { OperationalError } from '../../src/kernel/errors.ts'
-import { openStore } from '../../src/store/graph/open-store.ts'
 import { projectFolderName } from '../../src/store/tenancy/project-folders.ts'
 import { Random, stressSeed } from '../generate/random.ts'
 import { childrenOf } from '../support/child-processes.ts'
 import { runCommand, type Server, startServer } from '../support/cli-process.ts'
 import { property } from '../support/matching-service.ts'
+import { captureNodes, RepeatedReads } from '../support/repeated-reads.ts'
 import { createFleet } from './event-kills.ts'
 import { numberAfter } from './flags.ts'
 
-const BATCH = 250
-/** Pause between two looks of the reader, milliseconds. */
-const LOOK_MS = 50
-const SETTINGS = { VERDIGRAPH_LANES: '1', VERDIGRAPH_LANE_WAIT_MS: '60000' }
+const SETTINGS = { VERDIGRAPH_LANES: '1' }
 const RUN_TIMEOUT_MS = 120_000
 const MEMBERS = ['matched_properties', 'pipeline_id', 'run_id', 'score', 'similarities']
 
@@ -132,12 +128,12 @@ export async function matchingKillRounds(options: MatchingKillOptions): Promise<
         await Bun.sleep(20)
       }
     }
-    await captureAll(server, key, 'Person', nodes, (i) => i)
+    await captureNodes(server, key, nodes, (i) => nodeOf('Person', 'p', i, i))
     reader = new MatchReader(join(data, PROJECTS_FOLDER, projectFolderName(projectId), 'default'))
     reader.start()
     let runMs = 0
     for (let round = 0; round <= rounds; round++) {
-      await captureAll(server, key, 'Customer', nodes, (i) => personOf(i, round, nodes))
+      await captureNodes(server, key, nodes, (i) => nodeOf('Customer', 'c', i, personOf(i, round, nodes)))
       const startedMs = performance.now()
       const custom_property_mappings = ['name', 'email', 'town'].map((name) => ({
         source_node_property: name,
@@ -161,7 +157,7 @@ export async function matchingKillRounds(options: MatchingKillOptions): Promise<
       faults.push(...reader.look(pairsOf(nodes, round)).map((fault) => `round ${round}: ${fault}`))
       note(`round ${round}: ${Math.round(performance.now() - startedMs)} ms until the matches were those of this round`)
     }
-    await reader.stop()
+    reader.stop()
     faults.push(...reader.faults)
     if ((await server.kill('SIGTERM')) !== 0) faults.push('the service did not end cleanly')
     server = null
@@ -169,7 +165,7 @@ export async function matchingKillRounds(options: MatchingKillOptions): Promise<
     if (verified.exitCode !== 0) faults.push(`verify: ${verified.stdout}`)
     return { kills, late, seen: reader.seen, faults }
   } finally {
-    await reader?.stop()
+    reader?.stop()
     await server?.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   }
@@ -193,79 +189,52 @@ function pairsOf(nodes: number, round: number): Set<string> {
   return new Set(Array.from({ length: nodes }, (_, i) => `p${personOf(i, round, nodes)} c${i}`))
 }
 
-async function captureAll(
-  server: Server,
-  key: string,
-  type: 'Person' | 'Customer',
-  nodes: number,
-  entityOf: (index: number) => number,
-): Promise<void> {
-  for (let from = 0; from < nodes; from += BATCH) {
-    const batch = Array.from({ length: Math.min(BATCH, nodes - from) }, (_, i) => ({
-      type,
-      external_id: `${type === 'Person' ? 'p' : 'c'}${from + i}`,
-      properties: Object.entries(dataOf(entityOf(from + i))).map(([name, value]) => property(name, value)),
-    }))
-    const answered = await fetch(`${server.url}/capture/v1/nodes`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-svc-clientkey': key },
-      body: JSON.stringify({ nodes: batch }),
-    })
-    if (answered.status !== 200) throw new Error(`a capture was answered ${answered.status}: ${await answered.text()}`)
-  }
+/** A node of a type whose external ids begin with the prefix, with the data of a person. */
+function nodeOf(type: 'Person' | 'Customer', prefix: string, index: number, person: number): object {
+  const properties = Object.entries(dataOf(person)).map(([name, value]) => property(name, value))
+  return { type, external_id: `${prefix}${index}`, properties }
 }
 
 /** Reads all matches from the folder of the graph, again and again. */
 class MatchReader {
   seen = 0
   readonly faults: string[] = []
-  private readonly path: string
-  private timer: ReturnType<typeof setInterval> | null = null
+  readonly #reads: RepeatedReads
 
   constructor(path: string) {
-    this.path = path
+    this.#reads = new RepeatedReads(path, (snapshot) => this.#check(snapshot, null))
   }
 
   start(): void {
-    this.timer = setInterval(() => {
-      try {
-        this.look(null)
-      } catch (failure) {
-        // On a busy machine another process may hold the lock of openings for long.
-        if (!(failure instanceof OperationalError)) throw failure
-      }
-    }, LOOK_MS)
+    this.#reads.start()
   }
 
-  async stop(): Promise<void> {
-    if (this.timer !== null) clearInterval(this.timer)
-    this.timer = null
+  stop(): void {
+    this.#reads.stop()
   }
 
-  /** `expected`: all pairs; null: a run may be in progress. */
-  look(expected: ReadonlySet<string> | null): string[] {
-    const store = openStore(this.path, { readOnly: true })
-    const snapshot = store.snapshot()
-    try {
-      const found = new Set<string>()
-      for (const { pair, properties } of matchesIn(snapshot)) {
-        this.seen += 1
-        found.add(pair)
-        const names = [...properties.keys()].sort().join()
-        const lengths = ['matched_properties', 'similarities'].map((name) => [properties.get(name)].flat().length)
-        if (names !== MEMBERS.join() || lengths[0] !== lengths[1])
-          this.faults.push(`a reader saw the relationship ${pair} with ${names}`)
-      }
-      if (expected === null) return []
-      const missing = [...expected].filter((pair) => !found.has(pair))
-      const beyond = [...found].filter((pair) => !expected.has(pair))
-      return missing.length + beyond.length === 0
-        ? []
-        : [`missing ${missing.length}: ${missing.slice(0, 3)}; beyond ${beyond.length}: ${beyond.slice(0, 3)}`]
-    } finally {
-      snapshot.close()
-      void store.close()
+  /** `expected`: all pairs. */
+  look(expected: ReadonlySet<string>): string[] {
+    return this.#reads.once((snapshot) => this.#check(snapshot, expected))
+  }
+
+  /** `expected`: null: a run may be in progress. */
+  #check(snapshot: Snapshot, expected: ReadonlySet<string> | null): string[] {
+    const found = new Set<string>()
+    for (const { pair, properties } of matchesIn(snapshot)) {
+      this.seen += 1
+      found.add(pair)
+      const names = [...properties.keys()].sort().join()
+      const lengths = ['matched_properties', 'similarities'].map((name) => [properties.get(name)].flat().length)
+      if (names !== MEMBERS.join() || lengths[0] !== lengths[1])
+        this.faults.push(`a reader saw the relationship ${pair} with ${names}`)
     }
+    if (expected === null) return []
+    const missing = [...expected].filter((pair) => !found.has(pair))
+    const beyond = [...found].filter((pair) => !expected.has(pair))
+    return missing.length + beyond.length === 0
+      ? []
+      : [`missing ${missing.length}: ${missing.slice(0, 3)}; beyond ${beyond.length}: ${beyond.slice(0, 3)}`]
   }
 }
 

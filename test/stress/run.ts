@@ -17,6 +17,10 @@ const programs: Readonly<Record<string, StressProgram>> = {
     about: 'engine with rules, engine without rules and reference interpreter agree on random queries',
     short: { flags: '--comparisons 10000', limitSeconds: 300 },
   },
+  metamorphic: {
+    about: 'rewrites of random queries that must not change their answers do not',
+    short: { flags: '--queries 2000', limitSeconds: 300 },
+  },
   fuzz: {
     about: 'no text makes the parser or the binder throw, overflow or run for long',
     short: { flags: '--inputs 20000', limitSeconds: 200 },
@@ -28,6 +32,10 @@ const programs: Readonly<Record<string, StressProgram>> = {
   'decision-consistency': {
     about: 'evaluations, batches, searches, pages and explanations agree; no decision after a revocation is stale',
     short: { flags: '--worlds 200 --revokes 2000', limitSeconds: 300 },
+  },
+  'compared-policies': {
+    about: 'a comparison of random policies reports exactly the decisions that change',
+    short: { flags: '--worlds 400', limitSeconds: 300 },
   },
   'decisions-http': {
     about: 'decisions, searches, pages, batches and explanations over HTTP agree with the service oracle',
@@ -44,6 +52,10 @@ const programs: Readonly<Record<string, StressProgram>> = {
   backup: {
     about: 'a backup under write load restores a consistent snapshot of all environments',
     short: { flags: '--rounds 10', limitSeconds: 120 },
+  },
+  shipping: {
+    about: 'each shipped moment restores the pages and the state of that moment, also after kills of the shipper',
+    short: { flags: '--seed 1 --rounds 40 --moments 10', limitSeconds: 120 },
   },
   damage: {
     about: 'no changed byte of a data file changes a decision without an error',
@@ -69,6 +81,11 @@ const programs: Readonly<Record<string, StressProgram>> = {
     about: 'kill -9 of service, background process and lanes: each change has one audit record, no checkpoint forks',
     short: { flags: '--rounds 9 --requests 150', limitSeconds: 240 },
   },
+  'apply-kills': {
+    about:
+      'kill -9 of apply, service and lanes leaves a whole project folder, and no decision that neither folder grants',
+    short: { flags: '--rounds 8', limitSeconds: 240 },
+  },
   'trust-kills': {
     about:
       'kill -9 of service and background process during trust scoring: all scores are complete, no reader sees half of one',
@@ -81,6 +98,10 @@ const programs: Readonly<Record<string, StressProgram>> = {
   'matching-quality': {
     about: 'entity matching finds at least what recordlinkage and splink find in public data sets; skips without pip',
     short: { flags: '', limitSeconds: 590 },
+  },
+  'matching-service': {
+    about: 'time and memory of entity matching through a served data folder, and other requests of the same graph',
+    short: { flags: '--nodes 5000', limitSeconds: 240 },
   },
   'matching-kills': {
     about:
@@ -102,6 +123,10 @@ const programs: Readonly<Record<string, StressProgram>> = {
   workers: {
     about: 'the next request at any worker sees a write or a revocation at another',
     short: { flags: '--pairs 2000 --revokes 2000 --policies 200', limitSeconds: 300 },
+  },
+  'rolling-restart': {
+    about: 'workers are replaced while clients ask, write and follow streams: no request fails, and no write is lost',
+    short: { flags: '--rounds 1', limitSeconds: 240 },
   },
   isolation: {
     about: 'decisions of one tenant continue while another tenant sends expensive requests; --list prints the loads',
@@ -136,6 +161,14 @@ const programs: Readonly<Record<string, StressProgram>> = {
   'audit-throughput': {
     about: 'rate and processor time of the sealing of audit records, and its idle cost',
     short: null,
+  },
+  watch: {
+    about: 'every changed decision is in a change stream; watchers miss nothing while workers are killed',
+    short: { flags: '--rounds 100 --watchers 200 --kills 2', limitSeconds: 200 },
+  },
+  soak: {
+    about: 'mixed traffic of all features with faults; answers agree with a model, and memory and files stay flat',
+    short: { flags: '--minutes 1', limitSeconds: 590 },
   },
   memory: { about: 'memory of the processes before, during and after memory-intensive requests', short: null },
   'super-nodes': { about: 'the cost of a node does not grow with its degree', short: null },

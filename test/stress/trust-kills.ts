@@ -8,17 +8,15 @@ import { join } from 'node:path'
 import { createChunk, type Snapshot } from '../../src/engine/store.ts'
 import { PROJECTS_FOLDER } from '../../src/kernel/data-folder.ts'
 import { Float } from '../../src/kernel/float.ts'
-import { openStore } from '../../src/store/graph/open-store.ts'
 import { projectFolderName } from '../../src/store/tenancy/project-folders.ts'
 import { Random, stressSeed } from '../generate/random.ts'
 import { childrenOf } from '../support/child-processes.ts'
 import { runCommand, type Server, startServer } from '../support/cli-process.ts'
+import { captureNodes, RepeatedReads } from '../support/repeated-reads.ts'
 import { createFleet } from './event-kills.ts'
 import { numberAfter } from './flags.ts'
 
-const BATCH = 250
-/** Pause between two looks of the reader, milliseconds. */
-const LOOK_MS = 50
+// On a busy machine a lane starts late after a kill.
 const SETTINGS = { VERDIGRAPH_LANES: '1' }
 
 export interface TrustKillOptions {
@@ -100,7 +98,7 @@ export async function trustKillRounds(options: TrustKillOptions): Promise<TrustK
     }
     let passMs = 0
     for (let round = 0; round <= rounds; round++) {
-      await captureAll(server, key, nodes, round)
+      await captureNodes(server, key, nodes, (i) => nodeOf(i, round))
       const before = await lastRun()
       const pass = runCommand(['trust', 'run', '--data', data, '--profile', profile as string, '--json'])
       let isEnded = false
@@ -124,7 +122,7 @@ export async function trustKillRounds(options: TrustKillOptions): Promise<TrustK
       faults.push(...reader.look(nodes, expectedScore(round)).map((fault) => `round ${round}: ${fault}`))
       note(`round ${round}: ${Math.round(performance.now() - startedMs)} ms until all scores were of this round`)
     }
-    await reader.stop()
+    reader.stop()
     faults.push(...reader.faults)
     if ((await server.kill('SIGTERM')) !== 0) faults.push('the service did not end cleanly')
     server = null
@@ -132,7 +130,7 @@ export async function trustKillRounds(options: TrustKillOptions): Promise<TrustK
     if (verified.exitCode !== 0) faults.push(`verify: ${verified.stdout}`)
     return { kills, seen: reader.seen, faults }
   } finally {
-    await reader?.stop()
+    reader?.stop()
     await server?.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   }
@@ -144,57 +142,41 @@ function killBackground(server: Server): void {
   if (found !== undefined) process.kill(found.pid, 'SIGKILL')
 }
 
-async function captureAll(server: Server, key: string, nodes: number, round: number): Promise<void> {
-  for (let from = 0; from < nodes; from += BATCH) {
-    const batch = Array.from({ length: Math.min(BATCH, nodes - from) }, (_, i) => nodeOf(from + i, round))
-    const answered = await fetch(`${server.url}/capture/v1/nodes`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-svc-clientkey': key },
-      body: JSON.stringify({ nodes: batch }),
-    })
-    if (answered.status !== 200) throw new Error(`a capture was answered ${answered.status}: ${await answered.text()}`)
-  }
-}
-
 /** Reads all scores from the folder of the graph, again and again. */
 class ScoreReader {
   seen = 0
   readonly faults: string[] = []
-  private readonly path: string
-  private timer: ReturnType<typeof setInterval> | null = null
+  readonly #reads: RepeatedReads
 
   constructor(path: string) {
-    this.path = path
+    this.#reads = new RepeatedReads(path, (snapshot) => this.#check(snapshot, null, null))
   }
 
   start(): void {
-    this.timer = setInterval(() => this.look(null, null), LOOK_MS)
+    this.#reads.start()
   }
 
-  async stop(): Promise<void> {
-    if (this.timer !== null) clearInterval(this.timer)
-    this.timer = null
+  stop(): void {
+    this.#reads.stop()
   }
 
-  /** `nodes`, `expected`: the number of scores and each of them; null: they may be of this round or the one before. */
-  look(nodes: number | null, expected: Readonly<Record<string, number>> | null): string[] {
-    const store = openStore(this.path, { readOnly: true })
+  /** `nodes`, `expected`: the number of scores and each of them. */
+  look(nodes: number, expected: Readonly<Record<string, number>>): string[] {
+    return this.#reads.once((snapshot) => this.#check(snapshot, nodes, expected))
+  }
+
+  /** Null: scores may be of this round or the one before. */
+  #check(snapshot: Snapshot, nodes: number | null, expected: Readonly<Record<string, number>> | null): string[] {
     const faults: string[] = []
-    const snapshot = store.snapshot()
-    try {
-      const scores = scoresOf(snapshot)
-      this.seen += scores.length
-      for (const score of scores) {
-        if (Math.abs((score._final_score ?? Number.NaN) - meanOf(score)) > 1e-12 || Object.keys(score).length !== 4)
-          this.faults.push(`a reader saw the score ${JSON.stringify(score)}`)
-        if (expected !== null && JSON.stringify(sorted(score)) !== JSON.stringify(sorted(expected)))
-          faults.push(`a score is ${JSON.stringify(score)}, expected ${JSON.stringify(expected)}`)
-      }
-      if (nodes !== null && scores.length !== nodes) faults.push(`${scores.length} scores, expected ${nodes}`)
-    } finally {
-      snapshot.close()
-      void store.close()
+    const scores = scoresOf(snapshot)
+    this.seen += scores.length
+    for (const score of scores) {
+      if (Math.abs((score._final_score ?? Number.NaN) - meanOf(score)) > 1e-12 || Object.keys(score).length !== 4)
+        this.faults.push(`a reader saw the score ${JSON.stringify(score)}`)
+      if (expected !== null && JSON.stringify(sorted(score)) !== JSON.stringify(sorted(expected)))
+        faults.push(`a score is ${JSON.stringify(score)}, expected ${JSON.stringify(expected)}`)
     }
+    if (nodes !== null && scores.length !== nodes) faults.push(`${scores.length} scores, expected ${nodes}`)
     return faults.slice(0, 3)
   }
 }

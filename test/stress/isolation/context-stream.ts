@@ -65,7 +65,7 @@ export class ContextStream {
     await requests.capture(key, 'nodes', { nodes })
     await requests.capture(key, 'relationships', { relationships })
     await this.addDearQuery()
-    this.graph = await this.exported()
+    this.graph = await this.withCallers()
     while (!requests.isOver) {
       const step = random.weighted([
         [5, () => this.query()],
@@ -75,6 +75,27 @@ export class ContextStream {
       await step()
     }
     await this.compare([this.graph], 'at the end')
+  }
+
+  /** The graph once it has the nodes of all applications and agents, which the service writes after their configuration. */
+  private async withCallers(): Promise<NaiveGraph> {
+    const { requests, project } = this
+    const { admin: headers } = requests.fixture
+    const listed = async (kind: string): Promise<number> => {
+      const path = `/configs/v1/${kind}?project_id=${project}&full_fetch=true`
+      const { status, text, body } = await requests.again(() => requests.send(path, { method: 'GET', headers }))
+      if (status !== 200) throw new StreamError(`${path} answered ${status}: ${text}`)
+      return (body.data as unknown[]).length
+    }
+    for (let tries = 1; ; tries++) {
+      const callers = (await listed('applications')) + (await listed('application-agents'))
+      const graph = await this.exported()
+      const found = [...graph.nodes.values()].filter(({ type }) => type === '_Application' || type === '_AppAgent')
+      if (found.length === callers) return graph
+      if (tries === TRIES_MAX)
+        throw new StreamError(`${this.name}: the graph has ${found.length} nodes of ${callers} applications and agents`)
+      await Bun.sleep(100)
+    }
   }
 
   private async exported(): Promise<NaiveGraph> {

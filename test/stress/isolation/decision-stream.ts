@@ -2,7 +2,7 @@
 // graph and its policies change.
 import type { Random } from '../../generate/random.ts'
 import { difference, type Post, type ServiceResponse } from '../../oracle/service/compare-decisions.ts'
-import type { RequestContents } from '../../oracle/service/decision.ts'
+import { type DecisionSetup, naiveDecision, type RequestContents } from '../../oracle/service/decision.ts'
 import { END_TYPES } from '../../oracle/service/decision-condition.ts'
 import {
   CONNECTION,
@@ -15,11 +15,13 @@ import {
 import { type DecisionPolicy, decisionDocument, randomDecisionPolicy } from '../../oracle/service/decision-policy.ts'
 import {
   bodyOf,
+  type EvaluationQuestion,
   type NaiveQuestion,
   pathOf,
   randomQuestions,
   randomSent,
 } from '../../oracle/service/decision-question.ts'
+import { UnmodelledError } from '../../oracle/service/terms.ts'
 import { makePeople } from '../../support/user-tokens.ts'
 import { type Requests, StreamError } from './requests.ts'
 
@@ -28,6 +30,18 @@ const POLICIES = 10
 const QUESTIONS = 12
 /** Items of the list that an expensive decision sums up, which takes tens of milliseconds. */
 const DEAR_ITEMS = 3000
+
+const PERMIT_DRAWS = 30
+
+function isPermitted(scene: DecisionSetup, { pair }: EvaluationQuestion, sent: RequestContents): boolean {
+  try {
+    const expected = naiveDecision(scene, pair, sent)
+    return expected.status === 200 && expected.decision
+  } catch (fault) {
+    if (fault instanceof UnmodelledError) return false
+    throw fault
+  }
+}
 
 interface StoredPolicy extends DecisionPolicy {
   readonly id: string
@@ -65,10 +79,23 @@ export class DecisionStream {
       const { claims } = sent
       const token = claims === null ? null : await people.tokenOf(String(claims.sub), claims)
       const questions = END_TYPES.flatMap((types) => randomQuestions(random, types))
-      for (let i = 0; i < QUESTIONS && !requests.isOver; i++) await this.ask(random.pick(questions), sent, token)
+      for (let i = 0; i < QUESTIONS && !requests.isOver; i++) await this.ask(this.pick(questions, sent), sent, token)
       await this.askDear()
       await this.change()
     }
+  }
+
+  /** Most pairs of a small graph are denied, so that some questions are taken because the oracle permits them. */
+  private pick(questions: readonly NaiveQuestion[], sent: RequestContents): NaiveQuestion {
+    const { random, policies } = this
+    const drawn = random.pick(questions)
+    if (!random.odds(0.2)) return drawn
+    const scene = { graphs: graphsOf(this.world), policies }
+    for (let draws = 1; draws <= PERMIT_DRAWS; draws++) {
+      const question = random.pick(questions)
+      if (question.kind === 'evaluation' && isPermitted(scene, question, sent)) return question
+    }
+    return drawn
   }
 
   private post(token: string | null): Post {

@@ -294,7 +294,13 @@ function withIssuer(token: string, iss: string): string {
 
 // -- graphs
 
-async function importGraph(folder: string, data: string, project: string, lines: Iterable<object>): Promise<void> {
+/** Imports lines into the graph of a project. The folder must not be served. */
+export async function importGraph(
+  folder: string,
+  data: string,
+  project: string,
+  lines: Iterable<object>,
+): Promise<void> {
   const path = join(folder, `${project}.ndjson`)
   const file = openSync(path, 'w')
   let text = ''

@@ -69,7 +69,12 @@ export class Hostile {
     try {
       const response = await fetch(`${this.fixture.url}${path}`, {
         method,
-        headers: { 'x-svc-clientkey': this.fixture.hostile.key, 'content-type': 'application/json', ...headers },
+        headers: {
+          // A key would take precedence over the token of a service account.
+          ...(headers['x-project-id'] === undefined && { 'x-svc-clientkey': this.fixture.hostile.key }),
+          'content-type': 'application/json',
+          ...headers,
+        },
         ...(body === undefined ? {} : { body }),
         signal: AbortSignal.timeout(leftMs),
       })

@@ -1,6 +1,7 @@
 // The loads of the hostile tenant, one per row of the table, with the limit of the steady tenant's longest stall.
 import { spawn } from 'node:child_process'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Random } from '../../generate/random.ts'
 import { descendantsOf, type LimitName, lanesOf, policy } from './fixture.ts'
@@ -95,6 +96,13 @@ const decides = (action: string, isShort = false): HostileLoad =>
   alone(30, action, () => evaluation(question(action, parametersOf(action))), isShort)
 const explains = (action: string): HostileLoad =>
   alone(30, `explain ${action}`, () => explanation(question(action, parametersOf(action))))
+/** The relation of a whole policy, with its budget. */
+const compares = (action: string): HostileLoad =>
+  alone(30, `compare ${action}`, () => {
+    const context = { input_params: parametersOf(action) }
+    const body = JSON.stringify({ replace_all: true, action: { name: action }, context, budget: { time_ms: 3000 } })
+    return { path: '/access/v1/compare', body, limit: 'batch' }
+  })
 const asks = (name: string, input: object = {}, more: object = {}, isShort = false): HostileLoad =>
   alone(30, name, (hostile) => execution(hostile, name, input, more), isShort)
 
@@ -105,6 +113,15 @@ function batchOf(items: number): Request {
   const body = JSON.stringify({ subject, action, evaluations: repeat(items, () => ({ resource })) })
   return { path: '/access/v1/evaluations', body, limit: 'batch' }
 }
+
+/** Cypher over the whole graph of the project, by a service account. */
+const queriesGraph = (query: string): HostileLoad =>
+  alone(30, 'graph query', ({ fixture }) => ({
+    path: '/graph/v1/query',
+    headers: { authorization: `Bearer ${fixture.admin}`, 'x-project-id': fixture.hostile.project },
+    body: JSON.stringify({ query, limit: 10_000 }),
+    limit: 'execute',
+  }))
 
 /** The same search for each evaluation. */
 function whatAuthorized(evaluations: number): Request {
@@ -347,6 +364,31 @@ const eventRequests: HostileLoad = {
   },
 }
 
+/** Watchers of the project, of which half read nothing, during captures that each of them is notified of. */
+const watchers: HostileLoad = {
+  bar: 50,
+  async prepare(hostile) {
+    const { url, hostile: tenant } = hostile.fixture
+    const { hostname, port } = new URL(url)
+    const sockets = await Promise.all(
+      repeat(1000, async (i) => {
+        const socket = connect(Number(port), hostname)
+        socket.on('error', () => undefined)
+        await new Promise((resolve) => socket.once('connect', resolve))
+        socket.write(`GET /access/v1/watch HTTP/1.1\r\nhost: test\r\nx-svc-clientkey: ${tenant.key}\r\n\r\n`)
+        if (i % 2 === 0) socket.pause()
+        else socket.resume()
+        return socket
+      }),
+    )
+    const run = await captures.prepare(hostile)
+    return async () => {
+      await run()
+      for (const socket of sockets) socket.destroy()
+    }
+  },
+}
+
 /** Auditors who search, list, verify and export the log of the project, during captures. */
 const auditReads: HostileLoad = {
   bar: 50,
@@ -372,6 +414,66 @@ const auditReads: HostileLoad = {
         hostile.loop('audit tile', 4, () => ({ method: 'GET', path: tile })),
         hostile.loop('audit proof', 4, reads('records/0/proof')),
       ])
+    }
+  },
+}
+
+/** Browsers without rights: wrong links and tokens, unknown sessions, and the files of the page, without compression too. */
+const consoleVisitors: HostileLoad = {
+  bar: 50,
+  isShort: true,
+  async prepare(hostile) {
+    const origin = hostile.fixture.url
+    const page = await (await fetch(`${origin}/console`)).text()
+    const files = [...page.matchAll(/(?:src|href)="(\/console\/assets\/[^"]+)"/g)].map(([, path = '']) => path)
+    if (files.length === 0) throw new Error(`the console has no files: ${page.slice(0, 200)}`)
+    const signIn = (credential: object) => () => ({
+      path: '/console/v1/session',
+      headers: { origin },
+      body: JSON.stringify(credential),
+    })
+    const [head = '', claims = ''] = hostile.fixture.admin.split('.')
+    const cookie = `verdigraph-console-000000000000=${'A'.repeat(43)}`
+    return async () => {
+      let read = 0
+      await Promise.all([
+        hostile.loop('wrong link', 32, signIn({ link: 'WyJ4Il0.c2lnbmF0dXJl' })),
+        hostile.loop('wrong token', 32, signIn({ token: `${head}.${claims}.${'A'.repeat(86)}` })),
+        hostile.loop('long link', 4, signIn({ link: 'x'.repeat(2000) })),
+        hostile.loop('session', 8, () => ({ method: 'GET', path: '/console/v1/session', headers: { cookie } })),
+        hostile.loop('page', 8, () => ({ method: 'GET', path: '/console' })),
+        hostile.loop('file', 16, () => {
+          read += 1
+          const path = files[read % files.length] ?? ''
+          return { method: 'GET', path, headers: { 'accept-encoding': read % 2 === 0 ? 'gzip' : 'identity' } }
+        }),
+      ])
+    }
+  },
+}
+
+/** Followers of the decision log, some of which read nothing, during decisions. */
+const decisionStreams: HostileLoad = {
+  bar: 50,
+  flags: ['--decision-log', join(tmpdir(), `verdigraph-isolation-${process.pid}.log`)],
+  async prepare(hostile) {
+    const { fixture } = hostile
+    const { hostname, port } = new URL(fixture.url)
+    const sockets = await Promise.all(
+      repeat(16, async (i) => {
+        const socket = connect(Number(port), hostname)
+        socket.on('error', () => undefined)
+        await new Promise((resolve) => socket.once('connect', resolve))
+        const headers = `authorization: Bearer ${fixture.admin}\r\nx-project-id: ${fixture.hostile.project}`
+        socket.write(`GET /access/v1/decisions HTTP/1.1\r\nhost: test\r\n${headers}\r\n\r\n`)
+        if (i % 2 === 0) socket.pause()
+        else socket.resume()
+        return socket
+      }),
+    )
+    return async () => {
+      await hostile.loop('decision', 16, () => several(evaluation(question('read'))))
+      for (const socket of sockets) socket.destroy()
     }
   },
 }
@@ -557,7 +659,8 @@ const entityMatching: HostileLoad = {
     })
     if (created.status !== 201) throw new Error(`the pipeline was refused: ${await created.text()}`)
     const { id } = (await created.json()) as { id: string }
-    const args = ['match', 'run', '--url', fixture.url, '--pipeline', id, '--mapping', 'n=n', '--mapping', 'text=text']
+    const at = ['--url', fixture.url, '--port', new URL(fixture.url).port]
+    const args = ['match', 'run', ...at, '--pipeline', id, '--mapping', 'n=n', '--mapping', 'text=text']
     return async () => {
       for (let round = 0; !hostile.isOver; round++)
         await runOnFolder(hostile, [...args, '--cutoff', round % 2 === 0 ? '0.1' : '0.9'])
@@ -629,10 +732,14 @@ const hostileLoads = {
   'explain trails': explains('trails'),
   'explain size': explains('size'),
   'explain quantifier': explains('quantifier'),
+  'compare trails': compares('trails'),
+  'compare size': compares('size'),
   'filter of 100': alone(30, 'search', () => search('Sheet'), true),
   'filter of 2,000': alone(30, 'search', () => search('Page')),
   'what-authorized of 1,000': alone(30, 'what-authorized', () => whatAuthorized(1000)),
   'who-authorized of 1,000': alone(30, 'who-authorized', () => whoAuthorized(1000)),
+  'graph query of pairs': queriesGraph('MATCH (a:Big), (b:Big) RETURN count(*) AS n'),
+  'graph query of 60 MB': queriesGraph('MATCH (b:Big) RETURN b, collect(b) AS all LIMIT 10000'),
   'scan of 200,000': asks('scan'),
   'answer of 60 MB': asks('all', { text: 'x'.repeat(6000) }, { page_size: 10_000 }, true),
   'page at 190,000': alone(30, 'page', (hostile) => {
@@ -651,7 +758,10 @@ const hostileLoads = {
   'captures by eight': captures,
   'dead event sinks': deadSinks,
   'event administration': eventRequests,
+  'change streams': watchers,
   'audit reads': auditReads,
+  'console visitors': consoleVisitors,
+  'decision streams': decisionStreams,
   '5,000 idle connections': idle,
   'slow heads': slow(() => 'POST /access/v1/evaluation HTTP/1.1\r\nhost: slow\r\nx-slow: '),
   'slow bodies': slow(slowBody),

@@ -21,6 +21,8 @@ interface SentRequest {
 
 const TRIES_MAX = 200
 const TRY_AGAIN_MS = 25
+/** Longer than a request may wait for a lane, so that a lane that starts slowly is a refusal. */
+const ANSWER_MS_MAX = 180_000
 
 export class Requests {
   readonly fixture: WorkerFixture
@@ -61,7 +63,7 @@ export class Requests {
         headers: { 'content-type': 'application/json', ...headers },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         keepalive: false,
-        signal: AbortSignal.timeout(60_000),
+        signal: AbortSignal.timeout(ANSWER_MS_MAX),
       })
     } catch (fault) {
       const ms = Math.round(performance.now() - started)
