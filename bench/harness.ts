@@ -7,6 +7,12 @@ export interface BenchOptions {
   readonly small: boolean
   readonly seed: number
   readonly report: BenchReport
+  /** `--relationships N,N`: the sizes to measure; null: those of the bench. */
+  readonly relationships: readonly number[] | null
+  /** `--steps NAME,NAME`: the steps to measure; null: all. */
+  readonly steps: readonly string[] | null
+  /** `--plot FILE`: where to write a plot; null: none. */
+  readonly plot: string | null
 }
 
 export type BenchRecord = Readonly<Record<string, string | number | boolean | null>>

@@ -170,7 +170,7 @@ export const context: Bench = {
 
 /** Nothing here is external: no request leaves the process. */
 const resolvers = new ExternalDataResolvers({
-  documents: { get: () => null, getByName: () => null },
+  documents: { snapshot: () => ({ get: () => null, getByName: () => null }) },
   openSecret: () => null,
   upstream: null as never,
   clock: systemClock,

@@ -18,7 +18,9 @@ describe('the blocks of', () => {
       if (language === 'json' && !info.includes('output')) expect(() => readJson(text), where).not.toThrow()
       if (language === 'cypher') expect(parse(text), where).toMatchObject({ ok: true })
       if (info.startsWith('not-run:')) expect(info.length, where).toBeGreaterThan('not-run: reason'.length)
-      expect(['sh', 'bash', 'ts', 'json', 'cypher', 'yaml', 'text', 'ini', 'http', 'go'], where).toContain(language)
+      expect(['sh', 'bash', 'ts', 'json', 'cypher', 'yaml', 'text', 'ini', 'http', 'go', 'python'], where).toContain(
+        language,
+      )
     }
   })
 

@@ -36,6 +36,7 @@ export function describePages(pages: readonly Page[]): void {
       PROJECT: printed('PROJECT'),
       ADMIN: await app.issueAdminToken(ADMIN_TOKEN_S),
       VERDIGRAPH_DATA: dataDir,
+      VERDIGRAPH_PORT: new URL(url).port,
     }
   })
 

@@ -4,6 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { parse } from '../../grammar/index.ts'
+import { examplesOf } from '../../src/cli/commands/examples.ts'
 import { agentKeyVariable, settingsFileVariable, tokenVariable } from '../../src/cli/environment-variables.ts'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
 import { program } from '../../src/cli/program.ts'
@@ -22,7 +24,10 @@ import {
   settingSections,
   settingSpecs,
 } from '../../src/settings.ts'
+import { knownDifferences } from '../judge/known-differences.ts'
+import { NEO4J_VERSION } from '../support/counterparts/neo4j.ts'
 import { exampleNames } from '../support/lint-names.ts'
+import { constructsPage } from './cypher-constructs.ts'
 import { editorSchemas } from './editor-schemas.ts'
 import { eventSections } from './events-page.ts'
 import { repositoryRoot } from './pages.ts'
@@ -30,6 +35,8 @@ import { repositoryRoot } from './pages.ts'
 /** Page by path. */
 export const generatedPages: Readonly<Record<string, () => Promise<string>>> = {
   'docs/reference/cypher.md': async () => cypherPage(),
+  'docs/reference/cypher-constructs.md': () => constructsPage(NOTE),
+  'docs/reference/differences-from-neo4j.md': async () => differencesPage(),
   'docs/reference/errors.md': async () => errorsPage(),
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/cli.md': async () => cliPage(),
@@ -37,6 +44,30 @@ export const generatedPages: Readonly<Record<string, () => Promise<string>>> = {
   'docs/reference/lint-rules.md': async () => lintRulesPage(),
   'docs/reference/events.md': async () => page('Events', eventSections(NOTE)),
   ...editorSchemas,
+}
+
+/** The known differences between the engine and Neo4j. */
+function differencesPage(): string {
+  const rights = {
+    Verdigraph: 'Verdigraph follows the specification.',
+    Neo4j: 'Neo4j follows the specification.',
+    both: 'The specification leaves the choice.',
+  } as const
+  const sections = knownDifferences.flatMap(({ construct, right, why, example }) => [
+    `## ${construct}`,
+    `${why} ${rights[right]}`,
+    [parse(example.query).ok ? '```cypher' : '```text', example.query, '```'].join('\n'),
+    ...(example.graph === undefined ? [] : [`On the graph \`${example.graph}\`.`]),
+    ...(example.parameters === undefined ? [] : [`With the parameters \`${JSON.stringify(example.parameters)}\`.`]),
+  ])
+  return page('Differences from Neo4j', [
+    NOTE,
+    `The tests run the same queries on Verdigraph and on Neo4j ${NEO4J_VERSION} (Cypher 5): the openCypher suite, the conditions of all scenarios, and random queries. These
+differences are known. Each has an example that is run every time: an entry that no longer holds fails the tests.`,
+    `Not compared: clauses that write, procedures, functions that are not deterministic, ids, indexes and administration. Elements that were captured have their own fields as properties in Neo4j:
+\`external_id\`, \`type\` and \`is_identity\`.`,
+    ...sections,
+  ])
 }
 
 const NOTE = 'This page is generated from the program (`npm run golden`).'
@@ -171,7 +202,14 @@ async function metricsPage(): Promise<string> {
     const metrics = createServiceMetrics(folder, '0.0.0', null)
     metrics.registerDecisionLog(() => 0)
     metrics.registerEvents(() => 0)
+    metrics.registerShipping(() => ({ lagS: 0, generationAgeS: 0, objects: 0, bytes: 0, failures: 0 }))
     metrics.registerAudit(() => ({ unsealed: 0, sealed: 0, ageS: 0, signatureOverdueS: 0, signatureFailures: 0 }))
+    metrics.registerBackups(() => ({
+      jobs: [{ job: 'backup', overdueS: 0, failures: 0 }],
+      newestS: 0,
+      newestBytes: 0,
+      provenS: 0,
+    }))
     metrics.registerEventDelivery(async () => [
       {
         kind: 'streaming_broker',
@@ -268,6 +306,13 @@ function cliPage(): string {
       `${command.description()}.`,
       ...(command.registeredArguments.length === 0 ? [] : [code(`${nameOf(command)}${operandsOf(command)}`)]),
       ...(options.length === 0 ? [] : [table(['Option', 'Meaning', 'Default'], options)]),
+      ...(examplesOf(nameOf(command)).length === 0
+        ? []
+        : [
+            `\`\`\`text\n${examplesOf(nameOf(command))
+              .map((line) => `verdigraph ${line}`)
+              .join('\n')}\n\`\`\``,
+          ]),
     ].join('\n\n')
   })
   return page('Command line', [
@@ -306,6 +351,10 @@ function settingsPage(): string {
   const keys = [
     [masterKeyVariable, 'The master key, which encrypts secrets at rest: 32 bytes in base64 or hexadecimal.'],
     [nextMasterKeyVariable, 'The next master key, for `rotate-master-key` with a key from the environment.'],
+    [
+      'CREDENTIALS_DIRECTORY',
+      'A folder that may have the same keys in the files `verdigraph.master-key` and `verdigraph.master-key-next`. The service manager sets it.',
+    ],
     [settingsFileVariable, 'The settings file; the same as the option `--settings`.'],
     [
       tokenVariable,

@@ -22,7 +22,13 @@ export interface Page {
 }
 
 const topPages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', 'CODE_OF_CONDUCT.md']
-const folderPages = ['data/README.md', 'grammar/README.md', 'bench/README.md']
+const folderPages = [
+  'data/README.md',
+  'grammar/README.md',
+  'bench/README.md',
+  'clients/python/README.md',
+  'clients/go/README.md',
+]
 
 /** All pages that a reader opens, in the order of their paths. */
 export function readPages(): readonly Page[] {

@@ -1,7 +1,8 @@
 // Runs the fenced blocks of a page in their order, in one shell, and compares what they print with the blocks that show it.
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { patientEnvironment } from '../support/cli-process.ts'
 import { type Block, type Page, repositoryRoot } from './pages.ts'
 
 /** A block that a test can run. */
@@ -36,11 +37,17 @@ const MARK = '\u0001'
  * repository and packages that are installed, and never the network.
  * Services that the page starts wait for a lane as long as a busy machine needs to start one.
  * @param environment Variables of the shell, in addition to those of this process except its settings. `PORT` replaces 8080.
+ * @param files A folder whose files are copied into the working folder first.
  */
-export async function runPage({ path, blocks }: Page, environment: Record<string, string>): Promise<PageRun> {
+export async function runPage(
+  { path, blocks }: Page,
+  environment: Record<string, string>,
+  files: string | null = null,
+): Promise<PageRun> {
   const folder = mkdtempSync(join(tmpdir(), 'verdigraph-docs-'))
+  if (files !== null) cpSync(files, folder, { recursive: true })
   for (const name of ['docs', 'data', 'src', 'grammar', 'node_modules', 'package.json', 'tsconfig.json']) {
-    symlinkSync(join(repositoryRoot, name), join(folder, name))
+    if (!existsSync(join(folder, name))) symlinkSync(join(repositoryRoot, name), join(folder, name))
   }
   try {
     const programs = join(folder, '.bin')
@@ -63,7 +70,7 @@ export async function runPage({ path, blocks }: Page, environment: Record<string
       env: {
         ...withoutSettings(process.env),
         NO_COLOR: '1',
-        VERDIGRAPH_LANE_WAIT_MS: '60000',
+        ...patientEnvironment,
         ...environment,
         PATH: `${programs}:${process.env.PATH}`,
       },

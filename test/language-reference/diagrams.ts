@@ -3,8 +3,8 @@
 
 import { join } from 'node:path'
 import type { ISerializedGast } from 'chevrotain'
-import { parser } from '../../grammar/parser.ts'
 import { keywords } from '../../grammar/tokens.ts'
+import { AnalysedParser } from '../support/analysed-parser.ts'
 import { box, choice, type DiagramPiece, optional, repeated, sequence, svg } from './railroad.ts'
 
 export const diagramsPath = join(import.meta.dirname, '..', '..', 'grammar', 'diagrams.html')
@@ -19,7 +19,9 @@ interface Production {
 }
 
 export function diagramsText(): string {
-  const rules = inReadingOrder(parser.getSerializedGastProductions() as unknown as Production[])
+  const rules = inReadingOrder(
+    new AnalysedParser({ skipValidations: true }).getSerializedGastProductions() as unknown as Production[],
+  )
   const users = usersOf(rules)
   const sections = rules.map((rule) => {
     const name = rule.name as string

@@ -29,6 +29,8 @@ const queries = (word: string): readonly [string, string] => [
   word,
 ]
 const world = (name: string, word: string): readonly [string, string] => [`scenarios/${name}.scenario.yaml`, word]
+const paths = (word: string): readonly [string, string] => ['unit/engine/quantified-paths.test.ts', word]
+const clauses25 = (word: string): readonly [string, string] => ['unit/engine/rows-query.cypher-25.test.ts', word]
 const accepted = (word: string): readonly [string, string] => ['unit/grammar/cases/accepted.case', word]
 
 export const clauses: readonly LanguageForm[] = [
@@ -84,6 +86,54 @@ export const clauses: readonly LanguageForm[] = [
     example: "UNWIND ['bike', 'car'] AS id MATCH (subject)-[:OWNS]->(resource {external_id: id})",
     test: 'clauses/unwind',
   },
+  { form: 'FOR⁺: the same as UNWIND', example: 'FOR x IN [1, 2] RETURN x', test: clauses25('FOR x IN') },
+  {
+    form: 'FILTER⁺',
+    example: 'MATCH (subject)-[:OWNS]->(resource) FILTER subject.age > 35 AND resource.wheels < 4',
+    test: clauses25('FILTER x > 1'),
+  },
+  {
+    form: 'LET⁺',
+    example: 'MATCH (subject)-[:OWNS]->(resource) LET old = subject.age > 35 FILTER old',
+    test: clauses25('LET a = 1'),
+  },
+  {
+    form: 'ORDER BY, SKIP, OFFSET, LIMIT as clauses⁺',
+    example: 'MATCH (subject)-[:OWNS]->(resource) ORDER BY subject.age DESC LIMIT 1',
+    test: clauses25('ORDER BY n.age LIMIT 1'),
+  },
+  {
+    form: 'NEXT⁺: the query after it reads all rows',
+    example: 'MATCH (t:Team) RETURN t NEXT MATCH (subject)-->(t)-->(resource) RETURN subject, resource',
+    test: world('composed', 'NEXT'),
+  },
+  {
+    form: 'WHEN … THEN … ELSE⁺',
+    example: 'WHEN 1 > 2 THEN RETURN 1 AS x ELSE { RETURN 2 AS x }',
+    test: clauses25('WHEN false THEN'),
+  },
+  {
+    form: 'OPTIONAL CALL⁺: null where the subquery has no row',
+    example: 'MATCH (n:Person) OPTIONAL CALL (n) { MATCH (n)-[:OWNS]->(c) RETURN c } RETURN n, c',
+    test: clauses25('OPTIONAL CALL (n)'),
+  },
+  {
+    form: 'RETURN in a condition⁺: the columns are the pair',
+    example: 'MATCH (person)-[:OWNS]->(thing) RETURN person AS subject, thing AS resource',
+    test: world('composed', 'action: return'),
+  },
+  {
+    form: 'UNION in a condition⁺',
+    example:
+      'MATCH (subject)-[:OWNS]->(resource) RETURN subject, resource UNION MATCH (subject)-[:MEMBER]->()-[:OWNS]->(resource) RETURN subject, resource',
+    test: world('composed', 'action: union'),
+  },
+  {
+    form: '`{ }` around a query⁺',
+    example: '{ RETURN 1 AS x UNION RETURN 1 AS x } UNION ALL { RETURN 1 AS x }',
+    test: clauses25('{ RETURN 1 AS x NEXT'),
+  },
+  { form: 'UNION DISTINCT⁺', example: 'RETURN 1 AS x UNION DISTINCT RETURN 1 AS x', test: clauses25('UNION DISTINCT') },
   { form: 'RETURN', example: 'MATCH (n:Car) RETURN n.external_id AS id, n.wheels', test: 'clauses/return' },
   { form: 'RETURN DISTINCT', example: 'MATCH (n:Car) RETURN DISTINCT n.wheels AS wheels', test: 'clauses/return' },
   { form: 'RETURN *', example: 'MATCH (n:Team) WITH n.external_id AS team RETURN *', test: 'clauses/return' },
@@ -196,6 +246,48 @@ export const patterns: readonly LanguageForm[] = [
   },
   { form: '`{2}` after the arrow⁺', example: between('-->{2}'), test: accepted('-->{2}(b)') },
   { form: '`{1,2}`, `{1,}`, `{,2}` after the arrow⁺', example: between('-->{1,2}'), test: accepted('-->{2,3}') },
+  {
+    form: 'quantified path pattern⁺: `{n}`, `{n,m}`, `{n,}`, `{,m}`, `+`, `*`',
+    example: 'MATCH (subject) ((a)-[:KNOWS|OWNS]->(b) WHERE b.wheels IS NULL OR b.wheels = 4){1,2} (resource)',
+    test: paths('a quantified path pattern'),
+  },
+  {
+    form: 'its variables are lists outside of it⁺',
+    example:
+      'MATCH (:Person {external_id: "cyd"}) ((a)-[r]->(b)){2} (:Car) RETURN [n IN b | n.external_id] AS ids, size(r) AS n',
+    test: paths('are lists'),
+  },
+  {
+    form: 'SHORTEST k, ANY k, ANY, ANY SHORTEST⁺: so many paths between two nodes',
+    example: 'MATCH p = SHORTEST 1 (:Person {external_id: "cyd"})-[]->+(:Team) RETURN length(p) AS steps',
+    test: paths('SHORTEST k'),
+  },
+  {
+    form: 'ALL SHORTEST, SHORTEST k GROUPS⁺: all paths of the shortest lengths',
+    example: 'MATCH p = SHORTEST 2 GROUPS (:Vip)--{1,4}(:Person {external_id: "cyd"}) RETURN length(p) AS steps',
+    test: paths('GROUPS'),
+  },
+  {
+    form: 'WHERE before a selector chooses⁺',
+    example:
+      'MATCH SHORTEST 1 (p = (:Vip)--+(:Person {external_id: "bob"}) WHERE length(p) > 1) RETURN length(p) AS steps',
+    test: paths('before the selector'),
+  },
+  {
+    form: 'MATCH DIFFERENT RELATIONSHIPS⁺: the default',
+    example: 'MATCH DIFFERENT RELATIONSHIPS (:Vip)-[]-{2}(n:Vip) RETURN count(*) AS n',
+    test: paths('REPEATABLE ELEMENTS'),
+  },
+  {
+    form: 'MATCH REPEATABLE ELEMENTS⁺: a relationship may repeat',
+    example: 'MATCH REPEATABLE ELEMENTS (:Vip)-[]-{2}(n:Vip) RETURN count(*) AS n',
+    test: paths('REPEATABLE ELEMENTS'),
+  },
+  {
+    form: '`$(expression)`⁺: a label or type that a run knows; `$all(list)`, `$any(list)`',
+    example: "MATCH (subject:$('V' + 'ip'))-[:$any(['OWNS', 'RENTS'])]->(resource)",
+    test: paths('dynamic'),
+  },
   { form: 'properties of every step', example: between('-[:OWNS*1..2 {since: 2021}]->'), test: 'clauses/match' },
   { form: 'WHERE on every step⁺', example: between('-[r*1..2 WHERE r.since > 2020]->'), test: own },
   {
@@ -226,6 +318,11 @@ export const patterns: readonly LanguageForm[] = [
   },
 ]
 
+const cypher25 = (word: string): readonly [string, string] => [
+  'unit/engine/exec/compile-expression.cypher-25.test.ts',
+  word,
+]
+
 export const operators: readonly LanguageForm[] = [
   { form: 'OR', example: 'n.age > 50 OR n:Vip', test: 'expressions/boolean' },
   { form: 'XOR', example: 'n:Person XOR n:Vip', test: 'expressions/boolean' },
@@ -242,6 +339,14 @@ export const operators: readonly LanguageForm[] = [
   { form: 'IN', example: '3 IN [1, null]', test: 'expressions/list' },
   { form: 'IS NULL', example: 'n.ghost IS NULL', test: 'expressions/null' },
   { form: 'IS NOT NULL', example: 'n.name IS NOT NULL', test: 'expressions/null' },
+  { form: '`IS :: TYPE`⁺', example: 'n.age IS :: INTEGER NOT NULL', test: cypher25('IS :: INTEGER NOT NULL') },
+  {
+    form: '`IS TYPED`⁺, unions and lists of types',
+    example: "[1, 'a'] IS NOT TYPED LIST<INTEGER | STRING>",
+    test: cypher25('LIST<INTEGER | STRING>'),
+  },
+  { form: 'IS NORMALIZED⁺', example: 'n.name IS NFC NORMALIZED', test: cypher25('IS NFD NORMALIZED') },
+  { form: '`||` of strings or lists⁺', example: "'a' || 'b'", test: cypher25("'a' || 'b' || 'c'") },
   { form: '`+` of numbers', example: '1 + 2.5', test: 'expressions/precedence' },
   { form: '`+` of strings', example: "'a' + 'b'", test: ['unit/engine/value/arithmetic.test.ts', "'+'"] },
   { form: '`+` of lists', example: '[1] + [2] + 3', test: 'expressions/list' },
@@ -275,6 +380,8 @@ export const operators: readonly LanguageForm[] = [
 
 export const expressions: readonly LanguageForm[] = [
   { form: 'integers of 64 bits', example: '[9223372036854775807, 0x1F, 0o17]', test: 'expressions/literals' },
+  { form: '`_` between digits⁺', example: '[1_000_000, 0xFF_FF]', test: cypher25('1_000 + 0xF_F') },
+  { form: 'INF, NaN⁺', example: '[INF, -Infinity, NaN]', test: cypher25('-Infinity') },
   { form: 'floats', example: '[1.0, .5, 1e9]', test: 'expressions/literals' },
   { form: 'strings', example: String.raw`'it\'s' + "\u0041"`, test: 'expressions/literals' },
   { form: 'true, false, null', example: '[true, false, null]', test: 'expressions/literals' },
@@ -297,6 +404,16 @@ export const expressions: readonly LanguageForm[] = [
     example: "CASE n.age WHEN 30 THEN 'thirty' END",
     test: ['unit/engine/exec/compile-expression.test.ts', 'CASE'],
   },
+  {
+    form: 'CASE with several values and operators⁺',
+    example: "CASE n.age WHEN 1, 2 THEN 'few' WHEN > 29 THEN 'many' WHEN IS NULL THEN 'unknown' END",
+    test: cypher25("CASE 3 WHEN 1, 2 THEN 'low'"),
+  },
+  {
+    form: 'trim with FROM⁺',
+    example: "trim(LEADING 'x' FROM 'xxax')",
+    test: cypher25("trim(LEADING 'xy' FROM"),
+  },
   { form: 'list comprehension', example: '[x IN [1, 2, 3] WHERE x > 1 | x * 10]', test: 'expressions/list' },
   { form: 'pattern comprehension', example: '[(n)-[:MEMBER]->(t) | t.external_id]', test: 'expressions/pattern' },
   { form: 'all', example: 'all(x IN [1, 2] WHERE x > 0)', test: 'expressions/quantifier' },
@@ -307,6 +424,11 @@ export const expressions: readonly LanguageForm[] = [
     form: 'reduce',
     example: 'reduce(s = 0, x IN [1, 2, 3] | s + x)',
     test: ['unit/engine/exec/compile-expression.test.ts', 'reduce('],
+  },
+  {
+    form: 'allReduce⁺',
+    example: 'allReduce(s = 0, x IN [1, 2, 3] | s + x, s < 10)',
+    test: cypher25('allReduce(sum = 0'),
   },
   {
     form: 'map projection⁺',
@@ -362,7 +484,10 @@ export const refused: readonly RefusedForm[] = [
   anywhere('procedures', 'CALL db.labels() YIELD label RETURN label'),
   anywhere('a pattern that needs more than linear time', "MATCH (n) WHERE n.x =~ '(?=a).*' RETURN n"),
   anywhere('a parameter as a whole map of a pattern', 'MATCH (n $map) RETURN n'),
-  anywhere('WHERE over a shortest path', 'MATCH p = shortestPath((a)-[*]->(b)) WHERE length(p) > 1 RETURN p'),
+  anywhere('nested quantifiers', 'MATCH (a) ((b) ((c)-->(d))+ (e)){2} (f) RETURN a'),
+  anywhere('two notations in one MATCH', 'MATCH (a)-[*]->(b) ((c)-->(d))+ (e) RETURN a'),
+  anywhere('a selector with several patterns', 'MATCH ANY (a)-->+(b), (b)-->(c) RETURN a'),
+  anywhere('REPEATABLE ELEMENTS without bound', 'MATCH REPEATABLE ELEMENTS (a)-->+(b) RETURN a'),
   anywhere('a shortest path of several steps', 'MATCH p = shortestPath((a)-->()-->(b)) RETURN p'),
   anywhere('a relationship twice in one MATCH', 'MATCH (a)-[r]->(b)-[r]->(c) RETURN r'),
   anywhere('one name for two things', 'MATCH (a)-[a]->(b) RETURN a'),
@@ -374,8 +499,14 @@ export const refused: readonly RefusedForm[] = [
   anywhere('columns that differ in a UNION', 'RETURN 1 AS x UNION RETURN 2 AS y'),
   anywhere('an expression without a name in WITH', 'MATCH (n) WITH n.x RETURN 1 AS x'),
   anywhere('a first WITH that does not only import', 'MATCH (n) CALL { WITH n AS m RETURN m } RETURN m'),
-  inPolicy('RETURN in a condition', 'MATCH (subject)-->(resource) RETURN subject'),
-  inPolicy('UNION at the top of a condition', 'MATCH (subject)-->(resource) UNION MATCH (resource)-->(subject)'),
+  inPolicy('a condition with RETURN that does not return the pair', 'MATCH (subject)-->(resource) RETURN subject'),
+  inPolicy('a part of a UNION without RETURN', 'MATCH (subject)-->(resource) UNION MATCH (resource)-->(subject)'),
+  {
+    what: 'RETURN in the older policies',
+    example: 'MATCH (subject)-->(resource) RETURN subject, resource',
+    dialect: '2.0-kbac',
+  },
+  inPolicy('a function that differs for the same input', 'MATCH (subject)-->(resource) WHERE rand() < 0.5'),
   inPolicy('a condition that binds no `resource`', 'MATCH (subject)-->(x)'),
   inPolicy('a `resource` that may be null', 'MATCH (subject) OPTIONAL MATCH (subject)-->(resource)'),
   {

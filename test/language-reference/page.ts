@@ -67,12 +67,17 @@ const code = (text: string): string => (text.includes('`') ? `\`\` ${text} \`\``
 
 function dialectTable(): string {
   const list = (items: Iterable<string>): string => [...items].map((item) => `\`${item}\``).join(' ') || 'none'
-  const words = (clause: string): string => clause.toUpperCase()
+  const words = (clause: string): string =>
+    clause === 'conditional' ? 'WHEN' : clause === 'block' ? '`{ }`' : clause.toUpperCase()
   return table(
     ['dialect', 'clauses', 'parameters refused', 'parameters that cannot name a location'],
     Object.values(dialects).map((dialect) => [
-      dialect.name === 'open' ? 'library (`open`)' : `\`${dialect.name}\``,
-      [...dialect.clauses].map(words).join(', ') + (dialect.name === 'open' ? ', RETURN' : ''),
+      dialect.name === 'open'
+        ? 'library (`open`)'
+        : dialect.name === 'query'
+          ? 'queries over a graph (`query`)'
+          : `\`${dialect.name}\``,
+      [...dialect.clauses].map(words).join(', ') + (dialect.returnsPairs ? ', RETURN, UNION, NEXT' : ''),
       list([...dialect.reservedParameters.keys()].map((name) => `$${name}`)),
       list([...dialect.nonLocationParameters].map((name) => `$${name}`)),
     ]),

@@ -45,8 +45,11 @@ export class Examples {
   }
 
   form(example: string): Shown {
-    if (/\bRETURN\b/.test(withoutBraces(example))) return { gives: this.rows(example), dialects: 'library' }
-    if (/^(MATCH|UNWIND|CALL)\b/.test(example)) {
+    const isCondition = /\bresource\b/.test(example)
+    if (!isCondition && (/\bRETURN\b/.test(withoutBraces(example)) || /^\{ RETURN\b/.test(example))) {
+      return { gives: this.rows(example), dialects: 'library' }
+    }
+    if (isCondition && /^(MATCH|UNWIND|CALL)\b/.test(example)) {
       return { gives: this.pairs(example), dialects: admitting(example) }
     }
     return this.expression(example)
@@ -111,7 +114,8 @@ export function refusalOf(text: string, dialect: DialectName): { readonly code: 
 }
 
 function withoutBraces(text: string): string {
-  return text.replaceAll(/\{[^{}]*\}/g, '')
+  const outer = text.replaceAll(/\{[^{}]*\}/g, '')
+  return outer === text ? text : withoutBraces(outer)
 }
 
 /** The dialects that accept the text. */
@@ -121,7 +125,7 @@ function admitting(text: string): string {
     if (compiled.ok) return true
     const [issue] = compiled.error
     // Clauses after one that is not allowed may lack its variables.
-    if (issue!.code === 'ForbiddenClause') return false
+    if (issue!.code === 'ForbiddenClause' || issue!.code === 'NondeterministicFunction') return false
     const { line, column } = positionOf(text, issue!.span.start)
     throw new Error(`${text}: ${line}:${column} ${issue!.message}`)
   })

@@ -37,6 +37,7 @@ export const matchingRequirements: readonly Requirement[] = [
       [states, '%s has the rows of the code'],
       [states, 'is not changed by a request while suggestions are in progress'],
       [states, 'is not changed by a request while a run is requested or in progress'],
+      [states, 'shows the progress of its run until the run ends'],
       [states, 'is ERROR after the process has ended five times during a run'],
     ],
   },
@@ -47,6 +48,7 @@ export const matchingRequirements: readonly Requirement[] = [
       [matching, 'is refused for an unknown pipeline, that of another project, and without permission'],
       [matching, 'is refused with 403 for a service account that may only read'],
       [matching, 'of a run is refused with %i for %j'],
+      [matching, 'of a run is refused with 400 for the cutoff %s'],
       [matching, 'of a run is refused with 409 without mappings, and while another one is requested'],
       [matching, 'of a run is refused with 422 for a pair of nodes of one type that is labelled in both directions'],
       [matching, 'is the only one that matches its types: a second one is refused when it should run'],
@@ -57,6 +59,7 @@ export const matchingRequirements: readonly Requirement[] = [
     sentence:
       'a run writes only differences; a run that is killed is completed by the next process, and no reader sees half a pair',
     shownBy: [
+      [matching, 'finds the same pairs and scores in whatever order the nodes were captured'],
       [matching, 'writes only differences, and removes what does not match any more'],
       [matching, 'is INVALID and keeps its matches if a type has no value of the compared properties'],
       [commands, 'completes a run whose processes are killed, and no reader sees half a pair'],

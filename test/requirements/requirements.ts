@@ -2,14 +2,16 @@
 // requirements.test.ts fails if a test that is named here no longer exists.
 
 import { auditRequirements } from './audit-requirements.ts'
+import { authorRequirements } from './author-requirements.ts'
 import { authzenPoints } from './authzen-requirements.ts'
+import { consoleRequirements } from './console-requirements.ts'
 import { eventRequirements } from './event-requirements.ts'
 import { matchingRequirements } from './matching-requirements.ts'
 import { trustRequirements } from './trust-requirements.ts'
 
 export interface Requirement {
   /** `REQ-`, the letter of a chapter and a number: R runtime, G graph, D decisions, F configuration, A authentication,
-   * C context queries, W their writes, E errors, O operations, M the Model Context Protocol, V events, L the audit log, T trust scores, P entity matching pipelines. `AZ-`: the AuthZEN checklist. */
+   * C context queries, W their writes, E errors, O operations, M the Model Context Protocol, V events, L the audit log, T trust scores, P entity matching pipelines, U users that write policies and programs. `AZ-`: the AuthZEN checklist. */
   readonly id: string
   readonly sentence: string
   /** A file below test/, and a part of the test's title. */
@@ -56,6 +58,8 @@ export const requirements: readonly Requirement[] = [
   ...auditRequirements,
   ...trustRequirements,
   ...matchingRequirements,
+  ...authorRequirements,
+  ...consoleRequirements,
   {
     id: 'REQ-R1',
     sentence:

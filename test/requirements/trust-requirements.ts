@@ -108,6 +108,7 @@ export const trustRequirements: readonly Requirement[] = [
     shownBy: [
       [everyType, '%s'],
       [records, 'trust run, also one that fails'],
+      [command, 'records the operation and the pass in the audit log of the service that serves the folder'],
     ],
   },
 ]
