@@ -9,6 +9,7 @@ const shared = {
   // Only for a test that hangs: no test takes a tenth of this, and a slow machine is not a failure.
   testTimeout: 180_000,
   hookTimeout: 180_000,
+  expect: { poll: { timeout: 30_000 } },
 } as const
 
 export default defineConfig({
@@ -22,11 +23,13 @@ export default defineConfig({
           ...shared,
           name: 'in-process',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/process/**', 'test/timing/**', 'test/clients/**'],
+          exclude: ['test/process/**', 'test/timing/**', 'test/clients/**', 'test/release/**'],
         },
       },
       // `npm run test:process`: tests that start servers, commands and helper processes, and those that take seconds of processor time.
       { test: { ...shared, name: 'process', include: ['test/process/**/*.test.ts'] } },
+      // `npm run test:release`: tests of the artefacts of `npm run release`, which must have run before.
+      { test: { ...shared, name: 'release', include: ['test/release/*.test.ts'] } },
       // `npm run test:timing`: tests that read a clock, for a quiet machine.
       { test: { ...shared, name: 'timing', include: ['test/timing/**/*.test.ts'] } },
       // `npm run test:clients`: tests that install generators of clients from the package registries.

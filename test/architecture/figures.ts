@@ -126,7 +126,7 @@ export interface Report {
 
 export function measure(): Report {
   const facts = ['src', 'grammar', 'bench', 'test']
-    .flatMap((folder) => filesUnder(folder, '.ts'))
+    .flatMap((folder) => [...filesUnder(folder, '.ts'), ...filesUnder(folder, '.tsx')])
     // Its data are the idioms.
     .filter((path) => path !== 'test/architecture/idioms.ts')
     .map((path) => readFacts({ path, text: read(path) }))

@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..', '..')
 
 function sourcesUnder(folder: string): SourceText[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /(?<!\.d)\.tsx?$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()
     .map((path) => ({ path: relative(root, path), text: readFileSync(path, 'utf8') }))
@@ -27,11 +27,23 @@ describe('the architecture rules', () => {
     expect(violationsIn(sources).map(show)).toEqual([])
   })
 
+  test('commands print through print.ts, which escapes control characters of data', () => {
+    // The child process of `verify` writes messages for its parent.
+    const mayPrint = ['src/cli/print.ts', 'src/cli/build.ts', 'src/cli/verify.ts']
+    const printing = sources.filter(
+      (source) =>
+        source.path.startsWith('src/cli/') &&
+        /\bconsole\.\w+\(|\bprocess\.std(?:out|err)\.write\(/.test(withoutComments(parseSource(source))),
+    )
+    expect(printing.map(({ path }) => path).filter((path) => !mayPrint.includes(path))).toEqual([])
+    expect(printing.map(({ path }) => path)).toContain('src/cli/print.ts')
+  })
+
   test('find the file of every relative import', () => {
     const paths = new Set(sources.map(({ path }) => path))
     const broken = sources.flatMap((source) =>
       importsOf(source)
-        .filter(({ target }) => /^(src|grammar)\//.test(target) && target.endsWith('.ts') && !paths.has(target))
+        .filter(({ target }) => /^(src|grammar)\//.test(target) && /\.tsx?$/.test(target) && !paths.has(target))
         .map(({ target, line }) => `${source.path}:${line} → ${target}`),
     )
     expect(broken).toEqual([])
@@ -39,9 +51,14 @@ describe('the architecture rules', () => {
 
   // The runtime's own scanner sees every import of a value.
   test('see every value import that the runtime sees', () => {
-    const scanner = new Bun.Transpiler({ loader: 'ts' })
+    const scanners = {
+      ts: new Bun.Transpiler({ loader: 'ts' }),
+      tsx: new Bun.Transpiler({ loader: 'tsx' }),
+    }
     for (const source of sources) {
-      const seen = scanner.scanImports(source.text).map(({ path }) => path)
+      const scanner = scanners[source.path.endsWith('x') ? 'tsx' : 'ts']
+      // The scanner does not read the setting of JSX, and adds the runtime of React.
+      const seen = scanner.scanImports(source.text).flatMap(({ path }) => (/^react(\/|$)/.test(path) ? [] : [path]))
       const expected = importsOf({ path: source.path, text: seen.map((path) => `import '${path}'`).join('\n') })
       const read = new Set(importsOf(source).map(({ target }) => target))
       for (const { target } of expected) expect(read, `${source.path} imports ${target}`).toContain(target)

@@ -51,6 +51,7 @@ const features = [
   'audit',
   'matching',
   'graph-statistics',
+  'graph-query',
 ]
 const everything = [
   'grammar/',
@@ -59,13 +60,22 @@ const everything = [
   'package.json',
   'node:',
   'bun',
+  'bun:ffi',
   'zod',
   're2js',
   'commander',
+  // latencies of the command `bench`
+  'hdr-histogram-js',
   'jose',
   'pino',
+  // what a release contains
+  '@cyclonedx/cyclonedx-library',
+  'spdx-expression-parse',
+  'spdx-license-list',
+  'tar-stream',
   'picocolors',
   'vscode-languageserver',
+  'hdr-histogram-js',
   'lmdb',
   'esbuild',
   'vitest',
@@ -88,8 +98,9 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/kernel/'],
-    mayImport: ['src/kernel/', 'fastest-levenshtein', 'croner'],
-    sentence: 'kernel imports nothing but itself, fastest-levenshtein for suggestions, and croner for schedules',
+    mayImport: ['src/kernel/', 'fastest-levenshtein', 'croner', 'yaml'],
+    sentence:
+      'kernel imports nothing but itself, fastest-levenshtein for suggestions, croner for schedules, and yaml for texts with a limit of depth',
   },
   {
     files: ['src/engine/value/'],
@@ -99,10 +110,11 @@ export const layerRules: readonly LayerRule[] = [
       'src/engine/store.ts',
       'src/engine/budget.ts',
       'src/kernel/',
+      'grammar/value-types.ts',
       're2js',
     ],
     sentence:
-      'engine/value imports values, the budget, the store port and re2js (regular expressions in linear time); never engine/exec, which imports it, and no query or plan',
+      'engine/value imports values, the names of their types, the budget, the store port and re2js (regular expressions in linear time); never engine/exec, which imports it, and no query or plan',
     // rand() is a function of Cypher, and this layer implements Cypher's functions.
     forbiddenWords: synchronous.filter(({ why }) => !why.includes('random')),
   },
@@ -222,12 +234,18 @@ export const layerRules: readonly LayerRule[] = [
       'src/store/integrity/',
       'src/store/lmdb/',
       'src/store/memory/',
+      'src/store/sorting/',
       'src/store/format/',
       'src/engine/store.ts',
       'src/engine/value/',
       'src/kernel/',
     ],
-    sentence: 'store/graph imports format, lmdb, memory, cache and integrity; never tenancy',
+    sentence: 'store/graph imports format, lmdb, memory, sorting, cache and integrity; never tenancy',
+  },
+  {
+    files: ['src/store/sorting/'],
+    mayImport: ['src/store/sorting/', 'src/store/format/', 'src/engine/store.ts', 'src/kernel/', 'node:'],
+    sentence: 'store/sorting sorts entries in files of its own, without LMDB',
   },
   {
     files: ['src/store/memory/'],
@@ -295,9 +313,9 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/config/'],
-    mayImport: ['src/config/', ...feature, 'immutable'],
+    mayImport: ['src/config/', ...feature, 'immutable', 'node:crypto'],
     sentence:
-      'a feature imports its own folder, kernel, the engine’s entry points, zod and the shared types; config also immutable; identity imports config, and config never imports identity',
+      'a feature imports its own folder, kernel, the engine’s entry points, zod and the shared types; config also immutable, and node:crypto for ETags; identity imports config, and config never imports identity',
   },
   {
     files: ['src/pip/'],
@@ -349,6 +367,12 @@ export const layerRules: readonly LayerRule[] = [
     files: ['src/matching/linkage/'],
     mayImport: ['src/matching/linkage/', 'src/kernel/'],
     sentence: 'matching/linkage compares values: it imports kernel and itself',
+  },
+  {
+    files: ['src/graph-query/'],
+    mayImport: ['src/graph-query/', 'src/engine/rows-query.ts', ...feature],
+    sentence:
+      'graph-query runs queries that read the graph: it imports rows of the engine, kernel, zod and the shared types; no other feature',
   },
   {
     files: ['src/trust/'],
@@ -472,6 +496,48 @@ export const layerRules: readonly LayerRule[] = [
       'http imports features, mcp (whose endpoint is a route like any other), kernel and zod, node:crypto, and node:net to recognize addresses; never engine or store',
   },
   {
+    files: ['src/console/page/'],
+    mayImport: [
+      'src/console/page/',
+      'grammar/words.ts',
+      'preact',
+      'd3-force',
+      'codemirror',
+      '@codemirror/',
+      '@lezer/highlight',
+      'diff',
+      'uplot',
+    ],
+    sentence:
+      'console/page runs in browsers: it imports preact, the graph, editor and chart libraries, and the keywords of the grammar; no file of the service',
+  },
+  {
+    files: ['src/console/'],
+    mayImport: [
+      'src/console/access.ts',
+      'src/console/origin.ts',
+      'src/console/page-files.ts',
+      'src/console/page-html.ts',
+      'src/console/session-cookie.ts',
+      'src/console/sessions.ts',
+      'src/console/sign-in-link.ts',
+      'src/http/authenticate.ts',
+      'src/http/route.ts',
+      'src/identity/',
+      'src/config/kind.ts',
+      'src/kernel/',
+      'src/settings.ts',
+      'zod',
+      'jose',
+      'node:crypto',
+      'node:path',
+      'node:util',
+      'node:zlib',
+    ],
+    sentence:
+      'console serves its page and its sessions: it imports the types of routes, identity, kernel and zod; the page calls the public API for everything else',
+  },
+  {
     files: ['src/lanes/'],
     mayImport: [
       'src/lanes/',
@@ -488,6 +554,12 @@ export const layerRules: readonly LayerRule[] = [
       'lanes run requests in helper processes: they import the port of the dispatcher, kernel, node:net and bun:ffi; never a feature',
   },
   {
+    files: ['src/transfer/places/'],
+    mayImport: ['src/transfer/places/', 'src/transfer/files/', 'src/kernel/', 'aws4fetch', 'node:'],
+    sentence:
+      'transfer/places stores objects in folders and buckets: it imports kernel, staging folders and aws4fetch, and does not know what is in the objects',
+  },
+  {
     files: ['src/transfer/'],
     mayImport: [
       'src/audit/log/',
@@ -499,11 +571,13 @@ export const layerRules: readonly LayerRule[] = [
       'src/config/kind.ts',
       'src/kernel/',
       'tar-stream',
+      'aws4fetch',
+      'age-encryption',
       'zod',
       'node:',
     ],
     sentence:
-      'transfer exports, imports, backs up and restores data folders; it imports store, values, kernel, the files of audit logs, zod, tar-stream and the location mapping of a project; never http, policies or decisions',
+      'transfer exports, imports, backs up and restores data folders; it imports store, values, kernel, the files of audit logs, zod, tar-stream, aws4fetch and age-encryption for places of backups, and the location mapping of a project; never http, policies or decisions',
   },
   {
     files: ['src/mcp/session/'],
@@ -546,6 +620,12 @@ export const layerRules: readonly LayerRule[] = [
     mayImport: [
       'src/ops/',
       'src/kernel/',
+      '@opentelemetry/api',
+      '@opentelemetry/core',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-trace',
+      'node:async_hooks',
       'lru-cache',
       'node:crypto',
       'node:fs',
@@ -554,7 +634,7 @@ export const layerRules: readonly LayerRule[] = [
       'pino',
     ],
     sentence:
-      'ops (log, metrics, certificate) imports kernel, node, lru-cache and pino: features hand it what it writes',
+      'ops (log, metrics, traces, certificate) imports kernel, node, lru-cache, pino and the SDK of OpenTelemetry: features hand it what it writes',
   },
   {
     files: ['src/settings.ts'],
@@ -608,7 +688,16 @@ export const layerRules: readonly LayerRule[] = [
       'project reads folders of configuration files: it imports the kinds of the features, kernel, zod, yaml and node:fs; never http, lanes or graphs',
   },
   {
-    files: ['src/app.ts', 'src/app/', 'src/runtime/', 'src/authorizer/', 'src/scenarios/', 'src/main.ts', 'src/cli/'],
+    files: [
+      'src/app.ts',
+      'src/app/',
+      'src/runtime/',
+      'src/authorizer/',
+      'src/scenarios/',
+      'src/main.ts',
+      'src/cli/',
+      'src/release/',
+    ],
     mayImport: everything,
     sentence: 'wiring and runtime may import everything',
   },
@@ -619,15 +708,16 @@ export const entryPoints: readonly string[] = [
   'src/index.ts',
   'src/authorizer/jest.ts',
   'src/authorizer/vitest.ts',
-  // the entry of the runner of scenarios, for the commands
-  'src/scenarios/run.ts',
   'src/client/express.ts',
   'src/client/fastify.ts',
   'src/client/hono.ts',
   'src/client/index.ts',
   'src/main.ts',
+  // the page of the console, built by src/console/page-files.ts
+  'src/console/page/main.tsx',
   'src/cli/build.ts',
   'src/cli/build-package.ts',
+  'src/release/release.ts',
 ]
 
 /** Files that only tests import: the second half of a contract, next to the half that they check. */
@@ -645,6 +735,7 @@ export const wiring: readonly string[] = [
   'src/scenarios/',
   'src/main.ts',
   'src/cli/',
+  'src/release/',
   'src/client/',
   'src/index.ts',
 ]

@@ -55,22 +55,26 @@ export function partsOver(
 ): DecisionDeps {
   const named = (subjectType: string, resourceType: string) =>
     policies.filter((policy) => policy.subjectType === subjectType && policy.resourceType === resourceType)
+  const library: DecisionDeps['policies'] = {
+    find: (_, subjectType, action, resourceType) =>
+      named(subjectType, resourceType).filter((policy) => policy.actions.includes(action)),
+    actions: (_, subjectType, resourceType) => [
+      ...new Set(named(subjectType, resourceType).flatMap((policy) => policy.actions)),
+    ],
+    subjectTypes: (_, action, resourceType) => [
+      ...new Set(
+        policies
+          .filter((policy) => policy.actions.includes(action) && policy.resourceType === resourceType)
+          .map(({ subjectType }) => subjectType),
+      ),
+    ],
+    ofSubjectType: (_, subjectType) => policies.filter((policy) => policy.subjectType === subjectType),
+    all: () => policies,
+  }
   return {
-    policies: {
-      find: (_, subjectType, action, resourceType) =>
-        named(subjectType, resourceType).filter((policy) => policy.actions.includes(action)),
-      actions: (_, subjectType, resourceType) => [
-        ...new Set(named(subjectType, resourceType).flatMap((policy) => policy.actions)),
-      ],
-      subjectTypes: (_, action, resourceType) => [
-        ...new Set(
-          policies
-            .filter((policy) => policy.actions.includes(action) && policy.resourceType === resourceType)
-            .map(({ subjectType }) => subjectType),
-        ),
-      ],
-      ofSubjectType: (_, subjectType) => policies.filter((policy) => policy.subjectType === subjectType),
-    },
+    policies: library,
+    // These worlds have no drafts.
+    drafts: { ...library, broken: () => [], allBroken: () => [] },
     graphsOf: () => store,
     limits,
     inputStringMax: 1000,
@@ -82,10 +86,11 @@ export function partsOver(
     onPolicyError: () => {},
     onServiceError: () => {},
     onDecided: null,
+    decisionId: null,
   }
 }
 
-const parameters = {
+export const parameters = {
   number: 1,
   float: 1.5,
   text: 'a',
@@ -98,13 +103,13 @@ const parameters = {
 /** Values that are not a pattern, a time, a list or a number. */
 const unfit = ['(', 7, [], true, { a: 1 }]
 
-/** Sometimes a parameter is missing or has the wrong type. */
-function randomParameters(random: Random): Record<string, unknown> {
+/** Values of parameters. Sometimes one is missing or has the wrong type. */
+export function randomParameters(random: Random): Record<string, unknown> {
   const sent = Object.entries(parameters).filter(() => random.odds(0.96))
   return Object.fromEntries(sent.map(([name, value]) => [name, random.odds(0.1) ? random.pick(unfit) : value]))
 }
 
-function randomPolicies(random: Random, graph: ReferenceGraph): CompiledPolicy[] {
+export function randomPolicies(random: Random, graph: ReferenceGraph): CompiledPolicy[] {
   const policies: CompiledPolicy[] = []
   for (let draws = 0; policies.length < 4 && draws < 40; draws++) {
     const { text, subjectType, resourceType } = randomCase(random, graph)

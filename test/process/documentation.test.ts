@@ -101,6 +101,7 @@ describe('the interface reference', () => {
       PROJECT_ID: service.projectId,
       DECISION: service.applicationId,
       FILE: 'x.svg',
+      NAME: 'x.tar',
       PAGE: 'glossary',
       SECTION: 'how-to',
       IDENTIFIER: 'Person:ann',

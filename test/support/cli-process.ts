@@ -10,6 +10,9 @@ export const ownEnvironment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith('VERDIGRAPH_')),
 )
 
+/** The settings of every server of a test, unless the test chooses others: a lane of a busy machine starts late. */
+export const patientEnvironment = { VERDIGRAPH_LANE_WAIT_MS: '60000' }
+
 export interface Finished {
   readonly exitCode: number
   readonly stdout: string
@@ -42,13 +45,13 @@ export interface Server {
   readonly pid: number
 }
 
-/** Starts `serve`. Resolves when it reports that it listens. */
+/** Starts `serve` with `patientEnvironment`. Resolves when it reports that it listens. */
 export async function startServer(
   args: readonly string[],
   environment: Record<string, string> = {},
   through: readonly string[] = [],
 ): Promise<Server> {
-  const child = spawn(['serve', '--port', '0', ...args], environment, through)
+  const child = spawn(['serve', '--port', '0', ...args], { ...patientEnvironment, ...environment }, through)
   let output = ''
   let notices = ''
   const errors = (async () => {

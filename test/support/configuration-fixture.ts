@@ -121,7 +121,7 @@ export async function openConfiguration(
   const store = openStore(dir)
   const documents = new ConfigRepository(store)
   const mayCreate = documents.all('organizations').length === 0
-  const box = new SecretBox(loadMasterKey({ dataDir: dir, fromEnvironment: undefined, mayCreate }))
+  const box = new SecretBox(loadMasterKey({ dataDir: dir, given: null, mayCreate }))
   const { admin } = await bootstrap(documents, box, clock)
   const provisioning = new Provisioning({ documents, provisioner: board, systemGraph: board, report })
   const upstream = createUpstream({ allowed: new UpstreamAllowList(new Set(['127.0.0.1']), []) })

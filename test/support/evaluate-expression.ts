@@ -65,6 +65,7 @@ export function bindText(text: string, around: Surroundings = {}): BoundText {
   for (const [name, held] of Object.entries(around.variables ?? {})) names.set(name, fresh(name, held.kind))
   const scopeWith = (taking: boolean): ExpressionScope => ({
     scoredVariables: null,
+    allowsImpure: true,
     lookup: (name) => names.get(name),
     names: () => [...names.keys()],
     withLocal: (name, kind, body) => {
@@ -82,7 +83,7 @@ export function bindText(text: string, around: Surroundings = {}): BoundText {
     parameter: (name) => parameters.push(name),
     exists: (_, span) => ({
       kind: 'exists',
-      match: { optional: false, nodes: [], casts: [], relationships: [], predicates: [], paths: [] },
+      match: { optional: false, repeatable: false, nodes: [], casts: [], relationships: [], predicates: [], paths: [] },
       span,
     }),
     count: queryElsewhere,

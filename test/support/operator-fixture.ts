@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { Budget, type BudgetLimits } from '../../src/engine/budget.ts'
 import type { ExecutionContext } from '../../src/engine/exec/execution-context.ts'
-import type { HopLimits, TraversalSpec } from '../../src/engine/exec/neighbour-cursor.ts'
+import type { HopLimits, HopPredicate, TraversalSpec } from '../../src/engine/exec/neighbour-cursor.ts'
 import type { PhysicalOperator } from '../../src/engine/exec/physical-operator.ts'
 import { createChunk, type NodeId, type RelationshipId, type Snapshot, type SymbolId } from '../../src/engine/store.ts'
 import { StatementClock } from '../../src/engine/value/expression-context.ts'
@@ -153,9 +153,9 @@ export async function operatorFixture(notation: string, entriesPerChunk?: number
   return new OperatorFixture(await storeGraph(readGraph(notation), chunks))
 }
 
-/** The limits of a variable-length step without a predicate. */
-export function hops(min: number, max: number | null): HopLimits {
-  return { min, max, hopPredicate: null }
+/** The limits of a step that repeats one hop. */
+export function hops(min: number, max: number | null, hopPredicate: HopPredicate | null = null): HopLimits {
+  return { min, max, hopPredicate, further: [] }
 }
 
 /** The name of the limit that an execution reaches; null if it ends without reaching one. */

@@ -8,18 +8,28 @@ import type {
   LabelExpression,
   MapLiteral,
   MapProjectionItem,
+  MatchMode,
   NodePattern,
   Parameter,
   PathPattern,
+  PathSelector,
   Projection,
+  QuantifiedPath,
   Query,
   RelationshipPattern,
   SubqueryBody,
+  ValueTestKind,
 } from '../../grammar/ast.ts'
 import { isKeyword } from '../../grammar/tokens.ts'
+import type { ValueType } from '../../grammar/value-types.ts'
 
 /** Prints a query on one line. */
 export function print(query: Query): string {
+  const input = query.input === null ? '' : `${print(query.input)} NEXT `
+  return input + printParts(query)
+}
+
+function printParts(query: Query): string {
   return query.parts
     .map((part, i) => {
       const joint = i === 0 ? '' : query.unions[i - 1] === 'all' ? ' UNION ALL ' : ' UNION '
@@ -35,17 +45,31 @@ function printClause(clause: Clause): string {
     case 'use':
       return `USE graph.byName(${printExpression(clause.argument)})`
     case 'match':
-      return `${clause.optional ? 'OPTIONAL ' : ''}MATCH ${printPatterns(clause.patterns)}${where(clause.where)}`
+      return `${clause.optional ? 'OPTIONAL ' : ''}MATCH ${printMode(clause.mode)}${printPatterns(clause.patterns)}${where(clause.where)}`
     case 'unwind':
       return `UNWIND ${printExpression(clause.list)} AS ${freeName(clause.variable.text)}`
+    case 'conditional':
+      return clause.branches
+        .map(({ when, query }) => `${when === null ? 'ELSE' : `WHEN ${printExpression(when)} THEN`} ${print(query)}`)
+        .join(' ')
+    case 'block':
+      return `{ ${print(clause.query)} }`
     case 'with':
+      if (clause.keyword === 'FILTER') return `FILTER${where(clause.where).replace(/^ WHERE/, '')}`
+      if (clause.keyword === 'LET') {
+        const items = clause.items.map(
+          ({ alias, expression }) => `${freeName(alias!.text)} = ${printExpression(expression)}`,
+        )
+        return `LET ${items.join(', ')}`
+      }
+      if (clause.keyword === 'ORDER BY') return printOrder(clause).trimStart()
       return `WITH ${printProjection(clause)}${where(clause.where)}`
     case 'return':
       return `RETURN ${printProjection(clause)}`
     case 'call': {
       const { imports } = clause
       const list = imports === null ? '' : imports === '*' ? '(*) ' : `(${names(imports)}) `
-      return `CALL ${list}{ ${print(clause.query)} }`
+      return `${clause.optional ? 'OPTIONAL ' : ''}CALL ${list}{ ${print(clause.query)} }`
     }
   }
 }
@@ -62,10 +86,16 @@ function printProjection(projection: Projection): string {
   const items = projection.items.map(
     (item) => printExpression(item.expression) + (item.alias === null ? '' : ` AS ${freeName(item.alias.text)}`),
   )
-  const order = projection.orderBy.map((item) => printExpression(item.expression) + (item.descending ? ' DESC' : ''))
   return [
     projection.distinct ? 'DISTINCT ' : '',
     (projection.star ? ['*', ...items] : items).join(', '),
+    printOrder(projection),
+  ].join('')
+}
+
+function printOrder(projection: Projection): string {
+  const order = projection.orderBy.map((item) => printExpression(item.expression) + (item.descending ? ' DESC' : ''))
+  return [
     order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`,
     projection.skip === null ? '' : ` SKIP ${printExpression(projection.skip)}`,
     projection.limit === null ? '' : ` LIMIT ${printExpression(projection.limit)}`,
@@ -74,6 +104,11 @@ function printProjection(projection: Projection): string {
 
 // ---------------------------------------------------------------- patterns
 
+function printMode(mode: MatchMode | null): string {
+  if (mode === null) return ''
+  return mode === 'different' ? 'DIFFERENT RELATIONSHIPS ' : 'REPEATABLE ELEMENTS '
+}
+
 function printPatterns(patterns: readonly PathPattern[]): string {
   return patterns.map(printPath).join(', ')
 }
@@ -81,11 +116,33 @@ function printPatterns(patterns: readonly PathPattern[]): string {
 function printPath(path: PathPattern): string {
   let chain = printNode(path.nodes[0]!)
   path.relationships.forEach((relationship, i) => {
-    chain += printRelationship(relationship) + printNode(path.nodes[i + 1]!)
+    chain +=
+      relationship.kind === 'quantified-path'
+        ? ` ${printQuantified(relationship)} ${printNode(path.nodes[i + 1]!)}`
+        : printRelationship(relationship) + printNode(path.nodes[i + 1]!)
   })
+  if (path.where !== null) chain = `(${chain}${where(path.where)})`
   const shortest = path.shortest === 'single' ? 'shortestPath' : 'allShortestPaths'
-  const element = path.shortest === null ? chain : `${shortest}(${chain})`
+  const selector = path.selector === null ? '' : `${printSelector(path.selector)} `
+  const element = path.shortest === null ? `${selector}${chain}` : `${shortest}(${chain})`
   return path.variable === null ? element : `${freeName(path.variable.text)} = ${element}`
+}
+
+function printSelector({ keep, count }: PathSelector): string {
+  switch (keep) {
+    case 'any':
+      return `ANY ${count}`
+    case 'shortest':
+      return `SHORTEST ${count}`
+    case 'groups':
+      return `SHORTEST ${count} GROUPS`
+    case 'all':
+      return 'ALL'
+  }
+}
+
+function printQuantified({ pattern, where: condition, range }: QuantifiedPath): string {
+  return `(${printPath(pattern)}${where(condition)}){${range.min ?? 0},${range.max ?? ''}}`
 }
 
 function printNode(node: NodePattern): string {
@@ -101,13 +158,16 @@ function printNode(node: NodePattern): string {
 function printRelationship(relationship: RelationshipPattern): string {
   const { direction, variable, types, range, properties } = relationship
   const detail = [
-    (variable === null ? '' : freeName(variable.text)) + labelSuffix(types) + (range === null ? '' : printRange(range)),
+    (variable === null ? '' : freeName(variable.text)) +
+      labelSuffix(types) +
+      (range === null || range.form === 'quantifier' ? '' : printRange(range)),
     properties === null ? '' : printProperties(properties),
     where(relationship.where).trimStart(),
   ]
     .filter((part) => part !== '')
     .join(' ')
-  return `${direction === 'left' ? '<' : ''}-${detail === '' ? '' : `[${detail}]`}-${direction === 'right' ? '>' : ''}`
+  const arrow = `${direction === 'left' ? '<' : ''}-${detail === '' ? '' : `[${detail}]`}-${direction === 'right' ? '>' : ''}`
+  return range?.form === 'quantifier' ? `${arrow}{${range.min ?? 0},${range.max ?? ''}}` : arrow
 }
 
 function printRange({ min, max }: HopRange): string {
@@ -123,7 +183,14 @@ function labelSuffix(labels: LabelExpression | null): string {
   return labels === null ? '' : `:${printLabels(labels, 0)}`
 }
 
-const labelStrength = { 'label-or': 1, 'label-and': 2, 'label-not': 3, label: 4, 'label-any': 4 } as const
+const labelStrength = {
+  'label-or': 1,
+  'label-and': 2,
+  'label-not': 3,
+  label: 4,
+  'label-any': 4,
+  'label-dynamic': 4,
+} as const
 
 function printLabels(labels: LabelExpression, atLeast: number): string {
   const own = labelStrength[labels.kind]
@@ -133,6 +200,8 @@ function printLabels(labels: LabelExpression, atLeast: number): string {
         return anyName(labels.name)
       case 'label-any':
         return '%'
+      case 'label-dynamic':
+        return `$${labels.quantifier}(${printExpression(labels.expression)})`
       case 'label-not':
         return `!${printLabels(labels.operand, own)}`
       case 'label-and':
@@ -171,6 +240,7 @@ function strengthOf(expression: Expression): number {
         case 'AND':
           return strength[expression.operator]
         case '+':
+        case '||':
         case '-':
           return strength.sum
         case '*':
@@ -187,6 +257,7 @@ function strengthOf(expression: Expression): number {
     case 'comparison':
       return strength.comparison
     case 'null-test':
+    case 'value-test':
       return strength.predicate
     case 'integer':
     case 'float':
@@ -259,11 +330,16 @@ function printBare(expression: Expression): string {
       return printUnary(expression.operator, expression.operand, own)
     case 'null-test':
       return `${printExpression(expression.operand, own)} IS ${expression.negated ? 'NOT ' : ''}NULL`
+    case 'value-test':
+      return `${printExpression(expression.operand, own)} IS ${expression.negated ? 'NOT ' : ''}${printTest(expression.test)}`
+    case 'case-operand':
+      return ''
     case 'case':
       return [
         expression.subject === null ? 'CASE' : `CASE ${printExpression(expression.subject)}`,
         ...expression.branches.map(
-          (branch) => `WHEN ${printExpression(branch.when)} THEN ${printExpression(branch.then)}`,
+          (branch) =>
+            `WHEN ${branch.when.map((test) => printExpression(test).trimStart()).join(', ')} THEN ${printExpression(branch.then)}`,
         ),
         ...(expression.otherwise === null ? [] : [`ELSE ${printExpression(expression.otherwise)}`]),
         'END',
@@ -286,7 +362,10 @@ function printBare(expression: Expression): string {
     case 'reduce': {
       const start = `${freeName(expression.accumulator.text)} = ${printExpression(expression.initial)}`
       const walk = `${freeName(expression.variable.text)} IN ${printExpression(expression.list)}`
-      return `reduce(${start}, ${walk} | ${printExpression(expression.expression)})`
+      const step = `${start}, ${walk} | ${printExpression(expression.expression)}`
+      return expression.condition === null
+        ? `reduce(${step})`
+        : `allReduce(${step}, ${printExpression(expression.condition)})`
     }
     case 'map-projection':
       return `${freeName(expression.variable.text)} {${expression.items.map(printProjected).join(', ')}}`
@@ -299,6 +378,19 @@ function printBare(expression: Expression): string {
     case 'collect-subquery':
       return `collect { ${print(expression.query)} }`
   }
+}
+
+function printTest(test: ValueTestKind): string {
+  return test.kind === 'type' ? `:: ${printTypes(test.types)}` : `${test.form} NORMALIZED`
+}
+
+function printTypes(types: readonly ValueType[]): string {
+  return types
+    .map(
+      ({ name, items, nullable }) =>
+        `${name}${items === null ? '' : `<${printTypes(items)}>`}${nullable ? '' : ' NOT NULL'}`,
+    )
+    .join(' | ')
 }
 
 function printUnary(operator: 'NOT' | '-' | '+', operand: Expression, own: number): string {

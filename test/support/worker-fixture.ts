@@ -23,11 +23,7 @@ export async function startWorkers(
   environment: Record<string, string> = {},
 ): Promise<WorkerFixture> {
   const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
-  const server = await startServer(['--data', data, '--workers', String(workers)], {
-    // A slow machine is not a failure.
-    VERDIGRAPH_LANE_WAIT_MS: '60000',
-    ...environment,
-  })
+  const server = await startServer(['--data', data, '--workers', String(workers)], environment)
   return {
     server,
     organization: organization_id,

@@ -1,0 +1,73 @@
+// Neo4j Community as one process, with Bolt on a port of 127.0.0.1 and no password.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePorts } from './broker-process.ts'
+import { hasCommand, installed, mavenLibraries, requireJava } from './install.ts'
+
+/** The release that answers: the last line that runs on Java 17. */
+export const NEO4J_VERSION = '5.26.30'
+
+const START_SECONDS_MAX = 120
+
+/** A running Neo4j. */
+export interface Neo4jServer {
+  /** Such as `bolt://127.0.0.1:7687`. */
+  readonly url: string
+  /** Ends the process and removes its data. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts Neo4j with an empty database. `port`: by default a free one. It ends with this process, however that ends. Throws
+ * `CounterpartMissing` without Java or Maven.
+ */
+export async function startNeo4j(port?: number): Promise<Neo4jServer> {
+  requireJava()
+  if (!hasCommand('java')) throw new Error('javac is installed, and java is not')
+  const libraries = await installed(`neo4j-${NEO4J_VERSION}`, (target) =>
+    mavenLibraries(target, [`org.neo4j.test:neo4j-harness:${NEO4J_VERSION}`]),
+  )
+  const [listening] = port === undefined ? await freePorts(1) : [port]
+  const folder = mkdtempSync(join(tmpdir(), 'verdigraph-neo4j-'))
+  mkdirSync(join(folder, 'data'))
+  const child = Bun.spawn(
+    [
+      'java',
+      '-Xms128m',
+      '-Xmx512m',
+      '-XX:+UseSerialGC',
+      '-cp',
+      join(libraries, 'libs', '*'),
+      join(import.meta.dirname, 'java', 'Neo4jMain.java'),
+      join(folder, 'data'),
+      String(listening),
+    ],
+    // The end of standard input ends the process: it does not outlive this one.
+    { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe', cwd: folder },
+  )
+  const stop = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await child.exited
+    rmSync(folder, { recursive: true, force: true })
+  }
+  let output = ''
+  const started = (async () => {
+    const decoder = new TextDecoder()
+    const read = async (stream: ReadableStream<Uint8Array>): Promise<boolean> => {
+      for await (const bytes of stream) {
+        output = `${output}${decoder.decode(bytes, { stream: true })}`.slice(-10_000)
+        if (/^listening /m.test(output)) return true
+      }
+      return false
+    }
+    void read(child.stderr)
+    return read(child.stdout)
+  })()
+  const isListening = await Promise.race([started, Bun.sleep(START_SECONDS_MAX * 1000).then(() => false)])
+  if (!isListening) {
+    await stop()
+    throw new Error(`Neo4j did not start within ${START_SECONDS_MAX} s: ${output.slice(-2000)}`)
+  }
+  return { url: `bolt://127.0.0.1:${listening}`, stop }
+}

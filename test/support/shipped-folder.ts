@@ -1,0 +1,32 @@
+// A data folder whose changes a test ships to a folder, step by step.
+import { join } from 'node:path'
+import type { Clock } from '../../src/kernel/clock.ts'
+import { FolderPlace } from '../../src/transfer/places/folder-place.ts'
+import type { BackupPlace } from '../../src/transfer/places/place.ts'
+import { Shipper, type ShipperOptions, type ShippingNote } from '../../src/transfer/shipping/shipper.ts'
+import { openShippingFigures } from '../../src/transfer/shipping/shipping-figures.ts'
+
+const HOUR_MS = 3_600_000
+
+/** A shipper that works when the test calls `round`. `entries`: receives what it logs. */
+export function shipperOf(
+  dataDir: string,
+  clock: Clock,
+  options: Partial<Omit<ShipperOptions, 'place'>> & { place?: BackupPlace; entries?: ShippingNote[] } = {},
+): Shipper {
+  const { entries, ...others } = options
+  return new Shipper({
+    dataDir,
+    organizationId: 'organization-1',
+    place: new FolderPlace(join(dataDir, '..', 'place')),
+    intervalMs: 1000,
+    generationMs: 24 * HOUR_MS,
+    keepMs: 24 * HOUR_MS,
+    encrypt: null,
+    madeBy: 'test',
+    clock,
+    log: (entry) => void entries?.push(entry),
+    figures: openShippingFigures(dataDir),
+    ...others,
+  })
+}
