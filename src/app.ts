@@ -301,9 +301,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     activity.record({ routes, type, providers: receivers, encode: () => ready })
     await activity.settled()
   }
-  const operator = createOperator(platform, overrides, (members) =>
-    recordOperation('svc.audit.operations.backup', members),
-  )
+  const operator = createOperator(platform, overrides)
   stack.adopt(operator.backups, (running) => running.close())
   stack.adopt(operator.schedule, (running) => running.close())
   if (settings.backupSchedule !== '' || settings.drillSchedule !== '')

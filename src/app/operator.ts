@@ -19,7 +19,6 @@ import {
   settingSpecs,
 } from '../settings.ts'
 import type { ListedBackup } from '../transfer/backup-files.ts'
-import { runBackupJob } from '../transfer/backup-job.ts'
 import { readBackupRecord } from '../transfer/backup-record.ts'
 import { folderOf, isS3Address } from '../transfer/places/place-address.ts'
 import type { AppOverrides } from './overrides.ts'
@@ -33,11 +32,8 @@ export interface OperatorParts {
   ownFigures(): OwnFigures
 }
 
-/** Records a backup that was made in this process. `members`: of its event. */
-export type RecordBackup = (members: object) => Promise<void>
-
 /** Creates the parts. Throws OperationalError if the folder of backups is in the data folder. */
-export function createOperator(platform: Platform, overrides: AppOverrides, record: RecordBackup): OperatorParts {
+export function createOperator(platform: Platform, overrides: AppOverrides): OperatorParts {
   const { settings, clock, documents, organizationId, metrics, connections, catalog, version, worker, log } = platform
   const { dataDir, backupFolder, backupTo } = settings
   if (backupFolder !== '' && isWithinFolder(backupFolder, dataDir))
@@ -51,8 +47,9 @@ export function createOperator(platform: Platform, overrides: AppOverrides, reco
   })
   const readOwn = async (): Promise<readonly WorkerFigures[]> => [{ worker: worker ?? 1, figures: ownFigures() }]
   const status = new StatusReader({ dataDir, clock, documents, readWorkers: overrides.readWorkers ?? readOwn })
+  const command = overrides.backupCommand
   const backups = new Backups({
-    folder: backupFolder,
+    folder: command === undefined ? '' : backupFolder,
     dataDir,
     settings,
     madeBy: `verdigraph ${version}`,
@@ -60,11 +57,7 @@ export function createOperator(platform: Platform, overrides: AppOverrides, reco
     identityFile: settings.backupIdentity,
     clock,
     log,
-    command: overrides.backupCommand ?? null,
-    async runHere(job, requestedBy) {
-      const made = await runBackupJob(job, clock)
-      if (job.kind === 'make') await record({ outcome: 'ok', file: `${job.name}.tar`, requestedBy, ...made })
-    },
+    command: command ?? [],
     hasProject: (id, owner) => documents.get(projectsKind, id)?.organization_id === owner,
   })
   const schedule = new BackupSchedule({

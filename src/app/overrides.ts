@@ -29,7 +29,7 @@ export interface AppOverrides {
   readonly laneStartMaxMs?: number
   /** The command line that starts the background process. Absent: events are not delivered, and audit records are sealed on demand. */
   readonly backgroundCommand?: readonly string[]
-  /** The command line of the process that makes a backup. Absent: this process makes those on request, and there is no schedule. */
+  /** The command line of the process that makes a backup. Absent: backups are off. */
   readonly backupCommand?: readonly string[]
   /** The command line of the process that ships changes. Absent: changes are not shipped. */
   readonly shippingCommand?: readonly string[]

@@ -1,5 +1,7 @@
 // Backups on request of an operator: one job at a time works on the folder of backups, in a process of its own, so that requests do
-// not wait for it. The lock of the job is held by this process; the state of each backup is in the folder.
+// not wait for it. It must not run in this process: a second opening of an LMDB environment in one process takes a write lock that the
+// asynchronous writer of the first may hold while it waits for this thread, and both wait forever. The lock of the job is held by this
+// process; the state of each backup is in the folder.
 import { mkdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { ByteStream } from '../http/route.ts'
@@ -47,10 +49,8 @@ export interface BackupsDeps {
   readonly identityFile: string
   readonly clock: Clock
   readonly log: Log
-  /** The command line of the process; its own process id is appended. Null: jobs run in this process. */
-  readonly command: readonly string[] | null
-  /** Runs a job in this process, and records it. */
-  runHere(job: BackupJob, requestedBy: string): Promise<void>
+  /** The command line of the process of a job; the id of this process is appended. */
+  readonly command: readonly string[]
   /** True if the project exists and is of the organization. */
   hasProject(projectId: string, organizationId: string): boolean
 }
@@ -209,7 +209,7 @@ export class Backups {
     const { deps } = this
     const { kind, name } = job
     const { serviceAccountId } = caller
-    this.running = (deps.command === null ? deps.runHere(job, serviceAccountId) : this.spawn(job, serviceAccountId))
+    this.running = this.spawn(job, serviceAccountId)
       .catch((failure: unknown) => {
         const reason = failure instanceof Error ? failure.message : String(failure)
         deps.log({ level: 'error', message: 'a job on a backup failed', kind, name, reason })
@@ -224,7 +224,7 @@ export class Backups {
 
   private async spawn(job: BackupJob | ScheduledJob, requestedBy: string): Promise<void> {
     const { command, settings } = this.deps
-    const child = Bun.spawn([...(command ?? []), String(process.pid)], {
+    const child = Bun.spawn([...command, String(process.pid)], {
       stdin: 'ignore',
       stdout: 'inherit',
       stderr: 'inherit',

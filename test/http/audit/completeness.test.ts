@@ -4,6 +4,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { processCommands } from '../../../src/cli/self-command.ts'
 import type { ConfigKind } from '../../../src/config/kind.ts'
 import type { Route } from '../../../src/http/route.ts'
 import { sessionMethods } from '../../../src/mcp/session/session.ts'
@@ -430,7 +431,11 @@ beforeAll(async () => {
       backupFolder,
     },
     // Each failed authentication has a record of its own here; test/process/audit/refusals.test.ts tests the bound.
-    overrides: { eventDelivery: { random: () => 0.001 }, singleFailuresMax: 10_000 },
+    overrides: {
+      eventDelivery: { random: () => 0.001 },
+      singleFailuresMax: 10_000,
+      backupCommand: processCommands().backupCommand,
+    },
   })
   service = mcp.service
   const all = ['Authorization', 'Capture', 'CIQ', 'ReadAuthZConfigs', 'ReadDataSchema', 'Audit']

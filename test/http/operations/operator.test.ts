@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { processCommands } from '../../../src/cli/self-command.ts'
 import { lockFile } from '../../../src/store/process/file-lock.ts'
 import { jobLockPath } from '../../../src/transfer/backup-files.ts'
 import { restore } from '../../../src/transfer/restore.ts'
@@ -86,6 +87,7 @@ beforeAll(async () => {
       otlpHeaders: 'authorization=Bearer%20key-of-a-collector',
     },
     {
+      backupCommand: processCommands().backupCommand,
       settingSources: {
         backupFolder: 'VERDIGRAPH_BACKUP_FOLDER',
         port: '--port',
