@@ -1,8 +1,7 @@
 // Reads the audit logs of a data folder and checks everything that was sealed: trees, signatures, batches and their chain.
 import { createHash, createPublicKey, verify } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { checkpointText, parseCheckpoint } from '../../src/audit/log/checkpoint.ts'
+import { checkpointText } from '../../src/audit/log/checkpoint.ts'
 import { folderFiles } from '../../src/audit/log/log-files.ts'
 import { emptyTree, extendTree, leafHash, rootOf } from '../../src/audit/log/merkle.ts'
 import { openNote, parseVerifierKey, verifierKey } from '../../src/audit/log/signed-note.ts'
@@ -34,6 +33,9 @@ export interface ReadLog {
   readonly problems: readonly string[]
 }
 
+/** Far longer than a slow disk takes to store a checkpoint. */
+const PUBLISHING_MAX_MS = 10_000
+
 /** Reads all logs of a data folder, by owner. The folder may be in use. */
 export async function readAuditLogs(dataDir: string): Promise<ReadonlyMap<string, ReadLog>> {
   const index = new AuditIndex(join(dataDir, 'audit/index'), { readOnly: true })
@@ -45,6 +47,12 @@ export async function readAuditLogs(dataDir: string): Promise<ReadonlyMap<string
   } finally {
     await index.close()
   }
+}
+
+/** A running sealer commits entries before it publishes their checkpoint. After `PUBLISHING_MAX_MS` the caller reports that it is missing. */
+async function untilPublished(folder: TileFolder, size: number): Promise<void> {
+  const endMs = performance.now() + PUBLISHING_MAX_MS
+  while (((await folder.published())?.size ?? 0) < size && performance.now() < endMs) await Bun.sleep(20)
 }
 
 async function readLog(
@@ -95,6 +103,7 @@ async function readLog(
       return parsed.ok ? [parsed.value] : []
     })
     if (size > 0) {
+      await untilPublished(folder, size)
       const { faults, entries: read } = await verifyLog(folderFiles(path), { verifiers, origin, against: null })
       for (const { kind, index: at, message } of faults) problems.push(`${name}: ${kind} at ${at}: ${message}`)
       if (read < size - prunedTo) problems.push(`${name}: ${read} of ${size - prunedTo} entries were verified`)
@@ -119,12 +128,14 @@ async function readLog(
       if (checkpoint.sequence >= firstSequence && last?.headHash !== checkpoint.headHash)
         problems.push(`${what} has another head hash than its batch`)
     }
-    const published = await readFile(join(path, 'checkpoint'), 'utf8').catch(() => '')
-    if (published !== '' && !ofGeneration.some(({ note }) => note === published)) {
-      const parsed = parseCheckpoint(published)
-      // A running sealer may have published more since.
-      if (!parsed.ok || parsed.value.size <= size) problems.push(`the published checkpoint of ${name} is unknown`)
+    const isPublishedKnown = async (): Promise<boolean> => {
+      const published = await folder.checkpoint()
+      const known = index.checkpoints(id, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)
+      return published === null || known.some((each) => each.generation === number && each.note === published)
     }
+    // A signature may be added to it between the two reads.
+    if (!(await isPublishedKnown()) && !(await isPublishedKnown()))
+      problems.push(`the published checkpoint of ${name} is unknown`)
   }
   return [log.owner, { log, entries, batches, checkpoints, problems }]
 }

@@ -83,9 +83,13 @@ describe.skipIf(!isMounted)('sealing while the disk is full', () => {
     const before = await until(({ sealed, unsealed }) => sealed > 0 && unsealed === 0)
     expect(before.ageS).toBeLessThan(3)
     for (const isKilled of [false, true]) {
-      // Sealed only a second later, when there is no space.
-      for (let at = 0; at < 50; at++) expect(await captureOne()).toBe(200)
-      fillDisk()
+      // Sealed only a second later, when there is no space; on a machine that is slower than that, again.
+      for (let isSealed = true; isSealed; ) {
+        for (let at = 0; at < 50; at++) expect(await captureOne()).toBe(200)
+        fillDisk()
+        isSealed = (await metrics()).unsealed === 0
+        if (isSealed) rmSync(ballast)
+      }
       const full = await until(({ unsealed, ageS }) => unsealed > 0 && ageS > 4)
       await Bun.sleep(1500)
       expect((await metrics()).sealed).toBe(full.sealed)
@@ -94,8 +98,9 @@ describe.skipIf(!isMounted)('sealing while the disk is full', () => {
         process.kill(background?.pid as number, 'SIGKILL')
       }
       rmSync(ballast)
-      await until(({ sealed, unsealed, ageS }) => sealed >= full.sealed + 50 && unsealed === 0 && ageS < 3)
+      await until(({ unsealed }) => unsealed === 0)
       expect(await captureOne()).toBe(200)
+      await until(({ sealed, unsealed, ageS }) => sealed > full.sealed && unsealed === 0 && ageS < 3)
     }
     await until(({ unsealed }) => unsealed === 0)
     const end = performance.now() + 60_000
