@@ -46,7 +46,7 @@ export async function fuzzHttp(seed: number, requests: number, onRound?: (asked:
     const routes = app.routes.map(({ aliasOf: _, ...route }) => route)
     const description = buildOpenApiDocument(routes, '3.1.1', 'fuzz')
     const maker = new RequestMaker(description, known, callers)
-    const run = new FuzzRun(url, new DescribedResponses(description), known)
+    const run = new FuzzRun(url, new DescribedResponses(routes), known)
     const random = new Random(seed)
     for (let asked = 0; run.asked < requests && run.findings.length < FINDINGS_MAX; asked += AT_ONCE) {
       const made = Array.from({ length: AT_ONCE }, () => maker.make(random)).filter((one) => one !== null)

@@ -6,8 +6,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AppOverrides } from '../../src/app/overrides.ts'
 import { type App, createApp } from '../../src/app.ts'
-import { buildOpenApiDocument } from '../../src/http/openapi/document.ts'
-import type { Route } from '../../src/http/route.ts'
 import { defaultSettings, type Settings } from '../../src/settings.ts'
 import { DescribedResponses } from './described-responses.ts'
 
@@ -69,21 +67,6 @@ const patient = {
   upstreamTimeMs: 30_000,
 }
 
-/** By the routes and the settings, on which the document depends. Building one takes longer than starting a service. */
-const descriptions = new Map<string, DescribedResponses>()
-
-function describedResponses(all: readonly Route[], { dataDir: _, ...settings }: Partial<Settings>): DescribedResponses {
-  const key = JSON.stringify([all.map(({ method, path }) => `${method} ${path}`), settings])
-  let described = descriptions.get(key)
-  if (described === undefined) {
-    // The document omits aliases; their responses are those of the route that they repeat.
-    const routes = all.map(({ aliasOf: _, ...route }) => route)
-    described = new DescribedResponses(buildOpenApiDocument(routes, '3.1.1', 'test'))
-    descriptions.set(key, described)
-  }
-  return described
-}
-
 export async function startService(
   settings: Partial<Settings> = {},
   overrides: AppOverrides = {},
@@ -92,7 +75,7 @@ export async function startService(
   const app = await createApp({ ...defaultSettings, ...patient, port: 0, ...settings, dataDir }, overrides)
   const { url } = await app.listen()
   const token = await app.issueAdminToken(3600)
-  const described = describedResponses(app.routes, settings)
+  const described = new DescribedResponses(app.routes)
 
   const send: TestService['send'] = async (path, { method, headers, body, raw } = {}) => {
     const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body))
