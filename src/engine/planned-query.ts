@@ -64,6 +64,20 @@ export interface Execution {
   readonly isOrdered: boolean
 }
 
+/** A plan that can be compiled several times. */
+interface PlanningResult {
+  readonly plan: Plan
+  readonly planning: PlanningContext
+  /** The plans of its subqueries, in the order of compilation, which is the same each time. */
+  readonly inner: Plan[]
+}
+
+interface ProfiledPlan extends PlanningResult {
+  readonly environments: readonly object[]
+  readonly counts: RecordedCounts
+  readonly symbolEpochs: readonly number[]
+}
+
 interface CompiledPlan extends Execution {
   /** By graph index: the environments for which the plan was compiled. */
   readonly environments: readonly object[]
@@ -92,6 +106,8 @@ export class PlannedQuery {
   private readonly addRoot: (plan: Plan) => Plan
   private readonly options: EngineOptions
   private readonly basis: PlanBasis
+  /** The plan of the last profiled run, used again for a graph with equal names and counts: planning takes longer than the run. */
+  private profiled: ProfiledPlan | null = null
   /** Most recently used first. */
   private readonly compiled: CompiledPlan[] = []
 
@@ -196,8 +212,26 @@ export class PlannedQuery {
 
   /** An execution as `prepare` returns it, compiled for this run only, with a profiler around every operator. */
   prepareProfiled(context: QueryContext, profiler: Profiler): Execution & { readonly plan: Plan } {
-    const graphs = this.locate(context).map((graph) => profiler.countReads(graph))
-    const built = this.build(graphs, new RecordedCounts(context.snapshot, this.basis), profiler.wrap)
+    const located = this.locate(context)
+    let { profiled } = this
+    const isUnchanged =
+      profiled !== null &&
+      located.every((graph, i) => graph.environment === profiled!.environments[i]) &&
+      located.every((graph, i) => graph.symbolEpoch === profiled!.symbolEpochs[i]) &&
+      !profiled.counts.hasChanged(context.snapshot)
+    if (profiled === null || !isUnchanged) {
+      const counts = new RecordedCounts(context.snapshot, this.basis)
+      profiled = {
+        ...this.plan(counts),
+        inner: [],
+        counts,
+        environments: located.map((graph) => graph.environment),
+        symbolEpochs: located.map((graph) => graph.symbolEpoch),
+      }
+      this.profiled = profiled
+    }
+    const graphs = located.map((graph) => profiler.countReads(graph))
+    const built = this.compile(profiled, graphs, profiler.wrap)
     built.run.parameters = context.parameters
     built.run.budget = context.budget ?? startedBudget(built.run.budget, context.limits)
     return built
@@ -205,7 +239,7 @@ export class PlannedQuery {
 
   private compileFor(graphs: readonly Snapshot[]): CompiledPlan {
     const counts = new RecordedCounts(graphs[0]!, this.basis)
-    const { root, run, isOrdered } = this.build(graphs, counts)
+    const { root, run, isOrdered } = this.compile({ ...this.plan(counts), inner: [] }, graphs)
     const compiled: CompiledPlan = {
       root,
       run,
@@ -224,15 +258,16 @@ export class PlannedQuery {
     return compiled
   }
 
-  private build(
+  private compile(
+    { plan, planning, inner }: PlanningResult,
     graphs: readonly Snapshot[],
-    counts: GraphCounts,
     observe?: PlanCompilerDeps['observe'],
   ): Execution & { readonly plan: Plan } {
-    const { plan, planning } = this.plan(counts)
+    let innerCount = 0
     const planInner = (expression: SubqueryExpression, firstOnly: boolean): Plan => {
-      const inner = buildSubquery(expression, planning)
-      return this.optimized(firstOnly ? { op: 'First', input: inner } : inner, planning)
+      const at = innerCount++
+      inner[at] ??= this.planSubquery(expression, firstOnly, planning)
+      return inner[at]
     }
     const { collectedMax } = this.options
     const root = compilePlan(plan, {
@@ -253,6 +288,11 @@ export class PlannedQuery {
       isIncremental: false,
     }
     return { root, run, isOrdered: plan.op === 'Distinct' && plan.searchOrder === 'ascending', plan }
+  }
+
+  private planSubquery(expression: SubqueryExpression, firstOnly: boolean, planning: PlanningContext): Plan {
+    const plan = buildSubquery(expression, planning)
+    return this.optimized(firstOnly ? { op: 'First', input: plan } : plan, planning)
   }
 
   private optimized(plan: Plan, planning: PlanningContext): Plan {
@@ -295,7 +335,7 @@ class RecordedCounts implements GraphCounts {
   /** Whether a plan that is made now would use other counts. */
   hasChanged(snapshot: Snapshot): boolean {
     for (const { kind, name, count } of this.recorded.values())
-      if (roundedToPowerOfTwo(countIn(snapshot, kind, name)) !== count) return true
+      if (this.asPlanned(countIn(snapshot, kind, name)) !== count) return true
     return false
   }
 
@@ -303,10 +343,13 @@ class RecordedCounts implements GraphCounts {
     const key = `${kind} ${name ?? ''}`
     const known = this.recorded.get(key)
     if (known) return known.count
-    const exact = countIn(this.snapshot, kind, name)
-    const count = this.basis === 'graph' ? roundedToPowerOfTwo(exact) : exact
+    const count = this.asPlanned(countIn(this.snapshot, kind, name))
     this.recorded.set(key, { kind, name, count })
     return count
+  }
+
+  private asPlanned(count: number): number {
+    return this.basis === 'graph' ? roundedToPowerOfTwo(count) : count
   }
 }
 
