@@ -40,8 +40,17 @@ export interface ParsedSource extends SourceText {
   lineOf(offset: number): number
 }
 
+/** By source: several rules read the same files. */
+const parsedSources = new WeakMap<SourceText, ParsedSource>()
+
 /** Throws if the text is not valid TypeScript. */
-export function parseSource({ path, text }: SourceText): ParsedSource {
+export function parseSource(source: SourceText): ParsedSource {
+  const parsed = parsedSources.get(source) ?? parse(source)
+  parsedSources.set(source, parsed)
+  return parsed
+}
+
+function parse({ path, text }: SourceText): ParsedSource {
   const { program, comments, errors } = parseSync(path, text)
   if (errors.length > 0) throw new Error(`${path}: ${errors[0]?.message}`)
   const lineStarts = [0]

@@ -3,8 +3,20 @@ import { decide } from '../oracle/cypher/decide.ts'
 import { describeQuestion, policiesFor, type ScenarioEngine, type ScenarioQuestion } from './engines.ts'
 import type { Scenario } from './read-scenario.ts'
 
+/** By scenario and question: all engines are compared with the same relations. */
+const relations = new WeakMap<Scenario, Map<string, ReadonlySet<string>>>()
+
 /** `subjectId|resourceId` of every pair that some policy grants. */
-export function grantedPairs(scenario: Scenario, question: ScenarioQuestion): Set<string> {
+export function grantedPairs(scenario: Scenario, question: ScenarioQuestion): ReadonlySet<string> {
+  const known = relations.get(scenario) ?? new Map<string, ReadonlySet<string>>()
+  relations.set(scenario, known)
+  const key = describeQuestion(question)
+  const pairs = known.get(key) ?? decidePairs(scenario, question)
+  known.set(key, pairs)
+  return pairs
+}
+
+function decidePairs(scenario: Scenario, question: ScenarioQuestion): ReadonlySet<string> {
   const granted = policiesFor(scenario, question).map((policy) =>
     decide(
       scenario.graph,
@@ -19,19 +31,12 @@ export const referenceEngine: ScenarioEngine = {
   name: 'the reference interpreter',
   refuses: false,
   open: async (scenario) => {
-    // The relation does not depend on the given entity, so it is computed once per question.
-    const relations = new Map<string, Set<string>>()
-    const relationOf = (question: ScenarioQuestion): Set<string> => {
-      const key = describeQuestion(question)
-      const known = relations.get(key) ?? grantedPairs(scenario, question)
-      relations.set(key, known)
-      return known
-    }
     const halves = (question: ScenarioQuestion): [string, string][] =>
-      [...relationOf(question)].map((pair) => pair.split('|') as [string, string])
+      [...grantedPairs(scenario, question)].map((pair) => pair.split('|') as [string, string])
     return {
       carries: () => true,
-      evaluate: async (question, subjectId, resourceId) => relationOf(question).has(`${subjectId}|${resourceId}`),
+      evaluate: async (question, subjectId, resourceId) =>
+        grantedPairs(scenario, question).has(`${subjectId}|${resourceId}`),
       resources: async (question, subjectId) =>
         halves(question)
           .filter(([subject]) => subject === subjectId)

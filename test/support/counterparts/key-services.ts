@@ -81,6 +81,16 @@ const TENANT = '0f8fad5b-d9cb-469f-a165-70867728950e'
 const VAULT_KEY = '/keys/audit/78deebed173b48e48f55abf87ed4cf71'
 const certificates = join(import.meta.dirname, '..', 'data', 'certificates')
 
+type ServiceAccountKey = { readonly privateKey: KeyObject; readonly publicKey: KeyObject }
+
+/** The key of the service account, the same for all fakes of a process: generating an RSA key takes longer than a test. */
+let serviceAccountKey: ServiceAccountKey | null = null
+
+function serviceAccount(): ServiceAccountKey {
+  serviceAccountKey ??= generateKeyPairSync('rsa', { modulusLength: 2048 })
+  return serviceAccountKey
+}
+
 /** Starts the fakes. `secure`: with TLS, as the vendors' SDKs require. */
 export function startKeyServices({ secure = false } = {}): KeyServices {
   const behaviour: KeyServiceBehaviour = {
@@ -102,7 +112,7 @@ export function startKeyServices({ secure = false } = {}): KeyServices {
   const serviceToken = randomBytes(60).toString('base64url')
   const clientSecret = randomBytes(30).toString('base64url')
   const vaultToken = randomBytes(60).toString('base64url')
-  const account = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const account = serviceAccount()
   const accountPem = account.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
   const awsKeys = new Map([
     ['AKIDUSER', { secret: secretKey, token: '' }],

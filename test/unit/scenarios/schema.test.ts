@@ -1,7 +1,7 @@
 // The JSON schemas for editors accept what the loader accepts, and refuse what it refuses.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import Ajv2020 from 'ajv/dist/2020'
+import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020'
 import { describe, expect, test } from 'vitest'
 import { YamlFile } from '../../../src/project/yaml-file.ts'
 
@@ -9,18 +9,18 @@ const top = join(import.meta.dirname, '..', '..', '..')
 const schemas = join(top, 'data', 'schemas')
 const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false, validateFormats: false })
 
-function validatorOf(name: string) {
-  return ajv.compile(JSON.parse(readFileSync(join(schemas, `${name}.schema.json`), 'utf8')))
-}
+const validators = new Map(
+  readdirSync(schemas).map((file) => [file, ajv.compile(JSON.parse(readFileSync(join(schemas, file), 'utf8')))]),
+)
 
 function errorsOf(name: string, text: string): unknown {
-  const validate = validatorOf(name)
+  const validate = validators.get(`${name}.schema.json`) as ValidateFunction
   validate(new YamlFile('file', text).value('plain'))
   return validate.errors
 }
 
 test.each(readdirSync(schemas))('%s is a valid schema', (file) => {
-  expect(ajv.compile(JSON.parse(readFileSync(join(schemas, file), 'utf8')))).toBeTypeOf('function')
+  expect(validators.get(file)).toBeTypeOf('function')
 })
 
 describe('the schema of scenarios', () => {
