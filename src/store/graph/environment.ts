@@ -96,7 +96,8 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
   private writerSymbols: SymbolTable | null = null
   /** Distinguishes the batches of this environment object from those of other processes. */
   private readonly writer = randomWord()
-  private readonly bulkKeys = new BulkKeyCache()
+  /** Null before the first load. */
+  private bulkKeys: BulkKeyCache | null = null
   /** Reused by all batches but loads, as the memory of small ones. */
   private batchWriter = new ByteWriter()
   /** Reused by all loads, because memory of this size is expensive to allocate. */
@@ -297,6 +298,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
     const value = await this.commit(
       (start) => {
         this.bulkWriter.length = 0
+        this.bulkKeys ??= new BulkKeyCache()
         const batch = new BulkBatch(start, this.bulkKeys, this.bulkWriter, sortedLoad?.id ?? null)
         // A load updates no proxies. The next process that opens the project creates them.
         if (batch.flags.has(FLAG.complete)) batch.flags.remove(FLAG.complete)

@@ -22,6 +22,7 @@ const READERS_MAX = 1000
 const READER_BYTES = 72
 /** Contents of a new lock file. LMDB corrupts memory and the process crashes at exit if the first pages of a file do not fit. */
 const READER_TABLE_BYTES = 512 * 1024
+const emptyReaderTable = new Uint8Array(READER_TABLE_BYTES)
 
 const DATABASES_MAX = 16
 
@@ -100,7 +101,7 @@ function allocateReaderTable(path: string): void {
   if (existsSync(file)) return
   const draft = `${file}.${process.pid}`
   try {
-    writeFileSync(draft, new Uint8Array(READER_TABLE_BYTES), { mode: 0o600 })
+    writeFileSync(draft, emptyReaderTable, { mode: 0o600 })
     truncateSync(draft, READERS_MAX * READER_BYTES)
     // Fails if another process has created the table since.
     linkSync(draft, file)
