@@ -17,16 +17,16 @@ import type { Tool, ToolOutput } from './tools/tool.ts'
 export const tools: readonly Tool[] = [...decisionTools, explainTool, queryTool]
 const toolsByName = new Map(tools.map((tool) => [tool.name, tool]))
 
-const listedTools = tools
-  .map(({ name, title, description, inputSchema, outputSchema, annotations }) => {
-    return { name, title, description, inputSchema, outputSchema, annotations: { title, ...annotations } }
-  })
-  .sort((a, b) => (a.name < b.name ? -1 : 1))
+const sortedTools = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+
+const listed = ({ name, title, description, inputSchema, outputSchema, annotations }: Tool) => {
+  return { name, title, description, inputSchema, outputSchema, annotations: { title, ...annotations } }
+}
 
 /** The method `tools/list`. */
 export const listTools: McpMethod = (deps, _caller, params) => {
-  const page = paginate('tools', listedTools, ({ name }) => name, params, deps.pageMax)
-  return page.ok ? ok({ tools: page.value.entries, ...page.value.next }) : page
+  const page = paginate('tools', sortedTools, ({ name }) => name, params, deps.pageMax)
+  return page.ok ? ok({ tools: page.value.entries.map(listed), ...page.value.next }) : page
 }
 
 /** The method `tools/call`. */

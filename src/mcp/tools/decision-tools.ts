@@ -50,7 +50,9 @@ export const decisionTools: readonly Tool[] = [
     description:
       'Decides whether a subject may perform an action on a resource. Returns {"decision": true} or {"decision": false}.',
     inputSchema: schema.inputSchema(schema.subject, schema.action, schema.resource, schema.context),
-    outputSchema: objectSchema(decision),
+    get outputSchema() {
+      return objectSchema(decision)
+    },
     call: decisionCall(toNested, readEvaluation, evaluate),
   },
   {
@@ -65,7 +67,9 @@ export const decisionTools: readonly Tool[] = [
       }),
       required: ['evaluations'],
     },
-    outputSchema: objectSchema(decisionList),
+    get outputSchema() {
+      return objectSchema(decisionList)
+    },
     call: decisionCall(
       toNestedBatch,
       readEvaluations,
@@ -90,7 +94,9 @@ export const decisionTools: readonly Tool[] = [
       schema.context,
       schema.page,
     ),
-    outputSchema: objectSchema(searchAnswer),
+    get outputSchema() {
+      return objectSchema(searchAnswer)
+    },
     call: decisionCall(toNested, readResourceSearch, searchResources),
   },
   {
@@ -99,7 +105,9 @@ export const decisionTools: readonly Tool[] = [
     title: 'Search actions',
     description: 'Lists the actions that a subject may perform on a resource.',
     inputSchema: schema.inputSchema(schema.subject, schema.resource, schema.context, schema.page),
-    outputSchema: objectSchema(actionSearchAnswer),
+    get outputSchema() {
+      return objectSchema(actionSearchAnswer)
+    },
     call: decisionCall(toNested, readActionSearch, searchActions),
   },
   {
@@ -114,7 +122,9 @@ export const decisionTools: readonly Tool[] = [
       schema.context,
       schema.page,
     ),
-    outputSchema: objectSchema(searchAnswer),
+    get outputSchema() {
+      return objectSchema(searchAnswer)
+    },
     call: decisionCall(toNested, readSubjectSearch, searchSubjects),
   },
 ]

@@ -16,7 +16,9 @@ export const explainTool: Tool = {
   description:
     'Explains why a subject may or may not perform an action on a resource. Returns the decision, and for each policy its outcome: the path that granted, or the step that stopped it.',
   inputSchema: schema.inputSchema(schema.subject, schema.action, schema.resource, schema.context),
-  outputSchema: objectSchema(explanationWithoutPlans),
+  get outputSchema() {
+    return objectSchema(explanationWithoutPlans)
+  },
   annotations: readOnlyAnnotations,
   permission: 'ReadAuthZConfigs',
   also: 'Authorization',

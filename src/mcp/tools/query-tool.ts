@@ -20,8 +20,12 @@ export const queryTool: Tool = {
   title: 'Run a knowledge query',
   description:
     'Runs a knowledge query and returns its records. A query runs with the rights of the token’s subject, unless its description names the application as its subject. Read the resource svc://knowledge-queries/ first: it lists the queries with their purpose and parameters, and whether they write.',
-  inputSchema: objectSchema(executeRequest),
-  outputSchema: objectSchema(executeAnswer),
+  get inputSchema() {
+    return objectSchema(executeRequest)
+  },
+  get outputSchema() {
+    return objectSchema(executeAnswer)
+  },
   // A query may write and delete for each record, and may fetch values from other services.
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   permission: 'CIQ',

@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import { inlineJsonSchemaOf } from '../../config/json-schema.ts'
 import type { AgentCaller, ApiPermission } from '../../kernel/caller.ts'
+import { CompiledOnce } from '../../kernel/compiled-once.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import type { RequestOrigin } from '../../kernel/request-origin.ts'
 import type { Result } from '../../kernel/result.ts'
@@ -15,9 +16,14 @@ export interface ObjectSchema {
   readonly [keyword: string]: unknown
 }
 
-/** Converts a zod schema of the HTTP API to JSON Schema without references. Clients validate results against it. */
+const objectSchemas = new CompiledOnce<z.ZodObject, ObjectSchema>()
+
+/**
+ * Converts a zod schema of the HTTP API to JSON Schema without references, once for each schema. Clients validate results against
+ * it. Descriptors call it from a getter, so that a process that serves no MCP request does not convert any.
+ */
 export function objectSchema(schema: z.ZodObject): ObjectSchema {
-  return portable(inlineJsonSchemaOf(schema, 'input')) as ObjectSchema
+  return objectSchemas.get(schema, () => portable(inlineJsonSchemaOf(schema, 'input')) as ObjectSchema)
 }
 
 /** A value of any type, which some clients cannot represent without a list of the types. */
