@@ -81,12 +81,12 @@ const TENANT = '0f8fad5b-d9cb-469f-a165-70867728950e'
 const VAULT_KEY = '/keys/audit/78deebed173b48e48f55abf87ed4cf71'
 const certificates = join(import.meta.dirname, '..', 'data', 'certificates')
 
-type ServiceAccountKey = { readonly privateKey: KeyObject; readonly publicKey: KeyObject }
+type SharedAccountKey = { readonly privateKey: KeyObject; readonly publicKey: KeyObject }
 
 /** The key of the service account, the same for all fakes of a process: generating an RSA key takes longer than a test. */
-let serviceAccountKey: ServiceAccountKey | null = null
+let serviceAccountKey: SharedAccountKey | null = null
 
-function serviceAccount(): ServiceAccountKey {
+function serviceAccount(): SharedAccountKey {
   serviceAccountKey ??= generateKeyPairSync('rsa', { modulusLength: 2048 })
   return serviceAccountKey
 }
