@@ -33,7 +33,14 @@ export default defineConfig({
       // `npm run test:timing`: tests that read a clock, for a quiet machine.
       { test: { ...shared, name: 'timing', include: ['test/timing/**/*.test.ts'] } },
       // `npm run test:clients`: tests that install generators of clients from the package registries.
-      { test: { ...shared, name: 'clients', include: ['test/clients/*.test.ts'] } },
+      {
+        test: {
+          ...shared,
+          name: 'clients',
+          include: ['test/clients/*.test.ts'],
+          globalSetup: 'test/clients/install-generators.ts',
+        },
+      },
     ],
   },
 })

@@ -3,7 +3,7 @@
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ClientFixture, installGenerators } from './generators.ts'
+import { ClientFixture } from './generators.ts'
 
 const programs = join(import.meta.dirname, 'programs')
 
@@ -21,7 +21,6 @@ const problem = ['subject.id: expected string, found nothing']
 let fixture: ClientFixture
 
 beforeAll(async () => {
-  await installGenerators()
   fixture = await ClientFixture.start()
 }, 300_000)
 

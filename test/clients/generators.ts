@@ -97,8 +97,3 @@ const descriptions = {
   'requests.json': '/openapi.json?paths=/access,/capture,/contx-iq,/data-schema',
   'configuration.json': '/openapi.json?paths=/configs',
 }
-
-/** Installs the pinned generators of `test/clients/package-lock.json`. */
-export async function installGenerators(): Promise<void> {
-  await runProgram(['npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', '--no-save'], { cwd: here })
-}

@@ -10,12 +10,11 @@ import { requirePermission as fastifyPermission } from '../../src/client/fastify
 import type { Permission } from '../../src/client/guard.ts'
 import { requirePermission as honoPermission } from '../../src/client/hono.ts'
 import { nodeProgram } from '../support/node-program.ts'
-import { ClientFixture, installGenerators } from './generators.ts'
+import { ClientFixture } from './generators.ts'
 
 let fixture: ClientFixture
 
 beforeAll(async () => {
-  await installGenerators()
   fixture = await ClientFixture.start()
 }, 300_000)
 

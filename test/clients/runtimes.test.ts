@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { runProgram } from '../../clients/run-program.ts'
-import { installGenerators } from './generators.ts'
 import { type LanguageWorld, startLanguageWorld } from './language-world.ts'
 
 const chromiumProgram = Bun.which('chromium')
@@ -88,7 +87,6 @@ let world: LanguageWorld
 let failing: FailingService
 
 beforeAll(async () => {
-  await installGenerators()
   if (!existsSync(join(top, 'dist', 'client', 'index.js')))
     throw new Error('dist/client is absent: npm run build:package')
   folder = mkdtempSync(join(tmpdir(), 'verdigraph-runtimes-'))
