@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { compileCondition, type DecisionTrace, type QueryContext } from '../../../src/engine/conditions.ts'
 import { compileRowsQuery } from '../../../src/engine/rows-query.ts'
+import { writeGraph } from '../../support/convert-graph.ts'
 import { readGraph } from '../../support/graph-notation.ts'
 import { type StoredGraph, storeGraph } from '../../support/store-engine.ts'
 
@@ -231,4 +232,56 @@ test('a plan is available as data', () => {
   const node = query.value.describe()
   expect(node.operator).toBe('AntiSemiApply')
   expect(node.children.map((child) => child.role)).toEqual(['inner', 'input'])
+})
+
+describe('a condition that is traced several times', () => {
+  const texts = [
+    'MATCH (subject)-[:MEMBER]->(:Team)-[:OWNS]->(resource) WHERE NOT EXISTS { (subject)-[:BANNED]->(resource) }',
+    'MATCH (subject)-[:MEMBER]->(t:Team)-[:OWNS]->(resource) WHERE COUNT { (t)<-[:MEMBER]-(:Guest) } < 2',
+    throughTeams,
+  ]
+  const withoutTimes = (trace: DecisionTrace): unknown =>
+    JSON.parse(JSON.stringify(trace, (name, value) => (name === 'timeMs' ? undefined : value)))
+
+  test('is explained as by a new condition, also after names and counts of the graph have changed', async () => {
+    const { environment, close } = await storeGraph(
+      readGraph('(ann:Person)-[:MEMBER]->(red:Team)-[:OWNS]->(c1:Car) (bob:Person)'),
+    )
+    const compile = (text: string) => {
+      const compiled = compileCondition({ text, dialect: '3.0-kbac', subjectType: 'Person', resourceType: 'Car' })
+      if (!compiled.ok) throw new Error(compiled.error[0]!.message)
+      return compiled.value
+    }
+    const conditions = texts.map(compile)
+    const decisions: boolean[][] = []
+    const compare = (): void => {
+      const snapshot = environment.snapshot()
+      const asking = { snapshot, parameters: new Map(), limits: { stepsMax: 100_000, timeMs: 10_000 } }
+      decisions.push([])
+      texts.forEach((text, i) => {
+        for (const subject of ['ann', 'bob', 'ann']) {
+          const trace = conditions[i]!.trace(asking, subject, 'c1')
+          expect(withoutTimes(trace), text).toEqual(withoutTimes(compile(text).trace(asking, subject, 'c1')))
+          if (subject === 'bob') decisions.at(-1)!.push(trace.decision)
+        }
+      })
+      snapshot.close()
+    }
+    const add = (notation: string) => environment.write((batch) => writeGraph(readGraph(notation), batch))
+    compare()
+    await add('(bob:Person)-[:MEMBER]->(red:Team)-[:PARENT]->(all:Team)')
+    compare()
+    await add('(bob:Person)-[:BANNED]->(c1:Car)')
+    compare()
+    const guests = Array.from({ length: 40 }, (_, i) => `(g${i}:Guest)-[:MEMBER]->(red:Team)`)
+    await add(guests.join(' '))
+    compare()
+    expect(decisions).toEqual([
+      [false, false, false],
+      [true, true, true],
+      [false, true, true],
+      [false, false, true],
+    ])
+    await close()
+  })
 })
