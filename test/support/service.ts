@@ -72,7 +72,9 @@ export async function startService(
   overrides: AppOverrides = {},
 ): Promise<TestService> {
   const dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'verdigraph-test-'))
-  const app = await createApp({ ...defaultSettings, ...patient, port: 0, ...settings, dataDir }, overrides)
+  // No test cuts the power, so nothing waits for the disk.
+  const unflushed = { sync: false, ...overrides }
+  const app = await createApp({ ...defaultSettings, ...patient, port: 0, ...settings, dataDir }, unflushed)
   const { url } = await app.listen()
   const token = await app.issueAdminToken(3600)
   const described = new DescribedResponses(app.routes)
