@@ -71,7 +71,7 @@ export function createDecisions(
       onDecided ?? null,
     ]),
     decisionId: decisionLog && (() => mintGid(clock.now())),
-    ...(tracing !== null && { namesGranting: true }),
+    ...(tracing !== null && { namesGranting: true, observesPlans: true }),
     onServiceError,
     onPolicyError(error) {
       logPolicyError(error)

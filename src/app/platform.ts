@@ -26,7 +26,7 @@ import { createDestinations, type Destinations } from '../upstream/destinations.
 import { loadSecrets, openConfiguration, openRepository, sealPlaintextSecrets } from './configuration.ts'
 import { createGraphRegistry, openGraphCatalog } from './graphs.ts'
 import type { AppOverrides } from './overrides.ts'
-import { openServiceTracing } from './tracing.ts'
+import { createReadSpans, openServiceTracing } from './tracing.ts'
 
 /** Time limit of a decision or a query on the event loop before it moves to a lane, milliseconds. */
 const INLINE_TIME_MS = 1
@@ -131,6 +131,7 @@ export async function openPlatform(
     outboxBytesMax,
     cacheBytes,
     graphsMax,
+    ...(tracing !== null && { onSnapshot: createReadSpans(tracing) }),
     ...(symbolLoader !== null && { symbolLoader }),
   }
   const catalog = stack.adopt(openGraphCatalog(dataDir, catalogOptions), (opened) => opened.close())

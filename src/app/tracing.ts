@@ -1,7 +1,6 @@
 // Connects tracing to the settings, the metrics and the features: what is a span, and what it may contain.
 
 import { parsePairs } from '../kernel/pairs.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
 import type { SpanAttributes, Tracing } from '../kernel/tracing.ts'
 import type { Log } from '../ops/log.ts'
 import { createLogThrottle } from '../ops/log-throttle.ts'
@@ -98,6 +97,16 @@ function portOf({ port, protocol }: URL): number {
   return protocol === 'https:' ? 443 : 80
 }
 
+/** Adds a span for each read transaction on a graph: from the opening of the snapshot until it is closed. */
+export function createReadSpans(tracing: Tracing): () => () => void {
+  return () => {
+    const startMs = performance.now()
+    return () => tracing.add('store read', startMs, performance.now(), noAttributes, null)
+  }
+}
+
+const noAttributes = (): SpanAttributes => ({})
+
 /** Spans of the items of one batch; further items have none. */
 const BATCH_SPANS_MAX = 50
 
@@ -125,15 +134,20 @@ export function createDecisionSpans(
 const EXTERNAL_ID = 'external_id'
 
 function decisionAttributes(
-  { kind, item, request, decision, found, granting, id, caller }: DecisionEvent,
+  { kind, item, request, decision, found, granting, plans, id, caller }: DecisionEvent,
   mask: ParameterMask,
   deps: Parameters<typeof policiesDecided>[0],
 ): SpanAttributes {
+  const run = plans?.list() ?? []
   const common = {
     'verdigraph.decision.id': id ?? undefined,
     'verdigraph.decision.item': item ?? undefined,
     'verdigraph.decision.result': decision === null ? undefined : decision ? 'permit' : 'deny',
     'verdigraph.search.results': found ?? undefined,
+    // In the order of the first runs; no names and no values.
+    'verdigraph.plan.operators': run.length === 0 ? undefined : run.map(({ operators }) => operators),
+    'verdigraph.plan.origins':
+      run.length === 0 ? undefined : run.map(({ isCached }) => (isCached ? 'cached' : 'planned')),
   }
   if (request === null) return common
   const { subject, resource, action, context } = request
@@ -153,9 +167,4 @@ function decisionAttributes(
     'verdigraph.policy.granted_by': granting?.id,
     'verdigraph.parameters': parameters === undefined ? undefined : JSON.stringify(mask.apply(parameters)),
   }
-}
-
-/** The value of `traceparent` for the events of a request; undefined: it is not traced. */
-export function traceparentOf({ trace }: RequestOrigin): string | undefined {
-  return trace?.traceparent
 }

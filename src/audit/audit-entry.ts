@@ -64,7 +64,7 @@ function auditEntryOf(
   const { type, sequence, subject, timeMs, actor } = event
   const facts = actor === undefined ? null : { type, subject, timeMs, actor }
   const data = dataOf(event, hashKey)
-  const start = attributes.of(type, sequence, subject, timeMs)
+  const start = attributes.of(event)
   const entry = memory.encode(`${start},"data":${data}}`)
   if (entry.length <= ENTRY_BYTES_MAX) return { sequence, entry, body: null, facts }
   const bytes = Buffer.from(data, 'utf8')

@@ -23,6 +23,7 @@ export type { GraphDependencies } from './bind/graph-dependencies.ts'
 export { Budget, type BudgetLimits } from './budget.ts'
 export type { DecisionTrace, MatchedPattern, ProfileNode } from './decision-trace.ts'
 export type { FailedComparison } from './failed-comparisons.ts'
+export { PlanUses } from './plan-uses.ts'
 export type { EngineOptions, QueryContext } from './planned-query.ts'
 export type { NodePage } from './prepared-query.ts'
 

@@ -18,6 +18,7 @@ import {
 } from './plan/build-plan.ts'
 import { costOrder, type GraphCounts, textOrder } from './plan/expand-order.ts'
 import type { Plan } from './plan/operators.ts'
+import type { PlanUses } from './plan-uses.ts'
 import type { GraphVersion, Snapshot } from './store.ts'
 import { StatementClock } from './value/expression-context.ts'
 import type { Value } from './value/value.ts'
@@ -54,6 +55,8 @@ export interface QueryContext {
   readonly budget?: Budget
   /** The graph of a logical location, for USE. Throws for an unknown location; the engine passes this error on. */
   readonly locate?: (location: string) => Snapshot
+  /** Collects the plans that are run. Absent or null: they are not observed. */
+  readonly plans?: PlanUses | null
 }
 
 /** A compiled plan with the state of its run. Only one run at a time. */
@@ -79,6 +82,7 @@ interface ProfiledPlan extends PlanningResult {
 }
 
 interface CompiledPlan extends Execution {
+  readonly plan: Plan
   /** By graph index: the environments for which the plan was compiled. */
   readonly environments: readonly object[]
   readonly symbolEpochs: readonly number[]
@@ -150,6 +154,7 @@ export class PlannedQuery {
       context.budget?.checkTime()
       compiled = this.compileFor(graphs ?? [context.snapshot])
     }
+    if (context.plans != null) context.plans.add(compiled.plan, compiled.uses > 0)
     compiled.uses += 1
     const { run } = compiled
     if (graphs === null) run.graphs[0] = context.snapshot
@@ -239,11 +244,12 @@ export class PlannedQuery {
 
   private compileFor(graphs: readonly Snapshot[]): CompiledPlan {
     const counts = new RecordedCounts(graphs[0]!, this.basis)
-    const { root, run, isOrdered } = this.compile({ ...this.plan(counts), inner: [] }, graphs)
+    const { root, run, isOrdered, plan } = this.compile({ ...this.plan(counts), inner: [] }, graphs)
     const compiled: CompiledPlan = {
       root,
       run,
       isOrdered,
+      plan,
       environments: graphs.map((graph) => graph.environment),
       symbolEpochs: graphs.map((graph) => graph.symbolEpoch),
       counts,

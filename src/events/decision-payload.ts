@@ -41,6 +41,7 @@ export class DecidedPayloads {
     question,
     stored,
     address = '',
+    trace,
   ]: DecidedElement): ReadyEvent {
     const detail = stored ?? NO_DETAIL
     const [actor, identity] = this.actor(actorNumber)
@@ -58,6 +59,7 @@ export class DecidedPayloads {
       timeMs,
       members: `${client}${actor},${request}${identity}${found}"evaluationTimeMs":${duration},${answered}${reason}${item}${id}`,
       ...(detail.valuesDigest !== undefined && { valuesDigest: detail.valuesDigest }),
+      ...(trace !== undefined && { trace }),
     }
   }
 

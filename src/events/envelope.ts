@@ -2,6 +2,8 @@
 // repeated delivery sends equal bytes.
 import { timestamp } from '../kernel/clock.ts'
 import { jsonString } from '../kernel/json-string.ts'
+import type { RequestOrigin } from '../kernel/request-origin.ts'
+import { type RecordedTrace, tracedBy } from '../kernel/request-trace.ts'
 import { DecidedPayloads } from './decision-payload.ts'
 import {
   type CapturedElement,
@@ -82,6 +84,8 @@ export interface EventText {
   /** False: the payload has neither values of input parameters nor an error. */
   readonly mayHaveValues: boolean
   readonly valuesDigest?: string
+  /** Of the request that caused it; undefined: none was traced. */
+  readonly trace: RecordedTrace | undefined
 }
 
 /** Builds the envelopes of a record, from the event `from` on. Throws if the record cannot be decoded. */
@@ -89,8 +93,8 @@ export function envelopesOf(record: StoredEventRecord, stream: EventStreamName, 
   const decoded = decodeRecord(record.bytes)
   const { sinkId, revision } = decoded
   return eventTextsOf(record, decoded, from).map(
-    ({ type, providers, sequence, subject, timeMs, text, valuesDigest }) => ({
-      ...envelopeOf(stream, record.origin, type, sequence, subject, timeMs, text),
+    ({ type, providers, sequence, subject, timeMs, text, valuesDigest, trace }) => ({
+      ...tracedEnvelope(envelopeOf(stream, record.origin, type, sequence, subject, timeMs, text), trace),
       sinkId,
       revision,
       providers: decoded.providers.filter((_, at) => ((providers >>> at) & 1) === 1),
@@ -102,7 +106,7 @@ export function envelopesOf(record: StoredEventRecord, stream: EventStreamName, 
 /** Builds the payloads of a record, from the event `from` on. `decoded`: the record by `decodeRecord`. */
 export function eventTextsOf(
   record: StoredEventRecord,
-  { requestId, address = '', actor, events, shared = [] }: EventRecord,
+  { requestId, address = '', actor, events, shared = [], trace }: EventRecord,
   from: number,
 ): EventText[] {
   const common = commonMembers({ requestId, address }, actor)
@@ -111,7 +115,8 @@ export function eventTextsOf(
   events.forEach(({ type, providers, element, ready }, index) => {
     const sequence = record.sequence + index
     if (sequence < from) return
-    const { subject, timeMs, members, valuesDigest } = ready ?? expand(type, element, record.timeMs, decided)
+    const own = ready ?? expand(type, element, record.timeMs, decided)
+    const { subject, timeMs, members, valuesDigest } = own
     const start = `{"eventType":"${type}","version":${PAYLOAD_VERSION}`
     const lsn = isChangeType(type) ? `,"lsn":${sequence}` : ''
     texts.push({
@@ -125,6 +130,7 @@ export function eventTextsOf(
       actor: element?.[0] === 'd' ? (shared[element[3]] as EventActor) : (actor ?? (element && null)),
       mayHaveValues: element === undefined || (element[0] === 'd' && mayHaveValues(element)),
       ...(valuesDigest !== undefined && { valuesDigest }),
+      trace: own.trace ?? trace,
     })
   })
   return texts
@@ -173,7 +179,7 @@ export interface TestEvent {
   readonly origin: string
   /** Milliseconds since the epoch. */
   readonly timeMs: number
-  readonly caused: RecordedOrigin
+  readonly caused: RecordedOrigin & Pick<RequestOrigin, 'trace'>
   readonly actor: EventActor
   readonly tested: { readonly eventType: EventTypeName; readonly context: object }
 }
@@ -185,7 +191,8 @@ export function testEnvelope(event: TestEvent): Pick<EventEnvelope, 'attributes'
   const members = JSON.stringify({ tested }).slice(1)
   const text = `{"eventType":"${type}","version":${PAYLOAD_VERSION}${commonMembers(caused, actor)},${members}`
   const subject = sinkId === '' ? 'event-sinks' : subjectOf('event-sinks', sinkId)
-  return envelopeOf({ projectId, source: 'test' }, origin, type, 0, subject, timeMs, text)
+  const envelope = envelopeOf({ projectId, source: 'test' }, origin, type, 0, subject, timeMs, text)
+  return tracedEnvelope(envelope, tracedBy(caused).trace)
 }
 
 /** Builds the envelope of an event with the payload `text`. */
@@ -200,6 +207,16 @@ export function envelopeOf(
 ): Omit<EventEnvelope, 'sinkId' | 'revision' | 'providers'> {
   const attributes = attributesOf(stream, origin, type, sequence, subject, timeMs)
   return { attributes, data: Buffer.from(text, 'utf8'), orderingKey: attributes.partitionkey, type, sequence }
+}
+
+type BuiltEnvelope = ReturnType<typeof envelopeOf>
+
+/** Adds the attributes of the distributed tracing extension of CloudEvents. */
+function tracedEnvelope(envelope: BuiltEnvelope, trace: RecordedTrace | undefined): BuiltEnvelope {
+  if (trace === undefined) return envelope
+  const [traceparent, tracestate] = trace
+  const added = { traceparent, ...(tracestate !== undefined && { tracestate }) }
+  return { ...envelope, attributes: { ...envelope.attributes, ...added } }
 }
 
 /** A stream of recorded events, or what makes events without a stream. */
@@ -232,7 +249,7 @@ export function attributesOf(
   }
 }
 
-/** Writes the attributes of the events of one stream and one origin as text: those of `attributesOf`, in the same order. */
+/** Writes the attributes of the events of one stream and one origin as text: those of the envelope, in the same order. */
 export class AttributeTexts {
   private readonly start: string
   private readonly source: string
@@ -252,7 +269,7 @@ export class AttributeTexts {
   }
 
   /** A JSON object without its closing brace. */
-  of(type: EventTypeName, sequence: number, subject: string, timeMs: number): string {
+  of({ type, sequence, subject, timeMs, trace }: AttributedEvent): string {
     if (timeMs !== this.lastMs) {
       this.lastMs = timeMs
       this.lastTime = timestamp(timeMs)
@@ -261,8 +278,15 @@ export class AttributeTexts {
     const about = jsonString(subject)
     const key = subject.length <= ORDERING_KEY_MAX ? about : jsonString(orderingKeyOf(subject))
     const padded = number.padStart(SEQUENCE_DIGITS, '0')
-    return `${this.start}${number}${this.source}${type}","subject":${about},"time":"${this.lastTime}",${this.owner}${padded}","partitionkey":${key}`
+    return `${this.start}${number}${this.source}${type}","subject":${about},"time":"${this.lastTime}",${this.owner}${padded}","partitionkey":${key}${trace === undefined ? '' : traceText(trace)}`
   }
+}
+
+type AttributedEvent = Pick<EventText, 'type' | 'sequence' | 'subject' | 'timeMs' | 'trace'>
+
+function traceText([traceparent, tracestate]: RecordedTrace): string {
+  const state = tracestate === undefined ? '' : `,"tracestate":${jsonString(tracestate)}`
+  return `,"traceparent":${jsonString(traceparent)}${state}`
 }
 
 /** A long subject is cut and gets a hash. Two subjects with one key only share an order. */

@@ -9,6 +9,7 @@ import { isJsonObject } from '../kernel/json-kind.ts'
 import { jsonString } from '../kernel/json-string.ts'
 import type { RequestCaller } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
+import type { RecordedTrace } from '../kernel/request-trace.ts'
 import type { EventTypeName } from './event-types.ts'
 
 /** The format of the records that this program writes. */
@@ -101,8 +102,10 @@ export type DecidedElement = readonly [
   answer: DecidedAnswer,
   question: DecidedQuestion | null,
   detail?: DecisionDetail | null,
-  /** IP address of the client. */
+  /** IP address of the client; may be empty. */
   address?: string,
+  /** Absent: the request was not traced. */
+  trace?: RecordedTrace,
 ]
 
 /** A decision; the number of results of a search; the error. */
@@ -143,6 +146,8 @@ export interface ReadyEvent {
   readonly members: string
   /** Digest of the unmasked input parameters, for the audit log; absent: the event has none. */
   readonly valuesDigest?: string
+  /** The trace of its own request; absent: that of the record. */
+  readonly trace?: RecordedTrace
 }
 
 /** One event of a record. */
@@ -172,6 +177,8 @@ export interface EventRecord extends RecordSink {
   readonly requestId: string
   /** IP address of the client. Absent: the events have their own, or none. */
   readonly address?: string | undefined
+  /** The trace of the request. Absent: the events have their own, or none. */
+  readonly trace?: RecordedTrace | undefined
   /** Null: the events have their own, or none. */
   readonly actor: EventActor | null
   readonly events: readonly RecordedEvent[]
@@ -198,7 +205,15 @@ export class SharedValues {
 
 type EncodedEvent =
   | readonly [type: number, providers: number, element: CapturedElement | DecidedElement]
-  | readonly [type: number, providers: number, subject: string, timeMs: number, length: number, valuesDigest?: string]
+  | readonly [
+      type: number,
+      providers: number,
+      subject: string,
+      timeMs: number,
+      length: number,
+      valuesDigest?: string | null,
+      trace?: RecordedTrace,
+    ]
 
 type EncodedHeader = readonly [
   sinkId: string,
@@ -209,7 +224,8 @@ type EncodedHeader = readonly [
   types: readonly string[],
   events: readonly EncodedEvent[],
   shared?: readonly unknown[] | null,
-  address?: string,
+  address?: string | null,
+  trace?: RecordedTrace,
 ]
 
 const FORMAT_LETTER = String.fromCharCode(RECORD_FORMAT)
@@ -242,13 +258,14 @@ export class RecordText {
   /** The record. `actor`: from `actorText`. */
   text(
     { sinkId, revision, providers }: RecordSink,
-    { requestId, address, shared }: Omit<EventRecord, keyof RecordSink | 'events' | 'actor'>,
+    { requestId, address, shared, trace }: Omit<EventRecord, keyof RecordSink | 'events' | 'actor'>,
     actor: string,
   ): string {
     const sink = `${jsonString(sinkId)},${revision},${providers.length === 0 ? '[]' : JSON.stringify(providers)}`
     const events = `["${this.types.join('","')}"],[${this.events}]`
     let end = ''
-    if (address !== undefined) end = `,${JSON.stringify(shared ?? null)},${jsonString(address)}`
+    if (trace !== undefined) end = `,${JSON.stringify([shared ?? null, address ?? null, trace]).slice(1, -1)}`
+    else if (address !== undefined) end = `,${JSON.stringify(shared ?? null)},${jsonString(address)}`
     else if (shared !== undefined) end = `,${JSON.stringify(shared)}`
     return `${FORMAT_LETTER}[${sink},${jsonString(requestId)},${actor},${events}${end}]\n${this.payloads}`
   }
@@ -265,9 +282,11 @@ export function actorText(actor: EventActor | null): string {
 /** An event as the header of a record shows it, after the number of its type and its providers. */
 export function eventText({ element, ready }: RecordedEvent): string {
   if (element !== undefined) return elementText(element)
-  const { subject, timeMs, members, valuesDigest } = ready as ReadyEvent
-  const digest = valuesDigest === undefined ? '' : `,${jsonString(valuesDigest)}`
-  return `${jsonString(subject)},${timeMs},${Buffer.byteLength(members, 'utf8')}${digest}`
+  const { subject, timeMs, members, valuesDigest, trace } = ready as ReadyEvent
+  let end = ''
+  if (trace !== undefined) end = `,${JSON.stringify([valuesDigest ?? null, trace]).slice(1, -1)}`
+  else if (valuesDigest !== undefined) end = `,${jsonString(valuesDigest)}`
+  return `${jsonString(subject)},${timeMs},${Buffer.byteLength(members, 'utf8')}${end}`
 }
 
 function elementText(element: CapturedElement | DecidedElement): string {
@@ -345,16 +364,22 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   const { header, end } = headerOf(buffer)
   let at = end
-  const [sinkId, revision, providers, requestId, actor, types, encoded, shared, address] = JSON.parse(
+  const [sinkId, revision, providers, requestId, actor, types, encoded, shared, address, trace] = JSON.parse(
     header,
   ) as EncodedHeader
   const events = encoded.map((event): RecordedEvent => {
     const type = types[event[0]] as EventTypeName
     if (event.length === 3) return { type, providers: event[1], element: event[2] }
-    const [, bits, subject, timeMs, length, valuesDigest] = event
+    const [, bits, subject, timeMs, length, valuesDigest, ownTrace] = event
     const members = buffer.toString('utf8', at, at + length)
     at += length
-    const ready = { subject, timeMs, members, ...(valuesDigest !== undefined && { valuesDigest }) }
+    const ready = {
+      subject,
+      timeMs,
+      members,
+      ...(valuesDigest != null && { valuesDigest }),
+      ...(ownTrace !== undefined && { trace: ownTrace }),
+    }
     return { type, providers: bits, ready }
   })
   return {
@@ -365,7 +390,8 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
     actor,
     events,
     ...(shared != null && { shared }),
-    ...(address !== undefined && { address }),
+    ...(address != null && { address }),
+    ...(trace !== undefined && { trace }),
   }
 }
 

@@ -9,6 +9,7 @@ import type {
 } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
+import { tracedBy } from '../kernel/request-trace.ts'
 import { actorOf, actorText, type CaptureDetail, capturedNodeText, capturedRelationshipText } from './event-record.ts'
 import type { EventTypeName } from './event-types.ts'
 import { RoutedEvents } from './routed-records.ts'
@@ -188,7 +189,7 @@ class CaptureLogBatch {
     const { requestId, address: client } = origin
     const address = client === '' ? undefined : client
     origin.noteCommit()
-    this.events.appendTo(this.written, { requestId, address }, actor)
+    this.events.appendTo(this.written, { requestId, address, ...tracedBy(origin) }, actor)
     origin.noteEvent()
   }
 }

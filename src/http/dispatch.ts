@@ -283,11 +283,12 @@ function spanOf({ match, request, requestId }: Exchange): {
   }
 }
 
-function endSpan({ trace, caller, errorKind }: Exchange, status: number): void {
+function endSpan({ trace, caller, errorKind, lane }: Exchange, status: number): void {
   trace?.end(status < 500 ? null : (errorKind ?? String(status)), {
     'http.response.status_code': status,
     'verdigraph.project_id': caller?.kind === 'agent' ? caller.projectId : undefined,
     'verdigraph.error': errorKind ?? undefined,
+    'verdigraph.lane': lane ?? undefined,
   })
 }
 

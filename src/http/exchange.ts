@@ -38,6 +38,8 @@ export class Exchange implements RequestContext {
   errorKind: string | null = null
   /** Null: the request is not traced. */
   trace: ActiveSpan | null = null
+  /** The lane that runs it; null: none, or the request is not traced. */
+  lane: string | null = null
   /** When the body was complete, as of `performance.now()`. */
   bodyReadMs = this.startMs
   private readonly runsInLane: LanePredicate | null

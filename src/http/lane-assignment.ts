@@ -61,7 +61,12 @@ export class LaneAssignment {
       isTest,
       body: exchange.bytes,
       signal: request.signal,
-      ...(spans !== null && { onStart: () => spans.start() }),
+      ...(spans !== null && {
+        onStart: (lane) => {
+          exchange.lane = `lane-${lane}`
+          spans.start(exchange.lane)
+        },
+      }),
       head: () => ({
         method: request.method,
         path: request.path,
@@ -89,12 +94,12 @@ class LaneSpans {
   }
 
   /** A lane takes the request. */
-  start(): void {
+  start(lane: string): void {
     this.waiting?.end(null)
     this.waiting = null
     // The lane that ran it before was killed for another request, or it crashed.
     this.running?.end('lane exited')
-    this.running = this.tracing.start('lane run', 'internal', {})
+    this.running = this.tracing.start('lane run', 'internal', { 'verdigraph.lane': lane })
   }
 
   /** The headers of the request, so that its span in the lane is a child of the one here. */

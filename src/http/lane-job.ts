@@ -37,8 +37,8 @@ export interface LaneJob {
   /** Aborted when the client disconnects; absent if that cannot be detected. */
   readonly signal?: AbortSignal | undefined
   head(): ForwardedRequestHead
-  /** Called when a lane takes the request, before `head`: again if another lane repeats it. */
-  onStart?(): void
+  /** Called when a lane takes the request, before `head`: again if another lane repeats it. `lane`: its number. */
+  onStart?(lane: number): void
 }
 
 /** Runs requests in lanes. */

@@ -6,6 +6,8 @@ export interface RequestTrace {
   readonly traceId: string
   /** The value of the header `traceparent` for what the request causes. */
   readonly traceparent: string
+  /** The value of the header `tracestate`; empty: there is none. */
+  readonly tracestate: string
   /** False: no span of the trace is recorded here. */
   readonly isSampled: boolean
 }
@@ -14,3 +16,15 @@ export interface RequestTrace {
 export function exemplarOf(trace: RequestTrace | null | undefined): string | null {
   return trace?.isSampled ? trace.traceId : null
 }
+
+/** The trace of the request that caused an event: the values of the headers of W3C Trace Context. */
+export type RecordedTrace = readonly [traceparent: string, tracestate?: string]
+
+/** The member `trace` of what a request causes; nothing if the request is not traced. */
+export function tracedBy({ trace }: { readonly trace?: RequestTrace | null }): { readonly trace?: RecordedTrace } {
+  if (trace == null) return untraced
+  const { traceparent, tracestate } = trace
+  return { trace: tracestate === '' ? [traceparent] : [traceparent, tracestate] }
+}
+
+const untraced = {}

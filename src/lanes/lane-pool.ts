@@ -324,7 +324,7 @@ export class LanePool implements LaneRunner {
       timer: setTimeout(() => this.onTimeLimit(lane, running), job.limitMs + KILL_GRACE_MS),
     }
     lane.running.add(running)
-    job.onStart?.()
+    job.onStart?.(lane.number)
     let response: LaneResponse | null = null
     let mayBeStored = false
     try {

@@ -7,6 +7,7 @@ import { externalIdLength, propertyNameLength } from '../kernel/element-rules.ts
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import { isGid, mintGid } from '../kernel/ids.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
+import { tracedBy } from '../kernel/request-trace.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import {
   DECISIONS_MAX,
@@ -291,6 +292,7 @@ export class MatchingOperations {
         time: timestamp(nowMs),
         by: idOf(caller),
         requestId: origin.requestId,
+        ...tracedBy(origin),
         cutoff: body.similarity_score_cutoff,
         mappings:
           custom?.map(({ source_node_property, target_node_property, similarity_score_cutoff, kind }) => ({

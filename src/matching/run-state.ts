@@ -1,6 +1,7 @@
 // The runs of a pipeline as it stores them, in fields that no response contains: the run that was requested, the run in progress, and the
 // result of the last one.
 import type { DocumentFields } from '../config/kind.ts'
+import type { RecordedTrace } from '../kernel/request-trace.ts'
 import type { LinkageMapping, SuggestedMapping } from './linkage/types.ts'
 
 /** Properties to compare. */
@@ -27,6 +28,8 @@ export interface RequestedRun {
   readonly by: string
   /** The `X-Request-ID` of the request; absent in documents of earlier versions. */
   readonly requestId?: string
+  /** The trace of the request; absent: it was not traced. */
+  readonly trace?: RecordedTrace
   readonly cutoff: number
   /** Null: the suggested mappings. */
   readonly mappings: readonly RunMapping[] | null

@@ -160,13 +160,21 @@ class StartedSpan implements ActiveSpan {
   }
 
   get traceparent(): string {
-    return this.headers.find(([name]) => name === 'traceparent')?.[1] ?? ''
+    return this.header('traceparent')
+  }
+
+  get tracestate(): string {
+    return this.header('tracestate')
   }
 
   get headers(): readonly (readonly [string, string])[] {
     const headers: [string, string][] = []
     propagator.inject(trace.setSpan(ROOT_CONTEXT, this.span), headers, headerSetter)
     return headers
+  }
+
+  private header(name: string): string {
+    return this.headers.find(([each]) => each === name)?.[1] ?? ''
   }
 
   end(error: string | null, attributes: SpanAttributes = {}): void {

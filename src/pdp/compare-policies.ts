@@ -59,7 +59,7 @@ export function comparePolicies(
   sets: PolicySets,
   limits: ComparisonLimits,
 ): Result<DecisionChanges, ServiceError> {
-  const session = new ReadSession(graphs, deps.limits)
+  const session = new ReadSession(graphs, deps)
   try {
     const comparison = new PolicyComparison(deps, session, caller, scope, limits)
     const prepared = comparison.prepare(sets)

@@ -1,5 +1,5 @@
 // Collaborators of the decision point, the request that it evaluates, and the events that it reports.
-import type { BudgetLimits } from '../engine/conditions.ts'
+import type { BudgetLimits, PlanUses } from '../engine/conditions.ts'
 import type { ExecutionError } from '../engine/errors.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError, ThrownServiceError } from '../kernel/errors.ts'
@@ -78,6 +78,8 @@ export interface DecisionEvent {
   readonly id: string | null
   /** The policy that granted; null: none did, it is not an evaluation, or neither `decisionId` nor `namesGranting` is set. */
   readonly granting: CompiledPolicy | null
+  /** The plans that were run; null: they are not observed. */
+  readonly plans: PlanUses | null
 }
 
 /** The decision policies of a project. */
@@ -139,4 +141,6 @@ export interface DecisionDeps {
   readonly decisionId: (() => string) | null
   /** True: `onDecided` needs the policy that granted. */
   readonly namesGranting?: boolean
+  /** True: `onDecided` needs the plans that were run. */
+  readonly observesPlans?: boolean
 }

@@ -32,11 +32,7 @@ export function evaluateBatch(
   const { onDecided } = deps
   const endsAt = endingDecision(request.options?.evaluations_semantic)
   const evaluation: EvaluationContext = { deps, caller, kind: 'evaluation' }
-  const session = new ReadSession(
-    graphs,
-    deps.limits,
-    deps.inlineMs !== undefined || deps.limits.inlineMs !== undefined,
-  )
+  const session = new ReadSession(graphs, deps, deps.inlineMs !== undefined || deps.limits.inlineMs !== undefined)
   const decisions: Decision[] = []
   const beganMs = performance.now()
   const endsMs = beganMs + deps.batchTimeMs
@@ -66,6 +62,7 @@ export function evaluateBatch(
           startedMs,
           id,
           granting: session.granting,
+          plans: session.takePlans(),
         }
         session.report(() => onDecided(event))
       }

@@ -1,4 +1,5 @@
 // Evaluates a single request on one snapshot.
+import type { PlanUses } from '../engine/conditions.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
@@ -22,7 +23,8 @@ export function evaluate(
   if (deps.onDecided === null) return decisionOn(deps, caller, request, null)
   const startedMs = performance.now()
   const id = deps.decisionId === null ? null : deps.decisionId()
-  const outcome: GrantOutcome | null = id === null && deps.namesGranting !== true ? null : { granting: null }
+  const outcome: GrantOutcome | null =
+    id === null && deps.namesGranting !== true ? null : { granting: null, plans: null }
   const decided = decisionOn(deps, caller, request, outcome)
   deps.onDecided({
     kind: 'evaluation',
@@ -38,12 +40,14 @@ export function evaluate(
     startedMs,
     id,
     granting: outcome === null ? null : outcome.granting,
+    plans: outcome === null ? null : outcome.plans,
   })
   return id === null || !decided.ok ? decided : ok(withDecisionId(decided.value, id))
 }
 
 interface GrantOutcome {
   granting: CompiledPolicy | null
+  plans: PlanUses | null
 }
 
 function decisionOn(
@@ -54,12 +58,15 @@ function decisionOn(
 ): Result<Decision, ServiceError> {
   const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
-  const session = new ReadSession(graphs, deps.limits)
+  const session = new ReadSession(graphs, deps)
   try {
     session.budget.start(deps.limits)
     const decided = decide({ deps, caller, kind: 'evaluation' }, session, request)
     session.flushReports()
-    if (outcome !== null) outcome.granting = session.granting
+    if (outcome !== null) {
+      outcome.granting = session.granting
+      outcome.plans = session.plans
+    }
     return decided
   } finally {
     session.close()

@@ -42,7 +42,7 @@ export function explainDecision(
   const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
   const startedMs = performance.now()
-  const session = new ReadSession(graphs, deps.limits)
+  const session = new ReadSession(graphs, deps)
   try {
     session.budget.start(deps.limits)
     // Errors of policies are part of the answer and are not logged.

@@ -1,11 +1,12 @@
 // The snapshots that a request or a batch reads. They are opened on first use and closed together, within one turn of
 // the event loop.
-import { Budget, type BudgetLimits, type QueryContext } from '../engine/conditions.ts'
+import { Budget, type BudgetLimits, PlanUses, type QueryContext } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import type { Snapshot } from '../engine/store.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
+import type { DecisionDeps } from './decision-deps.ts'
 
 const noParameters: BoundParameters = new Map()
 
@@ -20,14 +21,21 @@ export class ReadSession implements QueryContext {
   exhausted: ExecutionError | null = null
   /** The policy that granted last; null: none did. */
   granting: CompiledPolicy | null = null
+  /** The plans that were run; null: they are not observed. */
+  plans: PlanUses | null
   /** Reports withheld until the request is answered, because it may have to be repeated in a lane. */
   private withheld: (() => void)[] | null = null
   private defaultSnapshot: Snapshot | null = null
   private located: Map<string, Snapshot> | null = null
 
   /** `isInline`: runs on the event loop, where it may be aborted and repeated in a lane. */
-  constructor(graphs: ProjectGraphs, limits: BudgetLimits, isInline = limits.inlineMs !== undefined) {
+  constructor(
+    graphs: ProjectGraphs,
+    { limits, observesPlans }: Pick<DecisionDeps, 'limits' | 'observesPlans'>,
+    isInline = limits.inlineMs !== undefined,
+  ) {
     this.isInline = isInline
+    this.plans = observesPlans === true ? new PlanUses() : null
     this.graphs = graphs
     this.limits = limits
   }
@@ -51,6 +59,13 @@ export class ReadSession implements QueryContext {
     this.located ??= new Map()
     this.located.set(location, snapshot)
     return snapshot
+  }
+
+  /** The plans that were run since the last call; null: they are not observed. */
+  takePlans(): PlanUses | null {
+    const { plans } = this
+    if (plans !== null) this.plans = new PlanUses()
+    return plans
   }
 
   /** The snapshots that the session has opened. */

@@ -1,6 +1,8 @@
 // Resource and subject search: exactly the entities for which an evaluation is true. As in an evaluation, a policy
 // without one of its parameters does not apply, and an empty result with a missing parameter is a 422 error. An
 // exhausted budget is an error and never a shorter answer. All policies share one budget.
+
+import { PlanUses } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
@@ -112,9 +114,10 @@ export function runSearch(
   const { onDecided } = deps
   const id = onDecided === null || deps.decisionId === null ? null : deps.decisionId()
   const startedMs = onDecided === null ? 0 : performance.now()
+  const plans = deps.observesPlans === true ? new PlanUses() : null
   const result =
     draftError(deps, caller, request) ??
-    searchPage(deps, caller, kind, pageWindowFor(deps, caller, kind, request, page), find)
+    searchPage(deps, caller, kind, plans, pageWindowFor(deps, caller, kind, request, page), find)
   onDecided?.({
     kind,
     origin,
@@ -129,6 +132,7 @@ export function runSearch(
     startedMs,
     id,
     granting: null,
+    plans,
   })
   return result.ok ? ok({ ...result.value, decisionId: id }) : result
 }
@@ -137,13 +141,15 @@ function searchPage(
   deps: DecisionDeps,
   caller: AgentCaller,
   kind: RequestKind,
+  plans: PlanUses | null,
   window: Result<PageWindow, ServiceError>,
   find: PageFinder,
 ): Result<SearchPage, ServiceError> {
   if (!window.ok) return window
   const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
-  const session = new ReadSession(graphs, deps.limits)
+  const session = new ReadSession(graphs, deps)
+  session.plans = plans
   try {
     session.budget.start(deps.limits)
     const found = find({ deps, caller, kind }, session, window.value)

@@ -24,6 +24,7 @@ import { auditStreamOf } from '../kernel/audit-stream.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { writeJson } from '../kernel/json.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
+import { tracedBy } from '../kernel/request-trace.ts'
 
 /** Collaborators of the recording. */
 export interface ConfigEventLogDeps {
@@ -91,7 +92,8 @@ export class ConfigEventLog implements ConfigEvents {
       }
     }
     const { projectId } = routes
-    for (const { isAudit, bytes, count } of routedRecords(routes, { requestId: '', actor: null, events }))
+    const content = { requestId: '', actor: null, events, ...tracedBy(origin) }
+    for (const { isAudit, bytes, count } of routedRecords(routes, content))
       draft.appendEvents(isAudit ? auditStreamOf(projectId) : projectId, bytes, count)
   }
 
@@ -149,6 +151,7 @@ export class ConfigEventLog implements ConfigEvents {
       const timeMs = this.deps.clock.now()
       if (common === '') common = commonMembers(origin, actorOf(caller)).slice(1)
       const start = common
+      const traced = tracedBy(origin)
       this.deps.activity.record({
         routes,
         type,
@@ -156,6 +159,7 @@ export class ConfigEventLog implements ConfigEvents {
         requestId: origin.requestId,
         encode: () => ({
           timeMs,
+          ...traced,
           subject: isList || first === undefined ? subjectOf(kind.path) : subjectOf(kind.path, first.id),
           members: joined(start, {
             identifier: this.masked({ ...identifier }),

@@ -15,6 +15,7 @@ import type { EventSinks } from '../events/sinks.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
+import { type RecordedTrace, tracedBy } from '../kernel/request-trace.ts'
 import type { DecisionDeps, DecisionEvent, EvaluationRequest, RequestKind } from '../pdp/decision-deps.ts'
 import type { ParameterMask } from '../pdp/parameter-mask.ts'
 import { asksDrafts, policiesDecided } from '../pdp/policy-status.ts'
@@ -96,6 +97,7 @@ class RecordedDecision implements ActivityEvent {
   readonly providers: number
   private readonly timeMs: number
   private readonly origin: RecordedOrigin
+  private readonly trace: RecordedTrace | undefined
   private readonly event: Omit<DecisionEvent, 'origin'>
   private readonly policies: readonly CompiledPolicy[]
   private readonly mask: ParameterMask
@@ -116,6 +118,7 @@ class RecordedDecision implements ActivityEvent {
     const { origin, ...answered } = event
     // The origin refers to the whole request, and its client is known only until the answer.
     this.origin = { requestId: origin.requestId, address: origin.address }
+    this.trace = tracedBy(origin).trace
     this.event = answered
     this.policies = policies
     this.mask = mask
@@ -147,6 +150,7 @@ class RecordedDecision implements ActivityEvent {
           ] as const),
     ] as const
     const { address } = this.origin
+    if (this.trace !== undefined) return [...element, detail, address, this.trace]
     if (address !== '') return [...element, detail, address]
     return detail === null ? element : [...element, detail]
   }

@@ -9,6 +9,7 @@ import type { EventSinks } from '../events/sinks.ts'
 import type { GraphQueryExecution } from '../graph-query/query-operations.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { writeJson } from '../kernel/json.ts'
+import { tracedBy } from '../kernel/request-trace.ts'
 
 const TYPE = 'svc.audit.graph.query'
 
@@ -38,6 +39,7 @@ export function graphQueryEventLog({ sinks, activity, clock }: GraphQueryEventDe
     }
     // The address is known only until the answer.
     const { requestId, address } = origin
+    const traced = tracedBy(origin)
     const timeMs = clock.now()
     activity.record({
       routes,
@@ -47,6 +49,7 @@ export function graphQueryEventLog({ sinks, activity, clock }: GraphQueryEventDe
       encode: () => ({
         subject: subjectOf('graphs', projectId),
         timeMs,
+        ...traced,
         ...(providers >= AUDIT_BIT && names.length > 0 && { valuesDigest: digestOfValues(parameters) }),
         members: `${commonMembers({ requestId, address }, actorOf(caller)).slice(1)},${writeJson(members).slice(1, -1)}`,
       }),

@@ -4,6 +4,7 @@ import { commonMembers, subjectOf } from '../events/event-text.ts'
 import type { EventSinks } from '../events/sinks.ts'
 import type { TokenIntrospection } from '../identity/user-tokens.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { tracedBy } from '../kernel/request-trace.ts'
 
 const TYPE = 'svc.audit.credentials.token.introspected'
 
@@ -29,12 +30,14 @@ export function introspectionEventLog({ sinks, activity, clock }: IntrospectionE
     }
     const timeMs = clock.now()
     const common = commonMembers(origin, null)
+    const traced = tracedBy(origin)
     activity.record({
       routes,
       type: TYPE,
       providers,
       encode: () => ({
         timeMs,
+        ...traced,
         subject: subjectOf('token-introspects', tokenIntrospectId),
         members: `${common.slice(1)}${common === '' ? '' : ','}${JSON.stringify(members).slice(1, -1)}`,
       }),

@@ -7,6 +7,7 @@ import { routedRecords } from '../events/routed-records.ts'
 import type { EventSinks } from '../events/sinks.ts'
 import { auditStreamOf } from '../kernel/audit-stream.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { type RecordedTrace, tracedBy } from '../kernel/request-trace.ts'
 import type { MatchingEvents } from '../matching/entity-matching.ts'
 import { entityMatchingPipelinesKind, typesOf } from '../matching/entity-matching-pipeline.ts'
 import type { DecisionEvents } from '../matching/matching-operations.ts'
@@ -19,12 +20,13 @@ type RecordEvent = (
     readonly actor: EventActor
     readonly requestId?: string
     readonly address?: string
+    readonly trace?: RecordedTrace
     readonly members: object
   },
 ) => void
 
 function recorder(sinks: EventSinks, clock: Clock): RecordEvent {
-  return (draft, pipeline, { type, actor, requestId = '', address = '', members }) => {
+  return (draft, pipeline, { type, actor, requestId = '', address = '', trace, members }) => {
     const { id, project_id } = pipeline
     const { source, target } = typesOf(pipeline)
     const labels = source === target ? source : [source, target]
@@ -43,7 +45,8 @@ function recorder(sinks: EventSinks, clock: Clock): RecordEvent {
       providers,
       ready: { subject: subjectOf(entityMatchingPipelinesKind, id), timeMs: clock.now(), members: `${common},${text}` },
     }
-    for (const { isAudit, bytes, count } of routedRecords(routes, { requestId, actor: null, events: [event] }))
+    const content = { requestId, actor: null, events: [event], trace }
+    for (const { isAudit, bytes, count } of routedRecords(routes, content))
       draft.appendEvents(isAudit ? auditStreamOf(project_id) : project_id, bytes, count)
   }
 }
@@ -58,6 +61,7 @@ export function matchingEventLog(sinks: EventSinks, clock: Clock): MatchingEvent
         type: 'svc.audit.entitymatching.run.started',
         actor,
         requestId: request?.requestId ?? '',
+        ...(request?.trace !== undefined && { trace: request.trace }),
         members: {
           runId,
           similarityScoreCutoff: cutoff,
@@ -84,6 +88,7 @@ export function decisionEventLog(sinks: EventSinks, clock: Clock): DecisionEvent
         actor: actorOf(caller),
         requestId: origin.requestId,
         address: origin.address,
+        ...tracedBy(origin),
         members: {
           sourceExternalId: source,
           targetExternalId: target,

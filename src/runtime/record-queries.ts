@@ -13,6 +13,7 @@ import { AUDIT_BIT, type ContextValue, type SinkRoutes } from '../events/routes.
 import type { EventSinks } from '../events/sinks.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { writeJson } from '../kernel/json.ts'
+import { tracedBy } from '../kernel/request-trace.ts'
 import type { ParameterMask } from '../pdp/parameter-mask.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
 import { errorMembers } from './record-decisions.ts'
@@ -40,7 +41,8 @@ export class QueryEventLog implements ExecutionListener {
     const [routes, providers] = this.match(execution)
     if (routes === null) return
     const ready = this.encode(execution, providers, this.deps.clock.now(), execution.origin)
-    const content = { requestId: '', actor: null, events: [{ type: TYPE, providers, ready }] } as const
+    const events = [{ type: TYPE, providers, ready }] as const
+    const content = { requestId: '', actor: null, events, ...tracedBy(execution.origin) }
     appendToBatch(batch, routes, content)
   }
 
@@ -50,12 +52,13 @@ export class QueryEventLog implements ExecutionListener {
     const timeMs = this.deps.clock.now()
     const { requestId, address } = execution.origin
     const origin = { requestId, address }
+    const traced = tracedBy(execution.origin)
     this.deps.activity.record({
       routes,
       type: TYPE,
       providers,
       requestId,
-      encode: () => this.encode(execution, providers, timeMs, origin),
+      encode: () => ({ ...this.encode(execution, providers, timeMs, origin), ...traced }),
     })
   }
 

@@ -12,6 +12,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { writeJson } from '../kernel/json.ts'
 import type { AnsweredRequest, RefusedCredentials, RequestAudit, RequestCaller } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
+import { type RecordedTrace, tracedBy } from '../kernel/request-trace.ts'
 
 /** Collaborators of the recording. */
 export interface RequestEventLogDeps {
@@ -40,6 +41,7 @@ interface RequestDraft {
   readonly actor: EventActor | null
   readonly requestId: string
   readonly address: string
+  readonly trace?: RecordedTrace
   readonly members: Readonly<Record<string, unknown>>
 }
 
@@ -82,6 +84,7 @@ export class RequestEventLog implements RequestAudit {
     const draft: RequestDraft = {
       requestId,
       address,
+      ...tracedBy(origin),
       routes,
       providers,
       type,
@@ -110,7 +113,8 @@ export class RequestEventLog implements RequestAudit {
     const subject = keyId === undefined ? 'credentials' : subjectOf('credentials', keyId)
     const actor = caller === undefined ? null : actorOf(caller)
     const { requestId, address } = origin
-    const draft = { routes, providers, type, subject, actor, requestId, address, members } as const
+    const recorded = { requestId, address, ...tracedBy(origin) }
+    const draft: RequestDraft = { routes, providers, type, subject, actor, ...recorded, members }
     this.failures.add(`${routes.projectId} ${kind}`, address, draft)
   }
 
@@ -138,7 +142,7 @@ export class RequestEventLog implements RequestAudit {
   }
 
   private record(
-    { routes, providers, type, subject, actor, requestId, address, members }: RequestDraft,
+    { routes, providers, type, subject, actor, requestId, address, trace, members }: RequestDraft,
     count: number | null,
   ): void {
     const { activity, clock } = this.deps
@@ -146,7 +150,8 @@ export class RequestEventLog implements RequestAudit {
     const common = commonMembers({ requestId, address }, actor)
     const own = writeJson(count === null ? members : { ...members, count }).slice(1, -1)
     const text = `${common.slice(1)}${common === '' ? '' : ','}${own}`
-    activity.record({ routes, type, providers, requestId, encode: () => ({ subject, timeMs, members: text }) })
+    const ready = { subject, timeMs, members: text, ...(trace !== undefined && { trace }) }
+    activity.record({ routes, type, providers, requestId, encode: () => ready })
   }
 
   /** A service account is in no project: the document in the path decides. */
@@ -169,10 +174,12 @@ function nameOf(caller: RequestCaller): string {
 
 /** An event that stands for both: it has only what both have. Both are of one type. */
 function commonDraft(first: RequestDraft, second: RequestDraft): RequestDraft {
-  const { subject, actor, requestId, address, members } = second
+  const { subject, actor, requestId, address, members, trace } = second
+  const { trace: _, ...others } = first
   const shared = Object.entries(first.members).filter(([name, value]) => members[name] === value)
   return {
-    ...first,
+    ...others,
+    ...(trace !== undefined && isDeepStrictEqual(trace, first.trace) && { trace }),
     subject: subject === first.subject ? subject : subject.replace(/\/.*/, ''),
     actor: isDeepStrictEqual(actor, first.actor) ? actor : null,
     requestId: requestId === first.requestId ? requestId : '',

@@ -18,6 +18,13 @@ export const envelopeAttributes: Readonly<Record<string, string>> = {
   partitionkey: 'events with the same key are delivered in order; at most 128 characters',
 }
 
+/** The attributes of events that a traced request has caused. */
+export const traceAttributes: Readonly<Record<string, string>> = {
+  traceparent:
+    'the span of the request that caused the event, as in the header `traceparent` of W3C Trace Context; absent if the request was not traced, and in events of change data capture',
+  tracestate: 'the header `tracestate` of that request, if it had one',
+}
+
 /** The payload of a type as JSON Schema. */
 export function payloadJsonSchema(type: EventTypeName): JsonObject {
   const { $schema: _, ...schema } = z.toJSONSchema(payloadSchema(type), { target: 'draft-7' }) as JsonObject
@@ -70,7 +77,10 @@ export function asyncApiDocument(version: string): JsonObject {
         attributes: {
           type: 'object',
           properties: Object.fromEntries(
-            Object.entries(envelopeAttributes).map(([name, description]) => [name, { type: 'string', description }]),
+            Object.entries({ ...envelopeAttributes, ...traceAttributes }).map(([name, description]) => [
+              name,
+              { type: 'string', description },
+            ]),
           ),
           required: Object.keys(envelopeAttributes),
         },

@@ -7,7 +7,7 @@ import {
   eventTypeNames,
   eventTypeSpec,
 } from '../../src/events/event-types.ts'
-import { envelopeAttributes } from './asyncapi.ts'
+import { envelopeAttributes, traceAttributes } from './asyncapi.ts'
 
 type PayloadSchema = Readonly<Record<string, unknown>>
 
@@ -22,7 +22,7 @@ export function eventSections(note: string): string[] {
     'Events of change data capture are sent only to providers with `include_cdc_events`. The provider decides; if it has no such member, that of the sink applies.',
     `## Envelope\n\nEvents are [CloudEvents 1.0](https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/spec.md). The order of events is that of \`sequence\` within one \`source\`. After a restore of a backup, new events have another \`source\`.\n\n${table(
       ['Attribute', 'Content'],
-      Object.entries(envelopeAttributes).map(([name, content]) => [code(name), content]),
+      Object.entries({ ...envelopeAttributes, ...traceAttributes }).map(([name, content]) => [code(name), content]),
     )}`,
     `## Payload\n\nThe payload (\`data\`) is a JSON object. All events have the first two members:\n\n${table(
       ['Member', 'Content'],

@@ -8,6 +8,8 @@ export interface AcceptedEvent {
   readonly subject: string
   readonly sequence: string
   readonly partitionkey: string
+  readonly traceparent?: string
+  readonly tracestate?: string
   readonly data: Readonly<Record<string, unknown>>
   /** As it arrived, to compare repeated deliveries byte by byte. */
   readonly text: string

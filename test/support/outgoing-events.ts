@@ -26,6 +26,11 @@ export function outgoingEvent(sequence: number, keys = 13, padding = 200): Outgo
       projectid: 'p',
       sequence: String(sequence),
       partitionkey: key,
+      // As if every second event had been caused by a traced request.
+      ...(sequence % 2 === 1 && {
+        traceparent: `00-4bf92f3577b34da6a3ce929d0e0e4736-${String(sequence).padStart(16, '0')}-01`,
+        tracestate: 'vendor=opaque',
+      }),
     },
     data: new TextEncoder().encode(JSON.stringify({ sequence, text: 'ü', padding: 'x'.repeat(padding) })),
     orderingKey: key,

@@ -66,6 +66,8 @@ export interface EnvironmentOptions extends LmdbFileOptions, OutboxOptions {
   readonly symbolLoader?: SymbolLoader
   /** True: for a load, which may open a graph whose edge lists are not complete. Absent: such a graph is refused. */
   readonly forLoad?: boolean
+  /** Called when a snapshot is opened by `snapshot`; what it returns is called when the snapshot is closed. For traces. */
+  readonly onSnapshot?: () => () => void
   /** Called with each batch after its writes, within the transaction; not for bulk loads. If it throws, nothing is written. */
   readonly onWritten?: (batch: WrittenBatch) => void
 }
@@ -92,6 +94,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
   private readonly readOnly: boolean
   private readonly symbolLoader: SymbolLoader | null
   private readonly onWritten: EnvironmentOptions['onWritten']
+  private readonly onSnapshot: (() => () => void) | null
   /** The symbols that the next batch starts with; null after a failed commit. */
   private writerSymbols: SymbolTable | null = null
   /** Distinguishes the batches of this environment object from those of other processes. */
@@ -113,6 +116,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
     this.readOnly = options.readOnly === true
     this.symbolLoader = options.symbolLoader ?? null
     this.onWritten = options.onWritten
+    this.onSnapshot = options.onSnapshot ?? null
     this.file = path === null ? new MemoryFile() : new LmdbFile(path, options)
     try {
       const meta = openMeta(this.file, GRAPH_DESCRIPTION)
@@ -135,7 +139,9 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
    * LaneRequiredError if many names are missing and the environment has a `symbolLoader`.
    */
   snapshot(): LmdbSnapshot {
-    return this.openSnapshot(this.symbolLoader)
+    const snapshot = this.openSnapshot(this.symbolLoader)
+    if (this.onSnapshot !== null) snapshot.onClosed = this.onSnapshot()
+    return snapshot
   }
 
   /** As `snapshot`, for work that no lane can repeat: reads all missing names at once, on the event loop too. */

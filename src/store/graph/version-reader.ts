@@ -32,6 +32,8 @@ export class VersionReader {
   private readonly transaction: ReadTransaction
   private readonly epoch: number
   private open = true
+  /** Called when the snapshot is closed; null: no one observes it. */
+  onClosed: (() => void) | null = null
 
   constructor(source: SnapshotSource, transaction: ReadTransaction, epoch: number, version: GraphVersion) {
     this.source = source
@@ -51,6 +53,7 @@ export class VersionReader {
     if (!this.open) return
     this.open = false
     this.source.release(this.transaction)
+    if (this.onClosed !== null) this.onClosed()
   }
 
   /** Whether the cache has the version of this snapshot. */

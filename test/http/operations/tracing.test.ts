@@ -1,5 +1,7 @@
 // Requests as traces of OpenTelemetry: the service sends OTLP to a collector, and continues the traces of its callers.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { receiverProvider, startReceiver } from '../../support/event-receiver.ts'
+import { addSink, eventsOf } from '../../support/events.ts'
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../../support/otlp-receiver.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
@@ -60,7 +62,8 @@ describe('a traced service', () => {
     path = '/access/v1/evaluation',
   ) => service.send(path, { headers: { 'x-svc-clientkey': service.key, ...headers }, body })
   const ofRequest = (id: string) => (span: ReceivedSpan) => span.attributes['verdigraph.request_id'] === id
-  const childrenOf = (parent: ReceivedSpan) => collector.spans.filter((span) => span.parentSpanId === parent.spanId)
+  const childrenOf = (parent: ReceivedSpan, { reads = false } = {}) =>
+    collector.spans.filter((span) => span.parentSpanId === parent.spanId && (reads || span.name !== 'store read'))
 
   it('continues the trace of its caller, and the decision is a part of the request', async () => {
     expect((await ask({ traceparent: sampled, 'x-request-id': 'r-1' })).body.decision).toBe(true)
@@ -95,6 +98,59 @@ describe('a traced service', () => {
     })
     expect((decision?.startNs ?? 0n) >= request.startNs - 1_000_000n).toBe(true)
     expect((decision?.endNs ?? 0n) <= request.endNs + 1_000_000n).toBe(true)
+  })
+
+  it('has the plan of a decision, and whether it was made for it', async () => {
+    await service.addPolicy({
+      name: 'washers',
+      cypher: 'MATCH (subject:Person)-[:OWNS]->(resource:Car)',
+      actions: ['wash', 'repair'],
+    })
+    const wash = (id: string) => ask({ 'x-request-id': id }, question('ann', { action: { name: 'wash' } }))
+    for (const [id, origin] of [
+      ['plan-1', 'planned'],
+      ['plan-2', 'cached'],
+    ] as const) {
+      await wash(id)
+      const [decision] = childrenOf(await collector.waitFor(ofRequest(id)))
+      expect(decision?.attributes).toMatchObject({
+        'verdigraph.plan.operators': ['First(ExpandInto(Argument))'],
+        'verdigraph.plan.origins': [origin],
+      })
+    }
+    const { subject, resource } = question('ann')
+    const evaluations = ['wash', 'paint', 'repair'].map((name) => ({ action: { name } }))
+    await ask({ 'x-request-id': 'plan-3' }, { subject, resource, evaluations }, '/access/v1/evaluations')
+    const items = childrenOf(await collector.waitFor(ofRequest('plan-3')))
+    expect(items.map(({ attributes }) => attributes['verdigraph.plan.origins'])).toEqual([
+      ['cached'],
+      undefined,
+      ['cached'],
+    ])
+    await ask(
+      { 'x-request-id': 'plan-4' },
+      { subject, action: { name: 'wash' }, resource: { type: 'Car' } },
+      '/access/v1/search/resource',
+    )
+    const [search] = childrenOf(await collector.waitFor(ofRequest('plan-4')))
+    expect(search?.attributes['verdigraph.plan.operators']).toEqual([expect.stringMatching(/^Distinct\(/)])
+  })
+
+  it('has the read transaction of the graph, one for a batch', async () => {
+    const { subject, action, resource } = question('ann')
+    const evaluations = [{ resource }, { resource }]
+    for (const [id, body, path] of [
+      ['read-1', question('ann'), '/access/v1/evaluation'],
+      ['read-2', { subject, action, evaluations }, '/access/v1/evaluations'],
+    ] as const) {
+      await ask({ 'x-request-id': id }, body, path)
+      const request = await collector.waitFor(ofRequest(id))
+      const reads = childrenOf(request, { reads: true }).filter(({ name }) => name === 'store read')
+      expect(reads).toHaveLength(1)
+      const [{ startNs, endNs, attributes }] = reads as [ReceivedSpan]
+      expect(attributes).toEqual({})
+      expect(endNs >= startNs && endNs - startNs <= request.endNs - request.startNs + 1_000_000n).toBe(true)
+    }
   })
 
   it('sends spans to /v1/traces with the headers of the settings', async () => {
@@ -193,6 +249,124 @@ describe('a traced service', () => {
     for (let tries = 0; (await read(failed)) === 0 && tries < 200; tries++) await Bun.sleep(20)
     expect(await read(failed)).toBeGreaterThanOrEqual(2)
   })
+})
+
+describe('events of a request', () => {
+  const types = [
+    'svc.audit.capture.upsert.node',
+    'svc.audit.cdc.node.create',
+    'svc.audit.authorization.evaluation',
+    'svc.audit.config.create',
+    'svc.audit.config.read',
+    'svc.audit.request.refused',
+  ]
+
+  /** Causes an event of each type with one trace. */
+  async function cause(service: TestService, headers: Readonly<Record<string, string>>): Promise<void> {
+    const agent = { 'x-svc-clientkey': service.key, ...headers }
+    const account = { authorization: `Bearer ${service.token}`, ...headers }
+    const nodes = [{ external_id: 'ann', type: 'Person', is_identity: true }]
+    const policy = { project_id: service.projectId, name: 'traced', status: 'ACTIVE' }
+    const text = {
+      meta: { policy_version: '3.0-kbac' },
+      subject: { type: 'Person' },
+      actions: ['drive'],
+      resource: { type: 'Car' },
+      condition: { cypher: 'MATCH (subject:Person)-[:OWNS]->(resource:Car)' },
+    }
+    const answers = [
+      await service.send('/capture/v1/nodes', { headers: agent, body: { nodes } }),
+      await service.send('/access/v1/evaluation', { headers: agent, body: question('ann') }),
+      await service.send('/configs/v1/authorization-policies', {
+        headers: account,
+        body: { ...policy, policy: JSON.stringify(text) },
+      }),
+      await service.send(`/configs/v1/projects/${service.projectId}`, { headers: account }),
+      await service.send('/capture/v1/nodes', { headers: agent, body: { nodes: 7 } }),
+      await service.send(`/configs/v1/projects/${service.projectId}`, {
+        headers: { ...account, authorization: 'Bearer x' },
+      }),
+    ]
+    expect(
+      answers.map(({ status }) => status),
+      answers[2]?.text,
+    ).toEqual([200, 200, 201, 200, 400, 401])
+  }
+
+  it('have its span as traceparent, also where they arrive; change data capture and other requests have none', async () => {
+    const collector = startOtlpReceiver()
+    const receiver = startReceiver()
+    const service = await startService(
+      {
+        otlpEndpoint: collector.url,
+        spanDelayMs: 10,
+        upstreamAllow: '127.0.0.1',
+      },
+      { eventDelivery: { random: () => 0.001 } },
+    )
+    try {
+      const main = receiverProvider(receiver, { include_cdc_events: true })
+      await addSink(
+        service,
+        types.map((type) => ({ type })),
+        { main },
+      )
+      await cause(service, { traceparent: sampled, tracestate: 'vendor=opaque' })
+      const events = await eventsOf(service)
+      const ofTrace = events.filter(({ attributes }) => attributes.traceparent?.includes(TRACE))
+      expect(new Set(ofTrace.map(({ type }) => type))).toEqual(new Set(types.filter((type) => !type.includes('cdc'))))
+      for (const { attributes } of ofTrace) {
+        expect(attributes.tracestate).toBe('vendor=opaque')
+        const [, , span] = attributes.traceparent?.split('-') ?? []
+        const request = await collector.waitFor(({ spanId }) => spanId === span)
+        expect([request.traceId, request.parentSpanId, request.kind]).toEqual([TRACE, PARENT, 2])
+      }
+      const changes = events.filter(({ type }) => type.includes('cdc'))
+      expect(changes.map(({ attributes }) => attributes.traceparent)).toEqual([undefined])
+      await receiver.until((accepted) => accepted.length >= events.length)
+      const arrived = receiver.accepted.filter(({ traceparent }) => traceparent?.includes(TRACE))
+      expect(arrived.map(({ id, traceparent, tracestate }) => [id, traceparent, tracestate]).sort()).toEqual(
+        ofTrace.map(({ attributes }) => [attributes.id, attributes.traceparent, attributes.tracestate]).sort(),
+      )
+    } finally {
+      await service.stop()
+      await receiver.stop()
+      await collector.stop()
+    }
+  })
+
+  it('have no attribute about a trace if the service does not trace, whatever the header', async () => {
+    const service = await startService({})
+    try {
+      await addSink(
+        service,
+        types.slice(2).map((type) => ({ type })),
+      )
+      await cause(service, { traceparent: sampled, tracestate: 'vendor=opaque' })
+      const events = await eventsOf(service)
+      expect(events.length).toBeGreaterThanOrEqual(4)
+      for (const { attributes } of events) expect(Object.keys(attributes).at(-1)).toBe('partitionkey')
+    } finally {
+      await service.stop()
+    }
+  })
+})
+
+it('a service that does not trace collects no plans', async () => {
+  const decided: (object | null)[] = []
+  const service = await startService({}, { onDecided: ({ plans }) => decided.push(plans) })
+  try {
+    await service.addPolicy({ name: 'owners', cypher: 'MATCH (subject:Person)-[:OWNS]->(resource:Car)' })
+    const { subject, action, resource } = question('ann')
+    const batch = { subject, action, evaluations: [{ resource }] }
+    expect((await service.ask('/access/v1/evaluation', question('ann'))).status).toBe(200)
+    expect((await service.ask('/access/v1/evaluations', batch)).status).toBe(200)
+    const search = { subject, action, resource: { type: 'Car' } }
+    expect((await service.ask('/access/v1/search/resource', search)).status).toBe(200)
+    expect(decided).toEqual([null, null, null])
+  } finally {
+    await service.stop()
+  }
 })
 
 it('ids of subjects and resources are left out by default', async () => {

@@ -105,7 +105,14 @@ describe('a trace', () => {
     expect(inLane).toMatchObject({ traceId: TRACE, name: 'POST /contx-iq/v1/execute' })
     expect(inLane.resource['service.instance.id']).toMatch(/^lane-/)
     expect(request.resource['service.instance.id']).toMatch(/^process-/)
-    expect(childrenOf(inLane)).toEqual([call])
+    const { lane } = /^(?<lane>lane-\d+)-/.exec(String(inLane.resource['service.instance.id']))?.groups ?? {}
+    for (const span of [request, run]) expect(span.attributes['verdigraph.lane']).toBe(lane)
+    expect(inLane.attributes).not.toHaveProperty('verdigraph.lane')
+    const [reads, others] = [true, false].map((isRead) =>
+      childrenOf(inLane).filter(({ name }) => (name === 'store read') === isRead),
+    ) as [ReceivedSpan[], ReceivedSpan[]]
+    expect(others).toEqual([call])
+    expect(reads.length).toBeGreaterThanOrEqual(1)
     const { port } = resolver.address() as AddressInfo
     expect(call).toMatchObject({
       kind: 3,

@@ -41,6 +41,8 @@ function decided(inputParams: string, values: Record<string, unknown>): Recorded
 }
 const shared = [{ type: 'agent', id: 'a', applicationId: 'b' }, []]
 
+const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+
 describe('an entry', () => {
   test('is a CloudEvent on one line, the same each time, from the event that is asked for', () => {
     const events = [created({ id: 'one', text: 'a\nb' }), created({ id: 'two' })]
@@ -154,7 +156,12 @@ describe('an entry', () => {
     const subjects = ['a', 'nodes/Car/c%2F1', 'x'.repeat(300), 'quote " and \\', 'ä\ud800']
     const events = subjects.map((subject, at) => ({
       ...created({ id: 'one' }),
-      ready: { ...ready({ id: 'one' }), subject, timeMs: 1_750_000_000_000 + at },
+      ready: {
+        ...ready({ id: 'one' }),
+        subject,
+        timeMs: 1_750_000_000_000 + at,
+        ...(at % 2 === 1 && { trace: [traceparent, 'vendor=a"b'] as const }),
+      },
     }))
     const names: readonly EventStreamName[] = [
       stream,
@@ -165,7 +172,12 @@ describe('an entry', () => {
       const entries = auditEntriesOf({ sequence: 7, timeMs: 0, origin: 'abcdefghij', bytes }, name, 0, key)
       const texts = entries.map(({ entry }) => Buffer.from(entry).toString('utf8'))
       const starts = events.map(({ type, ready: { subject, timeMs } }, at) =>
-        Buffer.from(JSON.stringify(attributesOf(name, 'abcdefghij', type, 7 + at, subject, timeMs)).slice(0, -1)),
+        Buffer.from(
+          JSON.stringify({
+            ...attributesOf(name, 'abcdefghij', type, 7 + at, subject, timeMs),
+            ...(at % 2 === 1 && { traceparent, tracestate: 'vendor=a"b' }),
+          }).slice(0, -1),
+        ),
       )
       expect(texts.map((text, at) => text.startsWith(`${starts[at]},"data":{`))).toEqual(subjects.map(() => true))
     }

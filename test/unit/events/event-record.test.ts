@@ -38,6 +38,8 @@ const record: EventRecord = {
   ],
 }
 
+const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+
 const stored = { sequence: 41, timeMs: 1_750_000_000_000, origin: 'abcdefghjk' }
 
 describe('a record', () => {
@@ -90,19 +92,33 @@ describe('a record', () => {
   )
   const type = fc.constantFrom<EventTypeName>(...eventTypeNames)
   const providers = fc.integer({ min: 1, max: 2 ** 32 - 1 })
-  const ready = fc.record({ subject: anyText, timeMs: fc.integer(), members: fc.json().map((json) => `"x":${json}`) })
+  const trace = fc.oneof(
+    fc.tuple(fc.constant(traceparent)),
+    fc.tuple(fc.constant(traceparent), fc.constant('vendor=a b,other=c')),
+  )
+  const members = fc.json().map((json) => `"x":${json}`)
+  const ready = fc.record(
+    { subject: anyText, timeMs: fc.integer(), members, valuesDigest: anyText, trace },
+    { requiredKeys: ['subject', 'timeMs', 'members'] },
+  )
   const event: fc.Arbitrary<RecordedEvent> = fc.oneof(
     fc.record({ type, providers, element: captured }),
     fc.record({ type, providers, ready }),
   )
-  const anyRecord: fc.Arbitrary<EventRecord> = fc.record({
-    sinkId: anyText,
-    revision: fc.nat(),
-    providers: names,
-    requestId: anyText,
-    actor: fc.constantFrom(null, record.actor),
-    events: fc.array(event, { maxLength: 8 }),
-  })
+  const anyRecord: fc.Arbitrary<EventRecord> = fc.record(
+    {
+      sinkId: anyText,
+      revision: fc.nat(),
+      providers: names,
+      requestId: anyText,
+      actor: fc.constantFrom(null, record.actor),
+      events: fc.array(event, { maxLength: 8 }),
+      address: anyText,
+      shared: fc.array(fc.json()),
+      trace,
+    },
+    { requiredKeys: ['sinkId', 'revision', 'providers', 'requestId', 'actor', 'events'] },
+  )
 
   test('is decoded as it was encoded, and encoding it again gives the same bytes', () => {
     fc.assert(
@@ -222,6 +238,33 @@ describe('a record of decisions', () => {
     expect(texts[1]).toContain('"denyReason":{"message":"filter"},"item":4}')
     expect(texts[2]).toContain('"actions":[]}]}')
     expect(texts[2]).toContain('"error":{"kind":"budget","message":"too much"}')
+  })
+})
+
+describe('the envelopes of a record with a trace', () => {
+  const ready = { subject: 's', timeMs: 0, members: '' }
+  const type = 'svc.audit.config.read' as const
+  const attributesWith = (trace: EventRecord['trace'], own: RecordedEvent['ready']) => {
+    const events = [{ type, providers: 1, ready: own ?? ready }]
+    const bytes = encodeRecord({ ...record, events, trace })
+    return envelopesOf({ ...stored, bytes }, stream).map(({ attributes }) => attributes)
+  }
+
+  test('have the attributes of the tracing extension of CloudEvents after the others', () => {
+    const [attributes = {}] = attributesWith([traceparent, 'vendor=opaque'], ready)
+    expect(Object.keys(attributes).slice(-3)).toEqual(['partitionkey', 'traceparent', 'tracestate'])
+    expect(attributes).toMatchObject({ traceparent, tracestate: 'vendor=opaque' })
+  })
+
+  test('have no tracestate without one, and the trace of an event comes before that of the record', () => {
+    const other = traceparent.replace(/01$/, '00')
+    const [attributes = {}] = attributesWith([traceparent, 'vendor=opaque'], { ...ready, trace: [other] })
+    expect(attributes.traceparent).toBe(other)
+    expect(attributes).not.toHaveProperty('tracestate')
+  })
+
+  test('have neither if nothing was traced', () => {
+    expect(Object.keys(attributesWith(undefined, ready)[0] ?? {}).at(-1)).toBe('partitionkey')
   })
 })
 
