@@ -6,6 +6,7 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  type Stats,
   statfsSync,
   statSync,
 } from 'node:fs'
@@ -26,6 +27,7 @@ import {
   SERVER_LOCK_FILE,
   SHIPPING_FIGURES_FILE,
 } from '../kernel/data-folder.ts'
+import { entityMatchingPipelinesKind } from '../matching/entity-matching-pipeline.ts'
 import { readCertificate } from '../ops/certificate.ts'
 import { scheduledJobs } from '../runtime/backup-schedule.ts'
 import type { Settings } from '../settings.ts'
@@ -55,6 +57,8 @@ import {
   passed,
   warned,
 } from './doctor-checks.ts'
+import { checkPlaces } from './doctor-places.ts'
+import { checkPort } from './doctor-port.ts'
 import { exitCodes } from './exit-codes.ts'
 import { readLayouts } from './folder-layouts.ts'
 import { printLine } from './print.ts'
@@ -88,8 +92,19 @@ const signs: Readonly<Record<Finding['status'], () => string>> = {
 
 async function examine(settings: Settings, nowMs: number): Promise<readonly Finding[]> {
   const { dataDir } = settings
-  const stat = statSync(dataDir, { throwIfNoEntry: false })
-  const machine = [...checkLimits(readLimits(), settings), ...checkFiles(settings, nowMs), ...checkSettings(settings)]
+  const stat = readStat(dataDir)
+  const isServed = stat !== 'closed' && stat?.isDirectory() === true && readServed(dataDir)
+  const machine = [
+    ...checkPort(settings, isServed),
+    ...(await checkPlaces(settings)),
+    ...checkLimits(readLimits(), settings),
+    ...checkFiles(settings, nowMs),
+    ...checkSettings(settings),
+  ]
+  if (stat === 'closed') {
+    const mend = 'run doctor as the user of the service, or let this user enter the folders above'
+    return [failed('folder', `${dataDir} cannot be reached by this user`, mend), ...machine]
+  }
   if (stat !== undefined && !stat.isDirectory()) {
     return [failed('folder', `${dataDir} is a file`, 'name a folder with `--data`'), ...machine]
   }
@@ -105,7 +120,6 @@ async function examine(settings: Settings, nowMs: number): Promise<readonly Find
     const mend = 'run doctor as the user of the service, or give the folder to it: `chown -R USER`'
     return [failed('folder', `${dataDir}, or a folder in it, cannot be read by this user`, mend), ...machine]
   }
-  const isServed = readServed(dataDir)
   const used = files.some(({ name }) => !lockFileNames.has(name))
   const folder = used
     ? passed('folder', `${dataDir}, ${isServed ? 'served by a process' : 'not served'}`)
@@ -130,6 +144,16 @@ async function examine(settings: Settings, nowMs: number): Promise<readonly Find
   const isReadable = existsSync(join(dataDir, CONFIGURATION_FOLDER, DATA_FILE)) && layouts.every(isSoundLayout)
   if (isReadable) found.push(...(await configurationOfFolder(settings, isServed, nowMs)))
   return [...found, ...machine]
+}
+
+/** Undefined: the folder does not exist. `closed`: this user may not see whether it does. */
+function readStat(folder: string): Stats | undefined | 'closed' {
+  try {
+    return statSync(folder, { throwIfNoEntry: false })
+  } catch (failure) {
+    if ((failure as NodeJS.ErrnoException).code === 'EACCES') return 'closed'
+    throw failure
+  }
 }
 
 const isSoundLayout = ({ status }: Finding): boolean => status !== 'failed'
@@ -282,6 +306,7 @@ async function configurationOfFolder(settings: Settings, isServed: boolean, nowM
       ...checkExpiry('account keys', keysOf(documents.all(serviceAccountCredentialsKind)), nowMs),
       ...sinksOf(settings, documents.all(eventSinksKind)),
       ...schedulesOf(documents.all(trustScoreProfilesKind), isServed, nowMs),
+      ...pipelinesOf(documents.all(entityMatchingPipelinesKind)),
       ...(isServed ? sealingOf(settings, nowMs) : []),
     ]
   } finally {
@@ -407,6 +432,25 @@ function schedulesOf(profiles: readonly StoredDocument[], isServed: boolean, now
     ]
   })
   return findings.length > 0 ? findings : [passed(check, `${profiles.length} trust score profiles`)]
+}
+
+/** The last run of each pipeline, and its last suggestion of property mappings. */
+function pipelinesOf(pipelines: readonly StoredDocument[]): Finding[] {
+  if (pipelines.length === 0) return []
+  const check = 'matching'
+  const findings = pipelines.flatMap(({ id, name, fields }) => {
+    const pipeline = `${name} (${id})`
+    const parts = [
+      [fields.entity_matching_status, fields.entity_matching_message, 'run'],
+      [fields.property_mapping_status, fields.property_mapping_message, 'suggestion of property mappings'],
+    ]
+    return parts.flatMap(([status, message, part]) => {
+      if (status !== 'ERROR') return []
+      const mend = `correct the cause, then ask for another one: \`verdigraph match run ${id}\` or the routes of the pipeline`
+      return [warned(check, `the last ${part} of ${pipeline} failed: ${message}`, mend)]
+    })
+  })
+  return findings.length > 0 ? findings : [passed(check, `${pipelines.length} entity matching pipelines`)]
 }
 
 /** Longer without sealing is a fault of the background process. */

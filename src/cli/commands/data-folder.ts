@@ -127,7 +127,9 @@ export function addDataFolderCommands(command: Command): void {
     })
 
   withSettings(command.command('doctor'))
-    .description('check folder, disk, clock, limits, keys, certificates, sinks and settings; the folder may be served')
+    .description(
+      'check folder, disk, clock, limits, port, places of backups, keys, certificates, sinks, schedules and settings; the folder may be served',
+    )
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { json: boolean }) => {
       // No warning about the folder: it is one of the checks.

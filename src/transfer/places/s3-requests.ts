@@ -16,6 +16,9 @@ export interface S3Access {
   readonly region: string
   /** Such as `https://minio.example.org`; absent: the public service of the region. */
   readonly endpoint?: string
+  /** Time limit of one attempt, milliseconds, and how many there are; absent: those of a transfer. */
+  readonly attemptMs?: number
+  readonly attempts?: number
 }
 
 /** A request about a key of the bucket, or about the bucket if the key is empty. */
@@ -64,16 +67,18 @@ export class S3Bucket {
 
   /** Sends a request, repeatedly if necessary. Rejects with PlaceError. */
   async send(request: S3Request): Promise<S3Answer> {
+    const { attempts = ATTEMPTS } = this.access
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.attempt(request)
       if ('status' in outcome) return outcome
-      if (!outcome.canPass || attempt === ATTEMPTS) throw outcome.error
+      if (!outcome.canPass || attempt >= attempts) throw outcome.error
       await delay(Math.random() * RETRY_MS * 2 ** attempt)
     }
   }
 
   private async attempt(request: S3Request): Promise<S3Answer | { error: PlaceError; canPass: boolean }> {
     const { method, accepted = [], body } = request
+    const { attemptMs = ATTEMPT_MS } = this.access
     let answer: S3Answer
     try {
       const { url, headers } = await this.signed(request)
@@ -82,7 +87,7 @@ export class S3Bucket {
         headers,
         ...(body !== undefined && { body: body as Uint8Array<ArrayBuffer> }),
         redirect: 'manual',
-        signal: AbortSignal.timeout(ATTEMPT_MS),
+        signal: AbortSignal.timeout(attemptMs),
       })
       answer = {
         status: response.status,
@@ -91,7 +96,7 @@ export class S3Bucket {
       }
     } catch (failure) {
       const { code, name, message } = failure as { code?: string; name: string; message: string }
-      const why = name === 'TimeoutError' ? `no answer within ${ATTEMPT_MS / 1000} s` : (code ?? message)
+      const why = name === 'TimeoutError' ? `no answer within ${attemptMs / 1000} s` : (code ?? message)
       return { error: new PlaceError('unreachable', `${this.describe(request)}: ${why}`), canPass: true }
     }
     const { status } = answer

@@ -14,6 +14,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { StoredDocument } from '../../../src/config/kind.ts'
+import { ConfigRepository } from '../../../src/config/repository.ts'
+import { openCollections } from '../../../src/store/documents/collections.ts'
 import { GRAPH_DESCRIPTION, openMeta } from '../../../src/store/lmdb/databases.ts'
 import { encodeLayout, graphLayout, LAYOUT_KEY } from '../../../src/store/lmdb/layout.ts'
 import { LmdbFile } from '../../../src/store/lmdb/lmdb-file.ts'
@@ -35,7 +38,8 @@ beforeAll(async () => {
 })
 afterEach(killAll)
 
-const token = { VERDIGRAPH_METRICS_TOKEN: 'a-token-of-24-characters-x' }
+/** With port 0 nothing depends on what listens on this machine. */
+const token = { VERDIGRAPH_METRICS_TOKEN: 'a-token-of-24-characters-x', VERDIGRAPH_PORT: '0' }
 
 async function doctor(
   folder: string,
@@ -298,6 +302,214 @@ describe('limits, certificates and settings', () => {
   it('an invalid setting is an error of usage: nothing is checked', async () => {
     const { exitCode, stdout, stderr } = await runCommand(['doctor', '--data', sound], { VERDIGRAPH_PORT: 'x' })
     expect([exitCode, stdout, stderr]).toEqual([2, '', expect.stringContaining('VERDIGRAPH_PORT: expected an integer')])
+  })
+})
+
+describe('the port', () => {
+  const at = (port: number, folder: string, more: Record<string, string> = {}) =>
+    doctor(folder, { VERDIGRAPH_PORT: String(port), ...more })
+  const portOf = ({ findings }: DoctorAnswer) => findings.find(({ check }) => check === 'port')
+
+  it('that is free passes, and that of the service of this folder too, also with workers', async () => {
+    const free = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
+    const { port } = free
+    free.stop(true)
+    expect(portOf(await at(port, sound))).toMatchObject({ status: 'ok', found: `127.0.0.1:${port} is free` })
+    const folder = copyOfSound()
+    for (const workers of ['1', '2']) {
+      const server = await startServer(['--data', folder, '--workers', workers])
+      const own = Number(new URL(server.url).port)
+      const served = await at(own, folder)
+      expect([served.exitCode, portOf(served)]).toEqual([
+        0,
+        { check: 'port', status: 'ok', found: `the service listens on 127.0.0.1:${own}`, mend: null },
+      ])
+      // The same port is used by another program for another folder.
+      const other = await at(own, sound)
+      expect([other.exitCode, portOf(other)]).toMatchObject([
+        1,
+        {
+          status: 'failed',
+          found: expect.stringMatching(new RegExp(`^127\\.0\\.0\\.1:${own} is used by process \\d+ \\(bun`)),
+          mend: 'stop that program, or set another `port`',
+        },
+      ])
+      await server.kill('SIGTERM')
+    }
+  })
+
+  it('that another program uses fails, also while the folder is served on another one', async () => {
+    const folder = copyOfSound()
+    const program = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
+    try {
+      for (const isServed of [false, true]) {
+        const server = isServed ? await startServer(['--data', folder]) : null
+        const answer = await at(program.port, folder)
+        expect([answer.exitCode, portOf(answer)?.found]).toEqual([
+          1,
+          expect.stringContaining(`127.0.0.1:${program.port} is used by process ${process.pid} (`),
+        ])
+        await server?.kill('SIGTERM')
+      }
+    } finally {
+      program.stop(true)
+    }
+  })
+
+  it('of an address that the machine does not have fails', async () => {
+    const answer = await at(8080, sound, { VERDIGRAPH_HOST: '203.0.113.7' })
+    expect([answer.exitCode, portOf(answer)]).toMatchObject([
+      1,
+      { found: '203.0.113.7 is no address of this machine', mend: 'correct `host`' },
+    ])
+  })
+})
+
+describe('places of backups', () => {
+  const placesOf = ({ findings }: DoctorAnswer) => findings.filter(({ check }) => check === 'places')
+  const access = {
+    AWS_ACCESS_KEY_ID: 'key',
+    AWS_SECRET_ACCESS_KEY: 'the-secret-key',
+    AWS_REGION: 'eu-west-1',
+  }
+
+  it('pass if the first run can create the folder, and nothing is created', async () => {
+    const folder = join(temporaryFolder(), 'not', 'there')
+    const answer = await doctor(sound, { VERDIGRAPH_BACKUP_TO: folder, VERDIGRAPH_SHIP_TO: temporaryFolder() })
+    expect([answer.exitCode, placesOf(answer).map(({ found }) => found)]).toEqual([
+      0,
+      [
+        `backup_to: ${folder} does not exist; the first run creates it`,
+        expect.stringMatching(/^ship_to: .* is writable$/),
+      ],
+    ])
+    expect(existsSync(folder)).toBe(false)
+  })
+
+  it('fail if the folder is a file, is below a file, or is not writable', async () => {
+    const file = join(temporaryFolder(), 'file')
+    writeFileSync(file, '')
+    const answer = await doctor(sound, { VERDIGRAPH_BACKUP_TO: file, VERDIGRAPH_SHIP_TO: join(file, 'a', 'b') })
+    expect([answer.exitCode, placesOf(answer)]).toMatchObject([
+      1,
+      [
+        { status: 'failed', found: `backup_to: ${file} is a file`, mend: 'name a folder with `backup_to`' },
+        { status: 'failed', found: `ship_to: ${file}/a/b cannot be created: ${file} is a file` },
+      ],
+    ])
+  })
+
+  it.skipIf(process.getuid?.() !== 0 || Bun.which('setpriv') === null)('fail without the right to write', async () => {
+    const parent = temporaryFolder()
+    chmodSync(parent, 0o755)
+    const stranger = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
+    const closed = join(temporaryFolder(), 'data')
+    const answer = await doctor(
+      closed,
+      { VERDIGRAPH_BACKUP_TO: parent, VERDIGRAPH_SHIP_TO: join(parent, 'new') },
+      stranger,
+    )
+    expect(placesOf(answer).map(({ status, found }) => [status, found])).toEqual([
+      ['failed', `backup_to: ${parent} is not writable for this user`],
+      ['failed', `ship_to: ${parent}/new cannot be created in ${parent}`],
+    ])
+    expect(faults(answer).folder).toBe(`failed: ${closed} cannot be reached by this user`)
+  })
+
+  it('ask a bucket: it answers, refuses the key, or does not exist', async () => {
+    const answers: Readonly<Record<string, readonly [status: number, body: string]>> = {
+      good: [200, '<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>'],
+      closed: [403, '<Error><Code>InvalidAccessKeyId</Code><Message>unknown key</Message></Error>'],
+      none: [404, '<Error><Code>NoSuchBucket</Code><Message>no such bucket</Message></Error>'],
+    }
+    const methods: string[] = []
+    const server = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch(request) {
+        methods.push(request.method)
+        const [status, body] = answers[new URL(request.url).pathname.split('/')[1] ?? ''] ?? [500, '']
+        return new Response(body, { status })
+      },
+    })
+    try {
+      const environment = { ...access, AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${server.port}` }
+      for (const [bucket, expected] of [
+        ['good', { status: 'ok', mend: null }],
+        ['closed', { status: 'failed', mend: expect.stringContaining('correct AWS_ACCESS_KEY_ID') }],
+        ['none', { status: 'failed', mend: expect.stringContaining('create the bucket') }],
+      ] as const) {
+        const answer = await doctor(sound, { ...environment, VERDIGRAPH_SHIP_TO: `s3://${bucket}/prefix` })
+        expect([placesOf(answer), answer.exitCode]).toMatchObject([[expected], bucket === 'good' ? 0 : 1])
+        expect(JSON.stringify(answer)).not.toContain('the-secret-key')
+      }
+      expect(new Set(methods)).toEqual(new Set(['GET']))
+    } finally {
+      await server.stop(true)
+    }
+  })
+
+  it('fail if the server cannot be reached, or credentials are missing', async () => {
+    const unused = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
+    const { port } = unused
+    unused.stop(true)
+    const away = { ...access, AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}`, VERDIGRAPH_BACKUP_TO: 's3://bucket' }
+    expect(placesOf(await doctor(sound, away))).toMatchObject([
+      { status: 'failed', mend: expect.stringContaining('AWS_ENDPOINT_URL_S3') },
+    ])
+    const without = { VERDIGRAPH_BACKUP_TO: 's3://bucket', AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' }
+    expect(placesOf(await doctor(sound, without))).toMatchObject([
+      { status: 'failed', found: expect.stringContaining('needs credentials: set AWS_ACCESS_KEY_ID') },
+    ])
+  })
+
+  it('fail after a time limit if the server accepts connections and never answers', async () => {
+    const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
+    try {
+      const environment = { ...access, AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${silent.port}` }
+      const answer = await doctor(sound, { ...environment, VERDIGRAPH_SHIP_TO: 's3://bucket' })
+      expect(placesOf(answer)).toMatchObject([{ found: expect.stringContaining('no answer within 10 s') }])
+    } finally {
+      silent.stop(true)
+    }
+  })
+})
+
+describe('background work', () => {
+  it('a pipeline and a trust score profile whose last run failed are warnings with the cause', async () => {
+    const folder = copyOfSound()
+    const collections = openCollections(join(folder, 'config'), {})
+    try {
+      const documents = new ConfigRepository(collections)
+      const [project] = documents.all('projects')
+      const document = (kind: string, fields: object): StoredDocument =>
+        ({ ...project, id: `gid:${kind}`, kind, name: `a-${kind}`, project_id: project?.id, fields }) as StoredDocument
+      await documents.write((draft) => {
+        draft.put(
+          document('entity-matching-pipelines', {
+            entity_matching_status: 'ERROR',
+            entity_matching_message: 'the disk is full',
+            property_mapping_status: 'SUCCESS',
+            property_mapping_message: '',
+          }),
+        )
+        draft.put(
+          document('trust-score-profiles', { schedule: 'UPDATE_FREQUENCY_DAILY', last_error: 'a value is no date' }),
+        )
+      })
+    } finally {
+      await collections.close()
+    }
+    const answer = await doctor(folder)
+    expect([answer.exitCode, faults(answer)]).toEqual([
+      0,
+      {
+        matching:
+          'warning: the last run of a-entity-matching-pipelines (gid:entity-matching-pipelines) failed: the disk is full',
+        schedules:
+          'warning: the last pass of a-trust-score-profiles (gid:trust-score-profiles) failed: a value is no date',
+      },
+    ])
   })
 })
 
