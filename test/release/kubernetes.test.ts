@@ -41,7 +41,8 @@ describe.skipIf(helm === null)('the chart', () => {
     masterKeySecret: 'authz-key',
     image: { repository: 'registry.example.org/verdigraph', digest: `sha256:${'a'.repeat(64)}` },
     networkPolicy: { from: [{ namespaceSelector: {} }], egress: [{ to: [{ ipBlock: { cidr: '203.0.113.0/24' } }] }] },
-    serviceMonitor: { enabled: true, tokenSecret: { name: 'authz-metrics' } },
+    metricsToken: { secret: 'authz-metrics' },
+    serviceMonitor: { enabled: true },
     storage: { size: '1Gi', className: 'local' },
     podAnnotations: { 'example.org/team': 'iam' },
   }
@@ -114,12 +115,23 @@ describe.skipIf(helm === null)('the chart', () => {
       VERDIGRAPH_BODY_BYTES_MAX: '8388608',
       VERDIGRAPH_LOG_LEVEL: 'error',
       VERDIGRAPH_TLS_CERTIFICATE: '/tls/tls.crt',
+      VERDIGRAPH_METRICS_TOKEN_FILE: '/run/secrets/verdigraph-metrics/tokens',
       CREDENTIALS_DIRECTORY: '/run/credentials/verdigraph',
     })
     expect(Object.keys(variables).filter((name) => name !== 'CREDENTIALS_DIRECTORY' && !names.has(name))).toEqual([])
     expect(container.image).toBe(`registry.example.org/verdigraph@sha256:${'a'.repeat(64)}`)
     expect(container.readinessProbe.httpGet.scheme).toBe('HTTPS')
-    expect(pod.volumes).toEqual([{ name: 'credentials', secret: { secretName: 'authz-key', defaultMode: 0o440 } }])
+    const items = [{ key: 'tokens', path: 'tokens' }]
+    expect(pod.volumes).toEqual([
+      { name: 'credentials', secret: { secretName: 'authz-key', defaultMode: 0o440 } },
+      { name: 'metrics-token', secret: { secretName: 'authz-metrics', defaultMode: 0o440, items } },
+    ])
+    // No `subPath`: such a file does not change with the secret.
+    expect(container.volumeMounts.find(({ name }: Rendered) => name === 'metrics-token')).toEqual({
+      name: 'metrics-token',
+      mountPath: '/run/secrets/verdigraph-metrics',
+      readOnly: true,
+    })
     expect(objects.get('NetworkPolicy').spec).toMatchObject({ policyTypes: ['Ingress', 'Egress'] })
     expect(objects.get('ServiceMonitor').spec.endpoints).toEqual([
       {
@@ -132,8 +144,26 @@ describe.skipIf(helm === null)('the chart', () => {
     ])
   })
 
+  test('the ServiceMonitor sends the token of the mounted secret, of another secret, or none', async () => {
+    const authorizationOf = async (values: object) => {
+      const objects = await objectsOf(values)
+      return objects.get('ServiceMonitor').spec.endpoints[0].authorization
+    }
+    const secret = (name: string, key: string) => ({ credentials: { name, key } })
+    const metricsToken = { secret: 'own', fileKey: 'both', key: 'newest' }
+    expect(await authorizationOf({ metricsToken, serviceMonitor: { enabled: true } })).toEqual(secret('own', 'newest'))
+    const other = { enabled: true, tokenSecret: { name: 'other' } }
+    expect(await authorizationOf({ metricsToken, serviceMonitor: other })).toEqual(secret('other', 'token'))
+    expect(await authorizationOf({ serviceMonitor: other })).toEqual(secret('other', 'token'))
+    expect(await authorizationOf({ serviceMonitor: { enabled: true } })).toBeUndefined()
+    const pod = (await objectsOf({ metricsToken })).get('StatefulSet').spec.template.spec
+    expect(pod.volumes.map(({ secret }: Rendered) => secret.items)).toEqual([[{ key: 'both', path: 'tokens' }]])
+  })
+
   test.each([
     [{ replicas: 2 }, 'replicas'],
+    [{ metricsToken: { secret: 'a', key: '' } }, 'key'],
+    [{ metricsToken: { secret: 'a' }, settings: { metrics_token_file: '/b' } }, 'remove metrics_token'],
     [{ image: { digest: 'latest' } }, 'digest'],
     [{ settings: { data: '/elsewhere' } }, "propertyName 'data'"],
     [{ service: { port: 0 } }, 'port'],
