@@ -22,7 +22,7 @@ export type SettingRule =
   | { readonly kind: 'share' }
   /** A folder or `s3://bucket/prefix`, without credentials. */
   | { readonly kind: 'place' }
-  /** Five or six fields, as croner reads them; checked completely when the service starts. */
+  /** Five or six fields, as croner reads them. */
   | { readonly kind: 'cron' }
   /** Public keys of age identities, separated by commas. */
   | { readonly kind: 'recipients' }

@@ -1,5 +1,4 @@
 // Builds the views of an operator: figures of all workers, settings with their origin, and backups.
-import { relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { projectsKind } from '../config/kind.ts'
 import type { BackupAnswer, OperatorDeps, SettingsAnswer, StatusAnswer } from '../http/routes/operator.ts'
@@ -7,7 +6,7 @@ import { OperationalError } from '../kernel/errors.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import { durationBoundsS } from '../ops/service-metrics.ts'
 import { BackupSchedule, scheduledJobs } from '../runtime/backup-schedule.ts'
-import { backupAddressOf, recipientsOf } from '../runtime/backup-settings.ts'
+import { backupAddressOf, misplacedFolder, recipientsOf } from '../runtime/backup-settings.ts'
 import { Backups } from '../runtime/backups.ts'
 import { type OwnFigures, type ServiceStatus, StatusReader, type WorkerFigures } from '../runtime/service-status.ts'
 import {
@@ -32,14 +31,13 @@ export interface OperatorParts {
   ownFigures(): OwnFigures
 }
 
-/** Creates the parts. Throws OperationalError if the folder of backups is in the data folder. */
+/** Creates the parts. Throws OperationalError if a folder of backups is in the data folder. */
 export function createOperator(platform: Platform, overrides: AppOverrides): OperatorParts {
   const { settings, clock, documents, organizationId, metrics, connections, catalog, version, worker, log } = platform
-  const { dataDir, backupFolder, backupTo } = settings
-  if (backupFolder !== '' && isWithinFolder(backupFolder, dataDir))
-    throw new OperationalError('the setting backup_folder names a folder in the data folder: choose another one')
-  if (backupTo !== '' && !isS3Address(backupTo) && isWithinFolder(folderOf(backupTo), dataDir))
-    throw new OperationalError('the setting backup_to names a folder in the data folder: choose another one')
+  const { dataDir, backupFolder } = settings
+  const misplaced = misplacedFolder(settings)
+  if (misplaced !== null)
+    throw new OperationalError(`the setting ${misplaced} names a folder in the data folder: choose another one`)
   const ownFigures = (): OwnFigures => ({
     process: metrics.figures(),
     cache: catalog.cacheState(),
@@ -111,11 +109,6 @@ function scheduleAnswer(settings: Settings, nowMs: number): ReturnType<OperatorD
     newest,
     proven,
   }
-}
-
-function isWithinFolder(path: string, folder: string): boolean {
-  const way = relative(resolve(folder), resolve(path))
-  return way === '' || !(way === '..' || way.startsWith(`..${sep}`))
 }
 
 function copied<E>(result: Result<ListedBackup, E>): Result<BackupAnswer, E> {

@@ -1,30 +1,20 @@
 // Builds the shipping of changes of a serving process: the process that ships, and its metrics.
-import { relative, resolve, sep } from 'node:path'
-import { OperationalError } from '../kernel/errors.ts'
 import type { ShippingTotals } from '../ops/service-metrics.ts'
 import { ShippingProcess } from '../runtime/shipping-process.ts'
 import { openPlace, s3AccessOf } from '../transfer/places/open-place.ts'
-import { folderOf, isS3Address } from '../transfer/places/place-address.ts'
 import { openShippingFigures } from '../transfer/shipping/shipping-figures.ts'
 import type { Platform } from './platform.ts'
 
 /**
- * Creates the process that ships changes. `command`: its command line. Throws OperationalError if the place is in the data folder, or
- * there are no credentials for it.
+ * Creates the process that ships changes. `command`: its command line. Throws OperationalError if there are no credentials for the
+ * place.
  */
 export function createShippingProcess(platform: Platform, command: readonly string[]): ShippingProcess {
   const { settings, organizationId, log, clearStaleReaders } = platform
   const { dataDir, shipTo } = settings
-  if (!isS3Address(shipTo) && isWithinFolder(folderOf(shipTo), dataDir))
-    throw new OperationalError('the setting ship_to names a folder in the data folder: choose another one')
   // Fails at the start and not in the process.
   openPlace(shipTo, s3AccessOf(process.env))
   return new ShippingProcess({ dataDir, command, settings, organizationId, log, onUnexpectedExit: clearStaleReaders })
-}
-
-function isWithinFolder(path: string, folder: string): boolean {
-  const way = relative(resolve(folder), resolve(path))
-  return way === '' || !(way === '..' || way.startsWith(`..${sep}`))
 }
 
 /** Returns a function that reads the state of the shipping, which any process of the folder may do. */

@@ -5,14 +5,16 @@ import { createEventDispatcher } from '../app/event-delivery.ts'
 import { createEventRecording } from '../app/events.ts'
 import { openPlatform } from '../app/platform.ts'
 import { createTrustScoring } from '../app/trust.ts'
+import { systemClock } from '../kernel/clock.ts'
 import { exitWithParent } from '../lanes/parent-death.ts'
 import type { BackgroundCommand } from '../runtime/background-process.ts'
 import { MatchingProcess } from '../runtime/matching-process.ts'
-import type { Settings } from '../settings.ts'
+import { openProcessLog } from '../runtime/process-log.ts'
+import { defaultSettings, type Settings } from '../settings.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
 import { UsageError } from './cli-error.ts'
+import { logFailure } from './log-failure.ts'
 import { ownMemory } from './own-memory.ts'
-import { printFailure } from './print.ts'
 import { MATCHER_COMMAND, selfCommand } from './self-command.ts'
 
 /** Beyond this the process ends and is started again: a client library may leak memory. */
@@ -33,6 +35,7 @@ interface BackgroundWork {
 export async function runBackground(parent: number): Promise<void> {
   if (process.send === undefined) throw new UsageError(['background is started by `verdigraph serve` only'])
   exitWithParent(parent)
+  let settings = defaultSettings
   let work: Promise<BackgroundWork> | null = null
 
   // Ignored: terminals and service managers signal whole process groups, and the serving process decides when this one stops.
@@ -49,7 +52,8 @@ export async function runBackground(parent: number): Promise<void> {
   async function handleCommand(message: BackgroundCommand): Promise<void> {
     switch (message.order) {
       case 'work':
-        work = startWork(message.settings as Settings, message.number, message.proof)
+        settings = message.settings as Settings
+        work = startWork(settings, message.number, message.proof)
         await work
         process.send?.('working')
         return
@@ -63,16 +67,15 @@ export async function runBackground(parent: number): Promise<void> {
 
   process.on('message', (message: BackgroundCommand) => {
     handleCommand(message).catch((failure: unknown) => {
-      printFailure(
-        `the background process failed at \`${message.order}\`: ${String((failure as Error).stack ?? failure)}`,
-      )
+      logFailure(settings, 'the background process failed', failure, { order: message.order })
       process.exit(1)
     })
   })
   setInterval(() => {
     const bytes = ownMemory()
     if (bytes === null || bytes <= MEMORY_BYTES_MAX) return
-    printFailure(`the background process uses ${bytes} bytes of memory and is started again`)
+    const log = openProcessLog(settings, systemClock)
+    log({ level: 'error', message: 'the background process uses too much memory and is started again', bytes })
     stop(EXIT_MEMORY).catch(() => process.exit(EXIT_MEMORY))
   }, MEMORY_CHECK_MS)
   await new Promise(() => {})

@@ -7,7 +7,7 @@ import type { BackupCommand } from '../runtime/backups.ts'
 import type { Settings } from '../settings.ts'
 import { type FinishedBackup, runBackupJob } from '../transfer/backup-job.ts'
 import { UsageError } from './cli-error.ts'
-import { printFailure } from './print.ts'
+import { logFailure } from './log-failure.ts'
 import { recorded } from './record-operation.ts'
 import { runScheduledJob } from './scheduled-backup.ts'
 
@@ -20,12 +20,11 @@ export async function runBackupProcess(parent: number): Promise<void> {
   process.on('disconnect', () => process.exit(1))
 
   process.on('message', ({ settings, job, requestedBy }: BackupCommand) => {
-    const what = 'folder' in job ? `of the backup ${job.name}` : 'of the schedule'
     runJob(settings as Settings, job, requestedBy).then(
       () => process.exit(0),
       (failure: unknown) => {
-        const reason = failure instanceof Error ? failure.message : String(failure)
-        printFailure(`the job \`${job.kind}\` ${what} failed: ${reason}`)
+        const about = { job: job.kind, ...('folder' in job && { backup: job.name }) }
+        logFailure(settings as Settings, 'a job of backups failed', failure, about)
         process.exit(1)
       },
     )

@@ -4,10 +4,10 @@ import { type App, createApp } from '../app.ts'
 import type { LaneCommand, LaneEvent } from '../lanes/lane-process.ts'
 import { type LaneServer, startLaneServer } from '../lanes/lane-server.ts'
 import { exitWithParent } from '../lanes/parent-death.ts'
-import type { Settings } from '../settings.ts'
+import { defaultSettings, type Settings } from '../settings.ts'
 import { UsageError } from './cli-error.ts'
+import { logFailure } from './log-failure.ts'
 import { ownMemory } from './own-memory.ts'
-import { printFailure } from './print.ts'
 
 /** After a request beyond these limits, the lane collects garbage and reports its memory. */
 const LONG_MS = 50
@@ -21,6 +21,7 @@ const IDLE_MS = 500
 export async function runLane(parent: number): Promise<void> {
   if (process.send === undefined) throw new UsageError(['a lane is started by `verdigraph serve` only'])
   exitWithParent(parent)
+  let settings = defaultSettings
   const report = (message: LaneEvent): void => void process.send?.(message)
   let app: App | null = null
   let server: LaneServer | null = null
@@ -51,8 +52,9 @@ export async function runLane(parent: number): Promise<void> {
   async function handleCommand(message: LaneCommand): Promise<void> {
     switch (message.order) {
       case 'serve': {
-        const { settings, number, proof, socket } = message
-        app = await createApp(settings as Settings, { lane: { number, proof } })
+        const { number, proof, socket } = message
+        settings = message.settings as Settings
+        app = await createApp(settings, { lane: { number, proof } })
         const { handle, takeCounts } = app
         server = await startLaneServer({ handle, socket, takeCounts, onResponse: answered })
         report({ report: 'ready', bytes: ownMemory() })
@@ -74,7 +76,7 @@ export async function runLane(parent: number): Promise<void> {
 
   process.on('message', (message: LaneCommand) => {
     handleCommand(message).catch((failure: unknown) => {
-      printFailure(`a lane failed to ${message.order}: ${String((failure as Error).stack ?? failure)}`)
+      logFailure(settings, 'a lane failed', failure, { order: message.order })
       process.exit(1)
     })
   })

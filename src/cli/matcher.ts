@@ -5,10 +5,10 @@ import { createEntityMatching } from '../app/matching.ts'
 import { openPlatform } from '../app/platform.ts'
 import { exitWithParent } from '../lanes/parent-death.ts'
 import type { MatcherCommand } from '../runtime/matching-process.ts'
-import type { Settings } from '../settings.ts'
+import { defaultSettings, type Settings } from '../settings.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
 import { UsageError } from './cli-error.ts'
-import { printFailure } from './print.ts'
+import { logFailure } from './log-failure.ts'
 
 /** Exit code if some work failed and is still due. */
 const EXIT_FAILED = 4
@@ -27,6 +27,7 @@ interface MatchingWork {
 export async function runMatcher(parent: number): Promise<void> {
   if (process.send === undefined) throw new UsageError(['matcher is started by `verdigraph serve` only'])
   exitWithParent(parent)
+  let settings = defaultSettings
   let work: Promise<MatchingWork> | null = null
 
   // Ignored: terminals and service managers signal whole process groups, and the background process decides when this one stops.
@@ -38,7 +39,8 @@ export async function runMatcher(parent: number): Promise<void> {
   async function handleCommand(message: MatcherCommand): Promise<void> {
     switch (message.order) {
       case 'work': {
-        work = startWork(message.settings as Settings, message.number, message.proof)
+        settings = message.settings as Settings
+        work = startWork(settings, message.number, message.proof)
         const { done, close } = await work
         const isDone = await done
         await close()
@@ -56,9 +58,7 @@ export async function runMatcher(parent: number): Promise<void> {
 
   process.on('message', (message: MatcherCommand) => {
     handleCommand(message).catch((failure: unknown) => {
-      printFailure(
-        `the entity matching process failed at \`${message.order}\`: ${String((failure as Error).stack ?? failure)}`,
-      )
+      logFailure(settings, 'the entity matching process failed', failure, { order: message.order })
       process.exit(1)
     })
   })

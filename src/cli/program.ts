@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
+import { fileProblemOf } from '../kernel/file-issue.ts'
 import { CliError } from './cli-error.ts'
 import { addAskCommands } from './commands/ask.ts'
 import { addAuditCommands } from './commands/audit.ts'
@@ -63,6 +64,8 @@ function linesOf(error: unknown): readonly string[] | null {
   if (error instanceof CliError) return error.lines
   if (error instanceof OperationalError || (error instanceof ThrownServiceError && error.needsLogging))
     return error.message.split('\n')
+  const problem = fileProblemOf(error)
+  if (problem !== null) return [problem]
   const { code, syscall, message } = error as NodeJS.ErrnoException
   return typeof code === 'string' && typeof syscall === 'string' ? message.split('\n') : null
 }

@@ -3,7 +3,9 @@
 import { suggestion } from '../../grammar/suggest.ts'
 import { fixedTokenPattern } from '../identity/token-file.ts'
 import { parsePairs } from '../kernel/pairs.ts'
+import { cronProblem } from '../kernel/period-schedule.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { misplacedFolder } from '../runtime/backup-settings.ts'
 import {
   defaultSettings,
   environmentNameOf,
@@ -93,6 +95,9 @@ export function resolveSettings(sources: SettingSources): Result<readonly Resolv
     errors.push('backup_schedule: needs backup_to or backup_folder, where the backups go')
   if (resolved('drillSchedule') !== '' && resolved('backupTo') === '' && resolved('backupFolder') === '')
     errors.push('drill_schedule: needs backup_to or backup_folder, where the backups are')
+  const values = Object.fromEntries(settingFields.map((field) => [field, resolved(field) ?? '']))
+  const misplaced = misplacedFolder(values as unknown as Settings)
+  if (misplaced !== null) errors.push(`${misplaced}: names a folder in the data folder; choose another one`)
   return errors.length > 0 ? err(errors) : ok(settings)
 }
 
@@ -152,7 +157,7 @@ function parseValue(rule: SettingRule, given: unknown): string | number | null {
     case 'place':
       return placeAddressProblem(given.trim()) === null ? given.trim() : null
     case 'cron':
-      return CRON.test(given.trim()) ? given.trim() : null
+      return CRON.test(given.trim()) && cronProblem(given.trim()) === null ? given.trim() : null
     case 'recipients':
       return parseRecipients(given)
   }

@@ -7,6 +7,7 @@ import { givenMasterKey, masterKeyVariable } from '../identity/master-key.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { MASTER_KEY_FILE } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
+import { fileProblemOf } from '../kernel/file-issue.ts'
 import { backupAddressOf, recipientsOf, workFolderFor } from '../runtime/backup-settings.ts'
 import type { Settings } from '../settings.ts'
 import { backupToPlace, requireSpace } from '../transfer/backup.ts'
@@ -59,8 +60,9 @@ export async function runScheduledJob(settings: Settings, job: ScheduledJob, clo
     ended(null)
     return finished
   } catch (failure) {
-    ended(failure instanceof Error ? failure.message : String(failure))
-    throw failure
+    const problem = fileProblemOf(failure)
+    ended(problem ?? (failure instanceof Error ? failure.message : String(failure)))
+    throw problem === null ? failure : new OperationalError(problem)
   }
 }
 

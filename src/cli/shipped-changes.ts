@@ -6,7 +6,7 @@ import type { Settings } from '../settings.ts'
 import { listProjectFolders } from '../store/tenancy/project-folders.ts'
 import { decryptStream, readIdentities } from '../transfer/encryption.ts'
 import { openPlace, s3AccessOf } from '../transfer/places/open-place.ts'
-import { listShipped, restorablePeriods } from '../transfer/shipping/moments.ts'
+import { listShipped, restorablePeriods, shippingGaps } from '../transfer/shipping/moments.ts'
 import { restoreShipped } from '../transfer/shipping/restore-shipped.ts'
 import { addMasterKey, givenKeyFile, KEY_NEEDED, printReopenedLogs, type RestoreFlags } from './backup.ts'
 import { UsageError } from './cli-error.ts'
@@ -71,25 +71,34 @@ function momentOf(text: string): number {
   return ms
 }
 
-/** Runs `backups moments`: the moments that can be restored from shipped changes. */
+/** Runs `backups moments`: the moments that can be restored from shipped changes, and the gaps between them. */
 export async function listMoments(settings: Settings, from: string | undefined, json: boolean): Promise<void> {
   const address = from ?? settings.shipTo
   if (address === '')
     throw new UsageError(['backups moments: name the place of the shipped changes with `--from`, or set `ship_to`'])
   const place = openPlace(address, s3AccessOf(process.env))
-  const found = restorablePeriods(await listShipped(place)).map(({ fromMs, toMs, objects, generation }) => ({
+  const shipped = await listShipped(place)
+  const gaps = shippingGaps(shipped).map(({ fromMs, toMs, reason }) => ({
+    from: new Date(fromMs).toISOString(),
+    to: new Date(toMs).toISOString(),
+    reason,
+  }))
+  const found = restorablePeriods(shipped).map(({ fromMs, toMs, objects, generation }) => ({
     from: new Date(fromMs).toISOString(),
     to: new Date(toMs).toISOString(),
     objects,
     generation,
   }))
-  if (json) printLine(JSON.stringify({ place: place.address, moments: found }))
-  else if (found.length === 0) printLine(`${place.address} contains no shipped changes`)
+  if (json) printLine(JSON.stringify({ place: place.address, moments: found, gaps }))
+  else if (found.length === 0 && gaps.length === 0) printLine(`${place.address} contains no shipped changes`)
   else
     printLines(
       tableLines(
         ['from', 'to', 'objects', 'generation'],
-        found.map((one) => [one.from, one.to, String(one.objects), one.generation]),
+        [
+          ...found.map((one) => [one.from, one.to, String(one.objects), one.generation]),
+          ...gaps.map((one) => [one.from, one.to, 'gap', one.reason]),
+        ].sort(([a = ''], [b = '']) => (a < b ? -1 : 1)),
       ),
     )
 }

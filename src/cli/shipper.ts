@@ -13,7 +13,7 @@ import { openPlace, s3AccessOf } from '../transfer/places/open-place.ts'
 import { hoursMs, Shipper } from '../transfer/shipping/shipper.ts'
 import { openShippingFigures } from '../transfer/shipping/shipping-figures.ts'
 import { UsageError } from './cli-error.ts'
-import { printFailure } from './print.ts'
+import { logFailure } from './log-failure.ts'
 
 /**
  * Ships changes until it is stopped. `parent`: the process id of the serving process. Never resolves; rejects with UsageError if it
@@ -39,7 +39,7 @@ export async function runShipper(parent: number): Promise<void> {
           // The process of a service that was killed may still be shipping.
           new LeaderElection((message.settings as Settings).dataDir).campaign('shipper', () => opened.start())
         } catch (failure) {
-          printFailure(`changes cannot be shipped: ${(failure as Error).message}`)
+          logFailure(message.settings as Settings, 'changes cannot be shipped', failure)
           process.exit(1)
         }
         return

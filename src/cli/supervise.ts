@@ -185,6 +185,11 @@ class Supervisor {
       const error = await this.replace(worker, by)
       if (error !== null) {
         this.report({ state: 'failed', error })
+        // Asked for: no fault.
+        if (this.isStopping) {
+          log({ level: 'info', message: 'a rolling restart ended early, because the service stops', worker })
+          return
+        }
         log({ level: 'error', message: 'a rolling restart failed; the other workers continue', worker, error })
         return
       }
@@ -216,8 +221,10 @@ class Supervisor {
     const successor = this.spawnWorker(by, 'successor')
     const started = this.step(successor, 'listening', SUCCESSOR_START_MAX_MS)
     if (!(await started)) {
+      // It was told to stop, as all workers.
+      if (this.isStopping) return 'the service is stopping'
       successor.child.kill('SIGKILL')
-      return this.isStopping ? 'the service is stopping' : `the successor of worker ${worker} does not start`
+      return `the successor of worker ${worker} does not start`
     }
     successor.role = 'serving'
     this.numbers[this.numbers.indexOf(worker)] = by

@@ -17,3 +17,33 @@ export function fileIssueOf(error: unknown): string | null {
   if (typeof code !== 'string' || typeof syscall !== 'string') return null
   return issues[code] ?? `it cannot be read: ${message}`
 }
+
+const problems: Readonly<Record<string, string>> = {
+  EACCES: 'this user has no permission; run the program as the owner, or change the rights',
+  EPERM: 'this user has no permission; run the program as the owner, or change the rights',
+  EROFS: 'the file system is read-only; mount it writable, or choose another place',
+  ENOENT: 'it does not exist; create it, or correct the path',
+  ENOTDIR: 'a part of the path is a file; choose another path',
+  EISDIR: 'it is a folder; name a file',
+  EEXIST: 'it exists already; remove it, or choose another path',
+  ENOTEMPTY: 'the folder is not empty; choose another path',
+  ENOSPC: 'the disk is full; make space',
+  EDQUOT: 'the quota of this user is used up; make space',
+  ENAMETOOLONG: 'the path is too long; choose a shorter one',
+  ELOOP: 'its symbolic links form a loop; correct the path',
+  EMFILE: 'the process has too many open files; raise the limit (`ulimit -n`)',
+  EBUSY: 'it is in use, for example as a mount point; choose another path',
+  ETXTBSY: 'it is a program that runs; choose another path',
+}
+
+/** Which file or folder cannot be used, why, and what to do; null: the error is not one of the file system, or has no path. */
+export function fileProblemOf(error: unknown): string | null {
+  if (!(error instanceof Error)) return null
+  const { code, syscall, path, dest } = error as { code?: unknown; syscall?: unknown; path?: unknown; dest?: unknown }
+  if (typeof code !== 'string' || typeof syscall !== 'string' || typeof path !== 'string' || path === '') return null
+  const problem =
+    syscall === 'mkdir' && code === 'EEXIST' ? 'a file with this name exists; choose another path' : problems[code]
+  const where = typeof dest === 'string' ? `${path}, or ${dest},` : path
+  // The name of the error is what people search for.
+  return problem === undefined ? null : `${where} cannot be used: ${problem} (${code})`
+}

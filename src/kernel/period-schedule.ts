@@ -31,8 +31,8 @@ function hashOf(text: string): number {
 /** Why a text is not a cron pattern; null: it is one. */
 export function cronProblem(pattern: string): string | null {
   try {
-    new Cron(pattern, { timezone: 'UTC' })
-    return null
+    // Such as the 30th of February.
+    return new Cron(pattern, { timezone: 'UTC' }).nextRun() === null ? 'it is never due' : null
   } catch (failure) {
     return (failure as Error).message.replace(/^CronPattern: /, '')
   }

@@ -8,7 +8,12 @@ import type { BackupTotals } from '../ops/service-metrics.ts'
 import type { Settings } from '../settings.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
 import type { ScheduledJob } from '../transfer/backup-job.ts'
-import { readBackupRecord, type ScheduledJobState, updateBackupRecord } from '../transfer/backup-record.ts'
+import {
+  type BackupRecord,
+  readBackupRecord,
+  type ScheduledJobState,
+  updateBackupRecord,
+} from '../transfer/backup-record.ts'
 
 /** How often patterns are compared with the clock. A look reads one small file. */
 const POLL_MS = 250
@@ -77,7 +82,12 @@ export function scheduledJobs(settings: Settings, nowMs: number): readonly Sched
     const state = record[member]
     // The first time after the last run: later ones may have been missed as well.
     const missedMs = state === null ? null : cronTimes(pattern, Date.parse(state.due_time)).nextMs
-    const isOverdue = state !== null && lastMs !== null && lastMs > Date.parse(state.due_time) && missedMs !== null
+    const isOverdue =
+      !awaitsBackup(member, settings, record) &&
+      state !== null &&
+      lastMs !== null &&
+      lastMs > Date.parse(state.due_time) &&
+      missedMs !== null
     return {
       job: member,
       schedule: pattern,
@@ -86,6 +96,11 @@ export function scheduledJobs(settings: Settings, nowMs: number): readonly Sched
       state,
     }
   })
+}
+
+/** A drill has nothing to prove before the first scheduled backup. It is due as soon as that exists. */
+function awaitsBackup(member: Schedule['member'], { backupSchedule }: Settings, { newest }: BackupRecord): boolean {
+  return member === 'drill' && backupSchedule !== '' && newest === null
 }
 
 /** The figures of the metrics. */
@@ -152,7 +167,8 @@ export class BackupSchedule {
   private due({ member, pattern }: Schedule): { dueMs: number; sinceMs: number } | null {
     const { clock, settings } = this.deps
     const nowMs = clock.now()
-    const state = readBackupRecord(settings.dataDir)[member]
+    const record = readBackupRecord(settings.dataDir)
+    const state = record[member]
     const lastMs = cronTimes(pattern, nowMs).lastMs ?? 0
     if (state === null) {
       // The schedule is new: nothing was missed.
@@ -160,6 +176,7 @@ export class BackupSchedule {
       updateBackupRecord(settings.dataDir, { [member]: { due_time, failures: 0, last_run: null } })
       return null
     }
+    if (awaitsBackup(member, settings, record)) return null
     const sinceMs = Date.parse(state.due_time)
     return lastMs > sinceMs && nowMs >= retryTimeMs(state) ? { dueMs: lastMs, sinceMs } : null
   }

@@ -107,7 +107,8 @@ export function htmlOf(text: string): string {
 const WIDTH = 800
 const HEIGHT = 300
 const LEFT = 70
-const RIGHT = 20
+/** Half of the longest label of the last tick. */
+const RIGHT = 44
 const TOP = 24
 const BOTTOM = 30
 
@@ -157,6 +158,14 @@ function plot(title: string, x: Axis, y: Axis, names: readonly string[], content
 }
 
 const fixed = (value: number): string => value.toFixed(1)
+/** The points of one side. A line through a single point would be invisible. */
+function line(side: number, points: readonly (readonly [x: number, y: number])[]): string {
+  const [only, ...others] = points
+  if (only !== undefined && others.length === 0)
+    return `<circle class="c${side % 4}" cx="${fixed(only[0])}" cy="${fixed(only[1])}" r="4"/>`
+  return `<polyline class="curve c${side % 4}" points="${points.map(([x, y]) => `${fixed(x)},${fixed(y)}`).join(' ')}"/>`
+}
+
 const namesOf = ({ sides }: BenchRun): string[] => sides.map(({ name }) => name)
 const yFrom = HEIGHT - BOTTOM
 
@@ -178,9 +187,11 @@ function percentilePlot(report: BenchRun): string {
     (value) => (value === 1 ? 'p0' : `p${Number((100 - 100 / value).toPrecision(8))}`),
   )
   const y = logarithmic(low, high, yFrom, TOP, latencyText)
-  const lines = curves.map(
-    (curve, at) =>
-      `<polyline class="curve c${at % 4}" points="${curve.map(([percentile, us]) => `${fixed(x.of(rest(percentile)))},${fixed(y.of(us))}`).join(' ')}"/>`,
+  const lines = curves.map((curve, at) =>
+    line(
+      at,
+      curve.map(([percentile, us]) => [x.of(rest(percentile)), y.of(us)]),
+    ),
   )
   return plot('Latency by percentile', x, y, namesOf(report), lines.join(''))
 }
@@ -212,9 +223,11 @@ function timePlot(report: BenchRun): string {
   const [low, high] = extent(timelines.flat().map(({ p99Us }) => p99Us))
   const x = linear(0, seconds - 1, LEFT, WIDTH - RIGHT, (value) => `${value.toFixed(seconds > 8 ? 0 : 1)} s`)
   const y = logarithmic(low, high, yFrom, TOP, latencyText)
-  const lines = timelines.map(
-    (timeline, at) =>
-      `<polyline class="curve c${at % 4}" points="${timeline.map(({ p99Us }, second) => `${fixed(x.of(second))},${fixed(y.of(p99Us))}`).join(' ')}"/>`,
+  const lines = timelines.map((timeline, at) =>
+    line(
+      at,
+      timeline.map(({ p99Us }, second) => [x.of(second), y.of(p99Us)]),
+    ),
   )
   return plot('p99 of each second', x, y, namesOf(report), lines.join(''))
 }

@@ -103,12 +103,14 @@ async function fixedRate(
   rate: number,
 ): Promise<void> {
   const intervalNs = 1e9 / rate
+  // A rate that is not reached would otherwise take as long as all its questions.
+  const giveUpNs = run.endNs + (run.endNs - startNs)
   let asked = 0
   const caller = async (number: number): Promise<void> => {
     let yieldedNs = clock.nowNs()
     for (;;) {
       const dueNs = startNs + asked * intervalNs
-      if (dueNs >= run.endNs) return
+      if (dueNs >= run.endNs || clock.nowNs() >= giveUpNs) return
       asked += 1
       for (let nowNs = clock.nowNs(); nowNs < dueNs; nowNs = clock.nowNs()) {
         yieldedNs = nowNs

@@ -15,6 +15,7 @@ import { benchPage } from './bench-page.ts'
 import {
   type BenchRun,
   type BenchSide,
+  isRateReached,
   isRight,
   ownVersion,
   type RefusedPeer,
@@ -68,7 +69,8 @@ export async function bench(flags: BenchFlags): Promise<void> {
     if (flags.json) printLine(reportJson(report))
     else printLines(reportLines(report))
     for (const warning of flags.json ? [] : warningsOf(report)) printNotice(warning)
-    process.exitCode = isRight(report) ? exitCodes.success.code : exitCodes.failure.code
+    const isSound = isRight(report) && isRateReached(report)
+    process.exitCode = isSound ? exitCodes.success.code : exitCodes.failure.code
   })
 }
 

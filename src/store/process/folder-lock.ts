@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { SERVER_LOCK_FILE, SERVER_PID_FILE, WORKERS_LOCK_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
+import { fileProblemOf } from '../../kernel/file-issue.ts'
 import { type FileLock, lockFile } from './file-lock.ts'
 
 /** Files of the lock. A folder that contains nothing else was never used. */
@@ -52,7 +53,8 @@ export function lockFolder(folder: string): ServedFolder {
     lock?.release()
     if (error instanceof OperationalError) throw error
     const { code, message } = error as { code?: string; message: string }
-    throw new OperationalError(`the folder ${folder} cannot be used: ${reasons.get(code) ?? message}`)
+    const reason = reasons.get(code) ?? fileProblemOf(error) ?? message
+    throw new OperationalError(`the folder ${folder} cannot be used: ${reason}`)
   }
   const held = lock
   return {
@@ -94,15 +96,16 @@ function foreignWorkerError(folder: string): OperationalError {
   return new OperationalError(`the folder ${folder} is not served by the process that started this worker`)
 }
 
-const notAFolder = 'a file with this name exists'
-const noPermission = 'no permission to write to it'
+const notAFolder = 'a file with this name exists; name a folder with `--data`'
+const noPermission =
+  'no permission to write to it; run the program as its owner, or give the folder to this user (`chown -R`)'
 
 const reasons: ReadonlyMap<string | undefined, string> = new Map([
   ['EEXIST', notAFolder],
   ['ENOTDIR', notAFolder],
   ['EACCES', noPermission],
   ['EPERM', noPermission],
-  ['EROFS', 'the file system is read-only'],
+  ['EROFS', 'the file system is read-only; mount it writable'],
 ])
 
 function readHolderLines(folder: string): readonly string[] {

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { STAGING_LOCK_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
+import { fileProblemOf } from '../../kernel/file-issue.ts'
 import { type FileLock, lockFile } from '../../store/process/file-lock.ts'
 
 /** The random suffix that `mkdtemp` appends. */
@@ -52,7 +53,9 @@ function lockStaging(folder: string, parent: string): FileLock | null {
     return lockFile(join(folder, STAGING_LOCK_FILE), 'exclusive')
   } catch (error) {
     rmSync(folder, { recursive: true, force: true })
-    throw new OperationalError(`the folder ${parent} cannot be used: ${(error as Error).message}`)
+    throw new OperationalError(
+      fileProblemOf(error) ?? `the folder ${parent} cannot be used: ${(error as Error).message}`,
+    )
   }
 }
 

@@ -4,6 +4,7 @@ import { dirname, join, resolve, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { pathToFileURL } from 'node:url'
+import { fileProblemOf } from '../../kernel/file-issue.ts'
 import { chunksOf } from '../files/byte-stream.ts'
 import { createStaging, removeAbandoned } from '../files/staging.ts'
 import { syncPath } from '../files/sync-path.ts'
@@ -111,7 +112,10 @@ export class FolderPlace implements BackupPlace {
       case 'EACCES':
       case 'EPERM':
       case 'EROFS':
-        return new PlaceError('refused', `${path} cannot be used: ${(failure as Error).message}`)
+        return new PlaceError(
+          'refused',
+          fileProblemOf(failure) ?? `${path} cannot be used: ${(failure as Error).message}`,
+        )
       case 'ENOSPC':
       case 'EDQUOT':
         return new PlaceError('failed', `the disk is full: ${path} cannot be written`)
@@ -121,7 +125,10 @@ export class FolderPlace implements BackupPlace {
       case 'EIO':
       case 'ESTALE':
       case 'EFBIG':
-        return new PlaceError('failed', `${path} cannot be used: ${(failure as Error).message}`)
+        return new PlaceError(
+          'failed',
+          fileProblemOf(failure) ?? `${path} cannot be used: ${(failure as Error).message}`,
+        )
       default:
         return failure
     }

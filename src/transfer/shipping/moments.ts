@@ -16,6 +16,14 @@ export interface RestorablePeriod {
   readonly objects: number
 }
 
+/** Moments between two periods, or after the last one, whose state is not known. */
+export interface ShippingGap {
+  readonly fromMs: number
+  readonly toMs: number
+  /** The missing object, or that nothing was shipped. */
+  readonly reason: string
+}
+
 /** The objects to apply in order, and the moment that they restore. */
 export interface RestorePlan {
   readonly objects: readonly ShipmentName[]
@@ -69,6 +77,45 @@ export function restorablePeriods(shipped: ShippedObjects): readonly RestorableP
     if (period !== null) periods.push({ generation, ...period })
   }
   return periods.sort((a, b) => a.fromMs - b.fromMs || a.toMs - b.toMs)
+}
+
+/** The gaps in the shipped history, the oldest first: missing objects, and times in which nothing was shipped. */
+export function shippingGaps(shipped: ShippedObjects): readonly ShippingGap[] {
+  const hidden = [...shipped].flatMap(([generation, objects]) => hiddenAfterFault(generation, objects))
+  const reasonOf = (fromMs: number, toMs: number): string =>
+    hidden.find((one) => one.fromMs < toMs && one.toMs > fromMs)?.reason ?? 'nothing was shipped'
+  const gaps: ShippingGap[] = []
+  let coveredMs = Number.NEGATIVE_INFINITY
+  for (const { fromMs, toMs } of restorablePeriods(shipped)) {
+    if (coveredMs > Number.NEGATIVE_INFINITY && fromMs - coveredMs > GAP_MS)
+      gaps.push({ fromMs: coveredMs, toMs: fromMs, reason: reasonOf(coveredMs, fromMs) })
+    coveredMs = Math.max(coveredMs, toMs)
+  }
+  const [first] = restorablePeriods(shipped)
+  for (const one of hidden) {
+    const isBefore = first === undefined || one.fromMs < first.fromMs
+    if (one.toMs > coveredMs) gaps.push({ ...one, fromMs: first === undefined ? one.fromMs : coveredMs })
+    else if (isBefore && first !== undefined) gaps.push({ ...one, toMs: Math.min(one.toMs, first.fromMs) })
+  }
+  return gaps.sort((a, b) => a.fromMs - b.fromMs || a.toMs - b.toMs)
+}
+
+/** The moments that a generation does not restore because an object is missing, or there twice. */
+function hiddenAfterFault(generation: string, objects: readonly ShipmentName[]): readonly ShippingGap[] {
+  const kept = unbroken(objects)
+  const [oldest, newest] = [objects[0], objects.at(-1)]
+  if (oldest === undefined || newest === undefined || kept?.length === objects.length) return []
+  const fault =
+    kept === null
+      ? `the generation ${generation} has no base`
+      : `the object ${kept.length} of the generation ${generation} is ${isTwice(objects, kept.length) ? 'there twice' : 'missing'}`
+  const lost = objects.length - (kept?.length ?? 0)
+  const reason = `${fault}: ${lost} ${lost === 1 ? 'object' : 'objects'} after it cannot be restored`
+  return [{ fromMs: kept?.at(-1)?.timeMs ?? oldest.timeMs, toMs: newest.timeMs, reason }]
+}
+
+function isTwice(objects: readonly ShipmentName[], at: number): boolean {
+  return (objects[at]?.sequence ?? at) < at
 }
 
 /**
@@ -129,7 +176,7 @@ function findHidden(shipped: ShippedObjects, lastMs: number): string | null {
     const missing = objects.findIndex(({ sequence }, at) => sequence !== at)
     const after = objects[missing]
     if (after !== undefined && objects.at(-1)!.timeMs >= lastMs)
-      return `the object ${missing} of the generation ${generation} is ${after.sequence < missing ? 'there twice' : 'missing'}`
+      return `the object ${missing} of the generation ${generation} is ${isTwice(objects, missing) ? 'there twice' : 'missing'}`
   }
   return null
 }

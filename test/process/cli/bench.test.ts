@@ -81,7 +81,7 @@ test.skipIf(isSkipped)('the page has no errors in a browser, in light and in dar
         if (!/^(file|data):/.test(request.url())) complaints.push(request.url())
       })
       await page.goto(pathToFileURL(html).href)
-      expect(await page.locator('svg polyline').count()).toBe(2)
+      expect(await page.locator('svg polyline, svg circle').count()).toBe(2)
       expect(await page.locator('h1').textContent()).toBe('verdigraph bench')
       expect(await page.locator('table').first().textContent()).toContain('Machine')
       backgrounds.push(await page.evaluate<string>('getComputedStyle(document.body).backgroundColor'))
@@ -91,6 +91,44 @@ test.skipIf(isSkipped)('the page has no errors in a browser, in light and in dar
   } finally {
     await browser.close()
   }
+})
+
+test.skipIf(isSkipped)('a plot shows a single point, and no label is cut', async () => {
+  const html = join(folder, 'single.html')
+  await runCommand(['bench', '--world', world('yes'), ...SHORT, '--html', html])
+  const browser = await openBrowser()
+  try {
+    const page = await (await browser.newContext()).newPage()
+    await page.goto(pathToFileURL(html).href)
+    // Half a second has one point in the plot of seconds.
+    const plot = page.locator('svg[aria-label="p99 of each second"]')
+    expect([await plot.locator('polyline').count(), await plot.locator('circle').count()]).toEqual([0, 1])
+    const cut = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('svg')].flatMap((svg) => {
+        const { left, right } = svg.getBoundingClientRect()
+        return [...svg.querySelectorAll('text')].flatMap((text) => {
+          const box = text.getBoundingClientRect()
+          return box.left < left || box.right > right ? [text.textContent] : []
+        })
+      })`,
+    )
+    expect(cut).toEqual([])
+  } finally {
+    await browser.close()
+  }
+})
+
+test('a rate that the machine does not reach is reported and fails the command; one that it reaches does not', async () => {
+  const args = ['bench', '--world', world('yes'), ...SHORT]
+  const { exitCode, stderr } = await runCommand([...args, '--rate', '10000000'])
+  expect([exitCode, stderr]).toEqual([
+    1,
+    expect.stringMatching(/verdigraph: the rate was not reached: [\d,.]+ of 10,000,000 questions\/s were answered/),
+  ])
+  const json = await runCommand([...args, '--rate', '10000000', '--json'])
+  expect([json.exitCode, json.stderr]).toEqual([1, ''])
+  expect(JSON.parse(json.stdout).warnings).toEqual([expect.stringContaining('the rate was not reached')])
+  expect(await runCommand([...args, '--rate', '20'])).toMatchObject({ exitCode: 0, stderr: '' })
 })
 
 test('a wrong answer is counted, shown, and fails the command', async () => {

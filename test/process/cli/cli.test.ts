@@ -192,7 +192,7 @@ describe('an unusable folder', () => {
 
   it('is a file', async () => {
     writeFileSync(data, '')
-    const message = `error: the folder ${data} cannot be used: a file with this name exists\n`
+    const message = `error: the folder ${data} cannot be used: a file with this name exists; name a folder with \`--data\`\n`
     expect(await refused(['serve', '--data', data])).toBe(message)
     expect(await refused(['init', '--data', data])).toBe(message)
     expect(await refused(['token', '--data', data])).toBe(
@@ -229,7 +229,7 @@ describe('an unusable folder', () => {
         stderr: 'pipe',
       })
       expect([await child.stderr.text(), await child.stdout.text(), await child.exited]).toEqual([
-        `error: the folder ${at} cannot be used: no permission to write to it\n`,
+        `error: the folder ${at} cannot be used: no permission to write to it; run the program as its owner, or give the folder to this user (\`chown -R\`)\n`,
         '',
         1,
       ])

@@ -244,6 +244,49 @@ test('the upload of a killed job is never listed, and the next run removes it', 
   await server.stop(true)
 })
 
+test('a drill that is due before the first backup waits for it, and has not failed', async () => {
+  const { data, place } = await newFolder()
+  const record = join(data, 'backups.json')
+  const early = { due_time: '2020-01-01T00:00:00.000Z', failures: 0, last_run: null }
+  writeFileSync(record, JSON.stringify({ backup: null, drill: early, newest: null, proven: null, known: [], kept: 0 }))
+  const environment = { VERDIGRAPH_BACKUP_TO: place, VERDIGRAPH_DRILL_SCHEDULE: EVERY_SECOND }
+  const waiting = await served(data, { ...environment, VERDIGRAPH_BACKUP_SCHEDULE: YEARLY })
+  // The schedule has looked: it stores when the backup was due last.
+  await expect.poll(async () => JSON.parse(readFileSync(record, 'utf8')).backup, LONG).not.toBeNull()
+  const drill = async ({ figures }: typeof waiting) =>
+    (await figures()).schedule.jobs.find(({ job }) => job === 'drill')
+  expect(await drill(waiting)).toMatchObject({ failed_runs: 0, overdue_seconds: 0, last_run: null })
+  expect(await waiting.metrics()).toContain('verdigraph_backup_failed_runs{job_kind="drill"} 0')
+  await stopped(waiting.server)
+  expect(waiting.server.notices()).not.toContain('drill')
+  // As soon as there is a backup, it is proven.
+  const working = await served(data, { ...environment, VERDIGRAPH_BACKUP_SCHEDULE: EVERY_SECOND })
+  await expect.poll(async () => (await working.figures()).schedule.proven !== null, LONG).toBe(true)
+  expect(await drill(working)).toMatchObject({ failed_runs: 0 })
+  await stopped(working.server)
+})
+
+test('a drill of a place to which nothing is backed up fails: nothing will ever be there', async () => {
+  const { data, place } = await newFolder()
+  const early = { due_time: '2020-01-01T00:00:00.000Z', failures: 0, last_run: null }
+  const record = { backup: null, drill: early, newest: null, proven: null, known: [], kept: 0 }
+  writeFileSync(join(data, 'backups.json'), JSON.stringify(record))
+  const { server, figures } = await served(data, {
+    VERDIGRAPH_BACKUP_TO: place,
+    VERDIGRAPH_DRILL_SCHEDULE: EVERY_SECOND,
+  })
+  await expect.poll(async () => (await figures()).schedule.jobs[0]?.failed_runs, LONG).toBe(1)
+  expect((await figures()).schedule.jobs[0]?.last_run?.error).toContain('contains no scheduled backup')
+  await stopped(server)
+  // Each line of the log is JSON, also those of the process that ran the drill.
+  const lines = server
+    .notices()
+    .trim()
+    .split('\n')
+    .filter((line) => !line.startsWith('{'))
+  expect(lines).toEqual([])
+})
+
 test('a wrong pattern, a place in the data folder and a schedule without a place are refused at the start', async () => {
   const { data } = await newFolder()
   const start = (environment: Record<string, string>) =>
@@ -251,13 +294,20 @@ test('a wrong pattern, a place in the data folder and a schedule without a place
   const place = { VERDIGRAPH_BACKUP_TO: join(data, '..', 'place') }
   const pattern = await start({ ...place, VERDIGRAPH_BACKUP_SCHEDULE: '99 99 * * *' })
   expect(pattern).toMatchObject({
-    exitCode: 1,
-    stderr: expect.stringContaining('backup_schedule is not a cron pattern'),
+    exitCode: 2,
+    stderr: 'error: VERDIGRAPH_BACKUP_SCHEDULE: expected a cron pattern such as `30 2 * * *`, found `99 99 * * *`\n',
   })
+  for (const wrong of ['61 * * * *', '0 0 30 2 *', '* * * *'])
+    expect(await start({ ...place, VERDIGRAPH_BACKUP_SCHEDULE: wrong })).toMatchObject({ exitCode: 2 })
   const text = await start({ ...place, VERDIGRAPH_BACKUP_SCHEDULE: 'daily' })
   expect(text).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('expected a cron pattern') })
   const inside = await start({ VERDIGRAPH_BACKUP_TO: join(data, 'x'), VERDIGRAPH_BACKUP_SCHEDULE: YEARLY })
-  expect(inside.stderr).toContain('backup_to names a folder in the data folder')
+  expect(inside).toMatchObject({
+    exitCode: 2,
+    stderr: 'error: backup_to: names a folder in the data folder; choose another one\n',
+  })
+  const requested = await start({ VERDIGRAPH_BACKUP_FOLDER: data })
+  expect(requested).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('backup_folder: names a folder in') })
   expect((await start({ VERDIGRAPH_BACKUP_SCHEDULE: YEARLY })).stderr).toContain('needs backup_to or backup_folder')
   const secret = await start({ VERDIGRAPH_BACKUP_TO: 's3://AKIA:not-to-be-shown@bucket/x' })
   expect(secret).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('without credentials') })

@@ -349,9 +349,32 @@ describe('a wrong use', () => {
     expect(await failing('backups', 'moments')).toContain('backups moments: name the place')
   })
 
+  test('with a missing object shows the gap among the moments', async () => {
+    const damaged = join(folder, 'damaged')
+    const generation = '20261123T030000.000Z-0123abcd'
+    mkdirSync(join(damaged, 'shipped', generation), { recursive: true })
+    const names = [0, 10, 20, 30].map(
+      (second, sequence) =>
+        `0000000${sequence}-20261123T0300${String(second).padStart(2, '0')}.000Z-20261123T0300${String(second).padStart(2, '0')}.000Z.${sequence === 0 ? 'base' : 'segment'}.zst`,
+    )
+    for (const name of names)
+      if (!name.startsWith('00000002')) writeFileSync(join(damaged, 'shipped', generation, name), '')
+    const reason = `the object 2 of the generation ${generation} is missing: 1 object after it cannot be restored`
+    const json = await runCommand(['backups', 'moments', '--from', damaged, '--json'])
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      moments: [{ from: '2026-11-23T03:00:00.000Z', to: '2026-11-23T03:00:10.000Z', objects: 2 }],
+      gaps: [{ from: '2026-11-23T03:00:10.000Z', to: '2026-11-23T03:00:30.000Z', reason }],
+    })
+    const { exitCode, stdout } = await runCommand(['backups', 'moments', '--from', damaged])
+    expect([exitCode, stdout.trim().split('\n').at(-1)]).toEqual([
+      0,
+      expect.stringMatching(new RegExp(`^2026-11-23T03:00:10.000Z +2026-11-23T03:00:30.000Z +gap +${reason}$`)),
+    ])
+  })
+
   test('of the setting is refused at the start', async () => {
     await expect(startServer(['--data', data], { VERDIGRAPH_SHIP_TO: join(data, 'inside') })).rejects.toThrow(
-      'the setting ship_to names a folder in the data folder: choose another one',
+      'ship_to: names a folder in the data folder; choose another one',
     )
     await expect(startServer(['--data', data], { VERDIGRAPH_SHIP_TO: 's3://bucket/prefix' })).rejects.toThrow(
       'needs credentials: set AWS_ACCESS_KEY_ID',

@@ -50,6 +50,21 @@ describe('the command restart', () => {
     expect(await server.kill('SIGTERM')).toBe(0)
   })
 
+  it('that a stop interrupts is no failure in the log, and the stop succeeds', async () => {
+    for (const isEarly of [true, false]) {
+      const server = await startServer(['--data', data, '--workers', '2'])
+      const restarting = runCommand(['restart', '--data', data])
+      const begun = isEarly ? /a rolling restart began/ : /a worker was replaced/
+      await expect.poll(() => server.notices(), { timeout: 60_000 }).toMatch(begun)
+      expect(await server.kill('SIGTERM')).toBe(0)
+      const lines = server.notices().trim().split('\n')
+      expect(lines.filter((line) => line.includes('"level":"error"'))).toEqual([])
+      expect(lines.at(-1)).toContain('a rolling restart ended early, because the service stops')
+      // The restart was not completed.
+      expect((await restarting).exitCode).toBe(1)
+    }
+  })
+
   it('fails if a successor does not start, and the workers continue', async () => {
     const server = await startServer(['--data', data, '--workers', '2'])
     const file = new LmdbFile(join(data, 'config'), {})
