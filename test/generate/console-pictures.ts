@@ -157,6 +157,7 @@ function graphPictures(kind: 'light' | 'dark' | 'phone', size: BrowserContextOpt
       view: `#/graph?${new URLSearchParams({ query })}`,
       options,
       async ready(page) {
+        await page.getByRole('button', { name: 'Run', exact: true }).click()
         await page.getByRole('button', { name: 'Dara Dunn Person' }).click()
         await page.getByRole('button', { name: /MEMBER Team/ }).waitFor()
         await arranged(page)

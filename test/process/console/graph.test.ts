@@ -95,6 +95,13 @@ const link = (): string => service.app.consoleLink(service.url) ?? ''
 const addressOf = (parameters: Readonly<Record<string, string>> = {}): string =>
   `${service.url}/console#/graph?${new URLSearchParams(parameters)}`
 
+/** Opens the screen with the query of a link, and runs it as a person does. */
+async function openQuery(page: Page, query: string): Promise<void> {
+  await page.goto(addressOf({ query }))
+  await page.getByText('The address has this query. It has not run').waitFor()
+  await page.getByRole('button', { name: 'Run', exact: true }).click()
+}
+
 /** Writes a query into the editor. */
 async function write(page: Page, text: string): Promise<void> {
   await page.getByRole('textbox', { name: 'Cypher that reads' }).click()
@@ -146,7 +153,7 @@ describe.skipIf(isSkipped)('the screen Graph', () => {
 
   test('is used by mouse: an example, a click and a double click on a node, moving it, and the wheel', async () => {
     const { page, complaints, close } = await openConsole(browser, link())
-    await page.goto(addressOf({ query: "MATCH (t:Team {external_id: 'large'}) RETURN t" }))
+    await openQuery(page, "MATCH (t:Team {external_id: 'large'}) RETURN t")
     await page.getByText('1 row', { exact: true }).waitFor()
     const { x, y } = await centreOf(page)
     await page.mouse.click(x, y)
@@ -184,7 +191,7 @@ describe.skipIf(isSkipped)('the screen Graph', () => {
       hasTouch: true,
       isMobile: true,
     })
-    await page.goto(addressOf({ query: "MATCH (t:Team {external_id: 'large'}) RETURN t" }))
+    await openQuery(page, "MATCH (t:Team {external_id: 'large'}) RETURN t")
     await page.getByText('1 row', { exact: true }).waitFor()
     await picture(page).scrollIntoViewIfNeeded()
     const { x, y } = await centreOf(page)
@@ -267,7 +274,7 @@ describe.skipIf(isSkipped)('the screen Graph', () => {
   test('shows the same rows as table, JSON and files, with numbers as the service sent them', async () => {
     const { page, complaints, close } = await openConsole(browser, link())
     const query = `MATCH (h:Hostile) RETURN h, h.name AS name, 9007199254740993 AS large, 2.0 AS float, null AS nothing`
-    await page.goto(addressOf({ query }))
+    await openQuery(page, query)
     await page.getByText('5 rows', { exact: true }).waitFor()
     await page.getByRole('tab', { name: 'Picture' }).focus()
     await page.keyboard.press('ArrowRight')
@@ -362,12 +369,9 @@ describe.skipIf(isSkipped)('the screen Graph', () => {
       { viewport: { width: 360, height: 740 }, hasTouch: true },
     ] as const) {
       const { page, complaints, close } = await openConsole(browser, link(), options)
-      for (const address of [
-        addressOf(),
-        addressOf({ node: 'Person:ann' }),
-        addressOf({ query: 'MATCH (n)-[r]->(m) RETURN n, r, m' }),
-      ]) {
-        await page.goto(address)
+      for (const address of [addressOf(), addressOf({ node: 'Person:ann' }), 'MATCH (n)-[r]->(m) RETURN n, r, m']) {
+        if (address.startsWith('MATCH')) await openQuery(page, address)
+        else await page.goto(address)
         await picture(page).waitFor()
         await page.waitForLoadState('networkidle')
         await expectAccessible(page)
@@ -394,11 +398,35 @@ describe.skipIf(isSkipped)('the screen Graph', () => {
     await close()
   })
 
+  test('a query of a link runs only when the user runs it, also if the address changes', async () => {
+    const { page, complaints, close } = await openConsole(browser, link())
+    const asked: string[] = []
+    page.on('request', (request) => {
+      if (!request.url().endsWith('/graph/v1/query')) return
+      asked.push((request.postDataJSON() as { query: string }).query)
+    })
+    const queries = ['MATCH (p:Person) RETURN p', 'MATCH (p:Person) RETURN p.external_id']
+    for (const query of queries) {
+      await page.goto(addressOf({ query }))
+      await page.getByText('The address has this query. It has not run').waitFor()
+      expect(await page.getByRole('textbox', { name: 'Cypher that reads' }).textContent()).toContain(query)
+      await page.waitForLoadState('networkidle')
+    }
+    expect(asked.filter((query) => queries.includes(query))).toEqual([])
+    expect(await page.getByRole('button', { name: 'Last queries' }).isDisabled()).toBe(true)
+    await page.getByRole('button', { name: 'Run', exact: true }).click()
+    await page.getByText('2 rows', { exact: true }).waitFor()
+    expect(await page.getByText('It has not run').count()).toBe(0)
+    expect(asked).toContain(queries[1])
+    expect(complaints).toEqual([])
+    await close()
+  })
+
   test('keeps what it shows while the service is away', async () => {
     const { page, complaints, close } = await openConsole(browser, link(), {
       isExpected: (text) => text.includes('ERR_INTERNET_DISCONNECTED'),
     })
-    await page.goto(addressOf({ query: 'MATCH (p:Person) RETURN p' }))
+    await openQuery(page, 'MATCH (p:Person) RETURN p')
     await page.getByText('2 rows', { exact: true }).waitFor()
     // What the user did with the picture stays too.
     await picture(page).focus()

@@ -131,6 +131,12 @@ describe.skipIf(isSkipped)('the screen Operate', () => {
     await page.getByRole('tab', { name: 'MCP' }).click()
     await page.getByText('authzen_evaluate', { exact: true }).click()
     const fields = page.getByLabel('Arguments, as JSON')
+    // The tool requires no argument by itself, because it takes a question in two forms.
+    expect(JSON.parse(await fields.first().inputValue())).toEqual({
+      subject: { type: '', id: '' },
+      action: { name: '' },
+      resource: { type: '', id: '' },
+    })
     await fields.first().fill('{')
     await page.getByRole('button', { name: 'Try authzen_evaluate', exact: true }).click()
     await page.getByText('The arguments are not JSON').waitFor()

@@ -43,7 +43,9 @@ export default function GraphScreen({ projectId, parameters }: ScreenProps) {
   const [query, setQuery] = useState(first?.query ?? '')
   const [fields, setFields] = useState<ParameterFields>(first?.parameters ?? [])
   const [limit, setLimit] = useState<number>(ROW_LIMITS[1])
-  const [asked, setAsked] = useState(first)
+  const [asked, setAsked] = useState<AskedQuery | null>(null)
+  /** The query of a link, until the user runs it: whoever wrote the link must not run it with the rights of the user. */
+  const [linked, setLinked] = useState(first)
   const [history, setHistory] = useState(() => readHistory(projectId))
   const [tab, setTab] = useState('schema')
   const [view, setView] = useState<PictureContent>(() => viewOf(noElements))
@@ -63,6 +65,7 @@ export default function GraphScreen({ projectId, parameters }: ScreenProps) {
 
   const run = (next: AskedQuery): void => {
     if (next.query.trim() === '') return
+    setLinked(null)
     setQuery(next.query)
     setFields(next.parameters)
     setHistory(addToHistory(projectId, { query: next.query, parameters: next.parameters }))
@@ -72,14 +75,14 @@ export default function GraphScreen({ projectId, parameters }: ScreenProps) {
   }
   const runText = (text: string): void => run({ query: text, parameters: [], limit })
 
-  useEffect(() => {
-    if (first !== null) setHistory(addToHistory(projectId, { query: first.query, parameters: first.parameters }))
-  }, [])
   // A link to another query, or the button Back.
   const address = parameters.toString()
   useEffect(() => {
     const given = askedIn(parameters)
-    if (given !== null && given.query !== asked?.query) run({ ...given, limit })
+    if (given === null || given.query === asked?.query) return
+    setLinked(given)
+    setQuery(given.query)
+    setFields(given.parameters)
   }, [address])
   useEffect(() => {
     // Read again after the service was away: the picture stays as the user left it.
@@ -157,6 +160,12 @@ export default function GraphScreen({ projectId, parameters }: ScreenProps) {
         onChoose={(typed) => run({ ...typed, limit })}
         onClearHistory={() => setHistory(clearHistory(projectId))}
       />
+      {linked !== null && linked.query === query && (
+        <p class="notice" role="status">
+          <Icon name="warning" />
+          <span>The address has this query. It has not run: read it, then run it.</span>
+        </p>
+      )}
       <section aria-label="Result" aria-busy={isStale} class="card graph-result">
         <div class="card-head">
           <NodeSearch projectId={projectId} types={kinds} onChoose={search} />

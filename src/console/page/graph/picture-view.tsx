@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Failure } from '../parts/feedback.tsx'
 import type { PicturePlaces } from '../parts/graph-picture/arrange.ts'
+import { colourOrder } from '../parts/graph-picture/colour-order.ts'
 import { kindColour } from '../parts/graph-picture/colours.ts'
 import { GraphPicture } from '../parts/graph-picture/graph-picture.tsx'
 import { Icon } from '../parts/icon.tsx'
@@ -187,10 +188,10 @@ export function PictureView(props: {
   )
 }
 
-/** The kinds in the order of their colours: as in the data schema, then the others. */
+/** The kinds in the order of their colours. */
 function kindsOf(types: readonly SchemaType[], nodes: readonly { readonly kind: string }[]): readonly string[] {
-  const known = types.map(({ name }) => name)
-  const others = new Set(nodes.map(({ kind }) => kind))
-  for (const name of known) others.delete(name)
-  return [...known, ...others]
+  return colourOrder(
+    types.map(({ name }) => name),
+    nodes.map(({ kind }) => kind),
+  )
 }

@@ -2,6 +2,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { Empty } from '../parts/feedback.tsx'
 import type { PicturePlaces } from '../parts/graph-picture/arrange.ts'
+import { colourOrder } from '../parts/graph-picture/colour-order.ts'
 import { kindColour } from '../parts/graph-picture/colours.ts'
 import { GraphPicture } from '../parts/graph-picture/graph-picture.tsx'
 import { Icon } from '../parts/icon.tsx'
@@ -23,7 +24,7 @@ export function SchemaView({
   const { types, relations } = schema
   const [selected, select] = useState<string | null>(null)
   const places = useRef<PicturePlaces>(new Map()).current
-  const kinds = useMemo(() => types.map(({ name }) => name), [types])
+  const kinds = useMemo(() => colourOrder(types.map(({ name }) => name)), [types])
   const nodes = useMemo(
     () =>
       types.map(({ name, count: own }) => ({

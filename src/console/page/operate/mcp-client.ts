@@ -84,16 +84,17 @@ async function request<T>(projectId: string, method: string, params: object, sig
   return answer.result
 }
 
-/** Arguments to begin with: the required ones, with values that only have the right type. */
+/**
+ * Arguments to begin with: the required ones, with values that only have the right type. A tool that requires none, because it takes them in
+ * several forms, begins with its structured ones.
+ */
 export function exampleOf(schema: ToolSchema): unknown {
   if (schema.default !== undefined) return schema.default
   if (schema.enum !== undefined) return schema.enum[0]
   if (schema.anyOf !== undefined) return exampleOf(schema.anyOf[0] ?? {})
   switch (schema.type) {
     case 'object':
-      return Object.fromEntries(
-        (schema.required ?? []).map((name) => [name, exampleOf(schema.properties?.[name] ?? {})]),
-      )
+      return Object.fromEntries(namesToShow(schema).map((name) => [name, exampleOf(schema.properties?.[name] ?? {})]))
     case 'array':
       return schema.items === undefined ? [] : [exampleOf(schema.items)]
     case 'number':
@@ -104,4 +105,14 @@ export function exampleOf(schema: ToolSchema): unknown {
     default:
       return ''
   }
+}
+
+function namesToShow({ required = [], properties = {} }: ToolSchema): readonly string[] {
+  if (required.length > 0) return required
+  return Object.keys(properties).filter((name) => needsMembers(properties[name] ?? {}))
+}
+
+/** Whether a value of the schema has members that it must have; of a list, its items. */
+function needsMembers({ type, required = [], items }: ToolSchema): boolean {
+  return type === 'array' ? items !== undefined && needsMembers(items) : required.length > 0
 }

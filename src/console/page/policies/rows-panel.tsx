@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { linkTo } from '../address.ts'
 import { parseValue } from '../ask/question.ts'
+import { count } from '../graph/result-text.tsx'
 import { findNodes, queryGraph } from '../graph-api.ts'
 import { Combobox, type Suggestion } from '../parts/combobox.tsx'
 import { Failure, Loading } from '../parts/feedback.tsx'
@@ -104,7 +105,7 @@ export function RowsPanel(props: {
             <p class="quiet-text">
               {answer.value.rows.length === 0
                 ? 'No row: the condition is met by none of these nodes.'
-                : `${answer.value.truncated ? 'The first ' : ''}${answer.value.rows.length} ${isContext ? 'rows' : 'pairs'}, ${answer.value.duration_ms.toFixed(1)} ms`}
+                : `${answer.value.truncated ? 'The first ' : ''}${count(answer.value.rows.length, isContext ? 'row' : 'pair')}, ${answer.value.duration_ms.toFixed(1)} ms`}
             </p>
             {answer.value.rows.length > 0 && (
               <RowTable

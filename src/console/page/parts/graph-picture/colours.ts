@@ -12,12 +12,6 @@ export function kindColour(index: number): string {
   return `var(--kind-${index % KINDS})`
 }
 
-/** The index of each kind, in the order of the list; another kind has the index after the last. */
-export function colourIndex(kinds: readonly string[]): (kind: string) => number {
-  const indexes = new Map(kinds.map((kind, index) => [kind, index]))
-  return (kind) => indexes.get(kind) ?? kinds.length
-}
-
 function readColours(): PictureColours {
   const probe = document.createElement('i')
   document.body.append(probe)
