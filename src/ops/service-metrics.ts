@@ -140,13 +140,11 @@ export interface BackupTotals {
   readonly provenS: number | null
 }
 
+/** A metric that is sampled from a member of totals. */
+type SampledMetric<Member> = readonly [name: string, help: string, type: 'gauge' | 'counter', member: Member]
+
 /** The metrics of the audit logs. */
-const auditMetrics: readonly (readonly [
-  name: string,
-  help: string,
-  type: 'gauge' | 'counter',
-  member: keyof AuditTotals,
-])[] = [
+const auditMetrics: readonly SampledMetric<keyof AuditTotals>[] = [
   ['verdigraph_audit_unsealed_records', 'Audit records that wait to be sealed.', 'gauge', 'unsealed'],
   ['verdigraph_audit_sealed_records_total', 'Audit records that were sealed.', 'counter', 'sealed'],
   [
@@ -170,12 +168,7 @@ const auditMetrics: readonly (readonly [
 ]
 
 /** The metrics of the shipping of changes. */
-const shippingMetrics: readonly (readonly [
-  name: string,
-  help: string,
-  type: 'gauge' | 'counter',
-  member: keyof ShippingTotals,
-])[] = [
+const shippingMetrics: readonly SampledMetric<keyof ShippingTotals>[] = [
   [
     'verdigraph_shipping_lag_seconds',
     'Time since the newest moment that can be restored from the shipped changes. Grows while they cannot be shipped.',
@@ -189,12 +182,7 @@ const shippingMetrics: readonly (readonly [
 ]
 
 /** The metrics of event delivery. */
-const deliveryMetrics: readonly (readonly [
-  name: string,
-  help: string,
-  type: 'gauge' | 'counter',
-  member: Exclude<keyof DeliveryTotals, 'kind'>,
-])[] = [
+const deliveryMetrics: readonly SampledMetric<Exclude<keyof DeliveryTotals, 'kind'>>[] = [
   ['verdigraph_event_providers', 'Providers of event sinks.', 'gauge', 'providers'],
   ['verdigraph_event_providers_failing', 'Providers whose last delivery failed.', 'gauge', 'failing'],
   [
@@ -295,6 +283,14 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
   )
   registerProcessMetrics(metrics)
 
+  const sampleAll = <Totals extends Readonly<Record<Member, number>>, Member extends string>(
+    sampled: readonly SampledMetric<Member>[],
+    read: () => Totals,
+  ): void => {
+    for (const [name, help, type, member] of sampled)
+      metrics.sampled(name, help, type, () => [{ value: read()[member] }])
+  }
+
   return {
     requestRecorder(route, method) {
       const labels = { http_request_method: method, http_route: route }
@@ -339,12 +335,10 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
         )
     },
     registerAudit(read) {
-      for (const [name, help, type, member] of auditMetrics)
-        metrics.sampled(name, help, type, () => [{ value: read()[member] }])
+      sampleAll(auditMetrics, read)
     },
     registerShipping(read) {
-      for (const [name, help, type, member] of shippingMetrics)
-        metrics.sampled(name, help, type, () => [{ value: read()[member] }])
+      sampleAll(shippingMetrics, read)
     },
     registerBackups(read) {
       const known = (value: number | null): readonly MetricSample[] => (value === null ? [] : [{ value }])

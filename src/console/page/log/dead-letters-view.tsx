@@ -5,6 +5,7 @@ import { Failure, Loading } from '../parts/feedback.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { JsonText, PlainText } from '../parts/plain-text.tsx'
 import { RowList } from '../parts/row-list.tsx'
+import { rowText } from '../parts/row-text.tsx'
 import { Time } from '../parts/time.tsx'
 import { useData } from '../use-data.ts'
 import {
@@ -15,7 +16,6 @@ import {
   sendDeadLetters,
 } from './sink-api.ts'
 
-const ROW_TEXT_MAX = 160
 /** Those that are sent again disappear when they have arrived. */
 const SENDING_REFRESH_MS = 1500
 
@@ -132,20 +132,15 @@ async function readPages(
 }
 
 function cellsOf({ dead_letter_time, provider_id, event_type, subject, error, is_requested }: ListedDeadLetter) {
-  const cell = (name: string, text: string) => (
-    <span class={name}>
-      <PlainText text={text} max={ROW_TEXT_MAX} isCut={true} />
-    </span>
-  )
   return (
     <>
       <span class="when">
         <Time value={dead_letter_time} />
       </span>
-      {cell('provider', provider_id)}
-      {cell('type', event_type.replace(/^svc\.audit\./, ''))}
-      {cell('subject', subject)}
-      {is_requested ? <span class="badge is-faulted">being sent</span> : cell('error', error)}
+      {rowText('provider', provider_id)}
+      {rowText('type', event_type.replace(/^svc\.audit\./, ''))}
+      {rowText('subject', subject)}
+      {is_requested ? <span class="badge is-faulted">being sent</span> : rowText('error', error)}
     </>
   )
 }

@@ -10,6 +10,7 @@ import { Empty, Failure } from '../parts/feedback.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { JsonText, PlainText } from '../parts/plain-text.tsx'
 import { RowList } from '../parts/row-list.tsx'
+import { rowText } from '../parts/row-text.tsx'
 import { durationText, Time } from '../parts/time.tsx'
 import { useStore } from '../store.ts'
 import { type FeedState, type LineFilter, useDecisionFeed } from './decision-feed.ts'
@@ -17,7 +18,6 @@ import { entityText, isMasked, outcomeOf, questionLink, type ReceivedLine } from
 
 const TYPING_PAUSE_MS = 400
 /** Characters of a name in a row. */
-const ROW_TEXT_MAX = 160
 
 const decisions = [
   { value: '', title: 'All' },
@@ -105,11 +105,6 @@ export function DecisionsView(props: { readonly projectId: string; readonly para
 
 function cellsOf({ line }: ReceivedLine) {
   const outcome = outcomeOf(line)
-  const cell = (name: string, text: string) => (
-    <span class={name}>
-      <PlainText text={text} max={ROW_TEXT_MAX} isCut={true} />
-    </span>
-  )
   return (
     <>
       <span class="when">
@@ -118,9 +113,9 @@ function cellsOf({ line }: ReceivedLine) {
       <span class="outcome">
         <span class={`badge ${outcome.class}`}>{outcome.title}</span>
       </span>
-      {cell('subject', entityText(line.subject))}
-      {cell('action', line.action ?? (line.kind === 'action search' ? 'any action' : ''))}
-      {cell('resource', entityText(line.resource))}
+      {rowText('subject', entityText(line.subject))}
+      {rowText('action', line.action ?? (line.kind === 'action search' ? 'any action' : ''))}
+      {rowText('resource', entityText(line.resource))}
       <span class="took">{durationText(line.duration_ms)}</span>
     </>
   )

@@ -7,11 +7,11 @@ import { Failure } from '../parts/feedback.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { JsonText, PlainText } from '../parts/plain-text.tsx'
 import { RowList } from '../parts/row-list.tsx'
+import { rowText } from '../parts/row-text.tsx'
 import { Time } from '../parts/time.tsx'
 import { useStore } from '../store.ts'
 import { followSink, type OutboxEvent } from './sink-api.ts'
 
-const ROW_TEXT_MAX = 160
 const INTERVAL_MS = 1000
 
 /** The view. It reads events only after the user has asked for it, because it makes the service keep them a little longer. */
@@ -107,19 +107,14 @@ function keyOf({ event }: OutboxEvent): string {
 }
 
 function cellsOf({ event, providers }: OutboxEvent) {
-  const cell = (name: string, text: string) => (
-    <span class={name}>
-      <PlainText text={text} max={ROW_TEXT_MAX} isCut={true} />
-    </span>
-  )
   return (
     <>
       <span class="when">
         <Time value={event.time} />
       </span>
-      {cell('type', event.type.replace(/^svc\.audit\./, ''))}
-      {cell('subject', event.subject)}
-      {cell('provider', providers.join(', '))}
+      {rowText('type', event.type.replace(/^svc\.audit\./, ''))}
+      {rowText('subject', event.subject)}
+      {rowText('provider', providers.join(', '))}
     </>
   )
 }

@@ -7,6 +7,7 @@ import { Empty, Failure, Loading } from '../parts/feedback.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { JsonText, PlainText } from '../parts/plain-text.tsx'
 import { RowList } from '../parts/row-list.tsx'
+import { rowText } from '../parts/row-text.tsx'
 import { Time } from '../parts/time.tsx'
 import { useData } from '../use-data.ts'
 import { exportLink, type ListedRecord, type RecordChoice, readRecords } from './audit-api.ts'
@@ -14,7 +15,6 @@ import { actorText, changesOf, shortType, valueText } from './record-text.ts'
 import { VerdictView } from './verdict-view.tsx'
 import { verifyLog, verifyRecord } from './verify-record.ts'
 
-const ROW_TEXT_MAX = 160
 /** Pages without a match that are read before the user is asked whether to go on. */
 const EMPTY_PAGES_MAX = 5
 
@@ -192,19 +192,14 @@ function keyOf({ generation, index }: ListedRecord): string {
 }
 
 function cellsOf({ entry }: ListedRecord) {
-  const cell = (name: string, text: string) => (
-    <span class={name}>
-      <PlainText text={text} max={ROW_TEXT_MAX} isCut={true} />
-    </span>
-  )
   return (
     <>
       <span class="when">
         <Time value={entry.time} />
       </span>
-      {cell('type', shortType(entry))}
-      {cell('subject', entry.subject)}
-      {cell('actor', actorText(entry))}
+      {rowText('type', shortType(entry))}
+      {rowText('subject', entry.subject)}
+      {rowText('actor', actorText(entry))}
     </>
   )
 }

@@ -1,9 +1,9 @@
 // External data resolvers and token introspections, with how their calls end.
 import { ApiError, call } from '../api.ts'
 import { relativeText } from '../parts/amounts.ts'
-import { DataTable } from '../parts/data-table.tsx'
 import { Failure, Loading } from '../parts/feedback.tsx'
 import { useData } from '../use-data.ts'
+import { DocumentSection } from './document-section.tsx'
 import type { ReadConnection, ReadStatus } from './service-status.ts'
 
 interface ReadResolver {
@@ -39,61 +39,45 @@ export function ConnectionsView({ projectId }: { readonly projectId: string }) {
   const state = (id: string) => <Health health={health} id={id} />
   return (
     <div class="operate-connections">
-      <section class="card" aria-labelledby="resolvers">
-        <div class="card-head">
-          <h2 id="resolvers">External data resolvers</h2>
-          <button type="button" class="quiet" onClick={found.reload}>
-            Read again
-          </button>
-        </div>
-        {resolvers.length === 0 ? (
-          <p class="soft">The project has no resolver: its queries read the graph only.</p>
-        ) : (
-          <DataTable
-            label="External data resolvers"
-            rows={resolvers}
-            keyOf={({ id }) => id}
-            columns={[
-              { title: 'Resolver', cell: ({ name, display_name }) => display_name || name },
-              {
-                title: 'Address',
-                cell: ({ method, url }) => (
-                  <code>
-                    {method} {url}
-                  </code>
-                ),
-              },
-              { title: 'Calls', cell: ({ id }) => state(id) },
-            ]}
-          />
-        )}
-      </section>
-      <section class="card" aria-labelledby="introspects">
-        <h2 id="introspects">Token introspections</h2>
-        {introspects.length === 0 ? (
-          <p class="soft">The project accepts no tokens of users.</p>
-        ) : (
-          <DataTable
-            label="Token introspections"
-            rows={introspects}
-            keyOf={({ id }) => id}
-            columns={[
-              { title: 'Introspection', cell: ({ name, display_name }) => display_name || name },
-              {
-                title: 'Issuer',
-                cell: ({ jwt_matcher }) =>
-                  jwt_matcher === undefined ? 'opaque tokens' : <code>{jwt_matcher.issuer}</code>,
-              },
-              {
-                title: 'Keys',
-                cell: ({ offline_validation }) =>
-                  Object.keys(offline_validation ?? {}).length > 0 ? 'in the configuration' : 'of the issuer',
-              },
-              { title: 'Verifications', cell: ({ id }) => state(id) },
-            ]}
-          />
-        )}
-      </section>
+      <DocumentSection
+        id="resolvers"
+        title="External data resolvers"
+        noun="Resolver"
+        empty="The project has no resolver: its queries read the graph only."
+        documents={resolvers}
+        onReload={found.reload}
+        columns={[
+          {
+            title: 'Address',
+            cell: ({ method, url }) => (
+              <code>
+                {method} {url}
+              </code>
+            ),
+          },
+          { title: 'Calls', cell: ({ id }) => state(id) },
+        ]}
+      />
+      <DocumentSection
+        id="introspects"
+        title="Token introspections"
+        noun="Introspection"
+        empty="The project accepts no tokens of users."
+        documents={introspects}
+        columns={[
+          {
+            title: 'Issuer',
+            cell: ({ jwt_matcher }) =>
+              jwt_matcher === undefined ? 'opaque tokens' : <code>{jwt_matcher.issuer}</code>,
+          },
+          {
+            title: 'Keys',
+            cell: ({ offline_validation }) =>
+              Object.keys(offline_validation ?? {}).length > 0 ? 'in the configuration' : 'of the issuer',
+          },
+          { title: 'Verifications', cell: ({ id }) => state(id) },
+        ]}
+      />
       <p class="soft">Counted since the service started, in all workers. Cached answers are not counted.</p>
     </div>
   )

@@ -1,9 +1,9 @@
 // Work in the background: trust scores and entity matching, with their last runs.
 import { call } from '../api.ts'
 import { relativeText } from '../parts/amounts.ts'
-import { DataTable } from '../parts/data-table.tsx'
 import { Failure, Loading } from '../parts/feedback.tsx'
 import { useData } from '../use-data.ts'
+import { DocumentSection } from './document-section.tsx'
 
 interface ReadProfile {
   readonly id: string
@@ -44,75 +44,57 @@ export function JobsView({ projectId }: { readonly projectId: string }) {
   const [{ data: profiles }, { data: pipelines }] = jobs.value
   return (
     <div class="operate-jobs">
-      <section class="card" aria-labelledby="profiles">
-        <div class="card-head">
-          <h2 id="profiles">Trust score profiles</h2>
-          <button type="button" class="quiet" onClick={jobs.reload}>
-            Read again
-          </button>
-        </div>
-        {profiles.length === 0 ? (
-          <p class="soft">The project has no trust score profile.</p>
-        ) : (
-          <DataTable
-            label="Trust score profiles"
-            rows={profiles}
-            keyOf={({ id }) => id}
-            columns={[
-              { title: 'Profile', cell: ({ name, display_name }) => display_name || name },
-              { title: 'Nodes', cell: ({ node_classification }) => node_classification },
-              { title: 'Schedule', cell: ({ schedule }) => humanText(schedule) },
-              { title: 'Last run', cell: ({ last_run_end_time }) => lastRun(last_run_end_time) },
-              {
-                title: 'State',
-                cell: ({ last_error, run_progress, last_run_end_time }) =>
-                  run_progress !== null ? (
-                    <span class="badge">running: {run_progress.phase}</span>
-                  ) : last_error !== '' ? (
-                    <>
-                      <span class="badge is-denied">failed</span>
-                      <small>{last_error}</small>
-                    </>
-                  ) : last_run_end_time === '' ? (
-                    <span class="badge">waiting</span>
-                  ) : (
-                    <span class="badge is-granted">done</span>
-                  ),
-              },
-            ]}
-          />
-        )}
-      </section>
-      <section class="card" aria-labelledby="pipelines">
-        <h2 id="pipelines">Entity matching pipelines</h2>
-        {pipelines.length === 0 ? (
-          <p class="soft">The project has no pipeline.</p>
-        ) : (
-          <DataTable
-            label="Entity matching pipelines"
-            rows={pipelines}
-            keyOf={({ id }) => id}
-            columns={[
-              { title: 'Pipeline', cell: ({ name, display_name }) => display_name || name },
-              { title: 'Repeats', cell: ({ rerun_interval }) => humanText(rerun_interval || 'never') },
-              { title: 'Last run', cell: ({ last_run_time }) => lastRun(last_run_time) },
-              {
-                title: 'State',
-                cell: ({ entity_matching_status: status, entity_matching_message: message }) => (
-                  <>
-                    <span
-                      class={`badge ${status === 'SUCCESS' ? 'is-granted' : status === 'ERROR' ? 'is-denied' : ''}`}
-                    >
-                      {humanText(status)}
-                    </span>
-                    {message !== '' && message != null && <small>{message}</small>}
-                  </>
-                ),
-              },
-            ]}
-          />
-        )}
-      </section>
+      <DocumentSection
+        id="profiles"
+        title="Trust score profiles"
+        noun="Profile"
+        empty="The project has no trust score profile."
+        documents={profiles}
+        onReload={jobs.reload}
+        columns={[
+          { title: 'Nodes', cell: ({ node_classification }) => node_classification },
+          { title: 'Schedule', cell: ({ schedule }) => humanText(schedule) },
+          { title: 'Last run', cell: ({ last_run_end_time }) => lastRun(last_run_end_time) },
+          {
+            title: 'State',
+            cell: ({ last_error, run_progress, last_run_end_time }) =>
+              run_progress !== null ? (
+                <span class="badge">running: {run_progress.phase}</span>
+              ) : last_error !== '' ? (
+                <>
+                  <span class="badge is-denied">failed</span>
+                  <small>{last_error}</small>
+                </>
+              ) : last_run_end_time === '' ? (
+                <span class="badge">waiting</span>
+              ) : (
+                <span class="badge is-granted">done</span>
+              ),
+          },
+        ]}
+      />
+      <DocumentSection
+        id="pipelines"
+        title="Entity matching pipelines"
+        noun="Pipeline"
+        empty="The project has no pipeline."
+        documents={pipelines}
+        columns={[
+          { title: 'Repeats', cell: ({ rerun_interval }) => humanText(rerun_interval || 'never') },
+          { title: 'Last run', cell: ({ last_run_time }) => lastRun(last_run_time) },
+          {
+            title: 'State',
+            cell: ({ entity_matching_status: status, entity_matching_message: message }) => (
+              <>
+                <span class={`badge ${status === 'SUCCESS' ? 'is-granted' : status === 'ERROR' ? 'is-denied' : ''}`}>
+                  {humanText(status)}
+                </span>
+                {message !== '' && message != null && <small>{message}</small>}
+              </>
+            ),
+          },
+        ]}
+      />
     </div>
   )
 }
