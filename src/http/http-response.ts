@@ -4,6 +4,7 @@ import { writeJson } from '../kernel/json.ts'
 import type { Cors } from './cors.ts'
 import { type ErrorResponse, errorBodyText, toErrorResponse } from './error-response.ts'
 import { DefaultHeaders, defaultHeaders, type HttpRequest, type HttpResponse, type RouteResponse } from './route.ts'
+import { toByteStream } from './streaming-body.ts'
 
 /** Serializes the result of a handler. `headOnly`: the response gets headers and no body. */
 export function toHttpResponse(response: RouteResponse, requestId: string, headOnly: boolean): HttpResponse {
@@ -40,9 +41,12 @@ function bytesResponse(
 ): HttpResponse {
   const headers = headersWith(requestId, more)
   const isStream = 'open' in bytes
-  if (isStream || headOnly) headers['content-length'] = String(isStream ? bytes.bytes : bytes.length)
-  if (headOnly) return { status, headers, body: '' }
-  return { status, headers, body: '', bytes: isStream ? bytes.open() : bytes }
+  if (headOnly) {
+    headers['content-length'] = String(isStream ? bytes.bytes : bytes.length)
+    return { status, headers, body: '' }
+  }
+  // The runtime sends a stream in chunks of HTTP, without its length.
+  return { status, headers, body: '', bytes: isStream ? toByteStream(bytes.open(), (chunk) => chunk) : bytes }
 }
 
 /** The response to a request that failed with a ServiceError. */

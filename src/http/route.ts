@@ -89,7 +89,8 @@ export interface HttpResponse {
 export interface ByteStream {
   /** The number of all bytes. */
   readonly bytes: number
-  open(): ReadableStream<Uint8Array<ArrayBuffer>>
+  /** Begins to read. An iterator that throws closes the connection, so that the client sees an incomplete answer. */
+  open(): AsyncIterator<Uint8Array<ArrayBuffer>, void>
 }
 
 /** Default headers. `no-store`, because decisions and one-time keys must not be cached. */

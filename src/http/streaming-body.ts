@@ -8,15 +8,23 @@ import type { HttpResponse } from './route.ts'
  */
 export function toReadableStream(live: NonNullable<HttpResponse['stream']>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  return new ReadableStream<Uint8Array>(
+  return toByteStream(live, (text) => encoder.encode(text))
+}
+
+/** Converts an iterator to a body of bytes. If the iterator throws, the connection is closed without the end of the body. */
+export function toByteStream<T>(
+  chunks: AsyncIterator<T, void>,
+  encode: (chunk: T) => Uint8Array<ArrayBuffer>,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream(
     {
       async pull(controller) {
-        const { value, done } = await live.next()
+        const { value, done } = await chunks.next()
         if (done === true) controller.close()
-        else controller.enqueue(encoder.encode(value))
+        else controller.enqueue(encode(value))
       },
       async cancel() {
-        await live.return?.()
+        await chunks.return?.()
       },
     },
     { highWaterMark: 0 },

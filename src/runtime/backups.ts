@@ -25,6 +25,7 @@ import {
   writeBackupState,
 } from '../transfer/backup-files.ts'
 import type { BackupJob, ScheduledJob } from '../transfer/backup-job.ts'
+import { fileChunks } from '../transfer/files/byte-stream.ts'
 
 /** The message that starts the process of a job. */
 export interface BackupCommand {
@@ -147,7 +148,7 @@ export class Backups {
     const found = this.complete(name)
     if (!found.ok) return found
     const path = backupPath(this.deps.folder, name, found.value.isEncrypted)
-    return ok({ fileName: basename(path), bytes: found.value.bytes, open: () => Bun.file(path).stream() })
+    return ok({ fileName: basename(path), bytes: found.value.bytes, open: () => fileChunks(path) })
   }
 
   /** Deletes a backup. Errors: `not-found`; `conflict` while a job works on it. */

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { ServiceAccountCaller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
+import { failWhenRevoked } from '../revocable-stream.ts'
 import {
   type ByteStream,
   errorStatuses,
@@ -338,12 +339,12 @@ function backupRoutes({ backups }: OperatorDeps, operator: (context: RequestCont
       method: 'GET',
       operationId: 'downloadBackup',
       summary: 'Download a backup',
-      description: 'The file that `verdigraph restore` reads. It contains the data of all its projects.',
+      description:
+        'The file that `verdigraph restore` reads. It contains the data of all its projects. It is sent in chunks, and `bytes` of the backup is its length. The connection is closed early if the credentials are revoked while it is sent.',
       mediaType: 'application/octet-stream',
       responses: { 200: z.string(), ...errorStatuses(403, 404, 409) },
       responseHeaders: {
         'Content-Disposition': 'the name of the file',
-        'Content-Length': 'the length of the file',
         'X-Content-Type-Options': 'nosniff',
       },
       handle(context) {
@@ -357,7 +358,9 @@ function backupRoutes({ backups }: OperatorDeps, operator: (context: RequestCont
           'content-disposition': `attachment; filename="${file.value.fileName}"`,
           'x-content-type-options': 'nosniff',
         }
-        return ok({ status: 200, bytes: file.value, headers })
+        const { bytes, open } = file.value
+        const openAllowed = () => failWhenRevoked(open(), () => context.isStillAuthenticated())
+        return ok({ status: 200, bytes: { bytes, open: openAllowed }, headers })
       },
     },
     {

@@ -184,7 +184,10 @@ describe('backups', () => {
     const answer = await fetch(`${service.url}/operations/v1/backups/${name}`, { headers: authorized(service.token) })
     expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="${name}.tar"`)
     const bytes = await answer.bytes()
-    expect(answer.headers.get('content-length')).toBe(String(bytes.length))
+    expect((await listed(name)).bytes).toBe(bytes.length)
+    const path = `${service.url}/operations/v1/backups/${name}`
+    const head = await fetch(path, { method: 'HEAD', headers: authorized(service.token) })
+    expect(head.headers.get('content-length')).toBe(String(bytes.length))
     const file = join(folder, 'downloaded.tar')
     writeFileSync(file, bytes)
     const { projects } = await restore({ from: file, dataDir: join(folder, 'restored'), progress: () => undefined })
@@ -204,6 +207,37 @@ describe('backups', () => {
     expect(recorded.map(({ data }) => data)).toContainEqual(
       expect.objectContaining({ outcome: 'ok', file: `${name}.tar`, requestedBy: service.app.serviceAccountId }),
     )
+  })
+
+  test('are no longer sent when the credential of a download is revoked', async () => {
+    const credential = await service.configure('POST', 'service-account-credentials', {
+      service_account_id: service.app.serviceAccountId,
+    })
+    const token = (credential.body.service_account_config as { readonly token: string }).token
+    const name = await made()
+    // Longer than the buffers of a connection. The content after the archive does not matter here.
+    const bytes = 512 * 1024 * 1024
+    truncateSync(join(backupFolder, `${name}.tar`), bytes)
+    const download = () => fetch(`${service.url}/operations/v1/backups/${name}`, { headers: authorized(token) })
+    const answer = await download()
+    expect(answer.status).toBe(200)
+    const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
+    let received = (await reader.read()).value?.length ?? 0
+    const revoked = await service.configure('DELETE', `service-account-credentials/${String(credential.body.id)}`)
+    expect(revoked.status).toBe(200)
+    const readOn = async (): Promise<void> => {
+      for (;;) {
+        const { value, done } = await reader.read()
+        if (done) return
+        received += value.length
+        await Bun.sleep(50)
+      }
+    }
+    // Not a normal end: the client must not take the part for the whole.
+    await expect(readOn()).rejects.toThrow()
+    expect(received).toBeLessThan(bytes)
+    expect((await download()).status).toBe(401)
+    expect((await send('DELETE', `backups/${name}`)).status).toBe(204)
   })
 
   test('of one project name an existing one', async () => {
