@@ -1,5 +1,4 @@
 // Builds the views of an operator: figures of all workers, settings with their origin, and backups.
-import { pathToFileURL } from 'node:url'
 import { projectsKind } from '../config/kind.ts'
 import type { BackupAnswer, OperatorDeps, SettingsAnswer, StatusAnswer } from '../http/routes/operator.ts'
 import { OperationalError } from '../kernel/errors.ts'
@@ -19,9 +18,10 @@ import {
 } from '../settings.ts'
 import type { ListedBackup } from '../transfer/backup-files.ts'
 import { readBackupRecord } from '../transfer/backup-record.ts'
-import { folderOf, isS3Address } from '../transfer/places/place-address.ts'
+import { placeUrl } from '../transfer/places/place-address.ts'
 import type { AppOverrides } from './overrides.ts'
 import type { Platform } from './platform.ts'
+import { shippingReader } from './shipping.ts'
 
 /** The routes of an operator, and the figures of this process for the worker that answers. */
 export interface OperatorParts {
@@ -65,6 +65,7 @@ export function createOperator(platform: Platform, overrides: AppOverrides): Ope
     madeBy: `verdigraph ${version}`,
     run: (job) => backups.runScheduled(job),
   })
+  const readShipping = shippingReader(settings)
   const routes: OperatorDeps = {
     organizationId,
     status:
@@ -79,6 +80,7 @@ export function createOperator(platform: Platform, overrides: AppOverrides): Ope
           is_enabled: isEnabled,
           backups: found.map(backupAnswer),
           schedule: scheduleAnswer(settings, clock.now()),
+          shipping: readShipping(clock.now()),
         }
       },
       create: async (caller, projectId) => copied(await backups.create(caller, projectId)),
@@ -94,9 +96,8 @@ function scheduleAnswer(settings: Settings, nowMs: number): ReturnType<OperatorD
   const jobs = scheduledJobs(settings, nowMs)
   if (jobs.length === 0) return null
   const { newest, proven, kept } = readBackupRecord(settings.dataDir)
-  const address = backupAddressOf(settings)
   return {
-    place: isS3Address(address) ? address : pathToFileURL(folderOf(address)).href,
+    place: placeUrl(backupAddressOf(settings)),
     jobs: jobs.map(({ job, schedule, nextTime, overdueS, state }) => ({
       job,
       schedule,

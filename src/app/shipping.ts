@@ -1,8 +1,11 @@
 // Builds the shipping of changes of a serving process: the process that ships, and its metrics.
+import type { ShippingAnswer } from '../http/routes/operator.ts'
 import type { ShippingTotals } from '../ops/service-metrics.ts'
 import { ShippingProcess } from '../runtime/shipping-process.ts'
+import type { Settings } from '../settings.ts'
 import { openPlace, s3AccessOf } from '../transfer/places/open-place.ts'
-import { openShippingFigures } from '../transfer/shipping/shipping-figures.ts'
+import { placeUrl } from '../transfer/places/place-address.ts'
+import { openShippingFigures, shippingLateS } from '../transfer/shipping/shipping-figures.ts'
 import type { Platform } from './platform.ts'
 
 /**
@@ -30,4 +33,30 @@ export function shippingTotals(dataDir: string): () => ShippingTotals {
     bytes: figures.kibibytes * 1024,
     failures: figures.failures,
   })
+}
+
+/** Returns a function that reads the state of the shipping for an operator at a time. Null: the setting `ship_to` is empty. */
+export function shippingReader({
+  shipTo,
+  shipIntervalMs,
+  dataDir,
+}: Settings): (nowMs: number) => ShippingAnswer | null {
+  if (shipTo === '') return () => null
+  const figures = openShippingFigures(dataDir)
+  const time = (seconds: number): string | null => (seconds === 0 ? null : new Date(seconds * 1000).toISOString())
+  return (nowMs) => {
+    const { momentS, baseS, objects, kibibytes, failures } = figures
+    const lagS = momentS === 0 ? null : Math.max(0, Math.round(nowMs / 1000 - momentS))
+    return {
+      place: placeUrl(shipTo),
+      interval_ms: shipIntervalMs,
+      newest_moment: time(momentS),
+      generation_time: time(baseS),
+      lag_seconds: lagS,
+      is_late: lagS !== null && lagS > shippingLateS(shipIntervalMs),
+      objects,
+      bytes: kibibytes * 1024,
+      failures,
+    }
+  }
 }

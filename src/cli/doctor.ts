@@ -37,7 +37,7 @@ import { isFolderLocked, lockFileNames } from '../store/process/folder-lock.ts'
 import { folderPermissionWarning } from '../store/process/folder-permissions.ts'
 import { readBackupRecord } from '../transfer/backup-record.ts'
 import { interruptedImportMessage } from '../transfer/import-markers.ts'
-import { openShippingFigures } from '../transfer/shipping/shipping-figures.ts'
+import { openShippingFigures, shippingLateS } from '../transfer/shipping/shipping-figures.ts'
 import { lastDueMs, periodMsOf } from '../trust/schedule.ts'
 import { type TrustScoreSchedule, trustScoreProfilesKind } from '../trust/trust-score-profile.ts'
 import { parseAllowList } from '../upstream/allow-list.ts'
@@ -62,9 +62,6 @@ import { checkPort } from './doctor-port.ts'
 import { exitCodes } from './exit-codes.ts'
 import { readLayouts } from './folder-layouts.ts'
 import { printLine } from './print.ts'
-
-/** A shorter delay has causes that end by themselves, such as a restart. */
-const SHIPPING_LAG_S = 60
 
 /** A scheduled run takes some time, and another job may work. */
 const OVERDUE_WARNING_S = 3600
@@ -409,7 +406,7 @@ function shippingOf({ dataDir, shipTo, shipIntervalMs }: Settings, isServed: boo
   if (momentS === 0) return [warned(check, 'the first base was not shipped yet', mend)]
   const moment = new Date(momentS * 1000).toISOString()
   const lagS = Math.round(nowMs / 1000 - momentS)
-  return lagS > SHIPPING_LAG_S + (2 * shipIntervalMs) / 1000
+  return lagS > shippingLateS(shipIntervalMs)
     ? [failed(check, `the newest shipped moment is of ${moment}, ${lagS} s ago`, mend)]
     : [passed(check, `the newest shipped moment is of ${moment}`)]
 }

@@ -200,6 +200,22 @@ const backupScheduleSchema = z
       .describe('the newest backup that a scheduled drill has restored'),
   })
   .meta({ id: 'BackupSchedule' })
+const shippingSchema = z
+  .object({
+    place: z.string().describe('`file:///…` or `s3://bucket/prefix`'),
+    interval_ms: count,
+    newest_moment: z
+      .string()
+      .nullable()
+      .describe('the newest moment that can be restored; null: the first base was not shipped'),
+    generation_time: z.string().nullable().describe('when all data was last shipped'),
+    lag_seconds: count.nullable().describe('the age of `newest_moment`'),
+    is_late: z.boolean().describe('true: nothing was shipped for a minute and two intervals'),
+    objects: count.describe('shipped in the lifetime of the data folder, modulo 2^32'),
+    bytes: count.describe('of these objects'),
+    failures: count.describe('failed attempts, whose reasons are in the log'),
+  })
+  .meta({ id: 'Shipping' })
 const backupListSchema = z
   .object({
     is_enabled: z.boolean().describe('false: the setting `backup_folder` names no folder'),
@@ -207,11 +223,15 @@ const backupListSchema = z
     schedule: backupScheduleSchema
       .nullable()
       .describe('scheduled backups and drills; null: the settings have no schedule'),
+    shipping: shippingSchema.nullable().describe('of changes; null: the setting `ship_to` is empty'),
   })
   .meta({ id: 'BackupList' })
 const createBackupSchema = z
   .strictObject({ project_id: z.string().optional().describe('absent: all projects') })
   .meta({ id: 'BackupCreate' })
+
+/** The state of the shipping of changes in an answer. */
+export type ShippingAnswer = z.infer<typeof shippingSchema>
 
 /** Collaborators of the routes. */
 export interface OperatorDeps {

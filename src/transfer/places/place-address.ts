@@ -1,6 +1,6 @@
 // Addresses of places: paths of folders, `file:///…` and `s3://bucket/prefix`.
 import { isAbsolute } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isPlaceName } from './place.ts'
 
 const S3_SCHEME = 's3://'
@@ -46,4 +46,9 @@ function isFileUrl(address: string): boolean {
 /** The path of an address that is one of a folder. */
 export function folderOf(address: string): string {
   return address.startsWith('file:///') ? fileURLToPath(address) : address
+}
+
+/** An address as answers and reports name it: `s3://…`, or `file:///…` for a folder. */
+export function placeUrl(address: string): string {
+  return isS3Address(address) ? address : pathToFileURL(folderOf(address)).href
 }

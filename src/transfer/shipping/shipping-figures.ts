@@ -6,6 +6,14 @@ import { openSharedWords } from '../../store/process/shared-counter.ts'
 const WORD = { moment: 0, base: 1, objects: 2, kibibytes: 3, failures: 4 } as const
 const WORDS = 8
 
+/** A shorter delay has causes that end by themselves, such as a restart. */
+const LAG_S = 60
+
+/** The lag from which shipping is late, seconds. */
+export function shippingLateS(intervalMs: number): number {
+  return LAG_S + (2 * intervalMs) / 1000
+}
+
 /** The figures of a data folder. All counts are modulo 2^32, and survive a restart of the service. */
 export interface ShippingFigures {
   /** The newest moment that can be restored, in seconds since the epoch; 0: there is no such moment. */

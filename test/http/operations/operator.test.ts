@@ -11,11 +11,13 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { processCommands } from '../../../src/cli/self-command.ts'
 import { lockFile } from '../../../src/store/process/file-lock.ts'
 import { jobLockPath } from '../../../src/transfer/backup-files.ts'
 import { restore } from '../../../src/transfer/restore.ts'
+import { openShippingFigures } from '../../../src/transfer/shipping/shipping-figures.ts'
 import { auditedEvents } from '../../support/events.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'
 
@@ -328,13 +330,43 @@ describe('backups', () => {
   })
 })
 
+test('the shipping of changes is in the list: nothing yet, on time, late', async () => {
+  const place = join(folder, 'shipped')
+  const shipping = await startService({ shipTo: place, shipIntervalMs: 5000 })
+  try {
+    const read = async () =>
+      (await shipping.send('/operations/v1/backups', { headers: authorized(shipping.token) })).body.shipping
+    const nothing = { place: pathToFileURL(place).href, interval_ms: 5000, objects: 0, bytes: 0, failures: 0 }
+    const unknown = { newest_moment: null, generation_time: null, lag_seconds: null, is_late: false }
+    expect(await read()).toEqual({ ...nothing, ...unknown })
+    const figures = openShippingFigures(shipping.app.settings.dataDir)
+    const nowS = Math.floor(Date.now() / 1000)
+    Object.assign(figures, { momentS: nowS - 10, baseS: nowS - 3600, objects: 3, kibibytes: 5, failures: 1 })
+    const time = (seconds: number): string => new Date(seconds * 1000).toISOString()
+    expect(await read()).toMatchObject({
+      newest_moment: time(nowS - 10),
+      generation_time: time(nowS - 3600),
+      is_late: false,
+      objects: 3,
+      bytes: 5120,
+      failures: 1,
+    })
+    figures.momentS = nowS - 600
+    const late = (await read()) as { readonly is_late: boolean; readonly lag_seconds: number }
+    expect(late.is_late).toBe(true)
+    expect(late.lag_seconds).toBeGreaterThanOrEqual(599)
+  } finally {
+    await shipping.stop()
+  }
+})
+
 describe('without the settings', () => {
   test('there are no backups on request, and no figures', async () => {
     const plain = await startService({ metricsAccess: 'off' })
     try {
       const headers = authorized(plain.token)
       const list = await plain.send('/operations/v1/backups', { headers })
-      expect(list.body).toEqual({ is_enabled: false, backups: [], schedule: null })
+      expect(list.body).toEqual({ is_enabled: false, backups: [], schedule: null, shipping: null })
       const refused = await plain.send('/operations/v1/backups', { headers, body: {} })
       expect([refused.status, refused.text]).toEqual([404, expect.stringContaining('backup_folder')])
       expect((await fetch(`${plain.url}/operations/v1/status`, { headers })).status).toBe(404)

@@ -1,8 +1,10 @@
 // The screen Operate in a real browser.
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { updateBackupRecord } from '../../../src/transfer/backup-record.ts'
+import { openShippingFigures } from '../../../src/transfer/shipping/shipping-figures.ts'
 import { killAll, ownEnvironment, runCommand, type Server, startServer } from '../../support/cli-process.ts'
 import { expectAccessible, isSkipped, openBrowser, openConsole } from '../../support/console-browser.ts'
 import { type McpService, startMcpService } from '../../support/mcp-service.ts'
@@ -96,6 +98,74 @@ describe.skipIf(isSkipped)('the screen Operate', () => {
     await page.getByText('There is no backup yet').waitFor()
     expect(complaints).toEqual([])
     await close()
+  })
+
+  test('shows the schedule of backups with its last error, the drill, and the shipping of changes', async () => {
+    const folder = temporaryFolder()
+    const dataDir = join(folder, 'data')
+    mkdirSync(dataDir, { mode: 0o700 })
+    const minuteMs = 60_000
+    const ago = (minutes: number): string => new Date(Date.now() - minutes * minuteMs).toISOString()
+    const service = await startService({
+      dataDir,
+      backupTo: join(folder, 'place'),
+      backupSchedule: '30 2 * * *',
+      drillSchedule: '0 4 * * 0',
+      shipTo: join(folder, 'shipped'),
+    })
+    // As the processes of the jobs write them.
+    updateBackupRecord(dataDir, {
+      backup: {
+        due_time: ago(0),
+        failures: 2,
+        last_run: { name: '', start_time: ago(5), end_time: ago(4), error: hostile },
+      },
+      newest: {
+        name: 'scheduled-1',
+        made_at: ago(3 * 60),
+        bytes: 3 * 1024 * 1024,
+        seconds: 4,
+        projects: 1,
+        verification: 'sound',
+      },
+      proven: { name: 'scheduled-1', made_at: ago(3 * 60), proven_at: ago(2 * 60) },
+      kept: 1,
+    })
+    const figures = openShippingFigures(dataDir)
+    figures.momentS = Math.floor(Date.now() / 1000) - 3
+    figures.baseS = figures.momentS - 7200
+    figures.objects = 12
+    figures.kibibytes = 84
+    try {
+      const { page, complaints, close } = await openConsole(browser, service.app.consoleLink(service.url) ?? '')
+      await page.getByRole('link', { name: 'Operate' }).click()
+      await page.getByRole('tab', { name: 'Backups' }).click()
+      const jobs = page.getByRole('table', { name: 'Scheduled jobs' })
+      const row = (name: string) => jobs.getByRole('row').filter({ has: page.getByRole('rowheader', { name }) })
+      await row('Backup').getByText('failed 2 times').waitFor()
+      const backup = await row('Backup').innerText()
+      for (const shown of ['30 2 * * *', /in \d+ (hour|minute|second)s?/, '5 minutes ago', hostile])
+        expect(backup).toMatch(shown)
+      expect(await row('Restore drill').innerText()).toMatch(/0 4 \* \* 0[\s\S]*never[\s\S]*waiting/)
+      const schedule = page.getByRole('region', { name: 'Schedule' })
+      expect(await schedule.innerText()).toMatch(
+        /1 backup[\s\S]*scheduled-1, 3 hours ago, 3\.0 MiB, read back and verified/,
+      )
+      expect(await schedule.innerText()).toMatch(/that of 3 hours ago, by a drill 2 hours ago/)
+      const shipping = page.getByRole('region', { name: 'Shipped changes' })
+      expect(await shipping.innerText()).toMatch(/shipping[\s\S]*seconds ago[\s\S]*2 hours ago[\s\S]*12 objects, 84/)
+      await page.getByText('Backups on request are off').waitFor()
+      await expectAccessible(page)
+      // The view follows the figures.
+      figures.momentS -= 600
+      figures.failures = 7
+      await shipping.getByText('late').waitFor()
+      await shipping.getByText('7, with their reasons in the log of the service').waitFor()
+      expect(complaints).toEqual([])
+      await close()
+    } finally {
+      await service.stop()
+    }
   })
 
   test('shows settings with their origin, keys, connections and jobs, by keyboard', async () => {

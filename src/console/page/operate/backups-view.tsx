@@ -1,4 +1,4 @@
-// Backups: make, download, verify, delete.
+// Backups: make, download, verify, delete, and the state of those that the service makes by itself.
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { bytesText, relativeText } from '../parts/amounts.ts'
@@ -7,6 +7,7 @@ import { Icon } from '../parts/icon.tsx'
 import { project, projectTitle } from '../project.ts'
 import { useStore } from '../store.ts'
 import { useData } from '../use-data.ts'
+import { type ReadSchedule, type ReadShipping, ScheduleView } from './backup-schedule-view.tsx'
 
 interface ReadBackup {
   readonly name: string
@@ -26,39 +27,69 @@ interface ReadBackup {
 interface ReadBackups {
   readonly is_enabled: boolean
   readonly backups: readonly ReadBackup[]
+  readonly schedule: ReadSchedule | null
+  readonly shipping: ReadShipping | null
 }
 
 const PATH = '/operations/v1/backups'
 const POLL_MS = 700
+/** Of schedule and shipping, while no backup is made. */
+const QUIET_POLL_MS = 5000
 
 /** The backups of the service. `projectId`: may be empty. */
 export function BackupsView({ projectId }: { readonly projectId: string }) {
   const list = useData((signal) => call<ReadBackups>('GET', PATH, { signal }), [])
   const [error, setError] = useState<Error | null>(null)
-  const selected = useStore(project)
   const backups = list.value?.backups ?? []
   const working = backups.find(isWorking)
+  const { schedule = null, shipping = null } = list.value ?? {}
+  const isScheduled = schedule !== null || shipping !== null
   useEffect(() => {
-    if (working === undefined || list.isLoading) return
-    const timer = setTimeout(list.reload, POLL_MS)
+    if ((working === undefined && !isScheduled) || list.isLoading) return
+    const timer = setTimeout(list.reload, working === undefined ? QUIET_POLL_MS : POLL_MS)
     return () => clearTimeout(timer)
   }, [list.value, list.isLoading])
-  const send = (method: string, path: string, body?: object): void => {
+  const send: Send = (method, path, body) => {
     setError(null)
     call(method, path, body === undefined ? {} : { body }).then(list.reload, setError)
   }
   if (list.error !== null && list.value === null) return <Failure error={list.error} retry={list.reload} />
   if (list.value === null) return <Loading />
-  if (!list.value.is_enabled)
-    return (
-      <Empty icon="download" title="Backups on request are off">
-        <p>
-          Set <code>VERDIGRAPH_BACKUP_FOLDER</code> to a folder on another disk, and start the service again. The
-          command <code>verdigraph backup</code> works without it.
-        </p>
-      </Empty>
-    )
-  const isBusy = working !== undefined
+  return (
+    <div class="operate-backups">
+      {isScheduled && <ScheduleView schedule={schedule} shipping={shipping} />}
+      {list.value.is_enabled ? (
+        <RequestedBackups
+          backups={backups}
+          isBusy={working !== undefined}
+          projectId={projectId}
+          error={error}
+          send={send}
+        />
+      ) : (
+        <Empty icon="download" title="Backups on request are off">
+          <p>
+            Set <code>VERDIGRAPH_BACKUP_FOLDER</code> to a folder on another disk, and start the service again. The
+            command <code>verdigraph backup</code> works without it.
+          </p>
+        </Empty>
+      )}
+    </div>
+  )
+}
+
+type Send = (method: string, path: string, body?: object) => void
+
+function RequestedBackups(props: {
+  readonly backups: readonly ReadBackup[]
+  readonly isBusy: boolean
+  /** May be empty. */
+  readonly projectId: string
+  readonly error: Error | null
+  readonly send: Send
+}) {
+  const { backups, isBusy, projectId, error, send } = props
+  const selected = useStore(project)
   return (
     <section class="card" aria-labelledby="backups">
       <div class="card-head">
