@@ -1,8 +1,7 @@
 // The restore drill: restores a backup to a temporary folder, reads every database, opens its secrets with the master key, asks sample
 // questions, and removes the folder. It proves that this backup can be restored with the keys at hand.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { z } from 'zod'
 import { issueAdminToken } from '../app/configuration.ts'
 import type { Authorizer, EvaluationInput } from '../authorizer/authorizer.ts'
 import { AuthorizerError } from '../authorizer/authorizer-error.ts'
@@ -17,6 +16,7 @@ import type { BackupSource } from '../transfer/backup-source.ts'
 import { createStaging } from '../transfer/files/staging.ts'
 import { restore } from '../transfer/restore.ts'
 import { verifyDatabases } from '../transfer/verify-backup.ts'
+import { type FiledQuestion, readQuestionFile } from './question-file.ts'
 
 /** Options of a drill. */
 export interface DrillRequest {
@@ -41,10 +41,12 @@ export interface DrillStep {
   readonly detail: string
 }
 
-/** The questions of a drill. `expected`: each answer was compared; `sampled`: it was only required that there is an answer. */
+/** The questions of a drill. `given`: those of a file; `sampled`: it was only required that there is an answer. */
 export interface DrillAnswers {
-  readonly kind: 'expected' | 'sampled'
+  readonly kind: 'given' | 'sampled'
   readonly asked: number
+  /** Answers that were compared with an expected decision. */
+  readonly compared: number
   readonly granted: number
   readonly denied: number
   /** Not asked, because the policy needs parameters that cannot be sampled. */
@@ -73,60 +75,19 @@ const NODES_PER_TYPE = 3
 const QUESTIONS_PER_POLICY = 9
 const SAMPLED_MAX = 500
 
-/** A question with the expected decision, one line of the file. */
-const questionSchema = z.strictObject({
-  project: z.string().min(1).optional(),
-  subject: z.strictObject({
-    type: z.string(),
-    id: z.string(),
-    properties: z.record(z.string(), z.unknown()).optional(),
-  }),
-  action: z.strictObject({ name: z.string(), properties: z.record(z.string(), z.unknown()).optional() }),
-  resource: z.strictObject({
-    type: z.string(),
-    id: z.string(),
-    properties: z.record(z.string(), z.unknown()).optional(),
-  }),
-  context: z.record(z.string(), z.unknown()).optional(),
-  decision: z.boolean(),
-})
-
-/** A question of a drill. */
-export type DrillQuestion = z.infer<typeof questionSchema>
-
-/** Reads a file of questions. Throws OperationalError with the line that is wrong. */
-export function readQuestions(path: string): readonly DrillQuestion[] {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (failure) {
-    throw new OperationalError(`the questions ${path} cannot be read: ${(failure as Error).message}`)
-  }
-  const lines = text.split('\n').map((line) => line.trim())
-  const questions = lines.flatMap((line, at) => (line === '' ? [] : [readQuestion(line, `${path}:${at + 1}`)]))
-  if (questions.length === 0) throw new OperationalError(`${path} contains no question`)
-  if (questions.length > QUESTIONS_MAX)
+/** Reads a file of questions. Throws OperationalError with the lines that are wrong. */
+function questionsOf(path: string): readonly FiledQuestion[] {
+  const read = readQuestionFile(path)
+  if (!read.ok) throw new OperationalError(`the questions of the drill cannot be used: ${read.error.join('; ')}`)
+  if (read.value.length > QUESTIONS_MAX)
     throw new OperationalError(`${path} contains more than ${QUESTIONS_MAX} questions`)
-  return questions
-}
-
-function readQuestion(line: string, where: string): DrillQuestion {
-  let json: unknown
-  try {
-    json = JSON.parse(line)
-  } catch (failure) {
-    throw new OperationalError(`${where}: not JSON: ${(failure as Error).message}`)
-  }
-  const read = questionSchema.safeParse(json)
-  if (read.success) return read.data
-  const [issue] = read.error.issues
-  throw new OperationalError(`${where}: ${issue?.path.join('.') || 'the line'}: ${issue?.message}`)
+  return read.value
 }
 
 /** Runs a drill. A backup that cannot be restored is a report, and no rejection. Rejects for files of questions that cannot be read. */
 export async function runDrill(request: DrillRequest): Promise<DrillReport> {
   const { source, workFolder, clock, progress } = request
-  const questions = request.questions === null ? null : readQuestions(request.questions)
+  const questions = request.questions === null ? null : questionsOf(request.questions)
   const startMs = clock.now()
   const steps: DrillStep[] = []
   let manifest: Manifest | null = null
@@ -215,19 +176,18 @@ async function ask(
   settings: Settings,
   folder: string,
   projects: readonly string[],
-  questions: readonly DrillQuestion[] | null,
+  questions: readonly FiledQuestion[] | null,
 ): Promise<DrillAnswers> {
-  const tally = new AnswerTally(questions === null ? 'sampled' : 'expected')
+  const tally = new AnswerTally(questions === null ? 'sampled' : 'given')
   if (questions === null) {
     for (const project of projects)
       await withProject(settings, folder, project, (authorizer) => askSampled(authorizer, project, tally))
     return tally.answers()
   }
-  const byProject = Map.groupBy(questions, ({ project }) => project ?? null)
+  const byProject = Map.groupBy(questions, ({ project }) => project)
   for (const [project, of] of byProject) {
     await withProject(settings, folder, project, (authorizer) => {
-      for (const { project: _, decision, ...question } of of)
-        tally.ask(authorizer, question as EvaluationInput, project, decision)
+      for (const { request, expected } of of) tally.ask(authorizer, request, project, expected)
     })
   }
   return tally.answers()
@@ -291,6 +251,7 @@ class AnswerTally {
   private readonly kind: DrillAnswers['kind']
   private granted = 0
   private denied = 0
+  private compared = 0
   private leftOut = 0
   private readonly faults: string[] = []
 
@@ -310,18 +271,19 @@ class AnswerTally {
       const { decision } = authorizer.evaluate(question)
       if (decision) this.granted++
       else this.denied++
+      if (expected !== null) this.compared++
       if (expected !== null && decision !== expected)
         this.fault(`${text}: expected ${nameOf(expected)}, the backup answers ${nameOf(decision)}`)
     } catch (failure) {
       // A parameter of the policy is missing: it cannot be sampled.
-      if (expected === null && failure instanceof AuthorizerError && failure.status < 500) this.leftOut++
+      if (this.kind === 'sampled' && failure instanceof AuthorizerError && failure.status < 500) this.leftOut++
       else this.fault(`${text}: ${(failure as Error).message}`)
     }
   }
 
   answers(): DrillAnswers {
-    const { kind, granted, denied, leftOut, faults } = this
-    return { kind, asked: granted + denied, granted, denied, left_out: leftOut, faults }
+    const { kind, granted, denied, compared, leftOut, faults } = this
+    return { kind, asked: granted + denied, compared, granted, denied, left_out: leftOut, faults }
   }
 
   private fault(text: string): void {
@@ -333,11 +295,15 @@ function nameOf(decision: boolean): string {
   return decision ? 'granted' : 'denied'
 }
 
-function describeAnswers({ kind, asked, granted, denied, left_out }: DrillAnswers): string {
+function describeAnswers({ kind, asked, compared, granted, denied, left_out }: DrillAnswers): string {
   const counts = `${countOf(asked, 'question')}: ${granted} granted, ${denied} denied`
-  if (kind === 'expected') return `${counts}, all as expected`
+  const uncompared = 'so the answers are not compared with anything'
+  if (kind === 'given')
+    return compared === 0
+      ? `${counts}; without expected decisions, ${uncompared}`
+      : `${counts}; ${compared === asked ? 'all' : `${compared} compared, all`} as expected`
   const left = left_out === 0 ? '' : `, ${left_out} left out because their policies need parameters`
-  return `${counts}${left}; sampled, so the answers are not compared with anything`
+  return `${counts}${left}; sampled, ${uncompared}`
 }
 
 function countOf(count: number, noun: string): string {

@@ -1,8 +1,9 @@
 // The load of a bench: questions in a closed loop, or at a fixed rate. At a fixed rate the latency of a question begins when the
 // question was due, not when it was sent. Otherwise a service that stalls would delay the very questions that would show it
 // ("coordinated omission", Gil Tene, https://www.youtube.com/watch?v=lJ8ydIuPFeU).
+
+import type { ExpectedDecision } from '../question-file.ts'
 import { LatencyHistogram, type LatencySummary } from './latency-histogram.ts'
-import type { MeasuredQuestion } from './questions.ts'
 
 /** How questions are asked. */
 export interface BenchPlan {
@@ -64,7 +65,7 @@ export const machineClock: LoadClock = {
 /** Asks the questions in turn for the time of the plan. */
 export async function runLoad(
   system: AskedSystem,
-  questions: readonly MeasuredQuestion[],
+  questions: readonly ExpectedDecision[],
   plan: BenchPlan,
   clock: LoadClock = machineClock,
 ): Promise<LoadFigures> {
@@ -131,7 +132,7 @@ async function fixedRate(
 /** The answers of a load. */
 class LoadRun {
   readonly endNs: number
-  readonly #questions: readonly MeasuredQuestion[]
+  readonly #questions: readonly ExpectedDecision[]
   readonly #fromNs: number
   readonly #latency = new LatencyHistogram()
   readonly #seconds = new Map<number, LatencyHistogram>()
@@ -145,7 +146,7 @@ class LoadRun {
   #errors = 0
   #firstError: string | null = null
 
-  constructor(questions: readonly MeasuredQuestion[], fromNs: number, durationS: number) {
+  constructor(questions: readonly ExpectedDecision[], fromNs: number, durationS: number) {
     this.#questions = questions
     this.#fromNs = fromNs
     this.endNs = fromNs + durationS * 1e9

@@ -9,6 +9,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { settingsFrom } from '../flag-settings.ts'
 import { ownCommand } from '../own-command.ts'
 import { printLine, printLines, printNotice } from '../print.ts'
+import type { ExpectedDecision } from '../question-file.ts'
 import { placeOf, type ServicePlace, type TargetFlags } from '../target-place.ts'
 import { asCliErrors, openAuthorizerAt } from '../target-process.ts'
 import { benchPage } from './bench-page.ts'
@@ -29,7 +30,7 @@ import { createGeneratedFolder } from './generated-service.ts'
 import { type HttpRequests, openConnections } from './http-connections.ts'
 import { type AskedSystem, type BenchPlan, type MeasuredAnswer, runLoad } from './load.ts'
 import { peersFrom, refusalOf, startPeer } from './peers.ts'
-import { type MeasuredQuestion, questionsOf, readQuestions } from './questions.ts'
+import { questionsOf, readQuestions } from './questions.ts'
 
 /** The options of `bench`. */
 export interface BenchFlags extends TargetFlags {
@@ -120,7 +121,7 @@ async function reportOf(flags: BenchFlags, plan: BenchPlan): Promise<BenchRun> {
 /** What all reports of a run have. */
 function frameOf(
   plan: BenchPlan,
-  questions: readonly MeasuredQuestion[],
+  questions: readonly ExpectedDecision[],
   callers: number,
   seed: number | null,
 ): Omit<BenchRun, 'sides' | 'refused'> {
@@ -179,7 +180,7 @@ async function serviceReport(
   flags: BenchFlags,
   plan: BenchPlan,
   place: ServicePlace,
-  questions: readonly MeasuredQuestion[],
+  questions: readonly ExpectedDecision[],
 ): Promise<BenchRun> {
   const key = place.key()
   if (key === null)
@@ -313,7 +314,7 @@ function actionsOf(text: string): readonly GeneratedAction[] {
 async function inProcessSide(
   authorizer: Authorizer,
   description: string,
-  questions: readonly MeasuredQuestion[],
+  questions: readonly ExpectedDecision[],
   plan: BenchPlan,
 ): Promise<BenchSide> {
   const requests = questions.map(({ request }) => request)
@@ -338,7 +339,7 @@ interface HttpSideOptions extends Pick<BenchSide, 'name' | 'version' | 'descript
 
 async function httpSide(
   requests: HttpRequests,
-  questions: readonly MeasuredQuestion[],
+  questions: readonly ExpectedDecision[],
   plan: BenchPlan,
   { cpuS, ...about }: HttpSideOptions,
 ): Promise<BenchSide> {
@@ -358,7 +359,7 @@ async function httpSide(
 }
 
 /** Throws UsageError if the first answers are errors, such as a wrong key. Wrong decisions are counted in the run. */
-async function refuseErrors(system: AskedSystem, questions: readonly MeasuredQuestion[]): Promise<void> {
+async function refuseErrors(system: AskedSystem, questions: readonly ExpectedDecision[]): Promise<void> {
   for (let question = 0; question < Math.min(FIRST_ANSWERS, questions.length); question++) {
     const answer = await system.ask(0, question)
     if (typeof answer !== 'boolean') throw new UsageError([`question ${question + 1}: ${answer.error}`])

@@ -282,6 +282,26 @@ const wrongLines: readonly (readonly [string, string, string])[] = [
     '{"subject":"A:a","action":"x","resource":"B:b","expected":"yes"}',
     'expected: expected true or false',
   ],
+  [
+    'the expectation of earlier drills',
+    '{"subject":"A:a","action":"x","resource":"B:b","decision":true}',
+    'rename the member `decision` to `expected`',
+  ],
+  [
+    'an unknown member of an entity',
+    '{"subject":{"type":"A","id":"a","name":"x"},"action":"x","resource":"B:b"}',
+    'subject: unknown member `name`; the members are type, id, properties',
+  ],
+  [
+    'properties that are no object',
+    '{"subject":"A:a","action":{"name":"x","properties":[]},"resource":"B:b"}',
+    'action.properties: expected an object',
+  ],
+  [
+    'a project',
+    '{"subject":"A:a","action":"x","resource":"B:b","project":"p"}',
+    '`bench` asks one project, which the option --project names',
+  ],
 ]
 test.each(wrongLines)('a file of questions with %s is refused with its line', async (_, line, message) => {
   const file = join(folder, 'wrong.ndjson')
