@@ -64,8 +64,9 @@ const everything = [
   'zod',
   're2js',
   'commander',
-  // latencies of the command `bench`
+  // latencies of the command `bench`, and one of its peers
   'hdr-histogram-js',
+  'neo4j-driver',
   'jose',
   'pino',
   // what a release contains

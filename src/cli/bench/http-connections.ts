@@ -2,7 +2,7 @@
 // takes less processor time than the service that answers.
 import type { Socket } from 'bun'
 import { OperationalError } from '../../kernel/errors.ts'
-import type { AskedSystem, MeasuredAnswer } from './load.ts'
+import type { MeasuredAnswer, OpenedSystem } from './load.ts'
 
 /** How questions are sent. */
 export interface HttpRequests {
@@ -17,11 +17,6 @@ export interface HttpRequests {
   decisionOf(body: string): boolean | null
 }
 
-/** Connections to a service. Closed by `close`. */
-export interface HttpSystem extends AskedSystem {
-  close(): void
-}
-
 interface OpenConnection {
   received: string
   answer: ((answer: MeasuredAnswer) => void) | null
@@ -29,7 +24,7 @@ interface OpenConnection {
 }
 
 /** Opens the connections. Throws OperationalError if there is no service. */
-export async function openConnections(requests: HttpRequests): Promise<HttpSystem> {
+export async function openConnections(requests: HttpRequests): Promise<OpenedSystem> {
   const { url, path, headers, bodies, connections, decisionOf } = requests
   const { hostname, port, protocol, host } = new URL(url)
   const isSecure = protocol === 'https:'

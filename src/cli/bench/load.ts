@@ -31,6 +31,11 @@ export interface AskedSystem {
   ask(caller: number, question: number): MeasuredAnswer | Promise<MeasuredAnswer>
 }
 
+/** A system with connections that must be closed. */
+export interface OpenedSystem extends AskedSystem {
+  close(): void | Promise<void>
+}
+
 /** What a load has found. */
 export interface LoadFigures {
   readonly latency: LatencySummary

@@ -1,9 +1,11 @@
-// The systems that a bench compares with: each is started with an empty store, gets the generated graph, and is asked the same questions.
+// The systems that a bench compares with: each is empty, gets the generated graph, and is asked the same questions. OpenFGA and Cerbos are
+// started from a file; Neo4j is a running server.
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { OperationalError } from '../../kernel/errors.ts'
 import { UsageError } from '../cli-error.ts'
+import type { AskedPeer } from './asked-peer.ts'
 import {
   documentId,
   type GeneratedAction,
@@ -15,26 +17,17 @@ import {
   personId,
   readableBy,
 } from './generated-graph.ts'
+import { type HttpRequests, openConnections } from './http-connections.ts'
+import { boltProblem, loadIntoNeo4j } from './neo4j-peer.ts'
 import { freePort, type StartedProgram, startProgram } from './started-program.ts'
 
-/** What a peer needs to be asked. */
-export interface AskedPeer {
-  readonly url: string
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly bodies: readonly string[]
-  decisionOf(body: string): boolean | null
-  readonly version: string
-  readonly program: StartedProgram
-  /** What the reader of the figures must know. */
-  readonly note: string
-}
-
 interface PeerKind {
+  /** What is wrong with the text after `NAME=`; null: nothing. */
+  problemOf(target: string): string | null
   /** Why an action cannot be expressed; null: it can. */
   refusalOf(action: GeneratedAction): string | null
   start(
-    file: string,
+    target: string,
     folder: string,
     graph: GeneratedGraph,
     questions: readonly GeneratedQuestion[],
@@ -43,35 +36,46 @@ interface PeerKind {
 
 const kinds: Readonly<Record<string, PeerKind>> = {
   openfga: {
+    problemOf: fileProblem,
     refusalOf: (action) =>
       action === 'clear'
         ? 'OpenFGA stores relationships, and no property of a user that a condition could compare with one of an object'
         : null,
     start: startOpenFga,
   },
-  cerbos: { refusalOf: () => null, start: startCerbos },
+  cerbos: { problemOf: fileProblem, refusalOf: () => null, start: startCerbos },
+  neo4j: {
+    problemOf: boltProblem,
+    refusalOf: () => null,
+    start: (url, _folder, graph, questions) => loadIntoNeo4j(url, graph, questions),
+  },
 }
 
-/** The peers of `--compare`: names and files. */
+function fileProblem(file: string): string | null {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() === true ? null : `${file} is no file`
+}
+
+/** A peer of `--compare`. */
 export interface NamedPeer {
   readonly name: string
-  readonly file: string
+  /** The path of its program, or the URL of a running server. */
+  readonly target: string
 }
 
-/** Reads `openfga=/path,cerbos=/path`. Throws UsageError. */
+/** Reads `openfga=/path,neo4j=bolt://host:7687`. Throws UsageError. */
 export function peersFrom(text: string): readonly NamedPeer[] {
   const peers = text.split(',').map((part) => {
     const at = part.indexOf('=')
-    const [name, file] = [part.slice(0, at).trim(), part.slice(at + 1).trim()]
-    if (at < 1 || file === '')
-      throw new UsageError([`--compare: expected NAME=FILE, such as openfga=/usr/bin/openfga, found \`${part}\``])
-    if (!Object.hasOwn(kinds, name))
+    const [name, target] = [part.slice(0, at).trim(), part.slice(at + 1).trim()]
+    if (at < 1 || target === '')
       throw new UsageError([
-        `--compare: there is no peer \`${name}\`; the peers are ${Object.keys(kinds).join(' and ')}`,
+        `--compare: expected NAME=FILE, such as openfga=/usr/bin/openfga, or neo4j=URL, found \`${part}\``,
       ])
-    const status = statSync(file, { throwIfNoEntry: false })
-    if (status?.isFile() !== true) throw new UsageError([`--compare: ${name}: ${file} is no file`])
-    return { name, file }
+    if (!Object.hasOwn(kinds, name))
+      throw new UsageError([`--compare: there is no peer \`${name}\`; the peers are ${Object.keys(kinds).join(', ')}`])
+    const problem = kinds[name]!.problemOf(target)
+    if (problem !== null) throw new UsageError([`--compare: ${name}: ${problem}`])
+    return { name, target }
   })
   const twice = peers.find(({ name }, at) => peers.findIndex((one) => one.name === name) !== at)
   if (twice !== undefined) throw new UsageError([`--compare: ${twice.name} is given twice`])
@@ -87,26 +91,44 @@ export function refusalOf({ name }: NamedPeer, actions: readonly GeneratedAction
   return null
 }
 
-/** Starts a peer and loads the graph. Throws OperationalError. `close` ends it and removes its files. */
+/** Starts a peer or connects to it, and loads the graph. Throws OperationalError. `close` of the peer also removes its files. */
 export async function startPeer(
-  { name, file }: NamedPeer,
+  { name, target }: NamedPeer,
   graph: GeneratedGraph,
   questions: readonly GeneratedQuestion[],
-): Promise<{ readonly peer: AskedPeer; close(): Promise<void> }> {
+): Promise<AskedPeer> {
   const folder = mkdtempSync(join(tmpdir(), `verdigraph-bench-${name}-`))
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   try {
-    const peer = await kinds[name]!.start(file, folder, graph, questions)
+    const peer = await kinds[name]!.start(target, folder, graph, questions)
     return {
-      peer,
+      ...peer,
       async close() {
-        await peer.program.stop()
-        remove()
+        try {
+          await peer.close()
+        } finally {
+          remove()
+        }
       },
     }
   } catch (error) {
     remove()
     throw error
+  }
+}
+
+/** A program that answers over HTTP. */
+function httpPeer(
+  program: StartedProgram,
+  requests: Omit<HttpRequests, 'connections'>,
+  about: Pick<AskedPeer, 'version' | 'note'>,
+): AskedPeer {
+  return {
+    ...about,
+    protocol: 'HTTP',
+    cpuS: program.cpuS,
+    connect: (connections) => openConnections({ ...requests, connections }),
+    close: () => program.stop(),
   }
 }
 
@@ -211,7 +233,7 @@ async function startOpenFga(
     }
     for (const tuple of openFgaTuples(graph)) if (tuples.push(tuple) === TUPLES_MAX) await write()
     await write()
-    return {
+    const requests = {
       url,
       path: `/stores/${store}/check`,
       headers: {},
@@ -222,14 +244,15 @@ async function startOpenFga(
           authorization_model_id,
         })
       }),
-      decisionOf: (body) => {
+      decisionOf: (body: string) => {
         const { allowed } = JSON.parse(body) as { allowed?: boolean }
         return allowed ?? null
       },
-      version: versionOf(file, ['version']),
-      program,
-      note: 'tuples in the memory of the process, default settings without its caches',
     }
+    return httpPeer(program, requests, {
+      version: versionOf(file, ['version']),
+      note: 'tuples in the memory of the process, default settings without its caches',
+    })
   } catch (error) {
     await program.stop()
     throw error
@@ -276,7 +299,7 @@ async function startCerbos(
     isReady: async () => ((await isAnswering(`${url}/_cerbos/health`)) ? url : null),
   })
   const facts = factsOf(graph)
-  return {
+  const requests = {
     url,
     path: '/api/check/resources',
     headers: {},
@@ -294,15 +317,16 @@ async function startCerbos(
       const resource = { kind: 'document', id: documentId(document), attr }
       return JSON.stringify({ requestId: 'bench', principal, resources: [{ resource, actions: [action] }] })
     }),
-    decisionOf: (body) => {
+    decisionOf: (body: string) => {
       const { results } = JSON.parse(body) as { results?: { actions: Record<string, string> }[] }
       const effect = Object.values(results?.[0]?.actions ?? {})[0]
       return effect === undefined ? null : effect === 'EFFECT_ALLOW'
     },
-    version: versionOf(file, ['--version']),
-    program,
-    note: 'stores no graph: each request contains the facts that its policy reads, which a caller would have to look up first',
   }
+  return httpPeer(program, requests, {
+    version: versionOf(file, ['--version']),
+    note: 'stores no graph: each request contains the facts that its policy reads, which a caller would have to look up first',
+  })
 }
 
 interface DocumentFacts {

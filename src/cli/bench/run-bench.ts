@@ -28,7 +28,7 @@ import {
 import { GENERATED_ACTIONS, type GeneratedAction, generateGraph, generateQuestions } from './generated-graph.ts'
 import { createGeneratedFolder } from './generated-service.ts'
 import { type HttpRequests, openConnections } from './http-connections.ts'
-import { type AskedSystem, type BenchPlan, type MeasuredAnswer, runLoad } from './load.ts'
+import { type AskedSystem, type BenchPlan, type MeasuredAnswer, type OpenedSystem, runLoad } from './load.ts'
 import { peersFrom, refusalOf, startPeer } from './peers.ts'
 import { questionsOf, readQuestions } from './questions.ts'
 
@@ -284,18 +284,18 @@ async function generatedReport(flags: BenchFlags, plan: BenchPlan): Promise<Benc
       continue
     }
     if (!flags.json) printNotice(`loading the graph into ${named.name}`)
-    const { peer, close } = await startPeer(named, graph, questions)
+    const peer = await startPeer(named, graph, questions)
     try {
       const about = {
         name: named.name,
         version: peer.version,
-        description: `${description}, over HTTP`,
+        description: `${description}, over ${peer.protocol}`,
         note: peer.note,
-        cpuS: peer.program.cpuS,
+        cpuS: () => peer.cpuS(),
       }
-      sides.push(await httpSide({ ...peer, connections }, questions, plan, about))
+      sides.push(await connectedSide(await peer.connect(connections), questions, plan, about))
     } finally {
-      await close()
+      await peer.close()
     }
   }
   return { ...frameOf(plan, questions, isHttp ? connections : 1, seed), sides, refused }
@@ -333,7 +333,7 @@ async function inProcessSide(
   return { name: 'verdigraph', version: ownVersion, description, note: null, result, cpuUsPerAnswer: null }
 }
 
-interface HttpSideOptions extends Pick<BenchSide, 'name' | 'version' | 'description' | 'note'> {
+interface ConnectedSideOptions extends Pick<BenchSide, 'name' | 'version' | 'description' | 'note'> {
   cpuS(): number | null
 }
 
@@ -341,9 +341,17 @@ async function httpSide(
   requests: HttpRequests,
   questions: readonly ExpectedDecision[],
   plan: BenchPlan,
-  { cpuS, ...about }: HttpSideOptions,
+  about: ConnectedSideOptions,
 ): Promise<BenchSide> {
-  const system = await openConnections(requests)
+  return connectedSide(await openConnections(requests), questions, plan, about)
+}
+
+async function connectedSide(
+  system: OpenedSystem,
+  questions: readonly ExpectedDecision[],
+  plan: BenchPlan,
+  { cpuS, ...about }: ConnectedSideOptions,
+): Promise<BenchSide> {
   try {
     await refuseErrors(system, questions)
     const before = cpuS()
@@ -354,7 +362,7 @@ async function httpSide(
     const answers = result.latency.count * (1 + plan.warmUpS / plan.durationS)
     return { ...about, result, cpuUsPerAnswer: isKnown ? ((after - before) * 1e6) / answers : null }
   } finally {
-    system.close()
+    await system.close()
   }
 }
 

@@ -29,7 +29,7 @@ export function addBenchCommand(command: Command): void {
     .option('--seed <number>', 'of the generated graph (default: random, and printed)')
     .option(
       '--compare <peers>',
-      'with --generated: other systems, as openfga=FILE,cerbos=FILE; they are asked the same questions',
+      'with --generated: other systems, as openfga=FILE,cerbos=FILE,neo4j=URL; they are asked the same questions. NEO4J_USERNAME and NEO4J_PASSWORD of the environment open Neo4j, whose database must be empty',
     )
     .option('--html <file>', 'write the report as a page with plots')
     .option('--json', 'print one line of JSON', false)

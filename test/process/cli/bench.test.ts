@@ -322,7 +322,7 @@ test.each([
   [['--generated', '--nodes', '5'], '--nodes: expected an integer from 100 to 10000000, found `5`'],
   [['--generated', '--connections', '0'], '--connections: expected an integer from 1 to 1000, found `0`'],
   [['--generated', '--actions', 'fly'], '--actions: there is no action `fly`; the actions are open, read, clear'],
-  [['--generated', '--compare', 'x=/bin/sh'], '--compare: there is no peer `x`; the peers are openfga and cerbos'],
+  [['--generated', '--compare', 'x=/bin/sh'], '--compare: there is no peer `x`; the peers are openfga, cerbos, neo4j'],
   [['--generated', '--compare', 'openfga=/no/file'], '--compare: openfga: /no/file is no file'],
   [['--generated', '--data', 'd'], 'expected either --generated or --data: each names a graph'],
   [['--questions', '/no/file'], '--questions: /no/file: '],
