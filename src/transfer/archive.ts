@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import { extract, pack } from 'tar-stream'
 import { z } from 'zod'
 import { OperationalError } from '../kernel/errors.ts'
+import { diskFullReasonOf } from '../store/lmdb/disk-full.ts'
 import { chunksOf, streamOf } from './files/byte-stream.ts'
 import { syncPath } from './files/sync-path.ts'
 
@@ -49,6 +50,11 @@ export type Manifest = z.infer<typeof manifestSchema>
 export type ArchiveMember = Manifest['members'][number]
 
 type ByteChunks = AsyncIterable<Uint8Array>
+
+/** A backup that could not be read or unpacked on this machine now. It is not known whether it is damaged. */
+export class UnreadableBackupError extends OperationalError {
+  override readonly name = 'UnreadableBackupError'
+}
 
 /** A file to pack. */
 export interface ArchiveSource {
@@ -119,9 +125,14 @@ export async function writeArchive(
     await written
     return manifest
   } catch (error) {
+    // A sink that fails cancels the archive. The next entry then fails before the rejection of the sink arrives, and its error tells nothing.
+    const isCancelled = archive.destroying
     archive.destroy(error instanceof Error ? error : new Error(String(error)))
-    await written.catch(() => undefined)
-    throw error
+    const sinkError: unknown = await written.then(
+      () => error,
+      (failure: unknown) => failure,
+    )
+    throw isCancelled ? sinkError : error
   }
 }
 
@@ -180,8 +191,9 @@ export async function readArchive(
     if (error instanceof OperationalError) throw error
     const { code, syscall, message } = error as { code?: string; syscall?: string; message: string }
     if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR')
-      throw new OperationalError(`${path} cannot be read: ${message}`)
-    if (code === 'ENOSPC') throw new OperationalError(`the disk is full: ${path} cannot be unpacked`)
+      throw new UnreadableBackupError(`${path} cannot be read: ${message}`)
+    const full = diskFullReasonOf(error)
+    if (full !== null) throw new UnreadableBackupError(`${full}: ${path} cannot be unpacked`)
     // An error of the operating system does not mean that the archive is damaged.
     if (code !== undefined && syscall !== undefined) throw error
     throw damagedArchive(path, message.toLowerCase())

@@ -1,6 +1,7 @@
 // Makes or verifies one backup of the folder of backups, and stores its progress and its outcome next to it.
 import type { Clock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
+import { UnreadableBackupError } from './archive.ts'
 import { backup } from './backup.ts'
 import { type BackupState, backupPath, readBackup, writeBackupState } from './backup-files.ts'
 import { fileSource } from './backup-source.ts'
@@ -65,7 +66,8 @@ export async function runBackupJob(job: BackupJob, clock: Clock): Promise<Finish
     const error = publicReason(failure, job)
     if (job.kind === 'make') store({ state: 'failed', end_time: now(), error })
     else {
-      const outcome = failure instanceof OperationalError ? 'damaged' : 'failed'
+      const isDamaged = failure instanceof OperationalError && !(failure instanceof UnreadableBackupError)
+      const outcome = isDamaged ? 'damaged' : 'failed'
       store({ verification: verificationOf(state, { state: outcome, end_time: now(), error }) })
     }
     throw failure
