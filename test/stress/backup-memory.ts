@@ -1,6 +1,6 @@
 // The memory of a backup, a restore and a drill of a large folder, encrypted and in a bucket: it must not grow with the data. Each command
 // is a process of its own, whose memory is sampled.
-// Run alone: bun test/stress/backup-memory.ts [--relationships 8000000] [--limit-mib 400]
+// Run alone: bun test/stress/backup-memory.ts [--relationships 8000000] [--limit-mib 400] [--place folder] [--place bucket]
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,11 +8,14 @@ import { generateX25519Identity, identityToRecipient } from 'age-encryption'
 import { graphFolder } from '../../src/transfer/graph-importer.ts'
 import { CounterpartMissing } from '../support/counterparts/install.ts'
 import { type SeaweedServer, startSeaweed } from '../support/counterparts/seaweedfs.ts'
-import { numberAfter } from './flags.ts'
+import { numberAfter, textsAfter } from './flags.ts'
 
 /** About 1.2 GB. */
 const relationships = numberAfter('--relationships', 8_000_000)
 const limitMib = numberAfter('--limit-mib', 400)
+const chosen = textsAfter('--place')
+/** Two backups in SeaweedFS, and room for what it has not removed yet. */
+const volumes = 20 + Math.ceil(relationships / 100_000)
 
 const SAMPLE_MS = 50
 /** The project of the generated folder. */
@@ -66,7 +69,7 @@ const faults: string[] = []
 let server: SeaweedServer | null = null
 try {
   try {
-    server = await startSeaweed()
+    server = await startSeaweed(volumes)
     await server.createBucket('memory')
   } catch (failure) {
     if (!(failure instanceof CounterpartMissing)) throw failure
@@ -95,6 +98,7 @@ try {
   }
   const places = { folder: join(folder, 'place'), ...(server !== null && { bucket: 's3://memory/backups' }) }
   for (const [kind, place] of Object.entries(places)) {
+    if (chosen.length > 0 && !chosen.includes(kind)) continue
     await run(`backup, to a ${kind}`, 'backup', '--data', data, '--to', place)
     await run(`backup, encrypted, to a ${kind}`, 'backup', '--data', data, '--to', place, '--recipient', recipient)
     const target = join(folder, 'restored')

@@ -53,6 +53,14 @@ const programs: Readonly<Record<string, StressProgram>> = {
     about: 'a backup under write load restores a consistent snapshot of all environments',
     short: { flags: '--rounds 10', limitSeconds: 120 },
   },
+  'shipping-cost': {
+    about: 'the lag and the processor time of shipping, and its effect on decisions; needs a quiet machine',
+    short: null,
+  },
+  'backup-memory': {
+    about: 'the memory of backups, restores and drills does not grow with the data',
+    short: { flags: '--relationships 100000', limitSeconds: 200 },
+  },
   shipping: {
     about: 'each shipped moment restores the pages and the state of that moment, also after kills of the shipper',
     short: { flags: '--seed 1 --rounds 40 --moments 10', limitSeconds: 120 },

@@ -24,8 +24,8 @@ export interface SeaweedServer {
 
 const KEYS = { accessKeyId: 'AKIATESTOFPLACES', secretAccessKey: 'the-secret-of-the-test-of-places' }
 
-/** Starts the server on free ports. Throws `CounterpartMissing` without Python, or if it cannot be installed. */
-export async function startSeaweed(): Promise<SeaweedServer> {
+/** Starts the server on free ports. `volumes`: each stores 64 MiB. Throws `CounterpartMissing` without Python, or if it cannot be installed. */
+export async function startSeaweed(volumes = 20): Promise<SeaweedServer> {
   if (!hasCommand('python3')) throw new CounterpartMissing('there is no python3')
   const installation = await installed(`seaweedfs-${VERSION}`, async (target) => {
     const pip = [
@@ -71,7 +71,7 @@ export async function startSeaweed(): Promise<SeaweedServer> {
     's3.autoCreateBucket': false,
     's3.config': join(folder, 's3.json'),
     'master.telemetry': false,
-    'volume.max': 20,
+    'volume.max': volumes,
     'master.volumeSizeLimitMB': 64,
   }
   const flags = Object.entries(options).map(([name, value]) => `-${name}=${value}`)
