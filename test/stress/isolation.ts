@@ -11,6 +11,7 @@ import { killAll, type Server } from '../support/cli-process.ts'
 import { hasFlag, numberAfter, textsAfter } from './flags.ts'
 import { prepareScene, SteadyDriver } from './isolation/drivers.ts'
 import { type IsolationFixture, prepareWorld, SIZES, SMALL_SIZES, serveWorld } from './isolation/fixture.ts'
+import type { HostileLoad } from './isolation/hostile-load.ts'
 import type { HostileResult, RequestOutcome } from './isolation/hostile-tenant.ts'
 import { type HostileLoadName, sceneNames, sceneOf } from './isolation/loads.ts'
 import { RATE, type SteadyResult } from './isolation/steady-tenant.ts'
@@ -56,13 +57,16 @@ const names = sceneNames.filter((name) =>
   chosen.length > 0 ? chosen.includes(name) : !isShort || sceneOf(name).isShort === true,
 )
 
+type ServerOptions = Pick<HostileLoad, 'flags' | 'environment'>
+
 class IsolationRun {
   private readonly folder: string
   private readonly prepared: Awaited<ReturnType<typeof prepareWorld>>
   private readonly steady: SteadyDriver
   private server: Server | null = null
   private fixture: IsolationFixture | null = null
-  private flags: readonly string[] = []
+  /** Flags and environment of the server, as text. */
+  private options = ''
 
   static async start(folder: string, hungPort: number): Promise<IsolationRun> {
     const prepared = await prepareWorld(folder, isShort ? SMALL_SIZES : SIZES, hungPort)
@@ -75,13 +79,15 @@ class IsolationRun {
     this.steady = new SteadyDriver(seed)
   }
 
-  private async served(flags: readonly string[]): Promise<IsolationFixture> {
-    if (this.fixture !== null && this.flags.join() === flags.join()) return this.fixture
+  private async served({ flags = [], environment = {} }: ServerOptions): Promise<IsolationFixture> {
+    const options = JSON.stringify([flags, environment])
+    if (this.fixture !== null && this.options === options) return this.fixture
     await this.stopServer()
-    const { server, fixture } = await serveWorld(this.prepared, {}, flags)
+    const more = Object.entries(environment).map(([name, value]) => [name, value.replace('{folder}', this.folder)])
+    const { server, fixture } = await serveWorld(this.prepared, Object.fromEntries(more), flags)
     this.server = server
     this.fixture = fixture
-    this.flags = flags
+    this.options = options
     await this.steady.open(fixture)
     // The first lane starts on demand; its start counts as waiting time, not as time of a request.
     const headers = { authorization: `Bearer ${fixture.admin}` }
@@ -100,15 +106,15 @@ class IsolationRun {
     await server?.kill('SIGKILL')
   }
 
-  async baseline(flags: readonly string[] = []): Promise<IsolationRow> {
-    await this.served(flags)
+  async baseline(options: ServerOptions = {}): Promise<IsolationRow> {
+    await this.served(options)
     await this.steady.start()
     await Bun.sleep(seconds * 1000)
     return { name: 'nothing', steady: await this.steady.stop(WAIT_MS), hostile: null, isKilled: false }
   }
 
   async scene(name: HostileLoadName): Promise<IsolationRow> {
-    const fixture = await this.served(sceneOf(name).flags ?? [])
+    const fixture = await this.served(sceneOf(name))
     const folder = join(this.folder, 'scene')
     mkdirSync(folder, { recursive: true })
     const prepared = await prepareScene({ fixture, scene: name, seconds, folder })
@@ -210,8 +216,8 @@ try {
   const run = await IsolationRun.start(folder, hung.port)
   console.log(`prepared in ${((performance.now() - startMs) / 1000).toFixed(1)} s`)
   console.log(line(['hostile tenant does', 'p50', 'p99', 'longest', 'ratio', 'health', 'errors', 'driver']))
-  const baseline = async (flags?: readonly string[]): Promise<void> => {
-    const row = await run.baseline(flags)
+  const baseline = async (options?: ServerOptions): Promise<void> => {
+    const row = await run.baseline(options)
     baselines.push(row.steady.longest)
     const sorted = baselines.toSorted((a, b) => a - b)
     baselineMs = (isShort ? sorted[sorted.length >> 1] : sorted.at(-1)) ?? 0
@@ -220,8 +226,9 @@ try {
   const rows: IsolationRow[] = []
   try {
     for (const [i, name] of names.entries()) {
-      const { flags } = sceneOf(name)
-      if (i % SCENES_PER_BASELINE === 0 || flags !== undefined) await baseline(flags)
+      const scene: ServerOptions = sceneOf(name)
+      const hasOwnServer = scene.flags !== undefined || scene.environment !== undefined
+      if (i % SCENES_PER_BASELINE === 0 || hasOwnServer) await baseline(scene)
       const row = await run.scene(name)
       print(row, baselineMs)
       rows.push(row)

@@ -5,20 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Random } from '../../generate/random.ts'
 import { descendantsOf, type LimitName, lanesOf, policy } from './fixture.ts'
+import type { HostileLoad } from './hostile-load.ts'
 import type { Hostile, Request } from './hostile-tenant.ts'
-
-export interface HostileLoad {
-  /** How many milliseconds the longest stall may be above the baseline, in the full form. */
-  readonly bar: number
-  /** Part of the short form. */
-  readonly isShort?: boolean
-  /** Settings of a separate server; without them the load shares a server with the others. */
-  readonly flags?: readonly string[]
-  /** Expected errors of the steady tenant: requests in a process that is killed. */
-  readonly errorsMax?: number
-  /** Prepares the requests before the measurement, and returns what is run during it. */
-  prepare(hostile: Hostile): Promise<() => Promise<void>> | (() => Promise<void>)
-}
+import { operatorLoads } from './operator-loads.ts'
 
 const repeat = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 
@@ -762,6 +751,7 @@ const hostileLoads = {
   'audit reads': auditReads,
   'console visitors': consoleVisitors,
   'decision streams': decisionStreams,
+  ...operatorLoads(captures),
   '5,000 idle connections': idle,
   'slow heads': slow(() => 'POST /access/v1/evaluation HTTP/1.1\r\nhost: slow\r\nx-slow: '),
   'slow bodies': slow(slowBody),
