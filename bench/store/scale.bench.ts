@@ -12,16 +12,30 @@ const SIZES = [5_000_000, 20_000_000, 50_000_000]
 const SMALL_SIZES = [5_000, 20_000]
 /** Database, its copy, its export and the database imported from it. */
 const BYTES_PER_RELATIONSHIP = 520
-const STEPS = ['load', 'verify', 'open', 'questions', 'export', 'import', 'backup', 'restore'] as const
+const STEPS = [
+  'load',
+  'verify',
+  'open',
+  'start',
+  'questions',
+  'migrate',
+  'export',
+  'import',
+  'backup',
+  'restore',
+] as const
 /** Removed after a step, to keep the disk space low. */
 const LEFTOVERS: Partial<Record<(typeof STEPS)[number], readonly string[]>> = {
+  start: ['served'],
+  migrate: ['earlier'],
   import: ['imported', 'export.ndjson'],
   restore: ['restored', 'backup.tar'],
 }
 
 export const scale: Bench = {
   name: 'scale',
-  question: 'how do load, verify, export, import, backup, restore and questions change with the size of a graph?',
+  question:
+    'how do load, verify, start, migrate, export, import, backup, restore and questions change with the size of a graph?',
   async run(options) {
     const points: ScalePoint[] = []
     for (const relationships of options.relationships ?? (options.small ? SMALL_SIZES : SIZES))
