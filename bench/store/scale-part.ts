@@ -303,7 +303,9 @@ const steps: Readonly<Record<string, () => Promise<PartRecord>>> = {
 /** Starts `serve` on a data folder, calls `use` with its address, and stops it. */
 async function withServer<T>(data: string, use: (url: string) => Promise<T>): Promise<T> {
   const command = [process.execPath, join('src', 'main.ts'), 'serve', '--data', data, '--port', '0']
-  const child = Bun.spawn(command, { stdout: 'pipe', stderr: 'inherit' })
+  // The lanes of a busy machine start slowly.
+  const env = { ...process.env, VERDIGRAPH_LANE_WAIT_MS: '60000' }
+  const child = Bun.spawn(command, { env, stdout: 'pipe', stderr: 'inherit' })
   try {
     const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader()
     for (let printed = ''; ; ) {

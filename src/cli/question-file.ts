@@ -9,14 +9,14 @@ import { entityFrom } from './ask-arguments.ts'
 import { UsageError } from './cli-error.ts'
 
 /** A question, and the decision that is right. */
-export interface ExpectedDecision {
+export interface CheckedQuestion {
   readonly request: EvaluationInput
   /** Null: not known, so that the answer is not compared. */
   readonly expected: boolean | null
 }
 
 /** A line of a file of questions. */
-export interface FiledQuestion extends ExpectedDecision {
+export interface FiledQuestion extends CheckedQuestion {
   /** The id or name of the project that is asked; null: the line names none. */
   readonly project: string | null
   /** The file and the line, for messages. */

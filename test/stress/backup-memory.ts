@@ -14,7 +14,7 @@ import { numberAfter, textsAfter } from './flags.ts'
 const relationships = numberAfter('--relationships', 8_000_000)
 const limitMib = numberAfter('--limit-mib', 400)
 const chosen = textsAfter('--place')
-/** Two backups in SeaweedFS, and room for what it has not removed yet. */
+/** Two backups in SeaweedFS, and space for removed objects that it still stores. */
 const volumes = 20 + Math.ceil(relationships / 100_000)
 
 const SAMPLE_MS = 50

@@ -1,4 +1,4 @@
-// What shipping changes costs: the time from an acknowledged commit to the place, processor time per MB that is shipped, and the latency of
+// Measures the cost of shipping: the time from an acknowledged commit to the place, processor time per MB that is shipped, and the latency of
 // decisions at a fixed rate with and without shipping, in turns. Latencies begin when a question was due.
 // Run alone: bun test/stress/shipping-cost.ts [--turns 3] [--seconds 30] [--rate 500] [--captures 20]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -48,7 +48,7 @@ function quantile(values: readonly number[], share: number): number {
   return sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN
 }
 
-/** The newest moment in the place, milliseconds since the epoch. */
+/** The newest shipped moment, milliseconds since the epoch. */
 async function newestMoment(): Promise<number> {
   return Math.max(
     0,
@@ -90,7 +90,7 @@ class Captures {
   }
 }
 
-/** For each acknowledged commit the time until an object in the place covers it. */
+/** For each acknowledged commit the time until a shipped object covers it. */
 class LagWatch {
   readonly seenMs: { readonly momentMs: number; readonly atMs: number }[] = []
   private isStopped = false

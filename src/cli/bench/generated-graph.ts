@@ -1,6 +1,6 @@
 // The generated graph of a bench, from a number of nodes and a seed: people own documents and are members of groups, groups may read
 // documents, people and documents have a level. It answers its own questions from arrays, without an engine.
-import type { ExpectedDecision } from '../question-file.ts'
+import type { CheckedQuestion } from '../question-file.ts'
 
 /** The questions that the graph can answer. */
 export const GENERATED_ACTIONS = ['open', 'read', 'clear'] as const
@@ -86,7 +86,7 @@ export const readableBy = ({ readable }: GeneratedGraph, group: number): Uint32A
   readable.subarray(group * 2 * EACH, (group + 1) * 2 * EACH)
 
 /** A question about a generated graph, with the numbers of both ends. */
-export interface GeneratedQuestion extends ExpectedDecision {
+export interface GeneratedQuestion extends CheckedQuestion {
   readonly action: GeneratedAction
   readonly person: number
   readonly document: number

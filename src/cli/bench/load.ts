@@ -2,7 +2,7 @@
 // question was due, not when it was sent. Otherwise a service that stalls would delay the very questions that would show it
 // ("coordinated omission", Gil Tene, https://www.youtube.com/watch?v=lJ8ydIuPFeU).
 
-import type { ExpectedDecision } from '../question-file.ts'
+import type { CheckedQuestion } from '../question-file.ts'
 import { LatencyHistogram, type LatencySummary } from './latency-histogram.ts'
 
 /** How questions are asked. */
@@ -70,7 +70,7 @@ export const machineClock: LoadClock = {
 /** Asks the questions in turn for the time of the plan. */
 export async function runLoad(
   system: AskedSystem,
-  questions: readonly ExpectedDecision[],
+  questions: readonly CheckedQuestion[],
   plan: BenchPlan,
   clock: LoadClock = machineClock,
 ): Promise<LoadFigures> {
@@ -137,7 +137,7 @@ async function fixedRate(
 /** The answers of a load. */
 class LoadRun {
   readonly endNs: number
-  readonly #questions: readonly ExpectedDecision[]
+  readonly #questions: readonly CheckedQuestion[]
   readonly #fromNs: number
   readonly #latency = new LatencyHistogram()
   readonly #seconds = new Map<number, LatencyHistogram>()
@@ -151,7 +151,7 @@ class LoadRun {
   #errors = 0
   #firstError: string | null = null
 
-  constructor(questions: readonly ExpectedDecision[], fromNs: number, durationS: number) {
+  constructor(questions: readonly CheckedQuestion[], fromNs: number, durationS: number) {
     this.#questions = questions
     this.#fromNs = fromNs
     this.endNs = fromNs + durationS * 1e9

@@ -1,10 +1,10 @@
 // The questions of a bench: a file of questions, or the expected decisions of a scenario file.
 import type { ScenarioFile } from '../../scenarios/scenario.ts'
 import { UsageError } from '../cli-error.ts'
-import { type ExpectedDecision, readQuestionFile } from '../question-file.ts'
+import { type CheckedQuestion, readQuestionFile } from '../question-file.ts'
 
 /** Reads a file of questions about one project. Throws UsageError with the place of each wrong line. */
-export function readQuestions(path: string): readonly ExpectedDecision[] {
+export function readQuestions(path: string): readonly CheckedQuestion[] {
   const read = readQuestionFile(path)
   if (!read.ok) throw new UsageError(read.error.map((issue) => `--questions: ${issue}`))
   const other = read.value.find(({ project }) => project !== null)
@@ -16,7 +16,7 @@ export function readQuestions(path: string): readonly ExpectedDecision[] {
 }
 
 /** The expected decisions of a scenario file. Throws UsageError if it has none that a bench can ask. */
-export function questionsOf(scenario: ScenarioFile): readonly ExpectedDecision[] {
+export function questionsOf(scenario: ScenarioFile): readonly CheckedQuestion[] {
   const questions = scenario.decisions.flatMap(({ subject, action, resource, params, tags, token, expect }) => {
     // A refused request is not a decision; a user token needs a verified token.
     if (expect === 'error' || token !== null) return []

@@ -9,7 +9,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { settingsFrom } from '../flag-settings.ts'
 import { ownCommand } from '../own-command.ts'
 import { printLine, printLines, printNotice } from '../print.ts'
-import type { ExpectedDecision } from '../question-file.ts'
+import type { CheckedQuestion } from '../question-file.ts'
 import { placeOf, type ServicePlace, type TargetFlags } from '../target-place.ts'
 import { asCliErrors, openAuthorizerAt } from '../target-process.ts'
 import { benchPage } from './bench-page.ts'
@@ -121,7 +121,7 @@ async function reportOf(flags: BenchFlags, plan: BenchPlan): Promise<BenchRun> {
 /** What all reports of a run have. */
 function frameOf(
   plan: BenchPlan,
-  questions: readonly ExpectedDecision[],
+  questions: readonly CheckedQuestion[],
   callers: number,
   seed: number | null,
 ): Omit<BenchRun, 'sides' | 'refused'> {
@@ -180,7 +180,7 @@ async function serviceReport(
   flags: BenchFlags,
   plan: BenchPlan,
   place: ServicePlace,
-  questions: readonly ExpectedDecision[],
+  questions: readonly CheckedQuestion[],
 ): Promise<BenchRun> {
   const key = place.key()
   if (key === null)
@@ -314,7 +314,7 @@ function actionsOf(text: string): readonly GeneratedAction[] {
 async function inProcessSide(
   authorizer: Authorizer,
   description: string,
-  questions: readonly ExpectedDecision[],
+  questions: readonly CheckedQuestion[],
   plan: BenchPlan,
 ): Promise<BenchSide> {
   const requests = questions.map(({ request }) => request)
@@ -339,7 +339,7 @@ interface ConnectedSideOptions extends Pick<BenchSide, 'name' | 'version' | 'des
 
 async function httpSide(
   requests: HttpRequests,
-  questions: readonly ExpectedDecision[],
+  questions: readonly CheckedQuestion[],
   plan: BenchPlan,
   about: ConnectedSideOptions,
 ): Promise<BenchSide> {
@@ -348,7 +348,7 @@ async function httpSide(
 
 async function connectedSide(
   system: OpenedSystem,
-  questions: readonly ExpectedDecision[],
+  questions: readonly CheckedQuestion[],
   plan: BenchPlan,
   { cpuS, ...about }: ConnectedSideOptions,
 ): Promise<BenchSide> {
@@ -367,7 +367,7 @@ async function connectedSide(
 }
 
 /** Throws UsageError if the first answers are errors, such as a wrong key. Wrong decisions are counted in the run. */
-async function refuseErrors(system: AskedSystem, questions: readonly ExpectedDecision[]): Promise<void> {
+async function refuseErrors(system: AskedSystem, questions: readonly CheckedQuestion[]): Promise<void> {
   for (let question = 0; question < Math.min(FIRST_ANSWERS, questions.length); question++) {
     const answer = await system.ask(0, question)
     if (typeof answer !== 'boolean') throw new UsageError([`question ${question + 1}: ${answer.error}`])

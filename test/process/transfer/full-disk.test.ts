@@ -150,7 +150,7 @@ describe.skipIf(!isMounted)('on a full disk', () => {
       VERDIGRAPH_BACKUP_FOLDER: backupFolder,
       VERDIGRAPH_LANES: '0',
     })
-    interface SeenBackup {
+    interface DiskTestBackup {
       readonly name: string
       readonly state: string
       readonly error: string | null
@@ -158,14 +158,14 @@ describe.skipIf(!isMounted)('on a full disk', () => {
     }
     const url = `${server.url}/operations/v1/backups`
     const list = async () =>
-      ((await (await fetch(url, { headers })).json()) as { readonly backups: readonly SeenBackup[] }).backups
-    const make = async (): Promise<SeenBackup> => {
+      ((await (await fetch(url, { headers })).json()) as { readonly backups: readonly DiskTestBackup[] }).backups
+    const make = async (): Promise<DiskTestBackup> => {
       let started: Response
       do started = await fetch(url, { method: 'POST', headers, body: '{}' })
       while (started.status === 409)
       expect(started.status).toBe(202)
-      const { name } = (await started.json()) as SeenBackup
-      const found = async () => (await list()).find((one) => one.name === name) as SeenBackup
+      const { name } = (await started.json()) as DiskTestBackup
+      const found = async () => (await list()).find((one) => one.name === name) as DiskTestBackup
       await expect.poll(async () => (await found()).state, { timeout: 120_000, interval: 100 }).not.toBe('running')
       return found()
     }

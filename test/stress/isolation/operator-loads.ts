@@ -6,14 +6,14 @@ const BACKUPS = '/operations/v1/backups'
 const EVERY_SECOND = '* * * * * *'
 const POLL_MS = 100
 
-interface SeenBackup {
+interface LoadedBackup {
   readonly name: string
   readonly state: string
   readonly verification: { readonly state: string } | null
 }
 
-interface SeenBackups {
-  readonly backups: readonly SeenBackup[]
+interface LoadedBackups {
+  readonly backups: readonly LoadedBackup[]
   readonly schedule: { readonly kept: number; readonly proven: object | null } | null
   readonly shipping: { readonly objects: number } | null
 }
@@ -22,17 +22,17 @@ const placeOf = (name: string): string => `{folder}/${name}`
 
 const operator = ({ fixture }: Hostile): Record<string, string> => ({ authorization: `Bearer ${fixture.admin}` })
 
-async function list(hostile: Hostile): Promise<SeenBackups> {
+async function list(hostile: Hostile): Promise<LoadedBackups> {
   const answer = await fetch(`${hostile.fixture.url}${BACKUPS}`, { headers: operator(hostile) })
-  return (await answer.json()) as SeenBackups
+  return (await answer.json()) as LoadedBackups
 }
 
-/** Sends the request until it is accepted: the job before holds its lock for a moment. Waits until the job ends, or the load is over. */
+/** Sends the request until it is accepted: the job before holds its lock for a moment. Waits until the job or the load ends. */
 async function job(hostile: Hostile, what: string, path: string): Promise<void> {
   const headers = { ...operator(hostile), 'x-project-id': '' }
   while ((await hostile.send(what, { path, headers, body: '{}' })).status === 409 && !hostile.isOver)
     await Bun.sleep(POLL_MS)
-  const isWorking = ({ state, verification }: SeenBackup) => state === 'running' || verification?.state === 'running'
+  const isWorking = ({ state, verification }: LoadedBackup) => state === 'running' || verification?.state === 'running'
   while (!hostile.isOver && (await list(hostile)).backups.some(isWorking)) await Bun.sleep(POLL_MS)
 }
 

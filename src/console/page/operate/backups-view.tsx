@@ -49,7 +49,7 @@ export function BackupsView({ projectId }: { readonly projectId: string }) {
     const timer = setTimeout(list.reload, working === undefined ? QUIET_POLL_MS : POLL_MS)
     return () => clearTimeout(timer)
   }, [list.value, list.isLoading])
-  const send: Send = (method, path, body) => {
+  const send: SendBackupRequest = (method, path, body) => {
     setError(null)
     call(method, path, body === undefined ? {} : { body }).then(list.reload, setError)
   }
@@ -78,7 +78,7 @@ export function BackupsView({ projectId }: { readonly projectId: string }) {
   )
 }
 
-type Send = (method: string, path: string, body?: object) => void
+type SendBackupRequest = (method: string, path: string, body?: object) => void
 
 function RequestedBackups(props: {
   readonly backups: readonly ReadBackup[]
@@ -86,7 +86,7 @@ function RequestedBackups(props: {
   /** May be empty. */
   readonly projectId: string
   readonly error: Error | null
-  readonly send: Send
+  readonly send: SendBackupRequest
 }) {
   const { backups, isBusy, projectId, error, send } = props
   const selected = useStore(project)
