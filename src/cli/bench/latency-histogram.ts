@@ -1,6 +1,9 @@
 // Latencies as an HDR histogram: the values are exact to three significant digits, from a nanosecond to an hour, whatever their number.
 // One class of the library: its index would also load a WebAssembly module and a compressor.
-import Float64Histogram from 'hdr-histogram-js/dist/Float64Histogram.js'
+import imported from 'hdr-histogram-js/dist/Float64Histogram.js'
+
+/** The runtime reads the default of this CommonJS module, and the bundler of the binary the module. */
+const Float64Histogram = (imported as unknown as { readonly default?: typeof imported }).default ?? imported
 
 const HIGHEST_NS = 3600e9
 const SIGNIFICANT_DIGITS = 3
