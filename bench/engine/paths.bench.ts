@@ -91,6 +91,15 @@ async function load(store: LmdbEnvironment, things: number, random: (below: numb
   ])
 }
 
+/** Two nodes, also as the parameters of a query. */
+interface Question {
+  readonly a: string
+  readonly b: string
+  readonly parameters: ReadonlyMap<string, string>
+}
+
+type Search = (question: Question) => number
+
 function measure(
   store: LmdbEnvironment,
   things: number,
@@ -103,25 +112,27 @@ function measure(
   const hand = new HandWrittenSearches(snapshot)
   const trees = Math.max(10, Math.floor(things / 100))
   const pick = (type: string, count: number): string => `${type}${random(count)}`
-  const pairs = (from: () => string, to: () => string): readonly (readonly [string, string])[] =>
-    Array.from({ length: QUESTIONS }, () => [from(), to()] as const)
+  const question = (a: string, b: string): Question => ({
+    a,
+    b,
+    parameters: new Map([
+      ['a', a],
+      ['b', b],
+    ]),
+  })
+  const questions = (from: () => string, to: () => string): readonly Question[] =>
+    Array.from({ length: QUESTIONS }, () => question(from(), to()))
   const thing = (): string => pick('Thing', things)
-  const check = (text: string, subjectType: string, resourceType: string): ((a: string, b: string) => number) => {
+  const check = (text: string, subjectType: string, resourceType: string): Search => {
     const compiled = compileCondition({ text, dialect: '3.0-kbac', subjectType, resourceType })
     if (!compiled.ok) throw new Error(compiled.error[0]!.message)
     const context = { snapshot, parameters: new Map(), limits }
-    return (a, b) => (compiled.value.check(context, a, b) ? 1 : 0)
+    return ({ a, b }) => (compiled.value.check(context, a, b) ? 1 : 0)
   }
-  const rows = (text: string): ((a: string, b: string) => number) => {
+  const rows = (text: string): Search => {
     const compiled = compileRowsQuery(text)
     if (!compiled.ok) throw new Error(compiled.error[0]!.message)
-    return (a, b) => {
-      const parameters = new Map([
-        ['a', a],
-        ['b', b],
-      ])
-      return Number(compiled.value.run({ snapshot, parameters, limits }).rows[0]?.[0] ?? -1)
-    }
+    return ({ parameters }) => Number(compiled.value.run({ snapshot, parameters, limits }).rows[0]?.[0] ?? -1)
   }
   const node = (type: string, id: string): NodeId => nodeByKey(snapshot, type, id)
   const [link, inFolder] = [snapshot.symbol('type', 'LINK'), snapshot.symbol('type', 'IN')]
@@ -131,48 +142,48 @@ function measure(
     Record<
       string,
       {
-        readonly ours: (a: string, b: string) => number
-        readonly hand: (a: string, b: string) => number
-        readonly pairs: readonly (readonly [string, string])[]
+        readonly ours: Search
+        readonly hand: Search
+        readonly questions: readonly Question[]
         readonly batch: number
       }
     >
   > = {
     reachability: {
       ours: check('MATCH (subject)-[:LINK]->{1,}(resource)', 'Thing', 'Thing'),
-      hand: (a, b) =>
+      hand: ({ a, b }) =>
         hand.distance(node('Thing', a), node('Thing', b), link, Number.POSITIVE_INFINITY, 0) >= 0 ? 1 : 0,
-      pairs: pairs(thing, thing),
+      questions: questions(thing, thing),
       batch: 1,
     },
     shortest_path: {
       ours: rows(
         'MATCH p = SHORTEST 1 (a:Thing {external_id: $a})-[:LINK]->+(b:Thing {external_id: $b}) RETURN length(p) AS n',
       ),
-      hand: (a, b) => hand.distance(node('Thing', a), node('Thing', b), link, Number.POSITIVE_INFINITY, 0),
-      pairs: pairs(thing, thing).filter(([a, b]) => a !== b),
+      hand: ({ a, b }) => hand.distance(node('Thing', a), node('Thing', b), link, Number.POSITIVE_INFINITY, 0),
+      questions: questions(thing, thing).filter(({ a, b }) => a !== b),
       batch: 1,
     },
     six_hops_with_a_filter: {
       ours: check('MATCH (subject) ((x)-[:LINK]->(y:Open)){1,6} (resource)', 'Thing', 'Thing'),
-      hand: (a, b) => (hand.distance(node('Thing', a), node('Thing', b), link, 6, open) >= 0 ? 1 : 0),
-      pairs: pairs(thing, thing),
+      hand: ({ a, b }) => (hand.distance(node('Thing', a), node('Thing', b), link, 6, open) >= 0 ? 1 : 0),
+      questions: questions(thing, thing),
       batch: 1,
     },
     ancestor: {
       ours: check('MATCH (subject)-[:IN]->+(resource)', 'Folder', 'Folder'),
-      hand: (a, b) =>
+      hand: ({ a, b }) =>
         hand.distance(node('Folder', a), node('Folder', b), inFolder, Number.POSITIVE_INFINITY, 0) >= 0 ? 1 : 0,
-      pairs: Array.from({ length: QUESTIONS }, () => {
+      questions: Array.from({ length: QUESTIONS }, () => {
         const root = random(trees) * FOLDER_DEPTH
-        return [`Folder${root + FOLDER_DEPTH - 1}`, `Folder${root}`] as const
+        return question(`Folder${root + FOLDER_DEPTH - 1}`, `Folder${root}`)
       }),
       batch: 20,
     },
     ancestors: {
       ours: rows('MATCH (a:Folder {external_id: $a})-[:IN]->+(f) WITH DISTINCT f RETURN count(*) AS n'),
-      hand: (a) => hand.countReached(node('Folder', a), inFolder),
-      pairs: pairs(
+      hand: ({ a }) => hand.countReached(node('Folder', a), inFolder),
+      questions: questions(
         () => `Folder${random(trees) * FOLDER_DEPTH + FOLDER_DEPTH - 1}`,
         () => '',
       ),
@@ -180,8 +191,8 @@ function measure(
     },
     member_of_and_can_view: {
       ours: check('MATCH (subject)-[:MEMBER_OF]->+(g)-[:CAN_VIEW]->(resource)', 'User', 'Folder'),
-      hand: (a, b) => (hand.mayView(node('User', a), node('Folder', b), memberOf, canView) ? 1 : 0),
-      pairs: pairs(
+      hand: ({ a, b }) => (hand.mayView(node('User', a), node('Folder', b), memberOf, canView) ? 1 : 0),
+      questions: questions(
         () => pick('User', trees),
         () => pick('Folder', trees * FOLDER_DEPTH),
       ),
@@ -189,13 +200,12 @@ function measure(
     },
   }
   for (const [figure, search] of Object.entries(searches)) {
-    for (const [a, b] of search.pairs) mustEqual(`${figure} of ${a} and ${b}`, search.ours(a, b), search.hand(a, b))
+    for (const asked of search.questions)
+      mustEqual(`${figure} of ${asked.a} and ${asked.b}`, search.ours(asked), search.hand(asked))
     const call =
-      (ask: (a: string, b: string) => number): TimedCall =>
-      (index) => {
-        const [a, b] = search.pairs[index % search.pairs.length]!
-        ask(a, b)
-      }
+      (ask: Search): TimedCall =>
+      (index) =>
+        void ask(search.questions[index % search.questions.length]!)
     const plan = { rounds: small ? 3 : 9, batchesPerRound: QUESTIONS, batch: search.batch }
     const { ours, hand } = interleaved(plan, { ours: call(search.ours), hand: call(search.hand) })
     line({

@@ -22,7 +22,7 @@ export interface Accumulator {
   result(): Value
 }
 
-const accumulatorFactories: Readonly<Record<AggregateName, (budget: Budget) => Accumulator>> = {
+const accumulatorFactories: Readonly<Record<AggregateName, AccumulatorFactory>> = {
   count: () => new CountAccumulator(),
   collect: (budget) => new CollectAccumulator(budget),
   sum: () => new SumAccumulator(),
@@ -35,15 +35,15 @@ const accumulatorFactories: Readonly<Record<AggregateName, (budget: Budget) => A
   percentileDisc: (budget) => new PercentileAccumulator(budget, 'percentileDisc', nearestRankPercentile),
 }
 
-/**
- * Creates the accumulator of an aggregate function. For `count(*)`, add any value except null once per row. Memory and
- * comparisons are charged to the budget.
- */
-export function createAccumulator(budget: Budget, name: string, distinct: boolean): Accumulator {
+/** Creates an accumulator for one group. Memory and comparisons are charged to the budget. */
+export type AccumulatorFactory = (budget: Budget) => Accumulator
+
+/** Returns the factory of an aggregate function. For `count(*)`, add any value except null once per row. */
+export function accumulatorFactory(name: string, distinct: boolean): AccumulatorFactory {
   const aggregate = findAggregate(name)
   assert(aggregate, `the binder rejects unknown aggregates: ${name}`)
-  const accumulator = accumulatorFactories[aggregate.name](budget)
-  return distinct ? new DistinctAccumulator(budget, accumulator) : accumulator
+  const create = accumulatorFactories[aggregate.name]
+  return distinct ? (budget) => new DistinctAccumulator(budget, create(budget)) : create
 }
 
 class DistinctAccumulator implements Accumulator {

@@ -1,6 +1,6 @@
 // BidirectionalExpandInto: whether two known nodes are connected by a chain of relationships, searched from both ends.
 import type { NodeId } from '../store.ts'
-import type { ChainTraversal, IntermediateNode, TraversalLink } from './chain-link.ts'
+import { type ChainTraversal, expandAll, type IntermediateNode, type TraversalLink } from './chain-link.ts'
 import { linkTraversals } from './chain-traversals.ts'
 import type { ExecutionContext } from './execution-context.ts'
 import type { EndpointPair } from './expand-slots.ts'
@@ -11,9 +11,8 @@ import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 export class BidirectionalExpandIntoOperator extends UnaryOperator {
   private readonly slots: EndpointPair
   private readonly links: readonly ChainTraversal[]
-  private fromFrontier = new OrderedNodeSet()
-  private toFrontier = new OrderedNodeSet()
-  private spare = new OrderedNodeSet()
+  private readonly fromStart = new OrderedNodeSet()
+  private readonly toStart = new OrderedNodeSet()
 
   /** `intermediates[i]` is the node between link i and link i + 1. */
   constructor(
@@ -37,31 +36,21 @@ export class BidirectionalExpandIntoOperator extends UnaryOperator {
   }
 
   private areConnected(run: ExecutionContext, from: NodeId, to: NodeId): boolean {
-    const { links } = this
-    this.fromFrontier.clear()
-    this.fromFrontier.add(from, run.budget)
-    this.toFrontier.clear()
-    this.toFrontier.add(to, run.budget)
+    const { links, fromStart, toStart } = this
+    fromStart.clear()
+    fromStart.add(from, run.budget)
+    toStart.clear()
+    toStart.add(to, run.budget)
+    let fromFrontier = fromStart
+    let toFrontier = toStart
     let first = 0
     let last = links.length - 1
     while (first < last) {
-      const { fromFrontier, toFrontier, spare } = this
-      if (this.isFromSideCheaper(run, first, last)) {
-        links[first++]!.expand(run, fromFrontier, spare, true)
-        this.fromFrontier = spare
-        this.spare = fromFrontier
-      } else {
-        links[last--]!.expand(run, toFrontier, spare, false)
-        this.toFrontier = spare
-        this.spare = toFrontier
-      }
-      if (spare.length === 0) return false
+      const isFromSide = links[first]!.cost(run, fromFrontier, true) <= links[last]!.cost(run, toFrontier, false)
+      if (isFromSide) fromFrontier = expandAll(run, links[first++]!, fromFrontier, true)
+      else toFrontier = expandAll(run, links[last--]!, toFrontier, false)
+      if ((isFromSide ? fromFrontier : toFrontier).length === 0) return false
     }
-    return links[first]!.areConnected(run, this.fromFrontier, this.toFrontier)
-  }
-
-  private isFromSideCheaper(run: ExecutionContext, first: number, last: number): boolean {
-    const { fromFrontier, toFrontier, links } = this
-    return links[first]!.cost(run, fromFrontier, true) <= links[last]!.cost(run, toFrontier, false)
+    return links[first]!.areConnected(run, fromFrontier, toFrontier)
   }
 }

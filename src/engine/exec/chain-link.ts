@@ -41,8 +41,13 @@ export function satisfiesPredicates(
 export interface ChainTraversal {
   /** Estimates the entries to read when expanding these nodes; only for comparison with another estimate. */
   cost(run: ExecutionContext, starts: OrderedNodeSet, forward: boolean): number
-  /** Fills `reached` with the nodes at the other end of the link. A node is tested when it is expanded. */
-  expand(run: ExecutionContext, starts: OrderedNodeSet, reached: OrderedNodeSet, forward: boolean): void
+  /**
+   * Begins to expand these nodes. Returns the set of the nodes at the other end of the link, which `expandMore` fills: it is
+   * valid until the link is used again. A node is tested when it is expanded.
+   */
+  begin(run: ExecutionContext, starts: OrderedNodeSet, forward: boolean): OrderedNodeSet
+  /** Expands at least one more node; `all`: all of them will be needed. Returns false if none is left. */
+  expandMore(run: ExecutionContext, forward: boolean, all: boolean): boolean
   /** Whether a node of one set is connected to a node of the other. */
   areConnected(run: ExecutionContext, near: OrderedNodeSet, far: OrderedNodeSet): boolean
 }
@@ -52,14 +57,25 @@ export function addRetained(run: ExecutionContext, list: OrderedNodeSet, node: N
   if (list.add(node, run.budget)) run.budget.retainRow()
 }
 
-/** Copies the nodes that satisfy the predicates of their position. */
+/** Expands all nodes of a set. Returns the nodes at the other end of the link. */
+export function expandAll(
+  run: ExecutionContext,
+  link: ChainTraversal,
+  starts: OrderedNodeSet,
+  forward: boolean,
+): OrderedNodeSet {
+  const reached = link.begin(run, starts, forward)
+  while (link.expandMore(run, forward, true));
+  return reached
+}
+
+/** Adds the nodes that satisfy the predicates of their position. */
 export function copySatisfying(
   run: ExecutionContext,
   from: OrderedNodeSet,
   intermediate: IntermediateNode | null,
   into: OrderedNodeSet,
 ): void {
-  into.clear()
   for (let i = 0; i < from.length; i++)
     if (satisfiesPredicates(run, intermediate, from.ids[i]!)) into.add(from.ids[i]!, run.budget)
 }

@@ -1,7 +1,8 @@
 // Compiles a logical plan to physical operators for a set of snapshots. Names become symbol ids here, so a compiled plan is
 // valid until the symbol epoch of a snapshot changes.
 import { assertNever } from '../../kernel/assert.ts'
-import type { BoundExpression, BoundGroup, Slot } from '../bind/bound.ts'
+import type { BoundAggregate, BoundExpression, BoundGroup, Slot } from '../bind/bound.ts'
+import { isSafePredicate } from '../bind/may-fail.ts'
 import type { SubqueryExpression } from '../plan/build-plan.ts'
 import type { ChainLink, HopTest, Plan, PlannedHop, PlanOf, RepetitionTest } from '../plan/operators.ts'
 import type { Snapshot, SymbolId } from '../store.ts'
@@ -13,6 +14,7 @@ import type { CompiledTest } from './boolean-logic.ts'
 import { CastOperator } from './cast.ts'
 import { isElementSlot } from './comparison.ts'
 import { chargeBySize, compileExpression, compileTest, type ExpressionCompilerDeps } from './compile-expression.ts'
+import { CountRowsOperator } from './count-rows.ts'
 import { DistinctElementsOperator, DistinctOperator } from './distinct.ts'
 import { EagerAggregationOperator } from './eager-aggregation.ts'
 import type { CompiledExpression, ExecutionContext } from './execution-context.ts'
@@ -38,7 +40,6 @@ import { ProjectEndpointsOperator, type ProjectEndpointsSlots } from './project-
 import { ProjectVarLengthEndpointsOperator } from './project-var-length-endpoints.ts'
 import { ProjectionOperator } from './projection.ts'
 import { PruningExpandOperator } from './pruning-expand.ts'
-import { PruningVarExpandOperator } from './pruning-var-expand.ts'
 import type { CompiledRepetition } from './repetition.ts'
 import { rowKey } from './row-key.ts'
 import { SemiApplyOperator } from './semi-apply.ts'
@@ -95,6 +96,7 @@ export function compilePlan(plan: Plan, deps: PlanCompilerDeps): PhysicalOperato
       near: each.near?.index ?? -1,
       far: each.far?.index ?? -1,
       test: test(each.predicate),
+      isSafe: isSafePredicate(each.predicate),
     }
   const compiledHop = (hop: PlannedHop, from: Slot): CompiledHop => ({
     traversal: traversal({ ...hop, from }),
@@ -198,14 +200,6 @@ export function compilePlan(plan: Plan, deps: PlanCompilerDeps): PhysicalOperato
           hops(plan, plan.from),
           { ...plan, repetition: compiledRepetition(plan.repetition) },
         )
-      case 'PruningVarExpand': {
-        const slots = endpoints(plan)
-        const link = { traversal: traversal(plan), hops: hops(plan, plan.from) }
-        if (plan.into) return new BidirectionalExpandIntoOperator(compile(plan.input), slots, [link], [])
-        return plan.further.length > 0
-          ? new PruningExpandOperator(compile(plan.input), slots, [link], [])
-          : new PruningVarExpandOperator(compile(plan.input), slots, link.traversal, link.hops)
-      }
       case 'BidirectionalExpandInto':
       case 'PruningExpand': {
         const slots = endpoints(plan)
@@ -276,6 +270,12 @@ export function compilePlan(plan: Plan, deps: PlanCompilerDeps): PhysicalOperato
           plan.items.map(({ slot, expression }) => ({ slot: slot.index, evaluate: column(slot, expression) })),
         )
       case 'EagerAggregation':
+        if (plan.grouping.length === 0 && plan.aggregates.every(isRowCount)) {
+          return new CountRowsOperator(
+            compile(plan.input),
+            plan.aggregates.map(({ slot }) => slot.index),
+          )
+        }
         return new EagerAggregationOperator(
           compile(plan.input),
           plan.grouping.map(({ slot, expression }) => ({
@@ -314,6 +314,11 @@ export function compilePlan(plan: Plan, deps: PlanCompilerDeps): PhysicalOperato
     }
   }
   return compile(plan)
+}
+
+/** `count(*)`: an argument that is null for some rows would have to be evaluated. */
+function isRowCount({ name, distinct, argument }: BoundAggregate): boolean {
+  return name === 'count' && !distinct && argument === null
 }
 
 function compiledGroups(groups: readonly BoundGroup[]): readonly CompiledGroup[] {

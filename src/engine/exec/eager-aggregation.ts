@@ -4,7 +4,7 @@ import type { Slot } from '../bind/bound.ts'
 import type { Budget } from '../budget.ts'
 import { type GroupingKey, groupingKey } from '../value/compare.ts'
 import type { Value } from '../value/value.ts'
-import { type Accumulator, createAccumulator } from './aggregate-functions.ts'
+import { type Accumulator, type AccumulatorFactory, accumulatorFactory } from './aggregate-functions.ts'
 import type { CompiledExpression, ExecutionContext } from './execution-context.ts'
 import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 import { cellBytes, cellKey, joinKeys, keyBytes } from './row-key.ts'
@@ -34,12 +34,14 @@ interface AggregationGroup {
 export class EagerAggregationOperator extends UnaryOperator {
   private readonly grouping: readonly GroupingColumn[]
   private readonly aggregates: readonly AggregateColumn[]
+  private readonly factories: readonly AccumulatorFactory[]
   private groups: Iterator<AggregationGroup> | null = null
 
   constructor(input: PhysicalOperator, grouping: readonly GroupingColumn[], aggregates: readonly AggregateColumn[]) {
     super(input)
     this.grouping = grouping
     this.aggregates = aggregates
+    this.factories = aggregates.map(({ name, distinct }) => accumulatorFactory(name, distinct))
   }
 
   override open(run: ExecutionContext): void {
@@ -48,7 +50,7 @@ export class EagerAggregationOperator extends UnaryOperator {
   }
 
   next(run: ExecutionContext): boolean {
-    this.groups ??= this.read(run).values()
+    this.groups ??= this.read(run)
     const step = this.groups.next()
     if (step.done) return false
     const { cells, accumulators } = step.value
@@ -61,19 +63,26 @@ export class EagerAggregationOperator extends UnaryOperator {
     return true
   }
 
-  private read(run: ExecutionContext): Map<GroupingKey, AggregationGroup> {
-    const groups = new Map<GroupingKey, AggregationGroup>()
-    const { aggregates } = this
-    if (this.grouping.length === 0) groups.set('', this.newGroup(run, []))
-    while (this.input.next(run)) {
-      run.budget.chargeSteps(1)
-      const { accumulators } = this.grouping.length === 1 ? this.groupByOne(run, groups) : this.groupByAll(run, groups)
-      for (let i = 0; i < aggregates.length; i++) {
-        const { argument, parameter } = aggregates[i]!
-        accumulators[i]!.add(argument ? argument(run) : true, parameter ? parameter(run) : undefined)
-      }
+  private read(run: ExecutionContext): Iterator<AggregationGroup> {
+    if (this.grouping.length === 0) {
+      const all = this.newGroup(run, [])
+      while (this.input.next(run)) this.accumulate(run, all)
+      return [all].values()
     }
-    return groups
+    const groups = new Map<GroupingKey, AggregationGroup>()
+    while (this.input.next(run)) {
+      this.accumulate(run, this.grouping.length === 1 ? this.groupByOne(run, groups) : this.groupByAll(run, groups))
+    }
+    return groups.values()
+  }
+
+  private accumulate(run: ExecutionContext, { accumulators }: AggregationGroup): void {
+    const { aggregates } = this
+    run.budget.chargeSteps(1)
+    for (let i = 0; i < aggregates.length; i++) {
+      const { argument, parameter } = aggregates[i]!
+      accumulators[i]!.add(argument ? argument(run) : true, parameter ? parameter(run) : undefined)
+    }
   }
 
   /** A single key needs no joined text. */
@@ -111,7 +120,7 @@ export class EagerAggregationOperator extends UnaryOperator {
   private newGroup({ budget }: ExecutionContext, cells: readonly unknown[]): AggregationGroup {
     return {
       cells,
-      accumulators: this.aggregates.map(({ name, distinct }) => createAccumulator(budget, name, distinct)),
+      accumulators: this.factories.map((create) => create(budget)),
     }
   }
 }

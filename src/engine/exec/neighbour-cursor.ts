@@ -32,15 +32,20 @@ export interface TraversalSpec {
   readonly types: readonly SymbolId[] | null
 }
 
-/** A cursor over the relationships of one node. Charges a step per relationship. */
+/** A cursor over the relationships of one node, one by one or chunk by chunk. Charges a step per relationship. */
 export class NeighbourCursor {
   neighbour: NodeId = 0
   relationship: RelationshipId = 0
+  /** The chunk that `readChunk` has read. */
+  readonly chunk = createChunk()
   private readonly graph: number
   private readonly directions: readonly Direction[]
   private readonly fixedTypes: readonly SymbolId[] | null
-  private readonly chunk = createChunk()
+  /** Whether only one list is read: of one direction and one type. */
+  private readonly isSingle: boolean
   private node: NodeId = 0
+  private direction: Direction
+  private type: SymbolId
   /** Null until the first chunk is read. */
   private types: readonly SymbolId[] | null = null
   private typeAt = 0
@@ -51,6 +56,9 @@ export class NeighbourCursor {
     this.graph = traversal.graph
     this.directions = directionsToRead(traversal.direction)
     this.fixedTypes = traversal.types
+    this.isSingle = this.directions.length === 1 && this.fixedTypes?.length === 1
+    this.direction = this.directions[0]!
+    this.type = this.fixedTypes?.[0] ?? 0
   }
 
   /** Moves the cursor before the first neighbour of a node. Node 0 (null) has no neighbours. */
@@ -62,11 +70,6 @@ export class NeighbourCursor {
     this.typeAt = -1
     this.directionAt = node === 0 ? this.directions.length : 0
     this.types = null
-  }
-
-  /** Whether the list continues after the current chunk. */
-  get hasMoreChunks(): boolean {
-    return this.chunk.more
   }
 
   /** Moves to the next neighbour and sets `neighbour` and `relationship`. Returns false at the end. */
@@ -82,33 +85,37 @@ export class NeighbourCursor {
         this.relationship = chunk.relationships[index]!
         return true
       }
-      if (!this.fetch(run)) return false
+      if (!this.readChunk(run)) return false
     }
   }
 
-  private fetch(run: ExecutionContext): boolean {
-    if (this.directionAt >= this.directions.length) return false
+  /** Reads the next chunk, which may be empty. Returns false at the end. An undirected step reads a self-loop twice. */
+  readChunk(run: ExecutionContext): boolean {
     const { chunk } = this
     const snapshot = run.graphs[this.graph]!
     let from = 0
     if (chunk.more) from = chunk.next
     else if (!this.startNextList(snapshot)) return false
     this.position = 0
-    snapshot.neighbours(this.node, this.directions[this.directionAt]!, this.types![this.typeAt]!, from, chunk)
+    snapshot.neighbours(this.node, this.direction, this.type, from, chunk)
     run.budget.chargeSteps(chunk.length + 1)
     return true
   }
 
   /** Starts the list of the next type, or of the first type of the next direction. */
   private startNextList(snapshot: Snapshot): boolean {
-    this.types ??= this.typesIn(snapshot)
+    if (this.directionAt >= this.directions.length) return false
     this.typeAt += 1
+    if (this.isSingle) return this.typeAt === 0
+    this.types ??= this.typesIn(snapshot)
     while (this.typeAt >= this.types.length) {
       this.directionAt += 1
       if (this.directionAt >= this.directions.length) return false
       this.typeAt = 0
       this.types = this.typesIn(snapshot)
     }
+    this.direction = this.directions[this.directionAt]!
+    this.type = this.types[this.typeAt]!
     return true
   }
 
@@ -125,6 +132,8 @@ export interface HopPredicate {
   /** The slot of the node to which the hop leads; -1 if the test does not read it. */
   readonly far: number
   readonly test: CompiledTest
+  /** Whether the test cannot fail, so that it may be left out for a hop that leads to nothing new. Default: it may fail. */
+  readonly isSafe?: boolean
 }
 
 /** One hop of a repeated step. */
@@ -163,43 +172,4 @@ export function satisfiesHop(
   if (predicate.near >= 0) frame[predicate.near] = near
   if (predicate.far >= 0) frame[predicate.far] = far
   return predicate.test(run)
-}
-
-/** A cursor over the neighbours of one node whose relationships satisfy the predicate of the step. */
-export class FilteredNeighbourCursor {
-  private readonly cursor: NeighbourCursor
-  private readonly predicate: HopPredicate | null
-  private node: NodeId = 0
-
-  constructor({ traversal, predicate }: CompiledHop) {
-    this.cursor = new NeighbourCursor(traversal)
-    this.predicate = predicate
-  }
-
-  /** Moves the cursor before the first neighbour of a node. Node 0 (null) has no neighbours. */
-  start(node: NodeId): void {
-    this.node = node
-    this.cursor.start(node)
-  }
-
-  /** Returns the next neighbour; 0 at the end. */
-  next(run: ExecutionContext): NodeId {
-    const { cursor, predicate } = this
-    while (cursor.advance(run)) {
-      const { neighbour } = cursor
-      if (predicate && !satisfiesHop(run, predicate, this.node, cursor.relationship, neighbour)) continue
-      return neighbour
-    }
-    return 0
-  }
-
-  /** The relationship of the current neighbour. */
-  get relationship(): RelationshipId {
-    return this.cursor.relationship
-  }
-
-  /** Whether the list continues after the current chunk. */
-  get hasMoreChunks(): boolean {
-    return this.cursor.hasMoreChunks
-  }
 }

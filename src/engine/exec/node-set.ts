@@ -7,6 +7,9 @@ const INITIAL_SLOTS = 32
 /** A larger table is replaced when it is cleared: one wide search must not make every later one clear it. */
 const REUSED_SLOTS_MAX = 1024
 
+/** As above, if only the slots in use are cleared. This table has 32 kB. */
+const KEPT_SLOTS_MAX = 8192
+
 /** A set of ids. */
 export class NodeSet {
   size = 0
@@ -47,11 +50,35 @@ export class NodeSet {
   /** Removes all ids. */
   clear(): void {
     if (this.size === 0) return
+    if (this.slots.length > REUSED_SLOTS_MAX) this.reset()
+    else this.eraseAll()
+  }
+
+  protected get capacity(): number {
+    return this.slots.length
+  }
+
+  /** Removes all ids and replaces the table by a small one. */
+  protected reset(): void {
     this.size = 0
-    if (this.slots.length > REUSED_SLOTS_MAX) {
-      this.slots = new Uint32Array(INITIAL_SLOTS)
-      this.shift = 32 - Math.log2(INITIAL_SLOTS)
-    } else this.slots.fill(0)
+    this.slots = new Uint32Array(INITIAL_SLOTS)
+    this.shift = 32 - Math.log2(INITIAL_SLOTS)
+  }
+
+  protected eraseAll(): void {
+    this.size = 0
+    this.slots.fill(0)
+  }
+
+  /** Removes all ids, if `ids` lists them. From the first slot of each id, all slots up to the next free one are cleared. */
+  protected erase(ids: Uint32Array, length: number): void {
+    const { slots } = this
+    const mask = slots.length - 1
+    this.size = 0
+    for (let i = 0; i < length; i++) {
+      let index = Math.imul(ids[i]!, 0x9e3779b1) >>> this.shift
+      for (; slots[index] !== 0; index = (index + 1) & mask) slots[index] = 0
+    }
   }
 
   private grow(budget: Budget): void {
@@ -73,19 +100,13 @@ export class NodeSet {
 }
 
 /** A set of ids in the order of insertion: `ids[0]` to `ids[length - 1]`. */
-export class OrderedNodeSet {
+export class OrderedNodeSet extends NodeSet {
   ids = new Uint32Array(16)
   length = 0
-  private readonly set = new NodeSet()
-
-  /** Whether the id is in the set. */
-  has(node: NodeId): boolean {
-    return this.set.has(node)
-  }
 
   /** Returns false if the id was in the set. Charges the budget when the table grows. */
-  add(node: NodeId, budget: Budget): boolean {
-    if (!this.set.add(node, budget)) return false
+  override add(node: NodeId, budget: Budget): boolean {
+    if (!super.add(node, budget)) return false
     if (this.length === this.ids.length) {
       const ids = new Uint32Array(this.length * 4)
       ids.set(this.ids)
@@ -95,10 +116,15 @@ export class OrderedNodeSet {
     return true
   }
 
-  /** Removes all ids. */
-  clear(): void {
+  /** Removes all ids. The table of a search of ordinary width is kept, so that the next search need not grow it again. */
+  override clear(): void {
+    const { length } = this
+    if (length === 0) return
     this.length = 0
-    this.set.clear()
-    if (this.ids.length > REUSED_SLOTS_MAX) this.ids = new Uint32Array(16)
+    if (this.capacity > KEPT_SLOTS_MAX) {
+      this.reset()
+      this.ids = new Uint32Array(16)
+    } else if (length * 16 < this.capacity) this.erase(this.ids, length)
+    else this.eraseAll()
   }
 }

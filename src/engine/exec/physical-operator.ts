@@ -11,6 +11,8 @@ export interface PhysicalOperator {
    * call it again before the next `open`. Throws ExecutionError, and LaneRequiredError on the event loop.
    */
   next(run: ExecutionContext): boolean
+  /** Counts the rows after `open` instead of returning them. Only operators that need not visit each row for it have it. */
+  countRows?(run: ExecutionContext): number
 }
 
 /** An operator with one input. */

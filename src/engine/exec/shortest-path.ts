@@ -92,5 +92,5 @@ function connectingPath({ steps, into, keep, count, predicates }: PathSearchSpec
   const isOne = keep === 'shortest' && count === 1 && into && predicates.length === 0
   if (!isOne || steps.length > 1 || step === undefined) return null
   if (!step.isList || step.min > 1 || step.hops.length > 1 || step.repetition !== null) return null
-  return new ConnectingPath(step.hops[0]!, step.max)
+  return new ConnectingPath(step.hops, step.max)
 }

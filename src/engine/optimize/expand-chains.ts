@@ -7,7 +7,8 @@ import { type ChainLink, type Plan, type PlannedHop, type PlanOf, reverseDirecti
 import { type Demand, withDemand } from './demand.ts'
 import { slotsFilledBy, slotsProvidedBy } from './plan-tree.ts'
 
-type ChainStep = PlanOf<'ExpandAll' | 'ExpandInto' | 'PruningVarExpand'>
+/** A chain of one link is a repeated step, which may be part of a longer chain. */
+type ChainStep = PlanOf<'ExpandAll' | 'ExpandInto' | 'PruningExpand' | 'BidirectionalExpandInto'>
 type ChainableWalk = ChainStep | PlanOf<'Filter'>
 
 /** A predicate with the indexes of the slots that it reads: a long chain needs them for each of its nodes. */
@@ -99,7 +100,7 @@ function replaceParts(
 /** A predicate that may fail ends the walks: if it moved, it would be evaluated for nodes that the text drops first. */
 function isChainable(plan: Plan): plan is ChainableWalk {
   if (plan.op === 'ExpandAll' || plan.op === 'ExpandInto') return true
-  if (plan.op === 'PruningVarExpand') return hopPredicates(plan).every(isSafePredicate)
+  if (isChain(plan)) return plan.links.length === 1 && hopPredicates(plan.links[0]!).every(isSafePredicate)
   return plan.op === 'Filter' && plan.predicates.every(isSafePredicate)
 }
 
@@ -158,9 +159,7 @@ function partContaining(
 
 function slotsTouchedBy(step: ChainStep): readonly number[] {
   const touched = [step.from.index, step.to.index]
-  if (step.op === 'PruningVarExpand') {
-    return [...touched, ...hopPredicates(step).flatMap(readsOfPredicate)]
-  }
+  if (isChain(step)) return [...touched, ...hopPredicates(step.links[0]!).flatMap(readsOfPredicate)]
   touched.push(step.relationship.index)
   for (const slot of step.distinctFrom) touched.push(slot.index)
   return touched
@@ -242,8 +241,9 @@ function predicatesReading({ index }: Slot, part: ConnectedPart): BoundExpressio
 
 /** Nothing reads the relationship, and no other relationship of the pattern must differ from it. */
 function isPlainStep(step: ChainStep, part: ConnectedPart): boolean {
-  if (step.op === 'PruningVarExpand') {
-    return !hopPredicates(step).some((predicate) => readsOfPredicate(predicate).some((slot) => part.filled.has(slot)))
+  if (isChain(step)) {
+    const reads = hopPredicates(step.links[0]!).flatMap(readsOfPredicate)
+    return !reads.some((slot) => part.filled.has(slot))
   }
   return step.distinctFrom.length === 0
 }
@@ -254,12 +254,13 @@ function readsOneNode(reads: readonly number[], part: ConnectedPart): boolean {
 }
 
 function linkOf(step: ChainStep, forward: boolean): ChainLink {
-  if (step.op !== 'PruningVarExpand') {
+  if (!isChain(step)) {
     const direction = forward ? step.direction : reverseDirection(step.direction)
     return { direction, types: step.types, min: 1, max: 1, each: null, further: [] }
   }
-  const { min, max, further, direction, types, each } = step
-  if (forward) return { direction, types, each, further, min, max }
+  const link = step.links[0]!
+  if (forward) return link
+  const { min, max, further, direction, types, each } = link
   const [first, ...others] = [{ direction, types, each }, ...further].reverse().map(reverseHop)
   return { ...first!, further: others, min, max }
 }
@@ -269,6 +270,10 @@ function reverseHop({ direction, types, each }: PlannedHop): PlannedHop {
   return { direction: reverseDirection(direction), types, each: reversed }
 }
 
-function hopPredicates({ each, further }: PlanOf<'PruningVarExpand'>): readonly BoundExpression[] {
+function isChain(plan: Plan): plan is PlanOf<'PruningExpand' | 'BidirectionalExpandInto'> {
+  return plan.op === 'PruningExpand' || plan.op === 'BidirectionalExpandInto'
+}
+
+function hopPredicates({ each, further }: ChainLink): readonly BoundExpression[] {
   return [each, ...further.map((hop) => hop.each)].flatMap((test) => (test ? [test.predicate] : []))
 }

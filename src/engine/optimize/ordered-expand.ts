@@ -4,7 +4,7 @@ import type { BoundExpression, Slot } from '../bind/bound.ts'
 import { slotsOf } from '../bind/expression-tree.ts'
 import { descriptorOf } from '../plan/operator-descriptors.ts'
 import type { ChainLink, Plan, PlanOf } from '../plan/operators.ts'
-import { argumentSlots, slotsFilledBy } from './plan-tree.ts'
+import { argumentSlots, hasAtMostOneRow, slotsFilledBy } from './plan-tree.ts'
 
 /** Distinct over one hop or one scan → OrderedDistinct over an OrderedExpand or over a scan that starts after the cursor. */
 export function orderedExpand(plan: Plan): Plan {
@@ -59,13 +59,14 @@ function orderedLastLink({
   return { op: 'OrderedExpand', input, from: slot, to, direction: last.direction, types: last.types }
 }
 
-function isSingleHop({ min, max, each }: ChainLink): boolean {
-  return min === 1 && max === 1 && each === null
+function isSingleHop({ min, max, each, further }: ChainLink): boolean {
+  return min === 1 && max === 1 && each === null && further.length === 0
 }
 
 /** One scan finds the node, and the operators above it keep the order of the rows and treat each row by itself. */
 function orderByScan(plan: Plan, target: Slot): Plan | null {
   if (slotsFilledBy(plan).some((slot) => slot.index === target.index)) {
+    // For a second input row the scan would start again.
     return isScan(plan) && hasAtMostOneRow(plan.input) ? { ...plan, startsAfterCursor: true } : null
   }
   if (!('input' in plan) || descriptorOf(plan).rowFlow !== 'streaming') return null
@@ -76,11 +77,4 @@ function orderByScan(plan: Plan, target: Slot): Plan | null {
 /** The scans that return nodes in ascending order and can start after a node. */
 function isScan(plan: Plan): plan is PlanOf<'NodeByLabelScan' | 'AllNodesScan' | 'NodeIndexSeek'> {
   return plan.op === 'NodeByLabelScan' || plan.op === 'AllNodesScan' || plan.op === 'NodeIndexSeek'
-}
-
-/** Whether the plan has only filters above the argument row. For a second input row the scan would start again. */
-function hasAtMostOneRow(plan: Plan): boolean {
-  if (plan.op === 'Argument') return true
-  const filters = plan.op === 'Filter' || plan.op === 'SemiApply' || plan.op === 'BidirectionalExpandInto'
-  return filters && hasAtMostOneRow(plan.input)
 }

@@ -34,3 +34,18 @@ export function argumentSlots(plan: Plan): readonly Slot[] {
   const input = inputOf(plan)
   return input === null ? [] : argumentSlots(input)
 }
+
+/** Whether the plan returns at most one row for one argument row. */
+export function hasAtMostOneRow(plan: Plan): boolean {
+  switch (plan.op) {
+    case 'Argument':
+      return true
+    case 'Filter':
+    case 'SemiApply':
+    case 'BidirectionalExpandInto':
+    case 'NodeUniqueIndexSeek':
+      return hasAtMostOneRow(plan.input)
+    default:
+      return false
+  }
+}

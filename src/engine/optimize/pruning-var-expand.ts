@@ -3,13 +3,14 @@
 import type { Plan, PlanOf } from '../plan/operators.ts'
 import { withDemand } from './demand.ts'
 
-/** VarLengthExpand → PruningVarExpand. */
+/** VarLengthExpand → a chain of one link: PruningExpand, or BidirectionalExpandInto between two known nodes. */
 export function pruningVarExpand(plan: Plan): Plan {
   return withDemand(plan, (walk, { reads, duplicateInsensitive }) => {
     if (walk.op !== 'VarLengthExpand' || !duplicateInsensitive) return walk
     if (reads.has(walk.relationship.index) || !reachabilitySuffices(walk)) return walk
     const { from, to, direction, types, min, max, into, each, further, input } = walk
-    return { op: 'PruningVarExpand', input, from, to, direction, types, min, max, into, each, further }
+    const links = [{ direction, types, min, max, each, further }]
+    return { op: into ? 'BidirectionalExpandInto' : 'PruningExpand', input, from, to, links, intermediates: [] }
   })
 }
 

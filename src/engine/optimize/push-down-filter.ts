@@ -84,7 +84,6 @@ function pushDown(plan: Plan, predicate: BoundExpression, reads: ReadonlySet<num
     case 'ExpandAll':
     case 'ExpandInto':
     case 'VarLengthExpand':
-    case 'PruningVarExpand':
     case 'BidirectionalExpandInto':
     case 'PruningExpand':
     case 'ProjectEndpoints':

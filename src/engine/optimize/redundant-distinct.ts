@@ -1,13 +1,14 @@
 // Removes a Distinct over the end of one expansion that returns each node once.
 import type { Plan } from '../plan/operators.ts'
+import { hasAtMostOneRow } from './plan-tree.ts'
 
-/** Distinct over a PruningExpand or PruningVarExpand that starts from the argument row → the input of the Distinct. */
+/** Distinct over a PruningExpand that starts from at most one row → the input of the Distinct. */
 export function removeRedundantDistinct(plan: Plan): Plan {
   if (plan.op !== 'Distinct' || plan.slots.length !== 1) return plan
   const walk = withoutFilters(plan.input)
-  if (walk.op !== 'PruningExpand' && !(walk.op === 'PruningVarExpand' && !walk.into)) return plan
+  if (walk.op !== 'PruningExpand') return plan
   if (walk.to.index !== plan.slots[0]!.index) return plan
-  return withoutFilters(walk.input).op === 'Argument' ? plan.input : plan
+  return hasAtMostOneRow(walk.input) ? plan.input : plan
 }
 
 /** A filter only drops rows. */

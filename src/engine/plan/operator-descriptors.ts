@@ -180,16 +180,6 @@ const descriptors: { readonly [Op in OperatorName]: OperatorDescriptor<PlanOf<Op
       detail: `${repeatedText(plan, plan.relationship)}${distinctFromText(plan.distinctFrom)}${plan.repeatable ? ' repeatable' : ''}`,
     }),
   },
-  PruningVarExpand: {
-    ...streaming,
-    missing: 'relationship',
-    fills: (plan) => (plan.into ? [] : [plan.to]),
-    reads: (plan) => [plan.from, ...(plan.into ? [plan.to] : []), ...readsOfHops(plan)],
-    describe: (plan) => ({
-      operator: `PruningVarExpand(${plan.into ? 'Into' : 'All'})`,
-      detail: repeatedText(plan, null),
-    }),
-  },
   BidirectionalExpandInto: {
     ...streaming,
     missing: 'relationship',

@@ -58,7 +58,7 @@ function testsText(step: {
 }
 
 /** A repeated step as a pattern: `(a)-[:R*1..3]->(b)`, or `(a) (()-[:R]->()-[:S]->()){1,3} (b)` for several hops. */
-export function repeatedText(step: PlanOf<'VarLengthExpand' | 'PruningVarExpand'>, relationship: Slot | null): string {
+export function repeatedText(step: PlanOf<'VarLengthExpand'>, relationship: Slot | null): string {
   const pattern =
     step.further.length === 0
       ? expandText({ ...step, relationship }, rangeText(step))

@@ -120,15 +120,8 @@ type VarLengthExpandPlan = ExpandStep &
     readonly repeatable: boolean
   }
 
-/**
- * For each input row, every node within `min` (0 or 1) to `max` repetitions, once each: a breadth-first search. Replaces a
- * VarLengthExpand if nothing above reads the trails or counts duplicates.
- */
-type PruningVarExpandPlan = Omit<ExpandStep, 'relationship' | 'distinctFrom'> &
-  RepeatedStep & { readonly op: 'PruningVarExpand'; readonly into: boolean }
-
-/** One part of a chain: a single hop, or a variable-length step that a PruningVarExpand can do. */
-export type ChainLink = Pick<PruningVarExpandPlan, 'direction' | 'types' | 'min' | 'max' | 'each' | 'further'>
+/** One part of a chain: a single hop, or a repeated step of which only the reached nodes matter: `min` is 0 or 1. */
+export type ChainLink = RepeatedStep & Pick<ExpandStep, 'direction' | 'types'>
 
 interface ExpandChain {
   readonly input: Plan
@@ -147,12 +140,12 @@ interface ExpandChain {
 type OrderedExpandPlan = Omit<ExpandStep, 'relationship' | 'distinctFrom'> & { readonly op: 'OrderedExpand' }
 
 /**
- * Keeps the rows in which a chain connects two known nodes, by a search from both ends. Replaces expansions between them if
- * nothing above reads the nodes on the way or counts the ways.
+ * Keeps the rows in which a chain connects two known nodes, by a search from both ends. Replaces expansions between them, or
+ * one repeated step, if nothing above reads what lies on the way or counts the ways.
  */
 type BidirectionalExpandIntoPlan = ExpandChain & { readonly op: 'BidirectionalExpandInto' }
 
-/** For each input row, every node at the end of a chain, once each. */
+/** For each input row, every node at the end of a chain, once each: a breadth-first search. Replaces expansions likewise. */
 type PruningExpandPlan = ExpandChain & { readonly op: 'PruningExpand' }
 
 /** The relationship is known. Fills its end nodes, or compares them with nodes that are known before. */
@@ -319,7 +312,6 @@ export type Plan =
   | ExpandAllPlan
   | ExpandIntoPlan
   | VarLengthExpandPlan
-  | PruningVarExpandPlan
   | BidirectionalExpandIntoPlan
   | PruningExpandPlan
   | OrderedExpandPlan

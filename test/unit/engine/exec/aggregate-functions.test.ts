@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { unlimitedBudget } from '../../../../src/engine/budget.ts'
 import { ExecutionError } from '../../../../src/engine/errors.ts'
-import { createAccumulator } from '../../../../src/engine/exec/aggregate-functions.ts'
+import { accumulatorFactory } from '../../../../src/engine/exec/aggregate-functions.ts'
 import { aggregateNames, findAggregate } from '../../../../src/engine/value/aggregate-signatures.ts'
 import { DurationValue } from '../../../../src/engine/value/temporal/temporal.ts'
 import type { Value } from '../../../../src/engine/value/value.ts'
@@ -23,7 +23,7 @@ function over(
   values: readonly Value[],
   { distinct = false, parameter = null }: AggregateCall = {},
 ): Value {
-  const accumulator = createAccumulator(unlimitedBudget(), name, distinct)
+  const accumulator = accumulatorFactory(name, distinct)(unlimitedBudget())
   for (const value of values) accumulator.add(value, parameter)
   return accumulator.result()
 }
@@ -116,5 +116,5 @@ it('is found in any letter case and created under every name', () => {
   expect(findAggregate('PERCENTILEcont')).toEqual({ name: 'percentileCont', argCount: 2 })
   expect(findAggregate('constructor')).toBe(undefined)
   for (const name of aggregateNames())
-    expect(createAccumulator(unlimitedBudget(), name, false).result).toBeTypeOf('function')
+    expect(accumulatorFactory(name, false)(unlimitedBudget()).result).toBeTypeOf('function')
 })

@@ -89,7 +89,6 @@ test('the queries use every operator', () => {
     ExpandAll: true,
     ExpandInto: true,
     VarLengthExpand: true,
-    PruningVarExpand: true,
     BidirectionalExpandInto: true,
     PruningExpand: true,
     OrderedExpand: true,

@@ -1,7 +1,7 @@
-// PruningVarExpand: the distinct ends of a variable-length step.
+// PruningExpand over one repeated step: its distinct ends.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { HopLimits } from '../../../../src/engine/exec/neighbour-cursor.ts'
-import { PruningVarExpandOperator } from '../../../../src/engine/exec/pruning-var-expand.ts'
+import { PruningExpandOperator } from '../../../../src/engine/exec/pruning-expand.ts'
 import { column, hops, limitReached, type OperatorFixture, operatorFixture } from '../../../support/operator-fixture.ts'
 
 const [FROM, TO, HOP] = [0, 1, 2]
@@ -21,12 +21,20 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
+const expand = (nodes: readonly number[], limits: HopLimits): PruningExpandOperator =>
+  new PruningExpandOperator(
+    column(FROM, nodes),
+    slots,
+    [{ traversal: fixture.traversal('out', 'R'), hops: limits }],
+    [],
+  )
+
 const ends = (limits: HopLimits, nodes: readonly number[]): unknown[] => {
-  const operator = new PruningVarExpandOperator(column(FROM, nodes), slots, fixture.traversal('out', 'R'), limits)
+  const operator = expand(nodes, limits)
   return fixture.drain(operator, [TO]).rows.map(([to]) => to)
 }
 
-describe('PruningVarExpand', () => {
+describe('PruningExpand over one repeated step', () => {
   it('returns every end once, nearest first', () => {
     expect(ends(hops(1, 2), [a])).toEqual([b, c, d])
     expect(ends(hops(1, null), [a])).toEqual([b, c, d, e, a])
@@ -48,24 +56,14 @@ describe('PruningVarExpand', () => {
   })
 
   it('expands no level further than the consumer asks for', () => {
-    const operator = new PruningVarExpandOperator(
-      column(FROM, [a]),
-      slots,
-      fixture.traversal('out', 'R'),
-      hops(1, null),
-    )
+    const operator = expand([a], hops(1, null))
     const first = fixture.read(operator, [TO], {}, 1).run.budget.stepsCharged
     expect(first).toBeGreaterThan(0)
     expect(first).toBeLessThan(fixture.read(operator, [TO]).run.budget.stepsCharged)
   })
 
   it('counts visited nodes against the limit of rows in memory', () => {
-    const operator = new PruningVarExpandOperator(
-      column(FROM, [a]),
-      slots,
-      fixture.traversal('out', 'R'),
-      hops(1, null),
-    )
+    const operator = expand([a], hops(1, null))
     expect(limitReached(() => fixture.read(operator, [TO], { limits: { rowsHeldMax: 3 } }))).toBe('rowsHeldMax')
     expect(limitReached(() => fixture.read(operator, [TO], { limits: { rowsHeldMax: 5 } }))).toBeNull()
   })
