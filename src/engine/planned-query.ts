@@ -8,7 +8,7 @@ import { compilePlan, type PlanCompilerDeps } from './exec/compile-plan.ts'
 import type { ExecutionContext } from './exec/execution-context.ts'
 import type { PhysicalOperator } from './exec/physical-operator.ts'
 import type { Profiler } from './exec/profiler.ts'
-import { optimize } from './optimize/optimize.ts'
+import { type OptimizerContext, optimize } from './optimize/optimize.ts'
 import {
   buildPlan,
   buildSubquery,
@@ -110,19 +110,25 @@ export class PlannedQuery {
   private readonly addRoot: (plan: Plan) => Plan
   private readonly options: EngineOptions
   private readonly basis: PlanBasis
+  private readonly columns: readonly Slot[] | null
   /** The plan of the last profiled run, used again for a graph with equal names and counts: planning takes longer than the run. */
   private profiled: ProfiledPlan | null = null
   /** Most recently used first. */
   private readonly compiled: CompiledPlan[] = []
 
-  /** `argumentSlots`: the slots that the caller fills before each run. `addRoot` puts operators on top of the query's plan. */
+  /**
+   * `argumentSlots`: the slots that the caller fills before each run. `addRoot` puts operators on top of the query's plan.
+   * `columns`: the slots that the caller reads from each row; null: any.
+   */
   constructor(
     query: BoundQuery,
     argumentSlots: readonly Slot[],
     addRoot: (plan: Plan) => Plan,
     options: EngineOptions,
     basis: PlanBasis = 'history',
+    columns: readonly Slot[] | null = null,
   ) {
+    this.columns = columns
     this.query = query
     this.argumentSlots = argumentSlots
     this.addRoot = addRoot
@@ -139,7 +145,7 @@ export class PlannedQuery {
       extra: new PlannerSlots(this.query.frameSize),
     }
     const built = this.addRoot(buildPlan(this.query, this.argumentSlots, planning))
-    return { plan: this.optimized(built, planning), planning }
+    return { plan: this.optimized(built, this.columns ? { ...planning, columns: this.columns } : planning), planning }
   }
 
   /**
@@ -301,7 +307,7 @@ export class PlannedQuery {
     return this.optimized(firstOnly ? { op: 'First', input: plan } : plan, planning)
   }
 
-  private optimized(plan: Plan, planning: PlanningContext): Plan {
+  private optimized(plan: Plan, planning: OptimizerContext): Plan {
     return this.options.rules === 'on' ? optimize(plan, planning, this.options.disabledRules) : plan
   }
 }

@@ -101,7 +101,8 @@ export class PreparedQuery {
     this.bound = bindAccessQuery(query, accessQuery)
     const { query: restricted, fixedSlots, addRoot } = this.bound
     const argument = fixedSlots.filter((slot) => slot !== null)
-    this.planned = new PlannedQuery(restricted, argument, addRoot, options, basis)
+    const columns = accessQuery.returns === 'rows' ? restricted.columns.map((column) => column.slot) : null
+    this.planned = new PlannedQuery(restricted, argument, addRoot, options, basis, columns)
   }
 
   /** Whether there is a row. False if a fixed node does not exist. */

@@ -15,13 +15,13 @@ import { NodeValue, RelationshipValue, type Value } from './value/value.ts'
 export class RowCursor {
   private readonly execution: Execution
   private readonly columns: readonly BoundColumn[]
-  private readonly slots: ReadonlyMap<string, Slot>
+  /** By variable; null until one is read by its name. */
+  private slots: ReadonlyMap<string, Slot> | null = null
 
   /** `columns`: the variables of the query; their names are the variables to read. */
   constructor(execution: Execution, columns: readonly BoundColumn[]) {
     this.execution = execution
     this.columns = columns
-    this.slots = new Map(columns.map(({ name, slot }) => [name, slot]))
   }
 
   /** Moves to the next row. Returns false after the last row. */
@@ -50,7 +50,10 @@ export class RowCursor {
 
   /** The value of the variable in this row. Elements in it belong to the snapshot of the run. */
   value(variable: string): Value {
-    const { index, kind, graph } = this.slot(variable)
+    return this.valueIn(this.slot(variable))
+  }
+
+  private valueIn({ index, kind, graph }: Slot): Value {
     const content = this.execution.run.frame[index]
     switch (kind) {
       case 'node':
@@ -69,7 +72,7 @@ export class RowCursor {
 
   /** The values of this row, in the order of the columns. Elements in them belong to the graphs of the run. */
   values(): Value[] {
-    return this.columns.map(({ name }) => this.value(name))
+    return this.columns.map(({ slot }) => this.valueIn(slot))
   }
 
   /** The snapshot of a graph of the run. `graph`: that of an element. */
@@ -88,6 +91,7 @@ export class RowCursor {
   }
 
   private slot(variable: string): Slot {
+    this.slots ??= new Map(this.columns.map((column) => [column.name, column.slot]))
     const slot = this.slots.get(variable)
     assert(slot !== undefined, `the query has no variable ${variable}`)
     return slot

@@ -1,11 +1,13 @@
 // The list of rewrite rules and the order in which they run. Each rule is a pure function from plan to plan. Without any
 // rule the rows are the same and the run is slower.
+import type { Slot } from '../bind/bound.ts'
 import type { PlanningContext } from '../plan/build-plan.ts'
 import type { Plan } from '../plan/operators.ts'
 import { bidirectionalExpand, pruningExpand } from './expand-chains.ts'
 import { expandInto } from './expand-into.ts'
 import { nodeByLabelScan, nodeIndexSeek, nodeUniqueIndexSeek } from './index-seek.ts'
 import { orderedExpand } from './ordered-expand.ts'
+import { pathLength } from './path-length.ts'
 import { rewriteBottomUp } from './plan-tree.ts'
 import { pruningVarExpand } from './pruning-var-expand.ts'
 import { pushDownFilter } from './push-down-filter.ts'
@@ -14,10 +16,16 @@ import { top } from './top.ts'
 import { unnestExists } from './unnest-exists.ts'
 import { dropUnreadVariables } from './unread-variables.ts'
 
+/** The context of a plan, and how its rows are used. */
+export interface OptimizerContext extends PlanningContext {
+  /** The slots that are read from the rows of the plan; absent: any. */
+  readonly columns?: readonly Slot[]
+}
+
 /** A rewrite of plans that keeps their rows. */
 export interface OptimizerRule {
   readonly name: string
-  apply(plan: Plan, context: PlanningContext): Plan
+  apply(plan: Plan, context: OptimizerContext): Plan
 }
 
 /** All rules, in the order in which they run, each once. No rule creates work for a rule before it. */
@@ -26,7 +34,7 @@ export const rules: readonly OptimizerRule[] = [
   {
     name: 'unnest-exists',
     apply: (plan, context) =>
-      rewriteBottomUp(plan, (part) => unnestExists(part, context, (inner) => optimize(inner, context))),
+      rewriteBottomUp(plan, (part) => unnestExists(part, context, (inner) => optimize(inner, withoutColumns(context)))),
   },
   {
     name: 'node-by-label-scan',
@@ -35,7 +43,8 @@ export const rules: readonly OptimizerRule[] = [
   { name: 'node-unique-index-seek', apply: (plan) => rewriteBottomUp(plan, nodeUniqueIndexSeek) },
   { name: 'node-index-seek', apply: (plan) => rewriteBottomUp(plan, nodeIndexSeek) },
   { name: 'expand-into', apply: (plan, { extra }) => rewriteBottomUp(plan, (part) => expandInto(part, extra)) },
-  { name: 'unread-variables', apply: dropUnreadVariables },
+  { name: 'path-length', apply: (plan) => rewriteBottomUp(plan, pathLength) },
+  { name: 'unread-variables', apply: (plan, { columns }) => dropUnreadVariables(plan, columns ?? null) },
   { name: 'pruning-var-expand', apply: pruningVarExpand },
   { name: 'bidirectional-expand-into', apply: bidirectionalExpand },
   { name: 'pruning-expand', apply: pruningExpand },
@@ -52,6 +61,10 @@ export const pathErasingRules: ReadonlySet<string> = new Set([
 ])
 
 /** The plan after all rules except those named in `disabledRules`. */
-export function optimize(plan: Plan, context: PlanningContext, disabledRules?: ReadonlySet<string>): Plan {
+export function optimize(plan: Plan, context: OptimizerContext, disabledRules?: ReadonlySet<string>): Plan {
   return rules.reduce((current, rule) => (disabledRules?.has(rule.name) ? current : rule.apply(current, context)), plan)
+}
+
+function withoutColumns({ counts, order, extra }: OptimizerContext): PlanningContext {
+  return { counts, order, extra }
 }
