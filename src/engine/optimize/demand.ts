@@ -14,40 +14,82 @@ export interface Demand {
 
 /** Rewrites every operator from the root down; `rewrite` gets each operator with the demand on it, which it must not keep. */
 export function withDemand(plan: Plan, rewrite: (plan: Plan, demand: Demand) => Plan): Plan {
-  return descend(plan, { reads: new Set(), duplicateInsensitive: false, firstRowOnly: false }, rewrite)
+  const walk = new DemandWalk(rewrite)
+  return walk.descend(plan, false, false)
 }
 
-interface OwnedDemand extends Demand {
-  /** Belongs to one branch of the plan, from here down: operators add to it, because long plans would copy it too often. */
-  readonly reads: Set<number>
-}
+/**
+ * One walk over a plan. The reads of the operators above the current one are one set: what a branch adds is removed after
+ * it, because a copy for each branch would cost the square of the number of branches.
+ */
+class DemandWalk {
+  private readonly rewrite: (plan: Plan, demand: Demand) => Plan
+  private readonly reads = new Set<number>()
+  /** The slots in the order in which they were added to `reads`. */
+  private readonly added: number[] = []
+  private readonly readsOfInner = new WeakMap<Plan, ReadonlySet<number>>()
 
-function descend(original: Plan, demand: OwnedDemand, rewrite: (plan: Plan, demand: Demand) => Plan): Plan {
-  const plan = rewrite(original, demand)
-  const { reads } = demand
-  for (const slot of readsOf(plan)) reads.add(slot)
-  const duplicateInsensitive = duplicatesBelow(plan, demand.duplicateInsensitive)
-  const firstRowOnly = firstRowBelow(plan, demand.firstRowOnly)
-  const { inner } = descriptorOf(plan)
-  if (inner === null) {
-    const isShared = inputsOf(plan).length > 1
-    return mapInputs(plan, (input) =>
-      descend(input, { reads: isShared ? new Set(reads) : reads, duplicateInsensitive, firstRowOnly }, rewrite),
+  constructor(rewrite: (plan: Plan, demand: Demand) => Plan) {
+    this.rewrite = rewrite
+  }
+
+  descend(original: Plan, duplicateInsensitive: boolean, firstRowOnly: boolean): Plan {
+    const plan = this.rewrite(original, { reads: this.reads, duplicateInsensitive, firstRowOnly })
+    this.add(readsOf(plan))
+    const duplicatesMatterNot = duplicatesBelow(plan, duplicateInsensitive)
+    const onlyFirstRow = firstRowBelow(plan, firstRowOnly)
+    const { inner } = descriptorOf(plan)
+    if (inner === null) {
+      return mapInputs(plan, (input) => this.branch(() => this.descend(input, duplicatesMatterNot, onlyFirstRow)))
+    }
+    const tested = inner === 'tested'
+    // The inner plan reads the row of the outer one, so all its reads are demands on the input. They are taken from the plan
+    // before the inner plan is rewritten: a rewrite reads no more slots than that.
+    const innerPlans = inputsOf(plan).flatMap((input) => (input.role === 'inner' ? [input.plan] : []))
+    return mapInputs(plan, (input, role) =>
+      this.branch(() => {
+        if (role === 'inner') return this.descend(input, tested || duplicatesMatterNot, tested || onlyFirstRow)
+        for (const innerPlan of innerPlans) this.add(this.allReads(innerPlan))
+        return this.descend(input, duplicatesMatterNot, onlyFirstRow)
+      }),
     )
   }
-  const tested = inner === 'tested'
-  const onInner: OwnedDemand = {
-    reads: new Set(reads),
-    duplicateInsensitive: tested || duplicateInsensitive,
-    firstRowOnly: tested || firstRowOnly,
+
+  private add(slots: Iterable<number>): void {
+    for (const slot of slots) {
+      if (this.reads.has(slot)) continue
+      this.reads.add(slot)
+      this.added.push(slot)
+    }
   }
-  // The inner plan reads the row of the outer one, so all its reads are demands on the input. They are taken from the plan
-  // before the inner plan is rewritten: a rewrite reads no more slots than that.
-  for (const input of inputsOf(plan))
-    if (input.role === 'inner') for (const slot of allReads(input.plan)) reads.add(slot)
-  return mapInputs(plan, (input, role) =>
-    descend(input, role === 'inner' ? onInner : { reads, duplicateInsensitive, firstRowOnly }, rewrite),
-  )
+
+  /** Removes what `descend` adds to the reads. */
+  private branch(descend: () => Plan): Plan {
+    const mark = this.added.length
+    const plan = descend()
+    while (this.added.length > mark) this.reads.delete(this.added.pop()!)
+    return plan
+  }
+
+  /** The reads of all operators of an inner plan. */
+  private allReads(plan: Plan): ReadonlySet<number> {
+    let all = this.readsOfInner.get(plan)
+    if (!all) {
+      const collected = new Set<number>()
+      this.collectReads(plan, collected)
+      all = collected
+      this.readsOfInner.set(plan, all)
+    }
+    return all
+  }
+
+  private collectReads(plan: Plan, collected: Set<number>): void {
+    for (const slot of readsOf(plan)) collected.add(slot)
+    for (const input of inputsOf(plan)) {
+      if (input.role !== 'inner') this.collectReads(input.plan, collected)
+      else for (const slot of this.allReads(input.plan)) collected.add(slot)
+    }
+  }
 }
 
 function firstRowBelow(plan: Plan, firstRowOnly: boolean): boolean {
@@ -64,8 +106,4 @@ function readsOf(plan: Plan): readonly number[] {
   return descriptorOf(plan)
     .reads(plan)
     .map((slot) => slot.index)
-}
-
-function allReads(plan: Plan): readonly number[] {
-  return [...readsOf(plan), ...inputsOf(plan).flatMap((input) => allReads(input.plan))]
 }
