@@ -8,7 +8,8 @@ import { compilePlan, type PlanCompilerDeps } from './exec/compile-plan.ts'
 import type { ExecutionContext } from './exec/execution-context.ts'
 import type { PhysicalOperator } from './exec/physical-operator.ts'
 import type { Profiler } from './exec/profiler.ts'
-import { type OptimizerContext, optimize } from './optimize/optimize.ts'
+import type { OptimizerContext } from './optimize/demand.ts'
+import { optimize } from './optimize/optimize.ts'
 import {
   buildPlan,
   buildSubquery,
@@ -100,6 +101,15 @@ const RECHECK_COUNTS_EVERY = 4096
 /** A plan is made again if a count has changed by this factor. */
 const DRIFT_FACTOR = 8
 
+/**
+ * The largest query that is planned on the event loop, in slots. It takes about 10 µs a slot; a pattern of three nodes has
+ * five, and one hundred quantified ones have five hundred.
+ */
+const INLINE_SLOTS_MAX = 384
+
+/** Parts of the planning between two reads of the clock: some 0.1 ms. */
+const WORK_PER_CLOCK_READ = 32
+
 /** Combinations of environments for which one query keeps a compiled plan. */
 const MAX_COMPILED_PLANS = 64
 
@@ -137,12 +147,13 @@ export class PlannedQuery {
   }
 
   /** The optimized plan for a graph with these counts, and the context in which its subqueries are planned. */
-  plan(counts: GraphCounts): { readonly plan: Plan; readonly planning: PlanningContext } {
+  plan(counts: GraphCounts, onWork?: () => void): { readonly plan: Plan; readonly planning: PlanningContext } {
     const on = this.options.rules === 'on'
     const planning: PlanningContext = {
       counts,
       order: on ? costOrder : textOrder,
       extra: new PlannerSlots(this.query.frameSize),
+      ...(onWork ? { onWork } : {}),
     }
     const built = this.addRoot(buildPlan(this.query, this.argumentSlots, planning))
     return { plan: this.optimized(built, this.columns ? { ...planning, columns: this.columns } : planning), planning }
@@ -150,15 +161,14 @@ export class PlannedQuery {
 
   /**
    * An execution with parameters and budget. The caller fills the argument slots and opens it. Throws ExecutionError if a
-   * location parameter is missing or is no string.
+   * location parameter is missing or is no string, or if planning reaches the time limit, and LaneRequiredError if the query
+   * is too large to be planned on the event loop.
    */
   prepare(context: QueryContext): Execution {
     const graphs = this.query.graphs.length === 1 ? null : this.locate(context)
     let compiled = this.compiledFor(context.snapshot, graphs)
     if (!compiled || this.isStale(compiled, context.snapshot, graphs)) {
-      // One new name in the graph makes the plans of all policies stale, and planning takes 0.05 ms and more.
-      context.budget?.checkTime()
-      compiled = this.compileFor(graphs ?? [context.snapshot])
+      compiled = this.compileFor(graphs ?? [context.snapshot], this.planningLimit(context))
     }
     if (context.plans != null) context.plans.add(compiled.plan, compiled.uses > 0)
     compiled.uses += 1
@@ -224,6 +234,7 @@ export class PlannedQuery {
   /** An execution as `prepare` returns it, compiled for this run only, with a profiler around every operator. */
   prepareProfiled(context: QueryContext, profiler: Profiler): Execution & { readonly plan: Plan } {
     const located = this.locate(context)
+    const onWork = this.planningLimit(context)
     let { profiled } = this
     const isUnchanged =
       profiled !== null &&
@@ -233,7 +244,7 @@ export class PlannedQuery {
     if (profiled === null || !isUnchanged) {
       const counts = new RecordedCounts(context.snapshot, this.basis)
       profiled = {
-        ...this.plan(counts),
+        ...this.plan(counts, onWork),
         inner: [],
         counts,
         environments: located.map((graph) => graph.environment),
@@ -242,15 +253,32 @@ export class PlannedQuery {
       this.profiled = profiled
     }
     const graphs = located.map((graph) => profiler.countReads(graph))
-    const built = this.compile(profiled, graphs, profiler.wrap)
+    const built = this.compile(profiled, graphs, { onWork, observe: profiler.wrap })
     built.run.parameters = context.parameters
     built.run.budget = context.budget ?? startedBudget(built.run.budget, context.limits)
     return built
   }
 
-  private compileFor(graphs: readonly Snapshot[]): CompiledPlan {
+  /**
+   * Returns what to call for each part of the planning. One new name in the graph makes the plans of all policies stale, and
+   * planning takes 0.05 ms and more.
+   */
+  private planningLimit(context: QueryContext): () => void {
+    const budget = context.budget ?? startedBudget(new Budget(), context.limits)
+    if (this.query.frameSize > INLINE_SLOTS_MAX) budget.requireLane('planning')
+    budget.checkTime()
+    let left = WORK_PER_CLOCK_READ
+    return () => {
+      left -= 1
+      if (left > 0) return
+      left = WORK_PER_CLOCK_READ
+      budget.checkTime()
+    }
+  }
+
+  private compileFor(graphs: readonly Snapshot[], onWork: () => void): CompiledPlan {
     const counts = new RecordedCounts(graphs[0]!, this.basis)
-    const { root, run, isOrdered, plan } = this.compile({ ...this.plan(counts), inner: [] }, graphs)
+    const { root, run, isOrdered, plan } = this.compile({ ...this.plan(counts, onWork), inner: [] }, graphs, { onWork })
     const compiled: CompiledPlan = {
       root,
       run,
@@ -273,12 +301,14 @@ export class PlannedQuery {
   private compile(
     { plan, planning, inner }: PlanningResult,
     graphs: readonly Snapshot[],
-    observe?: PlanCompilerDeps['observe'],
+    { onWork, observe }: Pick<PlanCompilerDeps, 'observe'> & Required<Pick<PlanningContext, 'onWork'>>,
   ): Execution & { readonly plan: Plan } {
+    // A plan that is compiled again was made with the limit of an earlier run.
+    const limited = { ...planning, onWork }
     let innerCount = 0
     const planInner = (expression: SubqueryExpression, firstOnly: boolean): Plan => {
       const at = innerCount++
-      inner[at] ??= this.planSubquery(expression, firstOnly, planning)
+      inner[at] ??= this.planSubquery(expression, firstOnly, limited)
       return inner[at]
     }
     const { collectedMax } = this.options
@@ -286,6 +316,7 @@ export class PlannedQuery {
       snapshots: graphs,
       planInner,
       collectedMax,
+      onWork,
       ...(observe ? { observe } : {}),
     })
     const frame: unknown[] = new Array(planning.extra.size).fill(null)

@@ -59,6 +59,8 @@ export interface PlanCompilerDeps {
   planInner(expression: SubqueryExpression, firstOnly: boolean): Plan
   /** Entries up to which OrderedExpand collects lists instead of merging them; for tests. */
   readonly collectedMax?: number | undefined
+  /** Called for each operator; throws to end the compilation. */
+  readonly onWork?: () => void
   /** Wraps every operator of a profiled execution. */
   readonly observe?: (plan: Plan, operator: PhysicalOperator) => PhysicalOperator
 }
@@ -141,6 +143,7 @@ export function compilePlan(plan: Plan, deps: PlanCompilerDeps): PhysicalOperato
   }
 
   const compile = (plan: Plan): PhysicalOperator => {
+    deps.onWork?.()
     const operator = createOperator(plan)
     return deps.observe ? deps.observe(plan, operator) : operator
   }

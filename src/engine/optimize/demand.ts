@@ -1,6 +1,14 @@
 // The demand on a plan by the operators above it: which slots they read, and whether duplicates and later rows matter to them.
+import type { Slot } from '../bind/bound.ts'
+import type { PlanningContext } from '../plan/build-plan.ts'
 import { descriptorOf, inputsOf, mapInputs } from '../plan/operator-descriptors.ts'
 import type { Plan } from '../plan/operators.ts'
+
+/** The context of a plan, and how its rows are used. */
+export interface OptimizerContext extends PlanningContext {
+  /** The slots that are read from the rows of the plan; absent: any. */
+  readonly columns?: readonly Slot[]
+}
 
 /** The demand on the rows of one operator. */
 export interface Demand {
@@ -13,8 +21,12 @@ export interface Demand {
 }
 
 /** Rewrites every operator from the root down; `rewrite` gets each operator with the demand on it, which it must not keep. */
-export function withDemand(plan: Plan, rewrite: (plan: Plan, demand: Demand) => Plan): Plan {
-  const walk = new DemandWalk(rewrite)
+export function withDemand(
+  plan: Plan,
+  { onWork }: Pick<PlanningContext, 'onWork'>,
+  rewrite: (plan: Plan, demand: Demand) => Plan,
+): Plan {
+  const walk = new DemandWalk(rewrite, onWork)
   return walk.descend(plan, false, false)
 }
 
@@ -24,16 +36,19 @@ export function withDemand(plan: Plan, rewrite: (plan: Plan, demand: Demand) => 
  */
 class DemandWalk {
   private readonly rewrite: (plan: Plan, demand: Demand) => Plan
+  private readonly onWork: (() => void) | undefined
   private readonly reads = new Set<number>()
   /** The slots in the order in which they were added to `reads`. */
   private readonly added: number[] = []
   private readonly readsOfInner = new WeakMap<Plan, ReadonlySet<number>>()
 
-  constructor(rewrite: (plan: Plan, demand: Demand) => Plan) {
+  constructor(rewrite: (plan: Plan, demand: Demand) => Plan, onWork: (() => void) | undefined) {
     this.rewrite = rewrite
+    this.onWork = onWork
   }
 
   descend(original: Plan, duplicateInsensitive: boolean, firstRowOnly: boolean): Plan {
+    this.onWork?.()
     const plan = this.rewrite(original, { reads: this.reads, duplicateInsensitive, firstRowOnly })
     this.add(readsOf(plan))
     const duplicatesMatterNot = duplicatesBelow(plan, duplicateInsensitive)

@@ -3,6 +3,7 @@
 import type { BoundExpression, Slot } from '../bind/bound.ts'
 import { slotsOf } from '../bind/expression-tree.ts'
 import { isSafePredicate } from '../bind/may-fail.ts'
+import type { PlanningContext } from '../plan/build-plan.ts'
 import { type ChainLink, type Plan, type PlannedHop, type PlanOf, reverseDirection } from '../plan/operators.ts'
 import { type Demand, withDemand } from './demand.ts'
 import { slotsFilledBy, slotsProvidedBy } from './plan-tree.ts'
@@ -31,17 +32,17 @@ const LONG_RUN = 24
 type ChainFactory = (input: Plan) => Plan
 
 /** Steps between two known nodes → BidirectionalExpandInto, if nothing above reads what lies between. */
-export function bidirectionalExpand(plan: Plan): Plan {
+export function bidirectionalExpand(plan: Plan, context: PlanningContext): Plan {
   const tried = new WeakSet<Plan>()
-  return withDemand(plan, (walks, demand) =>
+  return withDemand(plan, context, (walks, demand) =>
     replaceParts(walks, demand, tried, (part) => bidirectionalChain(part, demand)),
   )
 }
 
 /** Steps from one known node → PruningExpand, if operators above read only the node at the other end. */
-export function pruningExpand(plan: Plan): Plan {
+export function pruningExpand(plan: Plan, context: PlanningContext): Plan {
   const tried = new WeakSet<Plan>()
-  return withDemand(plan, (walks, demand) =>
+  return withDemand(plan, context, (walks, demand) =>
     // If one row is enough, expanding row by row finds it earlier.
     demand.firstRowOnly ? walks : replaceParts(walks, demand, tried, (part) => pruningChain(part, demand)),
   )

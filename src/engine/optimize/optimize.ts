@@ -1,8 +1,8 @@
 // The list of rewrite rules and the order in which they run. Each rule is a pure function from plan to plan. Without any
 // rule the rows are the same and the run is slower.
-import type { Slot } from '../bind/bound.ts'
 import type { PlanningContext } from '../plan/build-plan.ts'
 import type { Plan } from '../plan/operators.ts'
+import type { OptimizerContext } from './demand.ts'
 import { bidirectionalExpand, pruningExpand } from './expand-chains.ts'
 import { expandInto } from './expand-into.ts'
 import { nodeByLabelScan, nodeIndexSeek, nodeUniqueIndexSeek } from './index-seek.ts'
@@ -16,12 +16,6 @@ import { top } from './top.ts'
 import { unnestExists } from './unnest-exists.ts'
 import { dropUnreadVariables } from './unread-variables.ts'
 
-/** The context of a plan, and how its rows are used. */
-export interface OptimizerContext extends PlanningContext {
-  /** The slots that are read from the rows of the plan; absent: any. */
-  readonly columns?: readonly Slot[]
-}
-
 /** A rewrite of plans that keeps their rows. */
 export interface OptimizerRule {
   readonly name: string
@@ -34,23 +28,28 @@ export const rules: readonly OptimizerRule[] = [
   {
     name: 'unnest-exists',
     apply: (plan, context) =>
-      rewriteBottomUp(plan, (part) => unnestExists(part, context, (inner) => optimize(inner, withoutColumns(context)))),
+      rewriteBottomUp(plan, context, (part) =>
+        unnestExists(part, context, (inner) => optimize(inner, withoutColumns(context))),
+      ),
   },
   {
     name: 'node-by-label-scan',
-    apply: (plan, { counts }) => rewriteBottomUp(plan, (part) => nodeByLabelScan(part, counts)),
+    apply: (plan, context) => rewriteBottomUp(plan, context, (part) => nodeByLabelScan(part, context.counts)),
   },
-  { name: 'node-unique-index-seek', apply: (plan) => rewriteBottomUp(plan, nodeUniqueIndexSeek) },
-  { name: 'node-index-seek', apply: (plan) => rewriteBottomUp(plan, nodeIndexSeek) },
-  { name: 'expand-into', apply: (plan, { extra }) => rewriteBottomUp(plan, (part) => expandInto(part, extra)) },
-  { name: 'path-length', apply: (plan) => rewriteBottomUp(plan, pathLength) },
-  { name: 'unread-variables', apply: (plan, { columns }) => dropUnreadVariables(plan, columns ?? null) },
+  { name: 'node-unique-index-seek', apply: (plan, context) => rewriteBottomUp(plan, context, nodeUniqueIndexSeek) },
+  { name: 'node-index-seek', apply: (plan, context) => rewriteBottomUp(plan, context, nodeIndexSeek) },
+  {
+    name: 'expand-into',
+    apply: (plan, context) => rewriteBottomUp(plan, context, (part) => expandInto(part, context.extra)),
+  },
+  { name: 'path-length', apply: (plan, context) => rewriteBottomUp(plan, context, pathLength) },
+  { name: 'unread-variables', apply: dropUnreadVariables },
   { name: 'pruning-var-expand', apply: pruningVarExpand },
   { name: 'bidirectional-expand-into', apply: bidirectionalExpand },
   { name: 'pruning-expand', apply: pruningExpand },
   { name: 'ordered-expand', apply: orderedExpand },
-  { name: 'redundant-distinct', apply: (plan) => rewriteBottomUp(plan, removeRedundantDistinct) },
-  { name: 'top', apply: (plan) => rewriteBottomUp(plan, top) },
+  { name: 'redundant-distinct', apply: (plan, context) => rewriteBottomUp(plan, context, removeRedundantDistinct) },
+  { name: 'top', apply: (plan, context) => rewriteBottomUp(plan, context, top) },
 ]
 
 /** Names of the rules that drop what lies on a path. A decision trace shows paths, so it runs without them. */
@@ -65,6 +64,6 @@ export function optimize(plan: Plan, context: OptimizerContext, disabledRules?: 
   return rules.reduce((current, rule) => (disabledRules?.has(rule.name) ? current : rule.apply(current, context)), plan)
 }
 
-function withoutColumns({ counts, order, extra }: OptimizerContext): PlanningContext {
-  return { counts, order, extra }
+function withoutColumns({ columns: _, ...context }: OptimizerContext): PlanningContext {
+  return context
 }

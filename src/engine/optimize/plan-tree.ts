@@ -1,11 +1,17 @@
 // Walks over plans that the rules share.
 import type { Slot } from '../bind/bound.ts'
+import type { PlanningContext } from '../plan/build-plan.ts'
 import { descriptorOf, inputOf, inputsOf, mapInputs } from '../plan/operator-descriptors.ts'
 import type { Plan } from '../plan/operators.ts'
 
 /** Applies a rule to every operator, from the leaves up. */
-export function rewriteBottomUp(plan: Plan, rule: (plan: Plan) => Plan): Plan {
-  return rule(mapInputs(plan, (input) => rewriteBottomUp(input, rule)))
+export function rewriteBottomUp(
+  plan: Plan,
+  context: Pick<PlanningContext, 'onWork'>,
+  rule: (plan: Plan) => Plan,
+): Plan {
+  context.onWork?.()
+  return rule(mapInputs(plan, (input) => rewriteBottomUp(input, context, rule)))
 }
 
 /** Indexes of the slots that have a value in the rows of the plan. */

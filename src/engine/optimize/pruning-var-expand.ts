@@ -1,11 +1,12 @@
 // Replaces the enumeration of all trails by a breadth-first search over visited nodes, if nothing above reads the trails of
 // a variable-length step or counts its duplicates.
+import type { PlanningContext } from '../plan/build-plan.ts'
 import type { Plan, PlanOf } from '../plan/operators.ts'
 import { withDemand } from './demand.ts'
 
 /** VarLengthExpand → a chain of one link: PruningExpand, or BidirectionalExpandInto between two known nodes. */
-export function pruningVarExpand(plan: Plan): Plan {
-  return withDemand(plan, (walk, { reads, duplicateInsensitive }) => {
+export function pruningVarExpand(plan: Plan, context: PlanningContext): Plan {
+  return withDemand(plan, context, (walk, { reads, duplicateInsensitive }) => {
     if (walk.op !== 'VarLengthExpand' || !duplicateInsensitive) return walk
     if (reads.has(walk.relationship.index) || !reachabilitySuffices(walk)) return walk
     const { from, to, direction, types, min, max, into, each, further, input } = walk

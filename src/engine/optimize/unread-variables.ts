@@ -1,13 +1,13 @@
 // Drops path variables and the list variables of quantified path patterns that no operator reads. They read the relationships
 // of their trails, so that without them a search by nodes may replace the enumeration of trails.
-import type { Slot } from '../bind/bound.ts'
 import type { Plan } from '../plan/operators.ts'
-import { withDemand } from './demand.ts'
+import { type OptimizerContext, withDemand } from './demand.ts'
 
-/** MakePath and GroupVariables whose variables nothing reads → their input. `columns` null: any variable may be a column. */
-export function dropUnreadVariables(plan: Plan, columns: readonly Slot[] | null): Plan {
+/** MakePath and GroupVariables whose variables nothing reads → their input. */
+export function dropUnreadVariables(plan: Plan, context: OptimizerContext): Plan {
+  const { columns = null } = context
   const isColumn = new Set(columns?.map((slot) => slot.index))
-  return withDemand(plan, (operator, { reads: readAbove, duplicateInsensitive }) => {
+  return withDemand(plan, context, (operator, { reads: readAbove, duplicateInsensitive }) => {
     // Otherwise the variable may be a column of the result.
     if (columns === null && !duplicateInsensitive) return operator
     const reads = { has: (slot: number) => readAbove.has(slot) || isColumn.has(slot) }

@@ -46,6 +46,8 @@ export interface PlanningContext {
   readonly counts: GraphCounts
   readonly order: ExpandOrder
   readonly extra: PlannerSlots
+  /** Called for each part of the work, in all phases of planning. Throws to end it. Absent: planning is not limited. */
+  readonly onWork?: () => void
 }
 
 /** The first plan of a query. `given` are the slots that the caller fills before each run. */
@@ -61,6 +63,7 @@ function buildClauses(clauses: readonly BoundClause[], argument: readonly Slot[]
     for (const slot of slots) known.set(slot.index, slot)
   }
   for (const clause of clauses) {
+    context.onWork?.()
     switch (clause.kind) {
       case 'match': {
         const { match } = clause
@@ -130,7 +133,7 @@ export function withCasts(match: BoundMatch, input: Plan): Plan {
 
 /** The plan of a match on top of `input`. `known` are the indexes of the slots that have a value before. */
 export function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<number>, context: PlanningContext): Plan {
-  const steps = context.order(match, known, context.counts)
+  const steps = context.order(match, known, context.counts, context.onWork)
   const reached = new Set(match.nodes.filter((n) => n.bound || known.has(n.slot.index)).map((n) => n.slot.index))
   const walked: BoundRelationship[] = []
   let plan = input

@@ -23,20 +23,30 @@ export type WalkStep =
   | { readonly kind: 'start'; readonly node: number }
   | { readonly kind: 'walk'; readonly relationship: number; readonly from: number; readonly to: number }
 
-/** Orders the steps of a match. `known` are the indexes of the slots that have a value before the match. */
-export type ExpandOrder = (match: BoundMatch, known: ReadonlySet<number>, counts: GraphCounts) => readonly WalkStep[]
+/**
+ * Orders the steps of a match. `known` are the indexes of the slots that have a value before the match. `onWork`: called for
+ * each step; throws to end the planning.
+ */
+export type ExpandOrder = (
+  match: BoundMatch,
+  known: ReadonlySet<number>,
+  counts: GraphCounts,
+  onWork?: () => void,
+) => readonly WalkStep[]
 
 /** The order of the text, from left to right: for runs without optimizer rules. */
-export const textOrder: ExpandOrder = (match, known) =>
+export const textOrder: ExpandOrder = (match, known, _counts, onWork) =>
   orderSteps(
     match,
     known,
     (candidates) => candidates[0]!,
     (nodes) => nodes[0]!,
+    () => false,
+    onWork,
   )
 
 /** Starts at the cheapest node. Then prefers expansions between known nodes, then the smallest fan-out. */
-export const costOrder: ExpandOrder = (match, known, counts) => {
+export const costOrder: ExpandOrder = (match, known, counts, onWork) => {
   const hints = nodeHints(match)
   const walkCosts = new Map<number, number>()
   const startCosts = hints.map((hint) => startCost(hint, counts))
@@ -57,6 +67,7 @@ export const costOrder: ExpandOrder = (match, known, counts) => {
     // A path to a node that a key finds is searched from both ends, not to every node within reach.
     ({ relationship, to, closes }) =>
       !closes && match.relationships[relationship]!.selection !== null && startCosts[to]! <= FEW_STARTS,
+    onWork,
   )
 }
 
@@ -71,13 +82,15 @@ function orderSteps(
   known: ReadonlySet<number>,
   chooseWalk: (candidates: readonly ExpandCandidate[]) => ExpandCandidate,
   chooseStart: (nodes: readonly number[]) => number,
-  startsAtEnd: (step: ExpandCandidate) => boolean = () => false,
+  startsAtEnd: (step: ExpandCandidate) => boolean,
+  onWork?: () => void,
 ): WalkStep[] {
   const reached = match.nodes.map((node) => node.bound || known.has(node.slot.index))
   /** Relationships that are not walked yet, in the order of the text. */
   let left = match.relationships.map((_, i) => i)
   const steps: WalkStep[] = []
   for (;;) {
+    onWork?.()
     const candidates = left.flatMap((i) => directions(match.relationships[i]!, i, reached))
     if (candidates.length > 0) {
       const chosen = chooseWalk(candidates)
