@@ -1,5 +1,6 @@
 // What do searches of paths cost, compared with searches that are hand-written for the same store in the same run? The
-// hand-written ones read adjacency lists and labels through the snapshot, from both ends where both are known.
+// hand-written ones read adjacency lists and labels through the snapshot, from both ends where both are known. And what do
+// they cost in Neo4j over Bolt, if Java and Maven are installed?
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +11,9 @@ import { compileRowsQuery } from '../../src/engine/rows-query.ts'
 import { createChunk, type Direction, type NodeId, type Snapshot, type SymbolId } from '../../src/engine/store.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/graph/environment.ts'
+import { CounterpartMissing } from '../../test/support/counterparts/install.ts'
 import { type Bench, interleaved, mustEqual, randomFrom, round, type TimedCall } from '../harness.ts'
+import { Neo4jGraph, RecordedGraph } from './paths-neo4j.ts'
 
 const LINKS_PER_THING = 10
 const FOLDER_DEPTH = 20
@@ -27,9 +30,15 @@ export const paths: Bench = {
     const folder = mkdtempSync(join(tmpdir(), 'verdigraph-bench-paths-'))
     const store = openEnvironment(join(folder, 'graph'), { clock: systemClock, sync: false })
     try {
-      await load(store, things, randomFrom(seed))
+      const graph = new RecordedGraph()
+      await load(store, things, randomFrom(seed), graph)
       report.note(`loaded ${things * LINKS_PER_THING} relationships`)
-      measure(store, things, seed, small, report.line)
+      const neo4j = await neo4jWith(graph, report.note)
+      try {
+        await measure(store, things, seed, small, report.line, neo4j)
+      } finally {
+        await neo4j?.stop()
+      }
     } finally {
       await store.close()
       rmSync(folder, { recursive: true, force: true })
@@ -38,14 +47,35 @@ export const paths: Bench = {
   },
 }
 
-async function load(store: LmdbEnvironment, things: number, random: (below: number) => number): Promise<void> {
+/** Null if Java or Maven is missing. */
+async function neo4jWith(graph: RecordedGraph, note: (text: string) => void): Promise<Neo4jGraph | null> {
+  try {
+    const neo4j = await Neo4jGraph.load(graph)
+    note('loaded them into Neo4j')
+    return neo4j
+  } catch (fault) {
+    if (!(fault instanceof CounterpartMissing)) throw fault
+    note(`without Neo4j: ${fault.message}`)
+    return null
+  }
+}
+
+async function load(
+  store: LmdbEnvironment,
+  things: number,
+  random: (below: number) => number,
+  graph: RecordedGraph,
+): Promise<void> {
   const node = async (type: string, count: number, labels: (at: number) => readonly string[]): Promise<Uint32Array> => {
     const ids = new Uint32Array(count)
     for (let from = 0; from < count; from += ITEMS_PER_BATCH) {
       await store.write((batch) => {
         for (let at = from; at < Math.min(count, from + ITEMS_PER_BATCH); at++) {
           const isIdentity = type === 'User'
-          ids[at] = batch.upsertNode({ type, externalId: `${type}${at}`, isIdentity, labels: labels(at) }).id
+          const externalId = `${type}${at}`
+          const id = batch.upsertNode({ type, externalId, isIdentity, labels: labels(at) }).id
+          ids[at] = id
+          graph.nodes.push({ id, type, externalId, labels: labels(at) })
         }
       })
     }
@@ -60,6 +90,7 @@ async function load(store: LmdbEnvironment, things: number, random: (below: numb
         for (let at = from; at < Math.min(count, from + ITEMS_PER_BATCH); at++) {
           const [source, type, target] = relationship(at)
           batch.createRelationship(source, type, target, [])
+          graph.addRelationship(source, type, target)
         }
       })
     }
@@ -100,13 +131,14 @@ interface Question {
 
 type Search = (question: Question) => number
 
-function measure(
+async function measure(
   store: LmdbEnvironment,
   things: number,
   seed: number,
   small: boolean,
   line: (record: Readonly<Record<string, string | number>>) => void,
-): void {
+  neo4j: Neo4jGraph | null,
+): Promise<void> {
   const snapshot = store.snapshot()
   const random = randomFrom(seed + 1)
   const hand = new HandWrittenSearches(snapshot)
@@ -144,6 +176,8 @@ function measure(
       {
         readonly ours: Search
         readonly hand: Search
+        /** The question in the form that Neo4j answers fastest; it returns the same number. */
+        readonly neo4j: string
         readonly questions: readonly Question[]
         readonly batch: number
       }
@@ -153,6 +187,8 @@ function measure(
       ours: check('MATCH (subject)-[:LINK]->{1,}(resource)', 'Thing', 'Thing'),
       hand: ({ a, b }) =>
         hand.distance(node('Thing', a), node('Thing', b), link, Number.POSITIVE_INFINITY, 0) >= 0 ? 1 : 0,
+      neo4j:
+        'MATCH (a:Thing {external_id: $a}), (b:Thing {external_id: $b}) OPTIONAL MATCH p = SHORTEST 1 (a)-[:LINK]->+(b) RETURN count(p) AS n',
       questions: questions(thing, thing),
       batch: 1,
     },
@@ -161,12 +197,16 @@ function measure(
         'MATCH p = SHORTEST 1 (a:Thing {external_id: $a})-[:LINK]->+(b:Thing {external_id: $b}) RETURN length(p) AS n',
       ),
       hand: ({ a, b }) => hand.distance(node('Thing', a), node('Thing', b), link, Number.POSITIVE_INFINITY, 0),
+      neo4j:
+        'MATCH (a:Thing {external_id: $a}), (b:Thing {external_id: $b}) MATCH p = SHORTEST 1 (a)-[:LINK]->+(b) RETURN length(p) AS n',
       questions: questions(thing, thing).filter(({ a, b }) => a !== b),
       batch: 1,
     },
     six_hops_with_a_filter: {
       ours: check('MATCH (subject) ((x)-[:LINK]->(y:Open)){1,6} (resource)', 'Thing', 'Thing'),
       hand: ({ a, b }) => (hand.distance(node('Thing', a), node('Thing', b), link, 6, open) >= 0 ? 1 : 0),
+      neo4j:
+        'MATCH (a:Thing {external_id: $a}), (b:Thing {external_id: $b}) OPTIONAL MATCH p = SHORTEST 1 (a) ((x)-[:LINK]->(y:Open)){1,6} (b) RETURN count(p) AS n',
       questions: questions(thing, thing),
       batch: 1,
     },
@@ -174,6 +214,8 @@ function measure(
       ours: check('MATCH (subject)-[:IN]->+(resource)', 'Folder', 'Folder'),
       hand: ({ a, b }) =>
         hand.distance(node('Folder', a), node('Folder', b), inFolder, Number.POSITIVE_INFINITY, 0) >= 0 ? 1 : 0,
+      neo4j:
+        'MATCH (a:Folder {external_id: $a}), (b:Folder {external_id: $b}) OPTIONAL MATCH p = SHORTEST 1 (a)-[:IN]->+(b) RETURN count(p) AS n',
       questions: Array.from({ length: QUESTIONS }, () => {
         const root = random(trees) * FOLDER_DEPTH
         return question(`Folder${root + FOLDER_DEPTH - 1}`, `Folder${root}`)
@@ -183,6 +225,7 @@ function measure(
     ancestors: {
       ours: rows('MATCH (a:Folder {external_id: $a})-[:IN]->+(f) WITH DISTINCT f RETURN count(*) AS n'),
       hand: ({ a }) => hand.countReached(node('Folder', a), inFolder),
+      neo4j: 'MATCH (a:Folder {external_id: $a})-[:IN]->+(f) WITH DISTINCT f RETURN count(*) AS n',
       questions: questions(
         () => `Folder${random(trees) * FOLDER_DEPTH + FOLDER_DEPTH - 1}`,
         () => '',
@@ -192,6 +235,8 @@ function measure(
     member_of_and_can_view: {
       ours: check('MATCH (subject)-[:MEMBER_OF]->+(g)-[:CAN_VIEW]->(resource)', 'User', 'Folder'),
       hand: ({ a, b }) => (hand.mayView(node('User', a), node('Folder', b), memberOf, canView) ? 1 : 0),
+      neo4j:
+        'MATCH (a:User {external_id: $a}), (b:Folder {external_id: $b}) RETURN CASE WHEN EXISTS { (a)-[:MEMBER_OF]->+(g)-[:CAN_VIEW]->(b) } THEN 1 ELSE 0 END AS n',
       questions: questions(
         () => pick('User', trees),
         () => pick('Folder', trees * FOLDER_DEPTH),
@@ -208,11 +253,20 @@ function measure(
         void ask(search.questions[index % search.questions.length]!)
     const plan = { rounds: small ? 3 : 9, batchesPerRound: QUESTIONS, batch: search.batch }
     const { ours, hand } = interleaved(plan, { ours: call(search.ours), hand: call(search.hand) })
+    const inNeo4j = await neo4j?.ask(search.neo4j, search.questions, small ? 1 : 3)
+    inNeo4j?.answers.forEach((answer, i) => {
+      const asked = search.questions[i]!
+      mustEqual(`${figure} of ${asked.a} and ${asked.b} in Neo4j`, answer, search.hand(asked))
+    })
     line({
       figure,
       ours_p50_us: round(ours.p50Us),
       hand_written_p50_us: round(hand.p50Us),
       ratio: round(ours.p50Us / hand.p50Us, 2),
+      ...(inNeo4j && {
+        neo4j_p50_us: round(inNeo4j.p50Us, 0),
+        neo4j_to_ours: round(inNeo4j.p50Us / ours.p50Us, 0),
+      }),
     })
   }
   snapshot.close()
