@@ -109,9 +109,10 @@ export function bindProjection(
   rejectDuplicateColumns(clause, columns, deps)
 
   const after: VariableScope = new Map(columns.map(({ name, slot }) => [name, slot]))
-  // Without aggregation or DISTINCT, ORDER BY and WHERE also see the old names; the new ones override them.
+  // Without aggregation or DISTINCT, ORDER BY and WHERE also see the old names; the new ones override them. Otherwise they see what the
+  // subquery imported: a pattern may have given an imported value a slot of its own, which ends here.
   const barrier = aggregating || clause.distinct
-  const both: VariableScope = new Map([...outer, ...after])
+  const both: VariableScope = new Map([...outer, ...(barrier ? imported : []), ...after])
   /** ORDER BY may repeat an aggregate of the projection, but not introduce another one. */
   const known = (aggregate: Omit<BoundAggregate, 'slot'>): Slot => {
     const before = aggregates.length

@@ -118,6 +118,8 @@ export class QueryBinder {
   private readonly parameters = new Set<string>()
   /** By kind and place: an expression may be bound more than once. */
   private readonly symbols = new Map<string, NamedSymbol>()
+  /** The values that patterns use as elements, by the slots of the elements. */
+  private readonly casts = new Map<Slot, Slot>()
   /** The queries before NEXT that were bound, each as often as it is repeated. */
   private stages = 0
   private readonly dialect: Dialect
@@ -292,6 +294,7 @@ export class QueryBinder {
         const deps = this.patternDeps(frame.scope, frame.graph, true)
         const { match, scope } = bindPatterns(clause.patterns, clause.where, clause, deps)
         this.rejectShadowing(scope, frame, clause.span)
+        for (const { from, to } of match.casts) this.casts.set(to, from)
         frame.scope = scope
         return { kind: 'match', match }
       }
@@ -419,7 +422,7 @@ export class QueryBinder {
   private withImports(scope: VariableScope, imported: VariableScope, span: Span): VariableScope {
     for (const [name, slot] of imported) {
       const own = scope.get(name)
-      if (own && own !== slot) {
+      if (own && own !== slot && this.casts.get(own) !== slot) {
         this.report('VariableAlreadyBound', `\`${name}\` is imported and cannot name something else here`, span)
       }
     }

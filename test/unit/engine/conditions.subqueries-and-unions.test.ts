@@ -209,6 +209,33 @@ const table: readonly (readonly [
     ],
   ],
   [
+    'a node that was collected keeps its name after an aggregate of a subquery that matches it',
+    'MATCH (:Team)<-[:MEMBER]-(p) WITH collect(p) AS ps UNWIND ps AS q RETURN q.external_id, COLLECT { MATCH (q)<-[:KNOWS]-(k) WITH k, count(*) AS m WHERE q.age - 9 > m * 30 RETURN k.external_id AS id ORDER BY id }',
+    [
+      ['ann', []],
+      ['bob', ['ann', 'dan']],
+      ['bob', ['ann', 'dan']],
+    ],
+  ],
+  [
+    'a node that was collected can be a grouping key of a subquery that matches it',
+    'MATCH (:Team)<-[:MEMBER]-(p) WITH collect(p) AS ps UNWIND ps AS q CALL (q) { MATCH (q)<-[:KNOWS]-(k) WITH q, count(*) AS m RETURN q.age + m AS n } RETURN q.external_id, n',
+    [
+      ['ann', 31],
+      ['bob', 42],
+      ['bob', 42],
+    ],
+  ],
+  [
+    'a node that was collected keeps its name after DISTINCT in a subquery that matches it',
+    'MATCH (:Team)<-[:MEMBER]-(p) WITH collect(p) AS ps UNWIND ps AS q RETURN q.external_id, COUNT { MATCH (q)<-[:KNOWS]-(k) WITH DISTINCT k WHERE k.age > q.age RETURN k }',
+    [
+      ['ann', 1],
+      ['bob', 0],
+      ['bob', 0],
+    ],
+  ],
+  [
     'an optional match that fails keeps the node it started from',
     "MATCH (e:Person {external_id: 'eve'}) WITH [e] AS es UNWIND es AS x OPTIONAL MATCH (x)-[:MEMBER]->(t) RETURN x.external_id, t",
     [['eve', null]],
