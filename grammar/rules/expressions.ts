@@ -1,7 +1,7 @@
 // Rules for expressions, from the loosest operator to the tightest; atoms.ts has the operands.
 // openCypher: OR < XOR < AND < NOT < comparison < string, list and null predicates < + - < * / % < ^ < sign < postfix.
 import type { IToken, ParserMethod, TokenType } from 'chevrotain'
-import type { BinaryOperator, Comparison, ComparisonOperator, Expression, ValueTestKind } from '../ast.ts'
+import type { BinaryOperator, Comparison, ComparisonOperator, Expression, Span, ValueTestKind } from '../ast.ts'
 import * as build from '../build-ast.ts'
 import { spanOf } from '../literals.ts'
 import { throwSyntaxError } from '../syntax-error.ts'
@@ -10,6 +10,14 @@ import { kw } from '../tokens.ts'
 import { continuesTypeName, readTypeName } from '../type-names.ts'
 import { asNormalForm, type ValueType } from '../value-types.ts'
 import { RuleBase } from './rule-base.ts'
+
+/** Reports a union of which some types include null and others do not. `NOTHING` has no values and goes with both. */
+function rejectMixedNull(types: readonly ValueType[], span: Span): void {
+  const some = types.filter(({ name }) => name !== 'NOTHING')
+  if (some.every(({ nullable }) => nullable) || !some.some(({ nullable }) => nullable)) return
+  const message = 'either all types of a union have `NOT NULL`, or none of them'
+  throwSyntaxError({ code: 'UnexpectedSyntax', message, span })
+}
 
 /** Rules for operators. */
 export abstract class ExpressionRules extends RuleBase {
@@ -140,13 +148,16 @@ export abstract class ExpressionRules extends RuleBase {
   /** `INTEGER | STRING NOT NULL | LIST<FLOAT>`. */
   readonly valueTypes = this.RULE('valueTypes', (): ValueType[] => {
     this.descend()
+    const start = this.here()
     const types = [this.SUBRULE(this.valueType)]
     this.MANY(() => {
       this.CONSUME(t.Bar)
       types.push(this.SUBRULE2(this.valueType))
     })
     this.ascend()
-    return types.flat()
+    const all = types.flat()
+    if (!this.RECORDING_PHASE) rejectMixedNull(all, this.since(start))
+    return all
   })
 
   /** Several types for `ANY<INTEGER | STRING>`. */

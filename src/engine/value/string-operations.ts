@@ -307,3 +307,33 @@ export function forEachPiece(budget: Budget, text: string, separator: string, vi
   }
   visit(text.slice(offset))
 }
+
+/**
+ * Visits the pieces between the separators, none of which is empty. The separator that begins first ends a piece; of several that begin
+ * at one place it is the first of the list.
+ */
+export function forEachPieceOfAny(
+  budget: Budget,
+  text: string,
+  separators: readonly string[],
+  visit: (piece: string) => void,
+): void {
+  const searches = separators.map((separator) => {
+    const finder = new SubstringSearch(budget, text, separator)
+    return { finder, length: separator.length, at: finder.next(0) }
+  })
+  for (let offset = 0; ; ) {
+    budget.chargeSteps(1 + searches.length)
+    let first: (typeof searches)[number] | null = null
+    for (const search of searches) {
+      if (search.at >= 0 && search.at < offset) search.at = search.finder.next(offset)
+      if (search.at >= 0 && (first === null || search.at < first.at)) first = search
+    }
+    if (first === null) {
+      visit(text.slice(offset))
+      return
+    }
+    visit(text.slice(offset, first.at))
+    offset = first.at + first.length
+  }
+}

@@ -6,6 +6,7 @@ import {
   charactersOf,
   codePointCount,
   forEachPiece,
+  forEachPieceOfAny,
   lowerCase,
   normalizeText,
   sliceCodePoints,
@@ -51,10 +52,9 @@ export const stringFunctions: readonly CypherFunction[] = [
     return replaceAll(run.budget, requireString('replace', a), requireString('replace', b), requireString('replace', c))
   }),
   defineFunction('split', 2, [STRING, ['string', 'list']], staticType('list', staticType('string')), (run, a, b) => {
-    return boundedList(
-      run.budget,
-      splitByDelimiters(run.budget, requireString('split', a), splitDelimiters(run.budget, b)),
-    )
+    const delimiters = splitDelimiters(run.budget, b)
+    if (delimiters === null) return null
+    return boundedList(run.budget, splitByDelimiters(run.budget, requireString('split', a), delimiters))
   }),
   defineFunction('substring', [2, 3], [STRING, INTEGER, INTEGER], 'string', (run, a, b, c) => {
     const start = requireLength('substring', b)
@@ -124,26 +124,32 @@ function replaceAll(budget: Budget, text: string, search: string, replacement: s
   return boundedText(budget, joined.join('') + pieces.join(''))
 }
 
-function splitDelimiters(budget: Budget, value: Value): readonly string[] {
+/** Null if the list contains null. */
+function splitDelimiters(budget: Budget, value: Value): readonly string[] | null {
   if (typeof value === 'string') return [value]
   if (!Array.isArray(value))
     throw wrongKindArgument('split', value, 'a string or a list of strings as its second argument')
   budget.chargeSteps(value.length)
-  return value.map((item: Value) => requireString('split', item))
+  return value.includes(null) ? null : value.map((item: Value) => requireString('split', item))
 }
 
-/** Splits by each delimiter in turn. */
+/** An empty delimiter in a list gives the characters between the other delimiters, as in Neo4j. */
 function splitByDelimiters(budget: Budget, text: string, all: readonly string[]): readonly string[] {
   // Also by an empty delimiter, which otherwise gives the characters.
   if (text === '') return ['']
-  let pieces: readonly string[] = [text]
-  for (const delimiter of all) {
-    const next = new BoundedListBuilder(budget)
-    for (const piece of pieces) {
+  budget.chargeText(text.length * all.length)
+  if (all.includes(text)) return ['', '']
+  const pieces = new BoundedListBuilder(budget)
+  const delimiters = all.filter((delimiter) => delimiter !== '')
+  if (delimiters.length === all.length) {
+    forEachPieceOfAny(budget, text, delimiters, (piece) => pieces.push(piece))
+  } else {
+    let rest = text
+    for (const delimiter of delimiters) {
       budget.chargeSteps(1)
-      forEachPiece(budget, piece, delimiter, (part) => next.push(part))
+      rest = replaceAll(budget, rest, delimiter, '')
     }
-    pieces = next.items as readonly string[]
+    forEachPiece(budget, rest, '', (character) => pieces.push(character))
   }
-  return pieces
+  return pieces.items as readonly string[]
 }
