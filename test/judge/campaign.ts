@@ -2,84 +2,87 @@
 import { randomGraph } from '../generate/graph.ts'
 import { Random } from '../generate/random.ts'
 import type { Template } from './expression-grammar.ts'
+import { type Finding, Findings } from './findings.ts'
 import { randomJudgedQuery } from './generate-query.ts'
 import { ofReference } from './judge-graph.ts'
-import { caseText, type JudgedBench, openBench, shrinkCase } from './judged-case.ts'
-import { knownDifferenceOf } from './known-differences.ts'
+import { caseText, type JudgedCase, type JudgedDifference, openBench, shrinkCase } from './judged-case.ts'
+import type { JudgedQuery } from './judged-outcome.ts'
 import type { Neo4jConnection } from './neo4j-side.ts'
-
-/** The findings of a run up to now. */
-export interface CampaignCounts {
-  judged: number
-  /** Equal, and with rows. */
-  withRows: number
-  /** Equal, and an error. */
-  withErrors: number
-  tooLarge: number
-  /** By the id of the known difference. */
-  readonly known: Map<string, number>
-  /** Each with its seed. */
-  readonly differences: string[]
-  nextSeed: number
-}
 
 export interface CampaignPlan {
   /** Round i has the seed `seed + i`. */
   readonly seed: number
-  readonly queries: number
+  /** Judgements: queries times graphs. */
+  readonly judgements: number
+  /** Graphs on which each query is judged. Planning is most of the time of Neo4j, and it plans each query once. */
+  readonly graphs: number
   readonly differencesMax: number
   readonly isUsed: (template: Template) => boolean
 }
 
 const QUERIES_PER_ROUND = 25
+/** Most queries need far fewer; the others take both sides seconds. */
+const STEPS_MAX = 50_000
+/** While one round waits for Neo4j, another computes the answers of Verdigraph. */
+const ROUNDS_AT_ONCE = 2
 
+/** `progress` gets the findings up to now, and the seed of the next round. */
 export async function runCampaign(
   plan: CampaignPlan,
   connection: Neo4jConnection,
-  progress: (counts: CampaignCounts) => void,
-): Promise<CampaignCounts> {
-  const counts: CampaignCounts = {
-    judged: 0,
-    withRows: 0,
-    withErrors: 0,
-    tooLarge: 0,
-    known: new Map(),
-    differences: [],
-    nextSeed: plan.seed,
+  progress: (found: Findings, nextSeed: number) => void,
+): Promise<{ found: Findings; nextSeed: number }> {
+  const found = new Findings()
+  let nextSeed = plan.seed
+  while (found.judged < plan.judgements && found.differences.length < plan.differencesMax) {
+    const missing = Math.ceil((plan.judgements - found.judged) / (QUERIES_PER_ROUND * plan.graphs))
+    const seeds = Array.from({ length: Math.min(ROUNDS_AT_ONCE, missing) }, (_, index) => nextSeed + index)
+    for (const round of await Promise.all(seeds.map((seed) => judgeRound(seed, plan, connection)))) found.add(round)
+    nextSeed += seeds.length
+    progress(found, nextSeed)
   }
-  for (; counts.judged < plan.queries && counts.differences.length < plan.differencesMax; counts.nextSeed++) {
-    await runRound(plan, counts, connection)
-    progress(counts)
-  }
-  return counts
+  return { found, nextSeed }
 }
 
-async function runRound(plan: CampaignPlan, counts: CampaignCounts, connection: Neo4jConnection): Promise<void> {
-  const random = new Random(counts.nextSeed)
-  const graph = randomGraph(random)
-  const bench: JudgedBench = await openBench(ofReference(graph), connection)
-  try {
-    for (let turn = 0; turn < QUERIES_PER_ROUND; turn++) {
-      const query = randomJudgedQuery(random, plan.isUsed)
-      const verdict = await bench.judge(query)
-      counts.judged += 1
-      if (verdict === null) counts.tooLarge += 1
-      else if (verdict.difference === null) {
-        if (verdict.ours.error !== null) counts.withErrors += 1
-        else if (verdict.ours.rows.length > 0) counts.withRows += 1
-      } else {
-        const known = knownDifferenceOf(query.text, verdict.ours, verdict.theirs)
-        if (known !== null) {
-          counts.known.set(known.id, (counts.known.get(known.id) ?? 0) + 1)
-          continue
-        }
-        const smallest = await shrinkCase({ graph, query }, verdict, connection)
-        counts.differences.push(
-          `seed ${counts.nextSeed}\n${caseText(smallest.item, smallest.verdict.difference ?? '')}`,
-        )
+async function judgeRound(seed: number, plan: CampaignPlan, connection: Neo4jConnection): Promise<Findings> {
+  const found = new Findings()
+  const source = `generated, seed ${seed}`
+  const random = new Random(seed)
+  const first = randomGraph(random)
+  const queries = Array.from({ length: QUERIES_PER_ROUND }, () => randomJudgedQuery(random, plan.isUsed))
+  const graphs = [first, ...Array.from({ length: plan.graphs - 1 }, () => randomGraph(random))]
+  /** One query is reported once. */
+  const reported = new Set<JudgedQuery>()
+  for (const graph of graphs) {
+    const bench = await openBench(ofReference(graph), connection, STEPS_MAX)
+    try {
+      const verdicts = await bench.judgeAll(queries)
+      for (const [index, query] of queries.entries()) {
+        if (reported.has(query)) continue
+        const verdict = found.count(source, query, verdicts[index]!)
+        if (verdict === null) continue
+        reported.add(query)
+        found.differences.push(await smallestFinding(source, { graph, query }, verdict, connection))
       }
+    } finally {
+      await bench.close()
     }
-  } finally {
-    await bench.close()
+  }
+  return found
+}
+
+async function smallestFinding(
+  source: string,
+  item: JudgedCase,
+  verdict: JudgedDifference,
+  connection: Neo4jConnection,
+): Promise<Finding> {
+  const smallest = await shrinkCase(item, verdict, connection)
+  const difference = smallest.verdict.difference ?? ''
+  return {
+    source,
+    query: smallest.item.query.text,
+    difference,
+    text: `${source}\n${caseText(smallest.item, difference)}`,
   }
 }

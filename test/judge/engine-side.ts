@@ -10,15 +10,12 @@ import { Float } from '../../src/kernel/float.ts'
 import { openEnvironment } from '../../src/store/graph/environment.ts'
 import type { Rules } from '../support/store-engine.ts'
 import { type ElementNumbers, type JudgedGraph, writeJudgedGraph } from './judge-graph.ts'
-import type { JudgedOutcome, JudgedQuery } from './judged-outcome.ts'
+import { BeyondLimits, type JudgedOutcome, type JudgedQuery } from './judged-outcome.ts'
 import { ElementNumber, JudgedPath, type JudgedValue } from './judged-value.ts'
-
-/** The query needs more than the limits: nothing is compared. */
-export class TooLargeError extends Error {}
 
 /** One graph with the engine that answers on it. */
 export interface EngineSide {
-  /** Throws TooLargeError beyond the limits of a query. */
+  /** Throws BeyondLimits beyond the limits of a query. */
   answer(query: JudgedQuery, rules?: Rules): JudgedOutcome
   close(): Promise<void>
 }
@@ -55,7 +52,11 @@ export async function openEngineSide(graph: JudgedGraph, stepsMax = STEPS_MAX): 
       return { error: null, columns, rows: rows.map((row) => row.map((cell) => ofResult(cell, numbers))) }
     } catch (fault) {
       if (!(fault instanceof ExecutionError)) throw fault
-      if (fault.code === 'budget') throw new TooLargeError(fault.message)
+      if (fault.code === 'budget')
+        throw new BeyondLimits(
+          fault.subject === 'decisionTimeMs' ? 'timed out' : 'too large',
+          `Verdigraph: ${fault.message}`,
+        )
       return { error: { phase: 'run', kind: fault.code satisfies ExecutionErrorCode, message: fault.message } }
     } finally {
       snapshot.close()

@@ -4,7 +4,8 @@ import { readGraph } from '../support/graph-notation.ts'
 import { aggregates, composed, leaves, type Template } from './expression-grammar.ts'
 import { probeOf } from './generate-query.ts'
 import { ofReference } from './judge-graph.ts'
-import { openBench } from './judged-case.ts'
+import { type JudgedDifference, openBench } from './judged-case.ts'
+import { BeyondLimits } from './judged-outcome.ts'
 import type { Neo4jConnection } from './neo4j-side.ts'
 
 /** Who reads a template. */
@@ -20,21 +21,29 @@ export async function readTemplates(connection: Neo4jConnection): Promise<Map<Te
   const bench = await openBench(ofReference(graph), connection)
   const random = new Random(1)
   const found = new Map<Template, ReadBy>()
-  const templates = [leaves, composed].flatMap((table) => Object.values(table).flat())
+  const isUsed = (leaf: Template): boolean => (found.get(leaf) ?? 'both') === 'both'
   try {
-    for (const template of [...templates, ...aggregates.map(([text]) => text)]) {
-      let readBy: ReadBy = 'none'
-      for (let turn = 0; turn < TRIES && readBy !== 'both'; turn++) {
-        const verdict = await bench.judge(probeOf(template, random, (leaf) => (found.get(leaf) ?? 'both') === 'both'))
-        const [ours, theirs] = [verdict?.ours.error?.phase !== 'compile', verdict?.theirs.error?.phase !== 'compile']
-        if (ours && theirs) readBy = 'both'
-        else if (ours) readBy = 'Verdigraph'
-        else if (theirs) readBy = 'Neo4j'
+    // The operands of composed templates are leaves that both read.
+    for (const table of [
+      Object.values(leaves).flat(),
+      [...Object.values(composed).flat(), ...aggregates.map(([text]) => text)],
+    ]) {
+      for (let turn = 0; turn < TRIES; turn++) {
+        const open = table.filter((template) => found.get(template) !== 'both')
+        const verdicts = await bench.judgeAll(open.map((template) => probeOf(template, random, isUsed)))
+        for (const [index, template] of open.entries()) found.set(template, readByOf(verdicts[index]!))
       }
-      found.set(template, readBy)
     }
   } finally {
     await bench.close()
   }
   return found
+}
+
+function readByOf(verdict: JudgedDifference | BeyondLimits): ReadBy {
+  // Who needs time has read it.
+  if (verdict instanceof BeyondLimits) return 'both'
+  const [ours, theirs] = [verdict.ours.error?.phase !== 'compile', verdict.theirs.error?.phase !== 'compile']
+  if (ours) return theirs ? 'both' : 'Verdigraph'
+  return theirs ? 'Neo4j' : 'none'
 }

@@ -2,9 +2,9 @@
 import type { ReferenceGraph } from '../oracle/cypher/values.ts'
 import { shrink } from '../oracle/shrink.ts'
 import { printGraph } from '../support/graph-notation.ts'
-import { type EngineSide, openEngineSide, TooLargeError } from './engine-side.ts'
+import { type EngineSide, openEngineSide } from './engine-side.ts'
 import { type JudgedGraph, ofReference } from './judge-graph.ts'
-import { differenceOf, type JudgedOutcome, type JudgedQuery } from './judged-outcome.ts'
+import { BeyondLimits, differenceOf, type JudgedOutcome, type JudgedQuery } from './judged-outcome.ts'
 import { knownDifferenceOf } from './known-differences.ts'
 import type { Neo4jConnection, Neo4jSide } from './neo4j-side.ts'
 
@@ -23,39 +23,61 @@ export interface JudgedDifference {
 
 /** Both sides of one graph. */
 export interface JudgedBench {
-  /** Null if the query is beyond the limits of either side. */
-  judge(query: JudgedQuery): Promise<JudgedDifference | null>
+  /** In the order of the queries. */
+  judgeAll(queries: readonly JudgedQuery[]): Promise<(JudgedDifference | BeyondLimits)[]>
+  judge(query: JudgedQuery): Promise<JudgedDifference | BeyondLimits>
   close(): Promise<void>
 }
 
-export async function openBench(judged: JudgedGraph, connection: Neo4jConnection): Promise<JudgedBench> {
-  const ours: EngineSide = await openEngineSide(judged)
-  let theirs: Neo4jSide
-  try {
-    theirs = await connection.open(judged)
-  } catch (fault) {
-    await ours.close()
-    throw fault
+/** `stepsMax`: steps of one query on Verdigraph. Neo4j is not asked what needs more. */
+export async function openBench(
+  judged: JudgedGraph,
+  connection: Neo4jConnection,
+  stepsMax?: number,
+): Promise<JudgedBench> {
+  const ours: EngineSide = await openEngineSide(judged, stepsMax)
+  const theirs: Neo4jSide = connection.open(judged)
+  const judgeAll: JudgedBench['judgeAll'] = async (queries) => {
+    const found = await ourAnswers(ours, queries)
+    const asked = queries.filter((_, index) => !(found[index] instanceof BeyondLimits))
+    const judgements = (await theirs.answers(asked)).values()
+    return queries.map((query, index) => {
+      const mine = found[index]!
+      if (mine instanceof BeyondLimits) return mine
+      const judgement = judgements.next().value!
+      if (judgement instanceof BeyondLimits) return judgement
+      return { ours: mine, theirs: judgement, difference: differenceOf(query, mine, judgement) }
+    })
   }
-  return {
-    judge: async (query) => {
-      try {
-        const found = ours.answer(query)
-        const judgement = await theirs.answer(query)
-        return { ours: found, theirs: judgement, difference: differenceOf(query, found, judgement) }
-      } catch (fault) {
-        if (fault instanceof TooLargeError) return null
-        throw fault
-      }
-    },
-    close: async () => {
-      await theirs.close()
-      await ours.close()
-    },
+  return { judgeAll, judge: async (query) => (await judgeAll([query]))[0]!, close: () => ours.close() }
+}
+
+async function ourAnswers(
+  ours: EngineSide,
+  queries: readonly JudgedQuery[],
+): Promise<(JudgedOutcome | BeyondLimits)[]> {
+  const found: (JudgedOutcome | BeyondLimits)[] = []
+  for (const query of queries) {
+    let answer = answerWithinLimits(ours, query)
+    // The machine may have been busy: once more.
+    if (answer instanceof BeyondLimits && answer.limit === 'timed out') answer = answerWithinLimits(ours, query)
+    found.push(answer)
+    // Requests for other graphs are sent between two answers.
+    await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+  return found
+}
+
+function answerWithinLimits(ours: EngineSide, query: JudgedQuery): JudgedOutcome | BeyondLimits {
+  try {
+    return ours.answer(query)
+  } catch (fault) {
+    if (fault instanceof BeyondLimits) return fault
+    throw fault
   }
 }
 
-async function judgeAlone(item: JudgedCase, connection: Neo4jConnection): Promise<JudgedDifference | null> {
+async function judgeAlone(item: JudgedCase, connection: Neo4jConnection): Promise<JudgedDifference | BeyondLimits> {
   const bench = await openBench(ofReference(item.graph), connection)
   try {
     return await bench.judge(item.query)
@@ -84,7 +106,8 @@ export async function shrinkCase(
     // A temporal function without arguments reads the clock.
     if (/\b(date|time|localtime|datetime|localdatetime)(\.\w+)?\(\)/.test(text)) return false
     const found = await judgeAlone({ graph, query: withText(item.query, text) }, connection).catch(() => null)
-    if (found === null || found.difference === null || signature(found) !== wanted) return false
+    if (found === null || found instanceof BeyondLimits) return false
+    if (found.difference === null || signature(found) !== wanted) return false
     // It must not become one of the known differences.
     if (knownDifferenceOf(text, found.ours, found.theirs) !== null) return false
     last = found

@@ -17,6 +17,15 @@ export type JudgedOutcome =
   | { readonly error: JudgedError }
   | { readonly error: null; readonly columns: readonly string[]; readonly rows: readonly (readonly JudgedValue[])[] }
 
+/** One side has no answer within its limits: nothing is compared. */
+export class BeyondLimits extends Error {
+  readonly limit: 'too large' | 'timed out'
+  constructor(limit: 'too large' | 'timed out', message: string) {
+    super(message)
+    this.limit = limit
+  }
+}
+
 export interface JudgedQuery {
   readonly text: string
   readonly parameters: ReadonlyMap<string, Value>

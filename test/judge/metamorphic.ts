@@ -4,11 +4,11 @@ import { Random } from '../generate/random.ts'
 import { type Rewrite, Rewriter } from '../generate/rewrites.ts'
 import type { ReferenceGraph } from '../oracle/cypher/values.ts'
 import { shrink } from '../oracle/shrink.ts'
-import { type EngineSide, openEngineSide, TooLargeError } from './engine-side.ts'
+import { type EngineSide, openEngineSide } from './engine-side.ts'
 import { randomJudgedQuery } from './generate-query.ts'
 import { ofReference } from './judge-graph.ts'
 import { caseText } from './judged-case.ts'
-import { differenceOf, type JudgedOutcome, type JudgedQuery } from './judged-outcome.ts'
+import { BeyondLimits, differenceOf, type JudgedOutcome, type JudgedQuery } from './judged-outcome.ts'
 
 /** The findings of a run up to now. */
 export interface MetamorphicCounts {
@@ -85,7 +85,7 @@ function answered(side: EngineSide, query: JudgedQuery): JudgedOutcome | null {
   try {
     return side.answer(query)
   } catch (fault) {
-    if (fault instanceof TooLargeError) return null
+    if (fault instanceof BeyondLimits) return null
     throw fault
   }
 }

@@ -1,6 +1,6 @@
 // Neo4j as the other side. A graph exists only within a transaction that is rolled back, so that several programs can share one
 // server.
-import neo4j, { type Driver, type Transaction } from 'neo4j-driver'
+import neo4j, { type Driver } from 'neo4j-driver'
 import { calendarDate } from '../../src/engine/value/temporal/calendar.ts'
 import {
   type AnyTemporal,
@@ -14,18 +14,17 @@ import {
 } from '../../src/engine/value/temporal/temporal.ts'
 import type { PropertyValue, Value } from '../../src/engine/value/value.ts'
 import { Float } from '../../src/kernel/float.ts'
-import { TooLargeError } from './engine-side.ts'
-import type { ElementNumbers, JudgedGraph } from './judge-graph.ts'
-import type { JudgedError, JudgedOutcome, JudgedQuery } from './judged-outcome.ts'
+import type { JudgedGraph } from './judge-graph.ts'
+import { BeyondLimits, type JudgedError, type JudgedOutcome, type JudgedQuery } from './judged-outcome.ts'
 import { ElementNumber, JudgedPath, type JudgedValue, OtherValue, ofDriver } from './judged-value.ts'
 
-/** A graph with the server that answers on it. One query at a time. */
+/** A graph with the server that answers on it. */
 export interface Neo4jSide {
-  answer(query: JudgedQuery): Promise<JudgedOutcome>
-  close(): Promise<void>
+  /** In the order of the queries. */
+  answers(queries: readonly JudgedQuery[]): Promise<(JudgedOutcome | BeyondLimits)[]>
 }
 
-/** A connection to a running server. */
+/** A connection to a running server. Calls of several sides may overlap. */
 export class Neo4jConnection {
   private readonly driver: Driver
 
@@ -33,11 +32,31 @@ export class Neo4jConnection {
     this.driver = neo4j.driver(url, neo4j.auth.basic('', ''), { encrypted: false, useBigInt: true })
   }
 
-  /** The graph is written at once: a graph that Neo4j refuses throws here. */
-  async open(graph: JudgedGraph): Promise<Neo4jSide> {
-    const side = new TransactionSide(this.driver, graph)
-    await side.begin()
-    return side
+  /** The graph is written with each call, within transactions that are rolled back. */
+  open(graph: JudgedGraph): Neo4jSide {
+    const written = driverGraph(graph)
+    const ask = async (queries: readonly JudgedQuery[]): Promise<(JudgedOutcome | BeyondLimits)[]> => {
+      const session = this.driver.session()
+      try {
+        const { records } = await session.run('CALL judge.answers($nodes, $relationships, $queries)', {
+          ...written,
+          queries: queries.map(({ text, parameters }) => ({ text, parameters: driverParameters(parameters) })),
+        })
+        return records.map((record) => ofAnswer(record.toObject() as unknown as DriverAnswer))
+      } finally {
+        await session.close()
+      }
+    }
+    return {
+      answers: async (queries) => {
+        const found = await ask(queries)
+        // The limits are those of a transaction, which may have answered other queries before, and of a busy machine: once more, alone.
+        for (const [index, query] of queries.entries()) {
+          if (found[index] instanceof BeyondLimits) found[index] = (await ask([query]))[0]!
+        }
+        return found
+      },
+    }
   }
 
   async close(): Promise<void> {
@@ -45,108 +64,40 @@ export class Neo4jConnection {
   }
 }
 
-interface Written {
-  readonly transaction: Transaction
-  readonly numbers: ElementNumbers
-}
-
-class TransactionSide implements Neo4jSide {
-  private readonly driver: Driver
-  private readonly graph: JudgedGraph
-  private written: Promise<Written> | null = null
-
-  constructor(driver: Driver, graph: JudgedGraph) {
-    this.driver = driver
-    this.graph = graph
-  }
-
-  begin(): Promise<Written> {
-    this.written ??= write(this.driver, this.graph)
-    return this.written
-  }
-
-  async answer(query: JudgedQuery): Promise<JudgedOutcome> {
-    try {
-      return await this.tryAnswer(query)
-    } catch (fault) {
-      if (!isTransactionLimit(fault)) throw fault
-    }
-    // The limits are those of a transaction, which may have answered other queries before.
-    try {
-      return await this.tryAnswer(query)
-    } catch (fault) {
-      throw isTransactionLimit(fault) ? new TooLargeError((fault as Error).message) : fault
-    }
-  }
-
-  private async tryAnswer(query: JudgedQuery): Promise<JudgedOutcome> {
-    const { transaction, numbers } = await this.begin()
-    try {
-      const result = transaction.run(query.text, driverParameters(query.parameters))
-      const columns = (await result.keys()) as string[]
-      const { records } = await result
-      return {
-        error: null,
-        columns,
-        rows: records.map((record) => columns.map((name) => ofDriverValue(record.get(name), numbers))),
-      }
-    } catch (fault) {
-      // A failed statement ends its transaction.
-      await this.end()
-      return { error: errorOf(fault) }
-    }
-  }
-
-  private async end(): Promise<void> {
-    const { written } = this
-    this.written = null
-    if (written === null) return
-    const { transaction } = await written
-    if (transaction.isOpen()) await transaction.rollback().catch(() => undefined)
-  }
-
-  async close(): Promise<void> {
-    await this.end()
-  }
-}
-
-async function write(driver: Driver, graph: JudgedGraph): Promise<Written> {
-  const transaction = driver.session().beginTransaction()
-  const nodes = await transaction.run(
-    'UNWIND $nodes AS one CREATE (n:$(one.labels)) SET n = one.properties RETURN one.index AS index, elementId(n) AS id',
-    {
-      nodes: graph.nodes.map(({ key, isIdentity, labels, properties }, index) => ({
-        index,
-        labels,
-        properties: {
-          ...driverProperties(properties),
-          ...(key === null ? {} : { external_id: key.externalId, type: key.type, is_identity: isIdentity }),
-        },
-      })),
-    },
-  )
-  const ids: string[] = []
-  for (const record of nodes.records) ids[Number(record.get('index'))] = record.get('id') as string
-  const relationships = await transaction.run(
-    `UNWIND $relationships AS one MATCH (s), (t) WHERE elementId(s) = one.source AND elementId(t) = one.target
-     CREATE (s)-[r:$(one.type)]->(t) SET r = one.properties RETURN one.index AS index, elementId(r) AS id`,
-    {
-      relationships: graph.relationships.map(({ source, target, type, properties }, index) => ({
-        index,
-        source: ids[source],
-        target: ids[target],
-        type,
-        properties: driverProperties(properties),
-      })),
-    },
-  )
+function driverGraph({ nodes, relationships }: JudgedGraph): Record<string, unknown> {
   return {
-    transaction,
-    numbers: {
-      nodes: new Map(ids.map((id, index) => [id, index])),
-      relationships: new Map(relationships.records.map((record) => [record.get('id'), Number(record.get('index'))])),
-    },
+    nodes: nodes.map(({ key, isIdentity, labels, properties }, index) => ({
+      index: BigInt(index),
+      labels,
+      properties: {
+        ...driverProperties(properties),
+        ...(key === null ? {} : { external_id: key.externalId, type: key.type, is_identity: isIdentity }),
+      },
+    })),
+    relationships: relationships.map(({ source, target, type, properties }, index) => ({
+      index: BigInt(index),
+      source: BigInt(source),
+      target: BigInt(target),
+      type,
+      properties: driverProperties(properties),
+    })),
   }
+}
+
+/** A record of the procedure `judge.answers` of Neo4jMain.java. */
+interface DriverAnswer {
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly unknown[])[]
+  /** Empty without an error. */
+  readonly code: string
+  readonly message: string
+}
+
+function ofAnswer({ columns, rows, code, message }: DriverAnswer): JudgedOutcome | BeyondLimits {
+  const limit = limitOf(code, message)
+  if (limit !== null) return limit
+  if (code !== '') return { error: errorOf(code, message) }
+  return { error: null, columns, rows: rows.map((row) => row.map(ofDriverValue)) }
 }
 
 // ---------------------------------------------------------------- values
@@ -191,21 +142,10 @@ function temporalToDriver(value: AnyTemporal): unknown {
   return new types.Duration(months, days, (nanos / 1_000_000_000n) as never, (nanos % 1_000_000_000n) as never)
 }
 
-function ofDriverValue(value: unknown, numbers: ElementNumbers): JudgedValue {
+function ofDriverValue(value: unknown): JudgedValue {
   if (value === null || value === undefined) return null
   if (typeof value !== 'object') return value as JudgedValue
-  if (Array.isArray(value)) return value.map((item) => ofDriverValue(item, numbers))
-  if (neo4j.isNode(value)) return new ElementNumber('node', numbers.nodes.get(value.elementId)!)
-  if (neo4j.isRelationship(value)) return new ElementNumber('relationship', numbers.relationships.get(value.elementId)!)
-  if (neo4j.isPath(value)) {
-    return new JudgedPath([
-      ofDriverValue(value.start, numbers) as ElementNumber,
-      ...value.segments.flatMap(({ relationship, end }) => [
-        ofDriverValue(relationship, numbers) as ElementNumber,
-        ofDriverValue(end, numbers) as ElementNumber,
-      ]),
-    ])
-  }
+  if (Array.isArray(value)) return value.map(ofDriverValue)
   if (neo4j.isDate(value)) return ofDriver.date(value as never)
   if (neo4j.isTime(value)) return ofDriver.time(value as never)
   if (neo4j.isLocalTime(value)) return ofDriver.localTime(value as never)
@@ -213,7 +153,22 @@ function ofDriverValue(value: unknown, numbers: ElementNumbers): JudgedValue {
   if (neo4j.isLocalDateTime(value)) return ofDriver.localDateTime(value as never)
   if (neo4j.isDuration(value)) return ofDriver.duration(value as never)
   if (neo4j.isPoint(value)) return new OtherValue(String(value))
-  return new Map(Object.entries(value).map(([key, item]) => [key, ofDriverValue(item, numbers)]))
+  const entries = Object.entries(value)
+  return ofElement(entries[0]) ?? new Map(entries.map(([key, item]) => [key, ofDriverValue(item)]))
+}
+
+/** Neo4jMain.java returns an element as a map of one entry. */
+function ofElement(entry: readonly [string, unknown] | undefined): JudgedValue | null {
+  switch (entry?.[0]) {
+    case '\0node':
+      return new ElementNumber('node', Number(entry[1]))
+    case '\0relationship':
+      return new ElementNumber('relationship', Number(entry[1]))
+    case '\0path':
+      return new JudgedPath(ofDriverValue(entry[1]) as ElementNumber[])
+    default:
+      return null
+  }
 }
 
 // ---------------------------------------------------------------- errors
@@ -230,21 +185,24 @@ const kinds: Readonly<Record<string, string>> = {
 }
 
 /** Whether the time or the memory of a transaction is used up. */
-const isTransactionLimit = (fault: unknown): boolean =>
-  /^Neo\.(ClientError|TransientError)\.(Transaction|General)\.\w*(TimedOut|OutOfMemory|Terminated)/.test(
-    (fault as { code?: string }).code ?? '',
-  )
+function limitOf(code: string, message: string): BeyondLimits | null {
+  const [, limit] =
+    /^Neo\.(?:ClientError|TransientError)\.(?:Transaction|General)\.\w*?(TimedOut|OutOfMemory|Terminated)/.exec(code) ??
+    []
+  if (limit === undefined) return null
+  return new BeyondLimits(limit === 'OutOfMemory' ? 'too large' : 'timed out', `Neo4j: ${message}`)
+}
 
-function errorOf(fault: unknown): JudgedError {
-  const { code, message } = fault as { code?: string; message: string }
+function errorOf(code: string, message: string): JudgedError {
   // The code of this refusal is that of a failure of the server.
   if (message.startsWith('The shortest path algorithm does not work'))
     return { phase: 'run', kind: 'argument', message }
   // An expression that fails within the server, such as a null where it expects a number.
   if (code === 'Neo.DatabaseError.Statement.ExecutionFailed') return { phase: 'run', kind: 'internal', message }
-  const [, category, title] = /^Neo\.ClientError\.(\w+)\.(\w+)$/.exec(code ?? '') ?? []
+  const [, category, title] = /^Neo\.ClientError\.(\w+)\.(\w+)$/.exec(code) ?? []
   // Everything else is a failure of the server, not an answer.
-  if ((category !== 'Statement' && category !== 'Procedure') || title === undefined) throw fault
+  if ((category !== 'Statement' && category !== 'Procedure') || title === undefined)
+    throw new Error(`Neo4j failed: ${code}: ${message}`)
   if (title === 'SyntaxError' || title === 'SemanticError') return { phase: 'compile', kind: 'syntax', message }
   return { phase: 'run', kind: kinds[title] ?? title, message }
 }

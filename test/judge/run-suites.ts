@@ -1,59 +1,42 @@
 // Runs the fixed cases and the examples of the known differences on both engines.
 import { readGraph } from '../support/graph-notation.ts'
-import { emptyJudgedGraph, type JudgedGraph, ofReference } from './judge-graph.ts'
-import { type JudgedBench, openBench } from './judged-case.ts'
-import type { JudgedQuery } from './judged-outcome.ts'
+import { Findings, findingOf } from './findings.ts'
+import { emptyJudgedGraph, ofReference } from './judge-graph.ts'
+import { openBench } from './judged-case.ts'
+import { BeyondLimits, type JudgedQuery } from './judged-outcome.ts'
 import { knownDifferenceOf, knownDifferences } from './known-differences.ts'
 import type { Neo4jConnection } from './neo4j-side.ts'
 import { readParameters } from './read-parameters.ts'
 import { type SuiteName, suites } from './suites.ts'
 
-/** The findings of a suite. */
-export interface SuiteFindings {
-  readonly equal: number
-  /** By the id of the known difference. */
-  readonly known: ReadonlyMap<string, number>
-  /** Each as text. */
-  readonly differences: readonly string[]
-}
-
 /** Null if the suite is not here. */
-export async function runSuite(name: SuiteName, connection: Neo4jConnection): Promise<SuiteFindings | null> {
+export async function runSuite(name: SuiteName, connection: Neo4jConnection): Promise<Findings | null> {
   const cases = suites[name]()
   if (cases === null) return null
-  let equal = 0
-  const known = new Map<string, number>()
-  const differences: string[] = []
-  let openGraph: JudgedGraph | null = null
-  let open: JudgedBench | null = null
-  try {
-    for (const { id, graph, query } of cases) {
-      if (open === null || openGraph !== graph) {
-        await open?.close()
-        open = null
-        openGraph = graph
-        open = await openBench(graph, connection)
+  const found = new Findings()
+  for (const [graph, group] of Map.groupBy(cases, (item) => item.graph)) {
+    const bench = await openBench(graph, connection)
+    try {
+      const verdicts = await bench.judgeAll(group.map(({ query }) => query))
+      for (const [index, { id, query }] of group.entries()) {
+        const verdict = verdicts[index]!
+        const source = `${name}, ${id}`
+        const difference =
+          verdict instanceof BeyondLimits && verdict.limit === 'too large'
+            ? `beyond the limits of a query: ${verdict.message}`
+            : found.count(source, query, verdict)?.difference
+        if (difference) found.differences.push(findingOf(source, query.text, difference))
       }
-      const verdict = await open.judge(query)
-      if (verdict === null) {
-        differences.push(`${id}\n${query.text}\nbeyond the limits of a query`)
-      } else if (verdict.difference === null) {
-        equal += 1
-      } else {
-        const entry = knownDifferenceOf(query.text, verdict.ours, verdict.theirs)
-        if (entry === null) differences.push(`${id}\n${query.text}\n${verdict.difference}`)
-        else known.set(entry.id, (known.get(entry.id) ?? 0) + 1)
-      }
+    } finally {
+      await bench.close()
     }
-  } finally {
-    await open?.close()
   }
-  return { equal, known, differences }
+  return found
 }
 
 /** The entries of known differences whose example does not differ any more, or differs otherwise. */
-export async function staleEntries(connection: Neo4jConnection): Promise<string[]> {
-  const stale: string[] = []
+export async function staleEntries(connection: Neo4jConnection): Promise<Findings> {
+  const findings = new Findings()
   for (const { id, example } of knownDifferences) {
     const graph = example.graph === undefined ? emptyJudgedGraph : ofReference(readGraph(example.graph))
     const query: JudgedQuery = {
@@ -65,14 +48,18 @@ export async function staleEntries(connection: Neo4jConnection): Promise<string[
     const bench = await openBench(graph, connection)
     try {
       const verdict = await bench.judge(query)
-      const found = verdict?.difference ? knownDifferenceOf(query.text, verdict.ours, verdict.theirs) : null
-      if (found?.id !== id) {
-        const reason = verdict?.difference ? `it is ${found?.id ?? `another: ${verdict.difference}`}` : 'both agree'
-        stale.push(`known difference ${id} is stale: ${reason}\n${query.text}`)
+      const source = `known difference ${id}`
+      if (verdict instanceof BeyondLimits) {
+        findings.timedOut.push(findingOf(source, query.text, verdict.message))
+        continue
       }
+      const found = verdict.difference ? knownDifferenceOf(query.text, verdict.ours, verdict.theirs) : null
+      if (found?.id === id) continue
+      const reason = verdict.difference ? `it is ${found?.id ?? `another: ${verdict.difference}`}` : 'both agree'
+      findings.differences.push(findingOf(source, query.text, `the entry is stale: ${reason}`))
     } finally {
       await bench.close()
     }
   }
-  return stale
+  return findings
 }

@@ -1,6 +1,6 @@
 // Neo4j as judge: runs queries on Verdigraph and on Neo4j, and compares the answers. See test/judge/README.md.
 //   npm run judge                                           all suites, and 1,000 random queries
-//   npm run judge -- --queries 50000 [--seed N]             that many random queries, after the suites
+//   npm run judge -- --queries 50000 [--seed N] [--graphs 4]  that many random queries, each on so many graphs
 //   npm run judge -- --suite tck --suite generated          only these
 //   npm run judge -- --query 'RETURN 1' [--graph FILE]      one query, both answers
 //   npm run judge -- --file QUERIES [--graph FILE]          queries that end with `;`
@@ -13,9 +13,10 @@ import { NEO4J_VERSION, startNeo4j } from '../support/counterparts/neo4j.ts'
 import { readGraph } from '../support/graph-notation.ts'
 import { runCampaign } from './campaign.ts'
 import { readTemplates } from './features.ts'
+import { Findings } from './findings.ts'
 import { emptyJudgedGraph, ofReference } from './judge-graph.ts'
 import { openBench } from './judged-case.ts'
-import { type JudgedQuery, outcomeText } from './judged-outcome.ts'
+import { BeyondLimits, type JudgedQuery, outcomeText } from './judged-outcome.ts'
 import { knownDifferenceOf } from './known-differences.ts'
 import { Neo4jConnection } from './neo4j-side.ts'
 import { readParameters } from './read-parameters.ts'
@@ -29,6 +30,7 @@ const { values } = parseArgs({
   options: {
     suite: { type: 'string', multiple: true, default: [...parts] },
     queries: { type: 'string', default: '1000' },
+    graphs: { type: 'string', default: '1' },
     seed: { type: 'string' },
     differences: { type: 'string', default: '10' },
     query: { type: 'string', multiple: true, default: [] },
@@ -72,9 +74,9 @@ async function showAnswers(texts: readonly string[], connection: Neo4jConnection
       const query: JudgedQuery = { text, parameters, orderedBy: [], bags: [] }
       const verdict = await bench.judge(query)
       const line = text.trim().replaceAll(/\s+/g, ' ')
-      if (verdict === null) {
+      if (verdict instanceof BeyondLimits) {
         different += 1
-        console.log(`TOO LARGE ${line}`)
+        console.log(`${verdict.limit.toUpperCase()} ${line}: ${verdict.message}`)
         continue
       }
       const { ours, theirs, difference } = verdict
@@ -91,45 +93,30 @@ async function showAnswers(texts: readonly string[], connection: Neo4jConnection
   process.exitCode = different > 0 ? 1 : 0
 }
 
-interface JudgedCounts {
-  passed: number
-  failed: number
-}
-
-const counted = (known: ReadonlyMap<string, number>): string =>
-  [...known].map(([id, count]) => `${id} ${count}`).join(', ') || 'none'
-
-async function runParts(chosen: readonly (typeof parts)[number][], connection: Neo4jConnection): Promise<JudgedCounts> {
-  const sum: JudgedCounts = { passed: 0, failed: 0 }
+async function runParts(chosen: readonly (typeof parts)[number][], connection: Neo4jConnection): Promise<Findings> {
+  const all = new Findings()
   for (const part of chosen) {
     const started = performance.now()
-    if (part === 'generated') {
-      await runGenerated(connection, sum)
-    } else if (part === 'known') {
-      const stale = await staleEntries(connection)
-      for (const text of stale) console.log(`\n${text}`)
-      sum.failed += stale.length
-      console.log(`known differences: ${stale.length} stale (${seconds(started)} s)`)
-    } else {
-      const found = await runSuite(part, connection)
-      if (found === null) {
-        console.log(`skipped: ${part}: its folder is not next to the checkout`)
-        continue
-      }
-      for (const text of found.differences) console.log(`\n${text}`)
-      console.log(
-        `${part}: ${found.equal} equal, ${found.differences.length} different; known differences: ${counted(found.known)} (${seconds(started)} s)`,
-      )
-      sum.passed += found.equal
-      sum.failed += found.differences.length
+    const found = await runPart(part, connection)
+    if (found === null) {
+      console.log(`skipped: ${part}: its folder is not next to the checkout`)
+      continue
     }
+    if (part !== 'generated') for (const { text } of found.differences) console.log(`\n${text}\n`)
+    console.log(`${part}: ${found.counts()} (${seconds(started)} s)`)
+    all.add(found)
   }
-  return sum
+  return all
 }
 
-async function runGenerated(connection: Neo4jConnection, sum: JudgedCounts): Promise<void> {
+function runPart(part: (typeof parts)[number], connection: Neo4jConnection): Promise<Findings | null> {
+  if (part === 'generated') return runGenerated(connection)
+  return part === 'known' ? staleEntries(connection) : runSuite(part, connection)
+}
+
+async function runGenerated(connection: Neo4jConnection): Promise<Findings> {
+  const graphs = wholeNumber('graphs', values.graphs)
   const seed = values.seed === undefined ? stressSeed() : wholeNumber('seed', values.seed)
-  const started = performance.now()
   const readBy = await readTemplates(connection)
   for (const reader of ['Verdigraph', 'Neo4j', 'none'] as const) {
     const templates = [...readBy].filter(([, by]) => by === reader).map(([template]) => template)
@@ -138,30 +125,29 @@ async function runGenerated(connection: Neo4jConnection, sum: JudgedCounts): Pro
     )
   }
   console.log(`seed ${seed}`)
+  const started = performance.now()
   let reported = started
   let shown = 0
-  const counts = await runCampaign(
+  const { found, nextSeed } = await runCampaign(
     {
       seed,
-      queries: wholeNumber('queries', values.queries),
+      judgements: wholeNumber('queries', values.queries) * graphs,
+      graphs,
       differencesMax: wholeNumber('differences', values.differences),
       isUsed: (template) => readBy.get(template) === 'both',
     },
     connection,
-    (soFar) => {
-      for (; shown < soFar.differences.length; shown++) console.log(`\n${soFar.differences[shown]}\n`)
+    (soFar, next) => {
+      for (; shown < soFar.differences.length; shown++) console.log(`\n${soFar.differences[shown]?.text}\n`)
       if (performance.now() - reported < REPORT_EVERY_MS) return
       reported = performance.now()
-      console.log(`${soFar.judged} judged in ${seconds(started)} s; continue with --seed ${soFar.nextSeed}`)
+      console.log(`${soFar.judged} judged in ${seconds(started)} s; continue with --seed ${next}`)
     },
   )
-  const known = [...counts.known.values()].reduce((total, count) => total + count, 0)
-  const equal = counts.judged - counts.tooLarge - known - counts.differences.length
   console.log(
-    `generated: ${counts.judged} judged: ${equal} equal (${counts.withRows} with rows, ${counts.withErrors} errors), ${counts.differences.length} different, ${counts.tooLarge} too large; known differences: ${counted(counts.known)}; continue with --seed ${counts.nextSeed} (${seconds(started)} s)`,
+    `${Math.ceil(found.judged / graphs)} generated queries on ${graphs} graphs each: ${found.judged} judged in ${seconds(started)} s; continue with --seed ${nextSeed}`,
   )
-  sum.passed += equal
-  sum.failed += counts.differences.length
+  return found
 }
 
 function chosenParts(): (typeof parts)[number][] {
@@ -180,9 +166,9 @@ async function judge(url: string): Promise<void> {
   const connection = new Neo4jConnection(url)
   try {
     if (texts.length > 0) return await showAnswers(texts, connection)
-    const { passed, failed } = await runParts(chosenParts(), connection)
-    console.log(`${passed} passed, ${failed} failed`)
-    process.exitCode = failed > 0 ? 1 : 0
+    const found = await runParts(chosenParts(), connection)
+    for (const line of found.lastLines()) console.log(line)
+    process.exitCode = found.failed > 0 ? 1 : 0
   } finally {
     await connection.close()
   }

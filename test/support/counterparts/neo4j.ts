@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePorts } from './broker-process.ts'
-import { hasCommand, installed, mavenLibraries, requireJava } from './install.ts'
+import { hasCommand, installed, mavenLibraries, requireJava, run } from './install.ts'
 
 /** The release that answers: the last line that runs on Java 17. */
 export const NEO4J_VERSION = '5.26.30'
@@ -31,15 +31,20 @@ export async function startNeo4j(port?: number): Promise<Neo4jServer> {
   const [listening] = port === undefined ? await freePorts(1) : [port]
   const folder = mkdtempSync(join(tmpdir(), 'verdigraph-neo4j-'))
   mkdirSync(join(folder, 'data'))
+  // Neo4j finds a procedure only in a class that was compiled before.
+  const libs = join(libraries, 'libs', '*')
+  const source = join(import.meta.dirname, 'java', 'Neo4jMain.java')
+  await run(['javac', '-nowarn', '-d', folder, '-cp', libs, source], folder)
   const child = Bun.spawn(
     [
       'java',
       '-Xms128m',
-      '-Xmx512m',
+      '-Xmx768m',
       '-XX:+UseSerialGC',
+      '-XX:TieredStopAtLevel=1',
       '-cp',
-      join(libraries, 'libs', '*'),
-      join(import.meta.dirname, 'java', 'Neo4jMain.java'),
+      `${folder}:${libs}`,
+      'Neo4jMain',
       join(folder, 'data'),
       String(listening),
     ],
