@@ -34,7 +34,7 @@ export async function writeEarlierGraph(from: string, to: string): Promise<void>
   const copy = async <K>(
     pick: (databases: Databases) => Database<K>,
     start: K,
-    valueOf: (valueView: ValueView) => Uint8Array = bytesOf,
+    valueFrom: (valueView: ValueView) => Uint8Array = bytesOf,
   ): Promise<void> => {
     let batch: { readonly key: K; readonly value: Uint8Array }[] = []
     const put = async (): Promise<void> => {
@@ -45,7 +45,7 @@ export async function writeEarlierGraph(from: string, to: string): Promise<void>
       })
     }
     for (const { key, valueView } of pick(present!).entries({ start, end: undefined }))
-      if (batch.push({ key, value: valueOf(valueView).slice() }) === BATCH_ENTRIES) await put()
+      if (batch.push({ key, value: valueFrom(valueView).slice() }) === BATCH_ENTRIES) await put()
     await put()
   }
   try {
