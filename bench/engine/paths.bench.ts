@@ -123,13 +123,13 @@ async function load(
 }
 
 /** Two nodes, also as the parameters of a query. */
-interface Question {
+interface PathQuestion {
   readonly a: string
   readonly b: string
   readonly parameters: ReadonlyMap<string, string>
 }
 
-type Search = (question: Question) => number
+type TimedSearch = (question: PathQuestion) => number
 
 async function measure(
   store: LmdbEnvironment,
@@ -144,7 +144,7 @@ async function measure(
   const hand = new HandWrittenSearches(snapshot)
   const trees = Math.max(10, Math.floor(things / 100))
   const pick = (type: string, count: number): string => `${type}${random(count)}`
-  const question = (a: string, b: string): Question => ({
+  const question = (a: string, b: string): PathQuestion => ({
     a,
     b,
     parameters: new Map([
@@ -152,16 +152,16 @@ async function measure(
       ['b', b],
     ]),
   })
-  const questions = (from: () => string, to: () => string): readonly Question[] =>
+  const questions = (from: () => string, to: () => string): readonly PathQuestion[] =>
     Array.from({ length: QUESTIONS }, () => question(from(), to()))
   const thing = (): string => pick('Thing', things)
-  const check = (text: string, subjectType: string, resourceType: string): Search => {
+  const check = (text: string, subjectType: string, resourceType: string): TimedSearch => {
     const compiled = compileCondition({ text, dialect: '3.0-kbac', subjectType, resourceType })
     if (!compiled.ok) throw new Error(compiled.error[0]!.message)
     const context = { snapshot, parameters: new Map(), limits }
     return ({ a, b }) => (compiled.value.check(context, a, b) ? 1 : 0)
   }
-  const rows = (text: string): Search => {
+  const rows = (text: string): TimedSearch => {
     const compiled = compileRowsQuery(text)
     if (!compiled.ok) throw new Error(compiled.error[0]!.message)
     return ({ parameters }) => Number(compiled.value.run({ snapshot, parameters, limits }).rows[0]?.[0] ?? -1)
@@ -174,11 +174,11 @@ async function measure(
     Record<
       string,
       {
-        readonly ours: Search
-        readonly hand: Search
+        readonly ours: TimedSearch
+        readonly hand: TimedSearch
         /** The question in the form that Neo4j answers fastest; it returns the same number. */
         readonly neo4j: string
-        readonly questions: readonly Question[]
+        readonly questions: readonly PathQuestion[]
         readonly batch: number
       }
     >
@@ -248,7 +248,7 @@ async function measure(
     for (const asked of search.questions)
       mustEqual(`${figure} of ${asked.a} and ${asked.b}`, search.ours(asked), search.hand(asked))
     const call =
-      (ask: Search): TimedCall =>
+      (ask: TimedSearch): TimedCall =>
       (index) =>
         void ask(search.questions[index % search.questions.length]!)
     const plan = { rounds: small ? 3 : 9, batchesPerRound: QUESTIONS, batch: search.batch }

@@ -107,8 +107,8 @@ const DRIFT_FACTOR = 8
  */
 const INLINE_SLOTS_MAX = 384
 
-/** Parts of the planning between two reads of the clock: some 0.1 ms. */
-const WORK_PER_CLOCK_READ = 32
+/** Parts of the planning between two reads of the clock: less than 1 ms. */
+const WORK_PER_CLOCK_READ = 256
 
 /** Combinations of environments for which one query keeps a compiled plan. */
 const MAX_COMPILED_PLANS = 64

@@ -170,7 +170,7 @@ export class SearchSide {
     let position = first
     for (; position < until && position < nodes.length; position++) {
       const node = nodes.ids[position]!
-      if (node === start || (skipped !== null && skipped.has(node))) continue
+      if (node === start || (skipped === null ? false : skipped.has(node))) continue
       for (let i = 0; i < directions.length; i++) {
         const direction = directions[i]!
         const types = hop.types ?? snapshot.relationshipTypesAt(node, direction)
@@ -183,7 +183,7 @@ export class SearchSide {
             for (let k = 0; k < length; k++) {
               const next = ids[k]!
               // Tested first: a node that this side has reached may be a start node of the other side.
-              const isWanted = wanted !== null && wanted.has(next)
+              const isWanted = wanted === null ? false : wanted.has(next)
               if (predicate !== null) {
                 if (predicate.isSafe && !isWanted && reached.has(next)) continue
                 if (!satisfiesHop(run, predicate, node, chunk.relationships[k]!, next)) continue
