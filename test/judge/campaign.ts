@@ -2,7 +2,7 @@
 import { randomGraph } from '../generate/graph.ts'
 import { Random } from '../generate/random.ts'
 import type { Template } from './expression-grammar.ts'
-import { type Finding, Findings } from './findings.ts'
+import { type JudgeFinding, JudgeFindings } from './findings.ts'
 import { randomJudgedQuery } from './generate-query.ts'
 import { ofReference } from './judge-graph.ts'
 import { caseText, type JudgedCase, type JudgedDifference, openBench, shrinkCase } from './judged-case.ts'
@@ -30,9 +30,9 @@ const ROUNDS_AT_ONCE = 2
 export async function runCampaign(
   plan: CampaignPlan,
   connection: Neo4jConnection,
-  progress: (found: Findings, nextSeed: number) => void,
-): Promise<{ found: Findings; nextSeed: number }> {
-  const found = new Findings()
+  progress: (found: JudgeFindings, nextSeed: number) => void,
+): Promise<{ found: JudgeFindings; nextSeed: number }> {
+  const found = new JudgeFindings()
   let nextSeed = plan.seed
   while (found.judged < plan.judgements && found.differences.length < plan.differencesMax) {
     const missing = Math.ceil((plan.judgements - found.judged) / (QUERIES_PER_ROUND * plan.graphs))
@@ -44,8 +44,8 @@ export async function runCampaign(
   return { found, nextSeed }
 }
 
-async function judgeRound(seed: number, plan: CampaignPlan, connection: Neo4jConnection): Promise<Findings> {
-  const found = new Findings()
+async function judgeRound(seed: number, plan: CampaignPlan, connection: Neo4jConnection): Promise<JudgeFindings> {
+  const found = new JudgeFindings()
   const source = `generated, seed ${seed}`
   const random = new Random(seed)
   const first = randomGraph(random)
@@ -76,7 +76,7 @@ async function smallestFinding(
   item: JudgedCase,
   verdict: JudgedDifference,
   connection: Neo4jConnection,
-): Promise<Finding> {
+): Promise<JudgeFinding> {
   const smallest = await shrinkCase(item, verdict, connection)
   const difference = smallest.verdict.difference ?? ''
   return {

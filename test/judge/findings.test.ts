@@ -1,6 +1,6 @@
-// The last lines of a judged run: what `.ci/run` reads, and what a log that was cut to them still tells.
+// The last lines of a judged run: `.ci/run` reads them, and a log that was cut to them names the failures.
 import { expect, test } from 'vitest'
-import { Findings, findingOf } from './findings.ts'
+import { JudgeFindings, findingOf } from './findings.ts'
 import { BeyondLimits, differenceOf, type JudgedOutcome, type JudgedQuery } from './judged-outcome.ts'
 
 const queryOf = (text: string): JudgedQuery => ({ text, parameters: new Map(), orderedBy: [], bags: [] })
@@ -8,7 +8,7 @@ const one = queryOf('RETURN 1\nAS x')
 const rows = (...cells: bigint[]): JudgedOutcome => ({ error: null, columns: ['x'], rows: cells.map((cell) => [cell]) })
 const refused: JudgedOutcome = { error: { phase: 'run', kind: 'type', message: 'no' } }
 
-function counted(ours: JudgedOutcome, theirs: JudgedOutcome, found: Findings): boolean {
+function counted(ours: JudgedOutcome, theirs: JudgedOutcome, found: JudgeFindings): boolean {
   const difference = differenceOf(one, ours, theirs)
   const verdict = found.count('generated, seed 7', one, { ours, theirs, difference })
   if (verdict !== null) found.differences.push(findingOf('generated, seed 7', one.text, verdict.difference!))
@@ -16,7 +16,7 @@ function counted(ours: JudgedOutcome, theirs: JudgedOutcome, found: Findings): b
 }
 
 test('equal answers and errors are counted, and the last line is a sum', () => {
-  const found = new Findings()
+  const found = new JudgeFindings()
   expect(counted(rows(1n), rows(1n), found)).toBe(true)
   expect(counted(rows(), rows(), found)).toBe(true)
   expect(counted(refused, refused, found)).toBe(true)
@@ -25,14 +25,14 @@ test('equal answers and errors are counted, and the last line is a sum', () => {
 })
 
 test('a difference is named with its query, its seed and both answers, also in the last line', () => {
-  const found = new Findings()
+  const found = new JudgeFindings()
   expect(counted(rows(1n), rows(2n), found)).toBe(false)
   const line = 'generated, seed 7: RETURN 1 AS x => Verdigraph: 1 rows [x] (1); Neo4j: 1 rows [x] (2)'
   expect(found.lastLines()).toEqual([`failed: ${line}`, `0 passed, 1 failed (${line})`])
 })
 
 test('a long query and long answers are cut', () => {
-  const found = new Findings()
+  const found = new JudgeFindings()
   found.differences.push(
     findingOf('tck, a', `RETURN ${'1 + '.repeat(1000)}1`, `Verdigraph: ${'a'.repeat(999)}; Neo4j: no`),
   )
@@ -42,7 +42,7 @@ test('a long query and long answers are cut', () => {
 })
 
 test('a time-out is no difference, and is listed', () => {
-  const found = new Findings()
+  const found = new JudgeFindings()
   for (let count = 0; count < 99; count++) counted(rows(1n), rows(1n), found)
   expect(found.count('tck, b', one, new BeyondLimits('timed out', 'Neo4j: late'))).toBeNull()
   expect(found.failed).toBe(0)
@@ -53,7 +53,7 @@ test('a time-out is no difference, and is listed', () => {
 })
 
 test('too many time-outs are a failure: nothing was judged', () => {
-  const found = new Findings()
+  const found = new JudgeFindings()
   for (let count = 0; count < 10; count++) {
     counted(rows(1n), rows(1n), found)
     found.count('tck, c', one, new BeyondLimits('timed out', 'Neo4j: late'))
@@ -65,7 +65,7 @@ test('too many time-outs are a failure: nothing was judged', () => {
 })
 
 test('findings of several suites are added', () => {
-  const [all, more] = [new Findings(), new Findings()]
+  const [all, more] = [new JudgeFindings(), new JudgeFindings()]
   counted(rows(1n), rows(1n), all)
   counted(rows(1n), rows(2n), more)
   more.count('a', one, new BeyondLimits('too large', 'steps'))

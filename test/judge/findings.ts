@@ -1,10 +1,10 @@
-// What a run of the judge has found up to now, and its last lines.
+// The failures and sums of a judged run, and its last lines.
 import type { JudgedDifference } from './judged-case.ts'
 import { BeyondLimits, type JudgedQuery } from './judged-outcome.ts'
 import { knownDifferenceOf } from './known-differences.ts'
 
 /** A query without an equal answer. */
-export interface Finding {
+export interface JudgeFinding {
   /** Such as `tck, Match1 [3]` or `generated, seed 7`. */
   readonly source: string
   readonly query: string
@@ -19,7 +19,7 @@ const TIMED_OUT_SHARE_MAX = 0.02
 const TIMED_OUT_FREE = 3
 
 /** Counts of one suite, or of several. */
-export class Findings {
+export class JudgeFindings {
   equal = 0
   /** Equal, and with rows. */
   withRows = 0
@@ -28,9 +28,9 @@ export class Findings {
   tooLarge = 0
   /** By the id of the known difference. */
   readonly known = new Map<string, number>()
-  readonly differences: Finding[] = []
-  /** Beyond a time limit, also when asked again. Not a difference. */
-  readonly timedOut: Finding[] = []
+  readonly differences: JudgeFinding[] = []
+  /** Beyond a time limit twice. Not a difference. */
+  readonly timedOut: JudgeFinding[] = []
 
   /** Counts the verdict. Returns it if it is a difference that is not known, and that the caller has to add. */
   count(source: string, query: JudgedQuery, verdict: JudgedDifference | BeyondLimits): JudgedDifference | null {
@@ -59,7 +59,7 @@ export class Findings {
     return this.differences.length + (this.isMostlyLate ? 1 : 0)
   }
 
-  add(other: Findings): void {
+  add(other: JudgeFindings): void {
     this.equal += other.equal
     this.withRows += other.withRows
     this.withErrors += other.withErrors
@@ -75,7 +75,7 @@ export class Findings {
     return `${this.equal} equal (${this.withRows} with rows, ${this.withErrors} errors), ${this.differences.length} different, ${this.tooLarge} too large, ${this.timedOut.length} timed out; known differences: ${known}`
   }
 
-  /** The last lines of a run: each failure in short, then the sums with the first of them, so that also one line tells. */
+  /** The last lines of a run: each failure in short, then the sums with the first of them, so that one line is enough. */
   lastLines(): string[] {
     const late = this.timedOut.map((finding) => `timed out (not judged): ${shortText(finding)}`)
     const failures = this.differences.map(shortText)
@@ -100,7 +100,7 @@ export class Findings {
 }
 
 /** A finding without a graph. */
-export function findingOf(source: string, query: string, difference: string): Finding {
+export function findingOf(source: string, query: string, difference: string): JudgeFinding {
   return { source, query, difference, text: `${source}\n${query}\n${difference}` }
 }
 
@@ -111,7 +111,7 @@ const ANSWER_CHARACTERS = 250
 const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length)} …` : text)
 
 /** In one line: where, the query, and both answers, each cut to a length. */
-function shortText({ source, query, difference }: Finding): string {
+function shortText({ source, query, difference }: JudgeFinding): string {
   const line = cut(query.trim().replaceAll(/\s+/g, ' '), QUERY_CHARACTERS)
   const answers = difference.split('; Neo4j: ').map((answer) => cut(answer.replaceAll(/\s+/g, ' '), ANSWER_CHARACTERS))
   return `${source}: ${line} => ${answers.join('; Neo4j: ')}`

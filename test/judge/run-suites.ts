@@ -1,6 +1,6 @@
 // Runs the fixed cases and the examples of the known differences on both engines.
 import { readGraph } from '../support/graph-notation.ts'
-import { Findings, findingOf } from './findings.ts'
+import { JudgeFindings, findingOf } from './findings.ts'
 import { emptyJudgedGraph, ofReference } from './judge-graph.ts'
 import { openBench } from './judged-case.ts'
 import { BeyondLimits, type JudgedQuery } from './judged-outcome.ts'
@@ -10,10 +10,10 @@ import { readParameters } from './read-parameters.ts'
 import { type SuiteName, suites } from './suites.ts'
 
 /** Null if the suite is not here. */
-export async function runSuite(name: SuiteName, connection: Neo4jConnection): Promise<Findings | null> {
+export async function runSuite(name: SuiteName, connection: Neo4jConnection): Promise<JudgeFindings | null> {
   const cases = suites[name]()
   if (cases === null) return null
-  const found = new Findings()
+  const found = new JudgeFindings()
   for (const [graph, group] of Map.groupBy(cases, (item) => item.graph)) {
     const bench = await openBench(graph, connection)
     try {
@@ -35,8 +35,8 @@ export async function runSuite(name: SuiteName, connection: Neo4jConnection): Pr
 }
 
 /** The entries of known differences whose example does not differ any more, or differs otherwise. */
-export async function staleEntries(connection: Neo4jConnection): Promise<Findings> {
-  const findings = new Findings()
+export async function staleEntries(connection: Neo4jConnection): Promise<JudgeFindings> {
+  const findings = new JudgeFindings()
   for (const { id, example } of knownDifferences) {
     const graph = example.graph === undefined ? emptyJudgedGraph : ofReference(readGraph(example.graph))
     const query: JudgedQuery = {

@@ -13,7 +13,7 @@ import { NEO4J_VERSION, startNeo4j } from '../support/counterparts/neo4j.ts'
 import { readGraph } from '../support/graph-notation.ts'
 import { runCampaign } from './campaign.ts'
 import { readTemplates } from './features.ts'
-import { Findings } from './findings.ts'
+import { JudgeFindings } from './findings.ts'
 import { emptyJudgedGraph, ofReference } from './judge-graph.ts'
 import { openBench } from './judged-case.ts'
 import { BeyondLimits, type JudgedQuery, outcomeText } from './judged-outcome.ts'
@@ -93,8 +93,8 @@ async function showAnswers(texts: readonly string[], connection: Neo4jConnection
   process.exitCode = different > 0 ? 1 : 0
 }
 
-async function runParts(chosen: readonly (typeof parts)[number][], connection: Neo4jConnection): Promise<Findings> {
-  const all = new Findings()
+async function runParts(chosen: readonly (typeof parts)[number][], connection: Neo4jConnection): Promise<JudgeFindings> {
+  const all = new JudgeFindings()
   for (const part of chosen) {
     const started = performance.now()
     const found = await runPart(part, connection)
@@ -109,12 +109,12 @@ async function runParts(chosen: readonly (typeof parts)[number][], connection: N
   return all
 }
 
-function runPart(part: (typeof parts)[number], connection: Neo4jConnection): Promise<Findings | null> {
+function runPart(part: (typeof parts)[number], connection: Neo4jConnection): Promise<JudgeFindings | null> {
   if (part === 'generated') return runGenerated(connection)
   return part === 'known' ? staleEntries(connection) : runSuite(part, connection)
 }
 
-async function runGenerated(connection: Neo4jConnection): Promise<Findings> {
+async function runGenerated(connection: Neo4jConnection): Promise<JudgeFindings> {
   const graphs = wholeNumber('graphs', values.graphs)
   const seed = values.seed === undefined ? stressSeed() : wholeNumber('seed', values.seed)
   const readBy = await readTemplates(connection)

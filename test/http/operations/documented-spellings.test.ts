@@ -141,7 +141,7 @@ describe('a member with two spellings', () => {
       { properties: Record<string, object>; required?: string[] }
     >
     expect(Object.keys(SinkProvider?.properties ?? {})).not.toContain('display_name')
-    // An alias may stand in its place, but a client has only this name.
+    // The server also accepts an alias, but a client has only this name.
     expect(QueueService?.required).toEqual(['queueOrTopicName'])
     expect(TokenIntrospectConfigurationCreate?.properties.sub_claim).toMatchObject({ type: ['string', 'null'] })
   })

@@ -55,7 +55,7 @@ async function doctor(
   return { ...(JSON.parse(stdout) as DoctorAnswer), exitCode }
 }
 
-/** What is not ok, by check. */
+/** The results that are not ok, by check. */
 function faults({ findings }: DoctorAnswer): Record<string, string> {
   return Object.fromEntries(
     findings.filter(({ status }) => status !== 'ok').map(({ check, status, found }) => [check, `${status}: ${found}`]),

@@ -45,7 +45,7 @@ describe('gaps', () => {
     const damaged = objects.filter(({ sequence }) => sequence !== 2)
     const reason = 'the object 2 of the generation one is missing: 2 objects after it cannot be restored'
     expect(shown(shipped(damaged))).toEqual([[10, 40, reason]])
-    // The next generation ends the gap; without a missing object there is none.
+    // The next generation ends the gap; without a missing object the list is empty.
     const next = generation('two', [42, 50])
     expect(shown(shipped(damaged, next))).toEqual([[10, 42, reason]])
     expect(shown(shipped(objects, next))).toEqual([])
