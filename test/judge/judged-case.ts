@@ -86,9 +86,13 @@ async function judgeAlone(item: JudgedCase, connection: Neo4jConnection): Promis
   }
 }
 
-/** Which errors the sides have: a smaller case with other errors is another difference. */
+/** Which errors the sides have: a smaller case with other errors is another difference. Names and numbers in a message may change. */
 const signature = ({ ours, theirs }: JudgedDifference): string =>
-  [ours, theirs].map(({ error }) => (error === null ? 'rows' : `${error.phase} ${error.kind}`)).join('; ')
+  [ours, theirs]
+    .map(({ error }) =>
+      error === null ? 'rows' : `${error.phase} ${error.kind} ${error.message.split(/['"`(\d]/)[0]}`,
+    )
+    .join('; ')
 
 /** The smallest case found with the same kind of difference, and its verdict. */
 export async function shrinkCase(

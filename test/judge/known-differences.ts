@@ -210,6 +210,38 @@ export const knownDifferences: readonly KnownDifference[] = [
       /OPTIONAL MATCH.*WHERE.*(count|collect)\s*\{/i.test(text) && ours.error === null && theirs.error === null,
   },
   {
+    id: 'float-by-integer-zero',
+    construct: 'A float or null divided by the integer 0',
+    right: 'both',
+    why: 'Verdigraph divides a float by an integer as a float: the result is infinite or `NaN`, and null for null. Neo4j does the same with literals, and fails if the 0 comes from a variable or a property.',
+    example: { query: 'UNWIND [0] AS z RETURN 1.5 / z AS x' },
+    matches: (text, ours, theirs) =>
+      text.includes('/') &&
+      ours.error === null &&
+      theirs.error?.kind === 'arithmetic' &&
+      /by zero/.test(theirs.error.message),
+  },
+  {
+    id: 'duration-by-float-zero',
+    construct: 'A duration divided by the float 0.0',
+    right: 'both',
+    why: 'Verdigraph reports a division by zero, as for the integer 0. Neo4j returns a duration of 0.',
+    example: { query: "UNWIND [0.0] AS z RETURN duration('P1D') / z AS x" },
+    matches: (text, ours, theirs) =>
+      /duration/.test(text) &&
+      theirs.error === null &&
+      ours.error?.kind === 'arithmetic' &&
+      /by zero/.test(ours.error.message),
+  },
+  {
+    id: 'chained-predicates',
+    construct: 'Several of `IN`, `STARTS WITH`, `=~`, `IS NULL`, `IS ::` and the like in a chain without parentheses',
+    right: 'Verdigraph',
+    why: 'The grammar of openCypher has such chains, from left to right: `a IN b IN c` is `(a IN b) IN c`. Neo4j 5.26 accepts only one predicate without parentheses.',
+    example: { query: 'RETURN 1 IN [1] IN [true] AS x' },
+    matches: refusedByNeo4j(/^Invalid input '(IN|IS|STARTS|ENDS|CONTAINS|=~|::)'/),
+  },
+  {
     id: 'split-surrogates',
     construct: '`split` into characters beyond U+FFFF',
     right: 'Verdigraph',
