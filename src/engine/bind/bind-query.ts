@@ -330,13 +330,13 @@ export class QueryBinder {
    */
   private bindConditional(clause: ConditionalClause, frame: ScopeFrame, form: PartForm): BoundClause[] {
     const { scope: outer, graph, hidden } = frame
-    const choice = this.newSlot(null, 'value', staticType('integer'))
+    const choice = this.newSlot('branch of WHEN', 'value', staticType('integer'))
     const conditions = clause.branches.flatMap(({ when }, i) => {
       if (when === null) return []
       const { bound } = this.bindTyped(when, outer, null, 'condition')
-      return [{ when: bound, then: { kind: 'constant', value: i } as const }]
+      return [{ when: bound, then: { kind: 'constant', value: i + 1 } as const }]
     })
-    const otherwise: BoundExpression = { kind: 'constant', value: conditions.length }
+    const otherwise: BoundExpression = { kind: 'constant', value: conditions.length + 1 }
     const chosen: BoundExpression = { kind: 'case', subject: null, variable: null, branches: conditions, otherwise }
     const columns = [...outer].map(([name, slot]) => ({ name, slot }))
     const kept = [...columns, { name: choice.name, slot: choice }]
@@ -348,7 +348,7 @@ export class QueryBinder {
         kind: 'comparison',
         operator: '=',
         left: { kind: 'slot', slot: choice },
-        right: { kind: 'constant', value: i },
+        right: { kind: 'constant', value: i + 1 },
       }
       const guard = { ...emptyProjection, where: isChosen, columns: kept }
       return {

@@ -21,22 +21,38 @@ export function restrictAtIntroduction(
   restriction: VariableRestriction,
   byId: boolean,
 ): readonly BoundClause[] | null {
+  const restricted = restrictClauses(clauses, slot, restriction, byId)
+  return restricted === null || 'from' in restricted ? null : restricted
+}
+
+/** The slot has the node of another slot, which a clause before introduces. */
+interface Imported {
+  readonly from: Slot
+}
+
+function restrictClauses(
+  clauses: readonly BoundClause[],
+  slot: Slot,
+  restriction: VariableRestriction,
+  byId: boolean,
+): readonly BoundClause[] | null | Imported {
+  let from = slot
   for (let at = clauses.length - 1; at >= 0; at--) {
     const clause = clauses[at]!
-    const changed = restrictClause(clause, slot, restriction, byId)
-    if (changed === 'elsewhere') {
-      if (!preservesRestriction(clause, slot)) return null
+    const changed = restrictClause(clause, from, restriction, byId)
+    if (changed === null) return null
+    if (changed === 'elsewhere' || 'from' in changed) {
+      if (changed !== 'elsewhere') from = changed.from
+      if (!preservesRestriction(clause, from)) return null
       continue
     }
-    return (
-      changed && [
-        ...clauses.slice(0, at),
-        changed,
-        ...clauses.slice(at + 1).map((c) => withoutImpliedLabelTests(c, slot, restriction)),
-      ]
-    )
+    return [
+      ...clauses.slice(0, at),
+      changed,
+      ...clauses.slice(at + 1).map((c) => withoutImpliedLabelTests(c, from, restriction)),
+    ]
   }
-  return null
+  return { from }
 }
 
 /** The clause with the restriction; null if it introduces the slot in a way that cannot be restricted. */
@@ -45,7 +61,7 @@ function restrictClause(
   slot: Slot,
   restriction: VariableRestriction,
   byId: boolean,
-): BoundClause | null | 'elsewhere' {
+): BoundClause | null | 'elsewhere' | Imported {
   switch (clause.kind) {
     case 'match': {
       const { match } = clause
@@ -64,31 +80,34 @@ function restrictClause(
     case 'projection':
       return clause.projection.computed.some((item) => item.slot.index === slot.index) ? null : 'elsewhere'
     case 'call': {
-      const part = restrictPart(clause.part, slot, restriction)
-      if (part === 'elsewhere') return part
+      if (!clause.part.columns.some((column) => column.slot.index === slot.index)) return 'elsewhere'
+      const clauses = restrictClauses(clause.part.clauses, slot, restriction, false)
       // Without rows for another node, an optional subquery would return null.
-      return part && !clause.optional ? { ...clause, part } : null
+      if (clauses === null || clause.optional) return null
+      return 'from' in clauses ? clauses : { ...clause, part: { ...clause.part, clauses } }
     }
     case 'union': {
       const { union } = clause
       const column = union.columns.findIndex((c) => c.slot.index === slot.index)
       if (column < 0) return 'elsewhere'
-      const parts = union.parts.map((part) => {
+      const parts: BoundPart[] = []
+      const imported: Slot[] = []
+      for (const part of union.parts) {
         const inner = part.columns[column]!.slot
-        const clauses = inner.kind === 'node' ? restrictAtIntroduction(part.clauses, inner, restriction, false) : null
-        return clauses && { ...part, clauses }
-      })
-      return parts.every((part) => part !== null) ? { kind: 'union', union: { ...union, parts } } : null
+        const clauses = inner.kind === 'node' ? restrictClauses(part.clauses, inner, restriction, false) : null
+        if (clauses === null) return null
+        if ('from' in clauses) imported.push(clauses.from)
+        else parts.push({ ...part, clauses })
+      }
+      if (imported.length === 0) return { kind: 'union', union: { ...union, parts } }
+      // As the branches of WHEN: every part returns the same node from outside.
+      const [from] = imported as [Slot]
+      const isSame = parts.length === 0 && imported.every((other) => other.index === from.index)
+      return isSame ? { from } : null
     }
     default:
       return assertNever(clause)
   }
-}
-
-function restrictPart(part: BoundPart, slot: Slot, restriction: VariableRestriction): BoundPart | null | 'elsewhere' {
-  if (!part.columns.some((column) => column.slot.index === slot.index)) return 'elsewhere'
-  const clauses = restrictAtIntroduction(part.clauses, slot, restriction, false)
-  return clauses && { ...part, clauses }
 }
 
 /** Whether the clause returns the same rows for one node of the slot if the rows of all other nodes are dropped before it. */

@@ -283,6 +283,67 @@ for (const rules of ['on', 'off'] as const) {
       expect(pairs(text, '3.0-kbac')).toEqual(['bob c1'])
     })
 
+    const all = 'MATCH (subject:Person), (resource:Car) RETURN subject, resource NEXT'
+    const own = 'MATCH (subject)-[:MEMBER]->()-[:OWNS]->(resource) RETURN subject, resource'
+    const known = 'MATCH (subject)-[:KNOWS]->()-[:MEMBER]->()-[:OWNS]->(resource) RETURN subject, resource'
+    const old = 'CALL (subject, resource) { WITH subject, resource WHERE subject.age > 40 RETURN true AS ok }'
+    test.each([
+      [
+        'of the pair before',
+        `${all} WHEN subject.age < 40 THEN { ${own} } ELSE { ${known} }`,
+        ['ann c1', 'ann c2', 'cyd c1', 'cyd c2', 'dan c1', 'dan c2', 'dan c3'],
+      ],
+      ['without ELSE', `${all} WHEN subject.age < 40 THEN { ${own} }`, ['ann c1', 'ann c2']],
+      [
+        'within another',
+        `${all} WHEN subject.age < 45 THEN { WHEN subject.age < 35 THEN { ${own} } } ELSE { ${known} }`,
+        ['ann c1', 'ann c2', 'cyd c1', 'cyd c2', 'dan c1', 'dan c2', 'dan c3'],
+      ],
+      [
+        'that exchange what they return',
+        'MATCH (resource:Person)-[:MEMBER]->()-[:OWNS]->(subject:Car) RETURN subject, resource NEXT WHEN subject.wheels = 3 THEN { RETURN resource AS s, subject AS r } NEXT RETURN s AS subject, r AS resource',
+        ['ann c2', 'bob c2'],
+      ],
+      [
+        'of which one looks for other nodes',
+        `MATCH (someone:Person {external_id: 'ann'}), (subject:Person), (resource:Car) RETURN someone, subject, resource NEXT WHEN subject.age = 30 THEN { ${own} } ELSE { MATCH (someone)-[:MEMBER]->()-[:OWNS]->(other) WHERE other.wheels = 3 RETURN someone AS subject, other AS resource }`,
+        ['ann c1', 'ann c2'],
+      ],
+      [
+        'before a count',
+        `${all} WHEN subject.age < 40 THEN { ${own} } NEXT MATCH (subject)-[:MEMBER]->(t) WITH subject, resource, count(t) AS n WHERE n = 1 RETURN subject, resource`,
+        ['ann c1', 'ann c2'],
+      ],
+      ['with a limit for each pair', `${all} WHEN subject.age < 40 THEN { ${own} LIMIT 1 }`, ['ann c1', 'ann c2']],
+      [
+        'with a subquery',
+        `${all} WHEN subject.age >= 40 THEN { ${old} RETURN subject, resource }`,
+        ['cyd c1', 'cyd c2', 'cyd c3'],
+      ],
+    ])('branches of WHEN: %s', (_name, text, expected) => {
+      expect(pairs(text, '3.0-kbac')).toEqual(expected)
+    })
+
+    if (rules === 'on') {
+      test('a check with WHEN reads only its pair, and not every pair', () => {
+        const text = `${all} WHEN subject.age < 40 THEN { ${own} } ELSE { ${known} }`
+        const compiled = compileCondition(
+          { text, dialect: '3.0-kbac', subjectType: 'Person', resourceType: 'Car' },
+          { rules },
+        )
+        if (!compiled.ok) throw new Error(compiled.error[0]!.message)
+        const condition = compiled.value
+        const { profile } = within({}, (asking) => condition.trace(asking, 'bob', 'c1'))
+        const counts: number[] = []
+        const visit = ({ rows, children }: typeof profile): void => {
+          counts.push(rows)
+          for (const { node } of children) visit(node)
+        }
+        visit(profile)
+        expect(Math.max(...counts)).toBeLessThan(5)
+      })
+    }
+
     test('a union of subject and resource is evaluated branch by branch', () => {
       const text =
         'CALL () { MATCH (subject)-[:MEMBER]->(:Team {size: 1})-[:OWNS]->(resource) RETURN subject, resource UNION MATCH (subject {age: 30}), (resource {wheels: 3}) RETURN subject, resource }'

@@ -106,6 +106,66 @@ describe('a permit shows the matched path', () => {
   })
 })
 
+describe('patterns and clauses of GQL', () => {
+  const walk = 'MATCH (subject)-[m:MEMBER]->(t:Team)'
+  const names = (of: { variable: string | null; externalId: string }[]): string[] =>
+    of.map(({ variable, externalId }) => `${variable}=${externalId}`).sort()
+  const steps = (of: NonNullable<DecisionTrace['matched']>): string[] =>
+    of.relationships.map(({ source, type, target }) => `${source.externalId}-${type}-${target.externalId}`).sort()
+  const branches = `MATCH (subject), (resource) RETURN subject, resource
+    NEXT WHEN subject.age < 18 THEN { ${walk}-[:PARENT]->(top)-[:OWNS]->(resource) RETURN subject, resource }`
+  const otherwise = `ELSE { ${walk}-[:OWNS]->(resource) RETURN subject, resource }`
+
+  test.each([
+    ['a quantified relationship', `${walk}-[:PARENT]->*(top)-[:OWNS]->(resource)`],
+    [
+      'a quantified pattern',
+      `${walk} ((x:Team)-[p:PARENT]->(y:Team WHERE y.external_id <> 'red')){1,3} (top)-[:OWNS]->(resource)`,
+    ],
+    ['a shortest path', 'MATCH p = SHORTEST 1 (subject)-->+(resource) WHERE length(p) < 4'],
+  ])('%s shows every step of the match', (_name, text) => {
+    const { matched } = why(text, 'ann', 'c1')
+    expect(steps(matched!)).toEqual(['all-OWNS-c1', 'ann-MEMBER-red', 'red-PARENT-all'])
+  })
+
+  test('a quantified pattern that finds no repetition is the step that stopped', () => {
+    const { nearestMiss } = why(`${walk} ((x)-[:PARENT]->(y)){1,3} (top)-[:OWNS]->(resource)`, 'bob', 'c2')
+    expect(nearestMiss!.stopped.says).toMatch(/^no relationship matches .*PARENT/)
+    expect(names([...nearestMiss!.reached!.sample.nodes])).toContain('t=blue')
+  })
+
+  test('a condition within a quantified pattern is part of the step that stopped', () => {
+    const text = `${walk} ((x)-[:PARENT]->(y) WHERE y.open){1,3} (top)-[:OWNS]->(resource)`
+    const { nearestMiss } = why(text, 'ann', 'c1')
+    expect(nearestMiss!.stopped.says).toMatch(/PARENT/)
+    expect(names([...nearestMiss!.reached!.sample.nodes])).toEqual(['resource=c1', 'subject=ann', 't=red'])
+  })
+
+  test('a shortest path that does not exist names its ends', () => {
+    const { nearestMiss } = why('MATCH SHORTEST 1 (subject)-->+(resource)', 'ann', 'c2')
+    expect(nearestMiss!.stopped.says).toBe('no relationship matches (subject)-[*1..]->(resource)')
+  })
+
+  test('the branch of WHEN that was chosen shows its match, and what stopped it', () => {
+    const granted = why(`${branches} ${otherwise}`, 'bob', 'c2').matched!
+    expect([names([...granted.nodes]), steps(granted)]).toEqual([
+      ['resource=c2', 'subject=bob', 't=blue'],
+      ['blue-OWNS-c2', 'bob-MEMBER-blue'],
+    ])
+    expect(names([...why(`${branches} ${otherwise}`, 'ann', 'c1').matched!.nodes])).toContain('top=all')
+    const { nearestMiss } = why(`${branches} ${otherwise}`, 'bob', 'c1')
+    expect(nearestMiss!.stopped.says).toBe('no relationship matches (t)-[:OWNS]->(resource)')
+    expect(names([...nearestMiss!.reached!.sample.nodes])).toEqual(['resource=c1', 'subject=bob', 't=blue'])
+  })
+
+  test('without a branch that applies, the sample is the pair that was asked', () => {
+    const { nearestMiss } = why(branches, 'bob', 'c2')
+    expect(nearestMiss!.stopped.says).toBe('the predicate is not true: branch of WHEN = 1')
+    expect(nearestMiss!.reached!.rows).toBe(1)
+    expect(names([...nearestMiss!.reached!.sample.nodes])).toEqual(['resource=c2', 'subject=bob'])
+  })
+})
+
 describe('a denial shows the closest partial match', () => {
   test('the step that found no relationship, and the partial match before it', () => {
     const { decision, nearestMiss, matched } = why('MATCH (subject)-[:MEMBER]->(t)-[:OWNS]->(resource)', 'ann', 'c1')
