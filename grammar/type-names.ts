@@ -37,6 +37,11 @@ const typeNames: ReadonlyMap<string, ValueTypeName> = new Map<string, ValueTypeN
   ['ANY VALUE', 'ANY'],
 ])
 
+/** The types in their normal form. */
+export function valueTypeNames(): ReadonlySet<ValueTypeName> {
+  return new Set(typeNames.values())
+}
+
 /** Whether a type has a name that begins with the words and then the next one. */
 export function continuesTypeName(words: readonly string[], next: string): boolean {
   const beginning = [...words, next].join(' ').toUpperCase()

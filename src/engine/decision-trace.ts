@@ -266,8 +266,12 @@ function furthestBranch(branches: readonly Plan[], profiler: Profiler): Plan {
 
 function stepsWithRows(plan: Plan, profiler: Profiler): number {
   let steps = 0
-  for (let at: Plan | null = plan; at; at = sourceOfRows(at, profiler)) {
+  for (let at: Plan | null = plan; at; ) {
     if (at.op !== 'Argument' && profiler.profileOf(at).rows > 0) steps += 1
+    const next = sourceOfRows(at, profiler)
+    // The steps of an outer plan had rows before those of the inner one: as of the branch of WHEN that applies.
+    if ('inner' in at && next === at.inner) steps += stepsWithRows(at.input, profiler)
+    at = next
   }
   return steps
 }

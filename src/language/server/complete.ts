@@ -3,6 +3,7 @@ import type { IToken } from 'chevrotain'
 import { lex } from '../../../grammar/lexer.ts'
 import * as t from '../../../grammar/tokens.ts'
 import { keywords, kw } from '../../../grammar/tokens.ts'
+import { valueTypeNames } from '../../../grammar/type-names.ts'
 import { platformParameters } from '../../engine/bind/dialect.ts'
 import { aggregateNames } from '../../engine/value/aggregate-signatures.ts'
 import { functionNames } from '../../engine/value/functions/function-table.ts'
@@ -52,8 +53,11 @@ function candidates(text: string, tokens: readonly IToken[], names: DataNames | 
   const last = tokens.at(-1)?.tokenType
   const bracket = innermost(tokens)
   if (last === t.Dot) return [...ofKind('property', names?.property), ...ofKind('property', ownFields)]
-  const isMapKey = bracket?.tokenType === t.OpenBrace && (last === t.OpenBrace || last === t.Comma)
-  if (isMapKey && !isBlock(tokens, bracket)) return ofKind('property', [...(names?.property ?? []), 'external_id'])
+  if (isInType(tokens)) return ofKind('keyword', valueTypeNames())
+  const brace = bracket?.tokenType === t.OpenBrace ? roleOf(tokens, bracket) : null
+  if (brace === 'quantifier') return []
+  if (brace === 'map' && (last === t.OpenBrace || last === t.Comma))
+    return ofKind('property', [...(names?.property ?? []), 'external_id'])
   const isLabel = last === t.Colon && bracket?.tokenType !== t.OpenBrace
   if (
     isLabel ||
@@ -87,17 +91,46 @@ function innermost(tokens: readonly IToken[]): IToken | undefined {
   return open.at(-1)
 }
 
-const blockWords: ReadonlySet<unknown> = new Set([kw.CALL, kw.EXISTS, kw.COUNT, kw.COLLECT])
+const blockWords: ReadonlySet<unknown> = new Set([
+  ...[kw.CALL, kw.EXISTS, kw.COUNT, kw.COLLECT, kw.THEN, kw.ELSE, kw.NEXT, kw.UNION, kw.ALL, kw.DISTINCT],
+])
 
-/** Whether a brace opens a subquery. */
-function isBlock(tokens: readonly IToken[], brace: IToken): boolean {
-  const before = tokens[tokens.indexOf(brace) - 1]
-  return before !== undefined && blockWords.has(before.tokenType)
+/** What a brace opens: a query, the bounds of a quantifier, or a map. */
+function roleOf(tokens: readonly IToken[], brace: IToken): 'block' | 'quantifier' | 'map' {
+  const at = tokens.indexOf(brace)
+  const before = tokens[at - 1]
+  if (before === undefined || blockWords.has(before.tokenType)) return 'block'
+  // After a relationship, `-[:R]->{1,3}`.
+  if (before.tokenType === t.Greater || before.tokenType === t.Minus) return 'quantifier'
+  if (before.tokenType !== t.CloseParen) return 'map'
+  // `CALL (a) {`, else `((a)-[:R]->(b)){`.
+  const opening = innermost(tokens.slice(0, at - 1))
+  const word = opening && tokens[tokens.indexOf(opening) - 1]
+  return word?.tokenType === kw.CALL ? 'block' : 'quantifier'
+}
+
+/** Whether a type follows: after `::` or `TYPED`, and after the `|` or `<` of a type that began there. */
+function isInType(tokens: readonly IToken[]): boolean {
+  for (let at = tokens.length - 1; at >= 0; at--) {
+    const { tokenType } = tokens[at]!
+    if (tokenType === kw.TYPED) return true
+    if (tokenType === t.Colon) return tokens[at - 1]?.tokenType === t.Colon
+    const isLast = at === tokens.length - 1
+    if (tokenType === t.Bar || tokenType === t.Less) continue
+    if (isLast || !isPartOfType(tokens[at]!)) return false
+  }
+  return false
+}
+
+const typeWords = new Set([...valueTypeNames()].flatMap((name) => name.split(' ')))
+
+function isPartOfType({ tokenType, image }: IToken): boolean {
+  return tokenType === t.Exclamation || tokenType === kw.NOT || typeWords.has(image.toUpperCase())
 }
 
 /** Names at the beginning of an element of a pattern, and aliases. */
 function variables(text: string): string[] {
-  const found = text.matchAll(/(?:[([]\s*|\bAS\s+)([\p{L}_][\p{L}\p{N}_]*)/giu)
+  const found = text.matchAll(/(?:[([]\s*|\b(?:AS|LET|FOR)\s+)([\p{L}_][\p{L}\p{N}_]*)/giu)
   return ['subject', 'resource', ...Array.from(found, ([, name = '']) => name)].filter((name) => !t.isReserved(name))
 }
 

@@ -62,6 +62,18 @@ beforeAll(async () => {
       ],
     },
   })
+  await service.addPolicy({
+    name: 'reach',
+    actions: ['reach'],
+    cypher: 'MATCH (subject) ((a)-[m:MEMBER|OWNS]->(b WHERE b.wheels IS NULL OR b.wheels > 3)){1,3} (resource)',
+  })
+  await service.addPolicy({
+    name: 'branch',
+    actions: ['branch'],
+    cypher: `MATCH (subject), (resource) RETURN subject, resource
+      NEXT WHEN resource.wheels > 3 THEN { ${team} RETURN subject, resource }
+      ELSE { MATCH (subject)-[:BANNED]->(resource) RETURN subject, resource }`,
+  })
   key = (await service.addAgent('reader', ['Authorization', 'ReadAuthZConfigs'])).key
 })
 
@@ -92,6 +104,40 @@ async function explain(subject: string, action: string, resource: string, contex
   const policies = new Map((answer.policies as ExplainedPolicy[] | undefined)?.map((policy) => [policy.name, policy]))
   return { status, answer, of: (name: string) => policies.get(name) as ExplainedPolicy }
 }
+
+describe('an explanation of patterns and clauses of GQL', () => {
+  const steps = (policy: ExplainedPolicy): string[] => {
+    const { relationships } = policy.matched as {
+      relationships: { type: string; source: { id: string }; target: { id: string } }[]
+    }
+    return relationships.map(({ type, source, target }) => `${source.id}-${type}-${target.id}`).sort()
+  }
+
+  it('shows the steps of a quantified pattern, and where it stopped', async () => {
+    const granted = await explain('ann', 'reach', 'c1')
+    expect([granted.answer.decision, steps(granted.of('reach'))]).toEqual([true, ['ann-MEMBER-red', 'red-OWNS-c1']])
+    const denied = await explain('ann', 'reach', 'c2')
+    expect(denied.answer.decision).toBe(false)
+    expect(denied.of('reach')).toMatchObject({
+      outcome: 'denied',
+      nearest_miss: { stopped: { says: expect.stringContaining('MEMBER|OWNS') } },
+    })
+  })
+
+  it('shows the branch of WHEN that applies', async () => {
+    const granted = await explain('ann', 'branch', 'c1')
+    expect([granted.answer.decision, steps(granted.of('branch'))]).toEqual([true, ['ann-MEMBER-red', 'red-OWNS-c1']])
+    const denied = await explain('bob', 'branch', 'c2')
+    expect(denied.answer.decision).toBe(false)
+    expect(denied.of('branch')).toMatchObject({
+      outcome: 'denied',
+      nearest_miss: {
+        stopped: { says: 'no relationship matches (subject)-[:BANNED]->(resource)' },
+        reached: { sample: { nodes: expect.arrayContaining([{ type: 'Person', id: 'bob', variable: 'subject' }]) } },
+      },
+    })
+  })
+})
 
 describe('an explanation', () => {
   it('shows the matched path of a permit, and for every other policy why it did not grant', async () => {

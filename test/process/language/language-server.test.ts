@@ -177,6 +177,39 @@ test('shows the name and the plan at a place, and formats the Cypher', async () 
   ])
 })
 
+test('completes, shows and formats patterns and clauses of GQL', async () => {
+  expect((await completions('MATCH (subject) ((a:|')).sort()).toEqual(['Car', 'Fast', 'Person'])
+  expect(await completions('WHEN true THEN { |')).toEqual(expect.arrayContaining(['MATCH', 'subject']))
+  expect(await completions('MATCH (subject)-[:OWNS]->{1,|')).toEqual([])
+  expect(await completions('MATCH (subject)-->(resource) WHERE resource.wheels IS :: |')).toEqual(
+    expect.arrayContaining(['INTEGER', 'STRING']),
+  )
+  const pattern = 'MATCH (subject) ((a)-[:OWNS]->(b:Car)){1,2} (resource)'
+  await change(`${head}  ${pattern}\n`)
+  const at = { textDocument: { uri }, position: { line: 4, character: 2 + pattern.indexOf('Car') } }
+  const quantified = (await client.sendRequest(HoverRequest.type, at))!.contents as { value: string }
+  expect(quantified.value).toContain('label `Car`: in the data')
+  expect(quantified.value).toMatch(/Plan of a decision\n\n```text\n[\s\S]*OWNS[\s\S]*\{1,2\}|\*1\.\.2/)
+  await change(
+    `${head}  match (subject), (resource) return subject, resource next when subject.wheels>2 then { match (subject)-[:OWNS]->(resource) return subject, resource }\n`,
+  )
+  const branches = (await client.sendRequest(HoverRequest.type, {
+    textDocument: { uri },
+    position: { line: 4, character: 4 },
+  }))!.contents as { value: string }
+  expect(branches.value).toContain('branch of WHEN = 1')
+  const edits = await client.sendRequest(DocumentFormattingRequest.type, {
+    textDocument: { uri },
+    options: { tabSize: 2, insertSpaces: true },
+  })
+  expect(edits?.map(({ newText }) => newText)).toEqual([
+    '|\n  MATCH (subject), (resource)\n  RETURN subject, resource\n  NEXT\n  WHEN subject.wheels > 2 THEN {\n    MATCH (subject)-[:OWNS]->(resource)\n    RETURN subject, resource\n  }\n',
+  ])
+  await change(`${head}  WHEN true THEN { MATCH (subject)-[:OWNS]->(resource) RETURN subject }\n`)
+  const refused = await diagnostics(uri, ({ diagnostics: found }) => found.length > 0)
+  expect(refused.map(({ message }) => message)).toEqual([expect.stringContaining('does not return `resource`')])
+})
+
 test('ends when the editor asks for it', async () => {
   await client.sendRequest(ShutdownRequest.type)
   const ended = new Promise((resolve) => child.once('exit', resolve))

@@ -1,6 +1,11 @@
 // Explains the result of a check, and profiles a run by operator.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { compileCondition, type DecisionTrace, type QueryContext } from '../../../src/engine/conditions.ts'
+import {
+  compileCondition,
+  type DecisionTrace,
+  type MatchedPattern,
+  type QueryContext,
+} from '../../../src/engine/conditions.ts'
 import { compileRowsQuery } from '../../../src/engine/rows-query.ts'
 import { writeGraph } from '../../support/convert-graph.ts'
 import { readGraph } from '../../support/graph-notation.ts'
@@ -108,7 +113,7 @@ describe('a permit shows the matched path', () => {
 
 describe('patterns and clauses of GQL', () => {
   const walk = 'MATCH (subject)-[m:MEMBER]->(t:Team)'
-  const names = (of: { variable: string | null; externalId: string }[]): string[] =>
+  const names = (of: MatchedPattern['nodes']): string[] =>
     of.map(({ variable, externalId }) => `${variable}=${externalId}`).sort()
   const steps = (of: NonNullable<DecisionTrace['matched']>): string[] =>
     of.relationships.map(({ source, type, target }) => `${source.externalId}-${type}-${target.externalId}`).sort()
@@ -148,7 +153,7 @@ describe('patterns and clauses of GQL', () => {
 
   test('the branch of WHEN that was chosen shows its match, and what stopped it', () => {
     const granted = why(`${branches} ${otherwise}`, 'bob', 'c2').matched!
-    expect([names([...granted.nodes]), steps(granted)]).toEqual([
+    expect([names(granted.nodes), steps(granted)]).toEqual([
       ['resource=c2', 'subject=bob', 't=blue'],
       ['blue-OWNS-c2', 'bob-MEMBER-blue'],
     ])

@@ -226,3 +226,47 @@ test('a SARIF log has a result with a region for each finding', () => {
     }),
   ])
 })
+
+describe('in patterns and clauses of GQL', () => {
+  const all = 'MATCH (subject:Person)-[:OWNS]->(resource) RETURN subject, resource NEXT'
+  const own = 'MATCH (subject)-[:OWNS]->(resource) RETURN subject, resource'
+  test.each([
+    [
+      'names within a quantified pattern',
+      'MATCH (subject) ((x:Tem)-[:MEMBR]->(y WHERE y.agee > 1)){1,3} ()-[:OWNS]->(resource)',
+      ['unknown-label', 'unknown-relationship-type', 'unknown-property'],
+    ],
+    [
+      'a quantified pattern without bound',
+      'MATCH (subject) ((x)-[:MEMBER]->(y)){1,} ()-[:OWNS]->(resource)',
+      ['unbounded-walk'],
+    ],
+    ['a quantified relationship without bound', 'MATCH (subject)-[:OWNS]->+(resource)', ['unbounded-walk']],
+    ['a quantifier with a bound', 'MATCH (subject)-[:OWNS]->{1,4}(resource)', []],
+    ['a name of a shortest path', 'MATCH SHORTEST 1 (subject)-[:OWNZ]->+(resource)', ['unknown-relationship-type']],
+    [
+      'names of all branches of WHEN',
+      `${all} WHEN subject.agee > 1 THEN { ${own} } ELSE { MATCH (subject)-[:KNOWZ]->()-[:OWNS]->(resource) RETURN subject, resource }`,
+      ['unknown-property', 'unknown-relationship-type'],
+    ],
+    ['branches of WHEN that are right', `${all} WHEN subject.age > 1 THEN { ${own} } ELSE { ${own} }`, []],
+    [
+      'a predicate before NEXT that is never true',
+      `MATCH (subject)-[:OWNS]->(resource) WHERE false RETURN subject, resource NEXT WHEN subject.age > 1 THEN { ${own} }`,
+      ['never-grants'],
+    ],
+    ['a name in FILTER', `${OWNS} FILTER resource.weels > 2`, ['unknown-property']],
+    [
+      'a union of types that cannot be',
+      `${OWNS} WHERE resource.wheels :: INTEGER NOT NULL | STRING`,
+      ['invalid-cypher'],
+    ],
+    [
+      'other columns in a branch',
+      `${all} WHEN true THEN { ${own} } ELSE { RETURN subject, 1 AS other }`,
+      ['invalid-cypher'],
+    ],
+  ])('%s', (_name, cypher, rules) => {
+    expect(found(cypher)).toEqual(rules)
+  })
+})
