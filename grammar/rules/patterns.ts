@@ -331,11 +331,21 @@ export abstract class PatternRules extends AtomRules {
               expected: 'a whole number',
             })
           }
-          return hopQuantifier(min ?? 0, tail === undefined ? min : tail.max, span)
+          return this.bounded(min ?? 0, tail === undefined ? min : tail.max, span)
         },
       },
     ])
   })
+
+  /** Bounds that exclude every walk, or every walk but the empty one, are refused as in Neo4j. */
+  private bounded(min: number, max: number | null, span: Span): HopRange {
+    if (this.RECORDING_PHASE || max === null || (max > 0 && min <= max)) return hopQuantifier(min, max, span)
+    const message =
+      max === 0
+        ? 'the upper bound of a quantifier must be at least 1'
+        : `the lower bound ${min} of the quantifier is above its upper bound ${max}`
+    throwSyntaxError({ code: 'InvalidRelationshipPattern', message, span })
+  }
 
   readonly hops = this.RULE('hops', (): number => this.hopCount(this.CONSUME(t.Integer)))
 

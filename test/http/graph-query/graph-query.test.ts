@@ -37,6 +37,43 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 describe('POST /graph/v1/query', () => {
+  test('reads patterns and clauses of GQL, and refuses what is wrong in them', async () => {
+    const rows = async (text: string, parameters: object = {}): Promise<unknown> => {
+      const { status, text: answer, body } = await query({ query: text, parameters })
+      expect(status, answer).toBe(200)
+      return body.rows
+    }
+    const related = await service.ask('/capture/v1/relationships', {
+      relationships: ['OWNS', 'LENDS'].map((type) => ({
+        source: { type: 'Person', external_id: 'ann' },
+        target: { type: 'Car', external_id: 'c:1' },
+        type,
+      })),
+    })
+    expect(related.status, related.text).toBe(200)
+    const group = 'MATCH (p:Person) ((x)-[r:OWNS]->(y:Car WHERE y.price > $least)){1,2} (c)'
+    expect(await rows(`${group} RETURN [one IN r | type(one)] AS types, size(y) AS n`, { least: 6 })).toEqual([
+      [['OWNS'], 1],
+    ])
+    expect(await rows(`${group} RETURN c`, { least: 7 })).toEqual([])
+    expect(await rows('MATCH p = SHORTEST 1 (:Person)-[:OWNS]->+(:Car) RETURN length(p) AS n')).toEqual([[1]])
+    expect(
+      await rows(
+        "MATCH (p:Person) RETURN p NEXT WHEN p.age > 40 THEN { RETURN 'old' AS word } ELSE { RETURN 'young' AS word }",
+      ),
+    ).toEqual([['old']])
+    expect(await rows('FOR x IN [1, 2, 3] FILTER x > 1 LET y = x * 2 RETURN y ORDER BY y OFFSET 1')).toEqual([[6]])
+    for (const [text, message] of [
+      ['MATCH (a)-->{2,1}(b) RETURN a', 'the lower bound 2 of the quantifier is above its upper bound 1'],
+      ['MATCH SHORTEST 0 (a)-->+(b) RETURN a', 'at least one path'],
+      ['WHEN true THEN { RETURN 1 AS x } ELSE { RETURN 1 AS y }', 'all branches of WHEN must return the same columns'],
+      ['RETURN 1 IS :: INTEGER NOT NULL | STRING AS x', 'either all types of a union have `NOT NULL`, or none'],
+    ] as const) {
+      const refused = await query({ query: text })
+      expect([refused.status, refused.text], text).toEqual([422, expect.stringContaining(message)])
+    }
+  })
+
   test('answers with nodes by external id, and integers beyond 2^53 exactly', async () => {
     const { status, text, body } = await query({
       query: 'MATCH (p:Person {external_id: $id}) RETURN p, $large AS large, 2.0 AS float',

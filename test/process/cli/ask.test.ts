@@ -7,6 +7,11 @@ import { type Finished, runCommand } from '../../support/cli-process.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
+const reachCypher = 'MATCH (subject) ((a)-[:LENDS]->(b WHERE b.wheels > 3)){1,2} (resource)'
+const towCypher = `MATCH (subject), (resource) RETURN subject, resource
+  NEXT WHEN resource.wheels > 3 THEN { MATCH (subject)-[:LENDS]->(resource) RETURN subject, resource }
+  ELSE { MATCH (subject)-[:OWNS]->(resource) RETURN subject, resource }`
+
 let folder: string
 let service: TestService
 let asAgent: Record<string, string>
@@ -14,6 +19,13 @@ let asAccount: Record<string, string>
 
 beforeAll(async () => {
   folder = join(carProject(), 'authz')
+  for (const [action, cypher] of [
+    ['reach', reachCypher],
+    ['tow', towCypher],
+  ] as const) {
+    const text = `subject: Person\nactions: [${action}]\nresource: Car\ncypher: ${JSON.stringify(cypher)}\n`
+    writeFileSync(join(folder, 'policies', `${action}.policy.yaml`), text)
+  }
   service = await startService({}, { sync: false, log: () => undefined })
   const car = (external_id: string, wheels: number) => ({
     type: 'Car',
@@ -33,6 +45,8 @@ beforeAll(async () => {
   expect(related.status, related.text).toBe(200)
   await service.addPolicy({ name: 'drive', cypher: driveCypher, actions: ['drive'] })
   await service.addPolicy({ name: 'wash', cypher: washCypher, actions: ['wash'] })
+  await service.addPolicy({ name: 'reach', cypher: reachCypher, actions: ['reach'] })
+  await service.addPolicy({ name: 'tow', cypher: towCypher, actions: ['tow'] })
   const agent = await service.addAgent('asker', ['Authorization', 'ReadAuthZConfigs'])
   asAgent = { VERDIGRAPH_URL: service.url, VERDIGRAPH_AGENT_KEY: agent.key }
   asAccount = { VERDIGRAPH_URL: service.url, VERDIGRAPH_TOKEN: service.token }
@@ -78,6 +92,38 @@ describe.each(doorNames)('over %s', (name) => {
     expect(denied.stdout).toContain('stopped: the predicate is not true: resource.wheels >= $min')
     const json = await ask('why', 'Person:ann', 'wash', 'Car:c1', '--json')
     expect(JSON.parse(json.stdout).policies).toMatchObject([{ name: 'wash', outcome: 'granted' }])
+  })
+
+  test('check, why, who, what and query read patterns and clauses of GQL', async () => {
+    const decided = async (...asked: string[]): Promise<number | null> => (await ask('check', ...asked)).exitCode
+    expect(await decided('Person:bob', 'reach', 'Car:c1')).toBe(0)
+    expect(await decided('Person:ann', 'reach', 'Car:c1')).toBe(1)
+    expect(await decided('Person:bob', 'tow', 'Car:c1')).toBe(0)
+    expect(await decided('Person:bob', 'tow', 'Car:c:2')).toBe(0)
+    expect(await decided('Person:ann', 'tow', 'Car:c1')).toBe(1)
+    expect((await ask('why', 'Person:bob', 'reach', 'Car:c1')).stdout).toBe(
+      '✓ granted  Person:bob reach Car:c1\n  policy reach grants: (Person:bob)-[:LENDS]->(Car:c1)\n',
+    )
+    expect((await ask('why', 'Person:bob', 'tow', 'Car:c:2')).stdout).toContain('(Person:bob)-[:OWNS]->(Car:c:2)')
+    expect((await ask('why', 'Person:ann', 'tow', 'Car:c1')).stdout).toContain(
+      'stopped: no relationship matches (subject)-[:LENDS]->(resource)',
+    )
+    expect((await ask('why', 'Person:ann', 'reach', 'Car:c1')).stdout).toMatch(
+      /stopped: no relationship matches .*LENDS/,
+    )
+    expect((await ask('who', 'tow', 'Car:c1')).stdout).toBe('Person:bob\n')
+    expect((await ask('what', 'Person:bob', 'tow', '--type', 'Car')).stdout.split('\n').sort()).toEqual([
+      '',
+      'Car:c1',
+      'Car:c:2',
+    ])
+    const cypher = `MATCH (p:Person) RETURN p ORDER BY p.external_id
+      NEXT WHEN (p)-[:LENDS]->() THEN { MATCH (p) ((x)-[r:OWNS|LENDS]->(y)){1,2} () RETURN p.external_id AS id, size(r) AS n }
+      ELSE { RETURN p.external_id AS id, 0 AS n }`
+    const rows = await ask('query', cypher, '--format', 'csv')
+    expect(rows.stdout.split('\n').sort(), rows.stderr).toEqual(['', 'ann,0', 'bob,1', 'bob,1', 'id,n'])
+    const refused = await ask('query', 'MATCH (a)-->{1,$n}(b) RETURN a')
+    expect([refused.exitCode === 0, refused.stderr]).toEqual([false, expect.stringContaining('unexpected `$n`')])
   })
 
   test('who, what and actions list what the policies grant, and have the exit code 1 for nothing', async () => {

@@ -85,6 +85,30 @@ test('lint has exit code 1 for errors, 0 for warnings unless strict, and 2 if it
   }
 })
 
+test('lint and fmt read patterns and clauses of GQL', async () => {
+  const file = join(base, 'gql.policy.yaml')
+  const pattern = 'match (subject) ((a)-[:OWNZ]->(b where b.weels>3)){1,2} (resource)'
+  const other =
+    'MATCH (subject)-[:OWNS]->(resource) RETURN subject, resource NEXT WHEN subject.wheels = 1 THEN { RETURN subject }'
+  writeFileSync(schemaFile, JSON.stringify(schema))
+  writeFileSync(file, policy(pattern))
+  const found = await runCommand(['lint', file, '--schema', schemaFile])
+  expect([found.exitCode, found.stdout]).toEqual([
+    0,
+    `${file}:6:26: warning: no relationship of type \`OWNZ\` was ever captured; did you mean \`[:OWNS]\`? (unknown-relationship-type)\n` +
+      `${file}:6:44: warning: no property \`weels\` was ever captured; did you mean \`wheels\`? (unknown-property)\n`,
+  ])
+  expect((await runCommand(['fmt', file])).exitCode).toBe(0)
+  expect(readFileSync(file, 'utf8')).toBe(
+    policy('MATCH (subject) ((a)-[:OWNZ]->(b WHERE b.weels > 3)){1,2} (resource)'),
+  )
+  writeFileSync(file, policy(other))
+  const refused = await runCommand(['lint', file])
+  expect([refused.exitCode, refused.stdout]).toEqual([1, expect.stringContaining('does not return `resource`')])
+  expect((await runCommand(['fmt', file])).exitCode).toBe(0)
+  expect(readFileSync(file, 'utf8')).toContain('\n  NEXT\n  WHEN subject.wheels = 1 THEN { RETURN subject }\n')
+})
+
 test('lint reports the errors of all files of a project folder, each of them once', async () => {
   const folder = join(base, 'whole')
   const write = (path: string, text: string): void => {

@@ -70,7 +70,9 @@ describe('a quantified path pattern', () => {
         `MATCH ${from('a')} ((p)-[r:R]->(q) WHERE p.rank < q.rank){2} (y) RETURN ${ids('p')}, [e IN r | e.at], ${ids('q')}`,
       ),
     ).toEqual(['[["a","b"],[1,2],["b","c"]]'])
-    expect(rows(`MATCH ${from('a')} ((p)-[r]->(q)){0} (y) RETURN p, r, q, y.external_id`)).toEqual(['[[],[],[],"a"]'])
+    expect(rows(`MATCH ${from('a')} ((p)-[r:NONE]->(q)){0,1} (y) RETURN p, r, q, y.external_id`)).toEqual([
+      '[[],[],[],"a"]',
+    ])
     expect(
       rows(`MATCH ${from('a')} ((p)-[r:R]->(m)-[s:R]->(q)){2} (y) RETURN ${ids('m')}, [e IN s | e.at], y.external_id`),
     ).toEqual(['[["b","d"],[2,4],"a"]', '[["b","d"],[2,5],"e"]'])
@@ -257,6 +259,9 @@ describe('refused patterns name the place', () => {
       'MATCH (a) ((b) ((c)-->(d))+ (e)){2} (f) RETURN a',
       /InvalidQuantifiedPath \+: quantified path patterns cannot be nested/,
     ],
+    ['MATCH (a)-->{0}(b) RETURN a', /\{0\}: the upper bound of a quantifier must be at least 1/],
+    ['MATCH (a)-->{,0}(b) RETURN a', /the upper bound of a quantifier must be at least 1/],
+    ['MATCH ((a)-->(b)){3,2} RETURN a', /\{3,2\}: the lower bound 3 of the quantifier is above its upper bound 2/],
     ['MATCH ((b)-->+(c)){2} RETURN b', /InvalidQuantifiedPath \+: .* cannot be nested/],
     ['MATCH ((b)-[*]->(c)){2} RETURN b', /InvalidQuantifiedPath \*: a variable-length relationship cannot be inside/],
     ['MATCH ((b)){2} RETURN b', /at least one relationship/],
