@@ -210,6 +210,18 @@ export const knownDifferences: readonly KnownDifference[] = [
       /OPTIONAL MATCH.*WHERE.*(count|collect)\s*\{/i.test(text) && ours.error === null && theirs.error === null,
   },
   {
+    id: 'distinct-of-expression-in-subquery',
+    construct: 'DISTINCT of an expression after a variable length, within a subquery',
+    right: 'Verdigraph',
+    why: 'Neo4j finds each end node once and then drops the DISTINCT, although the expression can have the same value for several nodes.',
+    example: {
+      query: 'MATCH (a) CALL { WITH a MATCH (a)-[*1..2]-(b) RETURN DISTINCT b.num AS n } RETURN n',
+      graph: '(a:Doc)-[:B]->(b:Doc)-[:B]->(c:Team)',
+    },
+    matches: (text, ours, theirs) =>
+      /\{.*(\*|\{\d*,\d*\}|\+).*DISTINCT.*\}/s.test(text) && asSets(ours) !== null && asSets(ours) === asSets(theirs),
+  },
+  {
     id: 'float-by-integer-zero',
     construct: 'A float or null divided by the integer 0',
     right: 'both',
@@ -294,10 +306,20 @@ export const knownDifferences: readonly KnownDifference[] = [
 ]
 
 const withoutSeconds = (outcome: JudgedOutcome): string =>
-  JSON.stringify(outcome, (_, value) => (typeof value === 'bigint' ? `${value}n` : value)).replaceAll(
-    /(\d\d:\d\d):00(?![.\d])/g,
-    '$1',
-  )
+  JSON.stringify(outcome, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))
+    // Of texts that were split.
+    .replaceAll('","', '')
+    .replaceAll(/(\d\d:\d\d):00(?![.\d])/g, '$1')
+
+/** The rows without repetitions, also in lists. */
+function asSets(outcome: JudgedOutcome): string | null {
+  if (outcome.error !== null) return null
+  const text = (value: JudgedValue): string =>
+    Array.isArray(value)
+      ? `[${[...new Set((value as readonly JudgedValue[]).map(text))].sort().join(', ')}]`
+      : textOf(value, { numbers: true })
+  return [...new Set(outcome.rows.map((row) => row.map(text).join(' | ')))].sort().join('\n')
+}
 
 const NEAR_NANOS = 1_000n
 
