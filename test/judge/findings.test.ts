@@ -1,6 +1,6 @@
 // The last lines of a judged run: `.ci/run` reads them, and a log that was cut to them names the failures.
 import { expect, test } from 'vitest'
-import { JudgeFindings, findingOf } from './findings.ts'
+import { findingOf, JudgeFindings } from './findings.ts'
 import { BeyondLimits, differenceOf, type JudgedOutcome, type JudgedQuery } from './judged-outcome.ts'
 
 const queryOf = (text: string): JudgedQuery => ({ text, parameters: new Map(), orderedBy: [], bags: [] })

@@ -1,6 +1,6 @@
 // Runs the fixed cases and the examples of the known differences on both engines.
 import { readGraph } from '../support/graph-notation.ts'
-import { JudgeFindings, findingOf } from './findings.ts'
+import { findingOf, JudgeFindings } from './findings.ts'
 import { emptyJudgedGraph, ofReference } from './judge-graph.ts'
 import { openBench } from './judged-case.ts'
 import { BeyondLimits, type JudgedQuery } from './judged-outcome.ts'

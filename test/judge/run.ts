@@ -93,7 +93,10 @@ async function showAnswers(texts: readonly string[], connection: Neo4jConnection
   process.exitCode = different > 0 ? 1 : 0
 }
 
-async function runParts(chosen: readonly (typeof parts)[number][], connection: Neo4jConnection): Promise<JudgeFindings> {
+async function runParts(
+  chosen: readonly (typeof parts)[number][],
+  connection: Neo4jConnection,
+): Promise<JudgeFindings> {
   const all = new JudgeFindings()
   for (const part of chosen) {
     const started = performance.now()
