@@ -306,10 +306,12 @@ export const knownDifferences: readonly KnownDifference[] = [
 ]
 
 const withoutSeconds = (outcome: JudgedOutcome): string =>
-  JSON.stringify(outcome, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))
-    // Of texts that were split.
-    .replaceAll('","', '')
-    .replaceAll(/(\d\d:\d\d):00(?![.\d])/g, '$1')
+  JSON.stringify(outcome, (_, value: unknown) => {
+    if (typeof value === 'bigint') return `${value}n`
+    // A text that was split into its characters.
+    const isSplit = Array.isArray(value) && value.every((item) => typeof item === 'string' && item.length === 1)
+    return isSplit ? value.join('') : value
+  }).replaceAll(/(\d\d:\d\d):00(?![.\d])/g, '$1')
 
 /** The rows without repetitions, also in lists. */
 function asSets(outcome: JudgedOutcome): string | null {
