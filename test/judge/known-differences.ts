@@ -222,6 +222,18 @@ export const knownDifferences: readonly KnownDifference[] = [
       /\{.*(\*|\{\d*,\d*\}|\+).*DISTINCT.*\}/s.test(text) && asSets(ours) !== null && asSets(ours) === asSets(theirs),
   },
   {
+    id: 'nan-groups',
+    construct: '`NaN` in DISTINCT, UNION and grouping keys',
+    right: 'Verdigraph',
+    why: 'By the equivalence of openCypher, which groups values, `NaN` is equivalent to itself, although `NaN = NaN` is false. Neo4j makes a group of each `NaN`, and one of all if it is a literal.',
+    example: { query: 'UNWIND [NaN, NaN] AS x RETURN DISTINCT x' },
+    matches: (text, ours, theirs) =>
+      ours.error === null &&
+      theirs.error === null &&
+      /\b(DISTINCT|UNION|count|sum|avg|min|max|collect|percentile\w+|stDevP?)\b/.test(text) &&
+      (/\bNaN\b/.test(text) || [ours, theirs].some(({ rows }) => rows.some((row) => row.some(Number.isNaN)))),
+  },
+  {
     id: 'float-by-integer-zero',
     construct: 'A float or null divided by the integer 0',
     right: 'both',
