@@ -449,7 +449,7 @@ test('an error of the system is reported in one line', async () => {
   ]) {
     const { exitCode, stderr } = await runCommand([...args, '--data', data])
     expect(exitCode).toBe(1)
-    expect(stderr).toMatch(/^\S*error:\S* E[A-Z]+: .*\n$/)
+    expect(stderr).toMatch(/^\S*error:\S* .*\bE[A-Z]+\b.*\n$/)
   }
 })
 
