@@ -1,5 +1,5 @@
 // The same graph in Neo4j Community, and the same questions over Bolt: one session, one question after the other.
-import neo4j, { type Driver, type Session } from 'neo4j-driver'
+import neo4j, { type Driver, type Session } from 'neo4j-driver-lite'
 import { type Neo4jServer, startNeo4j } from '../../test/support/counterparts/neo4j.ts'
 import { median } from '../harness.ts'
 
@@ -32,7 +32,11 @@ export class Neo4jGraph {
   /** Starts Neo4j and loads the graph. Throws CounterpartMissing without Java or Maven. */
   static async load({ nodes, relationships }: RecordedGraph): Promise<Neo4jGraph> {
     const server = await startNeo4j()
-    const driver = neo4j.driver(server.url, undefined, { disableLosslessIntegers: true })
+    const driver = neo4j.driver(
+      server.url,
+      { scheme: 'none', principal: '', credentials: '' },
+      { disableLosslessIntegers: true },
+    )
     const graph = new Neo4jGraph(server, driver)
     await graph.session.run('CREATE CONSTRAINT FOR (n:Node) REQUIRE n.id IS UNIQUE')
     const byLabels = Map.groupBy(nodes, ({ type, labels }) => [type, ...labels].join(':'))

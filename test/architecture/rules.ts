@@ -66,7 +66,7 @@ const everything = [
   'commander',
   // latencies of the command `bench`, and one of its peers
   'hdr-histogram-js',
-  'neo4j-driver',
+  'neo4j-driver-lite',
   'jose',
   'pino',
   // what a release contains

@@ -1,6 +1,6 @@
 // Neo4j as a peer of a bench: a running server over Bolt. The generated graph is loaded into an empty database, and removed at the end. The
 // driver is loaded only when a bench asks for it.
-import type { Driver, Session } from 'neo4j-driver'
+import type { Driver, Session } from 'neo4j-driver-lite'
 import { OperationalError } from '../../kernel/errors.ts'
 import type { AskedPeer } from './asked-peer.ts'
 import {
@@ -53,16 +53,20 @@ export async function loadIntoNeo4j(
   graph: GeneratedGraph,
   questions: readonly GeneratedQuestion[],
 ): Promise<AskedPeer> {
-  const { default: neo4j } = await import('neo4j-driver')
-  const { NEO4J_USERNAME: user = 'neo4j', NEO4J_PASSWORD: password = '' } = process.env
-  const driver = neo4j.driver(url, neo4j.auth.basic(user, password), {
-    disableLosslessIntegers: true,
-    // Those of a bench are at most as many as its option allows.
-    maxConnectionPoolSize: 2000,
-    connectionAcquisitionTimeout: CONNECT_MS,
-    connectionTimeout: CONNECT_MS,
-    maxTransactionRetryTime: 0,
-  })
+  const { default: neo4j } = await import('neo4j-driver-lite')
+  const { NEO4J_USERNAME: principal = 'neo4j', NEO4J_PASSWORD: credentials = '' } = process.env
+  const driver = neo4j.driver(
+    url,
+    { scheme: 'basic', principal, credentials },
+    {
+      disableLosslessIntegers: true,
+      // Those of a bench are at most as many as its option allows.
+      maxConnectionPoolSize: 2000,
+      connectionAcquisitionTimeout: CONNECT_MS,
+      connectionTimeout: CONNECT_MS,
+      maxTransactionRetryTime: 0,
+    },
+  )
   const failure = (cause: unknown): OperationalError =>
     cause instanceof OperationalError ? cause : new OperationalError(`${url}: ${(cause as Error).message}`)
   let isLoaded = false

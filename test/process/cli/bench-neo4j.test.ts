@@ -1,6 +1,6 @@
 // `bench --compare neo4j=URL` with a running Neo4j: the same graph and questions, answers that are checked, and a database that is left as it
 // was found. Needs Java and Maven.
-import neo4j, { type Driver } from 'neo4j-driver'
+import neo4j, { type Driver } from 'neo4j-driver-lite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { killAll, runCommand } from '../../support/cli-process.ts'
 import { CounterpartMissing } from '../../support/counterparts/install.ts'
@@ -12,7 +12,11 @@ let driver: Driver | null = null
 beforeAll(async () => {
   try {
     server = await startNeo4j()
-    driver = neo4j.driver(server.url, neo4j.auth.basic('', ''), { disableLosslessIntegers: true })
+    driver = neo4j.driver(
+      server.url,
+      { scheme: 'none', principal: '', credentials: '' },
+      { disableLosslessIntegers: true },
+    )
   } catch (failure) {
     if (!(failure instanceof CounterpartMissing)) throw failure
     console.log(`skipped: the comparison with Neo4j: ${failure.message}`)
