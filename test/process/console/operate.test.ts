@@ -3,6 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { processCommands } from '../../../src/cli/self-command.ts'
 import { updateBackupRecord } from '../../../src/transfer/backup-record.ts'
 import { openShippingFigures } from '../../../src/transfer/shipping/shipping-figures.ts'
 import { killAll, ownEnvironment, runCommand, type Server, startServer } from '../../support/cli-process.ts'
@@ -21,7 +22,10 @@ const patient = { VERDIGRAPH_LANE_WAIT_MS: '60000' }
 beforeAll(async () => {
   if (isSkipped) return
   browser = await openBrowser()
-  mcp = await startMcpService({ settings: { backupFolder: join(temporaryFolder(), 'backups') } })
+  mcp = await startMcpService({
+    settings: { backupFolder: join(temporaryFolder(), 'backups') },
+    overrides: { backupCommand: processCommands().backupCommand },
+  })
   await mcp.create('external-data-resolvers', {
     name: 'stock',
     display_name: hostile,
