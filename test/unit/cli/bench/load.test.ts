@@ -84,6 +84,14 @@ test('answers of the warm-up are checked, and not measured', async () => {
   expect(result.perSecond).toBeCloseTo(1000, 0)
 })
 
+test('a rate that is too high shows the rate that was reached, although all answers are to questions of the warm-up', async () => {
+  const clock = new SetClock()
+  const plan = { rate: 100_000, durationS: 1, warmUpS: 1 }
+  const result = await runLoad(stallingSystem(clock, -1), questions, plan, clock)
+  expect(result.latency.count).toBe(0)
+  expect(result.perSecond).toBeCloseTo(1000, 0)
+})
+
 test('errors are counted, and are no wrong answers', async () => {
   const clock = new SetClock()
   const system: AskedSystem = {
