@@ -37,7 +37,13 @@ describe.skipIf(helm === null)('the chart', () => {
   }
 
   const everything = {
-    settings: { workers: 4, body_bytes_max: 8_388_608, log_level: 'error', tls_certificate: '/tls/tls.crt' },
+    settings: {
+      workers: 4,
+      body_bytes_max: 8_388_608,
+      log_level: 'error',
+      access_log: true,
+      tls_certificate: '/tls/tls.crt',
+    },
     masterKeySecret: 'authz-key',
     image: { repository: 'registry.example.org/verdigraph', digest: `sha256:${'a'.repeat(64)}` },
     networkPolicy: { from: [{ namespaceSelector: {} }], egress: [{ to: [{ ipBlock: { cidr: '203.0.113.0/24' } }] }] },
@@ -45,6 +51,8 @@ describe.skipIf(helm === null)('the chart', () => {
     serviceMonitor: { enabled: true },
     storage: { size: '1Gi', className: 'local' },
     podAnnotations: { 'example.org/team': 'iam' },
+    volumes: [{ name: 'tls', secret: { secretName: 'authz-tls' } }],
+    volumeMounts: [{ name: 'tls', mountPath: '/tls', readOnly: true }],
   }
 
   test('passes the linter', async () => {
@@ -114,6 +122,8 @@ describe.skipIf(helm === null)('the chart', () => {
       VERDIGRAPH_WORKERS: '4',
       VERDIGRAPH_BODY_BYTES_MAX: '8388608',
       VERDIGRAPH_LOG_LEVEL: 'error',
+      // YAML 1.1 reads `on` as true.
+      VERDIGRAPH_ACCESS_LOG: 'on',
       VERDIGRAPH_TLS_CERTIFICATE: '/tls/tls.crt',
       VERDIGRAPH_METRICS_TOKEN_FILE: '/run/secrets/verdigraph-metrics/tokens',
       CREDENTIALS_DIRECTORY: '/run/credentials/verdigraph',
@@ -125,7 +135,9 @@ describe.skipIf(helm === null)('the chart', () => {
     expect(pod.volumes).toEqual([
       { name: 'credentials', secret: { secretName: 'authz-key', defaultMode: 0o440 } },
       { name: 'metrics-token', secret: { secretName: 'authz-metrics', defaultMode: 0o440, items } },
+      { name: 'tls', secret: { secretName: 'authz-tls' } },
     ])
+    expect(container.volumeMounts.at(-1)).toEqual({ name: 'tls', mountPath: '/tls', readOnly: true })
     // No `subPath`: such a file does not change with the secret.
     expect(container.volumeMounts.find(({ name }: Rendered) => name === 'metrics-token')).toEqual({
       name: 'metrics-token',
@@ -166,6 +178,8 @@ describe.skipIf(helm === null)('the chart', () => {
     [{ metricsToken: { secret: 'a' }, settings: { metrics_token_file: '/b' } }, 'remove metrics_token'],
     [{ image: { digest: 'latest' } }, 'digest'],
     [{ settings: { data: '/elsewhere' } }, "propertyName 'data'"],
+    [{ settings: { otlp_endpoint: 'http://collector:4318' } }, "propertyName 'otlp_endpoint'"],
+    [{ volumes: [{ name: 'data', emptyDir: {} }] }, 'volumes'],
     [{ service: { port: 0 } }, 'port'],
   ])('refuses %j', async (values, named) => {
     const { exitCode, stderr } = await template(values)
