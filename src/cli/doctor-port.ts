@@ -20,7 +20,7 @@ export function checkPort({ host, port, dataDir }: Settings, isServed: boolean):
   const listening = holdersOf(port)
   // Nothing is known about processes of another user or container.
   if (server === null || listening.length === 0) return []
-  if (listening.some((pid) => isPartOf(pid, server))) return [passed(CHECK, `the service listens on ${address}`)]
+  if (listening.some((pid) => isPartOf(pid, server))) return [passed(CHECK, `the service listens on port ${port}`)]
   return [usedByAnother(address, listening)]
 }
 
