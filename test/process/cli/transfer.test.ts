@@ -75,7 +75,7 @@ test('with a file size limit a restore does not call the backup corrupted, and a
     shell(`ulimit -f 40; ${bin} restore --data ${target} --in ${out}`),
     shell(`ulimit -f 40; ${bin} import --data ${join(parent, 'new')} --in ${lines}`),
   ])
-  expect(restoring).toMatch(/^error: EFBIG: [^\n]*\n$/)
+  expect(restoring).toBe(`error: the file size limit is reached (\`ulimit -f\`): ${out} cannot be unpacked\n`)
   expect(importing).toMatch(
     /^error: not enough disk space for a store in [^\n]*: the file size limit is reached [^\n]*\n$/,
   )
