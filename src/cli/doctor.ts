@@ -25,7 +25,6 @@ import {
   MASTER_KEY_FILE,
   NEXT_MASTER_KEY_FILE,
   SERVER_LOCK_FILE,
-  SHIPPING_FIGURES_FILE,
 } from '../kernel/data-folder.ts'
 import { entityMatchingPipelinesKind } from '../matching/entity-matching-pipeline.ts'
 import { readCertificate } from '../ops/certificate.ts'
@@ -37,7 +36,6 @@ import { isFolderLocked, lockFileNames } from '../store/process/folder-lock.ts'
 import { folderPermissionWarning } from '../store/process/folder-permissions.ts'
 import { readBackupRecord } from '../transfer/backup-record.ts'
 import { interruptedImportMessage } from '../transfer/import-markers.ts'
-import { openShippingFigures, shippingLateS } from '../transfer/shipping/shipping-figures.ts'
 import { lastDueMs, periodMsOf } from '../trust/schedule.ts'
 import { type TrustScoreSchedule, trustScoreProfilesKind } from '../trust/trust-score-profile.ts'
 import { parseAllowList } from '../upstream/allow-list.ts'
@@ -59,6 +57,7 @@ import {
 } from './doctor-checks.ts'
 import { checkPlaces } from './doctor-places.ts'
 import { checkPort } from './doctor-port.ts'
+import { checkShipping } from './doctor-shipping.ts'
 import { exitCodes } from './exit-codes.ts'
 import { readLayouts } from './folder-layouts.ts'
 import { printLine } from './print.ts'
@@ -133,7 +132,7 @@ async function examine(settings: Settings, nowMs: number): Promise<readonly Find
       files.reduce<number | null>((newest, { changedMs }) => Math.max(newest ?? 0, changedMs), null),
     ),
   ]
-  found.push(...backupsOf(settings, isServed, nowMs), ...shippingOf(settings, isServed, nowMs))
+  found.push(...backupsOf(settings, isServed, nowMs), ...(isServed ? await checkShipping(settings, nowMs) : []))
   const imported = interruptedImportMessage(dataDir)
   if (imported !== null) found.push(failed('import', imported, 'finish the import, or restore a backup'))
   const layouts = await layoutsOf(dataDir)
@@ -393,22 +392,6 @@ function backupsOf(settings: Settings, isServed: boolean, nowMs: number): Findin
   } catch (failure) {
     return [failed(check, messageOf(failure), 'correct the setting')]
   }
-}
-
-/** The newest moment that shipped changes restore. */
-function shippingOf({ dataDir, shipTo, shipIntervalMs }: Settings, isServed: boolean, nowMs: number): Finding[] {
-  const check = 'shipping'
-  if (shipTo === '' || !isServed) return []
-  const mend = `see the log of the service, and whether ${shipTo} can be reached`
-  if (!existsSync(join(dataDir, SHIPPING_FIGURES_FILE)))
-    return [failed(check, 'nothing was shipped: the service runs without `ship_to`', 'restart it with this setting')]
-  const { momentS } = openShippingFigures(dataDir)
-  if (momentS === 0) return [warned(check, 'the first base was not shipped yet', mend)]
-  const moment = new Date(momentS * 1000).toISOString()
-  const lagS = Math.round(nowMs / 1000 - momentS)
-  return lagS > shippingLateS(shipIntervalMs)
-    ? [failed(check, `the newest shipped moment is of ${moment}, ${lagS} s ago`, mend)]
-    : [passed(check, `the newest shipped moment is of ${moment}`)]
 }
 
 /** A served folder runs its schedules: a pass that is more than a period late, or whose last attempt failed, is reported. */

@@ -3,8 +3,9 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { systemClock } from '../kernel/clock.ts'
 import { exitWithParent } from '../lanes/parent-death.ts'
+import { createLogThrottle } from '../ops/log-throttle.ts'
 import { recipientsOf } from '../runtime/backup-settings.ts'
-import { openProcessLog } from '../runtime/process-log.ts'
+import { openProcessLog, REPEAT_INTERVAL_MS } from '../runtime/process-log.ts'
 import type { ShippingCommand } from '../runtime/shipping-process.ts'
 import type { Settings } from '../settings.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
@@ -68,6 +69,7 @@ function openShipper(settings: Settings, organizationId: string): Shipper {
     madeBy: `verdigraph ${packageJson.version}`,
     clock: systemClock,
     log: (note) => log({ ...note }),
+    timesOf: createLogThrottle(REPEAT_INTERVAL_MS, () => performance.now()),
     figures: openShippingFigures(dataDir),
   })
 }

@@ -8,7 +8,7 @@ import type { PolicyError } from '../pdp/decision-deps.ts'
 import type { Settings } from '../settings.ts'
 
 /** Minimum time between two log lines for the same error, milliseconds. */
-const REPEAT_INTERVAL_MS = 60_000
+export const REPEAT_INTERVAL_MS = 60_000
 
 /** Opens the log of the process on standard error. Master keys are redacted. */
 export function openProcessLog({ logLevel }: Settings, clock: Clock): Log {

@@ -1,9 +1,11 @@
 // A data folder whose changes a test ships to a folder, step by step.
 import { join } from 'node:path'
 import type { Clock } from '../../src/kernel/clock.ts'
+import { createLogThrottle } from '../../src/ops/log-throttle.ts'
 import { FolderPlace } from '../../src/transfer/places/folder-place.ts'
 import type { BackupPlace } from '../../src/transfer/places/place.ts'
-import { Shipper, type ShipperOptions, type ShippingNote } from '../../src/transfer/shipping/shipper.ts'
+import { Shipper, type ShipperOptions } from '../../src/transfer/shipping/shipper.ts'
+import type { ShippingNote } from '../../src/transfer/shipping/shipping-failures.ts'
 import { openShippingFigures } from '../../src/transfer/shipping/shipping-figures.ts'
 
 const HOUR_MS = 3_600_000
@@ -26,6 +28,7 @@ export function shipperOf(
     madeBy: 'test',
     clock,
     log: (entry) => void entries?.push(entry),
+    timesOf: createLogThrottle(60_000, () => clock.now()),
     figures: openShippingFigures(dataDir),
     ...others,
   })

@@ -1,5 +1,14 @@
 // A folder in which backups are kept. Objects are written to a staging folder inside it and renamed when they are complete.
-import { createReadStream, createWriteStream, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  createReadStream,
+  createWriteStream,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -27,20 +36,25 @@ export class FolderPlace implements BackupPlace {
   async put(name: string, body: ReadableStream<Uint8Array> | Uint8Array): Promise<void> {
     requirePlaceName(name)
     const target = join(this.folder, name)
+    // The first of the folders that this call creates.
+    let created: string | undefined
     try {
-      mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+      created = mkdirSync(this.folder, { recursive: true, mode: 0o700 })
       const staging = createStaging(this.folder, STAGING_PREFIX)
       try {
         const partial = join(staging.folder, 'object')
         const source = body instanceof Uint8Array ? Readable.from([body]) : chunksOf(body)
         await pipeline(source, createWriteStream(partial, { flags: 'wx', mode: 0o600 }))
         syncPath(partial)
+        const inside = mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+        created ??= inside
         renameSync(partial, target)
         syncPath(dirname(target))
       } finally {
         staging.remove()
       }
     } catch (failure) {
+      if (created !== undefined) removeEmpty(dirname(target), created)
       throw this.placeError(name, failure)
     }
   }
@@ -131,6 +145,18 @@ export class FolderPlace implements BackupPlace {
         )
       default:
         return failure
+    }
+  }
+}
+
+/** Removes the folder `path` and those above it up to `first`, as far as they are empty. */
+function removeEmpty(path: string, first: string): void {
+  for (let folder = path; folder.length >= resolve(first).length; folder = dirname(folder)) {
+    try {
+      rmdirSync(folder)
+    } catch (failure) {
+      // One that was not created, such as the folder of an object whose body has failed.
+      if (codeOf(failure) !== 'ENOENT') return
     }
   }
 }

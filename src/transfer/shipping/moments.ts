@@ -22,6 +22,8 @@ export interface ShippingGap {
   readonly toMs: number
   /** The missing object, or that nothing was shipped. */
   readonly reason: string
+  /** True: objects are in the place that cannot be restored. False: nothing was shipped. */
+  readonly isFault: boolean
 }
 
 /** The objects to apply in order, and the moment that they restore. */
@@ -82,13 +84,15 @@ export function restorablePeriods(shipped: ShippedObjects): readonly RestorableP
 /** The gaps in the shipped history, the oldest first: missing objects, and times in which nothing was shipped. */
 export function shippingGaps(shipped: ShippedObjects): readonly ShippingGap[] {
   const hidden = [...shipped].flatMap(([generation, objects]) => hiddenAfterFault(generation, objects))
-  const reasonOf = (fromMs: number, toMs: number): string =>
-    hidden.find((one) => one.fromMs < toMs && one.toMs > fromMs)?.reason ?? 'nothing was shipped'
+  const causeOf = (fromMs: number, toMs: number): Pick<ShippingGap, 'reason' | 'isFault'> => {
+    const fault = hidden.find((one) => one.fromMs < toMs && one.toMs > fromMs)
+    return { reason: fault?.reason ?? 'nothing was shipped', isFault: fault !== undefined }
+  }
   const gaps: ShippingGap[] = []
   let coveredMs = Number.NEGATIVE_INFINITY
   for (const { fromMs, toMs } of restorablePeriods(shipped)) {
     if (coveredMs > Number.NEGATIVE_INFINITY && fromMs - coveredMs > GAP_MS)
-      gaps.push({ fromMs: coveredMs, toMs: fromMs, reason: reasonOf(coveredMs, fromMs) })
+      gaps.push({ fromMs: coveredMs, toMs: fromMs, ...causeOf(coveredMs, fromMs) })
     coveredMs = Math.max(coveredMs, toMs)
   }
   const [first] = restorablePeriods(shipped)
@@ -106,12 +110,21 @@ function hiddenAfterFault(generation: string, objects: readonly ShipmentName[]):
   const [oldest, newest] = [objects[0], objects.at(-1)]
   if (oldest === undefined || newest === undefined || kept?.length === objects.length) return []
   const fault =
-    kept === null
-      ? `the generation ${generation} has no base`
-      : `the object ${kept.length} of the generation ${generation} is ${isTwice(objects, kept.length) ? 'there twice' : 'missing'}`
+    kept === null ? `the generation ${generation} has no base` : findFault(generation, objects, objects.length - 1)
   const lost = objects.length - (kept?.length ?? 0)
   const reason = `${fault}: ${lost} ${lost === 1 ? 'object' : 'objects'} after it cannot be restored`
-  return [{ fromMs: kept?.at(-1)?.timeMs ?? oldest.timeMs, toMs: newest.timeMs, reason }]
+  return [{ fromMs: kept?.at(-1)?.timeMs ?? oldest.timeMs, toMs: newest.timeMs, reason, isFault: true }]
+}
+
+/**
+ * The first object of a generation that is missing in the place, or there twice, among those from the base to the object `last`. Null:
+ * these are complete. `objects`: in order of the sequence.
+ */
+export function findFault(generation: string, objects: readonly ShipmentName[], last: number): string | null {
+  for (let at = 0; at <= last; at++)
+    if (objects[at]?.sequence !== at)
+      return `the object ${at} of the generation ${generation} is ${isTwice(objects, at) ? 'there twice' : 'missing'}`
+  return null
 }
 
 function isTwice(objects: readonly ShipmentName[], at: number): boolean {
@@ -173,10 +186,8 @@ function afterLast(shipped: ShippedObjects, atMs: number, lastMs: number): strin
 /** A missing object hides all that follow it in its generation. Null: it hides no object that is as new as `lastMs`. */
 function findHidden(shipped: ShippedObjects, lastMs: number): string | null {
   for (const [generation, objects] of shipped) {
-    const missing = objects.findIndex(({ sequence }, at) => sequence !== at)
-    const after = objects[missing]
-    if (after !== undefined && objects.at(-1)!.timeMs >= lastMs)
-      return `the object ${missing} of the generation ${generation} is ${isTwice(objects, missing) ? 'there twice' : 'missing'}`
+    const fault = findFault(generation, objects, objects.length - 1)
+    if (fault !== null && objects.at(-1)!.timeMs >= lastMs) return fault
   }
   return null
 }

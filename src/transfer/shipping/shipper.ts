@@ -10,6 +10,7 @@ import { OperationalError } from '../../kernel/errors.ts'
 import { type Cut, type CutEnvironment, CutTaker, readState } from '../../store/lmdb/consistent-cut.ts'
 import { auditIndexFolder, servedFolders } from '../database-folders.ts'
 import type { BackupPlace } from '../places/place.ts'
+import { findFault, listShipped, restorablePeriods } from './moments.ts'
 import {
   encodeShipment,
   SHIPMENT_FORMAT,
@@ -28,6 +29,7 @@ import {
   shipmentName,
 } from './shipment-name.ts'
 import { ShippedLogs } from './shipped-logs.ts'
+import { ShippingFailures, type ShippingNote } from './shipping-failures.ts'
 import type { ShippingFigures } from './shipping-figures.ts'
 import { type ShippedGeneration, ShippingStateFile } from './shipping-state.ts'
 import { type StreamCipher, spoolBody, writeSpool } from './spool.ts'
@@ -48,16 +50,10 @@ const BASE_RETRY_MS = 60_000
 /** The same for the first base, without which nothing can be restored. */
 const FIRST_BASE_RETRY_MS = 10_000
 const HOUR_MS = 3_600_000
-
-/** A line of the log. */
-export interface ShippingNote {
-  readonly level: 'error' | 'info'
-  readonly message: string
-  /** The address of the place. */
-  readonly place: string
-  readonly reason?: string
-  readonly generation?: string
-}
+/** How often the objects of the generation are listed. One that was lost would make all after it useless. */
+const CHECK_INTERVAL_MS = HOUR_MS
+/** Delay before the objects are listed again when this failed. */
+const CHECK_RETRY_MS = 60_000
 
 /** Collaborators and options of the shipping. */
 export interface ShipperOptions {
@@ -76,6 +72,8 @@ export interface ShipperOptions {
   readonly madeBy: string
   readonly clock: Clock
   readonly log: (note: ShippingNote) => void
+  /** How often a failure with this message must be logged now as having occurred; 0: it is not logged now. */
+  readonly timesOf: (message: string) => number
   readonly figures: ShippingFigures
 }
 
@@ -94,6 +92,8 @@ export class Shipper {
   private base: Promise<void> | null = null
   private nextGeneration: ShippedGeneration | null = null
   private baseNotBeforeMs = 0
+  private checkNotBeforeMs = 0
+  private readonly failures: ShippingFailures
   private isClosing = false
   private wake: () => void = () => {}
   private running: Promise<void> | null = null
@@ -103,6 +103,7 @@ export class Shipper {
     this.cuts = new CutTaker(() => servedFolders(options.dataDir), options.clock)
     this.logs = new ShippedLogs(options.dataDir)
     this.state = new ShippingStateFile(options.dataDir)
+    this.failures = new ShippingFailures(options)
   }
 
   /** Ships at each interval until `close`. */
@@ -120,7 +121,7 @@ export class Shipper {
         isResumed = true
         await this.round()
       } catch (failure) {
-        this.reportFailure('changes could not be shipped', failure)
+        this.failures.report('changes', failure)
       }
       const restMs = startMs + intervalMs - performance.now()
       if (restMs > 0 && !this.isClosing) await this.pause(restMs)
@@ -137,13 +138,6 @@ export class Shipper {
     })
   }
 
-  private reportFailure(message: string, failure: unknown): void {
-    const { figures, log, place } = this.options
-    figures.failures = (figures.failures + 1) >>> 0
-    const reason = failure instanceof Error ? failure.message : String(failure)
-    log({ level: 'error', message, place: place.address, reason })
-  }
-
   /** Continues the generation of the process before, if its objects are exactly those that the state knows. */
   async resume(): Promise<void> {
     const { dataDir, place, log, encrypt } = this.options
@@ -152,17 +146,21 @@ export class Shipper {
     const state = this.state.read()
     if (state === null) return
     const { generation, outgoing } = state
+    if (state.place !== place.address) {
+      this.state.clear()
+      const message = 'the place is another one than before: a new generation begins'
+      log({ level: 'info', message, place: place.address })
+      return
+    }
     const newest = await this.newestObject(generation.name)
-    const expected = outgoing === null ? [generation.sequence] : [generation.sequence, generation.sequence + 1]
     const isKnown =
-      state.place === place.address &&
       generation.environments[CONFIGURATION_FOLDER]?.identity ===
         readState(join(dataDir, CONFIGURATION_FOLDER))?.identity &&
-      newest !== null &&
-      newest.isEncrypted === (encrypt !== null) &&
-      expected.includes(newest.sequence) &&
-      (newest.sequence === generation.sequence || newest.name === outgoing?.name)
-    if (!isKnown || (outgoing !== null && !this.hasOutgoing(outgoing.bytes))) {
+      (outgoing === null || this.hasOutgoing(outgoing.bytes)) &&
+      (newest === null ||
+        (newest.isEncrypted === (encrypt !== null) &&
+          (newest.sequence <= generation.sequence || newest.name === outgoing?.name)))
+    if (!isKnown) {
       log({
         level: 'info',
         message: 'the shipped objects are not those of this data folder: a new generation begins',
@@ -172,10 +170,54 @@ export class Shipper {
       this.state.clear()
       return
     }
+    if (!(await this.isComplete(generation))) return
     this.generation = generation
     this.outgoing = outgoing
     this.unchangedUntilMs = generation.timeMs
     this.options.figures.baseS = seconds(generation.baseTimeMs)
+  }
+
+  /**
+   * False: an object of the generation is missing in the place, or there twice, so no later one can be restored. Then the state is
+   * cleared, and the figures have the newest moment that can be restored. Rejects if the place cannot be listed.
+   */
+  private async isComplete({ name, sequence }: ShippedGeneration): Promise<boolean> {
+    const { place, clock, log, figures } = this.options
+    const shipped = await listShipped(place)
+    // An object after the last one may have arrived although its upload seemed to fail.
+    const fault = findFault(name, shipped.get(name) ?? [], sequence)
+    // When all objects are lost, that of the owner is, too.
+    if (fault !== null) await this.claimPlace()
+    this.checkNotBeforeMs = clock.now() + CHECK_INTERVAL_MS
+    this.failures.end('check')
+    if (fault === null) return true
+    log({
+      level: 'error',
+      message: 'a shipped object is lost: a new generation begins',
+      place: place.address,
+      generation: name,
+      reason: `${fault}: no object after it can be restored`,
+    })
+    this.state.clear()
+    figures.failures = (figures.failures + 1) >>> 0
+    figures.momentS = seconds(Math.max(0, ...restorablePeriods(shipped).map(({ toMs }) => toMs)))
+    return false
+  }
+
+  /** Ends the generation if it is not complete. A place that cannot be listed now may still take objects. */
+  private async checkObjects(generation: ShippedGeneration): Promise<void> {
+    const nowMs = this.options.clock.now()
+    if (nowMs < this.checkNotBeforeMs) return
+    this.checkNotBeforeMs = nowMs + CHECK_RETRY_MS
+    try {
+      if (await this.isComplete(generation)) return
+    } catch (failure) {
+      this.failures.report('check', failure)
+      return
+    }
+    this.generation = null
+    this.outgoing = null
+    this.baseNotBeforeMs = 0
   }
 
   /** Rejects if another organization ships to the place: a restore could not keep their changes apart. */
@@ -218,8 +260,10 @@ export class Shipper {
   async round(): Promise<void> {
     if (this.outgoing !== null) await this.send()
     if (this.nextGeneration !== null) this.switchGeneration(this.nextGeneration)
+    if (this.generation !== null) await this.checkObjects(this.generation)
     if (this.generation === null) {
-      await this.makeBase()
+      // The base that is being made begins the next generation.
+      if (this.base === null) await this.makeBase()
       return
     }
     if (this.isBaseDue(this.generation)) this.beginBase()
@@ -232,8 +276,10 @@ export class Shipper {
     this.unchangedUntilMs = next.timeMs
     this.state.write({ version: 1, place: this.options.place.address, generation: next, outgoing: null })
     this.options.figures.baseS = seconds(next.baseTimeMs)
-    this.removeOld().catch((failure: unknown) =>
-      this.reportFailure('shipped objects that are too old could not be removed', failure),
+    this.checkNotBeforeMs = this.options.clock.now() + CHECK_INTERVAL_MS
+    this.removeOld().then(
+      () => this.failures.end('removal'),
+      (failure: unknown) => this.failures.report('removal', failure),
     )
   }
 
@@ -255,7 +301,7 @@ export class Shipper {
       })
       .catch((failure: unknown) => {
         this.baseNotBeforeMs = this.options.clock.now() + BASE_RETRY_MS
-        this.reportFailure('the base of a new generation could not be shipped', failure)
+        this.failures.report('base', failure)
       })
       .finally(() => {
         this.base = null
@@ -267,6 +313,7 @@ export class Shipper {
     if (clock.now() < this.baseNotBeforeMs) return
     try {
       this.switchGeneration(await this.shipBase())
+      this.failures.end('changes')
     } catch (failure) {
       this.baseNotBeforeMs = clock.now() + FIRST_BASE_RETRY_MS
       throw failure
@@ -304,6 +351,7 @@ export class Shipper {
     await place.put(object.name, spoolBody(path), spooled.bytes)
     rmSync(path, { force: true })
     this.count(spooled.bytes)
+    this.failures.end('base')
     figures.momentS = Math.max(figures.momentS, seconds(timeMs))
     return {
       name,
@@ -383,6 +431,7 @@ export class Shipper {
     this.state.write({ version: 1, place: place.address, generation: after, outgoing: null })
     this.count(bytes)
     figures.momentS = seconds(after.timeMs)
+    this.failures.end('changes')
   }
 
   private unchanged(timeMs: number): void {
@@ -462,9 +511,7 @@ export class Shipper {
     this.wake()
     await this.running
     if (this.generation === null) return
-    await this.round().catch((failure: unknown) =>
-      this.reportFailure('the last changes could not be shipped; the next start ships them', failure),
-    )
+    await this.round().catch((failure: unknown) => this.failures.report('last changes', failure))
   }
 
   /** Stops shipping at intervals, without the last changes, and closes all files. */

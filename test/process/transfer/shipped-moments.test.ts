@@ -8,7 +8,9 @@ import { FolderPlace } from '../../../src/transfer/places/folder-place.ts'
 import { PlaceError } from '../../../src/transfer/places/place.ts'
 import { listShipped, restorablePeriods } from '../../../src/transfer/shipping/moments.ts'
 import { restoreShipped } from '../../../src/transfer/shipping/restore-shipped.ts'
-import type { Shipper, ShippingNote } from '../../../src/transfer/shipping/shipper.ts'
+import type { Shipper } from '../../../src/transfer/shipping/shipper.ts'
+import type { ShippingNote } from '../../../src/transfer/shipping/shipping-failures.ts'
+import { openShippingFigures } from '../../../src/transfer/shipping/shipping-figures.ts'
 import { testSeed } from '../../generate/random.ts'
 import { differenceRounds, shippingMoments } from '../../stress/shipping.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
@@ -212,6 +214,131 @@ describe('an object that is', () => {
   })
 })
 
+const lossOf = (sequence: number) =>
+  expect.objectContaining({
+    level: 'error',
+    message: 'a shipped object is lost: a new generation begins',
+    reason: expect.stringMatching(
+      new RegExp(`^the object ${sequence} of the generation 20261123T030000.000Z-\\w+ is missing: no object after it`),
+    ),
+  })
+
+describe('while it ships', () => {
+  test('a lost object is noticed within an hour, and a new generation begins at once', async () => {
+    await shipper.resume()
+    await shipValues([1, 2, 3])
+    rmSync(objects()[2] as string)
+    const { failures } = openShippingFigures(data)
+    // Later objects are useless, and only a check can notice it.
+    clock.advance(3_590_000)
+    await shipValues([4])
+    expect(entries).toEqual([])
+    await expect(restored(null)).rejects.toThrow('is missing')
+    clock.advance(10_000)
+    await shipValues([5])
+    expect(entries).toEqual([lossOf(2)])
+    expect(openShippingFigures(data).failures).toBe(failures + 1)
+    expect(objects().filter((name) => name.includes('.base.'))).toHaveLength(2)
+    expect(await restored(null)).toBe(5)
+    // The new generation is complete.
+    clock.advance(3_600_000)
+    await shipValues([6])
+    expect(entries).toHaveLength(1)
+    expect(await restored(null)).toBe(6)
+  })
+
+  test('a place that has lost everything belongs to its organization again', async () => {
+    await shipper.resume()
+    await shipValues([1])
+    rmSync(join(folder, 'place'), { recursive: true })
+    clock.advance(3_600_000)
+    await shipValues([2])
+    expect(entries).toEqual([lossOf(0)])
+    expect(await restored(null)).toBe(2)
+    expect(readdirSync(join(folder, 'place', 'shipped'))).toContain('owner-organization-1')
+  })
+
+  test('a place that cannot be listed still takes objects, and is checked a minute later', async () => {
+    let isListed = true
+    const place = new (class extends FolderPlace {
+      override async *list(prefix: string): ReturnType<FolderPlace['list']> {
+        if (!isListed) throw new PlaceError('refused', 'no right to list')
+        yield* super.list(prefix)
+      }
+    })(join(folder, 'place'))
+    await shipper.close()
+    shipper = shipperOf(data, clock, { entries, place })
+    await shipper.resume()
+    await shipValues([1])
+    rmSync(objects()[1] as string)
+    isListed = false
+    clock.advance(3_600_000)
+    await shipValues([2, 3])
+    expect(entries.map(({ message, reason }) => [message, reason])).toEqual([
+      ['the shipped objects could not be checked', 'no right to list'],
+    ])
+    expect(objects()).toHaveLength(4)
+    isListed = true
+    clock.advance(60_000)
+    await shipValues([4])
+    expect(entries.slice(1)).toEqual([
+      expect.objectContaining({ level: 'info', message: 'the shipped objects were checked' }),
+      lossOf(1),
+    ])
+    expect(await restored(null)).toBe(4)
+  })
+
+  test('a failure that repeats is one line per minute with a count, and a line when it has ended', async () => {
+    let isAway = false
+    const away = new (class extends FolderPlace {
+      override put(...object: Parameters<FolderPlace['put']>): Promise<void> {
+        return isAway ? Promise.reject(new PlaceError('unreachable', 'no answer')) : super.put(...object)
+      }
+    })(join(folder, 'place'))
+    await shipper.close()
+    shipper = shipperOf(data, clock, { entries, place: away, intervalMs: 5 })
+    await shipper.resume()
+    await shipper.round()
+    isAway = true
+    await write(1)
+    clock.advance(1000)
+    shipper.start()
+    const failures = () => openShippingFigures(data).failures
+    await expect.poll(failures).toBeGreaterThan(5)
+    const failed = { level: 'error', message: 'changes could not be shipped', place: away.address, reason: 'no answer' }
+    expect(entries).toEqual([failed])
+    clock.advance(60_000)
+    await expect.poll(() => entries.length).toBe(2)
+    const { times } = entries[1] as ShippingNote
+    expect(entries[1]).toEqual({ ...failed, times })
+    expect(times).toBeGreaterThan(4)
+    const before = failures()
+    await expect.poll(failures).toBeGreaterThan(before + 3)
+    isAway = false
+    await expect.poll(() => entries.length).toBe(3)
+    expect(entries[2]).toEqual({ level: 'info', message: 'changes are shipped again', place: away.address })
+    expect(await restored(null)).toBe(1)
+  })
+
+  test('bases that fail leave no folder', async () => {
+    await shipper.resume()
+    const generations = join(folder, 'place', 'shipped')
+    const broken = new (class extends FolderPlace {
+      override put(name: string): Promise<void> {
+        const body = new ReadableStream<Uint8Array>({ pull: () => Promise.reject(new Error('the disk is full')) })
+        return super.put(name, body)
+      }
+    })(join(folder, 'place'))
+    await shipper.close()
+    shipper = shipperOf(data, clock, { entries, place: broken })
+    for (let attempt = 0; attempt < 3; attempt++) {
+      await expect(shipper.round()).rejects.toThrow('the disk is full')
+      clock.advance(10_000)
+    }
+    expect(readdirSync(generations)).toEqual(['owner-organization-1'])
+  })
+})
+
 describe('a shipper that starts again', () => {
   async function restart(options: Parameters<typeof shipperOf>[2] = {}): Promise<void> {
     await shipper.close()
@@ -234,14 +361,44 @@ describe('a shipper that starts again', () => {
 
   test('begins a generation when the place has other objects', async () => {
     await shipValues([1, 2])
-    rmSync(objects().at(-1) as string)
+    const newest = objects().at(-1) as string
+    copyFileSync(newest, newest.replace('/00000002-', '/00000003-'))
     await restart()
     await shipValues([5])
-    expect(entries.map(({ message }) => message)).toContain(
+    expect(entries.map(({ message }) => message)).toEqual([
       'the shipped objects are not those of this data folder: a new generation begins',
-    )
+    ])
     expect(objects().filter((name) => name.includes('.base.'))).toHaveLength(2)
     expect(await restored(null)).toBe(5)
+  })
+
+  test.for([0, 2, 4])('begins a generation, and names the object, when object %i is lost', async (lost) => {
+    await shipValues([1, 2, 3, 4])
+    rmSync(objects()[lost] as string)
+    await restart()
+    expect(entries).toEqual([lossOf(lost)])
+    // The figure is the newest moment that can be restored; it has no fraction of a second.
+    expect(openShippingFigures(data).momentS).toBe(lost === 0 ? 0 : START / 1000 + lost - 1)
+    await shipValues([5])
+    expect(objects().filter((name) => name.includes('.base.'))).toHaveLength(lost === 0 ? 1 : 2)
+    expect(await restored(null)).toBe(5)
+  })
+
+  test('begins a generation in another place, and an empty one is no loss', async () => {
+    await shipValues([1])
+    await restart({ place: new FolderPlace(join(folder, 'other')) })
+    await shipValues([2])
+    expect(entries.map(({ level, message }) => [level, message])).toEqual([
+      ['info', 'the place is another one than before: a new generation begins'],
+    ])
+    place = new FolderPlace(join(folder, 'other'))
+    expect(await restored(null)).toBe(2)
+  })
+
+  test('logs nothing about an empty place at its first start', async () => {
+    await restart()
+    await shipValues([1])
+    expect(entries).toEqual([])
   })
 
   test('sends the object again that the place did not take', async () => {

@@ -299,6 +299,44 @@ test('a place that is away for a while gets all changes afterwards, and the fail
   expect(await partsOf(await restore('latest'), project, ['a', 'b', 'c'])).toEqual([3, 3, 3])
 })
 
+test('a lost object is a failed check of `doctor`, until a restart begins a new generation', {
+  timeout: 300_000,
+}, async () => {
+  const { fixture, project, lines } = await startShipping(1)
+  const line = lines[0] as HttpConnection
+  const doctor = async () => {
+    const { stdout } = await runCommand(['doctor', '--data', data, '--json'], { ...environment, VERDIGRAPH_PORT: '0' })
+    const { findings } = JSON.parse(stdout) as { findings: { check: string; status: string; found: string }[] }
+    return findings.filter(({ check }) => check === 'shipping')
+  }
+  const objects = () => readdirSync(join(place, 'shipped'), { recursive: true, encoding: 'utf8' }).filter(isObject)
+  const isObject = (name: string): boolean => name.includes('.zst')
+  await shipped(line, project)
+  await shipped(line, project)
+  expect(await doctor()).toMatchObject([{ status: 'ok', found: expect.stringContaining('the newest shipped moment') }])
+  const lost = objects().sort().at(-1) as string
+  const sequence = Number(/\/(\d{8})-/.exec(lost)?.[1])
+  rmSync(join(place, 'shipped', lost))
+  await captured(line, project, 'nodes', { nodes: [{ type: 'Page', external_id: 'after-0' }] })
+  await expect.poll(() => objects().some((name) => name > lost), { timeout: 120_000 }).toBe(true)
+  expect(await doctor()).toMatchObject([
+    {
+      status: 'failed',
+      found: expect.stringMatching(
+        new RegExp(`^nothing after .*Z can be restored: the object ${sequence} of the generation .* is missing: `),
+      ),
+    },
+  ])
+  expect(await fixture.server.kill('SIGTERM')).toBe(0)
+
+  const server = await startServer(['--data', data], environment)
+  await shipped(await HttpConnection.to(server.url), project)
+  expect(server.notices()).toMatch(/a shipped object is lost: a new generation begins/)
+  expect((await doctor()).map(({ status }) => status)).not.toContain('failed')
+  expect(await server.kill('SIGTERM')).toBe(0)
+  expect(await partsOf(await restore('latest'), project, ['after'])).toEqual([1])
+})
+
 test('encrypted changes are restored with the identity only, and the audit logs with them', {
   timeout: 300_000,
 }, async () => {

@@ -1,6 +1,11 @@
 // The gaps in shipped history: what `backups moments` lists between the periods that can be restored.
 import { describe, expect, test } from 'vitest'
-import { restorablePeriods, type ShippedObjects, shippingGaps } from '../../../src/transfer/shipping/moments.ts'
+import {
+  findFault,
+  restorablePeriods,
+  type ShippedObjects,
+  shippingGaps,
+} from '../../../src/transfer/shipping/moments.ts'
 import { shipmentName } from '../../../src/transfer/shipping/shipment-name.ts'
 
 const START = Date.parse('2026-11-23T03:00:00Z')
@@ -62,6 +67,14 @@ describe('gaps', () => {
     expect(shown(shipped(generation('zero', [-50, -40]), objects.slice(1)))).toEqual([[-40, 40, reason]])
   })
 
+  test('are faults only if objects are in the place that cannot be restored', () => {
+    const damaged = objects.filter(({ sequence }) => sequence !== 2)
+    const next = generation('two', [100, 110])
+    expect(shippingGaps(shipped(damaged, next)).map(({ isFault }) => isFault)).toEqual([true])
+    expect(shippingGaps(shipped(damaged)).map(({ isFault }) => isFault)).toEqual([true])
+    expect(shippingGaps(shipped(objects, next)).map(({ isFault }) => isFault)).toEqual([false])
+  })
+
   test('and periods together contain every moment between the first and the last object', () => {
     const all = shipped(
       objects.filter(({ sequence }) => sequence !== 3),
@@ -73,5 +86,30 @@ describe('gaps', () => {
         second,
         true,
       ])
+  })
+})
+
+describe('the first fault', () => {
+  const objects = generation('one', [0, 10, 20, 30, 40])
+
+  test('is an object that is missing, also the last one, or there twice', () => {
+    expect(findFault('one', objects, 4)).toBeNull()
+    for (const lost of [0, 2, 4])
+      expect(
+        findFault(
+          'one',
+          objects.filter(({ sequence }) => sequence !== lost),
+          4,
+        ),
+      ).toBe(`the object ${lost} of the generation one is missing`)
+    expect(findFault('one', [], 0)).toBe('the object 0 of the generation one is missing')
+    expect(findFault('one', [...objects.slice(0, 2), ...objects.slice(1)], 4)).toBe(
+      'the object 2 of the generation one is there twice',
+    )
+  })
+
+  test('is not an object after the last one that is known', () => {
+    expect(findFault('one', objects, 3)).toBeNull()
+    expect(findFault('one', objects.slice(0, 4), 3)).toBeNull()
   })
 })

@@ -53,6 +53,24 @@ test('a body that fails leaves nothing, and the object of the same name stays', 
   expect(readdirSync(folder)).toEqual(['one.txt'])
 })
 
+test('a body that fails leaves no folder that was created for it, and all that existed', async () => {
+  const folder = temporaryFolder()
+  const fail = (place: BackupPlace, name: string) =>
+    expect(place.put(name, streamOf('lost', new Error('the source failed')))).rejects.toThrow('the source failed')
+  await fail(new FolderPlace(join(folder, 'new', 'place')), 'log/a/1.txt')
+  expect(readdirSync(folder)).toEqual([])
+  const place = new FolderPlace(folder)
+  await fail(place, 'log/a/1.txt')
+  expect(readdirSync(folder)).toEqual([])
+  mkdirSync(join(folder, 'log'))
+  await fail(place, 'log/a/1.txt')
+  expect(readdirSync(folder, { recursive: true })).toEqual(['log'])
+  // The rename fails, because the object has the name of a folder.
+  mkdirSync(join(folder, 'taken', 'x'), { recursive: true })
+  await expect(place.put('taken', streamOf('x'))).rejects.toThrow(/taken/)
+  expect(readdirSync(folder, { recursive: true }).sort()).toEqual(['log', 'taken', join('taken', 'x')])
+})
+
 test('names that leave the folder or are hidden are neither written nor listed', async () => {
   const folder = temporaryFolder()
   const place = new FolderPlace(join(folder, 'place'))
