@@ -36,7 +36,7 @@ export async function checkShipping(settings: Settings, nowMs: number): Promise<
   }
 }
 
-/** Compares the objects in the place with the newest moment of the service. Rejects with OperationalError. */
+/** Compares the shipped objects with the newest moment of the service. Rejects with OperationalError. */
 async function checkObjects({ shipTo }: Settings, momentS: number, lateS: number): Promise<Finding[]> {
   const access = s3AccessOf(process.env)
   const shipped = await listShipped(openPlace(shipTo, access && { ...access, attempts: 1, attemptMs: ANSWER_MS }))
@@ -48,7 +48,7 @@ async function checkObjects({ shipTo }: Settings, momentS: number, lateS: number
     return [failed(CHECK, `nothing after ${time(open.fromMs)} can be restored: ${open.reason}`, mend)]
   if (newestMs === 0) return [failed(CHECK, `${shipTo} has no shipped changes, although they were shipped`, mend)]
   if (momentS - newestMs / 1000 > lateS)
-    return [failed(CHECK, `the objects in ${shipTo} restore no moment after ${time(newestMs)}`, mend)]
+    return [failed(CHECK, `nothing after ${time(newestMs)} can be restored from ${shipTo}`, mend)]
   const found = `the newest shipped moment is of ${time(momentS * 1000)}`
   return faults.length === 0 ? [passed(CHECK, found)] : faults.map((gap) => warned(CHECK, describe(gap), PAST))
 }
@@ -56,7 +56,7 @@ async function checkObjects({ shipTo }: Settings, momentS: number, lateS: number
 const PAST = 'find what has removed it from the place: a rule of the bucket, or another program'
 
 function describe({ fromMs, toMs, reason }: ShippingGap): string {
-  return `no moment between ${time(fromMs)} and ${time(toMs)} can be restored: ${reason}`
+  return `nothing between ${time(fromMs)} and ${time(toMs)} can be restored: ${reason}`
 }
 
 function time(ms: number): string {

@@ -22,7 +22,7 @@ export interface ShippingGap {
   readonly toMs: number
   /** The missing object, or that nothing was shipped. */
   readonly reason: string
-  /** True: objects are in the place that cannot be restored. False: nothing was shipped. */
+  /** True: objects were shipped that cannot be restored. False: nothing was shipped. */
   readonly isFault: boolean
 }
 
@@ -117,7 +117,7 @@ function hiddenAfterFault(generation: string, objects: readonly ShipmentName[]):
 }
 
 /**
- * The first object of a generation that is missing in the place, or there twice, among those from the base to the object `last`. Null:
+ * The first object of a generation that is missing, or there twice, among those from the base to the object `last`. Null:
  * these are complete. `objects`: in order of the sequence.
  */
 export function findFault(generation: string, objects: readonly ShipmentName[], last: number): string | null {

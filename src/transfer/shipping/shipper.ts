@@ -178,7 +178,7 @@ export class Shipper {
   }
 
   /**
-   * False: an object of the generation is missing in the place, or there twice, so no later one can be restored. Then the state is
+   * False: an object of the generation is missing, or there twice, so no later one can be restored. Then the state is
    * cleared, and the figures have the newest moment that can be restored. Rejects if the place cannot be listed.
    */
   private async isComplete({ name, sequence }: ShippedGeneration): Promise<boolean> {

@@ -67,7 +67,7 @@ describe('gaps', () => {
     expect(shown(shipped(generation('zero', [-50, -40]), objects.slice(1)))).toEqual([[-40, 40, reason]])
   })
 
-  test('are faults only if objects are in the place that cannot be restored', () => {
+  test('are faults only if shipped objects cannot be restored', () => {
     const damaged = objects.filter(({ sequence }) => sequence !== 2)
     const next = generation('two', [100, 110])
     expect(shippingGaps(shipped(damaged, next)).map(({ isFault }) => isFault)).toEqual([true])
