@@ -14,6 +14,8 @@ import { type BackupSource, fileSource, placeSource } from '../transfer/backup-s
 import { newIdentity, readIdentities } from '../transfer/encryption.ts'
 import { findPlacedBackup, placedBackupName, placedBackups } from '../transfer/placed-backups.ts'
 import { openPlace, s3AccessOf } from '../transfer/places/open-place.ts'
+import type { BackupPlace } from '../transfer/places/place.ts'
+import { folderOf, isS3Address } from '../transfer/places/place-address.ts'
 import { restore, restoredLogs } from '../transfer/restore.ts'
 import { UsageError } from './cli-error.ts'
 import { printLine, printLines, printNotice } from './print.ts'
@@ -113,8 +115,16 @@ export async function sourceOf(command: string, flags: SourceFlags): Promise<Bac
   if (name !== undefined && from === undefined) throw new UsageError([`${command}: \`--name\` is for \`--from\``])
   const identities = identity === undefined ? null : await readIdentities(identity)
   if (file !== undefined) return fileSource(file, identities)
-  const place = openPlace(from as string, s3AccessOf(process.env))
+  const place = existingPlace(from as string)
   return placeSource(place, await findPlacedBackup(place, name ?? null), identities)
+}
+
+/** Throws OperationalError if the place is a folder that does not exist. */
+function existingPlace(address: string): BackupPlace {
+  const place = openPlace(address, s3AccessOf(process.env))
+  if (!isS3Address(address) && !existsSync(folderOf(address)))
+    throw new OperationalError(`the folder ${folderOf(address)} does not exist`)
+  return place
 }
 
 /** The options of `restore`. */
@@ -186,7 +196,8 @@ export async function listPlacedBackups(settings: Settings, from: string | undef
   const address = from ?? (settings.backupTo || settings.backupFolder)
   if (address === '')
     throw new UsageError(['backups list: name a folder or `s3://bucket/prefix` with `--from`, or set `backup_to`'])
-  const place = openPlace(address, s3AccessOf(process.env))
+  // The folder of the setting is created by the first backup.
+  const place = from === undefined ? openPlace(address, s3AccessOf(process.env)) : existingPlace(from)
   const found = (await placedBackups(place)).map(({ name, size, madeMs, isEncrypted, isScheduled }) => ({
     name,
     made_at: new Date(madeMs).toISOString(),

@@ -65,7 +65,9 @@ export function resolveSettings(sources: SettingSources): Result<readonly Resolv
     const value = parseValue(rule, given.value)
     if (value === null) {
       const found = isSecretRule(rule) ? '' : `, found \`${shownValue(rule, String(given.value))}\``
-      errors.push(`${given.source}: expected ${expectationOf(rule)}${found}`)
+      // It repeats no secret.
+      const problem = rule.kind === 'place' ? placeAddressProblem(String(given.value).trim()) : null
+      errors.push(`${given.source}: ${problem ?? `expected ${expectationOf(rule)}${found}`}`)
     } else settings.push({ field, value, source: given.source })
   }
   const resolved = (field: SettingField) => settings.find((one) => one.field === field)?.value

@@ -29,6 +29,7 @@ const problems: Readonly<Record<string, string>> = {
   ENOTEMPTY: 'the folder is not empty; choose another path',
   ENOSPC: 'the disk is full; make space',
   EDQUOT: 'the quota of this user is used up; make space',
+  EFBIG: 'the file size limit is reached; raise it (`ulimit -f`)',
   ENAMETOOLONG: 'the path is too long; choose a shorter one',
   ELOOP: 'its symbolic links form a loop; correct the path',
   EMFILE: 'the process has too many open files; raise the limit (`ulimit -n`)',
@@ -46,4 +47,13 @@ export function fileProblemOf(error: unknown): string | null {
   const where = typeof dest === 'string' ? `${path}, or ${dest},` : path
   // The name of the error is what people search for.
   return problem === undefined ? null : `${where} cannot be used: ${problem} (${code})`
+}
+
+const WRITES = ['write', 'pwrite', 'writev', 'fsync', 'ftruncate', 'close']
+
+/** The error, with the path of the file if it is one of a write: the system reports those without a path. */
+export function withPath(error: unknown, path: string): unknown {
+  const { syscall, path: known } = (error ?? {}) as { syscall?: unknown; path?: unknown }
+  const isUnnamed = typeof syscall === 'string' && WRITES.includes(syscall) && known === undefined
+  return error instanceof Error && isUnnamed ? Object.assign(error, { path }) : error
 }

@@ -16,6 +16,7 @@ import {
   PROJECTS_FOLDER,
 } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
+import { withPath } from '../kernel/file-issue.ts'
 import { AuditIndex } from '../store/audit/audit-index.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { compactFolder, type PinnedEnvironment, pinTogether } from '../store/lmdb/consistent-copy.ts'
@@ -82,6 +83,8 @@ export async function backup(request: BackupRequest): Promise<BackupResult> {
     renameSync(partial, out)
     syncPath(parent)
     return made
+  } catch (failure) {
+    throw withPath(failure, out)
   } finally {
     temporary.remove()
   }
@@ -96,6 +99,8 @@ export async function backupToPlace(request: PlacedBackupRequest): Promise<Backu
   try {
     const sizeHint = sizes.reduce((sum, size) => sum + size, 0)
     return await copyFolder(request, temporary.folder, (archive) => place.put(name, archive, sizeHint))
+  } catch (failure) {
+    throw withPath(failure, workFolder)
   } finally {
     temporary.remove()
   }

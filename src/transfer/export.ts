@@ -15,6 +15,7 @@ import {
   PROJECTS_FOLDER,
 } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
+import { withPath } from '../kernel/file-issue.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { externalIdOf, readNode, readRelationship, type StoredProperties, typeOf } from '../store/format/records.ts'
 import { type LmdbEnvironment, openEnvironment } from '../store/graph/environment.ts'
@@ -78,7 +79,9 @@ export async function exportFolder(request: ExportRequest): Promise<ExportResult
   try {
     const copies = await copyDatabases(folders, staging, request.progress)
     const partial = join(staging, 'export')
-    const lines = new LineWriter(toFile ? createWriteStream(partial, { flags: 'wx', mode: 0o600 }) : process.stdout)
+    const lines = toFile
+      ? new LineWriter(createWriteStream(partial, { flags: 'wx', mode: 0o600 }), out)
+      : new LineWriter(process.stdout, 'the standard output')
     const counts = await new Exporter(request, copies, lines).run()
     await lines.end(toFile)
     const audit = auditLogs === undefined ? null : await exportLogs(request, auditLogs, copies)
@@ -88,6 +91,8 @@ export async function exportFolder(request: ExportRequest): Promise<ExportResult
       syncPath(parent)
     }
     return { ...counts, audit }
+  } catch (failure) {
+    throw withPath(failure, toFile ? out : parent)
   } finally {
     temporary.remove()
   }

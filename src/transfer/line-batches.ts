@@ -140,7 +140,9 @@ export class LineReader {
 
   constructor(path: string, batchWeight: number) {
     this.batchWeight = batchWeight
-    this.bytes = path === '-' ? null : statSync(path).size
+    const found = path === '-' ? null : statSync(path)
+    if (found?.isDirectory()) throw new OperationalError(`${path} is a folder: name a file`)
+    this.bytes = found === null ? null : found.size
     // Sized by the length of the file; only a very long line makes it grow.
     this.block = Buffer.allocUnsafeSlow(Math.min(this.bytes ?? 0, BATCH_BYTES) + 2 * CHUNK_BYTES)
     this.stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: CHUNK_BYTES })

@@ -2,14 +2,18 @@
 import { once } from 'node:events'
 import type { WriteStream } from 'node:fs'
 import { OperationalError } from '../kernel/errors.ts'
+import { withPath } from '../kernel/file-issue.ts'
 
 /** Writes to a stream that the caller has opened. */
 export class LineWriter {
   private readonly stream: WriteStream | typeof process.stdout
+  private readonly path: string
   private error: unknown = null
 
-  constructor(stream: WriteStream | typeof process.stdout) {
+  /** `path`: for messages. */
+  constructor(stream: WriteStream | typeof process.stdout, path: string) {
     this.stream = stream
+    this.path = path
     stream.on('error', (error: unknown) => {
       this.error = error
     })
@@ -40,6 +44,6 @@ export class LineWriter {
     if (this.error === null) return
     if ((this.error as { code?: string }).code === 'EPIPE')
       throw new OperationalError('the reader of the standard output closed it: the export is incomplete')
-    throw this.error
+    throw withPath(this.error, this.path)
   }
 }

@@ -6,7 +6,8 @@ import { isPlaceName } from './place.ts'
 const S3_SCHEME = 's3://'
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html */
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
-const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]+:\/\//
+/** A single letter is a drive. */
+const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]+:/
 
 /** True if the address is one of an S3-compatible server, and not a folder. */
 export function isS3Address(address: string): boolean {
@@ -17,7 +18,7 @@ export function isS3Address(address: string): boolean {
 export function placeAddressProblem(address: string): string | null {
   if (!isS3Address(address)) {
     if (!SCHEME.test(address) || isFileUrl(address)) return address === '' ? 'the address of the place is empty' : null
-    return 'the place of backups is neither a folder nor `s3://bucket/prefix`'
+    return 'the place of backups is neither a folder nor `s3://bucket/prefix`; write a folder with a colon in its name as `./NAME`'
   }
   const { bucket, prefix } = bucketOf(address)
   if (/[@?#]/.test(address))

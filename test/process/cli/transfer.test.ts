@@ -75,10 +75,38 @@ test('with a file size limit a restore does not call the backup corrupted, and a
     shell(`ulimit -f 40; ${bin} restore --data ${target} --in ${out}`),
     shell(`ulimit -f 40; ${bin} import --data ${join(parent, 'new')} --in ${lines}`),
   ])
-  expect(restoring).toBe(`error: the file size limit is reached (\`ulimit -f\`): ${out} cannot be unpacked\n`)
+  expect(restoring).toMatch(/^error: the file size limit is reached \(`ulimit -f`\): [^\n]* cannot be unpacked\n$/)
   expect(importing).toMatch(
     /^error: not enough disk space for a store in [^\n]*: the file size limit is reached [^\n]*\n$/,
   )
   expect(readdirSync(target)).toEqual([])
   expect(readdirSync(parent).sort()).toEqual(['backup', 'target'])
+})
+
+test('an export to a standard output that is full gives the reason', async () => {
+  const data = await filledFolder()
+  expect(await shell(`"${bin}" export --data "${data}" --out - > /dev/full`)).toBe(
+    'error: the standard output cannot be used: the disk is full; make space (ENOSPC)\n',
+  )
+})
+
+test('a folder that is imported and a place that does not exist are named', async () => {
+  const folder = temporaryFolder()
+  const absent = join(folder, 'absent')
+  const imported = await runCommand(['import', '--data', join(folder, 'data'), '--in', folder])
+  expect(imported).toMatchObject({ exitCode: 1, stderr: `error: ${folder} is a folder: name a file\n` })
+  const stderr = `error: the folder ${absent} does not exist\n`
+  expect(await runCommand(['backups', 'list', '--from', absent])).toEqual({ exitCode: 1, stdout: '', stderr })
+  expect(await runCommand(['drill', '--data', join(folder, 'data'), '--from', absent])).toMatchObject({
+    exitCode: 1,
+    stderr,
+  })
+  // An empty place, and one that the first scheduled backup creates, contain no backup.
+  const empty = await runCommand(['backups', 'list', '--from', folder])
+  expect(empty).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('contains no backup') })
+  const early = await runCommand(['backups', 'list'], { VERDIGRAPH_BACKUP_TO: absent })
+  expect(early).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('contains no backup') })
+  const scheme = await runCommand(['backup', '--data', join(folder, 'data'), '--to', 's3:/bucket'])
+  expect(scheme).toMatchObject({ stdout: '', stderr: expect.stringContaining('is neither a folder nor') })
+  expect(scheme.exitCode).not.toBe(0)
 })

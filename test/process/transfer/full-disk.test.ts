@@ -140,6 +140,27 @@ describe.skipIf(!isMounted)('on a full disk', () => {
     for (const folder of [place, work]) rmSync(folder, { recursive: true })
   })
 
+  test.each([
+    ['backup', 'all.tar'],
+    ['export', 'all.ndjson'],
+  ])('%s --out names the file and tells what to do', async (command, name) => {
+    const out = join(disk, name)
+    const run = () => runCommand([command, '--data', data, '--out', out])
+    for (const freeKib of [16, Math.floor(archiveKib / 8), Math.floor(archiveKib / 2)]) {
+      leave(freeKib)
+      const { exitCode, stderr } = await run()
+      expect([freeKib, exitCode]).toEqual([freeKib, 1])
+      // An export opens its copies as stores, which name their folder next to the file.
+      const store = `error: not enough disk space for a store in ${join(disk, `.${name}-`)}`
+      const line = `error: ${out} cannot be used: the disk is full; make space (ENOSPC)\n`
+      expect(command === 'export' && stderr.startsWith(store) ? line : stderr).toBe(line)
+      expect(content()).toEqual([])
+    }
+    rmSync(ballast)
+    expect(await run()).toMatchObject({ exitCode: 0 })
+    for (const left of content()) rmSync(join(disk, left), { recursive: true })
+  })
+
   test('a backup on request is reported as failed, and the next one is complete and sound', async () => {
     const backupFolder = join(disk, 'backups')
     rmSync(ballast, { force: true })

@@ -29,6 +29,17 @@ describe('every setting', () => {
     ])
   })
 
+  it('of a place is rejected with the reason', () => {
+    const environment = { VERDIGRAPH_BACKUP_TO: 's3://b/x', VERDIGRAPH_SHIP_TO: 's3:/bucket' }
+    expect(resolveSettings({ environment })).toEqual({
+      ok: false,
+      error: [
+        'VERDIGRAPH_BACKUP_TO: `b` is not a name of a bucket: expected `s3://bucket/prefix`',
+        'VERDIGRAPH_SHIP_TO: the place of backups is neither a folder nor `s3://bucket/prefix`; write a folder with a colon in its name as `./NAME`',
+      ],
+    })
+  })
+
   it('is rejected with its source and the expected values', () => {
     const environment = { VERDIGRAPH_PORT: '65536', VERDIGRAPH_LOG_LEVEL: 'debug', VERDIGRAPH_PUBLIC_URL: 'x' }
     expect(resolveSettings({ environment })).toEqual({

@@ -16,6 +16,9 @@ test.each([
 
 test.each([
   ['', 'is empty'],
+  ['s3:/backups', 'neither a folder nor'],
+  ['S3://backups', 'neither a folder nor'],
+  ['gs:backups', 'as `./NAME`'],
   ['s3://', 'not a name of a bucket'],
   ['s3://Upper/x', 'not a name of a bucket'],
   ['s3://backups/../other', 'is not a prefix'],
