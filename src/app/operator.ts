@@ -63,6 +63,7 @@ export function createOperator(platform: Platform, overrides: AppOverrides): Ope
     clock,
     log,
     madeBy: `verdigraph ${version}`,
+    organizationId,
     run: (job) => backups.runScheduled(job),
   })
   const readShipping = shippingReader(settings)

@@ -28,8 +28,8 @@ export interface DrillRequest {
   readonly masterKey: string | null
   /** Whether there is a master key, here or in the environment. */
   readonly hasMasterKey: boolean
-  /** The path of a file of questions with expected decisions; null: they are sampled. */
-  readonly questions: string | null
+  /** Those of a file, see `questionsOf`; null: they are sampled. */
+  readonly questions: readonly FiledQuestion[] | null
   readonly clock: Clock
   readonly progress: (step: DrillStep['step'], share: number) => void
 }
@@ -76,7 +76,7 @@ const QUESTIONS_PER_POLICY = 9
 const SAMPLED_MAX = 500
 
 /** Reads a file of questions. Throws OperationalError with the lines that are wrong. */
-function questionsOf(path: string): readonly FiledQuestion[] {
+export function questionsOf(path: string): readonly FiledQuestion[] {
   const read = readQuestionFile(path)
   if (!read.ok) throw new OperationalError(`the questions of the drill cannot be used: ${read.error.join('; ')}`)
   if (read.value.length > QUESTIONS_MAX)
@@ -84,10 +84,9 @@ function questionsOf(path: string): readonly FiledQuestion[] {
   return read.value
 }
 
-/** Runs a drill. A backup that cannot be restored is a report, and no rejection. Rejects for files of questions that cannot be read. */
+/** Runs a drill. A backup that cannot be restored is a report, and no rejection. */
 export async function runDrill(request: DrillRequest): Promise<DrillReport> {
-  const { source, workFolder, clock, progress } = request
-  const questions = request.questions === null ? null : questionsOf(request.questions)
+  const { source, workFolder, clock, progress, questions } = request
   const startMs = clock.now()
   const steps: DrillStep[] = []
   let manifest: Manifest | null = null
@@ -129,8 +128,7 @@ export async function runDrill(request: DrillRequest): Promise<DrillReport> {
       steps.push(await masterKeyStep(request, folder, progress))
       const found: { answers: DrillAnswers | null } = { answers: null }
       await step('questions', async () => {
-        const given = questions === null ? null : questions
-        found.answers = await ask(request.settings, folder, restored.projects, given)
+        found.answers = await ask(request.settings, folder, restored.projects, questions)
         const { faults } = found.answers
         if (faults.length > 0) throw new OperationalError(faults[0] as string)
         return { detail: describeAnswers(found.answers), value: true }

@@ -24,12 +24,17 @@ export async function runBackupProcess(parent: number): Promise<void> {
       () => process.exit(0),
       (failure: unknown) => {
         const about = { job: job.kind, ...('folder' in job && { backup: job.name }) }
-        logFailure(settings as Settings, 'a job of backups failed', failure, about)
+        logFailure(settings as Settings, failureOf(job), failure, about)
         process.exit(1)
       },
     )
   })
   await new Promise(() => {})
+}
+
+function failureOf({ kind }: BackupCommand['job']): string {
+  if (kind === 'drill') return 'a scheduled drill failed'
+  return kind === 'scheduled-backup' ? 'a scheduled backup failed' : 'a job of backups failed'
 }
 
 function runJob(settings: Settings, job: BackupCommand['job'], requestedBy: string): Promise<FinishedBackup> {

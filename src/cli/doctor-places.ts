@@ -5,9 +5,11 @@ import { dirname } from 'node:path'
 import { OperationalError } from '../kernel/errors.ts'
 import { backupAddressOf } from '../runtime/backup-settings.ts'
 import type { Settings } from '../settings.ts'
+import { BACKUP_OWNER_PREFIX, ownerName, ownersOf } from '../transfer/places/claim-place.ts'
 import { openPlace, s3AccessOf } from '../transfer/places/open-place.ts'
 import { PlaceError } from '../transfer/places/place.ts'
 import { folderOf, isS3Address } from '../transfer/places/place-address.ts'
+import { OWNER_PREFIX } from '../transfer/shipping/shipment-name.ts'
 import { type Finding, failed, passed } from './doctor-checks.ts'
 
 /** A bucket that does not answer within this time is unreachable, milliseconds. */
@@ -28,6 +30,38 @@ export async function checkPlaces(settings: Settings): Promise<Finding[]> {
       isS3Address(address) ? checkBucket(setting, address) : checkFolder(setting, folderOf(address)),
     ),
   )
+}
+
+/** Places that another organization owns. Empty for those that cannot be read: `checkPlaces` reports them. */
+export async function checkOwners(settings: Settings, organizationId: string): Promise<Finding[]> {
+  const { backupSchedule, shipTo } = settings
+  const backups = backupSchedule === '' ? '' : backupAddressOf(settings)
+  const setting = settings.backupTo === '' ? 'backup_folder' : 'backup_to'
+  const claims = [
+    { setting, address: backups, prefix: BACKUP_OWNER_PREFIX, found: 'scheduled backups' },
+    { setting: 'ship_to', address: shipTo, prefix: OWNER_PREFIX, found: 'shipped changes' },
+  ]
+  const findings = await Promise.all(
+    claims.map(async (claim) => {
+      if (claim.address === '') return []
+      const owners = await ownersAt(claim.address, claim.prefix)
+      const other = owners.find((name) => name !== ownerName(claim.prefix, organizationId))
+      if (other === undefined) return []
+      const found = `${claim.setting}: ${claim.address} has the ${claim.found} of another organization, see ${other}`
+      return [failed(CHECK, found, `name a folder or a prefix of its own with \`${claim.setting}\``)]
+    }),
+  )
+  return findings.flat()
+}
+
+async function ownersAt(address: string, prefix: string): Promise<readonly string[]> {
+  try {
+    const access = s3AccessOf(process.env)
+    return await ownersOf(openPlace(address, access && { ...access, attempts: 1, attemptMs: ANSWER_MS }), prefix)
+  } catch (failure) {
+    if (failure instanceof OperationalError) return []
+    throw failure
+  }
 }
 
 /** A list needs the bucket, the credentials and the right region. Nothing is written. */

@@ -16,6 +16,7 @@ import type { DocumentFields, StoredDocument } from '../config/kind.ts'
 import { ConfigRepository } from '../config/repository.ts'
 import { configurationOf, eventSinksKind } from '../events/event-sink.ts'
 import { agentCredentialsKind } from '../identity/agent-key.ts'
+import { findAdmin } from '../identity/bootstrap.ts'
 import { masterKeyVariable } from '../identity/master-key.ts'
 import { serviceAccountCredentialsKind } from '../identity/service-account.ts'
 import {
@@ -55,12 +56,13 @@ import {
   passed,
   warned,
 } from './doctor-checks.ts'
-import { checkPlaces } from './doctor-places.ts'
+import { checkOwners, checkPlaces } from './doctor-places.ts'
 import { checkPort } from './doctor-port.ts'
 import { checkShipping } from './doctor-shipping.ts'
 import { exitCodes } from './exit-codes.ts'
 import { readLayouts } from './folder-layouts.ts'
 import { printLine } from './print.ts'
+import { readQuestionFile } from './question-file.ts'
 
 /** A scheduled run takes some time, and another job may work. */
 const OVERDUE_WARNING_S = 3600
@@ -225,7 +227,7 @@ function diskOf(folder: string, storeBytes: number): Finding[] {
 
 /** Files that the settings name outside of the data folder. */
 function checkFiles(settings: Settings, nowMs: number): Finding[] {
-  const { tlsCertificate, tlsKey, decisionLog, upstreamAllow } = settings
+  const { tlsCertificate, tlsKey, decisionLog, upstreamAllow, drillQuestions } = settings
   const findings: Finding[] = checkSecretFiles(settings)
   if (tlsCertificate !== '') {
     try {
@@ -242,6 +244,14 @@ function checkFiles(settings: Settings, nowMs: number): Finding[] {
       isWritable
         ? passed('decision log', decisionLog)
         : failed('decision log', `${decisionLog} cannot be written`, 'create its folder, or correct `decision_log`'),
+    )
+  }
+  if (drillQuestions !== '') {
+    const read = readQuestionFile(drillQuestions)
+    findings.push(
+      read.ok
+        ? passed('files', `${drillQuestions} can be read`)
+        : failed('files', `drill_questions: ${read.error.join('; ')}`, 'correct the file, or `drill_questions`'),
     )
   }
   const allowed = parseAllowList(upstreamAllow)
@@ -298,6 +308,7 @@ async function configurationOfFolder(settings: Settings, isServed: boolean, nowM
     const documents = new ConfigRepository(collections)
     return [
       await masterKeyOf(settings),
+      ...(await checkOwners(settings, findAdmin(documents).organizationId)),
       ...checkExpiry('agent keys', keysOf(documents.all(agentCredentialsKind)), nowMs),
       ...checkExpiry('account keys', keysOf(documents.all(serviceAccountCredentialsKind)), nowMs),
       ...sinksOf(settings, documents.all(eventSinksKind)),

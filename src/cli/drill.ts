@@ -5,9 +5,12 @@ import { join } from 'node:path'
 import { givenMasterKey, masterKeyVariable } from '../identity/master-key.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { MASTER_KEY_FILE } from '../kernel/data-folder.ts'
+import { OperationalError } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
+import { readIdentities } from '../transfer/encryption.ts'
 import { givenKeyFile, type SourceFlags, sourceOf } from './backup.ts'
-import { type DrillReport, type DrillStep, runDrill } from './backup-drill.ts'
+import { type DrillReport, type DrillStep, questionsOf, runDrill } from './backup-drill.ts'
+import { UsageError } from './cli-error.ts'
 import { colours } from './colours.ts'
 import { exitCodes } from './exit-codes.ts'
 import { printLine } from './print.ts'
@@ -28,6 +31,16 @@ const signs: Readonly<Record<DrillStep['outcome'], () => string>> = {
   failed: () => colours.red('✗'),
 }
 
+/** What `read` returns. Rejects with UsageError if a file of an option cannot be used: exit code 1 is for backups. */
+async function usable<T>(read: () => T | Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (failure) {
+    if (failure instanceof OperationalError) throw new UsageError(failure.message.split('\n'))
+    throw failure
+  }
+}
+
 /** Runs `drill`, and sets exit code 1 if the backup cannot be used. Rejects if it did not begin. */
 export async function drill(settings: Settings, flags: DrillFlags): Promise<void> {
   const fileKey = join(settings.dataDir, MASTER_KEY_FILE)
@@ -39,6 +52,9 @@ export async function drill(settings: Settings, flags: DrillFlags): Promise<void
         ? readFileSync(fileKey, 'utf8')
         : null
   const identity = flags.identity ?? (settings.backupIdentity || undefined)
+  const filed = flags.questions ?? settings.drillQuestions
+  const questions = filed === '' ? null : await usable(() => questionsOf(filed))
+  if (identity !== undefined) await usable(() => readIdentities(identity))
   const source = await sourceOf('drill', { ...flags, ...(identity !== undefined && { identity }) })
   const workFolder = flags.work ?? (settings.backupWorkFolder || tmpdir())
   mkdirSync(workFolder, { recursive: true, mode: 0o700 })
@@ -51,7 +67,7 @@ export async function drill(settings: Settings, flags: DrillFlags): Promise<void
       workFolder,
       masterKey,
       hasMasterKey: isGiven || masterKey !== null,
-      questions: flags.questions ?? (settings.drillQuestions || null),
+      questions,
       clock: systemClock,
       progress: (step, share) => progress.show(Math.round(share * 100), 100, step),
     })

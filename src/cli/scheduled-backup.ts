@@ -16,6 +16,7 @@ import {
   afterRun,
   type BackupRecord,
   type BackupVerification,
+  ownBackupNames,
   readBackupRecord,
   updateBackupRecord,
 } from '../transfer/backup-record.ts'
@@ -28,10 +29,11 @@ import {
   placedBackupName,
   placedBackups,
 } from '../transfer/placed-backups.ts'
+import { BACKUP_OWNER_PREFIX, claimPlace } from '../transfer/places/claim-place.ts'
 import { openPlace, s3AccessOf } from '../transfer/places/open-place.ts'
 import type { BackupPlace } from '../transfer/places/place.ts'
 import { verifyBackup } from '../transfer/verify-backup.ts'
-import { runDrill } from './backup-drill.ts'
+import { questionsOf, runDrill } from './backup-drill.ts'
 
 /** Uploads of other programs, or of a service that was moved, are removed after this time. */
 const ABANDONED_AFTER_MS = 24 * 3_600_000
@@ -68,7 +70,7 @@ export async function runScheduledJob(settings: Settings, job: ScheduledJob, clo
 
 async function makeAndVerify(
   settings: Settings,
-  { madeBy }: ScheduledJob,
+  { madeBy, organizationId }: ScheduledJob,
   clock: Clock,
   before: BackupRecord,
   named: (name: string) => void,
@@ -79,6 +81,11 @@ async function makeAndVerify(
   const recipients = recipientsOf(settings)
   const name = placedBackupName(true, recipients.length > 0, startMs)
   named(name)
+  const own = ownBackupNames(before)
+  const found = await placedBackups(place)
+  await claimForBackups(place, organizationId, found, own)
+  const made = [name, ...found.flatMap((one) => (own.has(one.name) ? one.name : []))]
+  updateBackupRecord(dataDir, { made })
   await removeInterrupted(place, before.backup?.last_run ?? null, startMs)
   const { manifest, bytes, sha256 } = await backupToPlace({
     dataDir,
@@ -104,7 +111,7 @@ async function makeAndVerify(
   const newest = { name, made_at: manifest.made_at, bytes, seconds, projects, verification }
   const sound = verification === 'sound' || verification === 'stored' ? [{ name, bytes, isSound: true }] : []
   updateBackupRecord(dataDir, { newest, known: [...sound, ...before.known] })
-  await removeOld(settings, place)
+  await removeOld(settings, place, new Set(made))
   return { bytes, projects }
 }
 
@@ -142,9 +149,36 @@ async function removeInterrupted(
   )
 }
 
-async function removeOld({ dataDir, backupKeep }: Settings, place: BackupPlace): Promise<void> {
+/** Rejects with OperationalError for a place of another organization, and for one with scheduled backups that may be those of one. */
+async function claimForBackups(
+  place: BackupPlace,
+  organizationId: string,
+  found: readonly PlacedBackup[],
+  own: ReadonlySet<string>,
+): Promise<void> {
+  await claimPlace(place, {
+    prefix: BACKUP_OWNER_PREFIX,
+    organizationId,
+    verb: 'makes scheduled backups in',
+    // An earlier version wrote no owner.
+    allow(owner) {
+      const scheduled = found.filter(({ isScheduled }) => isScheduled)
+      if (scheduled.length === 0 || scheduled.some(({ name }) => own.has(name))) return
+      throw new OperationalError(
+        `${place.address} contains scheduled backups that this service has not made, and no object names their owner: choose a folder or a prefix of its own, or create the object \`${owner}\` there if they are of this organization`,
+      )
+    },
+  })
+}
+
+/** Removes backups of this service only: another one with the same organization, for example a restored copy, may use the place as well. */
+async function removeOld(
+  { dataDir, backupKeep }: Settings,
+  place: BackupPlace,
+  own: ReadonlySet<string>,
+): Promise<void> {
   const { known } = readBackupRecord(dataDir)
-  const all = await placedBackups(place)
+  const all = (await placedBackups(place)).filter(({ name }) => own.has(name))
   const removed = backupsToRemove(all, backupKeep, known)
   for (const { name } of removed) await place.remove(name)
   const left = all.filter((one) => one.isScheduled && !removed.includes(one))
@@ -176,7 +210,7 @@ async function drillNewest(
     workFolder,
     masterKey,
     hasMasterKey: isGiven || masterKey !== null,
-    questions: drillQuestions === '' ? null : drillQuestions,
+    questions: drillQuestions === '' ? null : questionsOf(drillQuestions),
     clock,
     progress: () => undefined,
   })

@@ -28,9 +28,13 @@ export interface BackupScheduleDeps {
   readonly log: Log
   /** Such as `verdigraph 1.0.0`. */
   readonly madeBy: string
-  /** Runs a job in a process of its own. Resolves to false, without running it, if another job works. Rejects if it fails. */
-  run(job: ScheduledJob): Promise<boolean>
+  readonly organizationId: string
+  /** Runs a job in a process of its own. Rejects if it fails. */
+  run(job: ScheduledJob): Promise<ScheduledRun>
 }
+
+/** How a run ended that did not fail. `busy`: it did not begin, because another job works; `stopped`: with the service, and it is still due. */
+export type ScheduledRun = 'done' | 'busy' | 'stopped'
 
 interface Schedule {
   readonly kind: ScheduledJob['kind']
@@ -182,10 +186,16 @@ export class BackupSchedule {
   }
 
   private async run({ kind, member }: Schedule, dueMs: number): Promise<void> {
-    const { log, run, settings, madeBy, clock } = this.deps
+    const { log, run, settings, madeBy, organizationId, clock } = this.deps
     const started = clock.now()
     try {
-      if (!(await run({ kind, dueMs, madeBy }))) return
+      const ended = await run({ kind, dueMs, madeBy, organizationId })
+      if (ended === 'stopped')
+        log({
+          level: 'info',
+          message: `a scheduled ${member} was interrupted by a stop, and is made after the next start`,
+        })
+      if (ended !== 'done') return
       const { newest, proven } = readBackupRecord(settings.dataDir)
       const name = (kind === 'drill' ? proven : newest)?.name ?? ''
       log({ level: 'info', message: `a scheduled ${member} succeeded`, name })
@@ -193,9 +203,9 @@ export class BackupSchedule {
       const reason = failure instanceof Error ? failure.message : String(failure)
       const state = readBackupRecord(settings.dataDir)[member]
       const end = state?.last_run?.end_time ?? null
-      // The process was killed before it could store the failure.
-      if (state !== null && (end === null || Date.parse(end) < started))
-        this.storeFailure(member, state, started, reason)
+      // The process has stored and logged the failure, unless it was killed before.
+      if (end !== null && Date.parse(end) >= started) return
+      if (state !== null) this.storeFailure(member, state, started, reason)
       log({ level: 'error', message: `a scheduled ${member} failed`, reason })
     }
   }

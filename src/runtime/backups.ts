@@ -26,6 +26,7 @@ import {
 } from '../transfer/backup-files.ts'
 import type { BackupJob, ScheduledJob } from '../transfer/backup-job.ts'
 import { fileChunks } from '../transfer/files/byte-stream.ts'
+import type { ScheduledRun } from './backup-schedule.ts'
 
 /** The message that starts the process of a job. */
 export interface BackupCommand {
@@ -87,6 +88,7 @@ export class Backups {
   /** The job that this process has started. */
   private running: Promise<void> | null = null
   private child: Bun.Subprocess | null = null
+  private isClosing = false
 
   constructor(deps: BackupsDeps) {
     this.deps = deps
@@ -166,6 +168,7 @@ export class Backups {
 
   /** Stops a running job, whose backup is then interrupted. */
   async close(): Promise<void> {
+    this.isClosing = true
     this.child?.kill('SIGKILL')
     await this.running
   }
@@ -185,13 +188,14 @@ export class Backups {
       : err({ kind: 'conflict', message: 'the backup is not complete' })
   }
 
-  /**
-   * Runs a job of the schedule, in a process of its own. Resolves to true when it has succeeded, to false without running it if another job works. Rejects if
-   * it fails.
-   */
-  async runScheduled(job: ScheduledJob): Promise<boolean> {
+  /** Runs a job of the schedule, in a process of its own. Rejects if it fails. */
+  async runScheduled(job: ScheduledJob): Promise<ScheduledRun> {
     const lock = await this.lock()
-    if (lock === null) return false
+    if (lock === null) return 'busy'
+    if (this.isClosing) {
+      lock.release()
+      return 'busy'
+    }
     const work = this.spawn(job, '')
     this.running = work.then(
       () => undefined,
@@ -199,7 +203,10 @@ export class Backups {
     )
     try {
       await work
-      return true
+      return 'done'
+    } catch (failure) {
+      if (this.isClosing) return 'stopped'
+      throw failure
     } finally {
       this.running = null
       lock.release()
@@ -213,7 +220,9 @@ export class Backups {
     this.running = this.spawn(job, serviceAccountId)
       .catch((failure: unknown) => {
         const reason = failure instanceof Error ? failure.message : String(failure)
-        deps.log({ level: 'error', message: 'a job on a backup failed', kind, name, reason })
+        if (this.isClosing)
+          deps.log({ level: 'info', message: 'a job on a backup was interrupted by a stop', kind, name })
+        else deps.log({ level: 'error', message: 'a job on a backup failed', kind, name, reason })
       })
       .finally(() => {
         lock.release()
@@ -239,7 +248,7 @@ export class Backups {
     this.child = null
     const { signalCode, exitCode } = child
     if (signalCode !== null) throw new Error(`its process exited by signal ${signalCode}`)
-    // A failure that the process has noticed is stored, and in its own output.
+    // The process has stored and logged a failure that it has noticed.
     const isScheduled = !('folder' in job)
     if (isScheduled && exitCode !== 0) throw new Error('see the log of its process, and the record of backups')
   }

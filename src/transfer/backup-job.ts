@@ -1,6 +1,7 @@
 // Makes or verifies one backup of the folder of backups, and stores its progress and its outcome next to it.
 import type { Clock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
+import { fileProblemOf } from '../kernel/file-issue.ts'
 import { UnreadableBackupError } from './archive.ts'
 import { backup } from './backup.ts'
 import { type BackupState, backupPath, readBackup, writeBackupState } from './backup-files.ts'
@@ -28,6 +29,8 @@ export interface BackupJob {
 /** A job of the schedule. */
 export interface ScheduledJob {
   readonly kind: 'scheduled-backup' | 'drill'
+  /** The organization of the service, which owns the place. */
+  readonly organizationId: string
   /** When it was due, milliseconds since the epoch. */
   readonly dueMs: number
   /** Such as `verdigraph 1.0.0`. */
@@ -123,7 +126,7 @@ function verificationOf(
 
 /** The reason without the paths of the machine. */
 function publicReason(failure: unknown, { dataDir, folder, name }: BackupJob): string {
-  const message = failure instanceof Error ? failure.message : String(failure)
+  const message = fileProblemOf(failure) ?? (failure instanceof Error ? failure.message : String(failure))
   return message
     .replaceAll(backupPath(folder, name, true), 'the file')
     .replaceAll(backupPath(folder, name, false), 'the file')

@@ -48,7 +48,9 @@ const recordSchema = z.object({
   proven: z.object({ name: z.string(), made_at: z.string(), proven_at: z.string() }).nullable(),
   /** Scheduled backups with a known state. */
   known: z.array(z.object({ name: z.string(), bytes: z.number(), isSound: z.boolean() })),
-  /** Scheduled backups in the place after the last run. */
+  /** Scheduled backups that this service has begun, complete or not. Only these are removed. Absent: the record of an earlier version. */
+  made: z.array(z.string()).optional(),
+  /** Scheduled backups of this service in the place after the last run. */
   kept: z.int().min(0),
 })
 
@@ -68,6 +70,12 @@ export function readBackupRecord(dataDir: string): BackupRecord {
   } catch {
     return empty
   }
+}
+
+/** The names of the scheduled backups that this service has begun. */
+export function ownBackupNames({ made, known, newest, backup }: BackupRecord): ReadonlySet<string> {
+  const names = made ?? [...known.map(({ name }) => name), newest?.name ?? '', backup?.last_run?.name ?? '']
+  return new Set(names.filter((name) => name !== ''))
 }
 
 /** Stores changed members. */

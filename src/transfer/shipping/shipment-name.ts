@@ -7,11 +7,6 @@ export const SHIPPED_PREFIX = 'shipped/'
 /** The prefix of the object that names the organization whose changes are in the place. */
 export const OWNER_PREFIX = 'shipped/owner-'
 
-/** The name of that object. */
-export function ownerName(organizationId: string): string {
-  return `${OWNER_PREFIX}${organizationId.replace(/[^A-Za-z0-9._-]/g, '-')}`
-}
-
 /** `base`: all pages in use; `segment`: the difference from the object before. */
 export type ShipmentKind = 'base' | 'segment'
 

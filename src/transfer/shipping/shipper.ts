@@ -6,9 +6,9 @@ import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import type { Clock } from '../../kernel/clock.ts'
 import { CONFIGURATION_FOLDER, DEMO_FILE } from '../../kernel/data-folder.ts'
-import { OperationalError } from '../../kernel/errors.ts'
 import { type Cut, type CutEnvironment, CutTaker, readState } from '../../store/lmdb/consistent-cut.ts'
 import { auditIndexFolder, servedFolders } from '../database-folders.ts'
+import { claimPlace } from '../places/claim-place.ts'
 import type { BackupPlace } from '../places/place.ts'
 import { findFault, listShipped, restorablePeriods } from './moments.ts'
 import {
@@ -22,7 +22,6 @@ import {
 import {
   generationName,
   OWNER_PREFIX,
-  ownerName,
   parseShipmentName,
   SHIPPED_PREFIX,
   type ShipmentName,
@@ -223,23 +222,7 @@ export class Shipper {
   /** Rejects if another organization ships to the place: a restore could not keep their changes apart. */
   private async claimPlace(): Promise<void> {
     const { place, organizationId } = this.options
-    const own = ownerName(organizationId)
-    let owners = await this.owners()
-    if (owners.length === 0) {
-      await place.put(own, new TextEncoder().encode(`${organizationId}\n`))
-      owners = await this.owners()
-    }
-    const other = owners.find((name) => name !== own)
-    if (other === undefined) return
-    throw new OperationalError(
-      `another organization ships to the place, see ${other}: each service needs a folder or a prefix of its own`,
-    )
-  }
-
-  private async owners(): Promise<readonly string[]> {
-    const names: string[] = []
-    for await (const { name } of this.options.place.list(OWNER_PREFIX)) names.push(name)
-    return names
+    await claimPlace(place, { prefix: OWNER_PREFIX, organizationId, verb: 'ships to' })
   }
 
   private hasOutgoing(bytes: number): boolean {

@@ -1,6 +1,6 @@
 // Scheduled backups and drills of a service: to a folder and to an S3-compatible server, with one that is killed, one that fails, a missed
 // one, and the number that is kept.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { killAll, runCommand, type Server, startServer } from '../../support/cli-process.ts'
@@ -154,6 +154,8 @@ test('a failure is in the log, the figures, the metrics and the report of doctor
   ])
   await stopped(server)
   expect(server.notices()).toContain('a scheduled backup failed')
+  expect(server.notices().match(/"level":"error"/g)).toHaveLength(1)
+  expect(server.notices()).not.toContain('see the log of its process')
   expect(readdirSync(work)).toEqual([])
 })
 
@@ -191,7 +193,7 @@ test('the upload of a killed job is never listed, and the next run removes it', 
         uploads.delete(id)
         return new Response(null, { status: 204 })
       }
-      if (isStalled) {
+      if (isStalled && !key.includes('/owner-')) {
         uploads.set('stalled', key)
         stalled.resolve()
         await new Promise(() => {})
@@ -221,8 +223,10 @@ test('the upload of a killed job is never listed, and the next run removes it', 
   const failed = await figures()
   expect(failed.schedule).toMatchObject({ kept: 0, newest: null })
   expect(failed.schedule.jobs[0]?.last_run?.error).toContain('SIGKILL')
-  expect(objects.size).toBe(0)
+  expect([...objects.keys()].filter((key) => !key.includes('/owner-'))).toEqual([])
   await stopped(service)
+  // One line for one failure.
+  expect(service.notices().match(/"level":"error"/g)).toHaveLength(1)
 
   isStalled = false
   const record = join(data, 'backups.json')
@@ -241,7 +245,133 @@ test('the upload of a killed job is never listed, and the next run removes it', 
   await expect.poll(async () => (await again.figures()).schedule.newest !== null, LONG).toBe(true)
   expect([...uploads.values()]).not.toContain(cut)
   await stopped(again.server)
+
+  // A planned stop while a backup is uploaded is not a failure.
+  isStalled = true
+  const yearAgo = JSON.parse(readFileSync(record, 'utf8'))
+  yearAgo.backup.due_time = '2020-01-01T00:00:00.000Z'
+  writeFileSync(record, JSON.stringify(yearAgo))
+  const newest = yearAgo.newest.name
+  const environment = {
+    VERDIGRAPH_BACKUP_TO: 's3://bucket/authz',
+    VERDIGRAPH_BACKUP_SCHEDULE: YEARLY,
+    VERDIGRAPH_BACKUP_VERIFY: 'off',
+    AWS_ACCESS_KEY_ID: 'AKIATEST',
+    AWS_SECRET_ACCESS_KEY: 'the-secret-of-the-test-of-places',
+    AWS_ENDPOINT_URL_S3: server.url.href,
+  }
+  uploads.delete('stalled')
+  const interrupted = await served(data, environment)
+  await expect.poll(() => uploads.has('stalled'), LONG).toBe(true)
+  await stopped(interrupted.server)
+  expect(interrupted.server.notices()).toContain('a scheduled backup was interrupted by a stop')
+  expect(interrupted.server.notices()).not.toMatch(/SIGKILL|"level":"error"/)
+  const after = JSON.parse(readFileSync(record, 'utf8'))
+  expect(after.backup).toMatchObject({ failures: 0, due_time: '2020-01-01T00:00:00.000Z', last_run: { error: null } })
+  const doctor = await runCommand(['doctor', '--data', data, '--json'], environment)
+  expect(doctor.stdout).not.toContain('the last scheduled backup failed')
+  // The next start makes it.
+  isStalled = false
+  const repeated = await served(data, environment)
+  await expect.poll(async () => (await repeated.figures()).schedule.newest?.name, LONG).not.toBe(newest)
+  await stopped(repeated.server)
   await server.stop(true)
+})
+
+test('a second organization is refused in the place of the first, whose backups stay', async () => {
+  const [first, second] = [await newFolder(), await newFolder()]
+  const environment = {
+    VERDIGRAPH_BACKUP_TO: first.place,
+    VERDIGRAPH_BACKUP_SCHEDULE: EVERY_SECOND,
+    VERDIGRAPH_BACKUP_KEEP: '1',
+    VERDIGRAPH_BACKUP_VERIFY: 'off',
+  }
+  const production = await served(first.data, environment)
+  await expect.poll(async () => (await production.figures()).schedule.newest, LONG).not.toBeNull()
+  await stopped(production.server)
+  const before = scheduledIn(first.place)
+  expect(before.length).toBeGreaterThan(0)
+  const owners = readdirSync(first.place).filter((name) => name.startsWith('owner-'))
+  expect(owners).toHaveLength(1)
+
+  const staging = await served(second.data, environment)
+  await expect.poll(async () => (await staging.figures()).schedule.jobs[0]?.failed_runs, LONG).toBe(1)
+  const refusal = `another organization makes scheduled backups in the place, see ${owners[0]}`
+  expect((await staging.figures()).schedule.jobs[0]?.last_run?.error).toContain(refusal)
+  await stopped(staging.server)
+  expect(staging.server.notices()).toContain(refusal)
+  expect(scheduledIn(first.place)).toEqual(before)
+  const doctor = await runCommand(['doctor', '--data', second.data, '--json'], environment)
+  expect(JSON.parse(doctor.stdout).findings).toContainEqual({
+    check: 'places',
+    status: 'failed',
+    found: `backup_to: ${first.place} has the scheduled backups of another organization, see ${owners[0]}`,
+    mend: 'name a folder or a prefix of its own with `backup_to`',
+  })
+  const own = await runCommand(['doctor', '--data', first.data, '--json'], environment)
+  expect(own.stdout).not.toContain('of another organization')
+})
+
+test('backups that another service of the organization has made are not removed, nor counted', async () => {
+  const { folder, data, place } = await newFolder()
+  const copy = join(folder, 'copy')
+  const archive = join(folder, 'all.tar')
+  expect(await runCommand(['backup', '--data', data, '--out', archive])).toMatchObject({ exitCode: 0 })
+  expect(await runCommand(['restore', '--in', archive, '--data', copy])).toMatchObject({ exitCode: 0 })
+  cpSync(join(data, 'master.key'), join(copy, 'master.key'))
+  const environment = {
+    VERDIGRAPH_BACKUP_TO: place,
+    VERDIGRAPH_BACKUP_SCHEDULE: EVERY_SECOND,
+    VERDIGRAPH_BACKUP_KEEP: '1',
+    VERDIGRAPH_BACKUP_VERIFY: 'off',
+  }
+  const original = await served(data, environment)
+  await expect.poll(async () => (await original.figures()).schedule.newest, LONG).not.toBeNull()
+  await stopped(original.server)
+  const before = scheduledIn(place)
+  expect(before.length).toBeGreaterThan(0)
+
+  const restored = await served(copy, environment)
+  const seen = new Set<string>()
+  await expect
+    .poll(async () => {
+      const { newest } = (await restored.figures()).schedule
+      if (newest !== null) seen.add(newest.name)
+      return seen.size >= 3
+    }, LONG)
+    .toBe(true)
+  expect((await restored.figures()).schedule.kept).toBe(1)
+  await stopped(restored.server)
+  const left = scheduledIn(place)
+  expect(left).toEqual(expect.arrayContaining(before))
+  // It has removed its own.
+  expect([...seen].filter((name) => left.includes(name)).length).toBeLessThan(seen.size)
+})
+
+test('a place with scheduled backups and without an owner is claimed by the service that has made them only', async () => {
+  const { data, place } = await newFolder()
+  mkdirSync(place)
+  const name = 'scheduled-2026-01-01T00-00-00-000Z.tar'
+  writeFileSync(join(place, name), 'of an earlier version')
+  const environment = {
+    VERDIGRAPH_BACKUP_TO: place,
+    VERDIGRAPH_BACKUP_SCHEDULE: EVERY_SECOND,
+    VERDIGRAPH_BACKUP_VERIFY: 'off',
+  }
+  const refused = await served(data, environment)
+  await expect.poll(async () => (await refused.figures()).schedule.jobs[0]?.failed_runs, LONG).toBe(1)
+  expect((await refused.figures()).schedule.jobs[0]?.last_run?.error).toMatch(/create the object `owner-.*` there/)
+  await stopped(refused.server)
+  expect(readdirSync(place)).toEqual([name])
+
+  const known = [{ name, bytes: 21, isSound: true }]
+  const early = { due_time: '2020-01-01T00:00:00.000Z', failures: 0, last_run: null }
+  const record = { backup: early, drill: null, newest: null, proven: null, known, kept: 1 }
+  writeFileSync(join(data, 'backups.json'), JSON.stringify(record))
+  const claimed = await served(data, environment)
+  await expect.poll(async () => (await claimed.figures()).schedule.newest, LONG).not.toBeNull()
+  await stopped(claimed.server)
+  expect(readdirSync(place).filter((one) => one.startsWith('owner-'))).toHaveLength(1)
 })
 
 test('a drill that is due before the first backup waits for it, and has not failed', async () => {

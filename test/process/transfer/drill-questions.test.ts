@@ -97,6 +97,34 @@ test.each([
   [{ subject: 'Person:dara', action: 'tow' }, 'resource: expected TYPE:ID'],
 ])('refuses a file with a wrong line, names the line, and restores nothing', async (line, message) => {
   const { exitCode, stderr, report, file } = await drill(towing(1800, true), line)
-  expect([exitCode, report]).toEqual([1, null])
+  expect([exitCode, report]).toEqual([2, null])
   expect(stderr).toContain(`the questions of the drill cannot be used: ${file}:2: ${message}`)
+})
+
+test('a file of questions or identities that cannot be used is an error of usage, and doctor reports that of the setting', async () => {
+  const empty = join(folder, 'empty.ndjson')
+  writeFileSync(empty, '')
+  const run = (...options: string[]) => runCommand(['drill', '--data', data, '--in', archive, '--json', ...options])
+  for (const [options, message] of [
+    [['--questions', '/nowhere/questions.ndjson'], '/nowhere/questions.ndjson: it does not exist'],
+    [['--questions', empty], `${empty} has no question`],
+    [['--identity', '/nowhere/key.txt'], 'the identity file /nowhere/key.txt cannot be read'],
+    [['--identity', empty], `the identity file ${empty} contains no identity`],
+  ] as const) {
+    const { exitCode, stdout, stderr } = await run(...options)
+    expect([exitCode, stdout, stderr]).toEqual([2, '', expect.stringContaining(message)])
+  }
+  const doctor = async (path: string) => {
+    const { stdout } = await runCommand(['doctor', '--data', data, '--json'], { VERDIGRAPH_DRILL_QUESTIONS: path })
+    return JSON.parse(stdout).findings as { readonly found: string; readonly status: string }[]
+  }
+  expect(await doctor(empty)).toContainEqual(
+    expect.objectContaining({ status: 'failed', found: `drill_questions: ${empty} has no question` }),
+  )
+  expect(await doctor('/nowhere/questions.ndjson')).toContainEqual(
+    expect.objectContaining({ status: 'failed', found: expect.stringContaining('drill_questions: /nowhere/') }),
+  )
+  const good = join(folder, 'good.ndjson')
+  writeFileSync(good, JSON.stringify(towing(1800, true)))
+  expect(await doctor(good)).toContainEqual(expect.objectContaining({ status: 'ok', found: `${good} can be read` }))
 })
