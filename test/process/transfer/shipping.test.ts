@@ -9,6 +9,7 @@ import { systemClock } from '../../../src/kernel/clock.ts'
 import { openCatalog } from '../../../src/store/tenancy/catalog.ts'
 import { FolderPlace } from '../../../src/transfer/places/folder-place.ts'
 import { listShipped, restorablePeriods } from '../../../src/transfer/shipping/moments.ts'
+import { generationName, shipmentName } from '../../../src/transfer/shipping/shipment-name.ts'
 import { childrenOf } from '../../support/child-processes.ts'
 import { killAll, runCommand, type Server, startServer } from '../../support/cli-process.ts'
 import {
@@ -96,6 +97,18 @@ async function shipped(line: HttpConnection, project: WorkerProject): Promise<vo
   await captured(line, project, 'nodes', { nodes: [{ type: 'Marker', external_id: `${markers}` }] })
   const newest = async (): Promise<number> => Date.parse((await moments()).at(-1)?.to ?? '')
   await expect.poll(newest, { timeout: 120_000 }).toBeGreaterThan(sinceMs)
+}
+
+/** Empty objects with these sequences, of a generation that begins at this time, a second after each other. */
+function putObjects(address: string, startMs: number, sequences: readonly number[]): void {
+  const generation = generationName(startMs, '0123abcd')
+  mkdirSync(join(address, 'shipped', generation), { recursive: true })
+  for (const sequence of sequences) {
+    const timeMs = startMs + sequence * 1000
+    const kind = sequence === 0 ? 'base' : 'segment'
+    const { name } = shipmentName({ generation, sequence, kind, timeMs, unchangedUntilMs: timeMs, isEncrypted: false })
+    writeFileSync(join(address, name), '')
+  }
 }
 
 async function restore(at: string, ...more: string[]): Promise<string> {
@@ -304,8 +317,9 @@ test('a lost object is a failed check of `doctor`, until a restart begins a new 
 }, async () => {
   const { fixture, project, lines } = await startShipping(1)
   const line = lines[0] as HttpConnection
-  const doctor = async () => {
-    const { stdout } = await runCommand(['doctor', '--data', data, '--json'], { ...environment, VERDIGRAPH_PORT: '0' })
+  const doctor = async (shipTo = place) => {
+    const settings = { ...environment, VERDIGRAPH_PORT: '0', VERDIGRAPH_SHIP_TO: shipTo }
+    const { stdout } = await runCommand(['doctor', '--data', data, '--json'], settings)
     const { findings } = JSON.parse(stdout) as { findings: { check: string; status: string; found: string }[] }
     return findings.filter(({ check }) => check === 'shipping')
   }
@@ -314,6 +328,24 @@ test('a lost object is a failed check of `doctor`, until a restart begins a new 
   await shipped(line, project)
   await shipped(line, project)
   expect(await doctor()).toMatchObject([{ status: 'ok', found: expect.stringContaining('the newest shipped moment') }])
+  // Other places: an empty one, one whose objects are all old, and one with a lost object before the present generation.
+  const [empty, old, mended] = ['empty', 'old', 'mended'].map((name) => join(folder, name)) as [string, string, string]
+  const nowMs = Date.now()
+  putObjects(old, nowMs - 600_000, [0, 1])
+  putObjects(mended, nowMs - 600_000, [0, 1, 3])
+  putObjects(mended, nowMs, [0])
+  expect(await doctor(empty)).toMatchObject([
+    { status: 'failed', found: `${empty} has no shipped changes, although they were shipped` },
+  ])
+  expect(await doctor(old)).toMatchObject([
+    { status: 'failed', found: expect.stringMatching(/^nothing after .* can be restored from /) },
+  ])
+  expect(await doctor(mended)).toMatchObject([
+    {
+      status: 'warning',
+      found: expect.stringMatching(/^nothing between .* can be restored: the object 2 of .* is missing/),
+    },
+  ])
   const lost = objects().sort().at(-1) as string
   const sequence = Number(/\/(\d{8})-/.exec(lost)?.[1])
   rmSync(join(place, 'shipped', lost))
