@@ -1,6 +1,7 @@
 // The process that makes or verifies one backup for a serving process. It exits when the job is done, and with its parent.
 
 import { systemClock } from '../kernel/clock.ts'
+import { OperationalError } from '../kernel/errors.ts'
 import { exitWithParent } from '../lanes/parent-death.ts'
 import { backupAddressOf } from '../runtime/backup-settings.ts'
 import type { BackupCommand } from '../runtime/backups.ts'
@@ -24,17 +25,14 @@ export async function runBackupProcess(parent: number): Promise<void> {
       () => process.exit(0),
       (failure: unknown) => {
         const about = { job: job.kind, ...('folder' in job && { backup: job.name }) }
-        logFailure(settings as Settings, failureOf(job), failure, about)
+        // The serving process logs the failure of a scheduled run, which is stored; only a stack is lost there.
+        if ('folder' in job || !(failure instanceof OperationalError))
+          logFailure(settings as Settings, 'a job of backups failed', failure, about)
         process.exit(1)
       },
     )
   })
   await new Promise(() => {})
-}
-
-function failureOf({ kind }: BackupCommand['job']): string {
-  if (kind === 'drill') return 'a scheduled drill failed'
-  return kind === 'scheduled-backup' ? 'a scheduled backup failed' : 'a job of backups failed'
 }
 
 function runJob(settings: Settings, job: BackupCommand['job'], requestedBy: string): Promise<FinishedBackup> {

@@ -188,26 +188,36 @@ export class BackupSchedule {
   private async run({ kind, member }: Schedule, dueMs: number): Promise<void> {
     const { log, run, settings, madeBy, organizationId, clock } = this.deps
     const started = clock.now()
+    const failed = (reason: string): void => log({ level: 'error', message: `a scheduled ${member} failed`, reason })
     try {
       const ended = await run({ kind, dueMs, madeBy, organizationId })
-      if (ended === 'stopped')
-        log({
-          level: 'info',
-          message: `a scheduled ${member} was interrupted by a stop, and is made after the next start`,
-        })
-      if (ended !== 'done') return
+      if (ended === 'busy') return
+      if (ended === 'stopped') {
+        const reason = this.storedFailure(member, started)
+        if (reason !== null) failed(reason)
+        else {
+          const message = `a scheduled ${member} was interrupted by a stop, and is made after the next start`
+          log({ level: 'info', message })
+        }
+        return
+      }
       const { newest, proven } = readBackupRecord(settings.dataDir)
       const name = (kind === 'drill' ? proven : newest)?.name ?? ''
       log({ level: 'info', message: `a scheduled ${member} succeeded`, name })
     } catch (failure) {
       const reason = failure instanceof Error ? failure.message : String(failure)
+      const stored = this.storedFailure(member, started)
       const state = readBackupRecord(settings.dataDir)[member]
-      const end = state?.last_run?.end_time ?? null
-      // The process has stored and logged the failure, unless it was killed before.
-      if (end !== null && Date.parse(end) >= started) return
-      if (state !== null) this.storeFailure(member, state, started, reason)
-      log({ level: 'error', message: `a scheduled ${member} failed`, reason })
+      // The process was killed before it could store the failure.
+      if (stored === null && state !== null) this.storeFailure(member, state, started, reason)
+      failed(stored ?? reason)
     }
+  }
+
+  /** The failure that the process of a run has stored; null: none since `startMs`. */
+  private storedFailure(member: Schedule['member'], startMs: number): string | null {
+    const last = readBackupRecord(this.deps.settings.dataDir)[member]?.last_run ?? null
+    return last === null || last.end_time === null || Date.parse(last.end_time) < startMs ? null : last.error
   }
 
   private storeFailure(member: Schedule['member'], state: ScheduledJobState, startMs: number, error: string): void {

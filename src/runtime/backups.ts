@@ -248,9 +248,9 @@ export class Backups {
     this.child = null
     const { signalCode, exitCode } = child
     if (signalCode !== null) throw new Error(`its process exited by signal ${signalCode}`)
-    // The process has stored and logged a failure that it has noticed.
+    // The process has stored a failure that it has noticed.
     const isScheduled = !('folder' in job)
-    if (isScheduled && exitCode !== 0) throw new Error('see the log of its process, and the record of backups')
+    if (isScheduled && exitCode !== 0) throw new Error('its process ended without a result')
   }
 
   /** The locks of jobs of the data folder and of the folder of backups. Null: another job works. */

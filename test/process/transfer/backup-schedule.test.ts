@@ -244,6 +244,8 @@ test('the upload of a killed job is never listed, and the next run removes it', 
   })
   await expect.poll(async () => (await again.figures()).schedule.newest !== null, LONG).toBe(true)
   expect([...uploads.values()]).not.toContain(cut)
+  // The result of the run is stored after the backup.
+  await expect.poll(() => JSON.parse(readFileSync(record, 'utf8')).backup.failures, LONG).toBe(0)
   await stopped(again.server)
 
   // A planned stop while a backup is uploaded is not a failure.
