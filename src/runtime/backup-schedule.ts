@@ -2,6 +2,7 @@
 // while no service ran is made once; a failed run is repeated with growing delays.
 import type { Clock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
+import { fileProblemOf } from '../kernel/file-issue.ts'
 import { cronProblem, cronTimes } from '../kernel/period-schedule.ts'
 import type { Log } from '../ops/log.ts'
 import type { BackupTotals } from '../ops/service-metrics.ts'
@@ -17,6 +18,8 @@ import {
 
 /** How often patterns are compared with the clock. A look reads one small file. */
 const POLL_MS = 250
+/** The pause after the record of backups could not be read or written, for example on a full disk. */
+const RECORD_RETRY_MS = 60_000
 /** Delay before a failed run is repeated. It doubles each time. */
 const RETRY_MIN_MS = 60_000
 const RETRY_MAX_MS = 3_600_000
@@ -130,6 +133,7 @@ export class BackupSchedule {
   private elections: LeaderElection | null = null
   private timer: ReturnType<typeof setInterval> | null = null
   private running: Promise<void> | null = null
+  private pollNotBeforeMs = 0
 
   /** Throws OperationalError for a pattern that is wrong. */
   constructor(deps: BackupScheduleDeps) {
@@ -154,7 +158,22 @@ export class BackupSchedule {
   }
 
   private poll(): void {
-    if (this.running !== null) return
+    if (this.running !== null || performance.now() < this.pollNotBeforeMs) return
+    try {
+      this.startDue()
+    } catch (failure) {
+      this.reportRecord(failure)
+    }
+  }
+
+  /** Without the record, it is not known which jobs are due. The process that serves goes on. */
+  private reportRecord(failure: unknown): void {
+    this.pollNotBeforeMs = performance.now() + RECORD_RETRY_MS
+    const reason = fileProblemOf(failure) ?? (failure instanceof Error ? failure.message : String(failure))
+    this.deps.log({ level: 'error', message: 'the record of backups cannot be used: no scheduled job starts', reason })
+  }
+
+  private startDue(): void {
     const due = this.schedules.flatMap((schedule) => {
       const found = this.due(schedule)
       return found === null ? [] : [{ schedule, ...found }]
@@ -162,9 +181,11 @@ export class BackupSchedule {
     // The one that waits longest, so that frequent backups do not keep drills from running.
     const [first] = due.sort((a, b) => a.sinceMs - b.sinceMs)
     if (first === undefined) return
-    this.running = this.run(first.schedule, first.dueMs).finally(() => {
-      this.running = null
-    })
+    this.running = this.run(first.schedule, first.dueMs)
+      .catch((failure: unknown) => this.reportRecord(failure))
+      .finally(() => {
+        this.running = null
+      })
   }
 
   /** When the run that is due now was due, and the last one before it; null: none is. */
