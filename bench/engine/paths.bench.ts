@@ -245,8 +245,8 @@ async function measure(
     },
   }
   for (const [figure, search] of Object.entries(searches)) {
-    for (const asked of search.questions)
-      mustEqual(`${figure} of ${asked.a} and ${asked.b}`, search.ours(asked), search.hand(asked))
+    for (const question of search.questions)
+      mustEqual(`${figure} of ${question.a} and ${question.b}`, search.ours(question), search.hand(question))
     const call =
       (ask: TimedSearch): TimedCall =>
       (index) =>

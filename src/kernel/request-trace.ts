@@ -6,7 +6,7 @@ export interface RequestTrace {
   readonly traceId: string
   /** The value of the header `traceparent` for what the request causes. */
   readonly traceparent: string
-  /** The value of the header `tracestate`; empty: there is none. */
+  /** The value of the header `tracestate`; empty: the request has no such header. */
   readonly tracestate: string
   /** False: no span of the trace is recorded here. */
   readonly isSampled: boolean

@@ -280,7 +280,7 @@ test('the upload of a killed job is never listed, and the next run removes it', 
   await server.stop(true)
 })
 
-test('a second organization is refused in the place of the first, whose backups stay', async () => {
+test('a place that has an owner refuses a second organization, and keeps the backups of the first', async () => {
   const [first, second] = [await newFolder(), await newFolder()]
   const environment = {
     VERDIGRAPH_BACKUP_TO: first.place,

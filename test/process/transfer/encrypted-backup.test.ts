@@ -193,13 +193,14 @@ test('only backups are listed, and hostile names are neither listed nor restored
   mkdirSync(join(place, 'verdigraph-2026-01-01T00-00-00-000Z.tar'))
   const listed = await runCommand(['backups', 'list', '--from', place, '--json'])
   expect(JSON.parse(listed.stdout).backups.map((one: { name: string }) => one.name)).toEqual([name])
-  for (const asked of ['../secret.tar', '/etc/passwd', '.hidden.tar', 'a\u001b[2J.tar']) {
-    const refused = await restored('--from', place, '--name', asked)
+  for (const file of ['../secret.tar', '/etc/passwd', '.hidden.tar', 'a\u001b[2J.tar']) {
+    const refused = await restored('--from', place, '--name', file)
     expect(refused).toMatchObject({ exitCode: 1, left: [], stderr: expect.stringContaining('contains no backup') })
     expect(refused.stderr).not.toContain('\u001b[2J')
   }
   expect((await restored('--from', place, '--name', 'notes.tar')).stderr).toContain('is not a complete backup')
-  expect((await restored('--from', join(folder, 'nowhere'))).stderr).toContain('contains no backup')
+  const nowhere = join(folder, 'nowhere')
+  expect((await restored('--from', nowhere)).stderr).toContain(`the folder ${nowhere} does not exist`)
 })
 
 test('a drill proves a backup, reports what is wrong with one, and leaves nothing', async () => {

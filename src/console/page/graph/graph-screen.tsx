@@ -44,7 +44,7 @@ export default function GraphScreen({ projectId, parameters }: ScreenProps) {
   const [fields, setFields] = useState<ParameterFields>(first?.parameters ?? [])
   const [limit, setLimit] = useState<number>(ROW_LIMITS[1])
   const [asked, setAsked] = useState<AskedQuery | null>(null)
-  /** The query of a link, until the user runs it: whoever wrote the link must not run it with the rights of the user. */
+  /** The query of a link, until the user runs it: the author of the link must not run it with the rights of the user. */
   const [linked, setLinked] = useState(first)
   const [history, setHistory] = useState(() => readHistory(projectId))
   const [tab, setTab] = useState('schema')
