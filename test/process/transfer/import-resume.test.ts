@@ -199,7 +199,7 @@ test('an import that wrote nothing leaves no data', async () => {
       expect(readdirSync(parent)).toEqual(['empty'])
       expect(readdirSync(empty)).toEqual([])
     }
-    await expect(importInto(dataDir, parent)).rejects.toThrow('EISDIR')
+    await expect(importInto(dataDir, parent)).rejects.toThrow(`${parent} is a folder: name a file`)
     expect(readdirSync(parent)).toEqual(['empty'])
   }
   // Files that others have added in the meantime are kept.
