@@ -177,10 +177,11 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   const audit = stack.adopt(new AuditTrail(platform, events, overrides.sync ?? true), (opened) => opened.close())
   // A worker or a lane has a serving process, which has a background process.
   const isSealedHere = isSoleProcess && backgroundCommand === undefined
-  const provisioner =
+  const provisioner = platform.remote.provisioner(
     settings.audit === 'on'
       ? sealingProvisioner(catalog, (projectId) => audit.deleteGraphs(projectId, isSealedHere))
-      : catalog
+      : catalog,
+  )
   if (settings.audit === 'on') metrics.registerAudit(auditTotals(settings.dataDir))
   const provisioning = new Provisioning({ documents, provisioner, systemGraph, report })
   const environment = { reader: documents, systemGraph, provisioning }

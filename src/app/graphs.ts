@@ -1,13 +1,15 @@
 // Opens the catalog of graphs, and closes the graphs of removed projects.
 import { join } from 'node:path'
-import { locationsOf } from '../config/db-connection.ts'
+import { layoutOf, locationsOf } from '../config/db-connection.ts'
 import { type ConfigReader, projectsKind } from '../config/kind.ts'
 import type { ConfigRepository } from '../config/repository.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { GRAPHS_COMMIT_FILE } from '../kernel/data-folder.ts'
+import { OperationalError } from '../kernel/errors.ts'
 import type { NameSource } from '../policy/name-warnings.ts'
 import { GraphRegistry } from '../runtime/graph-registry.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
+import type { RemoteGraphAccess } from './remote-graphs.ts'
 import { type Catalog, type CatalogOptions, openCatalog } from '../store/tenancy/catalog.ts'
 import type { Constituent } from '../store/tenancy/project-graphs.ts'
 
@@ -21,6 +23,7 @@ export function createGraphRegistry(
   catalog: Catalog,
   documents: ConfigRepository,
   report: (line: string) => void,
+  remote: Pick<RemoteGraphAccess, 'store'> = refusingRemote(documents),
 ): GraphRegistry {
   // Any process may have removed the project. The removing process deletes the files.
   documents.subscribe((changes) => {
@@ -34,11 +37,23 @@ export function createGraphRegistry(
   return new GraphRegistry({
     documents,
     graph: (projectId, constituent) => catalog.graph(projectId, constituent),
+    remote: (projectId, constituent) => remote.store(projectId, constituent),
     exists: (projectId, constituent) => catalog.exists(projectId, constituent),
     openAll: (projectId) => catalog.openAll(projectId),
     onClosed: (listener) => catalog.onEvicted(listener),
     report,
   })
+}
+
+/** For a process that only reads data folders: a graph that is not in one is refused. */
+function refusingRemote(documents: ConfigReader): Pick<RemoteGraphAccess, 'store'> {
+  return {
+    store(projectId) {
+      const project = documents.get(projectsKind, projectId)
+      if (project === null || layoutOf(project).isRemote !== true) return null
+      throw new OperationalError(`the graph of project ${projectId} is in a database server, which only a running service reads`)
+    },
+  }
 }
 
 /** Gives the graphs of a project to the check of names in policies and queries. */

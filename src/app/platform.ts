@@ -25,6 +25,7 @@ import { createUpstream, type Upstream } from '../upstream/client.ts'
 import { createDestinations, type Destinations } from '../upstream/destinations.ts'
 import { loadSecrets, openConfiguration, openRepository, sealPlaintextSecrets } from './configuration.ts'
 import { createGraphRegistry, openGraphCatalog } from './graphs.ts'
+import { RemoteGraphAccess } from './remote-graphs.ts'
 import type { AppOverrides } from './overrides.ts'
 import { createReadSpans, openServiceTracing } from './tracing.ts'
 
@@ -73,6 +74,8 @@ export interface Platform {
   /** True if this start created the organization. */
   readonly isNew: boolean
   readonly catalog: Catalog
+  /** Graphs in database servers. */
+  readonly remote: RemoteGraphAccess
   readonly graphs: GraphRegistry
   /** Where changes of watched graphs are noted. */
   readonly watchPlace: WatchPlace
@@ -135,6 +138,7 @@ export async function openPlatform(
     ...(symbolLoader !== null && { symbolLoader }),
   }
   const catalog = stack.adopt(openGraphCatalog(dataDir, catalogOptions), (opened) => opened.close())
+  const remote = stack.adopt(new RemoteGraphAccess({ documents, sealer, catalog, clock }), (opened) => opened.close())
   return {
     settings,
     clock,
@@ -167,7 +171,8 @@ export async function openPlatform(
     adminAccountId: admin.serviceAccountId,
     isNew: created,
     catalog,
-    graphs: createGraphRegistry(catalog, documents, report),
+    remote,
+    graphs: createGraphRegistry(catalog, documents, report, remote),
     watchPlace: openWatchPlace(dataDir, folder.workerToken),
     clearStaleReaders() {
       collections.clearStaleReaders()

@@ -1,6 +1,7 @@
 // The database connection of a project: its schema, and the logical locations of a composite project
 // (docs/decisions/0002-composite-projects-and-locations.md).
 import { z } from 'zod'
+import { hasBoltScheme, parseBoltUrl } from '../kernel/bolt-address.ts'
 import { locationLength } from '../kernel/element-rules.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { Constituent, GraphLayout } from '../store/tenancy/project-graphs.ts'
@@ -23,6 +24,11 @@ export const dbConnection = z
       context.addIssue({ code: 'custom', path: [field], message })
     const url = urlError(connection.url)
     if (url !== null) refuse('url', url)
+    const isRemote = hasBoltScheme(connection.url)
+    if (isRemote && (connection.username == null) !== (connection.password == null)) {
+      const [missing, given] = connection.username == null ? ['username', 'password'] : ['password', 'username']
+      refuse(missing!, `required together with \`${given}\``)
+    }
     const composite = connection.composite_db_name ?? null
     const mapping = connection.alias_mapping ?? null
     if (composite !== null && mapping === null) refuse('alias_mapping', 'required together with `composite_db_name`')
@@ -37,9 +43,14 @@ export const dbConnection = z
 
 /** The embedded store accepts at most a name: the path of its files is a setting of the process. */
 function urlError(url: string): string | null {
+  if (hasBoltScheme(url)) {
+    const place = parseBoltUrl(url)
+    if (!place.ok) return place.error
+    return place.value.database === null ? null : 'expected a URL without path: the database belongs into `name`'
+  }
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(url)?.[1]
-  if (scheme === undefined) return 'expected a URL with the scheme `lmdb:`'
-  if (scheme.toLowerCase() !== 'lmdb') return `the scheme \`${scheme}:\` has no adapter, expected \`lmdb:\``
+  if (scheme === undefined) return 'expected a URL with the scheme `lmdb:` or `bolt:`'
+  if (scheme.toLowerCase() !== 'lmdb') return `the scheme \`${scheme}:\` has no adapter, expected \`lmdb:\`, \`bolt:\` or \`neo4j:\``
   return /^(?:\/\/)?[\w.-]*\/?$/.test(url.slice(scheme.length + 1)) ? null : 'the scheme `lmdb:` takes no path'
 }
 
@@ -95,7 +106,8 @@ export function parseLayout(fields: DocumentFields): GraphLayout {
     constituents.set(database, constituent)
     locations.set(location, constituent)
   }
-  return { isComposite: composite !== undefined, locations }
+  const url = (fields.db_connection as { readonly url?: string } | undefined)?.url ?? ''
+  return { isComposite: composite !== undefined, locations, isRemote: hasBoltScheme(url) }
 }
 
 /** The message for a location that the project does not have. */
@@ -136,6 +148,9 @@ export function layoutChangeErrors(
   holdsData: (constituent: Constituent) => boolean,
 ): string[] {
   const faults: string[] = []
+  if (before.isRemote !== after.isRemote && holdsData('default')) {
+    faults.push('db_connection.url: the project holds data, and a change of this field does not move them')
+  }
   for (const [location, constituent] of before.locations) {
     const now = after.locations.get(location)
     if (now !== undefined && isSameConstituent(now, constituent)) continue

@@ -56,6 +56,8 @@ export interface QueryContext {
   readonly budget?: Budget
   /** The graph of a logical location, for USE. Throws for an unknown location; the engine passes this error on. */
   readonly locate?: (location: string) => Snapshot
+  /** The number of rows that the caller reads at most. Absent: it may read all. */
+  readonly rowsMax?: number
   /** Collects the plans that are run. Absent or null: they are not observed. */
   readonly plans?: PlanUses | null
 }
@@ -184,7 +186,8 @@ export class PlannedQuery {
     return compiled
   }
 
-  private locate(context: QueryContext): readonly Snapshot[] {
+  /** The graphs of a run. Throws ExecutionError if a location parameter is missing or is no string. */
+  locate(context: QueryContext): readonly Snapshot[] {
     return this.query.graphs.map((reference) => {
       if (reference.kind === 'default') return context.snapshot
       let location: Value | undefined = reference.name

@@ -13,6 +13,7 @@ import { assumedCounts, type GraphCounts } from './plan/expand-order.ts'
 import { describe, explain, type PlanNode } from './plan/explain.ts'
 import type { Plan } from './plan/operators.ts'
 import { type EngineOptions, type Execution, type PlanBasis, PlannedQuery, type QueryContext } from './planned-query.ts'
+import { PushedExecutions } from './pushed-executions.ts'
 import {
   type AccessQuery,
   type BoundAccessQuery,
@@ -88,6 +89,9 @@ export class PreparedQuery {
   private readonly planned: PlannedQuery
   private readonly accessQuery: AccessQuery
   private readonly bound: BoundAccessQuery
+  /** Made when the query first runs on a graph in a database server. */
+  private pushed: PushedExecutions | null = null
+  private readonly source: BoundQuery
   private readonly onUnknownProperty: ((property: string) => void) | null
 
   constructor(
@@ -98,6 +102,7 @@ export class PreparedQuery {
   ) {
     this.onUnknownProperty = onUnknownProperty
     this.accessQuery = accessQuery
+    this.source = query
     this.bound = bindAccessQuery(query, accessQuery)
     const { query: restricted, fixedSlots, addRoot } = this.bound
     const argument = fixedSlots.filter((slot) => slot !== null)
@@ -187,13 +192,25 @@ export class PreparedQuery {
    * nodes if the plan finds them in order; the page may hold more.
    */
   seekAfter(context: QueryContext, externalIds: readonly string[], after: NodeId, enough: number): NodePage {
-    const execution = this.open(context, externalIds, after)
+    const execution = this.open(context, externalIds, after, enough)
     return execution === null ? emptyNodePage : this.readIds(execution, enough)
+  }
+
+  /** Null: the graph is in this process, or its server cannot execute the query as the engine does. */
+  private openPushed(
+    context: QueryContext,
+    externalIds: readonly string[],
+    after: NodeId,
+    rowsMax: number,
+  ): Execution | null {
+    if (context.snapshot.pushdown === null) return null
+    this.pushed ??= new PushedExecutions(this.source, this.accessQuery, this.planned)
+    return this.pushed.open(context, externalIds, after, rowsMax)
   }
 
   /** Starts a run and returns a cursor before its first row. Only one run of a prepared query at a time. */
   rows(context: QueryContext): RowCursor {
-    const execution = this.planned.prepare(context)
+    const execution = this.openPushed(context, [], 0, context.rowsMax ?? Number.POSITIVE_INFINITY) ?? this.planned.prepare(context)
     execution.root.open(execution.run)
     return new RowCursor(execution, this.bound.query.columns)
   }
@@ -218,7 +235,14 @@ export class PreparedQuery {
     return { plan: prepared.plan, execution: this.openWithFixedNodes(prepared, context, externalIds) }
   }
 
-  private open(context: QueryContext, externalIds: readonly string[], after: NodeId = 0): Execution | null {
+  private open(
+    context: QueryContext,
+    externalIds: readonly string[],
+    after: NodeId = 0,
+    enough: number = Number.POSITIVE_INFINITY,
+  ): Execution | null {
+    const pushed = this.openPushed(context, externalIds, after, enough)
+    if (pushed !== null) return pushed
     const execution = this.planned.prepare(context)
     execution.run.resumeAfter = after
     return this.openWithFixedNodes(execution, context, externalIds)

@@ -1,5 +1,5 @@
 // The graph port of the engine: what operators read from a graph, and what features write to it. The store implements it.
-import type { PropertyValue } from './value/value.ts'
+import type { PropertyValue, Value } from './value/value.ts'
 
 /** Id of a node within one environment: dense and positive. 0: no such node. */
 export type NodeId = number
@@ -59,6 +59,27 @@ export function externalPropertyName(name: string): string {
   return `\u0000external ${name}`
 }
 
+/** One run of a query on the server of a graph. */
+export interface PushedRun {
+  readonly parameters: ReadonlyMap<string, Value>
+  /** Milliseconds. */
+  readonly timeMs: number
+  /** Of a search: only nodes with greater ids; 0: all. */
+  readonly after: NodeId
+  /** Rows that the caller reads at most. */
+  readonly rowsMax: number
+}
+
+/** Executes whole queries where a graph is stored. */
+export interface QueryPushdown {
+  /**
+   * The rows: at most one for `exists`, one node each for a search, ascending by id, otherwise the columns of the query, each in the
+   * form of its slot. Null: the server would not answer as the engine does, which then executes the query itself. Throws
+   * ExecutionError as the engine does. `query`: a PushedQuery, which this port cannot name.
+   */
+  rows(query: object, run: PushedRun): readonly (readonly unknown[])[] | null
+}
+
 /**
  * A consistent, read-only view of one environment. Open, use and close it within one turn of the event loop, without an
  * `await`. All methods are synchronous. All methods throw DataCorruptionError if what they read is damaged.
@@ -78,6 +99,8 @@ export interface Snapshot {
   readonly symbolEpoch: number
   /** The version that the snapshot shows. */
   readonly version: GraphVersion
+  /** Null for a graph of this process. */
+  readonly pushdown: QueryPushdown | null
 
   /** The id of a name, or 0. */
   symbol(kind: SymbolKind, name: string): SymbolId
@@ -463,10 +486,13 @@ export interface BatchView extends Snapshot {
  * const graph = new Graph(store)
  */
 export interface GraphStore {
+  /** True for a graph in a database server, whose snapshots throw PendingReadsError for data that was not fetched. */
+  readonly isRemote?: true
   /** A snapshot of the latest commit. */
   snapshot(): Snapshot
   /**
-   * Runs `change`, which must be synchronous, as one batch. Resolves with its result when the batch is on disk. Rejects with
+   * Runs `change`, which must be synchronous, as one batch. A graph in a database server may run it several times, each time with
+   * a new batch, so it must have no other effects than its result. Resolves with its result when the batch is on disk. Rejects with
    * what `change` throws, or with StorageWriteError if the disk refuses the batch; then nothing is written.
    */
   write<T>(change: (batch: WriteBatch) => T): Promise<T>

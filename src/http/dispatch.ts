@@ -4,6 +4,7 @@ import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import type { RequestAudit } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
+import { PendingReadsError, withRemoteReads } from '../kernel/remote-reads.ts'
 import { exemplarOf } from '../kernel/request-trace.ts'
 import { err, type Result } from '../kernel/result.ts'
 import type { SpanAttributes, Tracing } from '../kernel/tracing.ts'
@@ -17,7 +18,7 @@ import { LaneAssignment, type LaneDispatch } from './lane-assignment.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { validateQuery } from './query.ts'
 import type { RateLimiter } from './rate-limit.ts'
-import type { Auth, HttpRequest, HttpResponse, Route } from './route.ts'
+import type { Auth, HttpRequest, HttpResponse, Route, RouteResponse } from './route.ts'
 import { createRouter, noParameters, type RouteMatch } from './router.ts'
 
 /** Collaborators of the dispatcher. */
@@ -155,9 +156,19 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
   }
 
   function callHandler(exchange: Exchange, route: Route, body: unknown): MaybePromise<HttpResponse> {
-    return continueWith(exchange, route.handle(exchange, body), (result) =>
-      result.ok ? toHttpResponse(result.value, exchange.requestId, exchange.headOnly) : refuse(exchange, result.error),
-    )
+    exchange.parsedBody = body
+    return continueWith(exchange, route.handle(exchange, body), (result) => respond(exchange, result))
+  }
+
+  function respond(exchange: Exchange, result: Result<RouteResponse, ServiceError>): HttpResponse {
+    if (!result.ok) return refuse(exchange, result.error)
+    return toHttpResponse(result.value, exchange.requestId, exchange.headOnly)
+  }
+
+  /** Calls the handler of a request that reads a graph in a database server, again after each fetch. */
+  function callWithRemoteReads(exchange: Exchange, route: Route): MaybePromise<HttpResponse> {
+    const called = withRemoteReads(() => route.handle(exchange, exchange.parsedBody))
+    return continueWith(exchange, called, (result) => respond(exchange, result))
   }
 
   function runInLane(
@@ -186,6 +197,7 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
     if (error instanceof LaneRequiredError && lanes !== null && match.kind === 'route') {
       return runInLane(lanes, exchange, match.route, error)
     }
+    if (error instanceof PendingReadsError && match.kind === 'route') return callWithRemoteReads(exchange, match.route)
     // Its recorded event may not have been written. Events of decisions are written in any case.
     if (match.kind === 'route' && match.route.audit !== 'decision' && exchange.identified?.isDecision !== true)
       exchange.hasEvent = false

@@ -9,6 +9,7 @@ import { fromJson } from '../engine/value/json-conversion.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import type { Claims } from '../kernel/caller.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
+import { readingGraphs } from '../kernel/remote-reads.ts'
 
 /** The node of a token's subject. */
 export interface UserNode {
@@ -22,7 +23,7 @@ export interface UserNode {
 
 /** Writes the node if it differs. Rejects with LaneRequiredError if a write is needed and `writes` is false. */
 export async function upsertUserNode(graph: GraphStore, user: UserNode, writes: boolean): Promise<void> {
-  const changes = changedProperties(graph, user)
+  const changes = await readingGraphs(() => changedProperties(graph, user))
   if (changes === null) return
   if (!writes) throw new LaneRequiredError('the node of the user is written')
   const { type, externalId } = user

@@ -1,5 +1,6 @@
 // The error that moves a request from the event loop to a lane, which runs it again from the start
 // (docs/decisions/0018-lanes.md).
+import { RestartRequiredError } from './restart-required.ts'
 
 /** Facts about the request that the caller of the work adds. */
 export interface LaneRequirement {
@@ -13,7 +14,7 @@ export interface LaneRequirement {
  * Thrown while a request runs on the event loop, before it has had any effect. The dispatcher catches it and passes
  * the whole request to a lane. Code that catches failures of one policy, one item or one call must rethrow this error.
  */
-export class LaneRequiredError extends Error {
+export class LaneRequiredError extends RestartRequiredError {
   override readonly name = 'LaneRequiredError'
   readonly reason: string
   readonly limitMs: number | undefined

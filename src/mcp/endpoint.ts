@@ -5,7 +5,7 @@ import { readCredentials } from '../identity/credentials.ts'
 import type { AgentCaller, UserToken } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
-import { LaneRequiredError } from '../kernel/lane-required.ts'
+import { RestartRequiredError } from '../kernel/restart-required.ts'
 import type { IdentifiedRequest, RefusedCredentials, RequestCaller } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -179,7 +179,7 @@ export class McpEndpoint {
         : await answerInSession(deps, this.deps.sessions, caller, header, version, message.value)
     } catch (error) {
       // Errors of the service have their own HTTP response, and a request that needs a lane moves there.
-      if (error instanceof ThrownServiceError || error instanceof LaneRequiredError) throw error
+      if (error instanceof ThrownServiceError || error instanceof RestartRequiredError) throw error
       this.deps.onInternalError({ requestId: request.origin.requestId, method: method ?? '', error })
       return ok(errorResponse(500, idIn(body.value), { code: rpcCodes.internal, message: 'Internal error' }))
     }

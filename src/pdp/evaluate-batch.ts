@@ -4,6 +4,7 @@ import type { ExecutionError } from '../engine/errors.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound, type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
+import { RestartRequiredError } from '../kernel/restart-required.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type Decision, decide, type EvaluationContext, withDecisionId } from './decide.ts'
@@ -72,7 +73,7 @@ export function evaluateBatch(
     session.flushReports()
   } catch (error) {
     // Decisions made before an error are reported, unless the batch is decided again in a lane.
-    if (!(error instanceof LaneRequiredError)) session.flushReports()
+    if (!(error instanceof RestartRequiredError)) session.flushReports()
     throw error
   } finally {
     session.close()

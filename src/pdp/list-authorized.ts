@@ -4,7 +4,7 @@
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
-import { LaneRequiredError } from '../kernel/lane-required.ts'
+import { RestartRequiredError } from '../kernel/restart-required.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type {
@@ -178,7 +178,7 @@ class SearchSeries {
       report()
       return result
     } catch (error) {
-      if (!(error instanceof LaneRequiredError)) report()
+      if (!(error instanceof RestartRequiredError)) report()
       throw error
     }
   }

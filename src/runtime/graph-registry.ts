@@ -11,6 +11,8 @@ export interface GraphRegistryDeps {
   readonly documents: ConfigReader
   /** Returns an open constituent, or null if it does not exist. Throws OperationalError if it cannot be opened. */
   graph(projectId: string, constituent: Constituent): GraphStore | null
+  /** A constituent of a project whose graph is in a database server; null: its graph is in this process. */
+  remote(projectId: string, constituent: Constituent): GraphStore | null
   /** True if the constituent exists, open or not. */
   exists(projectId: string, constituent: Constituent): boolean
   /** Opens all constituents of a project. Rejects with OperationalError if another process holds the open lock too long. */
@@ -85,7 +87,7 @@ export class GraphRegistry {
   /** A constituent of a project that is provisioned or being provisioned. Throws ThrownServiceError (503) if it is unavailable. */
   provisioned(projectId: string, constituent: Constituent = 'default'): GraphStore {
     try {
-      const graph = this.deps.graph(projectId, constituent)
+      const graph = this.deps.remote(projectId, constituent) ?? this.deps.graph(projectId, constituent)
       if (graph === null) throw new OperationalError('its database is missing')
       if (this.unavailable.size > 0) this.unavailable.delete(constituentName(projectId, constituent))
       return graph
@@ -109,7 +111,9 @@ export class GraphRegistry {
   }
 }
 
-function constituentsOf({ isComposite, locations }: GraphLayout): readonly Constituent[] {
+function constituentsOf({ isComposite, locations, isRemote }: GraphLayout): readonly Constituent[] {
+  // Of a graph in a database server, this process has the events only.
+  if (isRemote === true) return ['default']
   return ['default', ...(isComposite ? (['global'] as const) : []), ...locations.values()]
 }
 

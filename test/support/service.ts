@@ -8,6 +8,7 @@ import type { AppOverrides } from '../../src/app/overrides.ts'
 import { type App, createApp } from '../../src/app.ts'
 import { defaultSettings, type Settings } from '../../src/settings.ts'
 import { DescribedResponses } from './described-responses.ts'
+import { testConnection } from './graph-servers.ts'
 
 export interface TestResponse {
   readonly status: number
@@ -102,7 +103,12 @@ export async function startService(
     return created.body as Record<string, string>
   }
 
-  const project = await create('projects', { organization_id: app.organizationId, name: 'test', region: 'local' })
+  const project = await create('projects', {
+    organization_id: app.organizationId,
+    name: 'test',
+    region: 'local',
+    ...(await testConnection()),
+  })
   const projectId = textOf(project.id)
   for (;;) {
     const { body } = await configure('GET', `projects/${projectId}`)

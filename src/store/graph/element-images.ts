@@ -1,14 +1,20 @@
 // Nodes and relationships as a batch sees them, before and after its writes, with names instead of symbols.
-import type { NodeImage, NodeKey, RelationshipImage, StoredProperty, SymbolId } from '../../engine/store.ts'
+import type { NodeImage, NodeKey, RelationshipImage, StoredProperty, SymbolId, SymbolKind } from '../../engine/store.ts'
 import type { PropertyValue } from '../../engine/value/value.ts'
 import type { NodeRecord, RelationshipRecord, StoredProperties } from '../format/records.ts'
-import type { NewSymbols } from './new-symbols.ts'
+
+/** Names and ids of the symbols of records. */
+export interface ImageSymbols {
+  /** The id of a name; 0: the graph does not have it. */
+  find(kind: SymbolKind, name: string): SymbolId
+  name(kind: SymbolKind, id: SymbolId): string
+}
 
 abstract class RecordImage<R extends { readonly properties: StoredProperties; readonly gid: string }> {
   protected readonly record: R
-  protected readonly symbols: NewSymbols
+  protected readonly symbols: ImageSymbols
 
-  constructor(record: R, symbols: NewSymbols) {
+  constructor(record: R, symbols: ImageSymbols) {
     this.record = record
     this.symbols = symbols
   }
@@ -63,7 +69,7 @@ export class NodeRecordImage extends RecordImage<NodeRecord> implements NodeImag
 export class RelationshipRecordImage extends RecordImage<RelationshipRecord> implements RelationshipImage {
   private readonly keyOf: (node: number) => NodeKey
 
-  constructor(record: RelationshipRecord, symbols: NewSymbols, keyOf: (node: number) => NodeKey) {
+  constructor(record: RelationshipRecord, symbols: ImageSymbols, keyOf: (node: number) => NodeKey) {
     super(record, symbols)
     this.keyOf = keyOf
   }
@@ -89,6 +95,6 @@ export class RelationshipRecordImage extends RecordImage<RelationshipRecord> imp
   }
 }
 
-function nameOf(symbols: NewSymbols, kind: 'label' | 'type', symbol: SymbolId): string {
+function nameOf(symbols: ImageSymbols, kind: 'label' | 'type', symbol: SymbolId): string {
   return symbol === 0 ? '' : symbols.name(kind, symbol)
 }

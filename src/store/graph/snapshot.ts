@@ -36,6 +36,10 @@ const metaKey: SymbolKey = { kind: 0, symbol: 0 }
 export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
   readonly symbolEpoch: number
 
+  get pushdown(): null {
+    return null
+  }
+
   constructor(source: SnapshotSource, view: ReadTransaction, epoch: number, version: GraphVersion) {
     super(source, view, epoch, version)
     this.symbolEpoch = source.symbols.epoch

@@ -90,6 +90,14 @@ export interface CatalogCacheState {
   readonly bytes: number
 }
 
+/** Events of a batch that was written to a graph of another server. */
+export interface RemoteEvents {
+  readonly record: Uint8Array | string
+  readonly count: number
+  /** Undefined: that of event sinks. */
+  readonly stream: string | undefined
+}
+
 /** Number of graphs to close when the process has reached a limit of the system. */
 const EVICT_COUNT = 16
 
@@ -342,6 +350,32 @@ export class Catalog {
     const opened = { environment, store }
     this.open.add(projectId, folder, opened)
     return opened
+  }
+
+  /**
+   * Records a batch that was written to a graph of another server: appends its events to the outbox of the project, and calls the
+   * observer of batches.
+   */
+  async recordRemote(
+    projectId: string,
+    constituent: Constituent,
+    batch: Pick<WrittenBatch, 'changes'>,
+    events: readonly RemoteEvents[],
+  ): Promise<void> {
+    await this.open.hold(projectId, async () => {
+      const found = await this.openAsync(projectId, 'default', false)
+      if (found === null) throw new OperationalError('the folder of its events is missing')
+      const { environment } = found
+      const part = this.folderOf(constituent)
+      await environment.write((local) => {
+        for (const { record, count, stream } of events) local.appendEvents(record, count, stream)
+        const graph = { projectId, part, isGlobal: part === 'global', transaction: () => environment.writeTransaction() }
+        this.observer?.(graph, {
+          changes: () => batch.changes(),
+          appendEvents: (record, count, stream) => local.appendEvents(record, count, stream),
+        })
+      })
+    })
   }
 
   /** Registers the observer of all batches. Call it before the first write. */

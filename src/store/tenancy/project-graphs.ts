@@ -14,6 +14,8 @@ export interface GraphLayout {
   readonly isComposite: boolean
   /** The constituent of each location. */
   readonly locations: ReadonlyMap<string, Constituent>
+  /** Whether the graph is in a database server. */
+  readonly isRemote?: boolean
 }
 
 /** The graphs of one project. Locations are logical: callers do not learn where a graph is stored. */

@@ -1,0 +1,118 @@
+// Connects the projects whose graph is in a database server: their configuration, their events, and the creation of what the service
+// needs in their databases.
+import { type RemoteProject, RemoteGraphs } from '../bolt/remote-graphs.ts'
+import { type ConfigReader, projectsKind, type Sealer, type StoredDocument } from '../config/kind.ts'
+import { layoutOf } from '../config/db-connection.ts'
+import type { Provisioner } from '../config/provisioning.ts'
+import { openSecret } from '../config/secrets.ts'
+import type { GraphStore } from '../engine/store.ts'
+import type { Clock } from '../kernel/clock.ts'
+
+import type { Catalog } from '../store/tenancy/catalog.ts'
+import type { Constituent, GraphLayout } from '../store/tenancy/project-graphs.ts'
+
+/** Collaborators of the remote graphs of a process. */
+export interface RemoteGraphAccessDeps {
+  readonly documents: ConfigReader
+  readonly sealer: Pick<Sealer, 'open'>
+  readonly catalog: Catalog
+  readonly clock: Clock
+}
+
+/** The remote graphs of a process. The driver is loaded when a project first needs it. */
+export class RemoteGraphAccess {
+  private readonly deps: RemoteGraphAccessDeps
+  private readonly graphs: RemoteGraphs
+  private readonly projects = new WeakMap<StoredDocument, RemoteProject>()
+  /** Constituents with nodes, as they were when `open` last looked. */
+  private readonly filled = new Map<string, boolean>()
+
+  constructor(deps: RemoteGraphAccessDeps) {
+    this.deps = deps
+    const { catalog, clock } = deps
+    this.graphs = new RemoteGraphs({
+      clock,
+      events: {
+        record: (projectId, constituent, batch, events) => catalog.recordRemote(projectId, constituent, batch, events),
+      },
+    })
+  }
+
+  /** Null: the graph of the project is in this process. */
+  private project(projectId: string): RemoteProject | null {
+    const document = this.deps.documents.get(projectsKind, projectId)
+    if (document === null || layoutOf(document).isRemote !== true) return null
+    let project = this.projects.get(document)
+    if (project === undefined) {
+      const connection = document.fields.db_connection as Readonly<Record<string, string | undefined>>
+      const password = openSecret(document, ['db_connection', 'password'], this.deps.sealer)
+      project = {
+        id: projectId,
+        url: connection.url ?? '',
+        username: connection.username ?? null,
+        password: typeof password === 'string' ? password : null,
+        name: connection.name ?? null,
+        compositeName: connection.composite_db_name ?? null,
+      }
+      this.projects.set(document, project)
+    }
+    return project
+  }
+
+  /** A constituent; null: the graph of the project is in this process. */
+  store(projectId: string, constituent: Constituent): GraphStore | null {
+    const project = this.project(projectId)
+    return project === null ? null : this.graphs.store(project, constituent)
+  }
+
+  private async create(projectId: string, layout: GraphLayout): Promise<void> {
+    const project = this.project(projectId)
+    if (project !== null) await this.graphs.provision(project, constituentsOf(layout))
+  }
+
+  private async open(projectId: string): Promise<void> {
+    const project = this.project(projectId)
+    const document = this.deps.documents.get(projectsKind, projectId)
+    if (project === null || document === null) return
+    for (const constituent of constituentsOf(layoutOf(document))) {
+      this.filled.set(keyOf(projectId, constituent), await this.graphs.holdsData(project, constituent))
+    }
+  }
+
+  /** The provisioner of both kinds of graphs. The databases of a deleted project keep their data: they are not the service's. */
+  provisioner(local: Provisioner): Provisioner {
+    const isRemote = (projectId: string): boolean => this.project(projectId) !== null
+    return {
+      create: async (projectId, layout) => {
+        await local.create(projectId, layout.isRemote === true ? eventsOnly : layout)
+        await this.create(projectId, layout)
+      },
+      delete: (projectId) => local.delete(projectId),
+      completeProxies: (projectId) => (isRemote(projectId) ? Promise.resolve() : local.completeProxies(projectId)),
+      replayIntents: (projectId) => (isRemote(projectId) ? Promise.resolve() : local.replayIntents(projectId)),
+      openAll: async (projectId) => {
+        await local.openAll(projectId)
+        await this.open(projectId)
+      },
+      holdsData: (projectId, constituent) =>
+        isRemote(projectId)
+          ? (this.filled.get(keyOf(projectId, constituent)) ?? true)
+          : local.holdsData(projectId, constituent),
+    }
+  }
+
+  /** Closes all connections. */
+  close(): Promise<void> {
+    return this.graphs.close()
+  }
+}
+
+const eventsOnly: GraphLayout = { isComposite: false, locations: new Map() }
+
+function constituentsOf({ isComposite, locations }: GraphLayout): readonly Constituent[] {
+  return [...new Set<Constituent>(['default', ...(isComposite ? (['global'] as const) : []), ...locations.values()])]
+}
+
+function keyOf(projectId: string, constituent: Constituent): string {
+  return `${projectId} ${typeof constituent === 'string' ? constituent : `database ${constituent.database}`}`
+}

@@ -1,0 +1,319 @@
+// A connection to a server that speaks Bolt, such as Neo4j: reads, transactions, time limits, and what an error means. If the server
+// cannot be reached, calls fail at once until a probe succeeds. The driver is loaded with the first call.
+import type { BookmarkManager, Driver, ManagedTransaction, QueryResult, RecordShape, Session } from 'neo4j-driver-lite'
+import { ExecutionError } from '../engine/errors.ts'
+import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
+import type { BoltDriver } from './driver-values.ts'
+
+/** Where a server is, and who connects. */
+export interface BoltAddress {
+  /** Such as `bolt://127.0.0.1:7687` or `neo4j+s://graph.internal`. */
+  readonly url: string
+  /** Null: the server asks for no credentials. */
+  readonly username: string | null
+  readonly password: string | null
+}
+
+/** Limits of connections. Times in milliseconds. */
+export interface BoltLimits {
+  /** Connections to one server. */
+  readonly connectionsMax: number
+  /** Time for opening a connection, and for waiting for a free one. */
+  readonly connectTimeMs: number
+  /** Time of one query of the service itself, such as a write. */
+  readonly queryTimeMs: number
+  /** Time in which a write is repeated after a deadlock or a change of the leader. */
+  readonly retryTimeMs: number
+}
+
+/** The default limits. */
+export const defaultBoltLimits: BoltLimits = {
+  connectionsMax: 32,
+  connectTimeMs: 5_000,
+  queryTimeMs: 30_000,
+  retryTimeMs: 15_000,
+}
+
+/** One record of a result, by column. */
+export type BoltRecord = Readonly<Record<string, unknown>>
+
+/** A query with its parameters, which are values of the driver. */
+export interface BoltQuery {
+  readonly text: string
+  readonly parameters: Readonly<Record<string, unknown>>
+}
+
+/** An open transaction. */
+export interface BoltTransaction {
+  run(text: string, parameters: Readonly<Record<string, unknown>>): Promise<readonly BoltRecord[]>
+}
+
+/** What an operator sees of a server. */
+export interface BoltServerState {
+  readonly isReachable: boolean
+  /** The last failure to reach it; null: none since the last success. */
+  readonly failure: string | null
+  readonly queries: number
+  readonly failures: number
+}
+
+/** Time in which calls fail at once after the server could not be reached. Then one call tries again. */
+const CLOSED_MS = 1_000
+
+/** For how long a client is asked to wait. */
+const RETRY_AFTER_S = 2
+
+/** A transaction whose commit may or may not have happened. */
+export class CommitUnknownError extends Error {
+  override readonly name = 'CommitUnknownError'
+}
+
+/** The query is not one that this server accepts. */
+export class RefusedQueryError extends Error {
+  override readonly name = 'RefusedQueryError'
+}
+
+/** Loads the driver. */
+export async function loadBoltDriver(): Promise<BoltDriver> {
+  return (await import('neo4j-driver-lite')).default
+}
+
+/** A server. */
+export class BoltServer {
+  readonly address: BoltAddress
+  readonly limits: BoltLimits
+  private opening: Promise<{ readonly driver: Driver; readonly module: BoltDriver }> | null = null
+  private bookmarks: BookmarkManager | null = null
+  private failure: string | null = null
+  private closedUntilMs = 0
+  private queries = 0
+  private failures = 0
+  private isClosed = false
+
+  constructor(address: BoltAddress, limits: BoltLimits = defaultBoltLimits) {
+    this.address = address
+    this.limits = limits
+  }
+
+  get state(): BoltServerState {
+    const { failure, queries, failures } = this
+    return { isReachable: failure === null, failure, queries, failures }
+  }
+
+  private open(): Promise<{ readonly driver: Driver; readonly module: BoltDriver }> {
+    this.opening ??= this.connect()
+    return this.opening
+  }
+
+  private async connect(): Promise<{ readonly driver: Driver; readonly module: BoltDriver }> {
+    const module = await loadBoltDriver()
+    const { url, username, password } = this.address
+    const { connectionsMax, connectTimeMs } = this.limits
+    const auth = {
+      scheme: username === null ? 'none' : 'basic',
+      principal: username ?? '',
+      credentials: password ?? '',
+    }
+    const driver = module.driver(url, auth, {
+      useBigInt: true,
+      maxConnectionPoolSize: connectionsMax,
+      connectionAcquisitionTimeout: connectTimeMs,
+      connectionTimeout: connectTimeMs,
+      // Writes are repeated by `write`, which knows whether they were committed.
+      maxTransactionRetryTime: 0,
+      // Idle connections are tested before use: a firewall may have dropped them.
+      connectionLivenessCheckTimeout: 10_000,
+      userAgent: 'verdigraph',
+    })
+    this.bookmarks = module.bookmarkManager()
+    return { driver, module }
+  }
+
+  /** The module of the driver, loaded. */
+  async module(): Promise<BoltDriver> {
+    return (await this.open()).module
+  }
+
+  /** Whether a call would fail at once. */
+  private refuseWhileClosed(): void {
+    if (this.isClosed) throw unreachable()
+    if (this.failure === null) return
+    const now = performance.now()
+    if (now < this.closedUntilMs) throw unreachable()
+    // This call is the probe; others fail until it has an answer.
+    this.closedUntilMs = now + CLOSED_MS
+  }
+
+  private async session(database: string | null, isRead: boolean): Promise<Session> {
+    const { driver } = await this.open()
+    return driver.session({
+      defaultAccessMode: isRead ? 'READ' : 'WRITE',
+      ...(database === null ? {} : { database }),
+      ...(this.bookmarks === null ? {} : { bookmarkManager: this.bookmarks }),
+    })
+  }
+
+  /**
+   * Runs one query that reads, with a time limit. Rejects with ExecutionError for an error of the query or its time, with
+   * RefusedQueryError if the server does not accept its text, with ThrownServiceError `unavailable` if the server cannot be reached.
+   */
+  async read(database: string | null, { text, parameters }: BoltQuery, timeMs: number): Promise<readonly BoltRecord[]> {
+    this.refuseWhileClosed()
+    for (let attempt = 0; ; attempt++) {
+      const session = await this.session(database, true)
+      try {
+        const result = await session.run(text, parameters, { timeout: Math.max(1, Math.ceil(timeMs)) })
+        return this.succeeded(result)
+      } catch (error) {
+        // A pooled connection may have been lost since its last use; a read can be repeated.
+        const isLost = isDriverError(error) && isConnectionError(error)
+        if (!isLost || attempt > 0) throw this.failed(error, timeMs)
+      } finally {
+        void session.close().catch(() => undefined)
+      }
+    }
+  }
+
+  private succeeded<R extends RecordShape>(result: QueryResult<R>): readonly BoltRecord[] {
+    this.queries += 1
+    this.failure = null
+    return result.records.map((record) => record.toObject())
+  }
+
+  /**
+   * Runs `work` in one transaction and commits it; again after a deadlock or a lost connection, until the time limit. `work` may run
+   * several times: `attempt` counts from 0. Rejects as `read`, and with CommitUnknownError if the connection was lost during the
+   * commit: the caller has to find out.
+   */
+  async write<T>(database: string | null, work: (transaction: BoltTransaction) => Promise<T>): Promise<T> {
+    this.refuseWhileClosed()
+    const { queryTimeMs, retryTimeMs } = this.limits
+    const giveUpMs = performance.now() + retryTimeMs
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.writeOnce(database, work, queryTimeMs)
+      } catch (error) {
+        if (error instanceof CommitUnknownError) throw error
+        const isTransient = isDriverError(error) && error.retriable === true && !isConnectionError(error)
+        if (!isTransient || performance.now() > giveUpMs) throw this.failed(error, queryTimeMs)
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * 2 ** Math.min(attempt, 6)))
+      }
+    }
+  }
+
+  private async writeOnce<T>(
+    database: string | null,
+    work: (transaction: BoltTransaction) => Promise<T>,
+    timeMs: number,
+  ): Promise<T> {
+    const session = await this.session(database, false)
+    try {
+      const transaction = await session.beginTransaction({ timeout: timeMs })
+      let isCommitting = false
+      try {
+        const run: BoltTransaction['run'] = async (text, parameters) =>
+          this.succeeded(await (transaction as unknown as ManagedTransaction).run(text, parameters))
+        const value = await work({ run })
+        isCommitting = true
+        await transaction.commit()
+        this.failure = null
+        return value
+      } catch (error) {
+        if (isCommitting && isDriverError(error) && isConnectionError(error)) {
+          this.lost(error)
+          throw new CommitUnknownError((error as Error).message)
+        }
+        // An error of the server has ended the transaction already.
+        await transaction.rollback().catch(() => undefined)
+        throw error
+      }
+    } finally {
+      void session.close().catch(() => undefined)
+    }
+  }
+
+  private lost(error: Error): void {
+    this.failures += 1
+    this.failure = error.message
+    this.closedUntilMs = performance.now() + CLOSED_MS
+  }
+
+  /** The error for the callers. */
+  private failed(error: unknown, timeMs: number): unknown {
+    if (!isDriverError(error)) return error
+    this.queries += 1
+    if (isConnectionError(error) || isRefusedLogin(error)) {
+      this.lost(error)
+      return unreachable(error.message)
+    }
+    return executionError(error, timeMs)
+  }
+
+  /** Checks that the server answers. Rejects with OperationalError, whose message is for the operator. */
+  async probe(database: string | null): Promise<void> {
+    try {
+      await this.read(database, { text: 'RETURN 1 AS one', parameters: {} }, this.limits.connectTimeMs)
+    } catch (error) {
+      throw new OperationalError(`${this.address.url}: ${this.failure ?? (error as Error).message}`)
+    }
+  }
+
+  /** Closes all connections. */
+  async close(): Promise<void> {
+    this.isClosed = true
+    if (this.opening !== null) await (await this.opening).driver.close()
+  }
+}
+
+interface DriverError extends Error {
+  readonly code: string
+  /** Set by the driver. */
+  readonly retriable?: boolean
+}
+
+function isDriverError(error: unknown): error is DriverError {
+  return error instanceof Error && typeof (error as Partial<DriverError>).code === 'string'
+}
+
+function isConnectionError({ code }: DriverError): boolean {
+  return code === 'ServiceUnavailable' || code === 'SessionExpired' || code === 'N/A' || /^E[A-Z]+$/.test(code)
+}
+
+function isRefusedLogin({ code }: DriverError): boolean {
+  return code.startsWith('Neo.ClientError.Security.') || code === 'Neo.ClientError.Database.DatabaseNotFound'
+}
+
+function unreachable(detail?: string): ThrownServiceError {
+  const error = new ThrownServiceError({
+    kind: 'unavailable',
+    message: 'the graph database of this project cannot be reached',
+    retryAfterS: RETRY_AFTER_S,
+  })
+  if (detail !== undefined) error.message = `the graph database cannot be reached: ${detail}`
+  return error
+}
+
+const executionCodes: Readonly<Record<string, 'type' | 'argument' | 'arithmetic' | 'entity'>> = {
+  TypeError: 'type',
+  ArgumentError: 'argument',
+  ArithmeticError: 'arithmetic',
+  EntityNotFound: 'entity',
+}
+
+function executionError({ code, message }: DriverError, timeMs: number): Error {
+  if (/\.Transaction\w*TimedOut|\.TransactionTerminated|LockClientStopped/.test(code)) {
+    return new ExecutionError('budget', `the time limit of ${timeMs} ms is reached`, 'decisionTimeMs')
+  }
+  if (/OutOfMemory/.test(code)) {
+    return new ExecutionError('budget', 'the memory limit of the graph database is reached', 'bytesHeldMax')
+  }
+  const title = code.split('.').at(-1) ?? ''
+  if (title === 'SyntaxError' || title === 'SemanticError') return new RefusedQueryError(message)
+  return new ExecutionError(
+    executionCodes[title] ?? 'argument',
+    message,
+    null,
+    null,
+    `the graph database refused a value: ${title}`,
+  )
+}

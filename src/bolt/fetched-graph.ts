@@ -1,0 +1,304 @@
+// What one request has fetched of a graph in a database server. A read of something that is not here requires a fetch, which ends
+// the attempt; the next attempt finds it.
+import type { Direction, NodeId, RelationshipId, SymbolId } from '../engine/store.ts'
+import { STATE_LABEL as STATE } from './stored-elements.ts'
+import { EXTERNAL_ID, HIDDEN_PREFIX, hidden } from './stored-elements.ts'
+import type { PropertyValue } from '../engine/value/value.ts'
+import type { NodeRecord, RelationshipRecord } from '../store/format/records.ts'
+import type { BoltRecord } from './bolt-server.ts'
+import { type BoltDriver, propertyToDriver } from './driver-values.ts'
+import { quoted } from './quote-name.ts'
+import {
+  type DriverNode,
+  type DriverRelationship,
+  databaseId,
+  engineId,
+  nodeOfDriver,
+  relationshipOfDriver,
+} from './stored-elements.ts'
+import type { SharedSymbols } from './shared-symbols.ts'
+
+/** Nodes or neighbours that are fetched at once. */
+const PAGE = 2_048
+/** Further elements that are fetched with one that is needed, because the next attempts probably need them. */
+const AHEAD_MAX = 256
+
+/** Runs a query that reads. */
+export type RunQuery = (
+  text: string,
+  parameters: Readonly<Record<string, unknown>>,
+  timeMs?: number,
+) => Promise<readonly BoltRecord[]>
+
+/** Lets a fetch run before the next attempt. */
+export interface FetchRequests {
+  require(fetch: (run: RunQuery, driver: BoltDriver) => Promise<void>): never
+}
+
+/** Node ids, ascending, as far as they were fetched. */
+export interface FetchedNodes {
+  readonly nodes: NodeId[]
+  isComplete: boolean
+}
+
+/** Neighbours of a node, ascending by (neighbour, relationship), as far as they were fetched. */
+export interface FetchedNeighbours {
+  readonly nodes: NodeId[]
+  readonly relationships: RelationshipId[]
+  isComplete: boolean
+}
+
+/** The state of the database that the service keeps in its own node. */
+export interface GraphState {
+  /** Counts the writes of all services. */
+  readonly version: number
+  /** Names of properties that resolvers supply for some element, now or earlier. */
+  readonly externalNames: ReadonlySet<string>
+}
+
+/** The query of the state. */
+export const STATE_QUERY = `MATCH (s:${STATE}) RETURN s.version AS version, s.external_names AS externalNames`
+
+/** The state in the records of STATE_QUERY. */
+export function stateOf(records: readonly BoltRecord[]): GraphState {
+  const [first] = records
+  const names = Array.isArray(first?.externalNames) ? (first.externalNames as string[]) : []
+  return { version: Number(first?.version ?? 0), externalNames: new Set(names) }
+}
+
+/** What one request has fetched. */
+export class FetchedGraph {
+  readonly symbols: SharedSymbols
+  private readonly nodes = new Map<NodeId, NodeRecord | null>()
+  private readonly relationships = new Map<RelationshipId, RelationshipRecord | null>()
+  private readonly keys = new Map<string, NodeId>()
+  private readonly scans = new Map<string, FetchedNodes>()
+  private readonly neighbourLists = new Map<string, FetchedNeighbours>()
+  private readonly typesAt = new Map<string, readonly SymbolId[]>()
+  private readonly counts = new Map<string, number>()
+  private names: ReadonlyMap<string, readonly string[]> | null = null
+  private knownState: GraphState | null = null
+  /** Answers of whole queries, by text and parameters. */
+  readonly answers = new Map<string, unknown>()
+  /** Nodes that were listed, and not read or expanded yet. */
+  private readonly listed = new Set<NodeId>()
+
+  constructor(symbols: SharedSymbols) {
+    this.symbols = symbols
+  }
+
+  // -- filling
+
+  addNode(driver: BoltDriver, node: DriverNode): NodeId {
+    const id = engineId(node.identity)
+    const record = nodeOfDriver(driver, node, this.symbols)
+    this.nodes.set(id, record)
+    for (const label of record.labels) {
+      if (record.externalId !== '') this.keys.set(keyText(this.symbols.name('label', label), record.externalId), id)
+    }
+    return id
+  }
+
+  addRelationship(driver: BoltDriver, relationship: DriverRelationship): RelationshipId {
+    const id = engineId(relationship.identity)
+    this.relationships.set(id, relationshipOfDriver(driver, relationship, this.symbols))
+    return id
+  }
+
+  // -- reading
+
+  state(requests: FetchRequests): GraphState {
+    if (this.knownState !== null) return this.knownState
+    return requests.require(async (run) => {
+      this.knownState = stateOf(await run(STATE_QUERY, {}))
+    })
+  }
+
+  /** Null: the node does not exist. */
+  node(id: NodeId, requests: FetchRequests): NodeRecord | null {
+    const known = this.nodes.get(id)
+    if (known !== undefined) return known
+    if (id <= 0) return null
+    return requests.require(async (run, driver) => {
+      const wanted = [id, ...this.unread(id)]
+      const records = await run('MATCH (n) WHERE id(n) IN $ids RETURN n', { ids: wanted.map(databaseId) })
+      for (const one of wanted) this.nodes.set(one, null)
+      for (const record of records) this.addNode(driver, record.n as DriverNode)
+    })
+  }
+
+  private *unread(except: NodeId): Iterable<NodeId> {
+    let count = 0
+    for (const id of this.listed) {
+      if (id === except || this.nodes.has(id)) continue
+      yield id
+      count += 1
+      if (count === AHEAD_MAX) return
+    }
+  }
+
+  /** Null: the relationship does not exist. */
+  relationship(id: RelationshipId, requests: FetchRequests): RelationshipRecord | null {
+    const known = this.relationships.get(id)
+    if (known !== undefined) return known
+    if (id <= 0) return null
+    return requests.require(async (run, driver) => {
+      const records = await run('MATCH ()-[r]->() WHERE id(r) = $id RETURN r', { id: databaseId(id) })
+      this.relationships.set(id, null)
+      for (const record of records) this.addRelationship(driver, record.r as DriverRelationship)
+    })
+  }
+
+  /** The node with that label and external id; 0: none. */
+  findNode(label: string, externalId: string, requests: FetchRequests): NodeId {
+    const key = keyText(label, externalId)
+    const known = this.keys.get(key)
+    if (known !== undefined) return this.ofType(known, label, requests)
+    return requests.require(async (run, driver) => {
+      // Nodes of other tools have no type of their own.
+      const records = await run(
+        `MATCH (n:${quoted(label)} {${EXTERNAL_ID}: $key}) WHERE coalesce(n.${hidden.type}, $label) = $label RETURN n LIMIT 2`,
+        { key: externalId, label },
+      )
+      this.keys.set(key, 0)
+      for (const record of records) this.keys.set(key, this.addNode(driver, record.n as DriverNode))
+    })
+  }
+
+  private ofType(id: NodeId, label: string, requests: FetchRequests): NodeId {
+    if (id === 0) return 0
+    const record = this.node(id, requests)
+    return record !== null && record.type !== 0 && this.symbols.name('label', record.type) === label ? id : 0
+  }
+
+  /** Adds nodes to a list of nodes, after the last one, until it has more than `index`. */
+  scan(label: string | null, property: readonly [string, PropertyValue] | null, index: number, requests: FetchRequests): FetchedNodes {
+    const key = JSON.stringify([label, property?.[0] ?? null, String(property?.[1] ?? '')])
+    let list = this.scans.get(key)
+    if (list === undefined) {
+      list = { nodes: [], isComplete: false }
+      this.scans.set(key, list)
+    }
+    if (index < list.nodes.length || list.isComplete) return list
+    const filled = list
+    return requests.require(async (run, driver) => {
+      const after = filled.nodes.at(-1) ?? 0
+      const pattern = label === null ? `(n) WHERE NOT n:${STATE}` : `(n:${quoted(label)}) WHERE true`
+      const where = property === null ? '' : ` AND n.${quoted(property[0])} = $value`
+      const records = await run(
+        `MATCH ${pattern}${where} AND id(n) >= $from RETURN n ORDER BY id(n) LIMIT ${PAGE}`,
+        { from: BigInt(after), ...(property === null ? {} : { value: propertyToDriver(driver, property[1]) }) },
+      )
+      for (const record of records) filled.nodes.push(this.addNode(driver, record.n as DriverNode))
+      if (records.length < PAGE) filled.isComplete = true
+    })
+  }
+
+  /** Adds neighbours over a relationship type, until there are more than `index`. Null as type: over all types. */
+  neighbours(
+    node: NodeId,
+    direction: Direction,
+    type: string,
+    index: number,
+    requests: FetchRequests,
+  ): FetchedNeighbours {
+    const keyOf = (id: NodeId): string => `${id} ${direction} ${type}`
+    const list = this.neighbourLists.get(keyOf(node))
+    if (list !== undefined && (index < list.nodes.length || list.isComplete)) return list
+    return requests.require(async (run, driver) => {
+      const arrow = direction === 'out' ? `-[r:${quoted(type)}]->` : `<-[r:${quoted(type)}]-`
+      if (list !== undefined) {
+        const records = await run(
+          `MATCH (n)${arrow}(m) WHERE id(n) = $id AND (id(m) > $m OR (id(m) = $m AND id(r) > $r)) RETURN m, r ORDER BY id(m), id(r) LIMIT ${PAGE}`,
+          { id: databaseId(node), m: databaseId(list.nodes.at(-1)!), r: databaseId(list.relationships.at(-1)!) },
+        )
+        this.append(driver, list, records)
+        if (records.length < PAGE) list.isComplete = true
+        return
+      }
+      const wanted = [node, ...this.unexpanded(node, keyOf)]
+      const records = await run(
+        `UNWIND $ids AS wanted MATCH (n) WHERE id(n) = wanted CALL (n) { MATCH (n)${arrow}(m) RETURN m, r ORDER BY id(m), id(r) LIMIT ${PAGE} } RETURN wanted, m, r`,
+        { ids: wanted.map(databaseId) },
+      )
+      const byNode = Map.groupBy(records, (record) => engineId(record.wanted as bigint))
+      for (const one of wanted) {
+        const found = byNode.get(one) ?? []
+        const filled: FetchedNeighbours = { nodes: [], relationships: [], isComplete: found.length < PAGE }
+        this.append(driver, filled, found)
+        this.neighbourLists.set(keyOf(one), filled)
+      }
+    })
+  }
+
+  private *unexpanded(except: NodeId, keyOf: (id: NodeId) => string): Iterable<NodeId> {
+    let count = 0
+    for (const id of this.listed) {
+      if (id === except || this.neighbourLists.has(keyOf(id))) continue
+      yield id
+      count += 1
+      if (count === AHEAD_MAX) return
+    }
+  }
+
+  private append(driver: BoltDriver, list: FetchedNeighbours, records: readonly BoltRecord[]): void {
+    for (const { m, r } of records) {
+      const node = this.addNode(driver, m as DriverNode)
+      list.nodes.push(node)
+      list.relationships.push(this.addRelationship(driver, r as DriverRelationship))
+      this.listed.add(node)
+    }
+  }
+
+  /** The types of the relationships of a node, ascending. */
+  relationshipTypes(node: NodeId, direction: Direction, requests: FetchRequests): readonly SymbolId[] {
+    const key = `${node} ${direction}`
+    const known = this.typesAt.get(key)
+    if (known !== undefined) return known
+    return requests.require(async (run) => {
+      const arrow = direction === 'out' ? '-[r]->' : '<-[r]-'
+      const records = await run(`MATCH (n)${arrow}() WHERE id(n) = $id RETURN DISTINCT type(r) AS type`, {
+        id: databaseId(node),
+      })
+      const types = records.map(({ type }) => this.symbols.intern('type', String(type)))
+      this.typesAt.set(key, types.sort((a, b) => a - b))
+    })
+  }
+
+  /** A count of nodes or relationships; null: of all. */
+  count(kind: 'node' | 'relationship', name: string | null, requests: FetchRequests): number {
+    const key = `${kind} ${name ?? ''}`
+    const known = this.counts.get(key)
+    if (known !== undefined) return known
+    return requests.require(async (run) => {
+      const of = name === null ? '' : `:${quoted(name)}`
+      const pattern = kind === 'node' ? `(n${of})` : `()-[n${of}]->()`
+      const [record] = await run(`MATCH ${pattern} RETURN count(n) AS count`, {})
+      const own = kind === 'node' && name === null ? 1 : 0
+      this.counts.set(key, Math.max(0, Number(record?.count ?? 0) - own))
+    })
+  }
+
+  /** The names of labels, relationship types or properties that the database has, without those of the service. */
+  symbolNames(kind: 'label' | 'type' | 'property', requests: FetchRequests): readonly string[] {
+    if (this.names !== null) return this.names.get(kind) ?? []
+    return requests.require(async (run) => {
+      const labels = await run('CALL db.labels() YIELD label RETURN label AS name', {})
+      const types = await run('CALL db.relationshipTypes() YIELD relationshipType RETURN relationshipType AS name', {})
+      const properties = await run('CALL db.propertyKeys() YIELD propertyKey RETURN propertyKey AS name', {})
+      const namesOf = (records: readonly BoltRecord[]): string[] =>
+        records
+          .map(({ name }) => String(name))
+          .filter((name) => !name.startsWith(HIDDEN_PREFIX) && name !== STATE && name !== EXTERNAL_ID)
+      this.names = new Map([
+        ['label', namesOf(labels)],
+        ['type', namesOf(types)],
+        ['property', namesOf(properties)],
+      ])
+    })
+  }
+}
+
+function keyText(label: string, externalId: string): string {
+  return `${label}\u0000${externalId}`
+}

@@ -1,0 +1,83 @@
+// What the service creates in a database: the node of its state, and a constraint for each node type, which makes the pair of type and
+// external id unique and is the index for it.
+import { OperationalError } from '../kernel/errors.ts'
+import type { BoltServer } from './bolt-server.ts'
+import { quoted } from './quote-name.ts'
+import type { RemoteBatch } from './remote-batch.ts'
+import type { SharedSymbols } from './shared-symbols.ts'
+import { EXTERNAL_ID, STATE_LABEL } from './stored-elements.ts'
+
+const CONSTRAINT_PREFIX = 'verdigraph_external_id_'
+
+/** The schema of one database. */
+export class GraphSchema {
+  private readonly server: BoltServer
+  private readonly database: string | null
+  /** Labels with a constraint; null: not read yet. */
+  private constrained: Set<string> | null = null
+
+  constructor(server: BoltServer, database: string | null) {
+    this.server = server
+    this.database = database
+  }
+
+  private async run(text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    return this.server.write(this.database, (transaction) => transaction.run(text, {}))
+  }
+
+  /** Creates the node of the state and its constraint. Both may exist. */
+  async prepare(): Promise<void> {
+    await this.run(
+      `CREATE CONSTRAINT verdigraph_state IF NOT EXISTS FOR (s:${STATE_LABEL}) REQUIRE s.key IS UNIQUE`,
+    )
+    await this.run(
+      `MERGE (s:${STATE_LABEL} {key: 'state'}) ON CREATE SET s.version = 0, s.external_names = [], s.commits = []`,
+    )
+    await this.readConstraints()
+  }
+
+  private async readConstraints(): Promise<Set<string>> {
+    if (this.constrained !== null) return this.constrained
+    const records = await this.run(
+      "SHOW CONSTRAINTS YIELD type, labelsOrTypes, properties WHERE type = 'UNIQUENESS' OR type = 'NODE_KEY' RETURN labelsOrTypes AS labels, properties",
+    )
+    const found = records.filter(({ properties }) => {
+      const names = properties as readonly string[]
+      return names.length === 1 && names[0] === EXTERNAL_ID
+    })
+    this.constrained = new Set(found.flatMap(({ labels }) => labels as readonly string[]))
+    return this.constrained
+  }
+
+  /** The types of created nodes that have no constraint. */
+  async missing(batch: RemoteBatch, symbols: SharedSymbols): Promise<readonly string[]> {
+    const types = new Set<string>()
+    for (const { before, now } of batch.nodes.values()) {
+      if (before === null && now !== null && now.type !== 0) types.add(symbols.name('label', now.type))
+    }
+    if (types.size === 0) return []
+    const { constrained } = this
+    return constrained === null ? [...types] : [...types].filter((type) => !constrained.has(type))
+  }
+
+  /** Rejects with OperationalError if nodes of a type have the same external id. */
+  async create(types: readonly string[]): Promise<void> {
+    const constrained = await this.readConstraints()
+    for (const type of types) {
+      if (constrained.has(type)) continue
+      try {
+        await this.run(
+          `CREATE CONSTRAINT ${quoted(`${CONSTRAINT_PREFIX}${type}`)} IF NOT EXISTS FOR (n:${quoted(type)}) REQUIRE n.${EXTERNAL_ID} IS UNIQUE`,
+        )
+      } catch (error) {
+        throw new OperationalError(`the constraint of the node type ${type} cannot be created: ${(error as Error).message}`)
+      }
+      constrained.add(type)
+    }
+  }
+
+  async holdsData(): Promise<boolean> {
+    const records = await this.run(`MATCH (n) WHERE NOT n:${STATE_LABEL} RETURN 1 AS one LIMIT 1`)
+    return records.length > 0
+  }
+}

@@ -1,0 +1,192 @@
+// A graph in a database server, behind the port of the graphs of this process (docs/decisions/0067-graphs-in-a-database-server.md).
+import type { BatchView, GraphStore, GraphVersion, QueryPushdown, Snapshot, WriteBatch } from '../engine/store.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { ThrownServiceError } from '../kernel/errors.ts'
+import { currentRemoteReads, PendingReadsError, type RemoteReads } from '../kernel/remote-reads.ts'
+import { type BoltServer, type BoltTransaction, CommitUnknownError } from './bolt-server.ts'
+import type { BoltDriver } from './driver-values.ts'
+import { FetchedGraph, type FetchRequests, type RunQuery, STATE_QUERY, stateOf } from './fetched-graph.ts'
+import { GraphSchema } from './graph-schema.ts'
+import { Pushdown, type PushedPlans } from './pushed-queries.ts'
+import { RemoteBatch } from './remote-batch.ts'
+import { RemoteSnapshot } from './remote-snapshot.ts'
+import { SharedSymbols } from './shared-symbols.ts'
+import { TouchedElements } from './touched-elements.ts'
+import { lockState, writeChanges } from './write-changes.ts'
+
+/** Attempts of one batch within its transaction. A batch that reads rows needs one for each fetch. */
+const ATTEMPTS_MAX = 1_000
+
+/** A committed batch, for events and audit. */
+export interface RemoteCommits {
+  /**
+   * Stores what the batch has to report, before its transaction commits: a crash then loses no event. Returns what to call when the
+   * transaction has ended. Rejects if it cannot be stored; then nothing is committed.
+   */
+  prepare(batch: RemoteBatch): Promise<{ committed(): Promise<void>; dropped(): Promise<void> }>
+}
+
+/** Parts of a graph that the service shares among its graphs. */
+export interface RemoteGraphDeps {
+  readonly server: BoltServer
+  /** The database of the server; null: its default. */
+  readonly database: string | null
+  readonly clock: Clock
+  /** Null: events are not recorded. */
+  readonly commits: RemoteCommits | null
+  readonly plans: PushedPlans
+}
+
+/** One database as a graph. */
+export class RemoteGraph implements GraphStore {
+  readonly isRemote = true
+  private readonly deps: RemoteGraphDeps
+  private readonly symbols = new SharedSymbols()
+  private readonly schema: GraphSchema
+  private readonly writer = Math.floor(Math.random() * 2 ** 31)
+  private attempts = 0
+
+  constructor(deps: RemoteGraphDeps) {
+    this.deps = deps
+    this.schema = new GraphSchema(deps.server, deps.database)
+  }
+
+  /** A snapshot of what the running request has fetched. Throws PendingReadsError outside of `withRemoteReads`. */
+  snapshot(): Snapshot {
+    const reads = currentRemoteReads()
+    const fetched = reads.of(this, () => new FetchedGraph(this.symbols))
+    const requests = this.requestsOf(reads)
+    const pushdown = new Pushdown(this.deps.plans, fetched, requests, this.symbols)
+    return new RemoteSnapshot(this, fetched, requests, this.nextVersion(), pushdown)
+  }
+
+  /** No two attempts see the same version: nothing tells that the database has not changed in between. */
+  private nextVersion(): GraphVersion {
+    this.attempts += 1
+    return { writer: this.writer, commit: this.attempts }
+  }
+
+  private requestsOf(reads: RemoteReads): FetchRequests {
+    const { server, database } = this.deps
+    return {
+      require: (fetch) =>
+        reads.require(async () => {
+          const driver = await server.module()
+          const run: RunQuery = (text, parameters, timeMs) => {
+            const leftMs = Math.max(1, reads.deadlineMs - performance.now())
+            return server.read(database, { text, parameters }, Math.min(leftMs, timeMs ?? leftMs))
+          }
+          await fetch(run, driver)
+        }),
+    }
+  }
+
+  write<T>(change: (batch: WriteBatch) => T): Promise<T> {
+    return this.writeBatch(change)
+  }
+
+  /** As `write`, with the batch of this store. */
+  async writeBatch<T>(change: (batch: RemoteBatch) => T): Promise<T> {
+    const { server, database } = this.deps
+    const driver = await server.module()
+    for (;;) {
+      const missing = await server.write(database, async (transaction) => {
+        await lockState(transaction)
+        const { value, batch } = await this.attempt(change, transaction, driver)
+        const missing = await this.schema.missing(batch, this.symbols)
+        // A constraint is created in a transaction of its own.
+        if (missing.length > 0) throw new MissingConstraints(missing)
+        const report = (await this.deps.commits?.prepare(batch)) ?? null
+        return { value, report, isEmpty: !(await writeChanges(transaction, driver, batch, this.symbols)) }
+      }).then(
+        (written) => written,
+        (error: unknown) => {
+          if (error instanceof MissingConstraints) return error
+          throw error
+        },
+      )
+      if (missing instanceof MissingConstraints) {
+        await this.schema.create(missing.types)
+        continue
+      }
+      await missing.report?.committed()
+      return missing.value
+    }
+  }
+
+  /** Runs the batch until everything that it reads is fetched. */
+  private async attempt<T>(
+    change: (batch: RemoteBatch) => T,
+    transaction: BoltTransaction,
+    driver: BoltDriver,
+  ): Promise<{ readonly value: T; readonly batch: RemoteBatch }> {
+    const touched = new TouchedElements(this.symbols)
+    const fetched = new FetchedGraph(this.symbols)
+    const run: RunQuery = (text, parameters) => transaction.run(text, parameters)
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      let pending: ((run: RunQuery, driver: BoltDriver) => Promise<void>) | null = null
+      const requests: FetchRequests = {
+        require(fetch) {
+          pending = fetch
+          throw new PendingReadsError()
+        },
+      }
+      const batch = new RemoteBatch(this.symbols, touched, this.deps.clock, (of) => this.viewOf(of, fetched, requests))
+      try {
+        const value = change(batch)
+        if (!batch.isIncomplete) return { value, batch }
+      } catch (error) {
+        // An error of an attempt without its elements means nothing.
+        if (!batch.isIncomplete && !(error instanceof PendingReadsError)) throw error
+      }
+      if (pending !== null) await (pending as (run: RunQuery, driver: BoltDriver) => Promise<void>)(run, driver)
+      await touched.fetch(run, driver, fetched)
+    }
+    throw new ThrownServiceError({ kind: 'timed-out', message: 'the write reads too much of the graph' })
+  }
+
+  private viewOf(batch: RemoteBatch, fetched: FetchedGraph, requests: FetchRequests): BatchView {
+    const pushdown: QueryPushdown = new Pushdown(this.deps.plans, fetched, requests, this.symbols)
+    return new RemoteSnapshot(this, fetched, requests, this.nextVersion(), pushdown, {
+      node: (id) => batch.nodes.get(id)?.now,
+      relationship: (id) => batch.relationships.get(id)?.now,
+    })
+  }
+
+  /** Creates what the service needs in the database. Rejects with OperationalError or ThrownServiceError. */
+  async provision(): Promise<void> {
+    await this.deps.server.probe(this.deps.database)
+    await this.schema.prepare()
+  }
+
+  /** Whether the database has nodes other than those of the service. */
+  async holdsData(): Promise<boolean> {
+    return this.schema.holdsData()
+  }
+
+  /** The version of the graph: the number of writes of all services. */
+  async version(): Promise<number> {
+    const { server, database } = this.deps
+    return stateOf(await server.read(database, { text: STATE_QUERY, parameters: {} }, server.limits.queryTimeMs)).version
+  }
+}
+
+class MissingConstraints extends Error {
+  override readonly name = 'MissingConstraints'
+  readonly types: readonly string[]
+  constructor(types: readonly string[]) {
+    super(`constraints are missing: ${types.join(', ')}`)
+    this.types = types
+  }
+}
+
+/** The error for a write whose commit may have happened. */
+export function unknownCommit(error: CommitUnknownError): ThrownServiceError {
+  const thrown = new ThrownServiceError({
+    kind: 'unavailable',
+    message: 'the connection to the graph database was lost: the write may have been stored; repeat it',
+    retryAfterS: 2,
+  })
+  thrown.message = `the connection was lost during a commit: ${error.message}`
+  return thrown
+}

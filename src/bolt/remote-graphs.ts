@@ -1,0 +1,134 @@
+// The graphs of projects that are in database servers: one connection for each server and user, one graph for each database.
+import type { GraphStore, WrittenBatch } from '../engine/store.ts'
+import { type DatabasePlace, parseBoltUrl } from '../kernel/bolt-address.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { OperationalError } from '../kernel/errors.ts'
+import type { Constituent } from '../store/tenancy/project-graphs.ts'
+import { type BoltAddress, type BoltLimits, BoltServer, defaultBoltLimits } from './bolt-server.ts'
+import { PushedPlans } from './pushed-queries.ts'
+import type { RemoteBatch } from './remote-batch.ts'
+import { RemoteConstituent } from './remote-constituent.ts'
+import { type RemoteCommits, RemoteGraph } from './remote-graph.ts'
+
+/** How a project is connected, with its password in plain text. */
+export interface RemoteProject {
+  readonly id: string
+  readonly url: string
+  readonly username: string | null
+  readonly password: string | null
+  /** Databases, or URLs of databases of other servers; null: the default database of the server. */
+  readonly name: string | null
+  readonly compositeName: string | null
+}
+
+/** Stores what batches have to report in the data folder of this service. */
+export interface RemoteEventStore {
+  record(
+    projectId: string,
+    constituent: Constituent,
+    batch: WrittenBatch,
+    events: RemoteBatch['events'],
+  ): Promise<void>
+}
+
+/** Collaborators of the remote graphs. */
+export interface RemoteGraphsDeps {
+  readonly clock: Clock
+  /** Null: this process does not write. */
+  readonly events: RemoteEventStore | null
+  readonly limits?: BoltLimits
+}
+
+/** All remote graphs of this process. */
+export class RemoteGraphs {
+  private readonly deps: RemoteGraphsDeps
+  private readonly servers = new Map<string, BoltServer>()
+  private readonly graphs = new Map<string, RemoteGraph>()
+  private readonly stores = new Map<string, GraphStore>()
+  private readonly plans = new PushedPlans()
+
+  constructor(deps: RemoteGraphsDeps) {
+    this.deps = deps
+  }
+
+  private server(address: BoltAddress): BoltServer {
+    const key = JSON.stringify([address.url, address.username, address.password])
+    let server = this.servers.get(key)
+    if (server === undefined) {
+      server = new BoltServer(address, this.deps.limits ?? defaultBoltLimits)
+      this.servers.set(key, server)
+    }
+    return server
+  }
+
+  private placeOf(project: RemoteProject, constituent: Constituent): DatabasePlace {
+    const { url } = project
+    const name =
+      constituent === 'default'
+        ? project.name
+        : constituent === 'global'
+          ? project.compositeName
+          : constituent.database
+    if (name === null || !name.includes('://')) return { url, database: name }
+    const place = parseBoltUrl(name)
+    if (!place.ok) throw new OperationalError(`the database of a location: ${place.error}`)
+    return place.value
+  }
+
+  /** One database as a graph, without what a composite project adds. */
+  private graph(project: RemoteProject, constituent: Constituent): RemoteGraph {
+    const { url, database } = this.placeOf(project, constituent)
+    const { username, password } = project
+    const key = JSON.stringify([project.id, url, username, password, database])
+    let graph = this.graphs.get(key)
+    if (graph === undefined) {
+      const { clock, events } = this.deps
+      const commits: RemoteCommits | null =
+        events === null
+          ? null
+          : {
+              prepare: async (batch) => ({
+                committed: () => events.record(project.id, constituent, batch, batch.events),
+                dropped: async () => undefined,
+              }),
+            }
+      graph = new RemoteGraph({
+        server: this.server({ url, username, password }),
+        database,
+        clock,
+        commits,
+        plans: this.plans,
+      })
+      this.graphs.set(key, graph)
+    }
+    return graph
+  }
+
+  /** A constituent of a project as the features use it. */
+  store(project: RemoteProject, constituent: Constituent): GraphStore {
+    const graph = this.graph(project, constituent)
+    if (project.compositeName === null || constituent === 'global') return graph
+    const key = JSON.stringify([project, constituent])
+    let store = this.stores.get(key)
+    if (store === undefined) {
+      store = new RemoteConstituent(graph, () => this.graph(project, 'global'))
+      this.stores.set(key, store)
+    }
+    return store
+  }
+
+  /** Connects to the databases and creates what the service needs in them. Rejects with OperationalError. */
+  async provision(project: RemoteProject, constituents: readonly Constituent[]): Promise<void> {
+    for (const constituent of constituents) await this.graph(project, constituent).provision()
+  }
+
+  /** Whether a database has nodes. */
+  holdsData(project: RemoteProject, constituent: Constituent): Promise<boolean> {
+    return this.graph(project, constituent).holdsData()
+  }
+
+  /** Closes all connections. */
+  async close(): Promise<void> {
+    for (const server of this.servers.values()) await server.close()
+  }
+}

@@ -1,0 +1,155 @@
+// Writes the changes of a batch to the database, within its transaction: one statement for each kind of change and each set of labels.
+// Only properties that have changed are written, so that other tools may have properties of their own.
+import type { NodeRecord, RelationshipRecord } from '../store/format/records.ts'
+import type { BoltTransaction } from './bolt-server.ts'
+import { type BoltDriver } from './driver-values.ts'
+import { quoted } from './quote-name.ts'
+import type { RemoteBatch } from './remote-batch.ts'
+import type { SharedSymbols } from './shared-symbols.ts'
+import { databaseId, nodeToDriver, relationshipToDriver, STATE_LABEL } from './stored-elements.ts'
+
+const ROWS_PER_STATEMENT = 2_000
+
+/**
+ * Locks the node of the state: writes of all services follow each other, and each sees what the one before has written. Rejects if the
+ * database was not provisioned.
+ */
+export async function lockState(transaction: BoltTransaction): Promise<void> {
+  const records = await transaction.run(
+    `MATCH (s:${STATE_LABEL} {key: 'state'}) SET s.version = s.version + 1 RETURN s.version AS version`,
+    {},
+  )
+  if (records.length !== 1) throw new Error('the graph database has no state of the service: it was not provisioned')
+}
+
+type Row = Record<string, unknown>
+
+/** Returns false if there was nothing to write. */
+export async function writeChanges(
+  transaction: BoltTransaction,
+  driver: BoltDriver,
+  batch: RemoteBatch,
+  symbols: SharedSymbols,
+): Promise<boolean> {
+  const statements = new Statements(transaction)
+  const ids = new Map<number, bigint>()
+  const databaseIdOf = (id: number): bigint => ids.get(id) ?? databaseId(id)
+  const labelsOf = (labels: readonly number[]): string =>
+    labels.map((label) => `:${quoted(symbols.name('label', label))}`).join('')
+  const nodes = [...batch.nodes].filter(([, { before, now }]) => before !== now)
+  const relationships = [...batch.relationships].filter(([, { before, now }]) => before !== now)
+
+  for (const [id, { before, now }] of relationships) {
+    if (now === null && before !== null) statements.add('MATCH ()-[r]->() WHERE id(r) = row.id DELETE r', { id: databaseId(id) })
+  }
+  for (const [id, { before, now }] of nodes) {
+    if (now === null && before !== null) statements.add('MATCH (n) WHERE id(n) = row.id DETACH DELETE n', { id: databaseId(id) })
+  }
+  for (const [id, { before, now }] of nodes) {
+    if (now === null) continue
+    if (before === null) {
+      const properties = nodeToDriver(driver, now, symbols)
+      statements.add(`CREATE (n${labelsOf(now.labels)}) SET n = row.properties RETURN row.at AS at, id(n) AS id`, {
+        at: BigInt(id),
+        properties,
+      })
+    } else addNodeUpdate(statements, id, before, now)
+  }
+  for (const { at, id } of await statements.run()) ids.set(Number(at), id as bigint)
+
+  for (const [id, { before, now }] of relationships) {
+    if (now === null) continue
+    if (before === null) {
+      statements.add(
+        `MATCH (a) WHERE id(a) = row.source MATCH (b) WHERE id(b) = row.target CREATE (a)-[r:${quoted(symbols.name('type', now.type))}]->(b) SET r = row.properties`,
+        {
+          source: databaseIdOf(now.source),
+          target: databaseIdOf(now.target),
+          properties: relationshipToDriver(driver, now, symbols),
+        },
+      )
+    } else {
+      const set = differences(relationshipToDriver(driver, before, symbols), relationshipToDriver(driver, now, symbols))
+      statements.add('MATCH ()-[r]->() WHERE id(r) = row.id SET r += row.set', { id: databaseId(id), set })
+    }
+  }
+  await statements.run()
+  await addExternalNames(transaction, externalNamesOf(batch, symbols))
+  return nodes.length + relationships.length > 0
+
+  function addNodeUpdate(to: Statements, id: number, before: NodeRecord, now: NodeRecord): void {
+    const set = differences(nodeToDriver(driver, before, symbols), nodeToDriver(driver, now, symbols))
+    const added = now.labels.filter((label) => !before.labels.includes(label))
+    const removed = before.labels.filter((label) => !now.labels.includes(label))
+    const labels = [
+      ...(added.length === 0 ? [] : [`SET n${labelsOf(added)}`]),
+      ...(removed.length === 0 ? [] : [`REMOVE n${labelsOf(removed)}`]),
+    ]
+    to.add(['MATCH (n) WHERE id(n) = row.id SET n += row.set', ...labels].join(' '), { id: databaseId(id), set })
+  }
+}
+
+/** Groups rows by statement. */
+class Statements {
+  private readonly transaction: BoltTransaction
+  private readonly rows = new Map<string, Row[]>()
+
+  constructor(transaction: BoltTransaction) {
+    this.transaction = transaction
+  }
+
+  /** `text` reads the fields of `row`. */
+  add(text: string, row: Row): void {
+    const rows = this.rows.get(text)
+    if (rows === undefined) this.rows.set(text, [row])
+    else rows.push(row)
+  }
+
+  /** Runs all statements, in the order of their first rows. Returns their records. */
+  async run(): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    const records: Readonly<Record<string, unknown>>[] = []
+    for (const [text, rows] of this.rows) {
+      for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) {
+        const part = rows.slice(at, at + ROWS_PER_STATEMENT)
+        records.push(...(await this.transaction.run(`UNWIND $rows AS row ${text}`, { rows: part })))
+      }
+    }
+    this.rows.clear()
+    return records
+  }
+}
+
+/** The properties to set; null removes one. */
+function differences(before: Row, now: Row): Row {
+  const set: [string, unknown][] = []
+  for (const [name, value] of Object.entries(now)) {
+    if (!(name in before) || !isSame(before[name], value)) set.push([name, value])
+  }
+  for (const name of Object.keys(before)) if (!Object.hasOwn(now, name)) set.push([name, null])
+  return Object.fromEntries(set)
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => isSame(item, b[i]))
+  return typeof a === typeof b && (a === b || (typeof a === 'object' && String(a) === String(b)))
+}
+
+function externalNamesOf(batch: RemoteBatch, symbols: SharedSymbols): string[] {
+  const names = new Set<string>()
+  const add = (record: NodeRecord | RelationshipRecord | null): void => {
+    for (const [symbol, { externalValue }] of record?.properties ?? []) {
+      if (externalValue !== null) names.add(symbols.name('property', symbol))
+    }
+  }
+  for (const { before, now } of batch.nodes.values()) if (before !== now) add(now)
+  for (const { before, now } of batch.relationships.values()) if (before !== now) add(now)
+  return [...names]
+}
+
+async function addExternalNames(transaction: BoltTransaction, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return
+  await transaction.run(
+    `MATCH (s:${STATE_LABEL} {key: 'state'}) SET s.external_names = s.external_names + [name IN $names WHERE NOT name IN s.external_names]`,
+    { names },
+  )
+}

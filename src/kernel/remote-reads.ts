@@ -1,0 +1,105 @@
+// Reads of graphs that are not in this process. The features read graphs synchronously. A read of something that was not fetched
+// throws PendingReadsError; the code that has started the work fetches it and runs the work again from its start, until it ends
+// without such an error. Graphs of this process never throw it, so they cost nothing
+// (docs/decisions/0067-graphs-in-a-database-server.md).
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { ThrownServiceError } from './errors.ts'
+import { RestartRequiredError } from './restart-required.ts'
+
+/** Thrown by a read of a graph that is not in this process, if the data was not fetched. */
+export class PendingReadsError extends RestartRequiredError {
+  override readonly name = 'PendingReadsError'
+  constructor() {
+    super('data of a graph in a database server is fetched')
+  }
+}
+
+/** Limits of one run of work with remote reads. */
+export interface RemoteReadLimits {
+  /** Milliseconds for all fetches of the work. */
+  readonly timeMs: number
+  /** How often the work may be run again. */
+  readonly roundsMax: number
+}
+
+const defaultLimits: RemoteReadLimits = { timeMs: 30_000, roundsMax: 5_000 }
+
+/** What was fetched for one run of work, and what it still needs. */
+export class RemoteReads {
+  private readonly byOwner = new Map<object, unknown>()
+  private pending: (() => Promise<void>)[] = []
+  /** On the clock of `performance.now()`. */
+  readonly deadlineMs: number
+
+  constructor(timeMs: number) {
+    this.deadlineMs = performance.now() + timeMs
+  }
+
+  /** What an owner keeps for this work. */
+  of<T>(owner: object, create: () => T): T {
+    let kept = this.byOwner.get(owner) as T | undefined
+    if (kept === undefined) {
+      kept = create()
+      this.byOwner.set(owner, kept)
+    }
+    return kept
+  }
+
+  /** Requires a fetch before the work can continue. */
+  require(fetch: () => Promise<void>): never {
+    this.pending.push(fetch)
+    throw new PendingReadsError()
+  }
+
+  /** Fetches what is required. Rejects with the first failure. */
+  async settle(): Promise<void> {
+    const { pending } = this
+    this.pending = []
+    await Promise.all(pending.map((fetch) => fetch()))
+  }
+}
+
+const current = new AsyncLocalStorage<RemoteReads>()
+
+/** The reads of the running work. Throws PendingReadsError if the work was not started by `withRemoteReads`. */
+export function currentRemoteReads(): RemoteReads {
+  const reads = current.getStore()
+  if (reads === undefined) throw new PendingReadsError()
+  return reads
+}
+
+/**
+ * Runs work that may read remote graphs, again after each fetch. Work must have no effect before its last read. Rejects with
+ * what the work throws; with ThrownServiceError `timed-out` if the fetches take too long, `unavailable` if a server cannot be
+ * reached.
+ */
+export async function withRemoteReads<T>(
+  work: () => T | Promise<T>,
+  { timeMs, roundsMax }: RemoteReadLimits = defaultLimits,
+): Promise<T> {
+  const reads = new RemoteReads(timeMs)
+  for (let round = 0; ; round++) {
+    try {
+      return await current.run(reads, work)
+    } catch (error) {
+      if (!(error instanceof PendingReadsError)) throw error
+    }
+    if (round >= roundsMax || performance.now() > reads.deadlineMs) {
+      throw new ThrownServiceError({
+        kind: 'timed-out',
+        message: `the reads of the graph take longer than ${timeMs} ms`,
+      })
+    }
+    await reads.settle()
+  }
+}
+
+/** As `withRemoteReads`, without a promise while the work needs none. */
+export function readingGraphs<T>(work: () => T): T | Promise<Awaited<T>> {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof PendingReadsError)) throw error
+    return withRemoteReads(work) as Promise<Awaited<T>>
+  }
+}
