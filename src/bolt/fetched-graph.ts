@@ -279,6 +279,11 @@ export class FetchedGraph {
     })
   }
 
+  /** Whether the names were fetched, and this one is not among them. */
+  isUnknownName(kind: 'label' | 'type' | 'property', name: string): boolean {
+    return this.names !== null && !(this.names.get(kind)?.includes(name) ?? false)
+  }
+
   /** The names of labels, relationship types or properties that the database has, without those of the service. */
   symbolNames(kind: 'label' | 'type' | 'property', requests: FetchRequests): readonly string[] {
     if (this.names !== null) return this.names.get(kind) ?? []

@@ -74,6 +74,8 @@ export class RemoteSnapshot implements Snapshot, BatchView {
       const property = name.slice(EXTERNAL_PREFIX.length)
       if (property === '' ? externalNames.size === 0 : !externalNames.has(property)) return 0
     }
+    // A check of names has fetched which exist; any other reader asks for a name that it will then look for.
+    if (this.fetched.isUnknownName(kind, name)) return 0
     return this.fetched.symbols.intern(kind, name)
   }
 

@@ -5,6 +5,7 @@ import type { DocumentFields, StoredDocument } from '../config/kind.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { type NamedSymbol, UnknownSymbols, unknownSymbolWarnings } from '../engine/unknown-symbols.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
+import { readingGraphs } from '../kernel/remote-reads.ts'
 import type { ContextPolicy } from './compile-context.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
 import { readsOf } from './context-filter.ts'
@@ -34,14 +35,16 @@ export async function nameWarnings(
 ): Promise<readonly string[]> {
   try {
     await source.ready(projectId)
-    const open = Array.from(source.storesOf(projectId), (store) => store.snapshot())
-    try {
-      const warnings = check(new UnknownSymbols(open))
-      const more = warnings.length - WARNINGS_MAX
-      return more > 0 ? [...warnings.slice(0, WARNINGS_MAX), `and ${more} more`] : warnings
-    } finally {
-      for (const snapshot of open) snapshot.close()
-    }
+    return await readingGraphs(() => {
+      const open = Array.from(source.storesOf(projectId), (store) => store.snapshot())
+      try {
+        const warnings = check(new UnknownSymbols(open))
+        const more = warnings.length - WARNINGS_MAX
+        return more > 0 ? [...warnings.slice(0, WARNINGS_MAX), `and ${more} more`] : warnings
+      } finally {
+        for (const snapshot of open) snapshot.close()
+      }
+    })
   } catch (error) {
     if (!(error instanceof ThrownServiceError)) throw error
     return ['the names in the document were not checked: the knowledge graph of this project is unavailable']
