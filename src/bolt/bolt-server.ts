@@ -272,7 +272,7 @@ interface DriverError extends Error {
 }
 
 function isDriverError(error: unknown): error is DriverError {
-  return error instanceof Error && typeof (error as Partial<DriverError>).code === 'string'
+  return error instanceof Error && error.name === 'Neo4jError'
 }
 
 function isConnectionError({ code }: DriverError): boolean {

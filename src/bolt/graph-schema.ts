@@ -50,7 +50,7 @@ export class GraphSchema {
   }
 
   /** The types of created nodes that have no constraint. */
-  async missing(batch: RemoteBatch, symbols: SharedSymbols): Promise<readonly string[]> {
+  missing(batch: RemoteBatch, symbols: SharedSymbols): readonly string[] {
     const types = new Set<string>()
     for (const { before, now } of batch.nodes.values()) {
       if (before === null && now !== null && now.type !== 0) types.add(symbols.name('label', now.type))

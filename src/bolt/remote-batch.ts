@@ -20,7 +20,6 @@ import type {
   WrittenBatch,
 } from '../engine/store.ts'
 import { assert } from '../kernel/assert.ts'
-import type { Clock } from '../kernel/clock.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
 import { mintGid } from '../kernel/ids.ts'
 import type { EditedRecord, PreservedFields } from '../store/graph/element-edits.ts'
@@ -41,6 +40,12 @@ export interface AppendedEvents {
   readonly stream: string | undefined
 }
 
+/** What a batch assigned to the elements that it created, in that order; a batch that runs again assigns the same. */
+export interface AssignedIdentity {
+  readonly id: number
+  readonly gid: string
+}
+
 /** A batch of writes. The methods are documented at the port (`WriteBatch`). */
 export class RemoteBatch implements WriteBatch, WrittenBatch {
   /** Whether the batch read an element that was not fetched. */
@@ -50,23 +55,30 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
   readonly events: AppendedEvents[] = []
   private readonly symbols: SharedSymbols
   private readonly touched: TouchedElements
-  private readonly clock: Clock
+  private readonly nowMs: number
   private readonly openView: (batch: RemoteBatch) => BatchView
   /** Nodes by key that the batch has created or deleted; 0: deleted. */
   private readonly keys = new Map<string, NodeId>()
   /** Relationships of the batch by ends and type. */
   private readonly created = new Map<string, RelationshipId[]>()
   private lastId = FIRST_NEW_ID
+  /** The elements that the batch has created. */
+  readonly assigned: AssignedIdentity[] = []
+  /** Whether the batch has read its view, through which it sees the ids of what it creates. */
+  isViewed = false
+  private readonly repeated: readonly AssignedIdentity[]
 
   constructor(
     symbols: SharedSymbols,
     touched: TouchedElements,
-    clock: Clock,
+    nowMs: number,
     openView: (batch: RemoteBatch) => BatchView,
+    repeated: readonly AssignedIdentity[] = [],
   ) {
+    this.repeated = repeated
     this.symbols = symbols
     this.touched = touched
-    this.clock = clock
+    this.nowMs = nowMs
     this.openView = openView
   }
 
@@ -94,6 +106,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
   }
 
   view(): BatchView | null {
+    this.isViewed = true
     return this.openView(this)
   }
 
@@ -106,7 +119,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
   private between(source: NodeId, type: string, target: NodeId): readonly RelationshipId[] {
     const key = `${source} ${type} ${target}`
     const own = this.created.get(key) ?? []
-    if (source >= FIRST_NEW_ID || target >= FIRST_NEW_ID) return this.existing(own)
+    if (this.isNew(source) || this.isNew(target)) return this.existing(own)
     const found = this.touched.between(source, type, target)
     if (found === undefined) {
       this.isIncomplete = true
@@ -118,6 +131,10 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
     return this.existing([...found.map(({ id }) => id), ...own])
   }
 
+  private isNew(node: NodeId): boolean {
+    return this.nodes.get(node)?.before === null
+  }
+
   private existing(ids: readonly RelationshipId[]): readonly RelationshipId[] {
     return ids.filter((id) => this.relationships.get(id)?.now != null)
   }
@@ -126,7 +143,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
 
   upsertNode(input: NodeInput, preserved: PreservedFields = {}): UpsertResult {
     checkNames(input.properties)
-    const now = this.clock.now()
+    const now = this.nowMs
     const id = this.findNode(input)
     const type = this.symbols.intern('label', input.type)
     if (id === 0) return this.insert(type, input, preserved, now)
@@ -146,9 +163,14 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
     return { id, gid: edited.now.gid, created: false }
   }
 
+  private assign(gid: string): AssignedIdentity {
+    const identity = this.repeated[this.assigned.length] ?? { id: ++this.lastId, gid }
+    this.assigned.push(identity)
+    return identity
+  }
+
   private insert(type: SymbolId, input: NodeInput, preserved: PreservedFields, now: number): UpsertResult {
-    const id = ++this.lastId
-    const gid = preserved.gid ?? mintGid(now)
+    const { id, gid } = this.assign(preserved.gid ?? mintGid(now))
     this.nodes.set(id, {
       before: null,
       now: {
@@ -175,15 +197,15 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
 
   createNode(labels: readonly string[], properties: readonly PropertyInput[]): NodeId {
     checkNames(properties)
-    const now = this.clock.now()
-    const id = ++this.lastId
+    const now = this.nowMs
+    const { id, gid } = this.assign(mintGid(now))
     const record: NodeRecord = {
       type: 0,
       externalId: '',
       labels: this.labels(0, labels),
       isIdentity: false,
       location: null,
-      gid: mintGid(now),
+      gid,
       createdMs: now,
       updatedMs: now,
       properties: withProperties(NO_PROPERTIES, properties, now, this.symbols),
@@ -199,7 +221,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
     const { gid } = edited.now!
     edited.now = null
     this.keys.set(`${key.type}\u0000${key.externalId}`, 0)
-    if (id < FIRST_NEW_ID) {
+    if (edited.before !== null) {
       const found = this.touched.relationshipsAt(id)
       if (found === undefined) this.isIncomplete = true
       else {
@@ -231,7 +253,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
     const id = this.findNode(key)
     if (id === 0) return null
     const edited = this.nodeAt(id)
-    changeProperties(edited, this.clock.now(), change)
+    changeProperties(edited, this.nowMs, change)
     return edited.now!.gid
   }
 
@@ -247,7 +269,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
     const target = this.findNode(input.target)
     if (source === 0 || target === 0) return this.isIncomplete ? { id: 0, gid: '', created: false } : null
     const [id] = this.between(source, input.type, target)
-    const now = this.clock.now()
+    const now = this.nowMs
     if (id === undefined) return this.insertRelationship(source, input.type, target, input.properties, now)
     const edited = this.relationships.get(id)!
     const old = edited.now!
@@ -268,8 +290,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
     inputs: readonly PropertyInput[] | undefined,
     now: number,
   ): UpsertResult {
-    const id = ++this.lastId
-    const gid = mintGid(now)
+    const { id, gid } = this.assign(mintGid(now))
     const record: RelationshipRecord = {
       type: this.symbols.intern('type', type),
       source,
@@ -292,7 +313,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
     properties: readonly PropertyInput[],
   ): RelationshipId {
     checkNames(properties)
-    return this.insertRelationship(source, type, target, properties, this.clock.now()).id
+    return this.insertRelationship(source, type, target, properties, this.nowMs).id
   }
 
   private relationshipsByKey({ source, type, target }: RelationshipKey): readonly RelationshipId[] {
@@ -316,7 +337,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
     let first: string | null = null
     for (const id of this.relationshipsByKey(key)) {
       const edited = this.relationships.get(id)!
-      changeProperties(edited, this.clock.now(), (properties) => withoutProperties(properties, symbols))
+      changeProperties(edited, this.nowMs, (properties) => withoutProperties(properties, symbols))
       first ??= edited.now!.gid
     }
     return first

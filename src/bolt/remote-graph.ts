@@ -8,7 +8,7 @@ import type { BoltDriver } from './driver-values.ts'
 import { FetchedGraph, type FetchRequests, type RunQuery, STATE_QUERY, stateOf } from './fetched-graph.ts'
 import { GraphSchema } from './graph-schema.ts'
 import { Pushdown, type PushedPlans } from './pushed-queries.ts'
-import { RemoteBatch } from './remote-batch.ts'
+import { type AssignedIdentity, RemoteBatch } from './remote-batch.ts'
 import { RemoteSnapshot } from './remote-snapshot.ts'
 import { SharedSymbols } from './shared-symbols.ts'
 import { TouchedElements } from './touched-elements.ts'
@@ -90,28 +90,42 @@ export class RemoteGraph implements GraphStore {
     const { server, database } = this.deps
     const driver = await server.module()
     for (;;) {
-      const missing = await server.write(database, async (transaction) => {
-        await lockState(transaction)
-        const { value, batch } = await this.attempt(change, transaction, driver)
-        const missing = await this.schema.missing(batch, this.symbols)
-        // A constraint is created in a transaction of its own.
-        if (missing.length > 0) throw new MissingConstraints(missing)
-        const report = (await this.deps.commits?.prepare(batch)) ?? null
-        return { value, report, isEmpty: !(await writeChanges(transaction, driver, batch, this.symbols)) }
-      }).then(
-        (written) => written,
-        (error: unknown) => {
+      const written = await server
+        .write(database, (transaction) => this.writeIn(transaction, change, driver))
+        .catch((error: unknown) => {
           if (error instanceof MissingConstraints) return error
-          throw error
-        },
-      )
-      if (missing instanceof MissingConstraints) {
-        await this.schema.create(missing.types)
+          throw error instanceof CommitUnknownError ? unknownCommit(error) : error
+        })
+      if (written instanceof MissingConstraints) {
+        await this.schema.create(written.types)
         continue
       }
-      await missing.report?.committed()
-      return missing.value
+      await written.report?.committed()
+      return written.value
     }
+  }
+
+  private async writeIn<T>(
+    transaction: BoltTransaction,
+    change: (batch: RemoteBatch) => T,
+    driver: BoltDriver,
+  ): Promise<{ readonly value: T; readonly report: Awaited<ReturnType<RemoteCommits['prepare']>> | null }> {
+    await lockState(transaction)
+    const elements: BatchElements = {
+      touched: new TouchedElements(this.symbols),
+      fetched: new FetchedGraph(this.symbols),
+      nowMs: this.deps.clock.now(),
+    }
+    const { value, batch } = await this.attempt(change, transaction, driver, elements, [])
+    const missing = this.schema.missing(batch, this.symbols)
+    // A constraint is created in a transaction of its own.
+    if (missing.length > 0) throw new MissingConstraints(missing)
+    const ids = await writeChanges(transaction, driver, batch, this.symbols)
+    // Through its view, the change has seen ids that the database had not assigned yet.
+    const isRepeated = batch.isViewed && ids.size > 0
+    const assigned = batch.assigned.map(({ id, gid }) => ({ id: ids.get(id) ?? id, gid }))
+    const last = isRepeated ? await this.attempt(change, transaction, driver, elements, assigned) : { value, batch }
+    return { value: last.value, report: (await this.deps.commits?.prepare(last.batch)) ?? null }
   }
 
   /** Runs the batch until everything that it reads is fetched. */
@@ -119,9 +133,9 @@ export class RemoteGraph implements GraphStore {
     change: (batch: RemoteBatch) => T,
     transaction: BoltTransaction,
     driver: BoltDriver,
+    { touched, fetched, nowMs }: BatchElements,
+    assigned: readonly AssignedIdentity[],
   ): Promise<{ readonly value: T; readonly batch: RemoteBatch }> {
-    const touched = new TouchedElements(this.symbols)
-    const fetched = new FetchedGraph(this.symbols)
     const run: RunQuery = (text, parameters) => transaction.run(text, parameters)
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       let pending: ((run: RunQuery, driver: BoltDriver) => Promise<void>) | null = null
@@ -131,7 +145,8 @@ export class RemoteGraph implements GraphStore {
           throw new PendingReadsError()
         },
       }
-      const batch = new RemoteBatch(this.symbols, touched, this.deps.clock, (of) => this.viewOf(of, fetched, requests))
+      const view = (of: RemoteBatch): BatchView => this.viewOf(of, fetched, requests)
+      const batch = new RemoteBatch(this.symbols, touched, nowMs, view, assigned)
       try {
         const value = change(batch)
         if (!batch.isIncomplete) return { value, batch }
@@ -169,6 +184,14 @@ export class RemoteGraph implements GraphStore {
     const { server, database } = this.deps
     return stateOf(await server.read(database, { text: STATE_QUERY, parameters: {} }, server.limits.queryTimeMs)).version
   }
+}
+
+/** What a batch has fetched, for its writes and for its view. */
+interface BatchElements {
+  readonly touched: TouchedElements
+  readonly fetched: FetchedGraph
+  /** The time of all its changes. */
+  readonly nowMs: number
 }
 
 class MissingConstraints extends Error {

@@ -6,7 +6,7 @@ import { type BoltDriver } from './driver-values.ts'
 import { quoted } from './quote-name.ts'
 import type { RemoteBatch } from './remote-batch.ts'
 import type { SharedSymbols } from './shared-symbols.ts'
-import { databaseId, nodeToDriver, relationshipToDriver, STATE_LABEL } from './stored-elements.ts'
+import { databaseId, engineId, nodeToDriver, relationshipToDriver, STATE_LABEL } from './stored-elements.ts'
 
 const ROWS_PER_STATEMENT = 2_000
 
@@ -24,16 +24,16 @@ export async function lockState(transaction: BoltTransaction): Promise<void> {
 
 type Row = Record<string, unknown>
 
-/** Returns false if there was nothing to write. */
+/** Returns the engine's ids of the created elements, by the ids that the batch gave them. */
 export async function writeChanges(
   transaction: BoltTransaction,
   driver: BoltDriver,
   batch: RemoteBatch,
   symbols: SharedSymbols,
-): Promise<boolean> {
+): Promise<ReadonlyMap<number, number>> {
   const statements = new Statements(transaction)
-  const ids = new Map<number, bigint>()
-  const databaseIdOf = (id: number): bigint => ids.get(id) ?? databaseId(id)
+  const ids = new Map<number, number>()
+  const databaseIdOf = (id: number): bigint => databaseId(ids.get(id) ?? id)
   const labelsOf = (labels: readonly number[]): string =>
     labels.map((label) => `:${quoted(symbols.name('label', label))}`).join('')
   const nodes = [...batch.nodes].filter(([, { before, now }]) => before !== now)
@@ -55,14 +55,15 @@ export async function writeChanges(
       })
     } else addNodeUpdate(statements, id, before, now)
   }
-  for (const { at, id } of await statements.run()) ids.set(Number(at), id as bigint)
+  for (const { at, id } of await statements.run()) ids.set(Number(at), engineId(id as bigint))
 
   for (const [id, { before, now }] of relationships) {
     if (now === null) continue
     if (before === null) {
       statements.add(
-        `MATCH (a) WHERE id(a) = row.source MATCH (b) WHERE id(b) = row.target CREATE (a)-[r:${quoted(symbols.name('type', now.type))}]->(b) SET r = row.properties`,
+        `MATCH (a) WHERE id(a) = row.source MATCH (b) WHERE id(b) = row.target CREATE (a)-[r:${quoted(symbols.name('type', now.type))}]->(b) SET r = row.properties RETURN row.at AS at, id(r) AS id`,
         {
+          at: BigInt(id),
           source: databaseIdOf(now.source),
           target: databaseIdOf(now.target),
           properties: relationshipToDriver(driver, now, symbols),
@@ -73,9 +74,9 @@ export async function writeChanges(
       statements.add('MATCH ()-[r]->() WHERE id(r) = row.id SET r += row.set', { id: databaseId(id), set })
     }
   }
-  await statements.run()
+  for (const { at, id } of await statements.run()) ids.set(Number(at), engineId(id as bigint))
   await addExternalNames(transaction, externalNamesOf(batch, symbols))
-  return nodes.length + relationships.length > 0
+  return ids
 
   function addNodeUpdate(to: Statements, id: number, before: NodeRecord, now: NodeRecord): void {
     const set = differences(nodeToDriver(driver, before, symbols), nodeToDriver(driver, now, symbols))

@@ -28,13 +28,13 @@ export class ReadSession implements QueryContext {
   private defaultSnapshot: Snapshot | null = null
   private located: Map<string, Snapshot> | null = null
 
-  /** `isInline`: runs on the event loop, where it may be aborted and repeated in a lane. */
+  /** `isInline`: may be aborted and repeated: on the event loop in a lane, on a remote graph after a fetch. */
   constructor(
     graphs: ProjectGraphs,
     { limits, observesPlans }: Pick<DecisionDeps, 'limits' | 'observesPlans'>,
     isInline = limits.inlineMs !== undefined,
   ) {
-    this.isInline = isInline
+    this.isInline = isInline || graphs.isRemote === true
     this.plans = observesPlans === true ? new PlanUses() : null
     this.graphs = graphs
     this.limits = limits

@@ -123,10 +123,12 @@ function constituentName(projectId: string, constituent: Constituent): string {
 
 /** Opens each constituent when it is first used, so that a damaged one does not affect the others. */
 class LazyProjectGraphs implements ProjectGraphs {
+  readonly isRemote: boolean
   private readonly layout: GraphLayout
   private readonly open: (constituent: Constituent) => GraphStore
 
   constructor(layout: GraphLayout, open: (constituent: Constituent) => GraphStore) {
+    this.isRemote = layout.isRemote === true
     this.layout = layout
     this.open = open
   }

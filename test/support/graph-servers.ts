@@ -41,10 +41,28 @@ export async function clearServer(url: string): Promise<void> {
   }
 }
 
-/** The `db_connection` of a project of a test, on an empty server; empty: the graph is in this process. */
-export async function testConnection(): Promise<{ readonly db_connection?: { readonly url: string } }> {
-  const [url] = graphServers
-  if (url === undefined) return {}
+/** A place for the graph of a project of a test. */
+export interface TestConnection {
+  /** The `db_connection` of the project, on an empty server; absent: the graph is in this process. */
+  readonly fields: { readonly db_connection?: { readonly url: string } }
+  /** The server may be used by another test. */
+  release(): void
+}
+
+const free = [...graphServers]
+
+/** Takes a server. Throws if all are in use. */
+export async function testConnection(): Promise<TestConnection> {
+  if (graphServers.length === 0) return { fields: {}, release: () => undefined }
+  const url = free.shift()
+  if (url === undefined) throw new Error(`the test needs more than ${graphServers.length} servers at once`)
   await clearServer(url)
-  return { db_connection: { url } }
+  let isReleased = false
+  return {
+    fields: { db_connection: { url } },
+    release() {
+      if (!isReleased) free.push(url)
+      isReleased = true
+    },
+  }
 }

@@ -103,11 +103,12 @@ export async function startService(
     return created.body as Record<string, string>
   }
 
+  const connection = await testConnection()
   const project = await create('projects', {
     organization_id: app.organizationId,
     name: 'test',
     region: 'local',
-    ...(await testConnection()),
+    ...connection.fields,
   })
   const projectId = textOf(project.id)
   for (;;) {
@@ -150,6 +151,7 @@ export async function startService(
     },
     async stop() {
       await app.close()
+      connection.release()
       if (settings.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
     },
   }
