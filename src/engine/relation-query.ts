@@ -3,7 +3,7 @@
 // read the same relation, so a search finds a node exactly if the check with that node is true
 // (docs/decisions/0005-condition-is-a-relation.md).
 import { assert } from '../kernel/assert.ts'
-import type { BoundMatch, BoundQuery, Slot } from './bind/bound.ts'
+import type { BoundExpression, BoundMatch, BoundQuery, Slot } from './bind/bound.ts'
 import { RESERVED_PREFIX } from './bind/dialect.ts'
 import { slotsDeclaredBy } from './bind/expression-tree.ts'
 import { restrictAtEnd, restrictAtIntroduction } from './bind/restrict-variable.ts'
@@ -55,6 +55,8 @@ export interface BoundAccessQuery {
   readonly fixedSlots: readonly (Slot | null)[]
   /** The variable whose nodes the query returns; null if it returns none. */
   readonly targetSlot: Slot | null
+  /** The restrictions that hold only at the end of the query. `addRoot` tests them; `query` does not. */
+  readonly endPredicates: readonly BoundExpression[]
   /** Puts what the access query returns on top of the plan of the query. */
   readonly addRoot: (plan: Plan) => Plan
 }
@@ -64,11 +66,18 @@ export function externalIdParameter(name: string): string {
   return `${RESERVED_PREFIX}${name}`
 }
 
-/** Restricts the variables of a query to the types and fixed nodes of an access query. */
-export function bindAccessQuery(query: BoundQuery, accessQuery: AccessQuery): BoundAccessQuery {
+/**
+ * Restricts the variables of a query to the types and fixed nodes of an access query. `byParameter`: every fixed variable is
+ * compared with the parameter of its external id, and no slot is filled.
+ */
+export function bindAccessQuery(
+  query: BoundQuery,
+  accessQuery: AccessQuery,
+  { byParameter = false }: { readonly byParameter?: boolean } = {},
+): BoundAccessQuery {
   let { clauses } = query
   const filled = new Map<string, Slot>()
-  const predicates: ReturnType<typeof restrictAtEnd> = []
+  const predicates: BoundExpression[] = []
   const { fixed, returns, types } = accessQuery
   const target = typeof returns === 'object' ? returns.nodesOf : null
   for (const name of new Set([...fixed, ...(target === null ? [] : [target]), ...types.keys()])) {
@@ -82,7 +91,12 @@ export function bindAccessQuery(query: BoundQuery, accessQuery: AccessQuery): Bo
     // may share a slot (`WITH x AS subject, x AS resource`): then the second is compared by its external id.
     const isShared = [...filled.values()].some((other) => other.index === slot.index)
     const byId =
-      isFixed && !isShared && restriction.type !== null && slot.graph === 0 && introducingMatch(query, slot) !== null
+      !byParameter &&
+      isFixed &&
+      !isShared &&
+      restriction.type !== null &&
+      slot.graph === 0 &&
+      introducingMatch(query, slot) !== null
     const restricted = isShared ? null : restrictAtIntroduction(clauses, slot, restriction, byId)
     if (restricted) {
       clauses = restricted
@@ -94,6 +108,7 @@ export function bindAccessQuery(query: BoundQuery, accessQuery: AccessQuery): Bo
     query: { ...query, clauses },
     fixedSlots: fixed.map((name) => filled.get(name) ?? null),
     targetSlot,
+    endPredicates: predicates,
     addRoot: (plan) => {
       const input: Plan = predicates.length > 0 ? { op: 'Filter', input: plan, predicates } : plan
       if (targetSlot) return { op: 'Distinct', input, slots: [targetSlot], searchOrder: 'any' }
