@@ -3,6 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { acceptsValue } from '../../src/bolt/print/parameter.ts'
 import { type PrintedQuery, printQuery } from '../../src/bolt/print/print-query.ts'
 import type { BoundQuery } from '../../src/engine/bind/bound.ts'
 import { ExecutionError } from '../../src/engine/errors.ts'
@@ -163,19 +164,10 @@ function textParameters(
   ])
   for (const [i, value] of values.entries()) {
     const { takes } = parameters.get(names[i]!)!
-    if (!fits(value, takes)) return `a parameter is no ${takes}`
+    if (!acceptsValue(takes, value)) return `a parameter is no ${takes}`
     found.set(names[i]!, value)
   }
   return found
-}
-
-function fits(value: Value, takes: string): boolean {
-  if (takes === 'any') return true
-  if (value === null) return takes !== 'count'
-  if (takes === 'list') return Array.isArray(value)
-  if (takes === 'boolean') return typeof value === 'boolean'
-  const isInteger = typeof value === 'number' || typeof value === 'bigint'
-  return isInteger && (takes === 'integer' || value >= 0)
 }
 
 /** The graph as a server stores it, with the fields that the embedded store gave to the elements, and the state node. */

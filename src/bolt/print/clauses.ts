@@ -12,7 +12,7 @@ import type {
 } from '../../engine/bind/bound.ts'
 import { slotsDeclaredBy, slotsIn, slotsOf } from '../../engine/bind/expression-tree.ts'
 import { assertNever } from '../../kernel/assert.ts'
-import { isUnordered, maybeNaN, printCondition, printList, printUnordered, printValue } from './expression.ts'
+import { isScalar, isUnordered, maybeNaN, printCondition, printList, printUnordered, printValue } from './expression.ts'
 import { NotPrintable } from './not-printable.ts'
 import { printMatch } from './pattern.ts'
 import { isClosed, type Printing } from './printing.ts'
@@ -87,15 +87,18 @@ function printPart(part: BoundPart, imported: ReadonlySet<string>, printing: Pri
 }
 
 function printUnion(union: BoundUnion, imported: ReadonlySet<string>, printing: Printing): string {
+  const notScalar: Slot[] = []
   const texts = union.parts.map((part) => {
     const lines = printClauses(part, { imported, known: new Set(imported) }, 'inner', printing)
     const columns = union.columns.map(({ slot }, i) => {
       const source = part.columns[i]!.slot
       inheritFacts(slot, { kind: 'slot', slot: source }, printing)
+      if (!isScalar({ kind: 'slot', slot: source }, printing)) notScalar.push(slot)
       return `${printing.name(source)} AS ${printing.name(slot)}`
     })
     return [...lines, `RETURN ${columns.length > 0 ? columns.join(', ') : '1 AS x'}`].join('\n')
   })
+  for (const { index } of notScalar) printing.scalars.delete(index)
   if (union.distinct) for (const { slot } of union.columns) rejectGroup({ kind: 'slot', slot }, printing)
   return texts.join(union.distinct ? '\nUNION\n' : '\nUNION ALL\n')
 }
@@ -209,6 +212,7 @@ function printTail({ orderBy, skip, limit, where }: BoundProjection, printing: P
 const EXACT_AGGREGATES: ReadonlySet<string> = new Set(['count', 'collect', 'sum', 'min', 'max', 'percentileDisc'])
 
 function printAggregate({ slot, name, distinct, argument, parameter }: BoundAggregate, printing: Printing): string {
+  if (name === 'count') printing.scalars.add(slot.index)
   if (argument === null) return 'count(*)'
   if (!EXACT_AGGREGATES.has(name)) throw new NotPrintable(`the aggregate ${name}`)
   if (distinct) rejectGroup(argument, printing)
@@ -217,8 +221,10 @@ function printAggregate({ slot, name, distinct, argument, parameter }: BoundAggr
     if (maybeNaN(argument, printing)) printing.maybeNaN.add(slot.index)
   }
   if (name === 'sum') printing.maybeNaN.add(slot.index)
+  if (name !== 'collect' && isScalar(argument, printing)) printing.scalars.add(slot.index)
   const second = parameter === null ? '' : `, ${percentile(parameter, printing)}`
-  return `${name}(${distinct ? 'DISTINCT ' : ''}${printUnordered(argument, printing)}${second})`
+  const text = name === 'count' ? printUnordered(argument, printing) : printValue(argument, printing)
+  return `${name}(${distinct ? 'DISTINCT ' : ''}${text}${second})`
 }
 
 function percentile(parameter: BoundExpression, printing: Printing): string {
@@ -228,6 +234,7 @@ function percentile(parameter: BoundExpression, printing: Printing): string {
 
 function inheritFacts(slot: Slot, expression: BoundExpression, printing: Printing): void {
   if (isUnordered(expression, printing)) printing.unordered.add(slot.index)
+  if (isScalar(expression, printing)) printing.scalars.add(slot.index)
   if (maybeNaN(expression, printing)) printing.maybeNaN.add(slot.index)
 }
 
@@ -239,7 +246,8 @@ function rejectGroup(expression: BoundExpression, printing: Printing): void {
 
 function rejectInexact(projection: BoundProjection, place: ProjectionPlace, printing: Printing): void {
   const { columns, distinct, orderBy, skip, limit, where, grouping, aggregates, computed } = projection
-  if ((skip !== null || limit !== null) && place.use === 'inner' && !ordersAllColumns(projection, place, printing)) {
+  const isInner = place.use === 'inner' || where !== null
+  if ((skip !== null || limit !== null) && isInner && !ordersAllColumns(projection, place, printing)) {
     throw new NotPrintable('SKIP or LIMIT without an order of all columns')
   }
   // Within a subquery the server may drop a DISTINCT after a repetition.

@@ -3,10 +3,12 @@
 import type { BoundExpression, BoundLabels, Slot } from '../../engine/bind/bound.ts'
 import { nodeField } from '../../engine/value/element-properties.ts'
 import { assertNever } from '../../kernel/assert.ts'
+import { Float } from '../../kernel/float.ts'
 import { elementId, labelsOf, ownField, typeTest } from './element-fields.ts'
 import { quotedKey, quotedSymbol } from './names.ts'
 import { NotPrintable } from './not-printable.ts'
-import { isClosed, type ParameterKind, type Printing } from './printing.ts'
+import type { ParameterKind } from './parameter.ts'
+import { isClosed, type Printing } from './printing.ts'
 import { javaPattern } from './regular-expression.ts'
 import { kindOf } from './static-kind.ts'
 
@@ -63,6 +65,10 @@ function print(expression: BoundExpression, takes: ParameterKind, printing: Prin
       return printing.name(expression.slot)
     case 'element-property':
       if (expression.own !== null) return ownField(printing.name(expression.slot), expression.own, printing)
+      // The property of that name on the server is the own field.
+      if (expression.slot.kind === 'node' && expression.key === 'external_id') {
+        throw new NotPrintable('a captured property with the name of an own field')
+      }
       return `${printing.name(expression.slot)}.${capturedKey(expression.key, printing)}`
     case 'element-properties':
       throw new NotPrintable('all properties of an element')
@@ -71,23 +77,21 @@ function print(expression: BoundExpression, takes: ParameterKind, printing: Prin
     case 'index':
       return `${value(expression.target)}[${printIndex(expression, printing)}]`
     case 'slice': {
-      const bound = (inner: BoundExpression | null): string => (inner === null ? '' : integer(inner, printing))
+      const bound = (inner: BoundExpression | null): string =>
+        inner === null ? '' : printInteger(inner, 'integer', printing)
       return `${printOrderedList(expression.target, printing)}[${bound(expression.from)}..${bound(expression.to)}]`
     }
     case 'label-test':
       return `(${any(expression.target)}:${printLabels(expression.labels)})`
     case 'and':
     case 'or':
-      return `(${expression.operands.map(condition).join(expression.kind === 'and' ? ' AND ' : ' OR ')})`
+      return printJunction(expression, printing)
     case 'xor':
       return `(${condition(expression.left)} XOR ${condition(expression.right)})`
     case 'not':
       return `(NOT ${condition(expression.operand)})`
     case 'comparison':
-      return (
-        typeTest(expression, printing) ??
-        `(${value(expression.left)} ${expression.operator} ${value(expression.right)})`
-      )
+      return typeTest(expression, printing) ?? printComparison(expression, printing)
     case 'binary':
       return printBinary(expression, printing)
     case 'negate':
@@ -133,14 +137,31 @@ function print(expression: BoundExpression, takes: ParameterKind, printing: Prin
   }
 }
 
+/** The server need not evaluate every operand, so operands that may be no conditions are tested before. */
+function printJunction({ kind, operands }: OfKind<'and' | 'or'>, printing: Printing): string {
+  const tests: string[] = []
+  const texts = operands.map((operand) => {
+    if (isClosed(operand) || kindOf(operand) !== 'any') return printCondition(operand, printing)
+    const text = print(operand, 'boolean', printing)
+    tests.push(`${text} IS :: BOOLEAN`)
+    return text
+  })
+  const joined = `(${texts.join(kind === 'and' ? ' AND ' : ' OR ')})`
+  if (tests.length === 0) return joined
+  return `(CASE WHEN ${tests.join(' AND ')} THEN ${joined} ELSE ${printing.failure()} = 1 END)`
+}
+
 /** A list whose order counts. */
 function printOrderedList(expression: BoundExpression, printing: Printing): string {
   if (isUnordered(expression, printing)) throw new NotPrintable('a list without a defined order')
   return printList(expression, printing)
 }
 
-function integer(expression: BoundExpression, printing: Printing): string {
-  return isClosed(expression) ? printing.parameter(expression, 'integer') : printValue(expression, printing)
+/** Of an empty list or text, the server accepts any value as a position. */
+function printInteger(expression: BoundExpression, takes: 'integer' | 'count', printing: Printing): string {
+  if (isClosed(expression)) return printing.parameter(expression, takes)
+  if (takes === 'integer' && kindOf(expression) === 'integer') return printValue(expression, printing)
+  throw new NotPrintable('a computed position')
 }
 
 function capturedKey(key: string, printing: Printing): string {
@@ -207,9 +228,9 @@ function printBinary({ operator, left, right }: OfKind<'binary'>, printing: Prin
     case '/':
       // Durations of the server are inexact.
       if ([left, right].some((operand) => kindOf(operand) === 'temporal')) throw new NotPrintable('a duration')
-      return `(${printValue(left, printing)} ${operator} ${printValue(right, printing)})`
+      return `(${printFactor(left, printing)} ${operator} ${printFactor(right, printing)})`
     case '+':
-      return `(${printUnordered(left, printing)} + ${printUnordered(right, printing)})`
+      return `(${printSummand(left, right, printing)} + ${printSummand(right, left, printing)})`
     case '-':
     case '%':
     case '||':
@@ -220,6 +241,63 @@ function printBinary({ operator, left, right }: OfKind<'binary'>, printing: Prin
     default:
       return assertNever(operator)
   }
+}
+
+function printFactor(factor: BoundExpression, printing: Printing): string {
+  if (isClosed(factor)) return printing.parameter(factor, 'number')
+  const text = printValue(factor, printing)
+  // The server computes with durations that are no numbers in another way. A stored value is no duration.
+  const isSafe = kindOf(factor) !== 'any' || factor.kind === 'element-property'
+  return isSafe ? text : guarded(factor, text, 'INTEGER | FLOAT', printing.failure(), printing)
+}
+
+/** The server adds any value to a text; for the engine this is an error. */
+function printSummand(summand: BoundExpression, other: BoundExpression, printing: Printing): string {
+  const [kind, otherKind] = [kindOf(summand), kindOf(other)]
+  if (kind === 'boolean' || kind === 'map')
+    throw new NotPrintable('a sum of other values than numbers, texts and lists')
+  if (kind === 'temporal' && otherKind !== 'temporal') throw new NotPrintable('a sum of a time and an unknown value')
+  const text = printUnordered(summand, printing)
+  if (kind !== 'any' || ['integer', 'float', 'number', 'list', 'temporal'].includes(otherKind)) return text
+  const value = printing.fresh()
+  const test = `CASE WHEN ${value} IS :: INTEGER | FLOAT | STRING | LIST<ANY> THEN ${value} ELSE ${printing.failure()} END`
+  return `head([${value} IN [${text}] | ${test}])`
+}
+
+function printComparison({ operator, left, right }: OfKind<'comparison'>, printing: Printing): string {
+  if (operator === '=' || operator === '<>') {
+    return `(${printValue(left, printing)} ${operator} ${printValue(right, printing)})`
+  }
+  // The server has an order of maps, and compares NaN in lists in another way.
+  if (![left, right].some((operand) => isClosed(operand) || isScalar(operand, printing)))
+    throw new NotPrintable('an order of values that may be lists or maps')
+  const [a, b] = [left, right].map((operand) => {
+    if (isClosed(operand)) return printing.parameter(asFloatZero(operand), 'scalar')
+    return printValue(operand, printing)
+  })
+  return `(${a} ${operator} ${b})`
+}
+
+const SCALAR_KINDS: ReadonlySet<string> = new Set([
+  'null',
+  'boolean',
+  'integer',
+  'float',
+  'number',
+  'string',
+  'temporal',
+])
+
+/** Whether the value is no list and no map, or a stored list, which has no NaN: no JSON can contain it. */
+export function isScalar(expression: BoundExpression, printing: Printing): boolean {
+  if (expression.kind === 'slot' && printing.scalars.has(expression.slot.index)) return true
+  return expression.kind === 'element-property' || SCALAR_KINDS.has(kindOf(expression))
+}
+
+/** For the server, the float -0.0 is less than the integer 0, but equal to the float 0.0. */
+function asFloatZero(expression: BoundExpression): BoundExpression {
+  const isZero = expression.kind === 'constant' && expression.value === 0
+  return isZero ? { kind: 'constant', value: new Float(0) } : expression
 }
 
 function printCase(expression: OfKind<'case'>, printing: Printing): string {
@@ -308,7 +386,7 @@ const someOf = (expressions: readonly BoundExpression[], printing: Printing): bo
 
 // ---------------------------------------------------------------- functions
 
-type Argument = 'value' | 'list' | 'any'
+type Argument = 'value' | 'list' | 'any' | 'integer' | 'count'
 
 /** Functions that have the same value on the server for every argument that the engine accepts, with their arguments. */
 const functions: Readonly<Record<string, readonly Argument[]>> = {
@@ -319,7 +397,7 @@ const functions: Readonly<Record<string, readonly Argument[]>> = {
   last: ['list'],
   tail: ['list'],
   reverse: ['value'],
-  range: ['value', 'value', 'value'],
+  range: ['integer', 'integer', 'integer'],
   abs: ['value'],
   sign: ['value'],
   ceil: ['value'],
@@ -329,9 +407,9 @@ const functions: Readonly<Record<string, readonly Argument[]>> = {
   toUpper: ['value'],
   toLower: ['value'],
   char_length: ['value'],
-  substring: ['value', 'value', 'value'],
-  left: ['value', 'value'],
-  right: ['value', 'value'],
+  substring: ['value', 'count', 'count'],
+  left: ['value', 'count'],
+  right: ['value', 'count'],
   type: ['value'],
   startNode: ['value'],
   endNode: ['value'],
@@ -354,6 +432,9 @@ function printFunction({ name, args }: OfKind<'function'>, printing: Printing): 
     case 'elementId':
       if (!isElement(first)) throw new NotPrintable('elementId of a computed element')
       return elementId(printing.name(first.slot))
+    case 'date':
+    case 'datetime':
+      return printTemporal(name, first!, printing)
     case 'round':
       if (args.length > 1) throw new NotPrintable('the function round with a precision')
       return `round(${value(first!)})`
@@ -368,13 +449,41 @@ function printFunction({ name, args }: OfKind<'function'>, printing: Printing): 
     default: {
       const takes = Object.hasOwn(functions, name) ? functions[name] : undefined
       if (takes === undefined) throw new NotPrintable(`the function ${name}`)
-      const printed = args.map((arg, i) => {
-        if (takes[i] === 'any') return printUnordered(arg, printing)
-        return takes[i] === 'list' ? printOrderedList(arg, printing) : value(arg)
-      })
+      const printed = args.map((arg, i) => printArgument(arg, takes[i] ?? 'value', printing))
       return `${name}(${printed.join(', ')})`
     }
   }
+}
+
+function printArgument(argument: BoundExpression, takes: Argument, printing: Printing): string {
+  switch (takes) {
+    case 'any':
+      return printUnordered(argument, printing)
+    case 'list':
+      return printOrderedList(argument, printing)
+    case 'integer':
+    case 'count':
+      return printInteger(argument, takes, printing)
+    case 'value':
+      return printValue(argument, printing)
+    default:
+      return assertNever(takes)
+  }
+}
+
+/** Texts of dates and instants that have one meaning: the zone of an instant is an offset in the text. */
+const TEMPORAL_TEXTS: Readonly<Record<string, string>> = {
+  date: '[0-9]{4}-[0-9]{2}-[0-9]{2}',
+  datetime:
+    '[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:[.][0-9]{1,9})?(?:Z|[+-](?:0[0-9]|1[0-7]):[0-5][0-9])',
+}
+
+/** A date or an instant from a text. The server reads more texts than the engine, and completes them by its own zone. */
+function printTemporal(name: string, argument: BoundExpression, printing: Printing): string {
+  const value = printing.fresh()
+  const pattern = printing.parameter({ kind: 'constant', value: TEMPORAL_TEXTS[name]! }, 'any')
+  const test = `CASE WHEN ${value} IS NULL THEN null WHEN ${value} =~ ${pattern} THEN ${name}(${value}) ELSE ${printing.failure()} END`
+  return `head([${value} IN [${printValue(argument, printing)}] | ${test}])`
 }
 
 function isElement(

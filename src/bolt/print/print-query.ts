@@ -6,7 +6,8 @@ import type { PushedQuery } from '../../engine/pushdown.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { printClauses, printExistsMatch, printSubquery } from './clauses.ts'
 import { NotPrintable } from './not-printable.ts'
-import { type PrintedParameter, type PrinterParts, Printing } from './printing.ts'
+import type { PrintedParameter } from './parameter.ts'
+import { type PrinterParts, Printing } from './printing.ts'
 
 /** A query as text for the server. */
 export interface PrintedQuery {

@@ -4,16 +4,7 @@ import type { BoundExpression, BoundMatch, BoundPart, Slot } from '../../engine/
 import { containsSubquery, slotsOf, someChild } from '../../engine/bind/expression-tree.ts'
 import { findFunction } from '../../engine/value/functions/function-table.ts'
 import { NotPrintable } from './not-printable.ts'
-
-/** The kind of value that a parameter must have: for another one the engine executes the query, whose error is its own. */
-export type ParameterKind = 'any' | 'list' | 'boolean' | 'integer' | 'count'
-
-/** A parameter of the text: the value of an expression that reads neither rows nor the graph, evaluated before each run. */
-export interface PrintedParameter {
-  readonly expression: BoundExpression
-  /** `count`: an integer that is not negative. Null is allowed only for `any`, `list` and `boolean`. */
-  readonly takes: ParameterKind
-}
+import type { ParameterKind, PrintedParameter } from './parameter.ts'
 
 /** The parts of the printer that call each other. */
 export interface PrinterParts {
@@ -29,6 +20,8 @@ export class Printing {
   readonly propertyNames = new Set<string>()
   /** Slots whose list has no defined order, such as the result of `collect`. */
   readonly unordered = new Set<number>()
+  /** Slots whose value is neither a list nor a map, except a stored list. */
+  readonly scalars = new Set<number>()
   /** Slots whose value may be NaN. */
   readonly maybeNaN = new Set<number>()
   readonly parts: PrinterParts
