@@ -31,7 +31,7 @@ export function ownField(node: string, field: ElementField, printing: Printing):
     case 'update_time':
       return `coalesce(${node}.${quoted(hidden.updated)}, ${captured})`
     case 'is_identity':
-      return `coalesce(${node}.${quoted(hidden.identity)}, false)`
+      return `(CASE WHEN ${node} IS NULL THEN null ELSE coalesce(${node}.${quoted(hidden.identity)}, false) = true END)`
     default:
       throw new NotPrintable(`the own field ${field}`)
   }

@@ -1,7 +1,9 @@
 // Prints expressions. Each is printed so that the server returns the value of the engine, or fails where the engine fails:
 // the server accepts some values that the engine refuses, such as one value for a list.
+import { isDynamic } from '../../engine/bind/bind-labels.ts'
 import type { BoundExpression, BoundLabels, Slot } from '../../engine/bind/bound.ts'
 import { nodeField } from '../../engine/value/element-properties.ts'
+import { MAP_PROJECTION } from '../../engine/value/functions/function-table.ts'
 import { assertNever } from '../../kernel/assert.ts'
 import { Float } from '../../kernel/float.ts'
 import { elementId, labelsOf, ownField, typeTest } from './element-fields.ts'
@@ -37,7 +39,7 @@ export function printCondition(expression: BoundExpression, printing: Printing):
 export function printList(expression: BoundExpression, printing: Printing): string {
   const text = print(expression, 'list', printing)
   const kind = kindOf(expression)
-  if (isClosed(expression) || kind === 'list' || kind === 'null') return text
+  if (isClosed(expression) || kind === 'list' || kind === 'null' || isUnordered(expression, printing)) return text
   return guarded(expression, text, 'LIST<ANY>', `[${printing.failure()}]`, printing)
 }
 
@@ -82,6 +84,7 @@ function print(expression: BoundExpression, takes: ParameterKind, printing: Prin
       return `${printOrderedList(expression.target, printing)}[${bound(expression.from)}..${bound(expression.to)}]`
     }
     case 'label-test':
+      if (isDynamic(expression.labels)) return printDynamicTest(expression, printing)
       return `(${any(expression.target)}:${printLabels(expression.labels)})`
     case 'and':
     case 'or':
@@ -193,8 +196,36 @@ function printIndex({ target, index }: OfKind<'index'>, printing: Printing): str
   throw new NotPrintable('an index of unknown kind')
 }
 
+/** A label test with names that only a run knows. */
+function printDynamicTest({ target, labels }: OfKind<'label-test'>, printing: Printing): string {
+  if (!isElement(target)) throw new NotPrintable('a dynamic label of a computed element')
+  const element = printing.name(target.slot)
+  const carried = kindOf(target) === 'node' ? `labels(${element})` : `[type(${element})]`
+  const test = (part: BoundLabels): string => {
+    switch (part.kind) {
+      case 'label-and':
+      case 'label-or':
+        return `(${part.operands.map(test).join(part.kind === 'label-and' ? ' AND ' : ' OR ')})`
+      case 'label-not':
+        return `(NOT ${test(part.operand)})`
+      case 'label-dynamic': {
+        if (!isClosed(part.expression)) throw new NotPrintable('a dynamic label that depends on a row')
+        const [names, name] = [printing.parameter(part.expression, 'names'), printing.fresh()]
+        const list = `CASE WHEN ${names} IS :: STRING THEN [${names}] ELSE ${names} END`
+        return `${part.quantifier}(${name} IN ${list} WHERE ${name} IN ${carried})`
+      }
+      case 'label':
+      case 'label-any':
+        return `${element}:${printLabels(part)}`
+      default:
+        return assertNever(part)
+    }
+  }
+  return `(CASE WHEN ${element} IS NULL THEN null ELSE ${test(labels)} END)`
+}
+
 /** A label expression in parentheses. */
-export function printLabels(labels: BoundLabels): string {
+function printLabels(labels: BoundLabels): string {
   switch (labels.kind) {
     case 'label':
       return quotedSymbol(labels.name)
@@ -404,8 +435,6 @@ const functions: Readonly<Record<string, readonly Argument[]>> = {
   floor: ['value'],
   sqrt: ['value'],
   isNaN: ['value'],
-  toUpper: ['value'],
-  toLower: ['value'],
   char_length: ['value'],
   substring: ['value', 'count', 'count'],
   left: ['value', 'count'],
@@ -432,6 +461,18 @@ function printFunction({ name, args }: OfKind<'function'>, printing: Printing): 
     case 'elementId':
       if (!isElement(first)) throw new NotPrintable('elementId of a computed element')
       return elementId(printing.name(first.slot))
+    case 'toUpper':
+    case 'toLower': {
+      const text = printing.fresh()
+      const pattern = printing.parameter({ kind: 'constant', value: STABLE_CASE }, 'any')
+      const test = `CASE WHEN ${text} IS NULL THEN null WHEN ${text} =~ ${pattern} THEN ${name}(${text}) ELSE ${printing.failure()} END`
+      return `head([${text} IN [${value(first!)}] | ${test}])`
+    }
+    case MAP_PROJECTION: {
+      const [, entries, all] = args
+      if (all?.kind !== 'constant' || all.value !== false) throw new NotPrintable('all properties of an element')
+      return `(CASE WHEN ${value(first!)} IS NULL THEN null ELSE ${value(entries!)} END)`
+    }
     case 'date':
     case 'datetime':
       return printTemporal(name, first!, printing)
@@ -454,6 +495,9 @@ function printFunction({ name, args }: OfKind<'function'>, printing: Printing): 
     }
   }
 }
+
+/** Texts with letters whose case has not changed for many versions of Unicode. The server may have another version. */
+const STABLE_CASE = '[\\x{0}-\\x{17F}\\x{370}-\\x{52F}]*'
 
 function printArgument(argument: BoundExpression, takes: Argument, printing: Printing): string {
   switch (takes) {

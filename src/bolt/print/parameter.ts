@@ -7,10 +7,10 @@ import { Float } from '../../kernel/float.ts'
 
 /**
  * The values that a parameter may have in the text. With another value the server would not behave as the engine, so the engine
- * executes the query. Each kind but `count` allows null. `scalar`: no list and no map. `count`: a safe integer that is not
- * negative.
+ * executes the query. Each kind but `count` and `names` allows null. `scalar`: no list and no map. `count`: a safe integer that
+ * is not negative. `names`: a text, or a list of texts.
  */
-export type ParameterKind = 'any' | 'list' | 'boolean' | 'number' | 'scalar' | 'integer' | 'count'
+export type ParameterKind = 'any' | 'list' | 'boolean' | 'number' | 'scalar' | 'integer' | 'count' | 'names'
 
 /** A parameter of the text: the value of an expression that reads neither rows nor the graph. */
 export interface PrintedParameter {
@@ -21,7 +21,7 @@ export interface PrintedParameter {
 /** Whether a parameter may have this value. */
 export function acceptsValue(takes: ParameterKind, value: Value): boolean {
   if (takes === 'any') return true
-  if (value === null) return takes !== 'count'
+  if (value === null) return takes !== 'count' && takes !== 'names'
   const isInteger = typeof value === 'number' || typeof value === 'bigint'
   switch (takes) {
     case 'list':
@@ -36,6 +36,8 @@ export function acceptsValue(takes: ParameterKind, value: Value): boolean {
       return isInteger
     case 'count':
       return typeof value === 'number' && value >= 0
+    case 'names':
+      return [value].flat().every((name) => typeof name === 'string')
     default:
       return assertNever(takes)
   }

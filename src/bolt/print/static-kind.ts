@@ -47,8 +47,9 @@ export function kindOf(expression: BoundExpression): StaticKind {
       return ({ exists: 'boolean', count: 'integer', collect: 'list' } as const)[expression.form]
     case 'function':
       return findFunction(expression.name)?.resultType.kind ?? 'any'
-    case 'parameter':
     case 'element-property':
+      return expression.own === 'is_identity' ? 'boolean' : 'any'
+    case 'parameter':
     case 'property':
     case 'index':
     case 'negate':
