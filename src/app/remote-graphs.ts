@@ -53,6 +53,7 @@ export class RemoteGraphAccess {
         password: typeof password === 'string' ? password : null,
         name: connection.name ?? null,
         compositeName: connection.composite_db_name ?? null,
+        constituents: constituentsOf(layoutOf(document)).filter((constituent) => constituent !== 'global'),
       }
       this.projects.set(document, project)
     }
@@ -82,14 +83,20 @@ export class RemoteGraphAccess {
   /** The provisioner of both kinds of graphs. The databases of a deleted project keep their data: they are not the service's. */
   provisioner(local: Provisioner): Provisioner {
     const isRemote = (projectId: string): boolean => this.project(projectId) !== null
+    const onRemote = (projectId: string, run: (project: RemoteProject) => Promise<void>): Promise<void> | null => {
+      const project = this.project(projectId)
+      return project === null ? null : run(project)
+    }
     return {
       create: async (projectId, layout) => {
         await local.create(projectId, layout.isRemote === true ? eventsOnly : layout)
         await this.create(projectId, layout)
       },
       delete: (projectId) => local.delete(projectId),
-      completeProxies: (projectId) => (isRemote(projectId) ? Promise.resolve() : local.completeProxies(projectId)),
-      replayIntents: (projectId) => (isRemote(projectId) ? Promise.resolve() : local.replayIntents(projectId)),
+      completeProxies: (projectId) =>
+        onRemote(projectId, (project) => this.graphs.completeProxies(project)) ?? local.completeProxies(projectId),
+      replayIntents: (projectId) =>
+        onRemote(projectId, (project) => this.graphs.replayIntents(project)) ?? local.replayIntents(projectId),
       openAll: async (projectId) => {
         await local.openAll(projectId)
         await this.open(projectId)

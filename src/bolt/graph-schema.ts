@@ -76,8 +76,10 @@ export class GraphSchema {
     }
   }
 
-  async holdsData(): Promise<boolean> {
-    const records = await this.run(`MATCH (n) WHERE NOT n:${STATE_LABEL} RETURN 1 AS one LIMIT 1`)
+  /** Whether the database has nodes, or relationships. */
+  async holds(what: 'nodes' | 'relationships'): Promise<boolean> {
+    const pattern = what === 'nodes' ? `(n) WHERE NOT n:${STATE_LABEL}` : '()-->()'
+    const records = await this.run(`MATCH ${pattern} RETURN 1 AS one LIMIT 1`)
     return records.length > 0
   }
 }

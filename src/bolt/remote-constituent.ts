@@ -1,24 +1,29 @@
 // A constituent of a composite project in database servers. The global database has a proxy of each node: its key, its global id and
-// its location, so that relationships can connect nodes of different constituents. No transaction spans two databases: the constituent
-// is written first, and a repeated write completes the proxies.
+// its location, so that relationships can connect nodes of different constituents. No transaction spans two databases. The constituent
+// is written first; the same transaction notes which nodes it has touched. Proxies are derived from the current contents of all
+// constituents, so an interrupted update can be repeated by any process.
 import type { GraphStore, NodeKey, Snapshot, WriteBatch } from '../engine/store.ts'
-import type { RemoteGraph } from './remote-graph.ts'
+import { parseJson, writeJson } from '../kernel/json.ts'
+import type { RemoteBatch } from './remote-batch.ts'
+import type { NodeIdentity, RemoteGraph } from './remote-graph.ts'
+import { STATE_LABEL } from './stored-elements.ts'
 
-interface Proxy {
-  readonly key: NodeKey
-  /** Null: the node was deleted. */
-  readonly identity: { readonly gid: string; readonly location: string | null } | null
+/** The databases of a composite project. */
+export interface CompositeDatabases {
+  global(): RemoteGraph
+  /** All databases that may hold nodes. */
+  constituents(): readonly RemoteGraph[]
 }
 
 /** A constituent as the features use it. */
 export class RemoteConstituent implements GraphStore {
   readonly isRemote = true
   private readonly own: RemoteGraph
-  private readonly global: () => RemoteGraph
+  private readonly databases: CompositeDatabases
 
-  constructor(own: RemoteGraph, global: () => RemoteGraph) {
+  constructor(own: RemoteGraph, databases: CompositeDatabases) {
     this.own = own
-    this.global = global
+    this.databases = databases
   }
 
   snapshot(): Snapshot {
@@ -26,34 +31,105 @@ export class RemoteConstituent implements GraphStore {
   }
 
   async write<T>(change: (batch: WriteBatch) => T): Promise<T> {
-    let proxies: Proxy[] = []
-    const value = await this.own.writeBatch((batch) => {
-      const result = change(batch)
-      proxies = [...batch.nodes.values()].flatMap(({ before, now }): Proxy[] => {
-        const record = now ?? before
-        if (before === now || record === null || record.type === 0) return []
-        const key = { type: batch.nameOfType(record.type), externalId: record.externalId }
-        return [{ key, identity: now === null ? null : { gid: now.gid, location: now.location } }]
-      })
-      return result
+    let touched: readonly NodeKey[] = []
+    let intent = ''
+    const value = await this.own.writeBatch(change, {
+      async written(transaction, batch) {
+        touched = movedNodes(batch)
+        if (touched.length === 0) return
+        intent = intentOf(touched)
+        await transaction.run(
+          `MATCH (s:${STATE_LABEL} {key: 'state'}) SET s.intents = coalesce(s.intents, []) + [$intent]`,
+          { intent },
+        )
+      },
     })
-    if (proxies.length > 0) await this.writeProxies(proxies)
+    if (touched.length > 0) {
+      await updateProxies(this.databases, touched)
+      await removeIntents(this.own, [intent])
+    }
     return value
   }
+}
 
-  private async writeProxies(proxies: readonly Proxy[]): Promise<void> {
-    await this.global().writeBatch((batch) => {
-      for (const { key, identity } of proxies) {
-        if (identity === null) {
-          batch.deleteNode(key)
-          continue
-        }
-        const proxy = batch.nodeImage(key)
-        const { gid, location } = identity
-        if (proxy !== null && proxy.id === gid && proxy.location === location) continue
-        if (proxy !== null && proxy.id !== gid) batch.deleteNode(key)
-        batch.upsertNode({ ...key, ...(location === null ? {} : { location }) }, { gid })
-      }
-    })
+/** The nodes that a batch has created, deleted or given a location. */
+function movedNodes(batch: RemoteBatch): readonly NodeKey[] {
+  return [...batch.nodes.values()].flatMap(({ before, now }): NodeKey[] => {
+    const record = now ?? before
+    if (before === now || record === null || record.type === 0) return []
+    const isMoved = before === null || now === null || before.location !== now.location || before.gid !== now.gid
+    return isMoved ? [{ type: batch.nameOfType(record.type), externalId: record.externalId }] : []
+  })
+}
+
+function intentOf(keys: readonly NodeKey[]): string {
+  return writeJson({ id: crypto.randomUUID(), keys: keys.map(({ type, externalId }) => [type, externalId]) })
+}
+
+function keysOf(intent: string): readonly NodeKey[] {
+  const read = parseJson(intent)
+  if (!read.ok) return []
+  const { keys } = read.value as { readonly keys: readonly (readonly [string, string])[] }
+  return keys.map(([type, externalId]) => ({ type, externalId }))
+}
+
+async function removeIntents(graph: RemoteGraph, intents: readonly string[]): Promise<void> {
+  await graph.runInLock(
+    `MATCH (s:${STATE_LABEL} {key: 'state'}) SET s.intents = [intent IN coalesce(s.intents, []) WHERE NOT intent IN $intents]`,
+    { intents },
+  )
+}
+
+/** Updates the proxies of interrupted writes. */
+export async function replayIntents(databases: CompositeDatabases): Promise<void> {
+  for (const constituent of databases.constituents()) {
+    const intents = await constituent.note('intents')
+    if (!Array.isArray(intents) || intents.length === 0) continue
+    await updateProxies(databases, (intents as string[]).flatMap(keysOf))
+    await removeIntents(constituent, intents as string[])
   }
+}
+
+/** Creates the proxies of nodes that are older than the global database. */
+export async function completeProxies(databases: CompositeDatabases): Promise<void> {
+  for (const constituent of databases.constituents()) {
+    if ((await constituent.note('proxies_complete')) === true) continue
+    for (let after: bigint | null = -1n; after !== null; ) {
+      const { keys, last }: Awaited<ReturnType<RemoteGraph['keys']>> = await constituent.keys(after)
+      await updateProxies(databases, keys)
+      after = last
+    }
+    await constituent.runInLock(`MATCH (s:${STATE_LABEL} {key: 'state'}) SET s.proxies_complete = true`, {})
+  }
+}
+
+async function updateProxies(databases: CompositeDatabases, keys: readonly NodeKey[]): Promise<void> {
+  if (keys.length === 0) return
+  let holders: Map<string, NodeIdentity[]> = new Map()
+  const textOf = ({ type, externalId }: NodeKey): string => `${type}\u0000${externalId}`
+  await databases.global().writeBatch(
+    (batch) => {
+      for (const key of keys) updateProxy(batch, key, holders.get(textOf(key)) ?? [])
+    },
+    {
+      async locked() {
+        const found = await Promise.all(databases.constituents().map((constituent) => constituent.identities(keys)))
+        holders = Map.groupBy(found.flat(), ({ key }) => textOf(key))
+      },
+    },
+  )
+}
+
+/**
+ * Several constituents may have a node with the same key. The proxy represents one of them as long as it exists. After that the
+ * proxy is deleted with its relationships and created again for another node.
+ */
+function updateProxy(batch: RemoteBatch, key: NodeKey, holders: readonly NodeIdentity[]): void {
+  const proxy = batch.nodeImage(key)
+  const holder =
+    holders.find(({ gid }) => gid === proxy?.id) ?? holders.find(({ location }) => location !== null) ?? holders[0]
+  if (proxy !== null && proxy.id !== (holder?.gid ?? undefined)) batch.deleteNode(key)
+  if (holder === undefined || (holder.gid === proxy?.id && holder.location === proxy.location)) return
+  const { gid, location } = holder
+  batch.upsertNode({ ...key, ...(location === null ? {} : { location }) }, gid === null ? {} : { gid })
 }

@@ -1,8 +1,8 @@
 // A graph in a database server, behind the port of the graphs of this process (docs/decisions/0067-graphs-in-a-database-server.md).
-import type { BatchView, GraphStore, GraphVersion, QueryPushdown, Snapshot, WriteBatch } from '../engine/store.ts'
+import type { BatchView, GraphStore, GraphVersion, NodeKey, QueryPushdown, Snapshot, WriteBatch } from '../engine/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
-import { currentRemoteReads, PendingReadsError, type RemoteReads } from '../kernel/remote-reads.ts'
+import { currentRemoteReads, PendingReadsError, type RemoteReads, settleRemoteReads } from '../kernel/remote-reads.ts'
 import { type BoltServer, type BoltTransaction, CommitUnknownError } from './bolt-server.ts'
 import type { BoltDriver } from './driver-values.ts'
 import { FetchedGraph, type FetchRequests, type RunQuery, STATE_QUERY, stateOf } from './fetched-graph.ts'
@@ -10,12 +10,27 @@ import { GraphSchema } from './graph-schema.ts'
 import { Pushdown, type PushedPlans } from './pushed-queries.ts'
 import { type AssignedIdentity, RemoteBatch } from './remote-batch.ts'
 import { RemoteSnapshot } from './remote-snapshot.ts'
+import { EXTERNAL_ID, hidden, nodeTypeOf, STATE_LABEL } from './stored-elements.ts'
+import { quoted } from './quote-name.ts'
 import { SharedSymbols } from './shared-symbols.ts'
 import { TouchedElements } from './touched-elements.ts'
 import { lockState, writeChanges } from './write-changes.ts'
 
 /** Attempts of one batch within its transaction. A batch that reads rows needs one for each fetch. */
 const ATTEMPTS_MAX = 1_000
+
+const KEYS_PER_PAGE = 2_000
+
+/** Notes that the service keeps in the node of the state. */
+export type StateNote = 'intents' | 'proxies_complete'
+
+/** The fields that a node and its proxy share. */
+export interface NodeIdentity {
+  readonly key: NodeKey
+  /** Null: another tool has written the node. */
+  readonly gid: string | null
+  readonly location: string | null
+}
 
 /** A committed batch, for events and audit. */
 export interface RemoteCommits {
@@ -86,12 +101,12 @@ export class RemoteGraph implements GraphStore {
   }
 
   /** As `write`, with the batch of this store. */
-  async writeBatch<T>(change: (batch: RemoteBatch) => T): Promise<T> {
+  async writeBatch<T>(change: (batch: RemoteBatch) => T, hooks: BatchHooks = {}): Promise<T> {
     const { server, database } = this.deps
     const driver = await server.module()
     for (;;) {
       const written = await server
-        .write(database, (transaction) => this.writeIn(transaction, change, driver))
+        .write(database, (transaction) => this.writeIn(transaction, change, driver, hooks))
         .catch((error: unknown) => {
           if (error instanceof MissingConstraints) return error
           throw error instanceof CommitUnknownError ? unknownCommit(error) : error
@@ -109,8 +124,10 @@ export class RemoteGraph implements GraphStore {
     transaction: BoltTransaction,
     change: (batch: RemoteBatch) => T,
     driver: BoltDriver,
+    hooks: BatchHooks,
   ): Promise<{ readonly value: T; readonly report: Awaited<ReturnType<RemoteCommits['prepare']>> | null }> {
     await lockState(transaction)
+    await hooks.locked?.()
     const elements: BatchElements = {
       touched: new TouchedElements(this.symbols),
       fetched: new FetchedGraph(this.symbols),
@@ -125,6 +142,7 @@ export class RemoteGraph implements GraphStore {
     const isRepeated = batch.isViewed && ids.size > 0
     const assigned = batch.assigned.map(({ id, gid }) => ({ id: ids.get(id) ?? id, gid }))
     const last = isRepeated ? await this.attempt(change, transaction, driver, elements, assigned) : { value, batch }
+    await hooks.written?.(transaction, last.batch)
     return { value: last.value, report: (await this.deps.commits?.prepare(last.batch)) ?? null }
   }
 
@@ -139,6 +157,7 @@ export class RemoteGraph implements GraphStore {
     const run: RunQuery = (text, parameters) => transaction.run(text, parameters)
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       let pending: ((run: RunQuery, driver: BoltDriver) => Promise<void>) | null = null
+      let isForeign = false
       const requests: FetchRequests = {
         require(fetch) {
           pending = fetch
@@ -152,9 +171,12 @@ export class RemoteGraph implements GraphStore {
         if (!batch.isIncomplete) return { value, batch }
       } catch (error) {
         // An error of an attempt without its elements means nothing.
+        isForeign = error instanceof PendingReadsError && pending === null
         if (!batch.isIncomplete && !(error instanceof PendingReadsError)) throw error
       }
-      if (pending !== null) await (pending as (run: RunQuery, driver: BoltDriver) => Promise<void>)(run, driver)
+      // A change may read other graphs, which it does outside of this transaction.
+      if (isForeign) await settleRemoteReads()
+      else if (pending !== null) await (pending as (run: RunQuery, driver: BoltDriver) => Promise<void>)(run, driver)
       await touched.fetch(run, driver, fetched)
     }
     throw new ThrownServiceError({ kind: 'timed-out', message: 'the write reads too much of the graph' })
@@ -174,9 +196,72 @@ export class RemoteGraph implements GraphStore {
     await this.schema.prepare()
   }
 
-  /** Whether the database has nodes other than those of the service. */
-  async holdsData(): Promise<boolean> {
-    return this.schema.holdsData()
+  /** Whether the database has nodes other than those of the service, or relationships. */
+  holds(what: 'nodes' | 'relationships'): Promise<boolean> {
+    return this.schema.holds(what)
+  }
+
+  /** Reads the fields that a node and its proxy share; a key without a node is missing in the result. */
+  async identities(keys: readonly NodeKey[]): Promise<readonly NodeIdentity[]> {
+    const { server, database } = this.deps
+    const found: NodeIdentity[] = []
+    for (const [type, ofType] of Map.groupBy(keys, (key) => key.type)) {
+      const records = await server.read(
+        database,
+        {
+          text: `UNWIND $keys AS key MATCH (n:${quoted(type)} {${EXTERNAL_ID}: key}) WHERE coalesce(n.${hidden.type}, $type) = $type RETURN key, n.${hidden.id} AS gid, n.${hidden.location} AS location`,
+          parameters: { keys: ofType.map(({ externalId }) => externalId), type },
+        },
+        server.limits.queryTimeMs,
+      )
+      for (const { key, gid, location } of records) {
+        found.push({
+          key: { type, externalId: String(key) },
+          gid: typeof gid === 'string' ? gid : null,
+          location: typeof location === 'string' ? location : null,
+        })
+      }
+    }
+    return found
+  }
+
+  /** Keys of nodes, ascending by their ids after `after`, at most a page of them. */
+  async keys(after: bigint): Promise<{ readonly keys: readonly NodeKey[]; readonly last: bigint | null }> {
+    const { server, database } = this.deps
+    const records = await server.read(
+      database,
+      {
+        text: `MATCH (n) WHERE n.${EXTERNAL_ID} IS NOT NULL AND id(n) > $after RETURN id(n) AS id, labels(n) AS labels, n.${hidden.type} AS type, n.${EXTERNAL_ID} AS key ORDER BY id LIMIT ${KEYS_PER_PAGE}`,
+        parameters: { after },
+      },
+      server.limits.queryTimeMs,
+    )
+    const keys = records.flatMap(({ labels, type, key }): NodeKey[] => {
+      const name = nodeTypeOf(labels as readonly string[], type)
+      return name === null || typeof key !== 'string' ? [] : [{ type: name, externalId: key }]
+    })
+    const last = records.length < KEYS_PER_PAGE ? null : (records.at(-1)!.id as bigint)
+    return { keys, last }
+  }
+
+  /** Runs one statement in a transaction that has the lock of the graph. */
+  async runInLock(text: string, parameters: Readonly<Record<string, unknown>>): Promise<void> {
+    const { server, database } = this.deps
+    await server.write(database, async (transaction) => {
+      await lockState(transaction)
+      await transaction.run(text, parameters)
+    })
+  }
+
+  /** What the service has noted in the node of the state: a text, or null. */
+  async note(name: StateNote): Promise<unknown> {
+    const { server, database } = this.deps
+    const [record] = await server.read(
+      database,
+      { text: `MATCH (s:${STATE_LABEL} {key: 'state'}) RETURN s.${name} AS note`, parameters: {} },
+      server.limits.queryTimeMs,
+    )
+    return record?.note ?? null
   }
 
   /** The version of the graph: the number of writes of all services. */
@@ -184,6 +269,14 @@ export class RemoteGraph implements GraphStore {
     const { server, database } = this.deps
     return stateOf(await server.read(database, { text: STATE_QUERY, parameters: {} }, server.limits.queryTimeMs)).version
   }
+}
+
+/** What else happens in the transaction of a batch. */
+export interface BatchHooks {
+  /** The transaction has the lock of the graph: other writes have ended. */
+  readonly locked?: () => Promise<void>
+  /** The changes are written. */
+  readonly written?: (transaction: BoltTransaction, batch: RemoteBatch) => Promise<void>
 }
 
 /** What a batch has fetched, for its writes and for its view. */

@@ -7,7 +7,7 @@ import type { Constituent } from '../store/tenancy/project-graphs.ts'
 import { type BoltAddress, type BoltLimits, BoltServer, defaultBoltLimits } from './bolt-server.ts'
 import { PushedPlans } from './pushed-queries.ts'
 import type { RemoteBatch } from './remote-batch.ts'
-import { RemoteConstituent } from './remote-constituent.ts'
+import { type CompositeDatabases, completeProxies, RemoteConstituent, replayIntents } from './remote-constituent.ts'
 import { type RemoteCommits, RemoteGraph } from './remote-graph.ts'
 
 /** How a project is connected, with its password in plain text. */
@@ -19,6 +19,8 @@ export interface RemoteProject {
   /** Databases, or URLs of databases of other servers; null: the default database of the server. */
   readonly name: string | null
   readonly compositeName: string | null
+  /** All constituents that may hold nodes. */
+  readonly constituents: readonly Constituent[]
 }
 
 /** Stores what batches have to report in the data folder of this service. */
@@ -111,10 +113,29 @@ export class RemoteGraphs {
     const key = JSON.stringify([project, constituent])
     let store = this.stores.get(key)
     if (store === undefined) {
-      store = new RemoteConstituent(graph, () => this.graph(project, 'global'))
+      store = new RemoteConstituent(graph, this.databases(project))
       this.stores.set(key, store)
     }
     return store
+  }
+
+  private databases(project: RemoteProject): CompositeDatabases {
+    return {
+      global: () => this.graph(project, 'global'),
+      constituents: () => project.constituents.map((constituent) => this.graph(project, constituent)),
+    }
+  }
+
+  /** Creates the proxies of nodes that existed before the project became composite. */
+  async completeProxies(project: RemoteProject): Promise<void> {
+    if (project.compositeName === null) return
+    await this.provision(project, ['global', ...project.constituents])
+    await completeProxies(this.databases(project))
+  }
+
+  /** Updates the proxies that a crash has left outdated. */
+  async replayIntents(project: RemoteProject): Promise<void> {
+    if (project.compositeName !== null) await replayIntents(this.databases(project))
   }
 
   /** Connects to the databases and creates what the service needs in them. Rejects with OperationalError. */
@@ -122,9 +143,9 @@ export class RemoteGraphs {
     for (const constituent of constituents) await this.graph(project, constituent).provision()
   }
 
-  /** Whether a database has nodes. */
+  /** Whether a database has nodes; the global one, which has only proxies, relationships. */
   holdsData(project: RemoteProject, constituent: Constituent): Promise<boolean> {
-    return this.graph(project, constituent).holdsData()
+    return this.graph(project, constituent).holds(constituent === 'global' ? 'relationships' : 'nodes')
   }
 
   /** Closes all connections. */

@@ -117,7 +117,7 @@ function propertiesOf(
 }
 
 /** The node type: that of a captured node, else the first label by name. */
-function nodeTypeOf(labels: readonly string[], stored: unknown): string | null {
+export function nodeTypeOf(labels: readonly string[], stored: unknown): string | null {
   if (typeof stored === 'string') return stored
   return [...labels].sort()[0] ?? null
 }

@@ -27,3 +27,23 @@ function withEndPredicates(query: BoundQuery, predicates: readonly BoundExpressi
   const projection = { ...emptyProjection, where, columns: query.columns }
   return { ...query, clauses: [...query.clauses, { kind: 'projection', projection }] }
 }
+
+/**
+ * A query with one row, whose columns are the values of expressions that read no slot from outside: the parameters of a
+ * printed query. `frameSize`: that of the query from which the expressions come.
+ */
+export function valuesQuery(expressions: readonly BoundExpression[], frameSize: number): BoundQuery {
+  const computed = expressions.map((expression, i) => {
+    const slot: Slot = { index: frameSize + i, name: `value ${i}`, kind: 'value', graph: 0 }
+    return { slot, expression }
+  })
+  const columns = computed.map(({ slot }) => ({ name: slot.name, slot }))
+  return {
+    clauses: [{ kind: 'projection', projection: { ...emptyProjection, computed, columns } }],
+    columns,
+    frameSize: frameSize + expressions.length,
+    parameters: [],
+    graphs: [{ kind: 'default' }],
+    symbols: [],
+  }
+}

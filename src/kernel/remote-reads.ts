@@ -68,6 +68,11 @@ export function currentRemoteReads(): RemoteReads {
   return reads
 }
 
+/** Fetches what the running work requires, without running all of it again. */
+export async function settleRemoteReads(): Promise<void> {
+  await currentRemoteReads().settle()
+}
+
 /**
  * Runs work that may read remote graphs, again after each fetch. Work must have no effect before its last read. Rejects with
  * what the work throws; with ThrownServiceError `timed-out` if the fetches take too long, `unavailable` if a server cannot be

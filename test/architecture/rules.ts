@@ -154,6 +154,13 @@ export const layerRules: readonly LayerRule[] = [
     forbiddenWords: synchronous,
   },
   {
+    files: ['src/bolt/print/'],
+    mayImport: ['src/bolt/print/', 'src/engine/', 'src/kernel/'],
+    sentence:
+      'bolt/print turns bound queries into text for a server: it imports the engine and kernel, and no driver or store',
+    forbiddenWords: synchronous,
+  },
+  {
     files: ['src/store/format/'],
     mayImport: ['src/store/format/', 'src/engine/store.ts', 'src/engine/value/', 'src/kernel/'],
     sentence: 'store/format encodes values and keys: no LMDB, no files',

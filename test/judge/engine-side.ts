@@ -65,7 +65,8 @@ export async function openEngineSide(graph: JudgedGraph, stepsMax = STEPS_MAX): 
   return { answer, close }
 }
 
-function ofResult(value: ResultValue, numbers: ElementNumbers): JudgedValue {
+/** A value of a row in the form that is compared. */
+export function ofResult(value: ResultValue, numbers: ElementNumbers): JudgedValue {
   if (value === null || typeof value === 'boolean' || typeof value === 'string' || typeof value === 'bigint')
     return value
   if (typeof value === 'number') return BigInt(value)

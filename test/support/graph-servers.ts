@@ -45,24 +45,66 @@ export async function clearServer(url: string): Promise<void> {
 export interface TestConnection {
   /** The `db_connection` of the project, on an empty server; absent: the graph is in this process. */
   readonly fields: { readonly db_connection?: { readonly url: string } }
+  /** The same connection with a server in the place of each database. */
+  of(connection: EmbeddedConnection): Promise<EmbeddedConnection>
   /** The server may be used by another test. */
   release(): void
 }
 
+/** A `db_connection` of the embedded store, as tests write it. */
+export interface EmbeddedConnection {
+  readonly url: string
+  readonly name?: string
+  readonly composite_db_name?: string
+  readonly alias_mapping?: string
+}
+
 const free = [...graphServers]
+
+function takeServer(): string {
+  const url = free.shift()
+  if (url === undefined) throw new Error(`the test needs more than ${graphServers.length} servers at once`)
+  return url
+}
 
 /** Takes a server. Throws if all are in use. */
 export async function testConnection(): Promise<TestConnection> {
-  if (graphServers.length === 0) return { fields: {}, release: () => undefined }
-  const url = free.shift()
-  if (url === undefined) throw new Error(`the test needs more than ${graphServers.length} servers at once`)
+  if (graphServers.length === 0) {
+    return { fields: {}, of: (connection) => Promise.resolve(connection), release: () => undefined }
+  }
+  const url = takeServer()
   await clearServer(url)
-  let isReleased = false
+  const taken = new Set([url])
+  const servers = new Map<string, string>()
+  const serverOf = async (database: string): Promise<string> => {
+    let server = servers.get(database)
+    if (server === undefined) {
+      server = takeServer()
+      taken.add(server)
+      servers.set(database, server)
+      await clearServer(server)
+    }
+    return server
+  }
   return {
     fields: { db_connection: { url } },
+    async of({ name, composite_db_name, alias_mapping }) {
+      if (name !== undefined) servers.set(name, url)
+      const pairs: string[] = []
+      for (const pair of alias_mapping?.split('&') ?? []) {
+        const [location, database] = pair.split('=')
+        pairs.push(`${location}=${await serverOf(database!)}`)
+      }
+      return {
+        url,
+        ...(name === undefined ? {} : { name: url }),
+        ...(composite_db_name === undefined ? {} : { composite_db_name: await serverOf(composite_db_name) }),
+        ...(alias_mapping === undefined ? {} : { alias_mapping: pairs.join('&') }),
+      }
+    },
     release() {
-      if (!isReleased) free.push(url)
-      isReleased = true
+      free.push(...taken)
+      taken.clear()
     },
   }
 }

@@ -8,7 +8,7 @@ import type { AppOverrides } from '../../src/app/overrides.ts'
 import { type App, createApp } from '../../src/app.ts'
 import { defaultSettings, type Settings } from '../../src/settings.ts'
 import { DescribedResponses } from './described-responses.ts'
-import { testConnection } from './graph-servers.ts'
+import { type EmbeddedConnection, testConnection } from './graph-servers.ts'
 
 export interface TestResponse {
   readonly status: number
@@ -40,6 +40,8 @@ export interface TestService {
   ask(path: string, body: unknown): Promise<TestResponse>
   /** With the service account's token. */
   configure(method: string, path: string, body?: unknown): Promise<TestResponse>
+  /** Changes the `db_connection` of the project; on database servers, with a server for each database. */
+  connect(connection: EmbeddedConnection): Promise<TestResponse>
   addPolicy(policy: PolicyInput): Promise<string>
   addAgent(
     name: string,
@@ -137,6 +139,8 @@ export async function startService(
     send,
     configure,
     addAgent,
+    connect: async (database) =>
+      configure('PUT', `projects/${projectId}`, { db_connection: await connection.of(database) }),
     ask: (path, body) => send(path, { headers: { 'x-svc-clientkey': key }, body }),
     async addPolicy({ name, cypher, filter, version = '3.0-kbac', subject, actions, resource, tags }) {
       const policy = JSON.stringify({

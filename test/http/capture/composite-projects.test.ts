@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { GraphStore } from '../../../src/engine/store.ts'
+import { readingGraphs } from '../../../src/kernel/remote-reads.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'
 
 let service: TestService
@@ -15,9 +16,7 @@ beforeAll(async () => {
     nodes: [person('early'), { ...car('early'), properties: [{ type: 'colour', value: 'red' }] }],
   })
   await capture('relationships', { relationships: [sees(person('early'), car('early'))] })
-  expect((await service.configure('PUT', `projects/${service.projectId}`, { db_connection: connection })).status).toBe(
-    200,
-  )
+  expect((await service.connect(connection)).status).toBe(200)
 })
 
 afterAll(() => service?.stop())
@@ -47,6 +46,10 @@ function graph(where: string | null): GraphStore {
 
 /** The stored node of a graph; null if it does not exist. */
 function held(where: string | null, type: string, externalId: string) {
+  return readingGraphs(() => stored(where, type, externalId))
+}
+
+function stored(where: string | null, type: string, externalId: string) {
   const snapshot = graph(where).snapshot()
   try {
     const id = snapshot.findNode(snapshot.symbol('label', type), externalId)
@@ -58,13 +61,15 @@ function held(where: string | null, type: string, externalId: string) {
   }
 }
 
-function count(where: string | null): number {
-  const snapshot = graph(where).snapshot()
-  try {
-    return snapshot.relationshipCount(null)
-  } finally {
-    snapshot.close()
-  }
+function count(where: string | null): number | Promise<number> {
+  return readingGraphs(() => {
+    const snapshot = graph(where).snapshot()
+    try {
+      return snapshot.relationshipCount(null)
+    } finally {
+      snapshot.close()
+    }
+  })
 }
 
 describe('a node with a location', () => {
@@ -72,23 +77,23 @@ describe('a node with a location', () => {
     const ann = { ...person('ann', 'eu'), labels: ['Employee'], properties: [{ type: 'age', value: 42 }] }
     const [status, id] = idsOf(await capture('nodes', { nodes: [ann] }))
     expect(status).toBe(200)
-    expect(held('eu', 'Person', 'ann')).toEqual({ id, location: 'eu', properties: { age: 42 } })
-    expect(held('global', 'Person', 'ann')).toEqual({ id, location: 'eu', properties: {} })
-    expect([held(null, 'Person', 'ann'), held('us', 'Person', 'ann')]).toEqual([null, null])
-    expect(held('global', 'Employee', 'ann')).toBeNull()
+    expect(await held('eu', 'Person', 'ann')).toEqual({ id, location: 'eu', properties: { age: 42 } })
+    expect(await held('global', 'Person', 'ann')).toEqual({ id, location: 'eu', properties: {} })
+    expect([await held(null, 'Person', 'ann'), await held('us', 'Person', 'ann')]).toEqual([null, null])
+    expect(await held('global', 'Employee', 'ann')).toBeNull()
   })
 
   it('is deleted with its proxy, and with the relationships of both', async () => {
     await capture('nodes', { nodes: [person('bob', 'eu'), car('b1', 'eu'), car('b2', 'us')] })
     await capture('relationships', { relationships: [sees(person('bob', 'eu'), car('b1', 'eu'))] })
     await join(sees(person('bob', 'eu'), car('b2', 'us')))
-    const before = [count('eu'), count('global')]
+    const before = [await count('eu'), await count('global')]
     const [, id] = idsOf(await capture('nodes/delete', { nodes: [person('bob')] }))
-    expect([id, held('eu', 'Person', 'bob')]).toEqual(['', expect.anything()])
+    expect([id, await held('eu', 'Person', 'bob')]).toEqual(['', expect.anything()])
     const [, deleted] = idsOf(await capture('nodes/delete', { nodes: [person('bob', 'eu')] }))
     expect(deleted).toMatch(/^gid:/)
-    expect([held('eu', 'Person', 'bob'), held('global', 'Person', 'bob')]).toEqual([null, null])
-    expect([count('eu'), count('global')]).toEqual(before.map((relationships) => relationships - 1))
+    expect([await held('eu', 'Person', 'bob'), await held('global', 'Person', 'bob')]).toEqual([null, null])
+    expect([await count('eu'), await count('global')]).toEqual(before.map((relationships) => relationships - 1))
   })
 
   it('loses properties and metadata at its location, and nowhere else', async () => {
@@ -101,7 +106,7 @@ describe('a node with a location', () => {
     const trim = (location?: string) => ({ nodes: [{ ...person('cal', location), property_types: ['size'] }] })
     expect(idsOf(await capture('nodes/properties/delete', trim()))).toEqual([200, ''])
     expect(idsOf(await capture('nodes/properties/delete', trim('us')))).toEqual([200, id])
-    expect(held('us', 'Person', 'cal')?.properties).toEqual({ age: 42 })
+    expect((await held('us', 'Person', 'cal'))?.properties).toEqual({ age: 42 })
     const fields = { nodes: [{ ...person('cal', 'us'), property_type: 'age', metadata_fields: ['source'] }] }
     expect(idsOf(await capture('nodes/properties/metadata/delete', fields))).toEqual([200, id])
   })
@@ -110,50 +115,50 @@ describe('a node with a location', () => {
     const [, one] = idsOf(await capture('nodes', { nodes: [person('dot', 'eu')] }))
     const [, same] = idsOf(await capture('nodes', { nodes: [person('dot', 'uk')] }))
     expect(same).toBe(one)
-    expect([held('eu', 'Person', 'dot'), held('global', 'Person', 'dot')]).toEqual([
+    expect([await held('eu', 'Person', 'dot'), await held('global', 'Person', 'dot')]).toEqual([
       { id: one, location: 'uk', properties: {} },
       { id: one, location: 'uk', properties: {} },
     ])
     const [, home] = idsOf(await capture('nodes', { nodes: [person('eve', 'home')] }))
-    expect(held(null, 'Person', 'eve')).toEqual({ id: home, location: 'home', properties: {} })
+    expect(await held(null, 'Person', 'eve')).toEqual({ id: home, location: 'home', properties: {} })
   })
 
   it('may exist at another location too: the proxy belongs to the first one as long as it exists', async () => {
     const [, eu, us] = idsOf(await capture('nodes', { nodes: [person('fay', 'eu'), person('fay', 'us'), car('f1')] }))
-    expect(held('global', 'Person', 'fay')).toMatchObject({ id: eu, location: 'eu' })
+    expect(await held('global', 'Person', 'fay')).toMatchObject({ id: eu, location: 'eu' })
     await join(sees(person('fay'), car('f1')))
     await capture('nodes/delete', { nodes: [person('fay', 'eu')] })
-    expect(held('global', 'Person', 'fay')).toMatchObject({ id: us, location: 'us' })
+    expect(await held('global', 'Person', 'fay')).toMatchObject({ id: us, location: 'us' })
     const gone = { relationships: [sees(person('fay'), car('f1'))], use_global_db: true }
     expect(idsOf(await capture('relationships/delete', gone))).toEqual([200, ''])
     await capture('nodes/delete', { nodes: [person('fay', 'us')] })
-    expect(held('global', 'Person', 'fay')).toBeNull()
+    expect(await held('global', 'Person', 'fay')).toBeNull()
   })
 })
 
 describe('a node without a location', () => {
   it('is in the default constituent, with a proxy in the global graph, also from before the composite database', async () => {
     const [, id] = idsOf(await capture('nodes', { nodes: [person('gus')] }))
-    expect([held(null, 'Person', 'gus'), held('global', 'Person', 'gus')]).toEqual([
+    expect([await held(null, 'Person', 'gus'), await held('global', 'Person', 'gus')]).toEqual([
       { id, location: null, properties: {} },
       { id, location: null, properties: {} },
     ])
-    expect(held('global', 'Car', 'early')).toEqual({ ...held(null, 'Car', 'early'), properties: {} })
-    expect(held('global', '_Application', service.applicationId)).not.toBeNull()
+    expect(await held('global', 'Car', 'early')).toEqual({ ...(await held(null, 'Car', 'early')), properties: {} })
+    expect(await held('global', '_Application', service.applicationId)).not.toBeNull()
   })
 })
 
 describe('a relationship', () => {
   it('is stored in the constituent of its ends', async () => {
     await capture('nodes', { nodes: [person('h', 'eu'), car('h1', 'uk'), person('i'), car('i1', 'home')] })
-    const before = [count('eu'), count(null), count('global')]
+    const before = [await count('eu'), await count(null), await count('global')]
     const [status, ...ids] = idsOf(
       await capture('relationships', {
         relationships: [sees(person('h', 'eu'), car('h1', 'uk')), sees(person('i'), car('i1', 'home'))],
       }),
     )
     expect([status, new Set(ids).size]).toEqual([200, 2])
-    expect([count('eu'), count(null), count('global')]).toEqual([before[0]! + 1, before[1]! + 1, before[2]])
+    expect([await count('eu'), await count(null), await count('global')]).toEqual([before[0]! + 1, before[1]! + 1, before[2]])
   })
 
   it('connects nodes of any locations with `use_global_db`, and is deleted or loses properties with it too', async () => {
@@ -190,7 +195,7 @@ describe('a relationship', () => {
 
   it('writes nothing of a batch over several constituents if an end is missing in one', async () => {
     await capture('nodes', { nodes: [person('l', 'eu'), car('l1', 'eu'), car('l2', 'us')] })
-    const before = [count('eu'), count('us')]
+    const before = [await count('eu'), await count('us')]
     const refused = await capture('relationships', {
       relationships: [
         sees(person('l', 'eu'), car('l1', 'eu')),
@@ -204,7 +209,7 @@ describe('a relationship', () => {
       'relationships[2].source: the node `Person` `l` does not exist in the default constituent',
       'relationships[2].target: the node `Car` `l2` does not exist at home',
     ])
-    expect([count('eu'), count('us')]).toEqual(before)
+    expect([await count('eu'), await count('us')]).toEqual(before)
     expect(errorsOf(await join(sees(person('l', 'us'), car('nowhere'))))).toEqual([
       422,
       'relationships[0].source: the node `Person` `l` does not exist at us',
@@ -256,7 +261,7 @@ describe('an unknown location', () => {
   ] as const
   it.each(located)('is refused by %s: %j', async (path, body, message) => {
     expect(errorsOf(await capture(path, body))).toEqual([422, message])
-    expect(held(null, 'Person', 'x')).toBeNull()
+    expect(await held(null, 'Person', 'x')).toBeNull()
   })
 
   it('nor can nodes be captured into the composite database', async () => {
@@ -265,20 +270,18 @@ describe('an unknown location', () => {
       'nodes[0].location: all is the composite database, which stores no nodes',
     ])
     expect(errorsOf(await capture('nodes/delete', { nodes: [person('ann', 'all')] }))[0]).toBe(422)
-    expect(held('global', 'Person', 'ann')).not.toBeNull()
+    expect(await held('global', 'Person', 'ann')).not.toBeNull()
   })
 })
 
 describe('another mapping', () => {
   const put = (alias_mapping: string, more: object = {}) =>
-    service.configure('PUT', `projects/${service.projectId}`, {
-      db_connection: { ...connection, ...more, alias_mapping },
-    })
+    service.connect({ ...connection, ...more, alias_mapping })
 
   it('may add locations, which can be used as soon as it is stored', async () => {
     expect((await put(`${mapping}&asia=asia-db`)).status).toBe(200)
     expect(idsOf(await capture('nodes', { nodes: [person('m', 'asia')] }))[0]).toBe(200)
-    expect(held('global', 'Person', 'm')).toMatchObject({ location: 'asia' })
+    expect(await held('global', 'Person', 'm')).toMatchObject({ location: 'asia' })
   })
 
   it('cannot remove a location with data, or change its database', async () => {
@@ -286,7 +289,7 @@ describe('another mapping', () => {
       `db_connection.alias_mapping: the location \`${location}\` holds data and cannot change its database`
     expect(errorsOf(await put(mapping))).toEqual([422, holds('asia')])
     expect(errorsOf(await put(`${mapping}&asia=other-db`))).toEqual([422, holds('asia')])
-    const plain = await service.configure('PUT', `projects/${service.projectId}`, { db_connection: { url: 'lmdb:' } })
+    const plain = await service.connect({ url: 'lmdb:' })
     expect(errorsOf(plain)).toEqual([
       422,
       ...['eu', 'uk', 'us', 'home', 'all', 'asia'].map(holds),

@@ -116,7 +116,7 @@ describe('on_missing_end', () => {
 
 describe('on_missing_end in a composite project', () => {
   beforeAll(async () => {
-    const changed = await service.configure('PUT', `projects/${service.projectId}`, { db_connection: connection })
+    const changed = await service.connect(connection)
     expect(changed.status).toBe(200)
     await nodes(person('eva', 'eu'), car('e1', 'eu'), person('una', 'us'), car('u1', 'us'), car('m1'))
   })

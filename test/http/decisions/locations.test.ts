@@ -17,7 +17,7 @@ beforeAll(async () => {
   expect((await create('no-locations', routed())).errors).toEqual([
     'policy.condition.cypher: USE needs a composite database, and none is configured',
   ])
-  const project = await service.configure('PUT', `projects/${service.projectId}`, { db_connection: connection })
+  const project = await service.connect(connection)
   expect(project.status).toBe(200)
   const node = (type: string, external_id: string, location?: string) => ({
     type,
@@ -235,7 +235,7 @@ describe('a condition that names its locations', () => {
 describe('a location that is removed after a policy that names it was stored', () => {
   it('is an error of that policy, on every call, and of no other', async () => {
     const withGone = { ...connection, alias_mapping: `${connection.alias_mapping}&gone=physical-gone` }
-    const map = (db_connection: object) => service.configure('PUT', `projects/${service.projectId}`, { db_connection })
+    const map = (changed: typeof connection) => service.connect(changed)
     expect((await map(withGone)).status).toBe(200)
     const body = (location: string) => `USE graph.byName('${location}') ${owner} RETURN subject, resource`
     const policies = {
