@@ -71,8 +71,12 @@ export class RemoteGraph implements GraphStore {
     const reads = currentRemoteReads()
     const fetched = reads.of(this, () => new FetchedGraph(this.symbols))
     const requests = this.requestsOf(reads)
-    const pushdown = new Pushdown(this.deps.plans, fetched, requests, this.symbols)
-    return new RemoteSnapshot(this, fetched, requests, this.nextVersion(), pushdown)
+    return new RemoteSnapshot(this, fetched, requests, this.nextVersion(), this.pushdown(fetched, requests))
+  }
+
+  private pushdown(fetched: FetchedGraph, requests: FetchRequests): QueryPushdown {
+    const values = new RemoteSnapshot(this, fetched, requests, this.nextVersion(), null)
+    return new Pushdown(this.deps.plans, fetched, requests, values)
   }
 
   /** No two attempts see the same version: nothing tells that the database has not changed in between. */
@@ -183,8 +187,7 @@ export class RemoteGraph implements GraphStore {
   }
 
   private viewOf(batch: RemoteBatch, fetched: FetchedGraph, requests: FetchRequests): BatchView {
-    const pushdown: QueryPushdown = new Pushdown(this.deps.plans, fetched, requests, this.symbols)
-    return new RemoteSnapshot(this, fetched, requests, this.nextVersion(), pushdown, {
+    return new RemoteSnapshot(this, fetched, requests, this.nextVersion(), this.pushdown(fetched, requests), {
       node: (id) => batch.nodes.get(id)?.now,
       relationship: (id) => batch.relationships.get(id)?.now,
     })

@@ -53,8 +53,12 @@ export interface DriverRelationship {
   readonly properties: Readonly<Record<string, unknown>>
 }
 
+/** Ids are stored in 32 bits. */
+const ID_MAX = 2n ** 32n - 1n
+
 /** The engine's id of an element: 0 is no element. */
 export function engineId(identity: bigint): number {
+  if (identity >= ID_MAX) throw new Error(`the graph database has an element with the id ${identity}, which is too large`)
   return Number(identity) + 1
 }
 

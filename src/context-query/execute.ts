@@ -203,7 +203,7 @@ function readPage(
   const data: RecordData[] = []
   const snapshot = graph.snapshot()
   try {
-    const cursor = conditionRows.open({ snapshot, parameters, limits, budget })
+    const cursor = conditionRows.open({ snapshot, parameters, limits, budget, rowsMax: skip + size })
     const context = new RecordContext(snapshot, new ResponseBudget(answerMax, budget))
     // Skipped rows are matched, but their values are not read.
     for (let row = 0; row < skip; row++) if (!cursor.next()) return { data, deferred: [] }
@@ -242,7 +242,7 @@ async function resolveFor(
   budget.start(limits)
   const snapshot = graph.snapshot()
   try {
-    if (!query.conditionRows.open({ snapshot, parameters, limits, budget }).next()) return ok(null)
+    if (!query.conditionRows.open({ snapshot, parameters, limits, budget, rowsMax: 1 }).next()) return ok(null)
   } finally {
     snapshot.close()
   }

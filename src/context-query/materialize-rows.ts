@@ -58,7 +58,7 @@ export interface RowsRequest {
 export function materializeRows(requested: RowsRequest, snapshot: Snapshot): MaterializedRow[] | null {
   const { conditionRows, names, parameters, limits, budget, rowsMax } = requested
   budget.start(limits)
-  const cursor = conditionRows.open({ snapshot, parameters, limits, budget })
+  const cursor = conditionRows.open({ snapshot, parameters, limits, budget, rowsMax: rowsMax + 1 })
   const rows: MaterializedRow[] = []
   while (cursor.next()) {
     if (rows.length === rowsMax) return null
