@@ -162,8 +162,8 @@ export class BoltServer {
     for (let attempt = 0; ; attempt++) {
       const session = await this.session(database, true)
       try {
-        const result = await session.run(text, parameters, { timeout: Math.max(1, Math.ceil(timeMs)) })
-        return this.succeeded(result)
+        const result = session.run(text, parameters, { timeout: Math.max(1, Math.ceil(timeMs)) })
+        return this.succeeded(await withinTime(result, timeMs))
       } catch (error) {
         // A pooled connection may have been lost since its last use; a read can be repeated.
         const isLost = isDriverError(error) && isConnectionError(error)
@@ -265,6 +265,21 @@ export class BoltServer {
   }
 }
 
+/** The server looks at its clock once in some seconds only. Closing the session then ends the query. */
+async function withinTime<T>(result: PromiseLike<T>, timeMs: number): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(timeError(timeMs)), timeMs)
+  try {
+    return await Promise.race([result, promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function timeError(timeMs: number): ExecutionError {
+  return new ExecutionError('budget', `the time limit of ${timeMs} ms is reached`, 'decisionTimeMs')
+}
+
 interface DriverError extends Error {
   readonly code: string
   /** Set by the driver. */
@@ -302,7 +317,7 @@ const executionCodes: Readonly<Record<string, 'type' | 'argument' | 'arithmetic'
 
 function executionError({ code, message }: DriverError, timeMs: number): Error {
   if (/\.Transaction\w*TimedOut|\.TransactionTerminated|LockClientStopped/.test(code)) {
-    return new ExecutionError('budget', `the time limit of ${timeMs} ms is reached`, 'decisionTimeMs')
+    return timeError(timeMs)
   }
   if (/OutOfMemory/.test(code)) {
     return new ExecutionError('budget', 'the memory limit of the graph database is reached', 'bytesHeldMax')

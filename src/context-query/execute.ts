@@ -9,6 +9,7 @@ import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import type { InlineHistory } from '../kernel/inline-history.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import type { PageTokenCounts } from '../kernel/page-token-counts.ts'
+import { readingGraphs } from '../kernel/remote-reads.ts'
 import { noOrigin, type RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ExternalDataResolvers, Resolution } from '../pip/resolution.ts'
@@ -238,14 +239,17 @@ async function resolveFor(
   resolution: Resolution,
 ): Promise<Result<BoundWrites | null, ServiceError>> {
   if (!needsResolvers(bound)) return ok(bound)
-  const budget = new Budget()
-  budget.start(limits)
-  const snapshot = graph.snapshot()
-  try {
-    if (!query.conditionRows.open({ snapshot, parameters, limits, budget, rowsMax: 1 }).next()) return ok(null)
-  } finally {
-    snapshot.close()
-  }
+  const hasRow = await readingGraphs(() => {
+    const budget = new Budget()
+    budget.start(limits)
+    const snapshot = graph.snapshot()
+    try {
+      return query.conditionRows.open({ snapshot, parameters, limits, budget, rowsMax: 1 }).next()
+    } finally {
+      snapshot.close()
+    }
+  })
+  if (!hasRow) return ok(null)
   return resolveWriteValues(bound, parameters, resolution)
 }
 

@@ -7,6 +7,7 @@ import { Budget, type BudgetLimits } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import type { BatchView, GraphStore, GraphVersion, WriteBatch } from '../engine/store.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import { readingGraphs } from '../kernel/remote-reads.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import { applyWrites, WriteRejectedError } from './apply-writes.ts'
@@ -56,7 +57,7 @@ class GraphChangedError extends Error {
 export async function runWrites(call: WriteCall): Promise<Result<WriteOutcome, ServiceError>> {
   try {
     for (;;) {
-      const { rows, version, isLong } = readRows(call)
+      const { rows, version, isLong } = await readingGraphs(() => readRows(call))
       if (rows.length === 0) return ok({ data: [], deferred: [] })
       const written = await call.graph
         .write((batch) =>

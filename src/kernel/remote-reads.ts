@@ -90,21 +90,38 @@ export async function withRemoteReads<T>(
       if (!(error instanceof PendingReadsError)) throw error
     }
     if (round >= roundsMax || performance.now() > reads.deadlineMs) {
-      throw new ThrownServiceError({
-        kind: 'timed-out',
-        message: `the reads of the graph take longer than ${timeMs} ms`,
-      })
+      throw tooLong()
     }
     await reads.settle()
   }
 }
 
-/** As `withRemoteReads`, without a promise while the work needs none. */
-export function readingGraphs<T>(work: () => T): T | Promise<Awaited<T>> {
+/**
+ * Runs synchronous work as `withRemoteReads` does, without a promise while it needs none. Within other such work, only this part is
+ * run again: what was done before it is not repeated.
+ */
+export function readingGraphs<T>(work: () => T): T | Promise<T> {
   try {
     return work()
   } catch (error) {
     if (!(error instanceof PendingReadsError)) throw error
-    return withRemoteReads(work) as Promise<Awaited<T>>
+    return current.getStore() === undefined ? withRemoteReads(work) : settled(work)
   }
+}
+
+async function settled<T>(work: () => T): Promise<T> {
+  const reads = currentRemoteReads()
+  for (;;) {
+    if (performance.now() > reads.deadlineMs) throw tooLong()
+    await reads.settle()
+    try {
+      return work()
+    } catch (error) {
+      if (!(error instanceof PendingReadsError)) throw error
+    }
+  }
+}
+
+function tooLong(): ThrownServiceError {
+  return new ThrownServiceError({ kind: 'timed-out', message: 'the reads of the graph take too long' })
 }
