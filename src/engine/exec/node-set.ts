@@ -107,7 +107,8 @@ export class OrderedNodeSet extends NodeSet {
   /** Returns false if the id was in the set. Charges the budget when the table grows. */
   override add(node: NodeId, budget: Budget): boolean {
     if (!super.add(node, budget)) return false
-    this.append(node)
+    if (this.length === this.ids.length) this.enlargeIds()
+    this.ids[this.length++] = node
     return true
   }
 
@@ -129,14 +130,16 @@ export class OrderedNodeSet extends NodeSet {
 
   private append(node: NodeId): void {
     const { length } = this
-    if (length === this.ids.length) {
-      const ids = new Uint32Array(length * 4)
-      ids.set(this.ids)
-      this.ids = ids
-    }
+    if (length === this.ids.length) this.enlargeIds()
     this.ids[length] = node
     this.length = length + 1
     this.size = length + 1
+  }
+
+  private enlargeIds(): void {
+    const ids = new Uint32Array(this.length * 4)
+    ids.set(this.ids)
+    this.ids = ids
   }
 
   /** Removes all ids. The table of a search of ordinary width is kept, so that the next search need not grow it again. */
