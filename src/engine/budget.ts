@@ -107,7 +107,12 @@ export class Budget {
 
   /** Counts a row, group or visited node that is kept until the execution ends. Throws ExecutionError at the limit. */
   retainRow(): void {
-    this.rowsRetained += 1
+    this.retainRows(1)
+  }
+
+  /** As `retainRow`, for several. */
+  retainRows(count: number): void {
+    this.rowsRetained += count
     if (this.rowsRetained > this.rowsRetainedMax) {
       throw new ExecutionError(
         'budget',

@@ -85,8 +85,13 @@ export class RowCursor {
   /** All variables of this row, in the order of the columns. The elements in them are read. */
   materialize(): ResultValue[] {
     const { run } = this.execution
-    const row = this.columns.map(({ slot }) => readSlot(slot, run))
-    for (const { slot } of this.columns) run.budget.retainBytes(cellBytes(run.budget, run.frame[slot.index]))
+    const { columns } = this
+    const row: ResultValue[] = []
+    for (let i = 0; i < columns.length; i++) {
+      const { slot } = columns[i]!
+      row.push(readSlot(slot, run))
+      run.budget.retainBytes(cellBytes(run.budget, run.frame[slot.index]))
+    }
     return row
   }
 

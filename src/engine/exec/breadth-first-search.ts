@@ -1,6 +1,14 @@
 // A breadth-first search over pairs of a node and a place in a repetition of hops: each pair is visited once. One hop that
 // repeats has one place. All operators that search for nodes, and not for all ways to them, share it.
-import { createChunk, type Direction, type NodeId, type RelationshipId, type SymbolId } from '../store.ts'
+import {
+  type Chunk,
+  createChunk,
+  type Direction,
+  type NodeId,
+  type RelationshipId,
+  type Snapshot,
+  type SymbolId,
+} from '../store.ts'
 import {
   type ChainTraversal,
   COST_OF_HOP_RANGE,
@@ -19,28 +27,53 @@ class Arrivals {
   predecessors = new Uint32Array(16)
   relationships = new Uint32Array(16)
 
-  put(position: number, predecessor: number, relationship: RelationshipId): void {
-    if (position >= this.predecessors.length) {
-      this.predecessors = enlarged(this.predecessors)
-      this.relationships = enlarged(this.relationships)
+  /** Records how the nodes from the position `first` were reached: they are entries of the chunk, in the same order. */
+  put({ ids, length }: OrderedNodeSet, first: number, predecessor: number, chunk: Chunk): void {
+    if (length > this.predecessors.length) {
+      this.predecessors = enlarged(this.predecessors, ids.length)
+      this.relationships = enlarged(this.relationships, ids.length)
     }
-    this.predecessors[position] = predecessor
-    this.relationships[position] = relationship
+    const { predecessors, relationships } = this
+    for (let position = first, entry = 0; position < length; position++, entry++) {
+      while (chunk.ids[entry] !== ids[position]) entry += 1
+      predecessors[position] = predecessor
+      relationships[position] = chunk.relationships[entry]!
+    }
   }
 }
 
-function enlarged(from: Uint32Array): Uint32Array<ArrayBuffer> {
-  const to = new Uint32Array(from.length * 4)
+function enlarged(from: Uint32Array, length: number): Uint32Array<ArrayBuffer> {
+  const to = new Uint32Array(length)
   to.set(from)
   return to
+}
+
+/** The relationships of one type on one side of a node. */
+interface EdgeList {
+  readonly direction: Direction
+  readonly type: SymbolId
+}
+
+function listsOf(
+  directions: readonly Direction[],
+  typesIn: (direction: Direction) => readonly SymbolId[],
+): readonly EdgeList[] {
+  return directions.flatMap((direction) => typesIn(direction).map((type) => ({ direction, type })))
+}
+
+function listsAt(snapshot: Snapshot, node: NodeId, directions: readonly Direction[]): readonly EdgeList[] {
+  return listsOf(directions, (direction) => snapshot.relationshipTypesAt(node, direction))
 }
 
 /** One hop of the repetition, with the nodes that it has reached. */
 class SearchHop {
   readonly graph: number
   readonly directions: readonly Direction[]
-  readonly types: readonly SymbolId[] | null
+  /** Null if relationships of any type are followed. */
+  readonly lists: readonly EdgeList[] | null
   readonly predicate: HopPredicate | null
+  /** Whether a hop is one list, and every node in it is reached. */
+  readonly isPlain: boolean
   readonly chunk = createChunk()
   readonly reached: OrderedNodeSet
   /** Null if the search needs no paths. */
@@ -51,10 +84,11 @@ class SearchHop {
   constructor({ traversal, predicate }: CompiledHop, reached: OrderedNodeSet, keepsPaths: boolean) {
     this.graph = traversal.graph
     this.directions = directionsToRead(traversal.direction)
-    this.types = traversal.types
+    this.lists = traversal.types && listsOf(this.directions, () => traversal.types!)
     this.predicate = predicate
     this.reached = reached
     this.arrivals = keepsPaths ? new Arrivals() : null
+    this.isPlain = this.lists?.length === 1 && predicate === null && !keepsPaths
   }
 
   clear(): void {
@@ -63,12 +97,52 @@ class SearchHop {
   }
 }
 
+/** Relationships that a loop over short lists reads between two charges. */
+const STEPS_PER_CHARGE = 64
+
+/**
+ * Keeps the entries of the chunk of a hop that satisfy its predicate, up to the first in `wanted`: returns the index of this
+ * one, -1 if none is. Leaves out nodes that are reached already if the test cannot fail.
+ */
+function keepSatisfying(
+  run: ExecutionContext,
+  { chunk, reached }: SearchHop,
+  predicate: HopPredicate,
+  node: NodeId,
+  wanted: OrderedNodeSet | null,
+): number {
+  const { ids, relationships, length } = chunk
+  let kept = 0
+  for (let i = 0; i < length; i++) {
+    const next = ids[i]!
+    // Tested first: a node that this side has reached may be a start node of the other side.
+    const isWanted = wanted !== null && wanted.has(next)
+    if (predicate.isSafe && !isWanted && reached.has(next)) continue
+    const relationship = relationships[i]!
+    if (!satisfiesHop(run, predicate, node, relationship, next)) continue
+    ids[kept] = next
+    relationships[kept++] = relationship
+    if (!isWanted) continue
+    chunk.length = kept
+    return kept - 1
+  }
+  chunk.length = kept
+  return -1
+}
+
+/** The index of the first entry of a chunk whose node is in the set; -1 if none is. */
+function firstOf(wanted: OrderedNodeSet, { ids, length }: Chunk): number {
+  for (let i = 0; i < length; i++) if (wanted.has(ids[i]!)) return i
+  return -1
+}
+
 /** One side of a search: the pairs that it has reached from its start nodes. */
 export class SearchSide {
-  /** The nodes at the ends of repetitions. They begin with the start nodes if `start` has included these. */
+  /** The nodes at the ends of repetitions. They begin with the start nodes after `startAtEnds`. */
   readonly ends = new OrderedNodeSet()
+  private readonly noNodes = new OrderedNodeSet()
   /** Start nodes that are not in `ends`. */
-  private readonly starts = new OrderedNodeSet()
+  private starts = this.noNodes
   private readonly hops: readonly SearchHop[]
   private readonly max: number
   private expandedStarts = 0
@@ -88,15 +162,21 @@ export class SearchSide {
     this.max = max
   }
 
-  /** Starts over. Without `includesStarts` a start node is an end only if it is reached. Fill the returned set with the start nodes. */
-  start(includesStarts: boolean): OrderedNodeSet {
-    this.starts.clear()
+  /** Starts over. The start nodes are ends: fill the returned set with them. */
+  startAtEnds(): OrderedNodeSet {
+    this.startAfter(this.noNodes)
+    this.levelsLeft = this.max
+    return this.ends
+  }
+
+  /** Starts over from nodes that are ends only if they are reached. The set must not change until the search ends. */
+  startAfter(starts: OrderedNodeSet): void {
+    this.starts = starts
     for (let i = 0; i < this.hops.length; i++) this.hops[i]!.clear()
     this.expandedStarts = 0
     this.expandedEnds = 0
     this.levelEnd = 0
-    this.levelsLeft = includesStarts ? this.max : this.max - 1
-    return includesStarts ? this.ends : this.starts
+    this.levelsLeft = this.max - 1
   }
 
   /** The number of nodes that are not expanded yet. */
@@ -110,13 +190,16 @@ export class SearchSide {
    */
   expandMore(run: ExecutionContext, all: boolean): boolean {
     const { starts, ends, hops } = this
-    if (this.expandedStarts < starts.length) {
-      this.follow(run, hops[0]!, starts, this.expandedStarts, this.expandedStarts + 1, null)
-      this.expandedStarts += 1
-    } else {
-      if (this.expandedEnds === ends.length) return false
+    const hasOpenStart = this.expandedStarts < starts.length
+    if (hasOpenStart) {
+      const until = all ? starts.length : this.expandedStarts + 1
+      this.expandedStarts = this.follow(run, hops[0]!, starts, this.expandedStarts, until, null)
+    }
+    // The ends of one hop are complete with this call; those of several hops are reached below.
+    if (!hasOpenStart || (all && hops.length === 1)) {
+      if (this.expandedEnds === ends.length) return hasOpenStart
       if (this.expandedEnds === this.levelEnd) {
-        if (this.levelsLeft === 0) return false
+        if (this.levelsLeft === 0) return hasOpenStart
         this.levelsLeft -= 1
         this.levelEnd = this.levelsLeft === Number.POSITIVE_INFINITY ? this.levelsLeft : ends.length
       }
@@ -148,8 +231,7 @@ export class SearchSide {
 
   /**
    * Takes a hop from the nodes of a set at the positions `first` to `until - 1`, also from those that it adds to the set.
-   * Returns the next position, or -1 as soon as the hop leads to a node of `wanted`. One loop without further calls: a node
-   * costs few nanoseconds more than the read of its list.
+   * Returns the next position, or -1 as soon as the hop leads to a node of `wanted`.
    */
   private follow(
     run: ExecutionContext,
@@ -159,50 +241,85 @@ export class SearchSide {
     until: number,
     wanted: OrderedNodeSet | null,
   ): number {
-    const { budget } = run
-    const { directions, predicate, reached, arrivals, chunk } = hop
-    const snapshot = run.graphs[hop.graph]!
     // Start nodes that are no ends have been expanded before the ends. Mostly there is one.
     const { starts } = this
     const isAfterStarts = nodes === this.ends && starts.length > 0
     const start = isAfterStarts ? starts.ids[0]! : 0
     const skipped = isAfterStarts && starts.length > 1 ? starts : null
+    if (hop.isPlain && wanted === null && skipped === null)
+      return this.followPlain(run, hop, nodes, first, until, start)
+    const { budget } = run
+    const { predicate, reached, arrivals, chunk } = hop
+    const snapshot = run.graphs[hop.graph]!
     let position = first
     for (; position < until && position < nodes.length; position++) {
       const node = nodes.ids[position]!
-      if (node === start || (skipped === null ? false : skipped.has(node))) continue
-      for (let i = 0; i < directions.length; i++) {
-        const direction = directions[i]!
-        const types = hop.types ?? snapshot.relationshipTypesAt(node, direction)
-        for (let j = 0; j < types.length; j++) {
-          let from = 0
-          do {
-            snapshot.neighbours(node, direction, types[j]!, from, chunk)
-            const { ids, length } = chunk
-            budget.chargeSteps(length + 1)
-            for (let k = 0; k < length; k++) {
-              const next = ids[k]!
-              // Tested first: a node that this side has reached may be a start node of the other side.
-              const isWanted = wanted === null ? false : wanted.has(next)
-              if (predicate !== null) {
-                if (predicate.isSafe && !isWanted && reached.has(next)) continue
-                if (!satisfiesHop(run, predicate, node, chunk.relationships[k]!, next)) continue
-              }
-              if (isWanted) {
-                this.met = next
-                this.metPosition = position
-                this.metOver = chunk.relationships[k]!
-                return -1
-              }
-              if (!reached.add(next, budget)) continue
-              budget.retainRow()
-              if (arrivals !== null) arrivals.put(reached.length - 1, position, chunk.relationships[k]!)
-            }
-            from = chunk.next
-          } while (chunk.more)
-        }
+      if (node === start || (skipped !== null && skipped.has(node))) continue
+      const lists = hop.lists ?? listsAt(snapshot, node, hop.directions)
+      for (let i = 0; i < lists.length; i++) {
+        const { direction, type } = lists[i]!
+        let from = 0
+        do {
+          snapshot.neighbours(node, direction, type, from, chunk)
+          budget.chargeSteps(chunk.length + 1)
+          let met = -1
+          if (predicate !== null) met = keepSatisfying(run, hop, predicate, node, wanted)
+          else if (wanted !== null) met = firstOf(wanted, chunk)
+          if (met >= 0) {
+            this.met = chunk.ids[met]!
+            this.metPosition = position
+            this.metOver = chunk.relationships[met]!
+            return -1
+          }
+          const known = reached.length
+          reached.addAll(chunk.ids, chunk.length, budget)
+          budget.retainRows(reached.length - known)
+          if (arrivals !== null) arrivals.put(reached, known, position, chunk)
+          from = chunk.next
+        } while (chunk.more)
       }
     }
+    return position
+  }
+
+  /**
+   * As `follow`, over one list of each node, to all its nodes and without paths. Only the read of the list is left in the
+   * loop, so that a node of a long chain costs few nanoseconds more than that.
+   */
+  private followPlain(
+    run: ExecutionContext,
+    hop: SearchHop,
+    nodes: OrderedNodeSet,
+    first: number,
+    until: number,
+    skipped: NodeId,
+  ): number {
+    const { budget } = run
+    const { reached, chunk } = hop
+    const { direction, type } = hop.lists![0]!
+    const snapshot = run.graphs[hop.graph]!
+    let position = first
+    let steps = 0
+    let known = reached.length
+    for (; position < until && position < nodes.length; position++) {
+      const node = nodes.ids[position]!
+      if (node === skipped) continue
+      let from = 0
+      do {
+        snapshot.neighbours(node, direction, type, from, chunk)
+        reached.addAll(chunk.ids, chunk.length, budget)
+        steps += chunk.length + 1
+        if (steps >= STEPS_PER_CHARGE) {
+          budget.chargeSteps(steps)
+          budget.retainRows(reached.length - known)
+          steps = 0
+          known = reached.length
+        }
+        from = chunk.next
+      } while (chunk.more)
+    }
+    budget.chargeSteps(steps)
+    budget.retainRows(reached.length - known)
     return position
   }
 
@@ -254,6 +371,8 @@ export class RepetitionTraversal implements ChainTraversal {
   private readonly backward: SearchSide
   private readonly sourceNode: IntermediateNode | null
   private readonly targetNode: IntermediateNode | null
+  /** The start nodes that satisfy the predicates of their position. */
+  private readonly starts = new OrderedNodeSet()
   private readonly min: number
   private readonly max: number
 
@@ -277,7 +396,9 @@ export class RepetitionTraversal implements ChainTraversal {
 
   begin(run: ExecutionContext, starts: OrderedNodeSet, forward: boolean): OrderedNodeSet {
     const side = forward ? this.forward : this.backward
-    copySatisfying(run, starts, forward ? this.sourceNode : this.targetNode, side.start(this.min === 0))
+    const node = forward ? this.sourceNode : this.targetNode
+    if (this.min === 0) copySatisfying(run, starts, node, side.startAtEnds())
+    else side.startAfter(node === null ? starts : this.satisfying(run, starts, node))
     return side.ends
   }
 
@@ -285,10 +406,16 @@ export class RepetitionTraversal implements ChainTraversal {
     return (forward ? this.forward : this.backward).expandMore(run, all)
   }
 
+  private satisfying(run: ExecutionContext, starts: OrderedNodeSet, node: IntermediateNode): OrderedNodeSet {
+    this.starts.clear()
+    copySatisfying(run, starts, node, this.starts)
+    return this.starts
+  }
+
   areConnected(run: ExecutionContext, near: OrderedNodeSet, far: OrderedNodeSet): boolean {
     const { forward, backward } = this
-    copySatisfying(run, near, this.sourceNode, forward.start(true))
-    copySatisfying(run, far, this.targetNode, backward.start(true))
+    copySatisfying(run, near, this.sourceNode, forward.startAtEnds())
+    copySatisfying(run, far, this.targetNode, backward.startAtEnds())
     if (this.min === 0 && intersects(forward.ends, backward.ends)) return true
     return meet(run, forward, backward, this.max) !== null
   }

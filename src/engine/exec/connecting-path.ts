@@ -20,8 +20,8 @@ export class ConnectingPath {
 
   /** The relationships of the path from left to right; null if none has at most `max` repetitions. */
   find(run: ExecutionContext, left: NodeId, right: NodeId): RelationshipId[] | null {
-    this.left.start(true).add(left, run.budget)
-    this.right.start(true).add(right, run.budget)
+    this.left.startAtEnds().add(left, run.budget)
+    this.right.startAtEnds().add(right, run.budget)
     const side = meet(run, this.left, this.right, this.max)
     if (side === null) return null
     const own = side.pathToMet()

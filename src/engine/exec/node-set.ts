@@ -14,8 +14,8 @@ const KEPT_SLOTS_MAX = 8192
 export class NodeSet {
   size = 0
   /** 0 is no id, so it marks a free slot. */
-  private slots = new Uint32Array(INITIAL_SLOTS)
-  private shift = 32 - Math.log2(INITIAL_SLOTS)
+  protected slots = new Uint32Array(INITIAL_SLOTS)
+  protected shift = 32 - Math.log2(INITIAL_SLOTS)
 
   /** Whether the id is in the set. */
   has(node: NodeId): boolean {
@@ -81,7 +81,7 @@ export class NodeSet {
     }
   }
 
-  private grow(budget: Budget): void {
+  protected grow(budget: Budget): void {
     const old = this.slots
     const slots = new Uint32Array(old.length * 4)
     const mask = slots.length - 1
@@ -107,13 +107,39 @@ export class OrderedNodeSet extends NodeSet {
   /** Returns false if the id was in the set. Charges the budget when the table grows. */
   override add(node: NodeId, budget: Budget): boolean {
     if (!super.add(node, budget)) return false
-    if (this.length === this.ids.length) {
-      const ids = new Uint32Array(this.length * 4)
-      ids.set(this.ids)
-      this.ids = ids
-    }
+    if (this.length === this.ids.length) this.enlargeIds()
     this.ids[this.length++] = node
     return true
+  }
+
+  /** Adds the first `count` nodes of a list, as `add` does, but small enough to be compiled into the loop that calls it. */
+  addAll(nodes: Uint32Array, count: number, budget: Budget): void {
+    let { slots } = this
+    for (let i = 0; i < count; i++) {
+      const node = nodes[i]!
+      let index = Math.imul(node, 0x9e3779b1) >>> this.shift
+      while (slots[index] !== node && slots[index] !== 0) index = (index + 1) & (slots.length - 1)
+      if (slots[index] === node) continue
+      slots[index] = node
+      this.append(node)
+      if (this.length * 2 <= slots.length) continue
+      this.grow(budget)
+      slots = this.slots
+    }
+  }
+
+  private append(node: NodeId): void {
+    const { length } = this
+    if (length === this.ids.length) this.enlargeIds()
+    this.ids[length] = node
+    this.length = length + 1
+    this.size = length + 1
+  }
+
+  private enlargeIds(): void {
+    const ids = new Uint32Array(this.length * 4)
+    ids.set(this.ids)
+    this.ids = ids
   }
 
   /** Removes all ids. The table of a search of ordinary width is kept, so that the next search need not grow it again. */

@@ -18,11 +18,31 @@ export interface Neo4jServer {
   stop(): Promise<void>
 }
 
+/** What a Neo4j may use. */
+interface Neo4jResources {
+  readonly pageCacheMb: number
+  /** 0: no limit. */
+  readonly transactionMb: number
+  /** Options of Java: the heap, the collector, and the compilers. */
+  readonly java: readonly string[]
+}
+
+/** `small`: ready soon, for answers. `measured`: all compilers of Java and enough memory for a graph of millions, for times. */
+const resources: Readonly<Record<'small' | 'measured', Neo4jResources>> = {
+  small: {
+    pageCacheMb: 32,
+    transactionMb: 64,
+    java: ['-Xms128m', '-Xmx768m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'],
+  },
+  measured: { pageCacheMb: 1024, transactionMb: 0, java: ['-Xms4g', '-Xmx4g', '-XX:+UseParallelGC'] },
+}
+
 /**
  * Starts Neo4j with an empty database. `port`: by default a free one. It ends with this process, however that ends. Throws
  * `CounterpartMissing` without Java or Maven.
  */
-export async function startNeo4j(port?: number): Promise<Neo4jServer> {
+export async function startNeo4j(port?: number, purpose: keyof typeof resources = 'small'): Promise<Neo4jServer> {
+  const { pageCacheMb, transactionMb, java } = resources[purpose]
   requireJava()
   if (!hasCommand('java')) throw new Error('javac is installed, and java is not')
   const libraries = await installed(`neo4j-${NEO4J_VERSION}`, (target) =>
@@ -38,15 +58,14 @@ export async function startNeo4j(port?: number): Promise<Neo4jServer> {
   const child = Bun.spawn(
     [
       'java',
-      '-Xms128m',
-      '-Xmx768m',
-      '-XX:+UseSerialGC',
-      '-XX:TieredStopAtLevel=1',
+      ...java,
       '-cp',
       `${folder}:${libs}`,
       'Neo4jMain',
       join(folder, 'data'),
       String(listening),
+      String(pageCacheMb),
+      String(transactionMb),
     ],
     // The end of standard input ends the process: it does not outlive this one.
     { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe', cwd: folder },

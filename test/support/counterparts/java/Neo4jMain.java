@@ -1,5 +1,5 @@
 // Neo4j Community embedded, with Bolt on 127.0.0.1 and no password.
-//   java -cp '<folder of classes>:libs/*' Neo4jMain <folder> <port>
+//   java -cp '<folder of classes>:libs/*' Neo4jMain <folder> <port> <MiB of the page cache> <MiB of a transaction, 0: no limit>
 // It ends when its standard input is closed, so that it does not outlive the process that started it.
 import java.nio.file.Path;
 import java.time.Duration;
@@ -40,14 +40,18 @@ public class Neo4jMain {
             // The procedure begins transactions of its own.
             .withConfig(GraphDatabaseSettings.procedure_unrestricted, List.of("judge.*"))
             .withConfig(GraphDatabaseSettings.transaction_timeout, Duration.ZERO)
-            .withConfig(GraphDatabaseSettings.memory_transaction_max_size, 64L * 1024 * 1024)
-            .withConfig(GraphDatabaseSettings.pagecache_memory, 32L * 1024 * 1024)
+            .withConfig(GraphDatabaseSettings.memory_transaction_max_size, mebibytes(args[3]))
+            .withConfig(GraphDatabaseSettings.pagecache_memory, mebibytes(args[2]))
             .withConfig(GraphDatabaseSettings.keep_logical_logs, "keep_none")
             .build();
     System.out.println("listening " + neo4j.boltURI());
     while (System.in.read() >= 0) {}
     neo4j.close();
     System.exit(0);
+  }
+
+  private static long mebibytes(String text) {
+    return Long.parseLong(text) * 1024 * 1024;
   }
 
   @Context public GraphDatabaseService database;

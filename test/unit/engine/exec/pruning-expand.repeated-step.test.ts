@@ -1,5 +1,6 @@
 // PruningExpand over one repeated step: its distinct ends.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CountRowsOperator } from '../../../../src/engine/exec/count-rows.ts'
 import type { HopLimits } from '../../../../src/engine/exec/neighbour-cursor.ts'
 import { PruningExpandOperator } from '../../../../src/engine/exec/pruning-expand.ts'
 import { column, hops, limitReached, type OperatorFixture, operatorFixture } from '../../../support/operator-fixture.ts'
@@ -60,6 +61,28 @@ describe('PruningExpand over one repeated step', () => {
     const first = fixture.read(operator, [TO], {}, 1).run.budget.stepsCharged
     expect(first).toBeGreaterThan(0)
     expect(first).toBeLessThan(fixture.read(operator, [TO]).run.budget.stepsCharged)
+  })
+
+  it.each([
+    ['one type', 'R'],
+    ['any type', null],
+  ] as const)('counts the ends that it returns, over %s', (_, type) => {
+    const steps = (limits: HopLimits) => [
+      { traversal: fixture.traversal('out', 'R'), hops: hops(1, 1) },
+      { traversal: { ...fixture.traversal('out', 'R'), ...(type === null && { types: null }) }, hops: limits },
+    ]
+    for (const min of [0, 1]) {
+      for (const max of [min, 1, 2, 3, 4, null]) {
+        // One start node, and the several ones that the first step has reached.
+        for (const links of [steps(hops(min, max)).slice(1), steps(hops(min, max))]) {
+          const intermediates = links.slice(1).map(() => ({ slot: HOP, predicates: [] }))
+          const search = () => new PruningExpandOperator(column(FROM, [a, d, 0]), slots, links, intermediates)
+          const returned = fixture.drain(search(), [TO]).rows.length
+          expect(fixture.drain(new CountRowsOperator(search(), [TO]), [TO]).rows).toEqual([[returned]])
+          expect(returned).toBeGreaterThan(0)
+        }
+      }
+    }
   })
 
   it('counts visited nodes against the limit of rows in memory', () => {
