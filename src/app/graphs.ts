@@ -9,9 +9,9 @@ import { OperationalError } from '../kernel/errors.ts'
 import type { NameSource } from '../policy/name-warnings.ts'
 import { GraphRegistry } from '../runtime/graph-registry.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
-import type { RemoteGraphAccess } from './remote-graphs.ts'
 import { type Catalog, type CatalogOptions, openCatalog } from '../store/tenancy/catalog.ts'
 import type { Constituent } from '../store/tenancy/project-graphs.ts'
+import type { RemoteGraphAccess } from './remote-graphs.ts'
 
 /** Opens the catalog of all graphs in the data folder. The caller closes it. */
 export function openGraphCatalog(dataDir: string, options: CatalogOptions): Catalog {
@@ -51,7 +51,9 @@ function refusingRemote(documents: ConfigReader): Pick<RemoteGraphAccess, 'store
     store(projectId) {
       const project = documents.get(projectsKind, projectId)
       if (project === null || layoutOf(project).isRemote !== true) return null
-      throw new OperationalError(`the graph of project ${projectId} is in a database server, which only a running service reads`)
+      throw new OperationalError(
+        `the graph of project ${projectId} is in a database server, which only a running service reads`,
+      )
     },
   }
 }

@@ -25,8 +25,8 @@ import { createUpstream, type Upstream } from '../upstream/client.ts'
 import { createDestinations, type Destinations } from '../upstream/destinations.ts'
 import { loadSecrets, openConfiguration, openRepository, sealPlaintextSecrets } from './configuration.ts'
 import { createGraphRegistry, openGraphCatalog } from './graphs.ts'
-import { RemoteGraphAccess } from './remote-graphs.ts'
 import type { AppOverrides } from './overrides.ts'
+import { RemoteGraphAccess } from './remote-graphs.ts'
 import { createReadSpans, openServiceTracing } from './tracing.ts'
 
 /** Time limit of a decision or a query on the event loop before it moves to a lane, milliseconds. */

@@ -1,8 +1,8 @@
 // Connects the projects whose graph is in a database server: their configuration, their events, and the creation of what the service
 // needs in their databases.
-import { type RemoteProject, RemoteGraphs } from '../bolt/remote-graphs.ts'
-import { type ConfigReader, projectsKind, type Sealer, type StoredDocument } from '../config/kind.ts'
+import { RemoteGraphs, type RemoteProject } from '../bolt/remote-graphs.ts'
 import { layoutOf } from '../config/db-connection.ts'
+import { type ConfigReader, projectsKind, type Sealer, type StoredDocument } from '../config/kind.ts'
 import type { Provisioner } from '../config/provisioning.ts'
 import { openSecret } from '../config/secrets.ts'
 import type { GraphStore } from '../engine/store.ts'

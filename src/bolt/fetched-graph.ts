@@ -1,22 +1,21 @@
 // What one request has fetched of a graph in a database server. A read of something that is not here requires a fetch, which ends
 // the attempt; the next attempt finds it.
 import type { Direction, NodeId, RelationshipId, SymbolId } from '../engine/store.ts'
-import { STATE_LABEL as STATE } from './stored-elements.ts'
-import { EXTERNAL_ID, HIDDEN_PREFIX, hidden } from './stored-elements.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import type { NodeRecord, RelationshipRecord } from '../store/format/records.ts'
 import type { BoltRecord } from './bolt-server.ts'
 import { type BoltDriver, propertyToDriver } from './driver-values.ts'
-import { quoted } from './quote-name.ts'
+import { hidden, isHiddenName, quoted, STATE_LABEL as STATE } from './print/names.ts'
+import type { SharedSymbols } from './shared-symbols.ts'
 import {
   type DriverNode,
   type DriverRelationship,
   databaseId,
+  EXTERNAL_ID,
   engineId,
   nodeOfDriver,
   relationshipOfDriver,
 } from './stored-elements.ts'
-import type { SharedSymbols } from './shared-symbols.ts'
 
 /** Nodes or neighbours that are fetched at once. */
 const PAGE = 2_048
@@ -24,7 +23,7 @@ const PAGE = 2_048
 const AHEAD_MAX = 256
 
 /** Runs a query that reads. */
-export type RunQuery = (
+export type BoltRead = (
   text: string,
   parameters: Readonly<Record<string, unknown>>,
   timeMs?: number,
@@ -32,7 +31,7 @@ export type RunQuery = (
 
 /** Lets a fetch run before the next attempt. */
 export interface FetchRequests {
-  require(fetch: (run: RunQuery, driver: BoltDriver) => Promise<void>): never
+  require(fetch: (run: BoltRead, driver: BoltDriver) => Promise<void>): never
 }
 
 /** Node ids, ascending, as far as they were fetched. */
@@ -172,7 +171,12 @@ export class FetchedGraph {
   }
 
   /** Adds nodes to a list of nodes, after the last one, until it has more than `index`. */
-  scan(label: string | null, property: readonly [string, PropertyValue] | null, index: number, requests: FetchRequests): FetchedNodes {
+  scan(
+    label: string | null,
+    property: readonly [string, PropertyValue] | null,
+    index: number,
+    requests: FetchRequests,
+  ): FetchedNodes {
     const key = JSON.stringify([label, property?.[0] ?? null, String(property?.[1] ?? '')])
     let list = this.scans.get(key)
     if (list === undefined) {
@@ -185,10 +189,10 @@ export class FetchedGraph {
       const after = filled.nodes.at(-1) ?? 0
       const pattern = label === null ? `(n) WHERE NOT n:${STATE}` : `(n:${quoted(label)}) WHERE true`
       const where = property === null ? '' : ` AND n.${quoted(property[0])} = $value`
-      const records = await run(
-        `MATCH ${pattern}${where} AND id(n) >= $from RETURN n ORDER BY id(n) LIMIT ${PAGE}`,
-        { from: BigInt(after), ...(property === null ? {} : { value: propertyToDriver(driver, property[1]) }) },
-      )
+      const records = await run(`MATCH ${pattern}${where} AND id(n) >= $from RETURN n ORDER BY id(n) LIMIT ${PAGE}`, {
+        from: BigInt(after),
+        ...(property === null ? {} : { value: propertyToDriver(driver, property[1]) }),
+      })
       for (const record of records) filled.nodes.push(this.addNode(driver, record.n as DriverNode))
       if (records.length < PAGE) filled.isComplete = true
     })
@@ -261,7 +265,10 @@ export class FetchedGraph {
         id: databaseId(node),
       })
       const types = records.map(({ type }) => this.symbols.intern('type', String(type)))
-      this.typesAt.set(key, types.sort((a, b) => a - b))
+      this.typesAt.set(
+        key,
+        types.sort((a, b) => a - b),
+      )
     })
   }
 
@@ -294,7 +301,7 @@ export class FetchedGraph {
       const namesOf = (records: readonly BoltRecord[]): string[] =>
         records
           .map(({ name }) => String(name))
-          .filter((name) => !name.startsWith(HIDDEN_PREFIX) && name !== STATE && name !== EXTERNAL_ID)
+          .filter((name) => !isHiddenName(name) && name !== STATE && name !== EXTERNAL_ID)
       this.names = new Map([
         ['label', namesOf(labels)],
         ['type', namesOf(types)],

@@ -2,10 +2,10 @@
 // external id unique and is the index for it.
 import { OperationalError } from '../kernel/errors.ts'
 import type { BoltServer } from './bolt-server.ts'
-import { quoted } from './quote-name.ts'
+import { quoted, STATE_LABEL } from './print/names.ts'
 import type { RemoteBatch } from './remote-batch.ts'
 import type { SharedSymbols } from './shared-symbols.ts'
-import { EXTERNAL_ID, STATE_LABEL } from './stored-elements.ts'
+import { EXTERNAL_ID } from './stored-elements.ts'
 
 const CONSTRAINT_PREFIX = 'verdigraph_external_id_'
 
@@ -27,9 +27,7 @@ export class GraphSchema {
 
   /** Creates the node of the state and its constraint. Both may exist. */
   async prepare(): Promise<void> {
-    await this.run(
-      `CREATE CONSTRAINT verdigraph_state IF NOT EXISTS FOR (s:${STATE_LABEL}) REQUIRE s.key IS UNIQUE`,
-    )
+    await this.run(`CREATE CONSTRAINT verdigraph_state IF NOT EXISTS FOR (s:${STATE_LABEL}) REQUIRE s.key IS UNIQUE`)
     await this.run(
       `MERGE (s:${STATE_LABEL} {key: 'state'}) ON CREATE SET s.version = 0, s.external_names = [], s.commits = []`,
     )
@@ -70,7 +68,9 @@ export class GraphSchema {
           `CREATE CONSTRAINT ${quoted(`${CONSTRAINT_PREFIX}${type}`)} IF NOT EXISTS FOR (n:${quoted(type)}) REQUIRE n.${EXTERNAL_ID} IS UNIQUE`,
         )
       } catch (error) {
-        throw new OperationalError(`the constraint of the node type ${type} cannot be created: ${(error as Error).message}`)
+        throw new OperationalError(
+          `the constraint of the node type ${type} cannot be created: ${(error as Error).message}`,
+        )
       }
       constrained.add(type)
     }

@@ -1,5 +1,6 @@
 // Executes whole queries on the server: prints each once, and keeps the answers for the attempts of one request. A query that cannot
 // be printed, or that the server refuses, is executed by the engine.
+
 import type { Slot } from '../engine/bind/bound.ts'
 import { unlimitedBudget } from '../engine/budget.ts'
 import { ExecutionError } from '../engine/errors.ts'
@@ -11,9 +12,10 @@ import { NodeValue, PathValue, RelationshipValue, type Value } from '../engine/v
 import { type BoltRecord, RefusedQueryError } from './bolt-server.ts'
 import { type BoltDriver, scalarOfDriver, toDriver } from './driver-values.ts'
 import { type FetchedGraph, type FetchRequests, STATE_QUERY, stateOf } from './fetched-graph.ts'
+import { STATE_LABEL } from './print/names.ts'
 import { acceptsValue } from './print/parameter.ts'
 import { type PrintedQuery, printQuery } from './print/print-query.ts'
-import { type DriverNode, type DriverRelationship, STATE_LABEL } from './stored-elements.ts'
+import type { DriverNode, DriverRelationship } from './stored-elements.ts'
 
 /** Printed queries that are kept. */
 const PLANS_MAX = 10_000
@@ -87,7 +89,7 @@ function textOf({ query, returns }: PushedQuery, { text, columns, propertyNames 
   return `${text}${order}\nLIMIT $enough`
 }
 
-type Answer =
+type PushedAnswer =
   | { readonly kind: 'rows'; readonly rows: readonly (readonly unknown[])[] }
   | { readonly kind: 'executed'; readonly reason: string }
   | { readonly kind: 'failed'; readonly error: ExecutionError }
@@ -114,14 +116,18 @@ export class Pushdown implements QueryPushdown {
     const values = this.valuesOf(plan, run)
     if (typeof values === 'string') return this.plans.executed(values)
     const key = `${plan.number} ${run.after} ${run.rowsMax} ${JSON.stringify([...values], shown)}`
-    const answer = this.fetched.answers.get(key) as Answer | undefined
-    if (answer === undefined) return this.requests.require((ask, driver) => this.fetch(key, query, plan, values, run, ask, driver))
+    const answer = this.fetched.answers.get(key) as PushedAnswer | undefined
+    if (answer === undefined)
+      return this.requests.require((ask, driver) => this.fetch(key, query, plan, values, run, ask, driver))
     if (answer.kind === 'failed') throw answer.error
     return answer.kind === 'rows' ? answer.rows : this.plans.executed(answer.reason)
   }
 
   /** The values of the parameters of the text; a text: the reason why the engine has to execute the query. */
-  private valuesOf({ printed, values }: PushedPlan, { parameters, timeMs }: PushedRun): ReadonlyMap<string, Value> | string {
+  private valuesOf(
+    { printed, values }: PushedPlan,
+    { parameters, timeMs }: PushedRun,
+  ): ReadonlyMap<string, Value> | string {
     const found = new Map<string, Value>()
     if (values === null) return found
     let row: readonly Value[]
@@ -164,7 +170,7 @@ export class Pushdown implements QueryPushdown {
         const { externalNames } = stateOf(returns === 'exists' ? records : await ask(STATE_QUERY, {}))
         const external = printed.propertyNames.find((name) => externalNames.has(name))
         if (external !== undefined) {
-          answers.set(key, { kind: 'executed', reason: 'a property that a resolver supplies' } satisfies Answer)
+          answers.set(key, { kind: 'executed', reason: 'a property that a resolver supplies' } satisfies PushedAnswer)
           return
         }
       }
@@ -175,11 +181,15 @@ export class Pushdown implements QueryPushdown {
             ? [[]]
             : []
           : records.map((record) => this.rowOf(record, query, printed, driver))
-      answers.set(key, { kind: 'rows', rows } satisfies Answer)
+      answers.set(key, { kind: 'rows', rows } satisfies PushedAnswer)
     } catch (error) {
-      if (error instanceof ExecutionError && error.code === 'budget') answers.set(key, { kind: 'failed', error } satisfies Answer)
+      if (error instanceof ExecutionError && error.code === 'budget')
+        answers.set(key, { kind: 'failed', error } satisfies PushedAnswer)
       else if (error instanceof ExecutionError || error instanceof RefusedQueryError) {
-        answers.set(key, { kind: 'executed', reason: `the server: ${error.message.slice(0, 200)}` } satisfies Answer)
+        answers.set(key, {
+          kind: 'executed',
+          reason: `the server: ${error.message.slice(0, 200)}`,
+        } satisfies PushedAnswer)
       } else throw error
     }
   }
@@ -190,7 +200,8 @@ export class Pushdown implements QueryPushdown {
     { columns, graph }: PrintedQuery,
     driver: BoltDriver,
   ): unknown[] {
-    const slots: readonly Slot[] = typeof returns === 'object' ? [returns.nodesOf] : query.columns.map(({ slot }) => slot)
+    const slots: readonly Slot[] =
+      typeof returns === 'object' ? [returns.nodesOf] : query.columns.map(({ slot }) => slot)
     return columns.map((column, at) => this.contentOf(record[column], slots[at]!, graph, driver))
   }
 

@@ -1,6 +1,7 @@
 // The writes of one batch to a graph in a database server, made in memory over what was fetched. A write of an element that was not
 // fetched notes what is missing and continues as if the element did not exist; the result of such an attempt is discarded, everything
 // that it missed is fetched at once, and the batch runs again.
+
 import type {
   BatchView,
   ElementChange,
@@ -22,12 +23,12 @@ import type {
 import { assert } from '../kernel/assert.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
 import { mintGid } from '../kernel/ids.ts'
+import type { NodeRecord, RelationshipRecord, StoredProperties } from '../store/format/records.ts'
 import type { EditedRecord, PreservedFields } from '../store/graph/element-edits.ts'
 import { NodeRecordImage, RelationshipRecordImage } from '../store/graph/element-images.ts'
 import { NO_PROPERTIES, withoutMetadata, withoutProperties, withProperties } from '../store/graph/property-edits.ts'
-import type { NodeRecord, RelationshipRecord, StoredProperties } from '../store/format/records.ts'
+import { isHiddenName } from './print/names.ts'
 import type { SharedSymbols } from './shared-symbols.ts'
-import { HIDDEN_PREFIX } from './stored-elements.ts'
 import type { TouchedElements } from './touched-elements.ts'
 
 /** Ids of elements that a batch creates begin here: the database has not assigned theirs. */
@@ -226,7 +227,8 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
       if (found === undefined) this.isIncomplete = true
       else {
         for (const { id: relationship, record } of found) {
-          if (!this.relationships.has(relationship)) this.relationships.set(relationship, { before: record, now: record })
+          if (!this.relationships.has(relationship))
+            this.relationships.set(relationship, { before: record, now: record })
         }
       }
     }
@@ -407,7 +409,7 @@ function changeProperties<R extends { readonly properties: StoredProperties; rea
 
 /** The database keeps the fields of the service in properties with this prefix. */
 function checkNames(properties: readonly PropertyInput[] | undefined): void {
-  const name = properties?.find(({ name }) => name.startsWith(HIDDEN_PREFIX) || name === '__proto__')?.name
+  const name = properties?.find(({ name }) => isHiddenName(name) || name === '__proto__')?.name
   if (name === undefined) return
   throw new ThrownServiceError({
     kind: 'invalid',

@@ -2,11 +2,12 @@
 // its location, so that relationships can connect nodes of different constituents. No transaction spans two databases. The constituent
 // is written first; the same transaction notes which nodes it has touched. Proxies are derived from the current contents of all
 // constituents, so an interrupted update can be repeated by any process.
+
 import type { GraphStore, NodeKey, Snapshot, WriteBatch } from '../engine/store.ts'
 import { parseJson, writeJson } from '../kernel/json.ts'
+import { STATE_LABEL } from './print/names.ts'
 import type { RemoteBatch } from './remote-batch.ts'
 import type { NodeIdentity, RemoteGraph } from './remote-graph.ts'
-import { STATE_LABEL } from './stored-elements.ts'
 
 /** The databases of a composite project. */
 export interface CompositeDatabases {

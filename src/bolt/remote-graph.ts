@@ -1,18 +1,26 @@
 // A graph in a database server, behind the port of the graphs of this process (docs/decisions/0067-graphs-in-a-database-server.md).
-import type { BatchView, GraphStore, GraphVersion, NodeKey, QueryPushdown, Snapshot, WriteBatch } from '../engine/store.ts'
+import type {
+  BatchView,
+  GraphStore,
+  GraphVersion,
+  NodeKey,
+  QueryPushdown,
+  Snapshot,
+  WriteBatch,
+} from '../engine/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
 import { currentRemoteReads, PendingReadsError, type RemoteReads, settleRemoteReads } from '../kernel/remote-reads.ts'
 import { type BoltServer, type BoltTransaction, CommitUnknownError } from './bolt-server.ts'
 import type { BoltDriver } from './driver-values.ts'
-import { FetchedGraph, type FetchRequests, type RunQuery, STATE_QUERY, stateOf } from './fetched-graph.ts'
+import { type BoltRead, FetchedGraph, type FetchRequests, STATE_QUERY, stateOf } from './fetched-graph.ts'
 import { GraphSchema } from './graph-schema.ts'
+import { hidden, quoted, STATE_LABEL } from './print/names.ts'
 import { Pushdown, type PushedPlans } from './pushed-queries.ts'
 import { type AssignedIdentity, RemoteBatch } from './remote-batch.ts'
 import { RemoteSnapshot } from './remote-snapshot.ts'
-import { EXTERNAL_ID, hidden, nodeTypeOf, STATE_LABEL } from './stored-elements.ts'
-import { quoted } from './quote-name.ts'
 import { SharedSymbols } from './shared-symbols.ts'
+import { EXTERNAL_ID, nodeTypeOf } from './stored-elements.ts'
 import { TouchedElements } from './touched-elements.ts'
 import { lockState, writeChanges } from './write-changes.ts'
 
@@ -91,7 +99,7 @@ export class RemoteGraph implements GraphStore {
       require: (fetch) =>
         reads.require(async () => {
           const driver = await server.module()
-          const run: RunQuery = (text, parameters, timeMs) => {
+          const run: BoltRead = (text, parameters, timeMs) => {
             const leftMs = Math.max(1, reads.deadlineMs - performance.now())
             return server.read(database, { text, parameters }, Math.min(leftMs, timeMs ?? leftMs))
           }
@@ -158,9 +166,9 @@ export class RemoteGraph implements GraphStore {
     { touched, fetched, nowMs }: BatchElements,
     assigned: readonly AssignedIdentity[],
   ): Promise<{ readonly value: T; readonly batch: RemoteBatch }> {
-    const run: RunQuery = (text, parameters) => transaction.run(text, parameters)
+    const run: BoltRead = (text, parameters) => transaction.run(text, parameters)
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      let pending: ((run: RunQuery, driver: BoltDriver) => Promise<void>) | null = null
+      let pending: ((run: BoltRead, driver: BoltDriver) => Promise<void>) | null = null
       let isForeign = false
       const requests: FetchRequests = {
         require(fetch) {
@@ -180,7 +188,7 @@ export class RemoteGraph implements GraphStore {
       }
       // A change may read other graphs, which it does outside of this transaction.
       if (isForeign) await settleRemoteReads()
-      else if (pending !== null) await (pending as (run: RunQuery, driver: BoltDriver) => Promise<void>)(run, driver)
+      else if (pending !== null) await (pending as (run: BoltRead, driver: BoltDriver) => Promise<void>)(run, driver)
       await touched.fetch(run, driver, fetched)
     }
     throw new ThrownServiceError({ kind: 'timed-out', message: 'the write reads too much of the graph' })
@@ -270,7 +278,8 @@ export class RemoteGraph implements GraphStore {
   /** The version of the graph: the number of writes of all services. */
   async version(): Promise<number> {
     const { server, database } = this.deps
-    return stateOf(await server.read(database, { text: STATE_QUERY, parameters: {} }, server.limits.queryTimeMs)).version
+    return stateOf(await server.read(database, { text: STATE_QUERY, parameters: {} }, server.limits.queryTimeMs))
+      .version
   }
 }
 

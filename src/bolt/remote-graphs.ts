@@ -25,12 +25,7 @@ export interface RemoteProject {
 
 /** Stores what batches have to report in the data folder of this service. */
 export interface RemoteEventStore {
-  record(
-    projectId: string,
-    constituent: Constituent,
-    batch: WrittenBatch,
-    events: RemoteBatch['events'],
-  ): Promise<void>
+  record(projectId: string, constituent: Constituent, batch: WrittenBatch, events: RemoteBatch['events']): Promise<void>
 }
 
 /** Collaborators of the remote graphs. */
@@ -66,11 +61,7 @@ export class RemoteGraphs {
   private placeOf(project: RemoteProject, constituent: Constituent): DatabasePlace {
     const { url } = project
     const name =
-      constituent === 'default'
-        ? project.name
-        : constituent === 'global'
-          ? project.compositeName
-          : constituent.database
+      constituent === 'default' ? project.name : constituent === 'global' ? project.compositeName : constituent.database
     if (name === null || !name.includes('://')) return { url, database: name }
     const place = parseBoltUrl(name)
     if (!place.ok) throw new OperationalError(`the database of a location: ${place.error}`)

@@ -146,11 +146,13 @@ export class RemoteSnapshot implements Snapshot, BatchView {
     clearChunk(chunk)
     if (type === 0 || node === 0) return
     const name = this.symbolName('type', type)
-    for (let index = 0; ; ) {
+    let index = 0
+    for (let isFound = false; !isFound; ) {
       const list = this.fetched.neighbours(node, direction, name, index, this.requests)
       index = lowerBound(list.nodes, first)
-      if (index < list.nodes.length || list.isComplete) return this.neighbours(node, direction, type, index, chunk)
+      isFound = index < list.nodes.length || list.isComplete
     }
+    this.neighbours(node, direction, type, index, chunk)
   }
 
   degree(node: NodeId, direction: Direction, type: SymbolId): number {
@@ -355,7 +357,10 @@ function timeText(ms: number): string | null {
   return Number.isNaN(ms) ? null : timestamp(ms)
 }
 
-function fieldOf(field: ElementField, { gid, createdMs, updatedMs }: NodeRecord | RelationshipRecord): PropertyValue | null {
+function fieldOf(
+  field: ElementField,
+  { gid, createdMs, updatedMs }: NodeRecord | RelationshipRecord,
+): PropertyValue | null {
   switch (field) {
     case 'create_time':
       return timeText(createdMs)

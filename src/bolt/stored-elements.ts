@@ -7,23 +7,7 @@ import { timestamp } from '../kernel/clock.ts'
 import { parseJson, writeJson } from '../kernel/json.ts'
 import type { NodeRecord, RelationshipRecord, StoredProperties } from '../store/format/records.ts'
 import { type BoltDriver, propertyOfDriver, propertyToDriver } from './driver-values.ts'
-
-/** The prefix of hidden properties, and of the labels of nodes that belong to the service. */
-export const HIDDEN_PREFIX = '_verdigraph_'
-
-/** The names of hidden properties. */
-export const hidden = {
-  type: '_verdigraph_type',
-  id: '_verdigraph_id',
-  created: '_verdigraph_created',
-  updated: '_verdigraph_updated',
-  identity: '_verdigraph_identity',
-  location: '_verdigraph_location',
-  details: '_verdigraph_details',
-} as const
-
-/** The label of the only node that belongs to the service. */
-export const STATE_LABEL = '_VerdigraphState'
+import { hidden, isHiddenName } from './print/names.ts'
 
 /** The key of a node in its database. */
 export const EXTERNAL_ID = 'external_id'
@@ -58,7 +42,8 @@ const ID_MAX = 2n ** 32n - 1n
 
 /** The engine's id of an element: 0 is no element. */
 export function engineId(identity: bigint): number {
-  if (identity >= ID_MAX) throw new Error(`the graph database has an element with the id ${identity}, which is too large`)
+  if (identity >= ID_MAX)
+    throw new Error(`the graph database has an element with the id ${identity}, which is too large`)
   return Number(identity) + 1
 }
 
@@ -101,7 +86,7 @@ function propertiesOf(
   const details = detailsOf(stored[hidden.details])
   const properties = new Map<SymbolId, StoredProperty>()
   for (const [name, value] of Object.entries(stored)) {
-    if (name === EXTERNAL_ID || name.startsWith(HIDDEN_PREFIX)) continue
+    if (name === EXTERNAL_ID || isHiddenName(name)) continue
     const read = propertyOfDriver(driver, value)
     if (read === null) continue
     const detail = Object.hasOwn(details, name) ? details[name]! : {}

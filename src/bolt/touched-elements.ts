@@ -2,8 +2,8 @@
 import type { NodeId, RelationshipId } from '../engine/store.ts'
 import type { NodeRecord, RelationshipRecord } from '../store/format/records.ts'
 import type { BoltDriver } from './driver-values.ts'
-import type { FetchedGraph, RunQuery } from './fetched-graph.ts'
-import { quoted } from './quote-name.ts'
+import type { BoltRead, FetchedGraph } from './fetched-graph.ts'
+import { hidden, quoted } from './print/names.ts'
 import type { SharedSymbols } from './shared-symbols.ts'
 import {
   type DriverNode,
@@ -11,7 +11,6 @@ import {
   databaseId,
   EXTERNAL_ID,
   engineId,
-  hidden,
   nodeOfDriver,
   relationshipOfDriver,
 } from './stored-elements.ts'
@@ -67,7 +66,7 @@ export class TouchedElements {
   }
 
   /** Fetches everything that was missing. `fetched` also gets the elements, for the view of the batch. */
-  async fetch(run: RunQuery, driver: BoltDriver, fetched: FetchedGraph): Promise<void> {
+  async fetch(run: BoltRead, driver: BoltDriver, fetched: FetchedGraph): Promise<void> {
     const { wantedKeys, wantedEnds, wantedAttached } = this
     this.wantedKeys = new Map()
     this.wantedEnds = new Map()

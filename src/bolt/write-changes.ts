@@ -2,11 +2,11 @@
 // Only properties that have changed are written, so that other tools may have properties of their own.
 import type { NodeRecord, RelationshipRecord } from '../store/format/records.ts'
 import type { BoltTransaction } from './bolt-server.ts'
-import { type BoltDriver } from './driver-values.ts'
-import { quoted } from './quote-name.ts'
+import type { BoltDriver } from './driver-values.ts'
+import { quoted, STATE_LABEL } from './print/names.ts'
 import type { RemoteBatch } from './remote-batch.ts'
 import type { SharedSymbols } from './shared-symbols.ts'
-import { databaseId, engineId, nodeToDriver, relationshipToDriver, STATE_LABEL } from './stored-elements.ts'
+import { databaseId, engineId, nodeToDriver, relationshipToDriver } from './stored-elements.ts'
 
 const ROWS_PER_STATEMENT = 2_000
 
@@ -22,7 +22,7 @@ export async function lockState(transaction: BoltTransaction): Promise<void> {
   if (records.length !== 1) throw new Error('the graph database has no state of the service: it was not provisioned')
 }
 
-type Row = Record<string, unknown>
+type StatementRow = Record<string, unknown>
 
 /** Returns the engine's ids of the created elements, by the ids that the batch gave them. */
 export async function writeChanges(
@@ -40,10 +40,12 @@ export async function writeChanges(
   const relationships = [...batch.relationships].filter(([, { before, now }]) => before !== now)
 
   for (const [id, { before, now }] of relationships) {
-    if (now === null && before !== null) statements.add('MATCH ()-[r]->() WHERE id(r) = row.id DELETE r', { id: databaseId(id) })
+    if (now === null && before !== null)
+      statements.add('MATCH ()-[r]->() WHERE id(r) = row.id DELETE r', { id: databaseId(id) })
   }
   for (const [id, { before, now }] of nodes) {
-    if (now === null && before !== null) statements.add('MATCH (n) WHERE id(n) = row.id DETACH DELETE n', { id: databaseId(id) })
+    if (now === null && before !== null)
+      statements.add('MATCH (n) WHERE id(n) = row.id DETACH DELETE n', { id: databaseId(id) })
   }
   for (const [id, { before, now }] of nodes) {
     if (now === null) continue
@@ -93,14 +95,14 @@ export async function writeChanges(
 /** Groups rows by statement. */
 class Statements {
   private readonly transaction: BoltTransaction
-  private readonly rows = new Map<string, Row[]>()
+  private readonly rows = new Map<string, StatementRow[]>()
 
   constructor(transaction: BoltTransaction) {
     this.transaction = transaction
   }
 
   /** `text` reads the fields of `row`. */
-  add(text: string, row: Row): void {
+  add(text: string, row: StatementRow): void {
     const rows = this.rows.get(text)
     if (rows === undefined) this.rows.set(text, [row])
     else rows.push(row)
@@ -121,7 +123,7 @@ class Statements {
 }
 
 /** The properties to set; null removes one. */
-function differences(before: Row, now: Row): Row {
+function differences(before: StatementRow, now: StatementRow): StatementRow {
   const set: [string, unknown][] = []
   for (const [name, value] of Object.entries(now)) {
     if (!(name in before) || !isSame(before[name], value)) set.push([name, value])

@@ -50,7 +50,8 @@ function urlError(url: string): string | null {
   }
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(url)?.[1]
   if (scheme === undefined) return 'expected a URL with the scheme `lmdb:` or `bolt:`'
-  if (scheme.toLowerCase() !== 'lmdb') return `the scheme \`${scheme}:\` has no adapter, expected \`lmdb:\`, \`bolt:\` or \`neo4j:\``
+  if (scheme.toLowerCase() !== 'lmdb')
+    return `the scheme \`${scheme}:\` has no adapter, expected \`lmdb:\`, \`bolt:\` or \`neo4j:\``
   return /^(?:\/\/)?[\w.-]*\/?$/.test(url.slice(scheme.length + 1)) ? null : 'the scheme `lmdb:` takes no path'
 }
 

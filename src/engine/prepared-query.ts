@@ -210,7 +210,8 @@ export class PreparedQuery {
 
   /** Starts a run and returns a cursor before its first row. Only one run of a prepared query at a time. */
   rows(context: QueryContext): RowCursor {
-    const execution = this.openPushed(context, [], 0, context.rowsMax ?? Number.POSITIVE_INFINITY) ?? this.planned.prepare(context)
+    const execution =
+      this.openPushed(context, [], 0, context.rowsMax ?? Number.POSITIVE_INFINITY) ?? this.planned.prepare(context)
     execution.root.open(execution.run)
     return new RowCursor(execution, this.bound.query.columns)
   }

@@ -1,10 +1,10 @@
 // Runs an access query on the server of a graph, and presents its rows as those of a plan of the engine.
 import type { BoundQuery, Slot } from './bind/bound.ts'
 import { Budget } from './budget.ts'
-import type { ExecutionContext } from './exec/execution-context.ts'
 import { ExecutionError } from './errors.ts'
-import type { Execution, PlannedQuery, QueryContext } from './planned-query.ts'
+import type { ExecutionContext } from './exec/execution-context.ts'
 import type { PhysicalOperator } from './exec/physical-operator.ts'
+import type { Execution, PlannedQuery, QueryContext } from './planned-query.ts'
 import { type PushedQuery, pushedQueryOf } from './pushdown.ts'
 import { type AccessQuery, externalIdParameter } from './relation-query.ts'
 import type { NodeId } from './store.ts'
@@ -51,7 +51,8 @@ export class PushedExecutions {
   constructor(source: BoundQuery, accessQuery: AccessQuery, planned: Pick<PlannedQuery, 'locate'>) {
     this.pushed = pushedQueryOf(source, accessQuery)
     const { query, returns } = this.pushed
-    this.slots = returns === 'exists' ? [] : returns === 'rows' ? query.columns.map(({ slot }) => slot) : [returns.nodesOf]
+    this.slots =
+      returns === 'exists' ? [] : returns === 'rows' ? query.columns.map(({ slot }) => slot) : [returns.nodesOf]
     this.fixed = accessQuery.fixed
     this.planned = planned
     const graphs = graphsOf(query)
@@ -94,7 +95,7 @@ export class PushedExecutions {
 
   private withFixed(parameters: ReadonlyMap<string, Value>, externalIds: readonly string[]): Map<string, Value> {
     const all = new Map(parameters)
-    this.fixed.forEach((name, at) => all.set(externalIdParameter(name), externalIds[at]!))
+    for (const [at, name] of this.fixed.entries()) all.set(externalIdParameter(name), externalIds[at]!)
     return all
   }
 }
@@ -109,7 +110,8 @@ function graphsOf(query: BoundQuery): ReadonlySet<number> {
       return
     }
     const { kind, index, graph } = part as Partial<Slot>
-    if (typeof index === 'number' && typeof graph === 'number' && kind !== undefined && kind !== 'value') graphs.add(graph)
+    if (typeof index === 'number' && typeof graph === 'number' && kind !== undefined && kind !== 'value')
+      graphs.add(graph)
     for (const member of Object.values(part)) visit(member)
   }
   visit(query.clauses)

@@ -5,9 +5,9 @@ import { readCredentials } from '../identity/credentials.ts'
 import type { AgentCaller, UserToken } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
-import { RestartRequiredError } from '../kernel/restart-required.ts'
 import type { IdentifiedRequest, RefusedCredentials, RequestCaller } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
+import { RestartRequiredError } from '../kernel/restart-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import {
   errorResponse,

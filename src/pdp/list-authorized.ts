@@ -4,8 +4,8 @@
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
-import { RestartRequiredError } from '../kernel/restart-required.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
+import { RestartRequiredError } from '../kernel/restart-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type {
   WhatAuthorizedAnswer,

@@ -99,9 +99,9 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/kernel/'],
-    mayImport: ['src/kernel/', 'fastest-levenshtein', 'croner', 'yaml'],
+    mayImport: ['src/kernel/', 'fastest-levenshtein', 'croner', 'yaml', 'node:async_hooks'],
     sentence:
-      'kernel imports nothing but itself, fastest-levenshtein for suggestions, croner for schedules, and yaml for texts with a limit of depth',
+      'kernel imports nothing but itself, fastest-levenshtein for suggestions, croner for schedules, yaml for texts with a limit of depth, and node:async_hooks for the reads of remote graphs',
   },
   {
     files: ['src/engine/value/'],
@@ -159,6 +159,24 @@ export const layerRules: readonly LayerRule[] = [
     sentence:
       'bolt/print turns bound queries into text for a server: it imports the engine and kernel, and no driver or store',
     forbiddenWords: synchronous,
+  },
+  {
+    files: ['src/bolt/'],
+    mayImport: [
+      'src/bolt/',
+      'src/engine/',
+      'src/store/format/',
+      'src/store/graph/element-edits.ts',
+      'src/store/graph/element-images.ts',
+      'src/store/graph/fill-chunk.ts',
+      'src/store/graph/property-edits.ts',
+      'src/store/graph/symbols.ts',
+      'src/store/tenancy/project-graphs.ts',
+      'src/kernel/',
+      'neo4j-driver-lite',
+    ],
+    sentence:
+      'bolt implements the graph port over a database server: it imports the engine, kernel, the driver and what both implementations share, and no feature; no feature imports it',
   },
   {
     files: ['src/store/format/'],

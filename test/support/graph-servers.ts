@@ -4,7 +4,9 @@
 import type { Driver } from 'neo4j-driver-lite'
 
 /** URLs of the servers; empty: graphs are in this process. */
-export const graphServers: readonly string[] = (process.env.TEST_GRAPH_SERVERS ?? '').split(',').filter((url) => url !== '')
+export const graphServers: readonly string[] = (process.env.TEST_GRAPH_SERVERS ?? '')
+  .split(',')
+  .filter((url) => url !== '')
 
 const drivers = new Map<string, Promise<Driver>>()
 

@@ -15,6 +15,8 @@ export const hidden = {
   created: '_verdigraph_created',
   updated: '_verdigraph_updated',
   identity: '_verdigraph_identity',
+  location: '_verdigraph_location',
+  details: '_verdigraph_details',
 } as const
 
 /** Whether only the service uses the name, for a property or a label. */

@@ -369,7 +369,12 @@ export class Catalog {
       const part = this.folderOf(constituent)
       await environment.write((local) => {
         for (const { record, count, stream } of events) local.appendEvents(record, count, stream)
-        const graph = { projectId, part, isGlobal: part === 'global', transaction: () => environment.writeTransaction() }
+        const graph = {
+          projectId,
+          part,
+          isGlobal: part === 'global',
+          transaction: () => environment.writeTransaction(),
+        }
         this.observer?.(graph, {
           changes: () => batch.changes(),
           appendEvents: (record, count, stream) => local.appendEvents(record, count, stream),

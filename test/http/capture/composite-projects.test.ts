@@ -158,7 +158,11 @@ describe('a relationship', () => {
       }),
     )
     expect([status, new Set(ids).size]).toEqual([200, 2])
-    expect([await count('eu'), await count(null), await count('global')]).toEqual([before[0]! + 1, before[1]! + 1, before[2]])
+    expect([await count('eu'), await count(null), await count('global')]).toEqual([
+      before[0]! + 1,
+      before[1]! + 1,
+      before[2],
+    ])
   })
 
   it('connects nodes of any locations with `use_global_db`, and is deleted or loses properties with it too', async () => {
@@ -275,8 +279,7 @@ describe('an unknown location', () => {
 })
 
 describe('another mapping', () => {
-  const put = (alias_mapping: string, more: object = {}) =>
-    service.connect({ ...connection, ...more, alias_mapping })
+  const put = (alias_mapping: string, more: object = {}) => service.connect({ ...connection, ...more, alias_mapping })
 
   it('may add locations, which can be used as soon as it is stored', async () => {
     expect((await put(`${mapping}&asia=asia-db`)).status).toBe(200)

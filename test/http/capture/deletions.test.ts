@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Snapshot } from '../../../src/engine/store.ts'
-import { ManualClock } from '../../support/manual-clock.ts'
 import { readingGraphs } from '../../../src/kernel/remote-reads.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'
 
 let service: TestService
@@ -205,7 +205,10 @@ describe('deleting metadata', () => {
     await capture({ type: 'email', value: 'd@e.f', metadata: { source: 'self' } })
     expect((await kept('Person', 'm2', 'email')).property?.metadata).toEqual({ source: 'self' })
     await capture({ type: 'email', external_value: 'a-resolver' })
-    expect((await kept('Person', 'm2', 'email')).property).toMatchObject({ externalValue: 'a-resolver', metadata: null })
+    expect((await kept('Person', 'm2', 'email')).property).toMatchObject({
+      externalValue: 'a-resolver',
+      metadata: null,
+    })
   })
 
   it.each([
