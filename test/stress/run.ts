@@ -21,6 +21,10 @@ const programs: Readonly<Record<string, StressProgram>> = {
     about: 'rewrites of random queries that must not change their answers do not',
     short: { flags: '--queries 2000', limitSeconds: 300 },
   },
+  'printed-queries': {
+    about: 'queries that are printed for Neo4j answer there as the engine does; skips without Java and Maven',
+    short: { flags: '--rounds 20', limitSeconds: 300 },
+  },
   fuzz: {
     about: 'no text makes the parser or the binder throw, overflow or run for long',
     short: { flags: '--inputs 20000', limitSeconds: 200 },

@@ -7,7 +7,7 @@ import { engineParameters } from './convert-graph.ts'
 import type { PrintedCase } from './printed-queries.ts'
 
 /** Checks of one policy with one set of parameters. */
-const PAIRS_MAX = 25
+const PAIRS_MAX = 12
 
 /** The cases of each policy of a scenario. */
 export function printedCases(scenario: Scenario): { readonly policy: ScenarioPolicy; readonly cases: PrintedCase[] }[] {
