@@ -5,8 +5,9 @@ import { printGraph } from '../support/graph-notation.ts'
 import { type EngineSide, openEngineSide } from './engine-side.ts'
 import { type JudgedGraph, ofReference } from './judge-graph.ts'
 import { BeyondLimits, differenceOf, type JudgedOutcome, type JudgedQuery } from './judged-outcome.ts'
-import { knownDifferenceOf } from './known-differences.ts'
+import { type KnownDifference, knownDifferencesOf } from './known-differences.ts'
 import type { Neo4jConnection, Neo4jSide } from './neo4j-side.ts'
+import { changedQueries } from './query-changes.ts'
 
 /** A query on a graph. */
 export interface JudgedCase {
@@ -15,10 +16,15 @@ export interface JudgedCase {
 }
 
 /** Both answers, and the difference in one line or null. */
-export interface JudgedDifference {
+export interface Comparison {
   readonly ours: JudgedOutcome
   readonly theirs: JudgedOutcome
   readonly difference: string | null
+}
+
+/** Also, the known difference that this one is, or null. */
+export interface JudgedDifference extends Comparison {
+  readonly known: KnownDifference | null
 }
 
 /** Both sides of one graph. */
@@ -37,7 +43,7 @@ export async function openBench(
 ): Promise<JudgedBench> {
   const ours: EngineSide = await openEngineSide(judged, stepsMax)
   const theirs: Neo4jSide = connection.open(judged)
-  const judgeAll: JudgedBench['judgeAll'] = async (queries) => {
+  const compareAll = async (queries: readonly JudgedQuery[]): Promise<(Comparison | BeyondLimits)[]> => {
     const found = await ourAnswers(ours, queries)
     const asked = queries.filter((_, index) => !(found[index] instanceof BeyondLimits))
     const judgements = (await theirs.answers(asked)).values()
@@ -49,7 +55,39 @@ export async function openBench(
       return { ours: mine, theirs: judgement, difference: differenceOf(query, mine, judgement) }
     })
   }
+  const compare = async (query: JudgedQuery): Promise<Comparison | BeyondLimits> => (await compareAll([query]))[0]!
+  const judgeAll: JudgedBench['judgeAll'] = async (queries) => {
+    const verdicts: (JudgedDifference | BeyondLimits)[] = []
+    for (const [index, found] of (await compareAll(queries)).entries()) {
+      if (found instanceof BeyondLimits) verdicts.push(found)
+      else verdicts.push({ ...found, known: await knownCauseOf(queries[index]!, found, compare) })
+    }
+    return verdicts
+  }
   return { judgeAll, judge: async (query) => (await judgeAll([query]))[0]!, close: () => ours.close() }
+}
+
+/** The known difference whose cause the query and the answers of both engines to changed queries show, or null. */
+export async function knownCauseOf(
+  query: JudgedQuery,
+  verdict: Comparison,
+  compare: (query: JudgedQuery) => Promise<Comparison | BeyondLimits>,
+): Promise<KnownDifference | null> {
+  if (verdict.difference === null) return null
+  for (const known of knownDifferencesOf(query.text, verdict.ours, verdict.theirs)) {
+    if (known.changed === undefined) return known
+    for (const { text, keepsRows, failsAlone } of changedQueries(query.text, known.changed)) {
+      if (failsAlone !== null) {
+        const alone = await compare({ ...query, text: failsAlone, orderedBy: [] })
+        if (alone instanceof BeyondLimits || alone.ours.error?.phase !== 'run') continue
+        if (alone.theirs.error?.kind !== verdict.theirs.error?.kind) continue
+      }
+      const changed = await compare({ ...query, text })
+      if (changed instanceof BeyondLimits || changed.ours.error !== null || changed.difference !== null) continue
+      if (!keepsRows || differenceOf(query, verdict.ours, changed.ours) === null) return known
+    }
+  }
+  return null
 }
 
 async function ourAnswers(
@@ -113,7 +151,7 @@ export async function shrinkCase(
     if (found === null || found instanceof BeyondLimits) return false
     if (found.difference === null || signature(found) !== wanted) return false
     // It must not become one of the known differences.
-    if (knownDifferenceOf(text, found.ours, found.theirs) !== null) return false
+    if (found.known !== null) return false
     last = found
     return true
   })

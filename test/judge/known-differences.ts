@@ -1,8 +1,20 @@
 // The differences between Verdigraph and Neo4j that are known and stay: each with an example that is run every time, so that an entry
 // that no longer holds is noticed. The page docs/reference/differences-from-neo4j.md is made from this table.
+import type { Query } from '../../grammar/ast.ts'
 import { DurationValue } from '../../src/engine/value/temporal/temporal.ts'
 import type { JudgedOutcome } from './judged-outcome.ts'
 import { type JudgedValue, textOf } from './judged-value.ts'
+import {
+  averageAsSum,
+  type ChangedQuery,
+  countsBeforeOptionalMatch,
+  divisorZero,
+  nanInGroups,
+  singleValueAsList,
+  textWithoutZeros,
+  trimmedRight,
+  unusedPartAsNull,
+} from './query-changes.ts'
 
 /** One known difference. */
 export interface KnownDifference {
@@ -19,8 +31,10 @@ export interface KnownDifference {
     readonly graph?: string
     readonly parameters?: Readonly<Record<string, unknown>>
   }
-  /** Whether a difference is this one. */
+  /** Whether a difference is this one, or may be this one if there are changed queries. */
   matches(text: string, ours: JudgedOutcome, theirs: JudgedOutcome): boolean
+  /** Queries without the cause: the difference is this one only if one of them is answered equally. */
+  readonly changed?: (query: Query) => ChangedQuery[]
 }
 
 const compileMessage = ({ error }: JudgedOutcome): string => (error?.phase === 'compile' ? error.message : '')
@@ -28,6 +42,8 @@ const refusedByNeo4j =
   (message: RegExp): KnownDifference['matches'] =>
   (_, ours, theirs) =>
     ours.error === null && message.test(compileMessage(theirs))
+
+const bothHaveRows: KnownDifference['matches'] = (_, ours, theirs) => ours.error === null && theirs.error === null
 
 /** Ordered by how often they occur. */
 export const knownDifferences: readonly KnownDifference[] = [
@@ -82,11 +98,8 @@ export const knownDifferences: readonly KnownDifference[] = [
     right: 'both',
     why: 'Neo4j writes `10:00:00` since a release of 5, Verdigraph the shorter ISO 8601 form `10:00`. Both read either.',
     example: { query: "RETURN toString(localtime('10:00')) AS x" },
-    matches: (text, ours, theirs) =>
-      /toString/.test(text) &&
-      ours.error === null &&
-      theirs.error === null &&
-      withoutSeconds(ours) === withoutSeconds(theirs),
+    matches: bothHaveRows,
+    changed: textWithoutZeros,
   },
   {
     id: 'temporal-null',
@@ -169,13 +182,8 @@ export const knownDifferences: readonly KnownDifference[] = [
       query: 'MATCH ()-->()<--() WITH * WHERE exists { MATCH (z) WITH z.num AS w WHERE w } RETURN 1 AS x',
       graph: '(a:Team {num: 1})-[:B]->(a)',
     },
-    matches: (text, ours, theirs) =>
-      ours.error === null &&
-      ((theirs.error?.message ?? '').startsWith("Don't know how to treat that as a predicate") ||
-        (/\b(exists|count|collect|call)\b[^{]*\{/i.test(text) &&
-          ours.rows.length === 0 &&
-          theirs.error?.phase === 'run' &&
-          ['type', 'argument', 'arithmetic'].includes(theirs.error.kind))),
+    matches: (_, ours, theirs) => ours.error === null && theirs.error?.phase === 'run',
+    changed: unusedPartAsNull,
   },
   {
     id: 'average-duration',
@@ -183,8 +191,8 @@ export const knownDifferences: readonly KnownDifference[] = [
     right: 'Verdigraph',
     why: 'Verdigraph adds months, days and time exactly and divides once; time never becomes days. Neo4j averages floats, loses nanoseconds, and turns 24 hours into a day.',
     example: { query: "RETURN avg(duration('PT365H')) AS x" },
-    matches: (text, ours, theirs) =>
-      /avg\(/.test(text) && /duration/.test(text) && ours.error === null && theirs.error === null,
+    matches: (text, ours, theirs) => /duration/.test(text) && bothHaveRows(text, ours, theirs),
+    changed: averageAsSum,
   },
   {
     id: 'duration-fraction',
@@ -206,8 +214,8 @@ export const knownDifferences: readonly KnownDifference[] = [
       query: 'MATCH (a) OPTIONAL MATCH (b) WHERE COUNT { (c) WHERE c.num > 1 } < 1 RETURN b',
       graph: '(a:Person)',
     },
-    matches: (text, ours, theirs) =>
-      /OPTIONAL MATCH.*WHERE.*(count|collect)\s*\{/i.test(text) && ours.error === null && theirs.error === null,
+    matches: bothHaveRows,
+    changed: countsBeforeOptionalMatch,
   },
   {
     id: 'distinct-of-expression-in-subquery',
@@ -227,11 +235,8 @@ export const knownDifferences: readonly KnownDifference[] = [
     right: 'Verdigraph',
     why: 'By the equivalence of openCypher, which groups values, `NaN` is equivalent to itself, although `NaN = NaN` is false. Neo4j makes a group of each `NaN`, and one of all if it is a literal.',
     example: { query: 'UNWIND [NaN, NaN] AS x RETURN DISTINCT x' },
-    matches: (text, ours, theirs) =>
-      ours.error === null &&
-      theirs.error === null &&
-      /\b(DISTINCT|UNION|count|sum|avg|min|max|collect|percentile\w+|stDevP?)\b/.test(text) &&
-      (/\bNaN\b/.test(text) || [ours, theirs].some(({ rows }) => rows.some((row) => row.some(Number.isNaN)))),
+    matches: bothHaveRows,
+    changed: nanInGroups,
   },
   {
     id: 'float-by-integer-zero',
@@ -239,11 +244,9 @@ export const knownDifferences: readonly KnownDifference[] = [
     right: 'both',
     why: 'Verdigraph divides a float by an integer as a float: the result is infinite or `NaN`, and null for null. Neo4j does the same with literals, and fails if the 0 comes from a variable or a property.',
     example: { query: 'UNWIND [0] AS z RETURN 1.5 / z AS x' },
-    matches: (text, ours, theirs) =>
-      text.includes('/') &&
-      ours.error === null &&
-      theirs.error?.kind === 'arithmetic' &&
-      /by zero/.test(theirs.error.message),
+    matches: (_, ours, theirs) =>
+      ours.error === null && theirs.error?.kind === 'arithmetic' && /by zero/.test(theirs.error.message),
+    changed: divisorZero,
   },
   {
     id: 'duration-by-float-zero',
@@ -264,6 +267,27 @@ export const knownDifferences: readonly KnownDifference[] = [
     why: 'The grammar of openCypher has such chains, from left to right: `a IN b IN c` is `(a IN b) IN c`. Neo4j 5.26 accepts only one predicate without parentheses.',
     example: { query: 'RETURN 1 IN [1] IN [true] AS x' },
     matches: refusedByNeo4j(/^Invalid input '(IN|IS|STARTS|ENDS|CONTAINS|=~|::)'/),
+  },
+  {
+    id: 'single-value-as-list',
+    construct: 'A single value where a list is wanted: after `IN`, in `UNWIND`, slices, comprehensions, `any`, `reduce` and `tail`',
+    right: 'Verdigraph',
+    why: 'Neo4j takes a value that is no list for a list of one item if its type is known only when the query runs, and refuses the text otherwise. Verdigraph always reports a type error, as the manual of Neo4j defines `IN`.',
+    example: { query: 'MATCH (a) RETURN 1 IN a.num AS x', graph: '(a:Person {num: 1})' },
+    matches: (_, ours, theirs) =>
+      ours.error?.kind === 'type' &&
+      / takes a list| has no items$/.test(ours.error.message) &&
+      theirs.error?.phase !== 'compile',
+    changed: singleValueAsList,
+  },
+  {
+    id: 'rtrim-first-character',
+    construct: '`rtrim` with characters to remove',
+    right: 'Verdigraph',
+    why: 'Neo4j never removes the first character of the text. Its manual defines that all of the characters at the end are removed, as `btrim` and `trim(TRAILING …)` do.',
+    example: { query: "RETURN rtrim('ab', 'ab') AS x" },
+    matches: bothHaveRows,
+    changed: trimmedRight,
   },
   {
     id: 'split-surrogates',
@@ -317,14 +341,6 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
 ]
 
-const withoutSeconds = (outcome: JudgedOutcome): string =>
-  JSON.stringify(outcome, (_, value: unknown) => {
-    if (typeof value === 'bigint') return `${value}n`
-    // A text that was split into its characters.
-    const isSplit = Array.isArray(value) && value.every((item) => typeof item === 'string' && item.length === 1)
-    return isSplit ? value.join('') : value
-  }).replaceAll(/(\d\d:\d\d):00(?![.\d])/g, '$1')
-
 /** The rows without repetitions, also in lists. */
 function asSets(outcome: JudgedOutcome): string | null {
   if (outcome.error !== null) return null
@@ -351,7 +367,7 @@ function withoutNanos(outcome: JudgedOutcome, shift: bigint): string | null {
     .join('\n')
 }
 
-/** The known difference that this one is, or null. */
-export function knownDifferenceOf(text: string, ours: JudgedOutcome, theirs: JudgedOutcome): KnownDifference | null {
-  return knownDifferences.find((known) => known.matches(text, ours, theirs)) ?? null
+/** The known differences that this one may be. */
+export function knownDifferencesOf(text: string, ours: JudgedOutcome, theirs: JudgedOutcome): KnownDifference[] {
+  return knownDifferences.filter((known) => known.matches(text, ours, theirs))
 }
