@@ -1,7 +1,13 @@
 // The differences between Verdigraph and Neo4j that are known and stay: each with an example that is run every time, so that an entry
 // that no longer holds is noticed. The page docs/reference/differences-from-neo4j.md is made from this table.
 import type { Query } from '../../grammar/ast.ts'
-import { DurationValue } from '../../src/engine/value/temporal/temporal.ts'
+import {
+  DateTimeValue,
+  DurationValue,
+  LocalDateTimeValue,
+  LocalTimeValue,
+  TimeValue,
+} from '../../src/engine/value/temporal/temporal.ts'
 import type { JudgedOutcome } from './judged-outcome.ts'
 import { type JudgedValue, textOf } from './judged-value.ts'
 import {
@@ -270,7 +276,8 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
   {
     id: 'single-value-as-list',
-    construct: 'A single value where a list is wanted: after `IN`, in `UNWIND`, slices, comprehensions, `any`, `reduce` and `tail`',
+    construct:
+      'A single value where a list is wanted: after `IN`, in `UNWIND`, slices, comprehensions, `any`, `reduce` and `tail`',
     right: 'Verdigraph',
     why: 'Neo4j takes a value that is no list for a list of one item if its type is known only when the query runs, and refuses the text otherwise. Verdigraph always reports a type error, as the manual of Neo4j defines `IN`.',
     example: { query: 'MATCH (a) RETURN 1 IN a.num AS x', graph: '(a:Person {num: 1})' },
@@ -353,12 +360,19 @@ function asSets(outcome: JudgedOutcome): string | null {
 
 const NEAR_NANOS = 1_000n
 
-/** The sorted rows, with durations rounded after a shift. */
+/** The sorted rows, with durations and times rounded after a shift. */
 function withoutNanos(outcome: JudgedOutcome, shift: bigint): string | null {
   if (outcome.error !== null) return null
+  const nearNanos = (nanos: number): bigint => (BigInt(nanos) + shift) / NEAR_NANOS
   const near = (value: JudgedValue): JudgedValue => {
     if (value instanceof DurationValue)
       return new DurationValue(value.months, value.days, (value.nanos + shift) / NEAR_NANOS)
+    // A time to which such a duration was added.
+    if (value instanceof LocalTimeValue) return `localtime ${nearNanos(value.nanos)}`
+    if (value instanceof TimeValue) return `time ${nearNanos(value.nanos)} ${value.offset}`
+    if (value instanceof LocalDateTimeValue) return `localdatetime ${value.day} ${nearNanos(value.nanos)}`
+    if (value instanceof DateTimeValue)
+      return `datetime ${value.day} ${nearNanos(value.nanos)} ${value.offset} ${value.zone}`
     return Array.isArray(value) ? (value as readonly JudgedValue[]).map(near) : value
   }
   return outcome.rows

@@ -169,12 +169,7 @@ export const textWithoutZeros: Change = (query) =>
 
 /** Trims both sides of a text whose left side cannot be trimmed. */
 export const trimmedRight: Change = (query) =>
-  callsReplaced(
-    query,
-    { rtrim: "substring(btrim('\u{2016}' + $a0, $a1), 1)" },
-    (args) => args.length === 2,
-    true,
-  )
+  callsReplaced(query, { rtrim: "substring(btrim('\u{2016}' + $a0, $a1), 1)" }, (args) => args.length === 2, true)
 
 type SubqueryExpression = Extract<Expression, { kind: 'exists' | 'count-subquery' | 'collect-subquery' }>
 
@@ -218,7 +213,10 @@ function withCountsBefore(clauses: readonly Clause[], places: ReadonlySet<string
     if (items.length === 0) return [clause]
     const { span } = clause
     const rest = { distinct: false, orderBy: [], skip: null, limit: null, where: null, span } as const
-    return [{ kind: 'with', keyword: 'WITH', star: index > 0, items, ...rest }, { ...clause, where }]
+    return [
+      { kind: 'with', keyword: 'WITH', star: index > 0, items, ...rest },
+      { ...clause, where },
+    ]
   })
 }
 

@@ -54,7 +54,9 @@ export async function staleEntries(connection: Neo4jConnection): Promise<JudgeFi
         continue
       }
       if (verdict.known?.id === id) continue
-      const reason = verdict.difference ? `it is ${verdict.known?.id ?? `another: ${verdict.difference}`}` : 'both agree'
+      const reason = verdict.difference
+        ? `it is ${verdict.known?.id ?? `another: ${verdict.difference}`}`
+        : 'both agree'
       findings.differences.push(findingOf(source, query.text, `the entry is stale: ${reason}`))
     } finally {
       await bench.close()
