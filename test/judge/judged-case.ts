@@ -67,13 +67,17 @@ export async function openBench(
   return { judgeAll, judge: async (query) => (await judgeAll([query]))[0]!, close: () => ours.close() }
 }
 
+/** Causes of one difference. */
+const CAUSES_MAX = 2
+
 /** The known difference whose cause the query and the answers of both engines to changed queries show, or null. */
 export async function knownCauseOf(
   query: JudgedQuery,
   verdict: Comparison,
   compare: (query: JudgedQuery) => Promise<Comparison | BeyondLimits>,
+  causesMax = CAUSES_MAX,
 ): Promise<KnownDifference | null> {
-  if (verdict.difference === null) return null
+  if (verdict.difference === null || causesMax === 0) return null
   for (const known of knownDifferencesOf(query.text, verdict.ours, verdict.theirs)) {
     if (known.changed === undefined) return known
     for (const { text, keepsRows, failsAlone } of changedQueries(query.text, known.changed)) {
@@ -83,8 +87,11 @@ export async function knownCauseOf(
         if (alone.theirs.error?.kind !== verdict.theirs.error?.kind) continue
       }
       const changed = await compare({ ...query, text })
-      if (changed instanceof BeyondLimits || changed.ours.error !== null || changed.difference !== null) continue
-      if (!keepsRows || differenceOf(query, verdict.ours, changed.ours) === null) return known
+      if (changed instanceof BeyondLimits || changed.ours.error !== null) continue
+      if (keepsRows && differenceOf(query, verdict.ours, changed.ours) !== null) continue
+      if (changed.difference === null) return known
+      // A query may have several causes.
+      if ((await knownCauseOf({ ...query, text }, changed, compare, causesMax - 1)) !== null) return known
     }
   }
   return null
