@@ -303,6 +303,8 @@ export const composed: Readonly<Partial<Record<ExpressionType, readonly Template
     '{node}:Person|Team',
     '{node}:!Doc&%',
     '{node} IS Person',
+    '{node} IS !Team|%',
+    '{relationship} IS A|B',
     '{node}.flag IS NOT NULL',
     'CASE WHEN {bool} THEN {bool} ELSE {bool} END',
     'EXISTS {{ ({node-name})-->() }}',

@@ -97,6 +97,8 @@ class JudgedQueryWriter extends ClauseWriter {
         ':Person',
         ':Team|Doc',
         ":$('Person')",
+        ' IS Person',
+        ' IS !(Team|Doc)',
         ":$any(['Team', 'Doc'])",
         ':!$all([$text])',
       ])
@@ -104,7 +106,7 @@ class JudgedQueryWriter extends ClauseWriter {
     }
     const [from, to] = [node(a), node(b)]
     scope.nodes.push(a, b)
-    const types = random.pick([':A', ':A|B', '', ":$('A')", ':!C'])
+    const types = random.pick([':A', ':A|B', '', ":$('A')", ':!C', ' IS A|B'])
     const arrow = random
       .pick([
         [`-[${types}]-`, '>'],

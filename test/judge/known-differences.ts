@@ -76,11 +76,11 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
   {
     id: 'mixed-label-symbols',
-    construct: 'Colons and `&`, `|`, `!`, `%` between the labels of one statement',
+    construct: 'Colons and `&`, `|`, `!`, `%` or `IS` between the labels of one statement',
     right: 'both',
-    why: 'Neo4j refuses `(a:A:B)` in a statement that also has `(b:!C)`. Verdigraph accepts both notations everywhere.',
+    why: 'Neo4j refuses `(a:A:B)` in a statement that also has `(b:!C)` or `(b IS C)`. Verdigraph accepts all notations everywhere.',
     example: { query: 'MATCH (a:A:B)--(b:!C) RETURN a' },
-    matches: refusedByNeo4j(/^Mixing label expression symbols/),
+    matches: refusedByNeo4j(/^Mixing (label expression symbols|the IS keyword)/),
   },
   {
     id: 'colon-between-types',
@@ -279,7 +279,7 @@ export const knownDifferences: readonly KnownDifference[] = [
     construct:
       'A single value where a list is wanted: after `IN`, in `UNWIND`, slices, comprehensions, `any`, `reduce` and `tail`',
     right: 'Verdigraph',
-    why: 'Neo4j takes a value that is no list for a list of one item if its type is known only when the query runs, and refuses the text otherwise. Verdigraph always reports a type error, as the manual of Neo4j defines `IN`.',
+    why: 'Neo4j takes a value that is no list for a list of one item if its type is known only when the query runs, and refuses the text otherwise. Verdigraph always reports a type error: openCypher defines these for lists.',
     example: { query: 'MATCH (a) RETURN 1 IN a.num AS x', graph: '(a:Person {num: 1})' },
     matches: (_, ours, theirs) =>
       ours.error?.kind === 'type' &&
