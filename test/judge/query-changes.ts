@@ -151,6 +151,31 @@ export const singleValueAsList: Change = (query) => {
   return everywhere(query, change, false)
 }
 
+/** The text that is split is null if it is empty. */
+export const emptyTextAsNull: Change = (query) =>
+  callsReplaced(
+    query,
+    { split: "CASE WHEN $a0 = '' THEN null ELSE split($a0, $a1) END" },
+    (args) => args.length === 2,
+    false,
+  )
+
+/** Subqueries that aggregate become null. */
+export const aggregatingSubqueryAsNull: Change = (query) =>
+  everywhere(
+    query,
+    (node) => (isSubquery(node) && hasAggregate(node) ? { kind: 'null', span: node.span } : node),
+    false,
+  )
+
+function hasAggregate(subquery: SubqueryExpression): boolean {
+  let has = false
+  walkTree(subquery, (node) => {
+    if (node.kind === 'count-star' || (node.kind === 'function' && AGGREGATES.test(node.name.text))) has = true
+  })
+  return has
+}
+
 /** The sum has no rounding, and is a duration where the average is one. */
 export const averageAsSum: Change = (query) => callsReplaced(query, { avg: 'sum($a0)' }, () => true, false)
 
