@@ -409,7 +409,7 @@ export const composed: Readonly<Partial<Record<ExpressionType, readonly Template
     'EXISTS {{ MATCH p1 = ANY SHORTEST ({node-name})-->+(z:Person) WHERE length(p1) > {small} }}',
     'EXISTS {{ MATCH ({node-name})--(z) WHERE NOT EXISTS {{ (z)-->({node-name}) }} }}',
     'EXISTS {{ MATCH (z:Person) RETURN z UNION MATCH ({node-name})--(z) RETURN z }}',
-    'EXISTS {{ MATCH ({node-name})-->(z) WITH z LIMIT {small} WHERE z.num > {int} RETURN z }}',
+    'EXISTS {{ MATCH ({node-name})-->(z) WITH z LIMIT {small} RETURN z }}',
     'EXISTS {{ UNWIND {ints} AS q1 MATCH ({node-name})--(z {{num: q1}}) RETURN z }}',
     'EXISTS {{ MATCH ({node-name})-->(z) WITH count(z) AS q1 WHERE q1 > {small} RETURN q1 }}',
     'EXISTS {{ MATCH ({node-name})--(z) WHERE z.num = {float} AND (z)-[:A]->() }}',
@@ -480,7 +480,7 @@ export const composed: Readonly<Partial<Record<ExpressionType, readonly Template
     '[i IN {any-list} WHERE i <> {scalar}]',
     '{any-list} + {any-list}',
     '[i IN {nodes} | i.odd]',
-    'COLLECT {{ MATCH ({node-name})--(z) RETURN z.odd AS q1 ORDER BY z.external_id }}',
+    'COLLECT {{ MATCH ({node-name})--(z) RETURN z.odd AS q1 ORDER BY q1 }}',
     'COLLECT {{ MATCH (z) WHERE z.num >= {int} RETURN DISTINCT z.odd AS q1 ORDER BY q1 }}',
   ],
   map: [

@@ -67,6 +67,16 @@ export async function openBench(
   return { judgeAll, judge: async (query) => (await judgeAll([query]))[0]!, close: () => ours.close() }
 }
 
+/** Whether both fail, and who fails in the verdict with the same kind of error. */
+function failAlike(alone: Comparison, verdict: Comparison): boolean {
+  if (alone.ours.error?.phase !== 'run' || alone.theirs.error === null) return false
+  const { ours, theirs } = verdict
+  return (
+    (ours.error === null || ours.error.kind === alone.ours.error.kind) &&
+    (theirs.error === null || theirs.error.kind === alone.theirs.error.kind)
+  )
+}
+
 /** Causes of one difference. */
 const CAUSES_MAX = 2
 
@@ -78,14 +88,17 @@ export async function knownCauseOf(
   causesMax = CAUSES_MAX,
 ): Promise<KnownDifference | null> {
   if (verdict.difference === null || causesMax === 0) return null
+  const oneFailsAlike = async (texts: readonly string[]): Promise<boolean> => {
+    for (const text of texts) {
+      const alone = await compare({ ...query, text, orderedBy: [] })
+      if (!(alone instanceof BeyondLimits) && failAlike(alone, verdict)) return true
+    }
+    return texts.length === 0
+  }
   for (const known of knownDifferencesOf(query.text, verdict.ours, verdict.theirs)) {
     if (known.changed === undefined) return known
     for (const { text, keepsRows, failsAlone } of changedQueries(query.text, known.changed)) {
-      if (failsAlone !== null) {
-        const alone = await compare({ ...query, text: failsAlone, orderedBy: [] })
-        if (alone instanceof BeyondLimits || alone.ours.error?.phase !== 'run') continue
-        if (alone.theirs.error?.kind !== verdict.theirs.error?.kind) continue
-      }
+      if (!(await oneFailsAlike(failsAlone))) continue
       const changed = await compare({ ...query, text })
       if (changed instanceof BeyondLimits || changed.ours.error !== null) continue
       if (keepsRows && differenceOf(query, verdict.ours, changed.ours) !== null) continue
@@ -150,7 +163,7 @@ export async function shrinkCase(
   const smallest = await shrink({ graph: item.graph, text: item.query.text }, async ({ graph, text }) => {
     // Without ORDER BY the order is unspecified, and so is which rows a limit leaves.
     if (count(text, /ORDER BY/g) < count(item.query.text, /ORDER BY/g) && /SKIP|LIMIT|ORDER BY/.test(item.query.text)) {
-      if (item.query.orderedBy.length > 0 || /SKIP|LIMIT/.test(text)) return false
+      if (item.query.orderedBy.length > 0 || /SKIP|LIMIT|COLLECT/i.test(text)) return false
     }
     // A temporal function without a value reads the clock.
     if (/\b(date|time|localtime|datetime|localdatetime)(\.\w+)?\((['"]\w+['"])?\)/.test(text)) return false

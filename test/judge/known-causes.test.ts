@@ -13,7 +13,7 @@ import {
   divisorZero,
   nanInGroups,
   singleValueAsList,
-  unusedPartAsNull,
+  unevaluatedPartAsNull,
 } from './query-changes.ts'
 
 let engine: EngineSide
@@ -98,27 +98,42 @@ test('a division by zero that Verdigraph does not report is not a float divided 
 const noPredicate = failed('type', "Don't know how to treat that as a predicate: Long(1)")
 const unused = 'MATCH (b:Team) WHERE EXISTS { MATCH (z) WITH z.num AS w WHERE w } RETURN 1 AS x'
 
-test('a condition that no row evaluates', async () => {
-  const [changed] = changedQueries(unused, unusedPartAsNull)
-  expect(changed).toEqual({
+test('a part that is not evaluated', async () => {
+  const [condition, part] = changedQueries(unused, unevaluatedPartAsNull)
+  expect(condition).toEqual({
     text: 'MATCH (b:Team) WHERE null RETURN 1 AS x',
-    keepsRows: true,
-    failsAlone: 'RETURN exists { MATCH (z) WITH z.num AS w WHERE w } AS x',
+    keepsRows: false,
+    failsAlone: [
+      'MATCH (b) WITH 1 AS x WHERE exists { MATCH (z) WITH z.num AS w WHERE w } RETURN x AS x',
+      'WITH 1 AS x WHERE exists { MATCH (z) WITH z.num AS w WHERE w } RETURN x AS x',
+    ],
   })
-  const theirs = (text: string): JudgedOutcome => (text === changed?.failsAlone ? noPredicate : rows())
+  expect(part?.failsAlone[0]).toBe('MATCH (b) RETURN exists { MATCH (z) WITH z.num AS w WHERE w } AS x')
+  const theirs = (text: string): JudgedOutcome => (text.startsWith('MATCH (b) ') ? noPredicate : rows())
   expect(await causeOf(unused, noPredicate, theirs)).toBe('condition-not-evaluated')
+  // Verdigraph evaluates all items of a list.
+  const item = 'MATCH (a) RETURN [a.name + true, 1][1] AS x'
+  const fails = failed('type', 'Cannot add `String` and `Boolean`')
+  const theirItem = (text: string): JudgedOutcome => (text.includes('a.name + true AS x') ? fails : rows(1n))
+  expect(await causeOf(item, rows(1n), theirItem)).toBe('condition-not-evaluated')
+  const order = 'MATCH (a {num: 2}) WHERE a.num < 3 AND a.name * 1 > 1 RETURN 1 AS x'
+  const theirOrder = (text: string): JudgedOutcome => (text.startsWith('MATCH (a) ') ? fails : rows())
+  expect(await causeOf(order, fails, theirOrder)).toBe('condition-not-evaluated')
 })
 
-test('an error is not early if a row evaluates it, if the part cannot fail, or if the error remains without it', async () => {
-  const used = unused.replace('b:Team', 'b:Person')
-  const alone = (text: string): JudgedOutcome => (text.startsWith('RETURN exists') ? noPredicate : rows())
-  // Verdigraph does not report the error, although the row of `b` needs the condition.
-  expect(await causeOf(used, noPredicate, alone, rows(1n))).toBeNull()
+test('an error is not early if the part cannot fail, or if the error or another answer remains without it', async () => {
+  const alone = (text: string): JudgedOutcome => (text.startsWith('MATCH (b) ') ? noPredicate : rows())
   const sound = 'MATCH (b:Team) WHERE EXISTS { (z) } RETURN 1 AS x'
-  expect(await causeOf(sound, noPredicate, () => rows())).toBeNull()
+  expect(await causeOf(sound, noPredicate, alone)).toBeNull()
   expect(await causeOf(unused, noPredicate, () => noPredicate)).toBeNull()
-  // Without a subquery or a constant there is no early part.
-  expect(texts('MATCH (b:Team) WHERE b.num RETURN b.num AS x', unusedPartAsNull)).toEqual([])
+  const other = (text: string): JudgedOutcome => (text.startsWith('MATCH (b) ') ? noPredicate : rows(2n))
+  expect(await causeOf(unused, noPredicate, other)).toBeNull()
+  // Neo4j does not fail for the part: Verdigraph may report an error that is none.
+  const item = 'MATCH (a) RETURN [a.name + true, 1][1] AS x'
+  expect(await causeOf(item, rows(1n), (text) => (text.includes('AS x') ? rows(1n) : rows()))).toBeNull()
+  // Another kind of error.
+  const arithmetic = failed('arithmetic', '/ by zero')
+  expect(await causeOf(unused, arithmetic, alone)).toBeNull()
 })
 
 const counted = 'MATCH (a) OPTIONAL MATCH (b:Person) WHERE COUNT { (c) WHERE c.num > 1 } < 1 RETURN b.num AS x'

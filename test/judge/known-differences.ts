@@ -11,9 +11,11 @@ import {
 import type { JudgedOutcome } from './judged-outcome.ts'
 import { type JudgedValue, textOf } from './judged-value.ts'
 import {
+  addedAsText,
   aggregatingSubqueryAsNull,
   averageAsSum,
   type ChangedQuery,
+  conditionAsBoolean,
   countsBeforeOptionalMatch,
   divisorZero,
   emptyTextAsNull,
@@ -21,7 +23,7 @@ import {
   singleValueAsList,
   textWithoutZeros,
   trimmedRight,
-  unusedPartAsNull,
+  unevaluatedPartAsNull,
 } from './query-changes.ts'
 
 /** One known difference. */
@@ -49,7 +51,7 @@ const compileMessage = ({ error }: JudgedOutcome): string => (error?.phase === '
 const refusedByNeo4j =
   (message: RegExp): KnownDifference['matches'] =>
   (_, ours, theirs) =>
-    ours.error === null && message.test(compileMessage(theirs))
+    ours.error?.phase !== 'compile' && message.test(compileMessage(theirs))
 
 const bothHaveRows: KnownDifference['matches'] = (_, ours, theirs) => ours.error === null && theirs.error === null
 
@@ -116,7 +118,7 @@ export const knownDifferences: readonly KnownDifference[] = [
     why: 'Neo4j fails for null in most of these positions. In Verdigraph a temporal function of null is null, as other functions are.',
     example: { query: "WITH null AS d RETURN date.truncate('month', d, {day: 2}) AS x" },
     matches: (_, ours, theirs) =>
-      ours.error === null && theirs.error?.phase === 'run' && /NO_?VALUE|null/i.test(theirs.error.message),
+      ours.error?.phase !== 'compile' && theirs.error?.phase === 'run' && /NO_?VALUE|null/i.test(theirs.error.message),
   },
   {
     id: 'shortest-path-same-node',
@@ -186,15 +188,16 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
   {
     id: 'condition-not-evaluated',
-    construct: 'An error in a part without rows',
+    construct: 'An error in a part that the answer does not need',
     right: 'both',
-    why: 'Neo4j may evaluate an independent subquery or expression before the rows that need it, and then fails although no row does.',
+    why: 'The order of the conditions of a pattern is not specified, nor whether a part is evaluated that no row or no result needs. Each of the two may fail where the other does not evaluate the part: Neo4j evaluates an independent subquery or condition before the rows, and omits the items of a list literal that an index does not take.',
     example: {
       query: 'MATCH ()-->()<--() WITH * WHERE exists { MATCH (z) WITH z.num AS w WHERE w } RETURN 1 AS x',
       graph: '(a:Team {num: 1})-[:B]->(a)',
     },
-    matches: (_, ours, theirs) => ours.error === null && theirs.error?.phase === 'run',
-    changed: unusedPartAsNull,
+    matches: (_, ours, theirs) =>
+      (ours.error === null && theirs.error?.phase === 'run') || (theirs.error === null && ours.error?.phase === 'run'),
+    changed: unevaluatedPartAsNull,
   },
   {
     id: 'average-duration',
@@ -291,6 +294,30 @@ export const knownDifferences: readonly KnownDifference[] = [
       / takes a list| has no items$/.test(ours.error.message) &&
       theirs.error?.phase !== 'compile',
     changed: singleValueAsList,
+  },
+  {
+    id: 'condition-no-boolean',
+    construct: 'A condition, or an operand of `AND`, `OR` and `XOR`, that is no boolean',
+    right: 'Verdigraph',
+    why: 'Neo4j simplifies `x AND true` to `x` and `x AND false` to false without a look at `x`, and takes a list or a map for true unless it is empty. Verdigraph reports a type error, because such a condition is a mistake that would grant access.',
+    example: { query: 'MATCH (a) WHERE a.tags RETURN 1 AS x', graph: "(a:Person {tags: ['a']})" },
+    matches: (_, ours, theirs) =>
+      ours.error?.kind === 'type' &&
+      ours.error.message.startsWith('a condition takes a boolean') &&
+      theirs.error?.phase !== 'compile',
+    changed: conditionAsBoolean,
+  },
+  {
+    id: 'text-plus-value',
+    construct: 'A text plus a boolean or a temporal value',
+    right: 'both',
+    why: "Neo4j refuses `'a' + true` if the text of the query shows the types, and returns `'atrue'` if only the run knows them. Verdigraph always reports a type error: write `'a' + toString(x)`.",
+    example: { query: 'MATCH (a) RETURN a.name + a.flag AS x', graph: "(a:Person {name: 'a', flag: true})" },
+    matches: (_, ours, theirs) =>
+      ours.error?.kind === 'type' &&
+      /^`\+` does not accept .*a string/.test(ours.error.message) &&
+      theirs.error?.phase !== 'compile',
+    changed: addedAsText,
   },
   {
     id: 'rtrim-first-character',

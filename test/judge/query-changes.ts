@@ -11,8 +11,8 @@ export interface ChangedQuery {
   readonly text: string
   /** The rows must be those that Verdigraph returns for the query itself. */
   readonly keepsRows: boolean
-  /** Must fail on both, on Neo4j with the kind of error that it reports for the query itself; null without this condition. */
-  readonly failsAlone: string | null
+  /** Unless empty, one must fail on both engines, with the kind of error that one of them reports for the query itself. */
+  readonly failsAlone: readonly string[]
 }
 
 type Change = (query: Query) => ChangedQuery[]
@@ -51,7 +51,7 @@ function withExpression(item: ProjectionItem, expression: Expression): Projectio
 /** The query with each node replaced; empty if nothing changes. */
 function everywhere(query: Query, change: (node: CypherNode) => CypherNode, keepsRows: boolean): ChangedQuery[] {
   const text = print(mapTree(query, change))
-  return text === print(query) ? [] : [{ text, keepsRows, failsAlone: null }]
+  return text === print(query) ? [] : [{ text, keepsRows, failsAlone: [] }]
 }
 
 /** Replaces calls of functions. The names are in lower case. */
@@ -126,6 +126,58 @@ export const divisorZero: Change = (query) =>
     },
     true,
   )
+
+/** A condition that is no boolean becomes null. */
+export const conditionAsBoolean: Change = (query) => {
+  // These are booleans, and a pattern cannot be an operand.
+  const plain = [
+    'comparison',
+    'null-test',
+    'label-test',
+    'value-test',
+    'boolean',
+    'quantifier',
+    'exists',
+    'pattern-predicate',
+  ]
+  const isPlain = (condition: Expression): boolean =>
+    plain.includes(condition.kind) ||
+    (condition.kind === 'binary' && /^(AND|OR|XOR)$/.test(condition.operator)) ||
+    (condition.kind === 'unary' && condition.operator === 'NOT')
+  const checked = (condition: Expression): Expression =>
+    isPlain(condition)
+      ? condition
+      : expressionOf('CASE WHEN $condition IS :: BOOLEAN THEN $condition ELSE null END', { condition })
+  return everywhere(
+    query,
+    (node) => {
+      if (node.kind === 'binary' && /^(AND|OR|XOR)$/.test(node.operator))
+        return { ...node, left: checked(node.left), right: checked(node.right) }
+      if (node.kind === 'unary' && node.operator === 'NOT') return { ...node, operand: checked(node.operand) }
+      if (node.kind === 'case' && node.subject === null)
+        return { ...node, branches: node.branches.map((branch) => ({ ...branch, when: branch.when.map(checked) })) }
+      if (!('where' in node) || node.where === null) return node
+      return { ...node, where: checked(node.where) }
+    },
+    false,
+  )
+}
+
+/** A boolean or a temporal value becomes a text before it is added to one. */
+export const addedAsText: Change = (query) => {
+  const types = ['BOOLEAN', 'DATE', 'DURATION', 'LOCAL TIME', 'ZONED TIME', 'LOCAL DATETIME', 'ZONED DATETIME']
+  const isOther = types.map((type) => `${type} NOT NULL`).join(' | ')
+  const template = `CASE
+    WHEN $a IS :: STRING NOT NULL AND $b IS :: ${isOther} THEN $a + toStringOrNull($b)
+    WHEN $b IS :: STRING NOT NULL AND $a IS :: ${isOther} THEN toStringOrNull($a) + $b
+    ELSE $a + $b END`
+  return everywhere(
+    query,
+    (node) =>
+      node.kind === 'binary' && node.operator === '+' ? expressionOf(template, { a: node.left, b: node.right }) : node,
+    false,
+  )
+}
 
 /** A value that is no list becomes a list of one item where a list is wanted. */
 export const singleValueAsList: Change = (query) => {
@@ -222,7 +274,7 @@ function countedBefore(query: Query, places: ReadonlySet<string>): ChangedQuery 
     if (node.kind !== 'query') return node
     return { ...node, parts: node.parts.map((part) => ({ ...part, clauses: withCountsBefore(part.clauses, places) })) }
   })
-  return { text: print(tree), keepsRows: true, failsAlone: null }
+  return { text: print(tree), keepsRows: true, failsAlone: [] }
 }
 
 function withCountsBefore(clauses: readonly Clause[], places: ReadonlySet<string>): Clause[] {
@@ -245,54 +297,123 @@ function withCountsBefore(clauses: readonly Clause[], places: ReadonlySet<string
   })
 }
 
-/** One part that fails alone, without any row of the query, becomes null. */
-export const unusedPartAsNull: Change = (query) => {
-  const parts: (Expression | Extract<Clause, { kind: 'call' }>)[] = []
-  walkTree(query, (node) => {
-    if (isSubquery(node) || isConstant(node) || node.kind === 'call') parts.push(node)
-  })
-  return parts.map((part): ChangedQuery => {
-    const at = place(part)
-    const tree = mapTree(query, (node) => {
-      if (node.kind !== part.kind || place(node) !== at) return node
-      if (node.kind === 'call') return { ...node, imports: null, query: nullColumns(node.query) }
-      return { kind: 'null', span: node.span }
-    })
-    const failsAlone = part.kind === 'call' ? print(part.query) : `RETURN ${printedExpression(part)} AS x`
-    return { text: print(tree), keepsRows: true, failsAlone }
-  })
-}
-
-const OPERATIONS = ['binary', 'comparison', 'unary', 'function', 'property', 'index', 'slice', 'case'] as const
+const OPERATIONS = [
+  ...(['binary', 'comparison', 'unary', 'function', 'property', 'index', 'slice', 'case', 'quantifier'] as const),
+  ...(['reduce', 'list-comprehension', 'exists', 'count-subquery', 'collect-subquery'] as const),
+] as const
 type Operation = Extract<Expression, { kind: (typeof OPERATIONS)[number] }>
 
 const isOperation = (node: CypherNode): node is Operation => OPERATIONS.some((kind) => kind === node.kind)
 
-/** An operation that reads no variable. */
-function isConstant(node: CypherNode): node is Operation {
-  if (!isOperation(node) || isAggregating(node)) return false
-  let reads = false
-  walkTree(node, (below) => {
-    if (below.kind === 'variable' || below.kind === 'query') reads = true
+/**
+ * One part that fails alone becomes null. Alone: after the clauses before it, without their conditions, or without any clause.
+ */
+export const unevaluatedPartAsNull: Change = (query) => {
+  const [part] = query.parts
+  if (part === undefined || query.parts.length > 1 || query.input !== null) return []
+  return part.clauses.flatMap((clause, index): ChangedQuery[] => {
+    if (clause.kind === 'call') {
+      const empty = { ...clause, imports: null, query: nullColumns(clause.query) }
+      const text = print(withClauses(query, part.clauses.with(index, empty)))
+      return [{ text, keepsRows: false, failsAlone: [print(clause.query)] }]
+    }
+    const before = part.clauses.slice(0, index).map(bare)
+    // The condition of a clause also reads the names that the clause brings.
+    const brought = clause.kind === 'match' || clause.kind === 'with' ? [...before, bare(clause)] : before
+    const conditions = conditionsOf(clause)
+    const inConditions = new Set(conditions.flatMap(operationsIn).map(place))
+    const parts = operationsIn(clause).filter((operation) => !isAggregating(operation))
+    return [
+      ...conditions.map((condition) => changed(condition, brought, filteredRows(condition))),
+      ...parts.map((operation) => {
+        const readsBrought = clause.kind === 'match' || inConditions.has(place(operation))
+        return changed(operation, readsBrought ? brought : before, [returned(operation)])
+      }),
+    ]
   })
-  return !reads
+
+  function changed(expression: Expression, known: readonly Clause[], alone: readonly Clause[]): ChangedQuery {
+    const at = place(expression)
+    const tree = mapTree(query, (node) =>
+      node.kind === expression.kind && place(node) === at ? { kind: 'null', span: node.span } : node,
+    )
+    return {
+      text: print(tree),
+      keepsRows: false,
+      failsAlone: [[...known, ...alone], alone].map((clauses) => print(withClauses(query, clauses))),
+    }
+  }
 }
 
-function printedExpression(expression: Expression): string {
+const withClauses = (query: Query, clauses: readonly Clause[]): Query => ({
+  ...query,
+  parts: [{ clauses, span: query.span }],
+})
+
+/** The clause without conditions, so that as many rows as possible reach the next. */
+function bare(clause: Clause): Clause {
+  return mapTree(clause, (node) => {
+    switch (node.kind) {
+      case 'match':
+      case 'with':
+      case 'path':
+      case 'quantified-path':
+        return { ...node, where: null }
+      case 'node':
+        return { ...node, labels: null, properties: null, where: null }
+      case 'relationship':
+        return { ...node, types: null, properties: null, where: null }
+      default:
+        return node
+    }
+  })
+}
+
+/** The condition of a MATCH or WITH, and its operands of AND. */
+function conditionsOf(clause: Clause): Expression[] {
+  const where = clause.kind === 'match' || clause.kind === 'with' ? clause.where : null
+  const operands = (condition: Expression): Expression[] =>
+    condition.kind === 'binary' && condition.operator === 'AND'
+      ? [condition, ...operands(condition.left), ...operands(condition.right)]
+      : [condition]
+  return where === null ? [] : operands(where)
+}
+
+/** The operations of a clause; those within a subquery belong to the subquery. */
+function operationsIn(tree: unknown): Operation[] {
+  if (tree === null || typeof tree !== 'object') return []
+  if (Array.isArray(tree)) return tree.flatMap(operationsIn)
+  const node = tree as CypherNode
+  if (node.kind === 'query') return []
+  const below = isSubquery(node) ? [] : Object.values(tree).flatMap(operationsIn)
+  return 'span' in tree && isOperation(node) ? [node, ...below] : below
+}
+
+function returned(expression: Expression): Clause {
   const { span } = expression
-  const item = { expression, alias: null, text: '', span }
-  const clause: Clause = {
-    kind: 'return',
-    distinct: false,
-    star: false,
-    items: [item],
-    orderBy: [],
-    skip: null,
-    limit: null,
-    span,
-  }
-  const query: Query = { kind: 'query', input: null, parts: [{ clauses: [clause], span }], unions: [], span }
-  return print(query).replace(/^RETURN /, '')
+  const items = [{ expression, alias: { text: 'x', span }, text: 'x', span }]
+  return { kind: 'return', distinct: false, star: false, items, orderBy: [], skip: null, limit: null, span }
+}
+
+/** Whether an expression reads a name; a subquery is taken for one that brings its own. */
+function readsNames(expression: Expression): boolean {
+  if (isSubquery(expression)) return false
+  let reads = false
+  walkTree(expression, (node) => {
+    if (node.kind === 'variable') reads = true
+  })
+  return reads
+}
+
+/** The rows for which a condition is true, as numbers. */
+function filteredRows(condition: Expression): Clause[] {
+  const { span } = condition
+  const reads = readsNames(condition)
+  const one = returned({ kind: 'integer', value: 1, span }) as Extract<Clause, { kind: 'return' }>
+  return [
+    { ...one, kind: 'with', keyword: 'WITH', star: reads, where: condition },
+    returned({ kind: 'variable', name: 'x', span }),
+  ]
 }
 
 /** One row of nulls with the columns of the query. */
