@@ -299,13 +299,24 @@ export const knownDifferences: readonly KnownDifference[] = [
     id: 'condition-no-boolean',
     construct: 'A condition, or an operand of `AND`, `OR` and `XOR`, that is no boolean',
     right: 'Verdigraph',
-    why: 'Neo4j simplifies `x AND true` to `x` and `x AND false` to false without a look at `x`, and takes a list or a map for true unless it is empty. Verdigraph reports a type error, because such a condition is a mistake that would grant access.',
+    why: 'Neo4j simplifies `x AND true` to `x` and `x AND false` to false without a look at `x`, and takes a map, or a list that is not empty, for true. Verdigraph reports a type error, because such a condition is a mistake that would grant access.',
     example: { query: 'MATCH (a) WHERE a.tags RETURN 1 AS x', graph: "(a:Person {tags: ['a']})" },
     matches: (_, ours, theirs) =>
       ours.error?.kind === 'type' &&
       ours.error.message.startsWith('a condition takes a boolean') &&
       theirs.error?.phase !== 'compile',
     changed: conditionAsBoolean,
+  },
+  {
+    id: 'same-match-reads',
+    construct: 'A condition within a quantified or variable-length part that reads another element of the same `MATCH`',
+    right: 'Neo4j',
+    why: 'Verdigraph tests these conditions while it walks, when the other element may not be known yet, and refuses the text. With the other element in a `MATCH` before, both answer equally.',
+    example: {
+      query: 'MATCH (z), (a) ((x)-[r]->(y) WHERE x.num > z.num){1,2} (b) RETURN a.num AS x',
+      graph: '(a:Person {num: 2})-[:A]->(b:Team {num: 1})',
+    },
+    matches: (_, ours, theirs) => theirs.error === null && / of the same MATCH: match it/.test(compileMessage(ours)),
   },
   {
     id: 'text-plus-value',
