@@ -1,6 +1,14 @@
 // Changes of a query that take one cause of a difference away: if both engines agree on the changed query, the difference has that
 // cause. A change is null or an empty list for a query that does not have the cause.
-import type { Clause, Expression, Projection, ProjectionItem, Query, SingleQuery } from '../../grammar/ast.ts'
+import type {
+  Clause,
+  Expression,
+  PathPattern,
+  Projection,
+  ProjectionItem,
+  Query,
+  SingleQuery,
+} from '../../grammar/ast.ts'
 import { parse } from '../../grammar/index.ts'
 import { type CypherNode, walkTree } from '../../grammar/walk.ts'
 import { print } from '../support/print-cypher.ts'
@@ -306,7 +314,8 @@ type Operation = Extract<Expression, { kind: (typeof OPERATIONS)[number] }>
 const isOperation = (node: CypherNode): node is Operation => OPERATIONS.some((kind) => kind === node.kind)
 
 /**
- * One part that fails alone becomes null. Alone: after the clauses before it, without their conditions, or without any clause.
+ * One part that fails alone becomes null. Alone: after the clauses before it, without their conditions, or after a MATCH of all
+ * combinations of the nodes that it reads.
  */
 export const unevaluatedPartAsNull: Change = (query) => {
   const [part] = query.parts
@@ -337,10 +346,12 @@ export const unevaluatedPartAsNull: Change = (query) => {
     const tree = mapTree(query, (node) =>
       node.kind === expression.kind && place(node) === at ? { kind: 'null', span: node.span } : node,
     )
+    const places = [known, nodesRead(expression, query)]
+    const failsAlone = places.map((clauses) => print(withClauses(query, [...clauses, ...alone])))
     return {
       text: print(tree),
       keepsRows: false,
-      failsAlone: [[...known, ...alone], alone].map((clauses) => print(withClauses(query, clauses))),
+      failsAlone,
     }
   }
 }
@@ -393,6 +404,27 @@ function returned(expression: Expression): Clause {
   const { span } = expression
   const items = [{ expression, alias: { text: 'x', span }, text: 'x', span }]
   return { kind: 'return', distinct: false, star: false, items, orderBy: [], skip: null, limit: null, span }
+}
+
+/** A MATCH of the nodes that an expression reads, without their relationships. */
+function nodesRead(expression: Expression, query: Query): Clause[] {
+  const read = new Set<string>()
+  walkTree(expression, (node) => {
+    if (node.kind === 'variable') read.add(node.name)
+  })
+  const nodes = new Map<string, PathPattern>()
+  walkTree(query, (node) => {
+    if (node.kind !== 'node' || node.variable === null || !read.has(node.variable.text)) return
+    const { span } = node
+    // Those of a subquery belong to the expression.
+    if (span.start >= expression.span.start && span.end <= expression.span.end) return
+    const alone = { ...node, labels: null, properties: null, where: null }
+    const path = { variable: null, shortest: null, selector: null, relationships: [], where: null, span } as const
+    nodes.set(node.variable.text, { kind: 'path', nodes: [alone], ...path })
+  })
+  if (nodes.size === 0) return []
+  const { span } = expression
+  return [{ kind: 'match', optional: false, mode: null, patterns: [...nodes.values()], where: null, span }]
 }
 
 /** Whether an expression reads a name; a subquery is taken for one that brings its own. */
