@@ -16,14 +16,14 @@ export interface JudgedCase {
 }
 
 /** Both answers, and the difference in one line or null. */
-export interface Comparison {
+export interface ComparedAnswers {
   readonly ours: JudgedOutcome
   readonly theirs: JudgedOutcome
   readonly difference: string | null
 }
 
 /** Also, the known difference that this one is, or null. */
-export interface JudgedDifference extends Comparison {
+export interface JudgedDifference extends ComparedAnswers {
   readonly known: KnownDifference | null
 }
 
@@ -43,7 +43,7 @@ export async function openBench(
 ): Promise<JudgedBench> {
   const ours: EngineSide = await openEngineSide(judged, stepsMax)
   const theirs: Neo4jSide = connection.open(judged)
-  const compareAll = async (queries: readonly JudgedQuery[]): Promise<(Comparison | BeyondLimits)[]> => {
+  const compareAll = async (queries: readonly JudgedQuery[]): Promise<(ComparedAnswers | BeyondLimits)[]> => {
     const found = await ourAnswers(ours, queries)
     const asked = queries.filter((_, index) => !(found[index] instanceof BeyondLimits))
     const judgements = (await theirs.answers(asked)).values()
@@ -55,7 +55,7 @@ export async function openBench(
       return { ours: mine, theirs: judgement, difference: differenceOf(query, mine, judgement) }
     })
   }
-  const compare = async (query: JudgedQuery): Promise<Comparison | BeyondLimits> => (await compareAll([query]))[0]!
+  const compare = async (query: JudgedQuery): Promise<ComparedAnswers | BeyondLimits> => (await compareAll([query]))[0]!
   const judgeAll: JudgedBench['judgeAll'] = async (queries) => {
     const verdicts: (JudgedDifference | BeyondLimits)[] = []
     for (const [index, found] of (await compareAll(queries)).entries()) {
@@ -68,7 +68,7 @@ export async function openBench(
 }
 
 /** Whether both fail, and who fails in the verdict with the same kind of error. */
-function failAlike(alone: Comparison, verdict: Comparison): boolean {
+function failAlike(alone: ComparedAnswers, verdict: ComparedAnswers): boolean {
   if (alone.ours.error?.phase !== 'run' || alone.theirs.error === null) return false
   const { ours, theirs } = verdict
   return (
@@ -83,8 +83,8 @@ const CAUSES_MAX = 2
 /** The known difference whose cause the query and the answers of both engines to changed queries show, or null. */
 export async function knownCauseOf(
   query: JudgedQuery,
-  verdict: Comparison,
-  compare: (query: JudgedQuery) => Promise<Comparison | BeyondLimits>,
+  verdict: ComparedAnswers,
+  compare: (query: JudgedQuery) => Promise<ComparedAnswers | BeyondLimits>,
   causesMax = CAUSES_MAX,
 ): Promise<KnownDifference | null> {
   if (verdict.difference === null || causesMax === 0) return null

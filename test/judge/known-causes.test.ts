@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readGraph } from '../support/graph-notation.ts'
 import { type EngineSide, openEngineSide } from './engine-side.ts'
 import { ofReference } from './judge-graph.ts'
-import { type Comparison, knownCauseOf } from './judged-case.ts'
+import { type ComparedAnswers, knownCauseOf } from './judged-case.ts'
 import { differenceOf, type JudgedOutcome, type JudgedQuery } from './judged-outcome.ts'
 import type { JudgedValue } from './judged-value.ts'
 import {
@@ -37,7 +37,7 @@ async function causeOf(
   changed: (text: string) => JudgedOutcome,
   ours?: JudgedOutcome,
 ): Promise<string | null> {
-  const compared = (query: JudgedQuery, mine: JudgedOutcome, their: JudgedOutcome): Comparison => ({
+  const compared = (query: JudgedQuery, mine: JudgedOutcome, their: JudgedOutcome): ComparedAnswers => ({
     ours: mine,
     theirs: their,
     difference: differenceOf(query, mine, their),

@@ -23,11 +23,10 @@ export interface ChangedQuery {
   readonly failsAlone: readonly string[]
 }
 
-type Change = (query: Query) => ChangedQuery[]
-type Members = Readonly<Record<string, unknown>>
+type QueryChange = (query: Query) => ChangedQuery[]
 
 /** The changed queries of a text. Empty for a text that does not parse. */
-export function changedQueries(text: string, change: Change): ChangedQuery[] {
+export function changedQueries(text: string, change: QueryChange): ChangedQuery[] {
   const parsed = parse(text)
   return parsed.ok ? change(parsed.query) : []
 }
@@ -37,7 +36,7 @@ function mapTree<Tree>(tree: Tree, change: (node: CypherNode) => CypherNode): Tr
   if (tree === null || typeof tree !== 'object') return tree
   if (Array.isArray(tree)) return tree.map((item) => mapTree(item, change)) as Tree
   const members = Object.entries(tree).map(([key, child]) => [key, key === 'span' ? child : mapTree(child, change)])
-  const copy = Object.fromEntries(members) as Members
+  const copy = Object.fromEntries(members)
   return ('kind' in copy && 'span' in copy ? change(copy as unknown as CypherNode) : copy) as Tree
 }
 
@@ -106,7 +105,7 @@ function keysWithoutNaN<Part extends Projection>(projection: Part, isUnion: bool
 }
 
 /** Values that are not equal to themselves (NaN, or a list with it) become null before they are grouped. */
-export const nanInGroups: Change = (query) =>
+export const nanInGroups: QueryChange = (query) =>
   everywhere(
     query,
     (node) => {
@@ -125,7 +124,7 @@ export const nanInGroups: Change = (query) =>
   )
 
 /** A divisor 0 becomes 0.0. An integer that is divided by it has no error then, and other rows. */
-export const divisorZero: Change = (query) =>
+export const divisorZero: QueryChange = (query) =>
   everywhere(
     query,
     (node) => {
@@ -136,7 +135,7 @@ export const divisorZero: Change = (query) =>
   )
 
 /** A condition that is no boolean becomes null. */
-export const conditionAsBoolean: Change = (query) => {
+export const conditionAsBoolean: QueryChange = (query) => {
   // These are booleans, and a pattern cannot be an operand.
   const plain = [
     'comparison',
@@ -172,7 +171,7 @@ export const conditionAsBoolean: Change = (query) => {
 }
 
 /** A boolean or a temporal value becomes a text before it is added to one. */
-export const addedAsText: Change = (query) => {
+export const addedAsText: QueryChange = (query) => {
   const types = ['BOOLEAN', 'DATE', 'DURATION', 'LOCAL TIME', 'ZONED TIME', 'LOCAL DATETIME', 'ZONED DATETIME']
   const isOther = types.map((type) => `${type} NOT NULL`).join(' | ')
   const template = `CASE
@@ -188,7 +187,7 @@ export const addedAsText: Change = (query) => {
 }
 
 /** A value that is no list becomes a list of one item where a list is wanted. */
-export const singleValueAsList: Change = (query) => {
+export const singleValueAsList: QueryChange = (query) => {
   const asList = (list: Expression): Expression =>
     expressionOf('CASE WHEN $list IS :: LIST<ANY> THEN $list ELSE [$list] END', { list })
   const change = (node: CypherNode): CypherNode => {
@@ -212,7 +211,7 @@ export const singleValueAsList: Change = (query) => {
 }
 
 /** The text that is split is null if it is empty. */
-export const emptyTextAsNull: Change = (query) =>
+export const emptyTextAsNull: QueryChange = (query) =>
   callsReplaced(
     query,
     { split: "CASE WHEN $a0 = '' THEN null ELSE split($a0, $a1) END" },
@@ -221,14 +220,14 @@ export const emptyTextAsNull: Change = (query) =>
   )
 
 /** Subqueries that aggregate become null. */
-export const aggregatingSubqueryAsNull: Change = (query) =>
+export const aggregatingSubqueryAsNull: QueryChange = (query) =>
   everywhere(
     query,
     (node) => (isSubquery(node) && hasAggregate(node) ? { kind: 'null', span: node.span } : node),
     false,
   )
 
-function hasAggregate(subquery: SubqueryExpression): boolean {
+function hasAggregate(subquery: BracedSubquery): boolean {
   let has = false
   walkTree(subquery, (node) => {
     if (node.kind === 'count-star' || (node.kind === 'function' && AGGREGATES.test(node.name.text))) has = true
@@ -237,10 +236,10 @@ function hasAggregate(subquery: SubqueryExpression): boolean {
 }
 
 /** The sum has no rounding, and is a duration where the average is one. */
-export const averageAsSum: Change = (query) => callsReplaced(query, { avg: 'sum($a0)' }, () => true, false)
+export const averageAsSum: QueryChange = (query) => callsReplaced(query, { avg: 'sum($a0)' }, () => true, false)
 
 /** Without `:00`, a time with seconds and one without them have the same text. */
-export const textWithoutZeros: Change = (query) =>
+export const textWithoutZeros: QueryChange = (query) =>
   callsReplaced(
     query,
     {
@@ -253,17 +252,17 @@ export const textWithoutZeros: Change = (query) =>
   )
 
 /** Trims both sides of a text whose left side cannot be trimmed. */
-export const trimmedRight: Change = (query) =>
+export const trimmedRight: QueryChange = (query) =>
   callsReplaced(query, { rtrim: "substring(btrim('\u{2016}' + $a0, $a1), 1)" }, (args) => args.length === 2, true)
 
-type SubqueryExpression = Extract<Expression, { kind: 'exists' | 'count-subquery' | 'collect-subquery' }>
+type BracedSubquery = Extract<Expression, { kind: 'exists' | 'count-subquery' | 'collect-subquery' }>
 
-function isSubquery(node: CypherNode): node is SubqueryExpression {
+function isSubquery(node: CypherNode): node is BracedSubquery {
   return node.kind === 'exists' || node.kind === 'count-subquery' || node.kind === 'collect-subquery'
 }
 
 /** Each subset of one or all counts in the condition of an OPTIONAL MATCH is computed before the clause. */
-export const countsBeforeOptionalMatch: Change = (query) => {
+export const countsBeforeOptionalMatch: QueryChange = (query) => {
   const counts: CypherNode[] = []
   walkTree(query, (node) => {
     if (node.kind !== 'match' || !node.optional) return
@@ -317,7 +316,7 @@ const isOperation = (node: CypherNode): node is Operation => OPERATIONS.some((ki
  * One part that fails alone becomes null. Alone: after the clauses before it, without their conditions, or after a MATCH of all
  * combinations of the nodes that it reads.
  */
-export const unevaluatedPartAsNull: Change = (query) => {
+export const unevaluatedPartAsNull: QueryChange = (query) => {
   const [part] = query.parts
   if (part === undefined || query.parts.length > 1 || query.input !== null) return []
   return part.clauses.flatMap((clause, index): ChangedQuery[] => {
