@@ -134,6 +134,25 @@ export const divisorZero: QueryChange = (query) =>
     true,
   )
 
+/** A list of a subquery is copied before an item or a part of it is taken. */
+export const collectedCopied: QueryChange = (query) =>
+  everywhere(
+    query,
+    (node) => {
+      if ((node.kind !== 'index' && node.kind !== 'slice') || node.target.kind !== 'collect-subquery') return node
+      return { ...node, target: expressionOf('[item IN $list | item]', { list: node.target }) }
+    },
+    true,
+  )
+
+/** A count is no operand of a comparison. */
+export const countsWrapped: QueryChange = (query) =>
+  everywhere(
+    query,
+    (node) => (node.kind === 'count-subquery' ? expressionOf('coalesce($count, 0)', { count: node }) : node),
+    true,
+  )
+
 /** A condition that is no boolean becomes null. */
 export const conditionAsBoolean: QueryChange = (query) => {
   // These are booleans, and a pattern cannot be an operand.
