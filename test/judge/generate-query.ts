@@ -221,7 +221,7 @@ class JudgedQueryWriter extends ClauseWriter {
     const name = this.names.fresh('t')
     const body = random.odds(0.5)
       ? `RETURN ${this.expression(type)} AS ${name}`
-      : `UNWIND ${this.expression('ints')} AS z WITH z WHERE z > ${this.expression('int', 1)} RETURN count(z) AS ${name}`
+      : `UNWIND ${this.expression('ints')} AS item WITH item WHERE item > ${this.expression('int', 1)} RETURN count(item) AS ${name}`
     this.typed.set(name, body.startsWith('RETURN') ? type : 'int')
     return `CALL (*) { ${body} }`
   }
