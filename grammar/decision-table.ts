@@ -21,8 +21,8 @@ sum MANY 0: AdditiveOperator
 product MANY 0: MultiplicativeOperator
 power MANY 0: Caret
 signed MANY 0: SignOperator
-postfixed MANY 0: Dot Colon OpenBracket
-accessTo OR 0: Dot | Colon | OpenBracket
+postfixed MANY 0: Dot Colon IS OpenBracket
+accessTo OR 0: Dot | Colon IS | OpenBracket
 indexed OPTION 0: NOT SignOperator FreeName Integer Float Text TRUE FALSE NULL Parameter OpenParen OpenBracket OpenBrace CASE
 indexed OPTION 2: Dots
 indexed OPTION 3: NOT SignOperator FreeName Integer Float Text TRUE FALSE NULL Parameter OpenParen OpenBracket OpenBrace CASE
@@ -82,7 +82,7 @@ parenthesisedPath OPTION 2: WHERE
 parenthesisedPath OPTION 3: Plus Star OpenBrace
 chain MANY 0: Less Minus
 node OPTION 0: FreeName
-node OPTION 2: Colon
+node OPTION 2: Colon IS
 node OPTION 3: OpenBrace Parameter
 node OPTION 4: WHERE
 relationship OPTION 0: Less
@@ -90,7 +90,7 @@ relationship OPTION 2: OpenBracket
 relationship OPTION 3: Greater
 relationship OPTION 4: Plus Star OpenBrace
 relationshipDetail OPTION 0: FreeName
-relationshipDetail OPTION 2: Colon
+relationshipDetail OPTION 2: Colon IS
 relationshipDetail OPTION 3: Star
 relationshipDetail OPTION 4: OpenBrace Parameter
 relationshipDetail OPTION 5: WHERE
@@ -102,6 +102,7 @@ hopQuantifier OR 0: Plus | Star | OpenBrace
 hopQuantifier OPTION 0: Integer
 hopQuantifier OPTION 2: Comma
 hopQuantifier OPTION 3: Integer
+labelExpression OR 0: Colon | IS
 labelOr MANY 0: Bar
 labelOr OPTION 0: Colon
 labelAnd OR 0: Colon | Ampersand

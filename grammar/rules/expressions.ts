@@ -9,6 +9,7 @@ import * as t from '../tokens.ts'
 import { kw } from '../tokens.ts'
 import { continuesTypeName, readTypeName } from '../type-names.ts'
 import { asNormalForm, type ValueType } from '../value-types.ts'
+import { startsLabelAfterIs } from './lookahead.ts'
 import { RuleBase } from './rule-base.ts'
 
 /** Reports a union of which some types include null and others do not. `NOTHING` has no values and goes with both. */
@@ -251,14 +252,19 @@ export abstract class ExpressionRules extends RuleBase {
     const start = this.here()
     let target = this.SUBRULE(this.atom)
     this.MANY({
-      // `n::INTEGER` tests a type, not a label.
-      GATE: () => !(this.nextIs(1, t.Colon) && this.nextIs(2, t.Colon)),
+      GATE: () => this.continuesOperand(),
       DEF: () => {
         target = this.SUBRULE(this.accessTo, { ARGS: [target, start] })
       },
     })
     return target
   })
+
+  /** `n::INTEGER` tests a type, and `n IS NULL` a value, not a label. */
+  private continuesOperand(): boolean {
+    if (this.nextIs(1, t.Colon)) return !this.nextIs(2, t.Colon)
+    return !this.nextIs(1, kw.IS) || startsLabelAfterIs(this.peek, 1)
+  }
 
   /** One property, label test, index or slice after its target. */
   readonly accessTo = this.RULE(

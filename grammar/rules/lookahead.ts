@@ -4,6 +4,7 @@
 import { type IToken, tokenMatcher } from 'chevrotain'
 import * as t from '../tokens.ts'
 import { kw } from '../tokens.ts'
+import { asNormalForm } from '../value-types.ts'
 
 /** Returns the token at a distance: 1 is the next one; an end-of-file token beyond the last. */
 export type Peek = (distance: number) => IToken
@@ -30,10 +31,20 @@ function pastNode(peek: Peek, from: number): number {
   const nodeLike =
     type === t.CloseParen ||
     type === t.Colon ||
+    startsLabelAfterIs(peek, next) ||
     type === kw.WHERE ||
     (type === t.OpenBrace && peek(next + 1).tokenType !== t.Dot) ||
     (type === t.Parameter && peek(next + 1).tokenType === t.CloseParen)
   return nodeLike ? pastBracket(peek, from) : 0
+}
+
+/** Returns whether `IS` is at a distance and a label follows: `IS NULL`, `IS :: INTEGER` and `IS NORMALIZED` test values. */
+export function startsLabelAfterIs(peek: Peek, distance: number): boolean {
+  if (peek(distance).tokenType !== kw.IS) return false
+  const next = peek(distance + 1)
+  if (tokenMatcher(next, t.AnyName))
+    return ![kw.NULL, kw.NOT, kw.TYPED, kw.NORMALIZED].includes(next.tokenType) && asNormalForm(next.image) === null
+  return [t.Exclamation, t.Percent, t.OpenParen, t.Dollar, t.Parameter].includes(next.tokenType)
 }
 
 function pastRelationship(peek: Peek, from: number): number {
@@ -61,6 +72,7 @@ function detailLike(peek: Peek, from: number): boolean {
   return (
     type === t.CloseBracket ||
     type === t.Colon ||
+    startsLabelAfterIs(peek, next) ||
     type === t.Star ||
     type === t.OpenBrace ||
     type === kw.WHERE ||

@@ -366,9 +366,9 @@ export abstract class PatternRules extends AtomRules {
 
   // ---------------------------------------------------------------- labels
 
-  /** `:A:B`, `:A&B`, `:A|B`, `:A|:B`, `:!A`, `:%`, with parentheses. */
+  /** `:A:B`, `:A&B`, `:A|B`, `:A|:B`, `:!A`, `:%`, with parentheses; `IS A` is `:A`. */
   readonly labelExpression = this.RULE('labelExpression', (): LabelExpression => {
-    this.CONSUME(t.Colon)
+    this.OR([{ ALT: () => this.CONSUME(t.Colon) }, { ALT: () => this.CONSUME(kw.IS) }])
     return this.SUBRULE(this.labelOr)
   })
 

@@ -113,6 +113,7 @@ const chapters: Readonly<Record<string, readonly Construct[]>> = {
     works('IS NORMALIZED', "'a' IS NORMALIZED"),
     works('IS NOT NFKD NORMALIZED', "'\\u00c5' IS NOT NFKD NORMALIZED"),
     works('label tests', 'n:Person&!Team'),
+    works('label tests with `IS`', 'n IS Person|Team'),
     works('property, item, slice', "[n.age, [1, 2][0], [1, 2, 3][1..], n['name']]"),
   ],
   Expressions: [

@@ -1,7 +1,6 @@
 // The failures and sums of a judged run, and its last lines.
 import type { JudgedDifference } from './judged-case.ts'
 import { BeyondLimits, type JudgedQuery } from './judged-outcome.ts'
-import { knownDifferenceOf } from './known-differences.ts'
 
 /** A query without an equal answer. */
 export interface JudgeFinding {
@@ -45,7 +44,7 @@ export class JudgeFindings {
       else if (verdict.ours.rows.length > 0) this.withRows += 1
       return null
     }
-    const known = knownDifferenceOf(query.text, verdict.ours, verdict.theirs)
+    const { known } = verdict
     if (known === null) return verdict
     this.known.set(known.id, (this.known.get(known.id) ?? 0) + 1)
     return null

@@ -97,6 +97,8 @@ class JudgedQueryWriter extends ClauseWriter {
         ':Person',
         ':Team|Doc',
         ":$('Person')",
+        ' IS Person',
+        ' IS !(Team|Doc)',
         ":$any(['Team', 'Doc'])",
         ':!$all([$text])',
       ])
@@ -104,7 +106,7 @@ class JudgedQueryWriter extends ClauseWriter {
     }
     const [from, to] = [node(a), node(b)]
     scope.nodes.push(a, b)
-    const types = random.pick([':A', ':A|B', '', ":$('A')", ':!C'])
+    const types = random.pick([':A', ':A|B', '', ":$('A')", ':!C', ' IS A|B'])
     const arrow = random
       .pick([
         [`-[${types}]-`, '>'],
@@ -219,7 +221,7 @@ class JudgedQueryWriter extends ClauseWriter {
     const name = this.names.fresh('t')
     const body = random.odds(0.5)
       ? `RETURN ${this.expression(type)} AS ${name}`
-      : `UNWIND ${this.expression('ints')} AS z WITH z WHERE z > ${this.expression('int', 1)} RETURN count(z) AS ${name}`
+      : `UNWIND ${this.expression('ints')} AS item WITH item WHERE item > ${this.expression('int', 1)} RETURN count(item) AS ${name}`
     this.typed.set(name, body.startsWith('RETURN') ? type : 'int')
     return `CALL (*) { ${body} }`
   }

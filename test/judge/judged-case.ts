@@ -5,8 +5,9 @@ import { printGraph } from '../support/graph-notation.ts'
 import { type EngineSide, openEngineSide } from './engine-side.ts'
 import { type JudgedGraph, ofReference } from './judge-graph.ts'
 import { BeyondLimits, differenceOf, type JudgedOutcome, type JudgedQuery } from './judged-outcome.ts'
-import { knownDifferenceOf } from './known-differences.ts'
+import { type KnownDifference, knownDifferencesOf } from './known-differences.ts'
 import type { Neo4jConnection, Neo4jSide } from './neo4j-side.ts'
+import { changedQueries } from './query-changes.ts'
 
 /** A query on a graph. */
 export interface JudgedCase {
@@ -15,10 +16,15 @@ export interface JudgedCase {
 }
 
 /** Both answers, and the difference in one line or null. */
-export interface JudgedDifference {
+export interface ComparedAnswers {
   readonly ours: JudgedOutcome
   readonly theirs: JudgedOutcome
   readonly difference: string | null
+}
+
+/** Also, the known difference that this one is, or null. */
+export interface JudgedDifference extends ComparedAnswers {
+  readonly known: KnownDifference | null
 }
 
 /** Both sides of one graph. */
@@ -37,7 +43,7 @@ export async function openBench(
 ): Promise<JudgedBench> {
   const ours: EngineSide = await openEngineSide(judged, stepsMax)
   const theirs: Neo4jSide = connection.open(judged)
-  const judgeAll: JudgedBench['judgeAll'] = async (queries) => {
+  const compareAll = async (queries: readonly JudgedQuery[]): Promise<(ComparedAnswers | BeyondLimits)[]> => {
     const found = await ourAnswers(ours, queries)
     const asked = queries.filter((_, index) => !(found[index] instanceof BeyondLimits))
     const judgements = (await theirs.answers(asked)).values()
@@ -49,7 +55,59 @@ export async function openBench(
       return { ours: mine, theirs: judgement, difference: differenceOf(query, mine, judgement) }
     })
   }
+  const compare = async (query: JudgedQuery): Promise<ComparedAnswers | BeyondLimits> => (await compareAll([query]))[0]!
+  const judgeAll: JudgedBench['judgeAll'] = async (queries) => {
+    const verdicts: (JudgedDifference | BeyondLimits)[] = []
+    for (const [index, found] of (await compareAll(queries)).entries()) {
+      if (found instanceof BeyondLimits) verdicts.push(found)
+      else verdicts.push({ ...found, known: await knownCauseOf(queries[index]!, found, compare) })
+    }
+    return verdicts
+  }
   return { judgeAll, judge: async (query) => (await judgeAll([query]))[0]!, close: () => ours.close() }
+}
+
+/** Whether both fail, and who fails in the verdict with the same kind of error. */
+function failAlike(alone: ComparedAnswers, verdict: ComparedAnswers): boolean {
+  if (alone.ours.error?.phase !== 'run' || alone.theirs.error === null) return false
+  const { ours, theirs } = verdict
+  return (
+    (ours.error === null || ours.error.kind === alone.ours.error.kind) &&
+    (theirs.error === null || theirs.error.kind === alone.theirs.error.kind)
+  )
+}
+
+/** Causes of one difference. */
+const CAUSES_MAX = 2
+
+/** The known difference whose cause the query and the answers of both engines to changed queries show, or null. */
+export async function knownCauseOf(
+  query: JudgedQuery,
+  verdict: ComparedAnswers,
+  compare: (query: JudgedQuery) => Promise<ComparedAnswers | BeyondLimits>,
+  causesMax = CAUSES_MAX,
+): Promise<KnownDifference | null> {
+  if (verdict.difference === null || causesMax === 0) return null
+  const oneFailsAlike = async (texts: readonly string[]): Promise<boolean> => {
+    for (const text of texts) {
+      const alone = await compare({ ...query, text, orderedBy: [] })
+      if (!(alone instanceof BeyondLimits) && failAlike(alone, verdict)) return true
+    }
+    return texts.length === 0
+  }
+  for (const known of knownDifferencesOf(query.text, verdict.ours, verdict.theirs)) {
+    if (known.changed === undefined) return known
+    for (const { text, keepsRows, failsAlone } of changedQueries(query.text, known.changed)) {
+      if (!(await oneFailsAlike(failsAlone))) continue
+      const changed = await compare({ ...query, text })
+      if (changed instanceof BeyondLimits || changed.ours.error !== null) continue
+      if (keepsRows && differenceOf(query, verdict.ours, changed.ours) !== null) continue
+      if (changed.difference === null) return known
+      // A query may have several causes.
+      if ((await knownCauseOf({ ...query, text }, changed, compare, causesMax - 1)) !== null) return known
+    }
+  }
+  return null
 }
 
 async function ourAnswers(
@@ -105,15 +163,17 @@ export async function shrinkCase(
   const smallest = await shrink({ graph: item.graph, text: item.query.text }, async ({ graph, text }) => {
     // Without ORDER BY the order is unspecified, and so is which rows a limit leaves.
     if (count(text, /ORDER BY/g) < count(item.query.text, /ORDER BY/g) && /SKIP|LIMIT|ORDER BY/.test(item.query.text)) {
-      if (item.query.orderedBy.length > 0 || /SKIP|LIMIT/.test(text)) return false
+      if (item.query.orderedBy.length > 0 || /SKIP|LIMIT|COLLECT/i.test(text)) return false
     }
-    // A temporal function without arguments reads the clock.
-    if (/\b(date|time|localtime|datetime|localdatetime)(\.\w+)?\(\)/.test(text)) return false
+    // A temporal function without a value reads the clock.
+    if (/\b(date|time|localtime|datetime|localdatetime)(\.\w+)?\((['"]\w+['"])?\)/.test(text)) return false
+    // Which of several paths of one length are kept is not specified.
+    if (count(text, /SHORTEST \d+(?! GROUP)/gi) > count(item.query.text, /SHORTEST \d+(?! GROUP)/gi)) return false
     const found = await judgeAlone({ graph, query: withText(item.query, text) }, connection).catch(() => null)
     if (found === null || found instanceof BeyondLimits) return false
     if (found.difference === null || signature(found) !== wanted) return false
     // It must not become one of the known differences.
-    if (knownDifferenceOf(text, found.ours, found.theirs) !== null) return false
+    if (found.known !== null) return false
     last = found
     return true
   })

@@ -1,8 +1,32 @@
 // The differences between Verdigraph and Neo4j that are known and stay: each with an example that is run every time, so that an entry
 // that no longer holds is noticed. The page docs/reference/differences-from-neo4j.md is made from this table.
-import { DurationValue } from '../../src/engine/value/temporal/temporal.ts'
+import type { Query } from '../../grammar/ast.ts'
+import {
+  DateTimeValue,
+  DurationValue,
+  LocalDateTimeValue,
+  LocalTimeValue,
+  TimeValue,
+} from '../../src/engine/value/temporal/temporal.ts'
 import type { JudgedOutcome } from './judged-outcome.ts'
 import { type JudgedValue, textOf } from './judged-value.ts'
+import {
+  addedAsText,
+  aggregatingSubqueryAsNull,
+  averageAsSum,
+  type ChangedQuery,
+  collectedCopied,
+  conditionAsBoolean,
+  countsBeforeOptionalMatch,
+  countsWrapped,
+  divisorZero,
+  emptyTextAsNull,
+  nanInGroups,
+  singleValueAsList,
+  textWithoutZeros,
+  trimmedRight,
+  unevaluatedPartAsNull,
+} from './query-changes.ts'
 
 /** One known difference. */
 export interface KnownDifference {
@@ -19,15 +43,19 @@ export interface KnownDifference {
     readonly graph?: string
     readonly parameters?: Readonly<Record<string, unknown>>
   }
-  /** Whether a difference is this one. */
+  /** Whether a difference is this one, or may be this one if there are changed queries. */
   matches(text: string, ours: JudgedOutcome, theirs: JudgedOutcome): boolean
+  /** Queries without the cause: the difference is this one only if one of them is answered equally. */
+  readonly changed?: (query: Query) => ChangedQuery[]
 }
 
 const compileMessage = ({ error }: JudgedOutcome): string => (error?.phase === 'compile' ? error.message : '')
 const refusedByNeo4j =
   (message: RegExp): KnownDifference['matches'] =>
   (_, ours, theirs) =>
-    ours.error === null && message.test(compileMessage(theirs))
+    ours.error?.phase !== 'compile' && message.test(compileMessage(theirs))
+
+const bothHaveRows: KnownDifference['matches'] = (_, ours, theirs) => ours.error === null && theirs.error === null
 
 /** Ordered by how often they occur. */
 export const knownDifferences: readonly KnownDifference[] = [
@@ -54,11 +82,11 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
   {
     id: 'mixed-label-symbols',
-    construct: 'Colons and `&`, `|`, `!`, `%` between the labels of one statement',
+    construct: 'Colons and `&`, `|`, `!`, `%` or `IS` between the labels of one statement',
     right: 'both',
-    why: 'Neo4j refuses `(a:A:B)` in a statement that also has `(b:!C)`. Verdigraph accepts both notations everywhere.',
+    why: 'Neo4j refuses `(a:A:B)` in a statement that also has `(b:!C)` or `(b IS C)`. Verdigraph accepts all notations everywhere.',
     example: { query: 'MATCH (a:A:B)--(b:!C) RETURN a' },
-    matches: refusedByNeo4j(/^Mixing label expression symbols/),
+    matches: refusedByNeo4j(/^Mixing (label expression symbols|the IS keyword)/),
   },
   {
     id: 'colon-between-types',
@@ -82,11 +110,8 @@ export const knownDifferences: readonly KnownDifference[] = [
     right: 'both',
     why: 'Neo4j writes `10:00:00` since a release of 5, Verdigraph the shorter ISO 8601 form `10:00`. Both read either.',
     example: { query: "RETURN toString(localtime('10:00')) AS x" },
-    matches: (text, ours, theirs) =>
-      /toString/.test(text) &&
-      ours.error === null &&
-      theirs.error === null &&
-      withoutSeconds(ours) === withoutSeconds(theirs),
+    matches: bothHaveRows,
+    changed: textWithoutZeros,
   },
   {
     id: 'temporal-null',
@@ -95,7 +120,7 @@ export const knownDifferences: readonly KnownDifference[] = [
     why: 'Neo4j fails for null in most of these positions. In Verdigraph a temporal function of null is null, as other functions are.',
     example: { query: "WITH null AS d RETURN date.truncate('month', d, {day: 2}) AS x" },
     matches: (_, ours, theirs) =>
-      ours.error === null && theirs.error?.phase === 'run' && /NO_?VALUE|null/i.test(theirs.error.message),
+      ours.error?.phase !== 'compile' && theirs.error?.phase === 'run' && /NO_?VALUE|null/i.test(theirs.error.message),
   },
   {
     id: 'shortest-path-same-node',
@@ -154,28 +179,27 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
   {
     id: 'aggregate-in-subquery',
-    construct: 'An aggregate within `EXISTS { }` next to an outer variable',
+    construct: 'An aggregate within `EXISTS { }`, `COUNT { }` or `COLLECT { }` in a projection',
     right: 'Verdigraph',
-    why: 'Neo4j takes the aggregate of the subquery for one of the outer projection, and refuses its variables as implicit grouping keys.',
+    why: 'Neo4j takes the aggregate of the subquery for one of the outer projection, and refuses its variables as implicit grouping keys, or the aggregate as nested.',
     example: { query: 'MATCH (v) RETURN NOT exists { MATCH (e) WHERE ()--(v) WITH count(e) AS m } AS x' },
-    matches: refusedByNeo4j(/^Aggregation column contains implicit grouping/),
+    matches: refusedByNeo4j(
+      /^Aggregation column contains implicit grouping|^Can't use aggregate functions inside of aggregate functions/,
+    ),
+    changed: aggregatingSubqueryAsNull,
   },
   {
     id: 'condition-not-evaluated',
-    construct: 'An error in a part without rows',
+    construct: 'An error in a part that the answer does not need',
     right: 'both',
-    why: 'Neo4j may evaluate an independent subquery or expression before the rows that need it, and then fails although no row does.',
+    why: 'The order of the conditions of a pattern is not specified, nor whether a part is evaluated that no row or no result needs. Each of the two may fail where the other does not evaluate the part: Neo4j evaluates an independent subquery or condition before the rows, and omits the items of a list literal that an index does not take.',
     example: {
       query: 'MATCH ()-->()<--() WITH * WHERE exists { MATCH (z) WITH z.num AS w WHERE w } RETURN 1 AS x',
       graph: '(a:Team {num: 1})-[:B]->(a)',
     },
-    matches: (text, ours, theirs) =>
-      ours.error === null &&
-      ((theirs.error?.message ?? '').startsWith("Don't know how to treat that as a predicate") ||
-        (/\b(exists|count|collect|call)\b[^{]*\{/i.test(text) &&
-          ours.rows.length === 0 &&
-          theirs.error?.phase === 'run' &&
-          ['type', 'argument', 'arithmetic'].includes(theirs.error.kind))),
+    matches: (_, ours, theirs) =>
+      (ours.error === null && theirs.error?.phase === 'run') || (theirs.error === null && ours.error?.phase === 'run'),
+    changed: unevaluatedPartAsNull,
   },
   {
     id: 'average-duration',
@@ -183,8 +207,8 @@ export const knownDifferences: readonly KnownDifference[] = [
     right: 'Verdigraph',
     why: 'Verdigraph adds months, days and time exactly and divides once; time never becomes days. Neo4j averages floats, loses nanoseconds, and turns 24 hours into a day.',
     example: { query: "RETURN avg(duration('PT365H')) AS x" },
-    matches: (text, ours, theirs) =>
-      /avg\(/.test(text) && /duration/.test(text) && ours.error === null && theirs.error === null,
+    matches: (text, ours, theirs) => /duration/.test(text) && bothHaveRows(text, ours, theirs),
+    changed: averageAsSum,
   },
   {
     id: 'duration-fraction',
@@ -206,8 +230,8 @@ export const knownDifferences: readonly KnownDifference[] = [
       query: 'MATCH (a) OPTIONAL MATCH (b) WHERE COUNT { (c) WHERE c.num > 1 } < 1 RETURN b',
       graph: '(a:Person)',
     },
-    matches: (text, ours, theirs) =>
-      /OPTIONAL MATCH.*WHERE.*(count|collect)\s*\{/i.test(text) && ours.error === null && theirs.error === null,
+    matches: bothHaveRows,
+    changed: countsBeforeOptionalMatch,
   },
   {
     id: 'distinct-of-expression-in-subquery',
@@ -227,11 +251,8 @@ export const knownDifferences: readonly KnownDifference[] = [
     right: 'Verdigraph',
     why: 'By the equivalence of openCypher, which groups values, `NaN` is equivalent to itself, although `NaN = NaN` is false. Neo4j makes a group of each `NaN`, and one of all if it is a literal.',
     example: { query: 'UNWIND [NaN, NaN] AS x RETURN DISTINCT x' },
-    matches: (text, ours, theirs) =>
-      ours.error === null &&
-      theirs.error === null &&
-      /\b(DISTINCT|UNION|count|sum|avg|min|max|collect|percentile\w+|stDevP?)\b/.test(text) &&
-      (/\bNaN\b/.test(text) || [ours, theirs].some(({ rows }) => rows.some((row) => row.some(Number.isNaN)))),
+    matches: bothHaveRows,
+    changed: nanInGroups,
   },
   {
     id: 'float-by-integer-zero',
@@ -239,11 +260,9 @@ export const knownDifferences: readonly KnownDifference[] = [
     right: 'both',
     why: 'Verdigraph divides a float by an integer as a float: the result is infinite or `NaN`, and null for null. Neo4j does the same with literals, and fails if the 0 comes from a variable or a property.',
     example: { query: 'UNWIND [0] AS z RETURN 1.5 / z AS x' },
-    matches: (text, ours, theirs) =>
-      text.includes('/') &&
-      ours.error === null &&
-      theirs.error?.kind === 'arithmetic' &&
-      /by zero/.test(theirs.error.message),
+    matches: (_, ours, theirs) =>
+      ours.error === null && theirs.error?.kind === 'arithmetic' && /by zero/.test(theirs.error.message),
+    changed: divisorZero,
   },
   {
     id: 'duration-by-float-zero',
@@ -266,6 +285,85 @@ export const knownDifferences: readonly KnownDifference[] = [
     matches: refusedByNeo4j(/^Invalid input '(IN|IS|STARTS|ENDS|CONTAINS|=~|::)'/),
   },
   {
+    id: 'single-value-as-list',
+    construct:
+      'A single value where a list is wanted: after `IN`, in `UNWIND`, slices, comprehensions, `any`, `reduce` and `tail`',
+    right: 'Verdigraph',
+    why: 'Neo4j takes a value that is no list for a list of one item if its type is known only when the query runs, and refuses the text otherwise. Verdigraph always reports a type error: openCypher defines these for lists.',
+    example: { query: 'MATCH (a) RETURN 1 IN a.num AS x', graph: '(a:Person {num: 1})' },
+    matches: (_, ours, theirs) =>
+      ours.error?.kind === 'type' &&
+      / takes a list| has no items$/.test(ours.error.message) &&
+      theirs.error?.phase !== 'compile',
+    changed: singleValueAsList,
+  },
+  {
+    id: 'condition-no-boolean',
+    construct: 'A condition, or an operand of `AND`, `OR` and `XOR`, that is no boolean',
+    right: 'Verdigraph',
+    why: 'Neo4j simplifies `x AND true` to `x` and `x AND false` to false without a look at `x`, and takes a map, or a list that is not empty, for true. Verdigraph reports a type error, because such a condition is a mistake that would grant access.',
+    example: { query: 'MATCH (a) WHERE a.tags RETURN 1 AS x', graph: "(a:Person {tags: ['a']})" },
+    matches: (_, ours, theirs) =>
+      ours.error?.kind === 'type' &&
+      ours.error.message.startsWith('a condition takes a boolean') &&
+      theirs.error?.phase !== 'compile',
+    changed: conditionAsBoolean,
+  },
+  {
+    id: 'same-match-reads',
+    construct: 'A condition within a quantified or variable-length part that reads another element of the same `MATCH`',
+    right: 'Neo4j',
+    why: 'Verdigraph tests these conditions while it walks, when the other element may not be known yet, and refuses the text. With the other element in a `MATCH` before, both answer equally.',
+    example: {
+      query: 'MATCH (z), (a) ((x)-[r]->(y) WHERE x.num > z.num){1,2} (b) RETURN a.num AS x',
+      graph: '(a:Person {num: 2})-[:A]->(b:Team {num: 1})',
+    },
+    matches: (_, ours, theirs) => theirs.error === null && / of the same MATCH: match it/.test(compileMessage(ours)),
+  },
+  {
+    id: 'collect-negative-index',
+    construct: 'A negative index or bound directly after `COLLECT { }`',
+    right: 'Verdigraph',
+    why: 'Neo4j turns the index into a LIMIT of the subquery, which is wrong for places that count from the end: it returns null or nothing, or fails.',
+    example: { query: 'RETURN COLLECT { UNWIND [1, 2] AS z RETURN z ORDER BY z }[-1] AS x' },
+    matches: (_, ours, theirs) => ours.error === null && theirs.error?.phase !== 'compile',
+    changed: collectedCopied,
+  },
+  {
+    id: 'count-compared-with-other',
+    construct: '`COUNT { }` of the relationships of a node, compared with a value that is no number',
+    right: 'Verdigraph',
+    why: 'Neo4j compares the stored degree of the node, and that comparison fails for other types. Values of different types are not equal, and no order between them is known.',
+    example: {
+      query: "MATCH (a) WHERE {b: date('2020-02-29')}.b = COUNT { (a)--() } RETURN 1 AS x",
+      graph: '(a:Person)',
+    },
+    matches: (_, ours, theirs) =>
+      ours.error === null && (theirs.error?.message ?? '').startsWith('Expected a numeric value but got'),
+    changed: countsWrapped,
+  },
+  {
+    id: 'text-plus-value',
+    construct: 'A text plus a boolean or a temporal value',
+    right: 'both',
+    why: "Neo4j refuses `'a' + true` if the text of the query shows the types, and returns `'atrue'` if only the run knows them. Verdigraph always reports a type error: write `'a' + toString(x)`.",
+    example: { query: 'MATCH (a) RETURN a.name + a.flag AS x', graph: "(a:Person {name: 'a', flag: true})" },
+    matches: (_, ours, theirs) =>
+      ours.error?.kind === 'type' &&
+      /^`\+` does not accept .*a string/.test(ours.error.message) &&
+      theirs.error?.phase !== 'compile',
+    changed: addedAsText,
+  },
+  {
+    id: 'rtrim-first-character',
+    construct: '`rtrim` with characters to remove',
+    right: 'Verdigraph',
+    why: 'Neo4j never removes the first character of the text. Its manual defines that all of the characters at the end are removed, as `btrim` and `trim(TRAILING …)` do.',
+    example: { query: "RETURN rtrim('ab', 'ab') AS x" },
+    matches: bothHaveRows,
+    changed: trimmedRight,
+  },
+  {
     id: 'split-surrogates',
     construct: '`split` into characters beyond U+FFFF',
     right: 'Verdigraph',
@@ -273,6 +371,15 @@ export const knownDifferences: readonly KnownDifference[] = [
     example: { query: "RETURN split('a\u{1F600}', '') AS x" },
     matches: (text, ours, theirs) =>
       /split\(/.test(text) && /[\u{10000}-\u{10FFFF}]/u.test(text) && ours.error === null && theirs.error === null,
+  },
+  {
+    id: 'split-empty-text',
+    construct: '`split` of an empty text by a list with null',
+    right: 'both',
+    why: 'Neo4j does not read the delimiters of an empty text. In Verdigraph a null delimiter gives null for every text.',
+    example: { query: "RETURN split('', ['a', null]) AS x" },
+    matches: bothHaveRows,
+    changed: emptyTextAsNull,
   },
   {
     id: 'match-modes',
@@ -317,14 +424,6 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
 ]
 
-const withoutSeconds = (outcome: JudgedOutcome): string =>
-  JSON.stringify(outcome, (_, value: unknown) => {
-    if (typeof value === 'bigint') return `${value}n`
-    // A text that was split into its characters.
-    const isSplit = Array.isArray(value) && value.every((item) => typeof item === 'string' && item.length === 1)
-    return isSplit ? value.join('') : value
-  }).replaceAll(/(\d\d:\d\d):00(?![.\d])/g, '$1')
-
 /** The rows without repetitions, also in lists. */
 function asSets(outcome: JudgedOutcome): string | null {
   if (outcome.error !== null) return null
@@ -337,12 +436,19 @@ function asSets(outcome: JudgedOutcome): string | null {
 
 const NEAR_NANOS = 1_000n
 
-/** The sorted rows, with durations rounded after a shift. */
+/** The sorted rows, with durations and times rounded after a shift. */
 function withoutNanos(outcome: JudgedOutcome, shift: bigint): string | null {
   if (outcome.error !== null) return null
+  const nearNanos = (nanos: number): bigint => (BigInt(nanos) + shift) / NEAR_NANOS
   const near = (value: JudgedValue): JudgedValue => {
     if (value instanceof DurationValue)
       return new DurationValue(value.months, value.days, (value.nanos + shift) / NEAR_NANOS)
+    // A time to which such a duration was added.
+    if (value instanceof LocalTimeValue) return `localtime ${nearNanos(value.nanos)}`
+    if (value instanceof TimeValue) return `time ${nearNanos(value.nanos)} ${value.offset}`
+    if (value instanceof LocalDateTimeValue) return `localdatetime ${value.day} ${nearNanos(value.nanos)}`
+    if (value instanceof DateTimeValue)
+      return `datetime ${value.day} ${nearNanos(value.nanos)} ${value.offset} ${value.zone}`
     return Array.isArray(value) ? (value as readonly JudgedValue[]).map(near) : value
   }
   return outcome.rows
@@ -351,7 +457,7 @@ function withoutNanos(outcome: JudgedOutcome, shift: bigint): string | null {
     .join('\n')
 }
 
-/** The known difference that this one is, or null. */
-export function knownDifferenceOf(text: string, ours: JudgedOutcome, theirs: JudgedOutcome): KnownDifference | null {
-  return knownDifferences.find((known) => known.matches(text, ours, theirs)) ?? null
+/** The known differences that this one may be. */
+export function knownDifferencesOf(text: string, ours: JudgedOutcome, theirs: JudgedOutcome): KnownDifference[] {
+  return knownDifferences.filter((known) => known.matches(text, ours, theirs))
 }

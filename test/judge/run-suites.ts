@@ -4,7 +4,7 @@ import { findingOf, JudgeFindings } from './findings.ts'
 import { emptyJudgedGraph, ofReference } from './judge-graph.ts'
 import { openBench } from './judged-case.ts'
 import { BeyondLimits, type JudgedQuery } from './judged-outcome.ts'
-import { knownDifferenceOf, knownDifferences } from './known-differences.ts'
+import { knownDifferences } from './known-differences.ts'
 import type { Neo4jConnection } from './neo4j-side.ts'
 import { readParameters } from './read-parameters.ts'
 import { type SuiteName, suites } from './suites.ts'
@@ -53,9 +53,10 @@ export async function staleEntries(connection: Neo4jConnection): Promise<JudgeFi
         findings.timedOut.push(findingOf(source, query.text, verdict.message))
         continue
       }
-      const found = verdict.difference ? knownDifferenceOf(query.text, verdict.ours, verdict.theirs) : null
-      if (found?.id === id) continue
-      const reason = verdict.difference ? `it is ${found?.id ?? `another: ${verdict.difference}`}` : 'both agree'
+      if (verdict.known?.id === id) continue
+      const reason = verdict.difference
+        ? `it is ${verdict.known?.id ?? `another: ${verdict.difference}`}`
+        : 'both agree'
       findings.differences.push(findingOf(source, query.text, `the entry is stale: ${reason}`))
     } finally {
       await bench.close()

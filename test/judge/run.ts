@@ -17,7 +17,6 @@ import { JudgeFindings } from './findings.ts'
 import { emptyJudgedGraph, ofReference } from './judge-graph.ts'
 import { openBench } from './judged-case.ts'
 import { BeyondLimits, type JudgedQuery, outcomeText } from './judged-outcome.ts'
-import { knownDifferenceOf } from './known-differences.ts'
 import { Neo4jConnection } from './neo4j-side.ts'
 import { readParameters } from './read-parameters.ts'
 import { runSuite, staleEntries } from './run-suites.ts'
@@ -79,9 +78,8 @@ async function showAnswers(texts: readonly string[], connection: Neo4jConnection
         console.log(`${verdict.limit.toUpperCase()} ${line}: ${verdict.message}`)
         continue
       }
-      const { ours, theirs, difference } = verdict
+      const { ours, theirs, difference, known } = verdict
       if (difference !== null) different += 1
-      const known = difference === null ? null : knownDifferenceOf(text, ours, theirs)
       console.log(`${difference === null ? 'equal    ' : 'DIFFERENT'} ${line}${known === null ? '' : ` (known: ${known.id})`}
   Verdigraph: ${outcomeText(query, ours)}
   Neo4j:      ${outcomeText(query, theirs)}`)

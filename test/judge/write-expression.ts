@@ -85,6 +85,8 @@ export class ExpressionWriter {
         return [...own, ...ofNode('tags')]
       case 'float':
         return [...own, ...ofNode('num')]
+      case 'odd':
+        return [...own, ...ofNode('odd'), ...ofNode('num')]
       default:
         return own
     }

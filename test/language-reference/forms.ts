@@ -196,6 +196,11 @@ export const patterns: readonly LanguageForm[] = [
   },
   { form: 'any label⁺', example: 'MATCH (subject:%)-[:OWNS]->(resource)', test: ['generate/path-text.ts', ':%'] },
   {
+    form: 'IS instead of the colon⁺',
+    example: 'MATCH (subject IS Vip)-[IS OWNS]->(resource)',
+    test: accepted('n IS A'),
+  },
+  {
     form: 'label expressions⁺',
     example: 'MATCH (subject:(Vip|Team)&!Car)-[:OWNS]->(resource)',
     test: ['generate/path-text.ts', ')&!'],

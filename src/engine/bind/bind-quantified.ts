@@ -91,7 +91,7 @@ function rejectEarlyReads(
   for (const predicate of predicates) {
     const early = slotsOf(predicate).find((slot) => !known.has(slot.index))
     if (early === undefined) continue
-    const message = `a quantified path pattern cannot read \`${early.name}\` of the same MATCH`
+    const message = `a quantified path pattern cannot read \`${early.name}\` of the same MATCH: match it in a MATCH before this one`
     builder.report('NotSupported', message, span)
   }
 }

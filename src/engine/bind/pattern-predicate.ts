@@ -51,7 +51,7 @@ export function eachPredicate(
   const early = slotsOf(predicate).find((slot) => slot !== element && !outer.has(slot.index))
   if (early) {
     // The predicate runs at every step, and the other elements of the pattern may be known only afterwards.
-    const message = `a variable-length relationship cannot read \`${early.name}\` of the same MATCH`
+    const message = `a variable-length relationship cannot read \`${early.name}\` of the same MATCH: match it in a MATCH before this one`
     builder.report('NotSupported', message, pattern.span)
   }
   return { element, left: null, right: null, predicate }

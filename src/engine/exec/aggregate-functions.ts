@@ -271,9 +271,11 @@ function nearestRankPercentile(sorted: SortedNumbers, fraction: number): Value {
 
 function interpolatedPercentile(sorted: SortedNumbers, fraction: number): Value {
   const position = fraction * (sorted.length - 1)
-  const below = toDouble(sorted[Math.floor(position)]!)
-  const above = toDouble(sorted[Math.ceil(position)]!)
-  return new Float(below + (above - below) * (position - Math.floor(position)))
+  const [before, after] = [Math.floor(position), Math.ceil(position)]
+  const below = toDouble(sorted[before]!)
+  if (before === after) return new Float(below)
+  // The difference of both numbers is NaN if both are infinite, and infinite if it overflows.
+  return new Float(below * (after - position) + toDouble(sorted[after]!) * (position - before))
 }
 
 function mixedError(name: string): ExecutionError {

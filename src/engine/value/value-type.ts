@@ -113,16 +113,39 @@ function typeOf(budget: Budget, value: Value): ValueType {
     budget.chargeText(text.length)
     found.set(text, type)
   }
-  return { name, items: unionOf([...found.values()]), nullable: false }
+  return { name, items: unionOf(budget, [...found.values()]), nullable: false }
 }
 
-/** With null among them, every type of a union is nullable; a list of nulls alone holds the type `NULL`. */
-function unionOf(types: readonly ValueType[]): readonly ValueType[] {
+/**
+ * With null among them, every type of a union is nullable; a list of nulls alone holds the type `NULL`. A type whose values all
+ * have another type of the union is omitted.
+ */
+function unionOf(budget: Budget, types: readonly ValueType[]): readonly ValueType[] {
   if (types.length === 0) return [{ name: 'NOTHING', items: null, nullable: false }]
   const known = types.filter(({ name }) => name !== 'NULL')
   if (known.length === 0) return types
-  const nullable = known.length < types.length
-  return known
-    .map((type) => ({ ...type, nullable }))
-    .sort((a, b) => TYPE_ORDER.indexOf(a.name) - TYPE_ORDER.indexOf(b.name))
+  const all = known.map((type) => ({ ...type, nullable: known.length < types.length }))
+  return all.filter((type) => !all.some((other) => other !== type && includes(budget, other, type))).sort(byName)
+}
+
+/** Whether each value of the second type has the first. Two types of one union are never the same. */
+function includes(budget: Budget, wide: ValueType, narrow: ValueType): boolean {
+  budget.chargeSteps(1)
+  if (narrow.name === 'NOTHING') return true
+  if (narrow.name === 'NULL') return wide.nullable
+  if (wide.name !== narrow.name || (narrow.nullable && !wide.nullable)) return false
+  return (narrow.items ?? []).every((item) => wide.items?.some((other) => includes(budget, other, item)))
+}
+
+/** Lists by the types of their items. */
+function byName(a: ValueType, b: ValueType): number {
+  const names = TYPE_ORDER.indexOf(a.name) - TYPE_ORDER.indexOf(b.name)
+  if (names !== 0) return names
+  const [items, others] = [a.items ?? [], b.items ?? []]
+  for (const [index, item] of items.entries()) {
+    const other = others[index]
+    const order = other === undefined ? 1 : byName(item, other)
+    if (order !== 0) return order
+  }
+  return items.length - others.length || Number(a.nullable) - Number(b.nullable)
 }

@@ -223,15 +223,16 @@ class RoleCollector {
     if (range !== null) this.join(...table.range(range.span))
   }
 
-  /** Labels with the colon and the parentheses around them, which the span does not include. */
+  /** Labels with the colon and the parentheses around them, which the span does not include. `IS` keeps its spaces. */
   private labels(labels: LabelExpression): void {
     const { tokens } = this.table
     let [first, end] = this.table.range(labels.span)
     const dynamic = dynamicExpressions(labels).map(({ span }) => this.table.range(span))
-    while (tokens[first]!.tokenType !== t.Colon) {
+    while (tokens[first]!.tokenType !== t.Colon && tokens[first]!.tokenType !== kw.IS) {
       first -= 1
       if (tokens[first]!.tokenType === t.OpenParen) end += 1
     }
+    if (tokens[first]!.tokenType === kw.IS) first += 2
     for (const [from, to] of dynamic) {
       this.join(first, from)
       first = to

@@ -59,15 +59,17 @@ function candidates(text: string, tokens: readonly IToken[], names: DataNames | 
   if (brace === 'map' && (last === t.OpenBrace || last === t.Comma))
     return ofKind('property', [...(names?.property ?? []), 'external_id'])
   const isLabel = last === t.Colon && bracket?.tokenType !== t.OpenBrace
+  const afterIs = last === kw.IS ? ofKind('keyword', ['NULL', 'NOT', 'TYPED', 'NORMALIZED']) : []
   if (
     isLabel ||
+    last === kw.IS ||
     last === t.Ampersand ||
     last === t.Exclamation ||
     (last === t.Bar && bracket?.tokenType !== t.OpenBrace)
   ) {
     return bracket?.tokenType === t.OpenBracket
-      ? ofKind('relationship-type', names?.type)
-      : ofKind('label', names?.label)
+      ? [...afterIs, ...ofKind('relationship-type', names?.type)]
+      : [...afterIs, ...ofKind('label', names?.label)]
   }
   return [
     ...ofKind('variable', variables(text)),

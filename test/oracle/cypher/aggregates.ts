@@ -55,7 +55,10 @@ export function aggregate(
       const place = fraction(parameter) * (sorted.length - 1)
       const [below, above] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]]
       if (below === undefined || above === undefined) return null
-      return below + (above - below) * (place - Math.floor(place))
+      // Also right where both are infinite.
+      if (below === above) return below
+      const share = place - Math.floor(place)
+      return below * (1 - share) + above * share
     }
     default:
       throw new NotInReference(`aggregate ${name}`)

@@ -72,4 +72,12 @@ describe('within clauses of Cypher 25', () => {
     expect(kinds('MATCH (a:Person|@')).toEqual(['label'])
     expect(kinds('MATCH (a) RETURN a {@')).toEqual(['property'])
   })
+
+  test('after IS, a label or the words of a test follow', () => {
+    expect(kinds('MATCH (a IS @')).toEqual(['keyword', 'label'])
+    expect(completed('MATCH (a) WHERE a IS @', 'label')).toContain('Person')
+    expect(completed('MATCH (a) WHERE a IS @', 'keyword')).toEqual(['NULL', 'NOT', 'TYPED', 'NORMALIZED'])
+    expect(completed('MATCH (a)-[r IS @', 'relationship-type')).toContain('OWNS')
+    expect(kinds('MATCH (a) WHERE a IS NOT @')).not.toContain('label')
+  })
 })

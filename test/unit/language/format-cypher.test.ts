@@ -53,6 +53,15 @@ test('comments stay where they are', () => {
   )
 })
 
+test('labels after IS have a space before the first', () => {
+  expect(
+    formatted('match (n  is  Person & ! Vip {x:1})-[r is A |B*1..2]->(is( Car|Team )) where n is $( $a ) return n'),
+  ).toBe('MATCH (n IS Person&!Vip {x: 1})-[r IS A|B*1..2]->(IS (Car|Team))\nWHERE n IS $($a)\nRETURN n')
+  expect(formatted('match (n) where n.x is  null and n is ! Person and n is not null return 1 as x')).toBe(
+    'MATCH (n) WHERE n.x IS NULL AND n IS !Person AND n IS NOT NULL\nRETURN 1 AS x',
+  )
+})
+
 test('the name of a column without alias stays as written', () => {
   expect(formatted('match (n) return n.a+1,n.b  as  b')).toBe('MATCH (n)\nRETURN n.a+1, n.b AS b')
   expect(formatted('match (n) return ( n ),n')).toBe('MATCH (n)\nRETURN ( n ), n')

@@ -77,6 +77,11 @@ describe('an aggregate', () => {
     ['percentileCont', [f(10), f(20), f(30)], f(20), { parameter: f(0.5) }],
     ['percentileCont', [10, 20], f(12.5), { parameter: f(0.25) }],
     ['percentileCont', [null], null, { parameter: f(0.25) }],
+    ['percentileCont', [f(Infinity)], f(Infinity), { parameter: f(0.5) }],
+    ['percentileCont', [f(-Infinity), f(-Infinity)], f(-Infinity), { parameter: f(0.5) }],
+    ['percentileCont', [f(1), f(Infinity)], f(Infinity), { parameter: f(1) }],
+    ['percentileCont', [f(1), f(Infinity)], f(1), { parameter: f(0) }],
+    ['percentileCont', [f(-1e308), f(1e308)], f(0), { parameter: f(0.5) }],
   ]
   for (const [name, values, result, call] of table) {
     it(`${name} ${show(values)} ${show((call ?? {}) as never)} is ${show(result)}`, () => {
