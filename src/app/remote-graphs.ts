@@ -6,10 +6,13 @@ import { type ConfigReader, projectsKind, type Sealer, type StoredDocument } fro
 import type { Provisioner } from '../config/provisioning.ts'
 import { openSecret } from '../config/secrets.ts'
 import type { GraphStore } from '../engine/store.ts'
+import { boltHost, isVerified } from '../kernel/bolt-address.ts'
 import type { Clock } from '../kernel/clock.ts'
-
+import { OperationalError } from '../kernel/errors.ts'
+import type { Settings } from '../settings.ts'
 import type { Catalog } from '../store/tenancy/catalog.ts'
 import type { Constituent, GraphLayout } from '../store/tenancy/project-graphs.ts'
+import type { Destinations } from '../upstream/destinations.ts'
 
 /** Collaborators of the remote graphs of a process. */
 export interface RemoteGraphAccessDeps {
@@ -17,6 +20,11 @@ export interface RemoteGraphAccessDeps {
   readonly sealer: Pick<Sealer, 'open'>
   readonly catalog: Catalog
   readonly clock: Clock
+  readonly destinations: Destinations
+  readonly settings: Pick<
+    Settings,
+    'databaseConnectionsMax' | 'databaseConnectTimeMs' | 'databaseTimeMs' | 'databaseRetryMs'
+  >
 }
 
 /** The remote graphs of a process. The driver is loaded when a project first needs it. */
@@ -29,9 +37,19 @@ export class RemoteGraphAccess {
 
   constructor(deps: RemoteGraphAccessDeps) {
     this.deps = deps
-    const { catalog, clock } = deps
+    const { catalog, clock, settings, destinations } = deps
     this.graphs = new RemoteGraphs({
       clock,
+      limits: {
+        connectionsMax: settings.databaseConnectionsMax,
+        connectTimeMs: settings.databaseConnectTimeMs,
+        queryTimeMs: settings.databaseTimeMs,
+        retryTimeMs: settings.databaseRetryMs,
+      },
+      async permit(url) {
+        const found = await destinations.addressesOf(boltHost(url), isVerified(url))
+        if (!found.ok) throw new OperationalError(`${url}: ${found.error.message}`)
+      },
       events: {
         record: (projectId, constituent, batch, events) => catalog.recordRemote(projectId, constituent, batch, events),
       },

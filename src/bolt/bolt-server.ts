@@ -82,6 +82,8 @@ export async function loadBoltDriver(): Promise<BoltDriver> {
 export class BoltServer {
   readonly address: BoltAddress
   readonly limits: BoltLimits
+  /** Rejects if the process may not connect to the server. */
+  private readonly permit: (url: string) => Promise<void>
   private opening: Promise<{ readonly driver: Driver; readonly module: BoltDriver }> | null = null
   private bookmarks: BookmarkManager | null = null
   private failure: string | null = null
@@ -90,9 +92,14 @@ export class BoltServer {
   private failures = 0
   private isClosed = false
 
-  constructor(address: BoltAddress, limits: BoltLimits = defaultBoltLimits) {
+  constructor(
+    address: BoltAddress,
+    limits: BoltLimits = defaultBoltLimits,
+    permit: (url: string) => Promise<void> = async () => undefined,
+  ) {
     this.address = address
     this.limits = limits
+    this.permit = permit
   }
 
   get state(): BoltServerState {
@@ -101,11 +108,16 @@ export class BoltServer {
   }
 
   private open(): Promise<{ readonly driver: Driver; readonly module: BoltDriver }> {
-    this.opening ??= this.connect()
+    this.opening ??= this.connect().catch((error: unknown) => {
+      this.opening = null
+      this.lost(error as Error)
+      throw unreachable((error as Error).message)
+    })
     return this.opening
   }
 
   private async connect(): Promise<{ readonly driver: Driver; readonly module: BoltDriver }> {
+    await this.permit(this.address.url)
     const module = await loadBoltDriver()
     const { url, username, password } = this.address
     const { connectionsMax, connectTimeMs } = this.limits
@@ -261,7 +273,8 @@ export class BoltServer {
   /** Closes all connections. */
   async close(): Promise<void> {
     this.isClosed = true
-    if (this.opening !== null) await (await this.opening).driver.close()
+    const opened = await this.opening?.catch(() => null)
+    await opened?.driver.close()
   }
 }
 

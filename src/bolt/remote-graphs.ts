@@ -4,7 +4,7 @@ import { type DatabasePlace, parseBoltUrl } from '../kernel/bolt-address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import type { Constituent } from '../store/tenancy/project-graphs.ts'
-import { type BoltAddress, type BoltLimits, BoltServer, defaultBoltLimits } from './bolt-server.ts'
+import { type BoltAddress, type BoltLimits, BoltServer } from './bolt-server.ts'
 import { PushedPlans } from './pushed-queries.ts'
 import type { RemoteBatch } from './remote-batch.ts'
 import { type CompositeDatabases, completeProxies, RemoteConstituent, replayIntents } from './remote-constituent.ts'
@@ -33,7 +33,9 @@ export interface RemoteGraphsDeps {
   readonly clock: Clock
   /** Null: this process does not write. */
   readonly events: RemoteEventStore | null
-  readonly limits?: BoltLimits
+  readonly limits: BoltLimits
+  /** Rejects if the process may not connect to the server. */
+  permit(url: string): Promise<void>
 }
 
 /** All remote graphs of this process. */
@@ -52,7 +54,8 @@ export class RemoteGraphs {
     const key = JSON.stringify([address.url, address.username, address.password])
     let server = this.servers.get(key)
     if (server === undefined) {
-      server = new BoltServer(address, this.deps.limits ?? defaultBoltLimits)
+      const { limits, permit } = this.deps
+      server = new BoltServer(address, limits, permit)
       this.servers.set(key, server)
     }
     return server
