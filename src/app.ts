@@ -206,6 +206,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   })
   const { sinks, activity } = events
   metrics.registerEvents(() => activity.dropped)
+  metrics.registerDatabases(() => platform.remote.totals())
   const { organizationId } = platform
   const requestEvents = stack.adopt(
     new RequestEventLog({ sinks, activity, documents, clock, organizationId }, overrides.singleFailuresMax),

@@ -139,7 +139,7 @@ export async function openPlatform(
   }
   const catalog = stack.adopt(openGraphCatalog(dataDir, catalogOptions), (opened) => opened.close())
   const remote = stack.adopt(
-    new RemoteGraphAccess({ documents, sealer, catalog, clock, settings, destinations }),
+    new RemoteGraphAccess({ documents, sealer, catalog, clock, settings, destinations, report }),
     (opened) => opened.close(),
   )
   return {

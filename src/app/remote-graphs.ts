@@ -1,6 +1,6 @@
 // Connects the projects whose graph is in a database server: their configuration, their events, and the creation of what the service
 // needs in their databases.
-import { RemoteGraphs, type RemoteProject } from '../bolt/remote-graphs.ts'
+import { RemoteGraphs, type RemoteProject, type RemoteTotals } from '../bolt/remote-graphs.ts'
 import { layoutOf } from '../config/db-connection.ts'
 import { type ConfigReader, projectsKind, type Sealer, type StoredDocument } from '../config/kind.ts'
 import type { Provisioner } from '../config/provisioning.ts'
@@ -21,6 +21,7 @@ export interface RemoteGraphAccessDeps {
   readonly catalog: Catalog
   readonly clock: Clock
   readonly destinations: Destinations
+  readonly report: (line: string) => void
   readonly settings: Pick<
     Settings,
     'databaseConnectionsMax' | 'databaseConnectTimeMs' | 'databaseTimeMs' | 'databaseRetryMs'
@@ -37,7 +38,7 @@ export class RemoteGraphAccess {
 
   constructor(deps: RemoteGraphAccessDeps) {
     this.deps = deps
-    const { catalog, clock, settings, destinations } = deps
+    const { catalog, clock, settings, destinations, report } = deps
     this.graphs = new RemoteGraphs({
       clock,
       limits: {
@@ -46,12 +47,14 @@ export class RemoteGraphAccess {
         queryTimeMs: settings.databaseTimeMs,
         retryTimeMs: settings.databaseRetryMs,
       },
+      report,
       async permit(url) {
         const found = await destinations.addressesOf(boltHost(url), isVerified(url))
         if (!found.ok) throw new OperationalError(`${url}: ${found.error.message}`)
       },
       events: {
-        record: (projectId, constituent, batch, events) => catalog.recordRemote(projectId, constituent, batch, events),
+        prepare: (projectId, constituent, batch, events, mark) =>
+          catalog.prepareRemote(projectId, constituent, batch, events, mark),
       },
     })
   }
@@ -98,6 +101,19 @@ export class RemoteGraphAccess {
     }
   }
 
+  /** Decides what became of writes that a crash interrupted, and records the events of those that were committed. */
+  private async settleEvents(project: RemoteProject): Promise<void> {
+    await this.deps.catalog.settleRemote(project.id, async (constituent, mark) => {
+      const outcome = await this.graphs.outcome(project, constituent, mark)
+      if (outcome === 'unknown') {
+        this.deps.report(
+          `project ${project.id}: it is not known whether a write before the last stop was committed; its events are recorded`,
+        )
+      }
+      return outcome !== 'lost'
+    })
+  }
+
   /** The provisioner of both kinds of graphs. The databases of a deleted project keep their data: they are not the service's. */
   provisioner(local: Provisioner): Provisioner {
     const isRemote = (projectId: string): boolean => this.project(projectId) !== null
@@ -114,7 +130,10 @@ export class RemoteGraphAccess {
       completeProxies: (projectId) =>
         onRemote(projectId, (project) => this.graphs.completeProxies(project)) ?? local.completeProxies(projectId),
       replayIntents: (projectId) =>
-        onRemote(projectId, (project) => this.graphs.replayIntents(project)) ?? local.replayIntents(projectId),
+        onRemote(projectId, async (project) => {
+          await this.graphs.replayIntents(project)
+          await this.settleEvents(project)
+        }) ?? local.replayIntents(projectId),
       openAll: async (projectId) => {
         await local.openAll(projectId)
         await this.open(projectId)
@@ -124,6 +143,11 @@ export class RemoteGraphAccess {
           ? (this.filled.get(keyOf(projectId, constituent)) ?? true)
           : local.holdsData(projectId, constituent),
     }
+  }
+
+  /** Counts for the metrics. */
+  totals(): RemoteTotals {
+    return this.graphs.totals()
   }
 
   /** Closes all connections. */

@@ -5,6 +5,7 @@ import type { PropertyValue } from '../engine/value/value.ts'
 import type { NodeRecord, RelationshipRecord } from '../store/format/records.ts'
 import type { BoltRecord } from './bolt-server.ts'
 import { type BoltDriver, propertyToDriver } from './driver-values.ts'
+import { type GraphState, STATE_QUERY, stateOf } from './graph-state.ts'
 import { hidden, isHiddenName, quoted, STATE_LABEL as STATE } from './print/names.ts'
 import type { SharedSymbols } from './shared-symbols.ts'
 import {
@@ -45,24 +46,6 @@ export interface FetchedNeighbours {
   readonly nodes: NodeId[]
   readonly relationships: RelationshipId[]
   isComplete: boolean
-}
-
-/** The state of the database that the service keeps in its own node. */
-export interface GraphState {
-  /** Counts the writes of all services. */
-  readonly version: number
-  /** Names of properties that resolvers supply for some element, now or earlier. */
-  readonly externalNames: ReadonlySet<string>
-}
-
-/** The query of the state. */
-export const STATE_QUERY = `MATCH (s:${STATE}) RETURN s.version AS version, s.external_names AS externalNames`
-
-/** The state in the records of STATE_QUERY. */
-export function stateOf(records: readonly BoltRecord[]): GraphState {
-  const [first] = records
-  const names = Array.isArray(first?.externalNames) ? (first.externalNames as string[]) : []
-  return { version: Number(first?.version ?? 0), externalNames: new Set(names) }
 }
 
 /** What one request has fetched. */

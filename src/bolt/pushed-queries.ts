@@ -11,14 +11,12 @@ import type { PushedRun, QueryPushdown, Snapshot } from '../engine/store.ts'
 import { NodeValue, PathValue, RelationshipValue, type Value } from '../engine/value/value.ts'
 import { type BoltRecord, RefusedQueryError } from './bolt-server.ts'
 import { type BoltDriver, scalarOfDriver, toDriver } from './driver-values.ts'
-import { type FetchedGraph, type FetchRequests, STATE_QUERY, stateOf } from './fetched-graph.ts'
+import type { FetchedGraph, FetchRequests } from './fetched-graph.ts'
+import { STATE_QUERY, stateOf } from './graph-state.ts'
 import { STATE_LABEL } from './print/names.ts'
 import { acceptsValue } from './print/parameter.ts'
 import { type PrintedQuery, printQuery } from './print/print-query.ts'
 import type { DriverNode, DriverRelationship } from './stored-elements.ts'
-
-/** Printed queries that are kept. */
-const PLANS_MAX = 10_000
 
 /** Why the engine executes queries, for the operator. */
 export interface PushdownCounts {
@@ -61,8 +59,8 @@ export class PushedPlans {
       expressions.length === 0
         ? null
         : new PreparedQuery(valuesQuery(expressions, query.query.frameSize), allRows, { rules: 'on' })
-    this.made = (this.made + 1) % PLANS_MAX
-    return { number: ++this.made, printed: printed.value, text: textOf(query, printed.value), values }
+    this.made += 1
+    return { number: this.made, printed: printed.value, text: textOf(query, printed.value), values }
   }
 
   /** Counts a query that the engine executes. */
