@@ -255,15 +255,18 @@ export class FetchedGraph {
     })
   }
 
-  /** A count of nodes or relationships; null: of all. */
-  count(kind: 'node' | 'relationship', name: string | null, requests: FetchRequests): number {
+  /** A count of nodes with a label, of nodes of a type, or of relationships; null: of all. */
+  count(kind: 'node' | 'typed' | 'relationship', name: string | null, requests: FetchRequests): number {
     const key = `${kind} ${name ?? ''}`
     const known = this.counts.get(key)
     if (known !== undefined) return known
     return requests.require(async (run) => {
       const of = name === null ? '' : `:${quoted(name)}`
-      const pattern = kind === 'node' ? `(n${of})` : `()-[n${of}]->()`
-      const [record] = await run(`MATCH ${pattern} RETURN count(n) AS count`, {})
+      const pattern = kind === 'relationship' ? `()-[n${of}]->()` : `(n${of})`
+      // Of nodes of other tools, the first label is the type.
+      const least = 'reduce(first = head(labels(n)), label IN labels(n) | CASE WHEN label < first THEN label ELSE first END)'
+      const where = kind === 'typed' ? ` WHERE coalesce(n.${hidden.type}, ${least}) = $name` : ''
+      const [record] = await run(`MATCH ${pattern}${where} RETURN count(n) AS count`, { name })
       const own = kind === 'node' && name === null ? 1 : 0
       this.counts.set(key, Math.max(0, Number(record?.count ?? 0) - own))
     })
@@ -280,7 +283,10 @@ export class FetchedGraph {
     return requests.require(async (run) => {
       const labels = await run('CALL db.labels() YIELD label RETURN label AS name', {})
       const types = await run('CALL db.relationshipTypes() YIELD relationshipType RETURN relationshipType AS name', {})
-      const properties = await run('CALL db.propertyKeys() YIELD propertyKey RETURN propertyKey AS name', {})
+      const properties = await run(
+        `CALL db.schema.nodeTypeProperties() YIELD nodeLabels, propertyName WHERE NOT '${STATE}' IN nodeLabels AND propertyName IS NOT NULL RETURN DISTINCT propertyName AS name UNION CALL db.schema.relTypeProperties() YIELD propertyName WHERE propertyName IS NOT NULL RETURN DISTINCT propertyName AS name`,
+        {},
+      )
       const namesOf = (records: readonly BoltRecord[]): string[] =>
         records
           .map(({ name }) => String(name))

@@ -28,7 +28,6 @@ export interface PushdownCounts {
 
 /** A query with its text for the server. */
 interface PushedPlan {
-  readonly number: number
   readonly printed: PrintedQuery
   /** The text with the limit, and with the state of the database where it is read in the same statement. */
   readonly text: string
@@ -40,7 +39,6 @@ export class PushedPlans {
   readonly counts: PushdownCounts = { pushed: 0, executed: new Map() }
   /** A text: the reason why the query has no plan. */
   private readonly plans = new WeakMap<PushedQuery, PushedPlan | string>()
-  private made = 0
 
   of(query: PushedQuery): PushedPlan | string {
     let plan = this.plans.get(query)
@@ -59,8 +57,7 @@ export class PushedPlans {
       expressions.length === 0
         ? null
         : new PreparedQuery(valuesQuery(expressions, query.query.frameSize), allRows, { rules: 'on' })
-    this.made += 1
-    return { number: this.made, printed: printed.value, text: textOf(query, printed.value), values }
+    return { printed: printed.value, text: textOf(query, printed.value), values }
   }
 
   /** Counts a query that the engine executes. */
@@ -113,7 +110,8 @@ export class Pushdown implements QueryPushdown {
     if (typeof plan === 'string') return this.plans.executed(plan)
     const values = this.valuesOf(plan, run)
     if (typeof values === 'string') return this.plans.executed(values)
-    const key = `${plan.number} ${run.after} ${run.rowsMax} ${JSON.stringify([...values], shown)}`
+    // A request may bind its query anew in each attempt, so the text identifies it.
+    const key = `${plan.text} ${run.after} ${run.rowsMax} ${JSON.stringify([...values], shown)}`
     const answer = this.fetched.answers.get(key) as PushedAnswer | undefined
     if (answer === undefined)
       return this.requests.require((ask, driver) => this.fetch(key, query, plan, values, run, ask, driver))
