@@ -19,7 +19,8 @@ interface Asked {
 
 export const databaseServer: Bench = {
   name: 'servers',
-  question: 'decisions, searches and captures on a graph in Neo4j, compared with the embedded store (needs Java and Maven)',
+  question:
+    'decisions, searches and captures on a graph in Neo4j, compared with the embedded store (needs Java and Maven)',
   async run({ small, seed, report }) {
     const nodes = small ? 1_000 : 10_000
     const rounds = small ? 300 : 2_000
@@ -61,13 +62,16 @@ export const databaseServer: Bench = {
           },
         }),
       )
-      const captures = Array.from({ length: rounds }, (_, at): Asked => ({
-        path: '/capture/v1/nodes',
-        body: JSON.stringify({
-          nodes: [{ type: 'Person', external_id: `new-${at}`, properties: [{ type: 'age', value: at }] }],
+      const captures = Array.from(
+        { length: rounds },
+        (_, at): Asked => ({
+          path: '/capture/v1/nodes',
+          body: JSON.stringify({
+            nodes: [{ type: 'Person', external_id: `new-${at}`, properties: [{ type: 'age', value: at }] }],
+          }),
+          check: ({ results }) => mustEqual('the number of ids', (results as unknown[]).length, 1),
         }),
-        check: ({ results }) => mustEqual('the number of ids', (results as unknown[]).length, 1),
-      }))
+      )
       const asked = {
         check_one_hop: evaluation('open', ownedBy),
         check_two_hops: evaluation('read', readableBy),

@@ -264,7 +264,8 @@ export class FetchedGraph {
       const of = name === null ? '' : `:${quoted(name)}`
       const pattern = kind === 'relationship' ? `()-[n${of}]->()` : `(n${of})`
       // Of nodes of other tools, the first label is the type.
-      const least = 'reduce(first = head(labels(n)), label IN labels(n) | CASE WHEN label < first THEN label ELSE first END)'
+      const least =
+        'reduce(first = head(labels(n)), label IN labels(n) | CASE WHEN label < first THEN label ELSE first END)'
       const where = kind === 'typed' ? ` WHERE coalesce(n.${hidden.type}, ${least}) = $name` : ''
       const [record] = await run(`MATCH ${pattern}${where} RETURN count(n) AS count`, { name })
       const own = kind === 'node' && name === null ? 1 : 0

@@ -5,10 +5,10 @@ import type { Clock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import type { Constituent } from '../store/tenancy/project-graphs.ts'
 import { type BoltAddress, type BoltLimits, BoltServer, type BoltServerState } from './bolt-server.ts'
+import { type CommitMark, type CommitOutcome, outcomeOf } from './graph-state.ts'
 import { PushedPlans } from './pushed-queries.ts'
 import type { RemoteBatch } from './remote-batch.ts'
 import { type CompositeDatabases, completeProxies, RemoteConstituent, replayIntents } from './remote-constituent.ts'
-import { type CommitMark, type CommitOutcome, outcomeOf } from './graph-state.ts'
 import { type PreparedReport, type RemoteCommits, RemoteGraph } from './remote-graph.ts'
 
 /** How a project is connected, with its password in plain text. */

@@ -14,9 +14,9 @@ import {
   type WriteBatch,
 } from '../engine/store.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { readingGraphs } from '../kernel/remote-reads.ts'
 import { TRUST_SCORE_LABEL } from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
+import { readingGraphs } from '../kernel/remote-reads.ts'
 import { FORMULA_VERSION, scoreNode, type TrustScore } from './dimensions.ts'
 import { improvementsOf, ReportCollector, type WorstNode } from './report.ts'
 import type { RunState } from './run-state.ts'

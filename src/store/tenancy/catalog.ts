@@ -26,9 +26,9 @@ import {
   processIntents,
 } from './composite.ts'
 import { type OpenConstituent, OpenProjects, ReopeningStore } from './open-projects.ts'
-import { type RemoteEvents, type RemoteIntent, readRemoteIntent, writeRemoteIntent } from './remote-intent.ts'
 import { constituentFolderName, listConstituentFolders, projectFolderName } from './project-folders.ts'
 import type { Constituent, GraphLayout } from './project-graphs.ts'
+import { type RemoteEvents, type RemoteIntent, readRemoteIntent, writeRemoteIntent } from './remote-intent.ts'
 
 const singleGraphLayout: GraphLayout = { isComposite: false, locations: new Map() }
 
