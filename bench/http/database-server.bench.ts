@@ -11,7 +11,7 @@ import { type BenchService, headers, serve } from './service.ts'
 
 const WARM_UP = 100
 
-interface Asked {
+interface CheckedRequest {
   readonly path: string
   readonly body: string
   check(answer: Record<string, unknown>): void
@@ -38,7 +38,7 @@ export const databaseServer: Bench = {
         embedded: await serve(join(folder, 'embedded'), graph, policies, children),
         server: await serve(join(folder, 'server'), graph, policies, children, neo4j.url),
       }
-      const evaluation = (action: string, reach: typeof ownedBy): Asked[] =>
+      const evaluation = (action: string, reach: typeof ownedBy): CheckedRequest[] =>
         questions(graph, rounds, seed + 1, reach).map(({ subject, resource, granted }) => ({
           path: '/access/v1/evaluation',
           body: JSON.stringify({
@@ -49,7 +49,7 @@ export const databaseServer: Bench = {
           check: ({ decision }) => mustEqual('a decision', decision, granted),
         }))
       const search = questions(graph, rounds, seed + 2, readableBy).map(
-        ({ subject }): Asked => ({
+        ({ subject }): CheckedRequest => ({
           path: '/access/v1/search/resource',
           body: JSON.stringify({
             subject: { type: 'Person', id: subject },
@@ -64,7 +64,7 @@ export const databaseServer: Bench = {
       )
       const captures = Array.from(
         { length: rounds },
-        (_, at): Asked => ({
+        (_, at): CheckedRequest => ({
           path: '/capture/v1/nodes',
           body: JSON.stringify({
             nodes: [{ type: 'Person', external_id: `new-${at}`, properties: [{ type: 'age', value: at }] }],
@@ -104,7 +104,7 @@ export const databaseServer: Bench = {
   },
 }
 
-async function ask({ url, key }: BenchService, { path, body, check }: Asked): Promise<number> {
+async function ask({ url, key }: BenchService, { path, body, check }: CheckedRequest): Promise<number> {
   const startedMs = performance.now()
   const response = await fetch(`${url}${path}`, { method: 'POST', headers: headers(key), body })
   const answer = (await response.json()) as Record<string, unknown>
