@@ -1,6 +1,6 @@
 // What the service creates in a database: the node of its state, and a constraint for each node type, which makes the pair of type and
 // external id unique and is the index for it.
-import { OperationalError } from '../kernel/errors.ts'
+import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import type { BoltServer } from './bolt-server.ts'
 import { quoted, STATE_LABEL } from './print/names.ts'
 import type { RemoteBatch } from './remote-batch.ts'
@@ -8,6 +8,15 @@ import type { SharedSymbols } from './shared-symbols.ts'
 import { EXTERNAL_ID } from './stored-elements.ts'
 
 const CONSTRAINT_PREFIX = 'verdigraph_external_id_'
+
+/** Queries that return `ok`, and what a server lacks that refuses one. */
+const PROBES: readonly (readonly [text: string, what: string])[] = [
+  ["RETURN toLower('I') = 'i' AS ok", 'functions of strings that do not depend on a locale'],
+  ['UNWIND [1] AS x CALL (x) { RETURN x AS y } RETURN y = 1 AS ok', 'subqueries with a scope clause'],
+  ['OPTIONAL MATCH (n) WHERE id(n) = -1 RETURN id(n) IS NULL AS ok', 'ids of elements'],
+  ['OPTIONAL MATCH ((a)-->(b)){1,2} (c) WHERE id(c) = -1 RETURN c IS NULL AS ok', 'quantified path patterns'],
+  ['RETURN COUNT { MATCH (n) WHERE id(n) = -1 } = 0 AS ok', 'subqueries that count'],
+]
 
 /** The schema of one database. */
 export class GraphSchema {
@@ -25,8 +34,23 @@ export class GraphSchema {
     return this.server.write(this.database, (transaction) => transaction.run(text, {}))
   }
 
-  /** Creates the node of the state and its constraint. Both may exist. */
+  /** Rejects with OperationalError if the server lacks something that the service asks of it. */
+  private async probe(): Promise<void> {
+    for (const [text, what] of PROBES) {
+      const isAnswered = await this.run(text).then(
+        ([record]) => record?.ok === true,
+        (error: unknown) => {
+          if (error instanceof ThrownServiceError) throw error
+          return false
+        },
+      )
+      if (!isAnswered) throw new OperationalError(`the database server lacks ${what}; expected Neo4j 5.23 or later`)
+    }
+  }
+
+  /** Creates the node of the state and its constraint. Both may exist. Rejects with OperationalError as `probe` does. */
   async prepare(): Promise<void> {
+    await this.probe()
     await this.run(`CREATE CONSTRAINT verdigraph_state IF NOT EXISTS FOR (s:${STATE_LABEL}) REQUIRE s.key IS UNIQUE`)
     await this.run(
       `MERGE (s:${STATE_LABEL} {key: 'state'}) ON CREATE SET s.version = 0, s.external_names = [], s.commits = []`,

@@ -23,7 +23,12 @@ const programs: Readonly<Record<string, StressProgram>> = {
   },
   'printed-queries': {
     about: 'queries that are printed for Neo4j answer there as the engine does; skips without Java and Maven',
-    short: { flags: '--rounds 20', limitSeconds: 300 },
+    short: null,
+  },
+  'database-faults': {
+    about:
+      'cut and stopped connections to Neo4j lose no acknowledged capture and permit nothing wrong; skips without Java and Maven',
+    short: { flags: '--seconds 30', limitSeconds: 240 },
   },
   fuzz: {
     about: 'no text makes the parser or the binder throw, overflow or run for long',
