@@ -66,13 +66,19 @@ export class Matcher {
     mode: MatchMode | null = null,
   ): Bindings[] {
     for (const pattern of patterns) checkGiven(pattern, given)
+    // A condition within a quantified path may have a MATCH with another mode, which runs before this one has ended.
+    const before = this.mayRepeat
     this.mayRepeat = mode === 'repeatable'
-    let finds: PatternSearch[] = [{ names: given, used: [], parts: [] }]
-    for (const pattern of patterns) finds = finds.flatMap((find) => this.select(pattern, this.lay(pattern, find)))
-    return finds
-      .filter((find) => find.parts.every(([part, element]) => this.holds(part, element, find.names)))
-      .filter((find) => where === null || this.isTrue(where, find.names))
-      .map((find) => find.names)
+    try {
+      let finds: PatternSearch[] = [{ names: given, used: [], parts: [] }]
+      for (const pattern of patterns) finds = finds.flatMap((find) => this.select(pattern, this.lay(pattern, find)))
+      return finds
+        .filter((find) => find.parts.every(([part, element]) => this.holds(part, element, find.names)))
+        .filter((find) => where === null || this.isTrue(where, find.names))
+        .map((find) => find.names)
+    } finally {
+      this.mayRepeat = before
+    }
   }
 
   /** The names that the patterns bind. */
