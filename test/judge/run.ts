@@ -1,10 +1,4 @@
-// Neo4j as judge: runs queries on Verdigraph and on Neo4j, and compares the answers. See test/judge/README.md.
-//   npm run judge                                           all suites, and 1,000 random queries
-//   npm run judge -- --queries 50000 [--seed N] [--graphs 4]  that many random queries, each on so many graphs
-//   npm run judge -- --suite tck --suite generated          only these
-//   npm run judge -- --query 'RETURN 1' [--graph FILE]      one query, both answers
-//   npm run judge -- --file QUERIES [--graph FILE]          queries that end with `;`
-//   npm run judge -- --serve [--port 7687]                  only starts Neo4j, for other calls with --bolt
+// Neo4j as judge: runs queries on Verdigraph and on Neo4j, and compares the answers. See test/judge/README.md; --help lists the options.
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { stressSeed } from '../generate/random.ts'
@@ -25,8 +19,24 @@ import { type SuiteName, suites } from './suites.ts'
 const REPORT_EVERY_MS = 20_000
 const parts = [...(Object.keys(suites) as SuiteName[]), 'known', 'generated'] as const
 
+const HELP = `Neo4j as judge: runs queries on Verdigraph and on Neo4j Community, and compares the answers (test/judge/README.md).
+
+npm run judge                                     the suites, the known differences, and 1,000 random queries
+npm run judge -- --suite NAME                     only that part, may be repeated: ${parts.join(', ')}
+npm run judge -- --queries N --seed N --graphs N  so many random queries, each on so many graphs (default: 1000, a new seed, 1)
+npm run judge -- --differences N                  ends after so many differences (default: 10)
+npm run judge -- --query TEXT                     prints both answers to one query, may be repeated
+npm run judge -- --file FILE                      the same for the queries of a file, which end with ;
+    --graph FILE                                  their graph, in the arrow notation of scenarios (default: empty)
+    --parameters JSON                             their parameters
+npm run judge -- --serve [--port N]               only starts Neo4j
+    --bolt URL                                    asks a Neo4j that --serve has started, instead of starting one
+
+Exit code 1: there are differences or failures.`
+
 const { values } = parseArgs({
   options: {
+    help: { type: 'boolean', default: false },
     suite: { type: 'string', multiple: true, default: [...parts] },
     queries: { type: 'string', default: '1000' },
     graphs: { type: 'string', default: '1' },
@@ -41,6 +51,10 @@ const { values } = parseArgs({
     bolt: { type: 'string' },
   },
 })
+if (values.help) {
+  console.log(HELP)
+  process.exit()
+}
 
 function wholeNumber(name: string, text: string): number {
   if (!/^\d+$/.test(text)) throw new Error(`--${name} takes a whole number, not ${text}`)
