@@ -1,5 +1,5 @@
 // Rules for clauses and queries: MATCH, WITH, RETURN, CALL { } and the others, UNION, NEXT and WHEN.
-import type { TokenType } from 'chevrotain'
+import type { IToken, TokenType } from 'chevrotain'
 import type {
   BlockClause,
   CallClause,
@@ -19,6 +19,7 @@ import type {
   WithClause,
 } from '../ast.ts'
 import * as build from '../build-ast.ts'
+import { spanOf } from '../literals.ts'
 import { throwSyntaxError } from '../syntax-error.ts'
 import * as t from '../tokens.ts'
 import { kw } from '../tokens.ts'
@@ -29,6 +30,18 @@ function mayContinue(clauses: readonly Clause[], next: TokenType): boolean {
   const last = clauses.at(-1)?.kind
   if (last === 'return' || last === 'conditional' || last === 'block') return false
   return last === undefined || last === 'use' || (next !== kw.WHEN && next !== t.OpenBrace)
+}
+
+/** Without braces a reader takes the parts of the UNION for parts of the last branch; the manual of Neo4j demands them. */
+function refuseAfterBranches({ clauses }: SingleQuery, union: IToken): void {
+  if (clauses.at(-1)?.kind !== 'conditional') return
+  throwSyntaxError({
+    code: 'UnexpectedSyntax',
+    message: '`WHEN` before `UNION` needs braces: write `{ WHEN … } UNION …`, or `THEN { … UNION … }`',
+    span: spanOf(union),
+    found: '`UNION`',
+    expected: '`NEXT` or the end of the query',
+  })
 }
 
 /** Rules for clauses and queries. */
@@ -57,7 +70,8 @@ export abstract class ClauseRules extends PatternRules {
     const parts: SingleQuery[] = [this.SUBRULE(this.singleQuery)]
     const unions: ('all' | 'distinct')[] = []
     this.MANY(() => {
-      this.CONSUME(kw.UNION)
+      const union = this.CONSUME(kw.UNION)
+      if (!this.RECORDING_PHASE) refuseAfterBranches(parts.at(-1)!, union)
       const isAll = this.OPTION(() =>
         this.OR([{ ALT: () => this.CONSUME(kw.ALL) && true }, { ALT: () => this.CONSUME(kw.DISTINCT) && false }]),
       )

@@ -502,6 +502,7 @@ export const refused: readonly RefusedForm[] = [
   anywhere('an aggregate in WHERE', 'MATCH (n) WHERE count(*) > 1 RETURN n'),
   anywhere('a number beyond 64 bits', 'RETURN 9223372036854775808 AS x'),
   anywhere('columns that differ in a UNION', 'RETURN 1 AS x UNION RETURN 2 AS y'),
+  anywhere('WHEN before UNION without braces', 'WHEN true THEN RETURN 1 AS x UNION RETURN 2 AS x'),
   anywhere('an expression without a name in WITH', 'MATCH (n) WITH n.x RETURN 1 AS x'),
   anywhere('a first WITH that does not only import', 'MATCH (n) CALL { WITH n AS m RETURN m } RETURN m'),
   inPolicy('a condition with RETURN that does not return the pair', 'MATCH (subject)-->(resource) RETURN subject'),
