@@ -54,8 +54,8 @@ export class PatternBuilder {
         return { slot: this.cast(existing, name, kind), known: true }
       }
       if (existing.kind !== kind) {
-        const is = existing.type?.kind ?? existing.kind
-        const message = `variable \`${name.text}\` is a ${is} and cannot be a ${kind} too`
+        const is = inWords(existing.type?.kind ?? existing.kind)
+        const message = `variable \`${name.text}\` is ${is} and cannot be ${inWords(kind)} too`
         this.report('VariableTypeConflict', message, name.span)
       } else if (existing.graph !== deps.graph) {
         const message = `\`${name.text}\` belongs to another graph than this pattern`
@@ -103,4 +103,10 @@ function canCast({ type }: Slot, kind: PatternElementKind): boolean {
   if (kind === 'relationships')
     return mayBeOneOf(['list'], type.kind) && mayBeOneOf(['relationship'], type.item?.kind ?? 'any')
   return mayBeOneOf([kind], type.kind)
+}
+
+/** The kind of a variable with its article. */
+function inWords(kind: string): string {
+  if (kind === 'relationships') return 'a list of relationships'
+  return `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`
 }

@@ -122,6 +122,11 @@ describe('a quoted name', () => {
     ['RETURN ``', 'variable `` is not defined'],
     ['RETURN 1 AS ``, 2 AS ``', 'two columns are named ``'],
     ['MATCH ()-[``:R]->(``) RETURN 1 AS v', 'variable `` is a node and cannot be a relationship too'],
+    [
+      'MATCH (a)-[r]-(b) MATCH (b)-[r]-{1,1}(c) RETURN 1 AS v',
+      'variable `r` is a relationship and cannot be a list of relationships too',
+    ],
+    ['WITH 1 AS n MATCH (n) RETURN 1 AS v', 'variable `n` is an integer and cannot be a node too'],
   ])('follows the rules of names if it is empty: %s', (query, message) => {
     expect(() => graph.query(query)).toThrow(CompileError)
     expect(() => graph.query(query)).toThrow(message)
