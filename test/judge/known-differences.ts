@@ -97,6 +97,14 @@ export const knownDifferences: readonly KnownDifference[] = [
     matches: refusedByNeo4j(/^The semantics of using colon in the separation/),
   },
   {
+    id: 'dynamic-label-test',
+    construct: 'A dynamic label in a label test outside of a pattern',
+    right: 'both',
+    why: 'Neo4j reads `$(…)` only within patterns. Verdigraph reads it in every label test, for example in `WHERE`.',
+    example: { query: "MATCH (a) WHERE a:$('A') RETURN a" },
+    matches: refusedByNeo4j(/^Dynamic Label and Types are only allowed in/),
+  },
+  {
     id: 'shortest-path-properties',
     construct: 'Properties within `shortestPath`',
     right: 'both',
