@@ -49,6 +49,7 @@ export function layoutOf(query: Query, table: TokenTable): LineLayout {
       case 'list':
       case 'map':
       case 'function':
+      case 'reduce':
         collector.items(node.span)
         return
       default:

@@ -21,6 +21,19 @@ test('clauses have lines of their own, keywords are in upper case, and long clau
   ])
 })
 
+test('allReduce that is too long has its parts on lines of their own', () => {
+  const text = 'match (n) with *,allReduce(acc=0,q in [n.num,n.other]|acc+coalesce(q,0),acc<3) as within where within'
+  expect(formatted(text).split('\n')).toEqual([
+    'MATCH (n)',
+    'WITH *, allReduce(',
+    '  acc = 0,',
+    '  q IN [n.num, n.other] | acc + coalesce(q, 0),',
+    '  acc < 3',
+    ') AS within',
+    'WHERE within',
+  ])
+})
+
 test('a subquery that is too long has its clauses on lines of their own', () => {
   const text =
     'CALL { MATCH (subject:Person)-[:OWNS]->(resource:Car) RETURN subject, resource UNION MATCH (subject)-[:DRIVES]->(resource) RETURN subject, resource }'
