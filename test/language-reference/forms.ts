@@ -534,6 +534,10 @@ export const limits: readonly { readonly what: string; readonly example: string 
   { what: 'more than 1,000 operations in one chain', example: `RETURN ${'1 + '.repeat(1_001)}1 AS x` },
   { what: 'more than 100 clauses in one query', example: `${'WITH 1 AS x '.repeat(101)}RETURN x` },
   {
+    what: 'more than 1,500 parts of UNION, branches of WHEN and subqueries',
+    example: Array(1501).fill('RETURN 1 AS x').join(' UNION '),
+  },
+  {
     what: 'more than 200 columns',
     example: `RETURN ${Array.from({ length: 201 }, (_, i) => `1 AS x${i}`).join(', ')}`,
   },

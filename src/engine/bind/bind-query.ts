@@ -72,6 +72,9 @@ const emptyOuterScope: OuterScope = { scope: new Map(), imported: new Map(), hid
 /** Limit for one query, not counting subqueries. People write a handful of clauses, and planning is more than linear. */
 const MAX_CLAUSES = 100
 
+/** Parts of UNION, branches of WHEN and subqueries of one text: each is bound and planned by itself. */
+const MAX_PARTS = 1_500
+
 /** Limit for one text: each part of a UNION repeats the queries before NEXT. */
 const MAX_STAGES = 100
 
@@ -124,6 +127,7 @@ export class QueryBinder {
   private stages = 0
   private readonly dialect: Dialect
   private readonly graphs: GraphReferences
+  private partCount = 0
 
   constructor(dialect: Dialect) {
     this.dialect = dialect
@@ -249,6 +253,13 @@ export class QueryBinder {
 
   private bindPart({ clauses, span }: SingleQuery, frame: ScopeFrame, form: PartForm): BoundPart {
     const bound: BoundClause[] = []
+    this.partCount += 1
+    if (this.partCount > MAX_PARTS) {
+      if (this.partCount === MAX_PARTS + 1) {
+        this.report('QueryTooLong', `more than ${MAX_PARTS} parts of UNION, branches of WHEN and subqueries`, span)
+      }
+      return { clauses: [], columns: [] }
+    }
     const beyond = clauses[MAX_CLAUSES]
     if (beyond) {
       this.report('QueryTooLong', `more than ${MAX_CLAUSES} clauses in one query`, beyond.span)

@@ -467,6 +467,10 @@ describe('refused conditions', () => {
 
   test('texts whose planning would block the process', () => {
     expect(codes(`${'OPTIONAL MATCH (a) '.repeat(5000)}RETURN a`)).toEqual(['QueryTooLong'])
+    expect(codes(Array(1501).fill('RETURN 1 AS x').join(' UNION '))).toEqual(['QueryTooLong'])
+    expect(codes(`${'WHEN false THEN { RETURN 1 AS x } '.repeat(1501)}ELSE { RETURN 1 AS x }`)).toEqual([
+      'QueryTooLong',
+    ])
     const columns = Array.from({ length: 2000 }, (_, i) => `count(n.x${i}) AS c${i}`).join(', ')
     expect(codes(`MATCH (n) RETURN ${columns}`)).toEqual(['QueryTooLong'])
     expect(codes(`MATCH (n)${'-->()'.repeat(5000)} RETURN n`)).toEqual(['PatternTooLong'])
