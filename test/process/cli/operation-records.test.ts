@@ -115,6 +115,7 @@ const commands: Readonly<Record<string, string>> = {
   restore: 'restore',
   export: 'export',
   import: 'import',
+  copy: 'copy',
   migrate: 'migrate',
   apply: 'project.apply',
   plan: 'no record: of a data folder it reads the configuration of one project, and examples of decisions that would change',
