@@ -699,7 +699,7 @@ export const eventTypes = {
     data: command({
       from: text.describe('the folder, or the URL of the database'),
       to: text.describe('the folder, or the URL of the database'),
-      project,
+      project: text.optional().describe('name or id; absent: the only project'),
       nodes: z.int().optional(),
       relationships: z.int().optional(),
     }),

@@ -593,6 +593,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/transfer/import-markers.ts',
       'src/bolt/',
       'src/store/',
+      'src/engine/errors.ts',
       'src/engine/store.ts',
       'src/engine/value/',
       'src/config/db-connection.ts',

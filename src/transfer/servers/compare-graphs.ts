@@ -188,15 +188,15 @@ function differenceOf(here: readonly string[], there: readonly string[], left: s
   return at < 0 ? null : `different ${membersThatDiffer(JSON.parse(a[at]!), JSON.parse(b[at]!)).join(', ')}`
 }
 
-type Members = Readonly<Record<string, unknown>>
+type ElementMembers = Readonly<Record<string, unknown>>
 
-function membersThatDiffer(a: Members, b: Members): readonly string[] {
+function membersThatDiffer(a: ElementMembers, b: ElementMembers): readonly string[] {
   const names = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter(
     (name) => JSON.stringify(a[name]) !== JSON.stringify(b[name]),
   )
   return names.flatMap((name) =>
     name === 'properties'
-      ? membersThatDiffer(a[name] as Members, b[name] as Members).map((one) => `\`${one}\``)
+      ? membersThatDiffer(a[name] as ElementMembers, b[name] as ElementMembers).map((one) => `\`${one}\``)
       : [name],
   )
 }

@@ -14,11 +14,11 @@ import type { NodeRecord } from '../../store/format/records.ts'
 import { lockFolder } from '../../store/process/folder-lock.ts'
 import { compareGraphs, type GraphComparison } from './compare-graphs.ts'
 import { type CopyPosition, FolderGraph, type FolderProject, FolderTarget } from './folder-graph.ts'
-import type { CopiedRelationship, ElementCounts, ElementPage, GraphReader } from './graph-reader.ts'
+import type { CopiedCounts, CopiedRelationship, ElementPage, GraphReader } from './graph-reader.ts'
 import { COPY_QUERY_MS, type CopyDatabase, ServerGraph, ServerTarget } from './server-graph.ts'
 
-/** What is copied. */
-export interface CopyRequest {
+/** A copy of the graph of one project. */
+export interface GraphCopyRequest {
   readonly dataDir: string
   /** The URL of a database: `bolt://host:7687/movies`; without path its default database. */
   readonly url: string
@@ -36,7 +36,7 @@ export interface CopyRequest {
 export interface CopyResult {
   readonly comparison: GraphComparison
   /** Elements that this run wrote. */
-  readonly written: ElementCounts
+  readonly written: CopiedCounts
   /** Seconds. */
   readonly copyS: number
   readonly compareS: number
@@ -63,7 +63,7 @@ interface CopyTarget {
  * Copies and compares. If the graphs differ, the copy stays unfinished. Rejects with OperationalError, or with ThrownServiceError if
  * the server cannot be reached.
  */
-export async function copyGraph(request: CopyRequest): Promise<CopyResult> {
+export async function copyGraph(request: GraphCopyRequest): Promise<CopyResult> {
   const { dataDir, direction, isComparison, progress } = request
   const place = parseBoltUrl(request.url)
   if (!place.ok) throw new OperationalError(place.error)
@@ -92,7 +92,7 @@ export async function copyGraph(request: CopyRequest): Promise<CopyResult> {
   }
 }
 
-function addressOf({ url }: DatabasePlace, { username, password }: CopyRequest): BoltAddress {
+function addressOf({ url }: DatabasePlace, { username, password }: GraphCopyRequest): BoltAddress {
   return { url, username, password }
 }
 
@@ -127,7 +127,11 @@ async function projectOf(dataDir: string, wanted: string | undefined): Promise<s
   }
 }
 
-async function compareOnly(request: CopyRequest, project: FolderProject, database: CopyDatabase): Promise<CopyResult> {
+async function compareOnly(
+  request: GraphCopyRequest,
+  project: FolderProject,
+  database: CopyDatabase,
+): Promise<CopyResult> {
   const folder = FolderGraph.open(project)
   try {
     const server = new ServerGraph(database)
@@ -140,7 +144,11 @@ async function compareOnly(request: CopyRequest, project: FolderProject, databas
   }
 }
 
-async function copyToServer(request: CopyRequest, project: FolderProject, database: CopyDatabase): Promise<CopyResult> {
+async function copyToServer(
+  request: GraphCopyRequest,
+  project: FolderProject,
+  database: CopyDatabase,
+): Promise<CopyResult> {
   const source = FolderGraph.open(project)
   try {
     const target = await ServerTarget.open(database, project.id, source.version())
@@ -150,7 +158,11 @@ async function copyToServer(request: CopyRequest, project: FolderProject, databa
   }
 }
 
-async function copyToFolder(request: CopyRequest, project: FolderProject, database: CopyDatabase): Promise<CopyResult> {
+async function copyToFolder(
+  request: GraphCopyRequest,
+  project: FolderProject,
+  database: CopyDatabase,
+): Promise<CopyResult> {
   const target = await FolderTarget.open(project, request.url)
   try {
     return await copyAndCompare(request, new ServerGraph(database), target, () =>
@@ -162,7 +174,7 @@ async function copyToFolder(request: CopyRequest, project: FolderProject, databa
 }
 
 async function copyAndCompare(
-  request: CopyRequest,
+  request: GraphCopyRequest,
   source: GraphReader,
   target: CopyTarget,
   complete: () => Promise<GraphReader>,
@@ -178,10 +190,10 @@ async function copyAndCompare(
 }
 
 async function copyElements(
-  { progress }: CopyRequest,
+  { progress }: GraphCopyRequest,
   source: GraphReader,
   target: CopyTarget,
-): Promise<ElementCounts> {
+): Promise<CopiedCounts> {
   const counts = await source.counts()
   const total = counts.nodes + counts.relationships
   const written = { nodes: 0, relationships: 0 }
@@ -232,7 +244,7 @@ async function eachPage<T>(
 }
 
 async function compare(
-  { progress }: CopyRequest,
+  { progress }: GraphCopyRequest,
   left: GraphReader,
   right: GraphReader,
 ): Promise<readonly [GraphComparison, number]> {

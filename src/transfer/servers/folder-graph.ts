@@ -21,8 +21,8 @@ import type { ReadOptions } from '../../store/lmdb/raw-database.ts'
 import { graphFolder, hasGraph } from '../graph-importer.ts'
 import { interruptedImportMessage, readImportMarks, writeImportMarks } from '../import-markers.ts'
 import {
+  type CopiedCounts,
   type CopiedRelationship,
-  type ElementCounts,
   type ElementPage,
   type GraphReader,
   PAGE_ELEMENTS,
@@ -87,7 +87,7 @@ export class FolderGraph implements GraphReader {
     return { writer, commit }
   }
 
-  async counts(): Promise<ElementCounts> {
+  async counts(): Promise<CopiedCounts> {
     // A snapshot also completes the table of names.
     const snapshot = this.environment.snapshot()
     const counts = { nodes: snapshot.nodeCount(null), relationships: snapshot.relationshipCount(null) }

@@ -26,7 +26,7 @@ export interface ElementPage<T> {
 }
 
 /** The numbers of elements of a graph. */
-export interface ElementCounts {
+export interface CopiedCounts {
   readonly nodes: number
   readonly relationships: number
 }
@@ -37,7 +37,7 @@ export interface GraphReader {
   readonly place: string
   /** The names in the records. */
   readonly symbols: Symbols
-  counts(): Promise<ElementCounts>
+  counts(): Promise<CopiedCounts>
   /** Rejects with OperationalError if a node cannot be copied. */
   nodes(from: number): Promise<ElementPage<NodeRecord>>
   /** Rejects with OperationalError if a relationship cannot be copied. */

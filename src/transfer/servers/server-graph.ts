@@ -2,7 +2,7 @@
 // in the node of the state, which each transaction replaces together with its elements: a batch is written exactly once, also if the
 // copy was killed or a second one runs.
 import { createHash } from 'node:crypto'
-import { type BoltServer, type BoltTransaction, CommitUnknownError } from '../../bolt/bolt-server.ts'
+import { type BoltServer, type BoltTransaction, CommitUnknownError, RefusedQueryError } from '../../bolt/bolt-server.ts'
 import type { BoltDriver } from '../../bolt/driver-values.ts'
 import { GraphSchema } from '../../bolt/graph-schema.ts'
 import { hidden, isHiddenName, quoted, STATE_LABEL } from '../../bolt/print/names.ts'
@@ -20,6 +20,7 @@ import {
   type Symbols,
 } from '../../bolt/stored-elements.ts'
 import { addExternalNames } from '../../bolt/write-changes.ts'
+import { ExecutionError } from '../../engine/errors.ts'
 import type { GraphVersion } from '../../engine/store.ts'
 import { isTemporal } from '../../engine/value/temporal/temporal.ts'
 import type { PropertyScalar } from '../../engine/value/value.ts'
@@ -29,8 +30,8 @@ import { parseJson } from '../../kernel/json.ts'
 import type { NodeRecord, StoredProperties } from '../../store/format/records.ts'
 import { COPY_BEGIN, type CopyPosition } from './folder-graph.ts'
 import {
+  type CopiedCounts,
   type CopiedRelationship,
-  type ElementCounts,
   type ElementPage,
   FOREIGN_GID,
   type GraphReader,
@@ -76,7 +77,7 @@ export class ServerGraph implements GraphReader {
     return server.read(database, { text, parameters }, COPY_QUERY_MS)
   }
 
-  async counts(): Promise<ElementCounts> {
+  async counts(): Promise<CopiedCounts> {
     const [nodes] = await this.read(`MATCH (n) WHERE NOT n:${STATE_LABEL} RETURN count(n) AS found`, {})
     const [relationships] = await this.read('MATCH ()-[r]->() RETURN count(r) AS found', {})
     return { nodes: Number(nodes!.found), relationships: Number(relationships!.found) }
@@ -340,7 +341,8 @@ export class ServerTarget {
         })
         return
       } catch (error) {
-        if (!(error instanceof CommitUnknownError) || attempt > 0) throw error
+        if (!(error instanceof CommitUnknownError)) throw error
+        if (attempt > 0) throw new OperationalError(`${place}: the connection was lost while a batch was committed`)
         if ((await noteIn(this.in)) === after) return
       }
     }
@@ -411,6 +413,6 @@ function externalNames(records: readonly Pick<NodeRecord, 'properties'>[], symbo
 
 /** An error of a query has a message without the server. */
 function named(error: unknown, place: string): unknown {
-  if (error instanceof OperationalError || !(error instanceof Error) || error.name !== 'ExecutionError') return error
-  return new OperationalError(`${place}: ${error.message}`)
+  const isOfQuery = error instanceof ExecutionError || error instanceof RefusedQueryError
+  return isOfQuery ? new OperationalError(`${place}: ${error.message}`) : error
 }

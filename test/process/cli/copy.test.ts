@@ -4,6 +4,9 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import neo4j, { type Driver } from 'neo4j-driver-lite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { BoltServer } from '../../../src/bolt/bolt-server.ts'
+import { GraphSchema } from '../../../src/bolt/graph-schema.ts'
+import type { WriteBatch } from '../../../src/engine/store.ts'
 import {
   DateTimeValue,
   DateValue,
@@ -25,8 +28,10 @@ const credentials = { NEO4J_PASSWORD: PASSWORD }
 let server: Neo4jServer | null = null
 let driver: Driver | null = null
 
+const login = (password: string) => ({ scheme: 'basic', principal: 'neo4j', credentials: password })
+
 async function changePassword(url: string): Promise<void> {
-  const first = neo4j.driver(url, neo4j.auth.basic('neo4j', 'neo4j'))
+  const first = neo4j.driver(url, login('neo4j'))
   const session = first.session({ database: 'system' })
   await session.run('ALTER CURRENT USER SET PASSWORD FROM $old TO $new', { old: 'neo4j', new: PASSWORD })
   await session.close()
@@ -37,7 +42,7 @@ beforeAll(async () => {
   try {
     server = await startNeo4j(undefined, 'small', true)
     await changePassword(server.url)
-    driver = neo4j.driver(server.url, neo4j.auth.basic('neo4j', PASSWORD), { disableLosslessIntegers: true })
+    driver = neo4j.driver(server.url, login(PASSWORD), { disableLosslessIntegers: true })
   } catch (failure) {
     if (!(failure instanceof CounterpartMissing)) throw failure
     console.log(`skipped: the copy to Neo4j: ${failure.message}`)
@@ -91,9 +96,8 @@ async function addProject(data: string, name: string, more = ''): Promise<void> 
   await succeed('apply', folder, '--data', data, '--create')
 }
 
-type Change = Parameters<ReturnType<typeof openEnvironment>['write']>[0]
-
-async function write({ graph }: TestedProject, change: Change): Promise<void> {
+/** Opens the graph, which is not served, for one batch. */
+async function write({ graph }: TestedProject, change: (batch: WriteBatch) => void): Promise<void> {
   const environment = openEnvironment(graph, { clock: systemClock })
   await environment.write(change)
   await environment.close()
@@ -289,7 +293,11 @@ test('a copy that was killed continues, in both directions', async (context) => 
     exitCode: 1,
     stderr: expect.stringContaining('the database has an unfinished copy of another project'),
   })
+  const bolt = new BoltServer({ url, username: 'neo4j', password: PASSWORD })
+  await expect(new GraphSchema(bolt, null).prepare()).rejects.toThrow('the database has an unfinished copy')
   const continued = await copied(from.data, url, PEOPLE, relationships)
+  await new GraphSchema(bolt, null).prepare()
+  await bolt.close()
   expect(continued.stderr).toContain('an interrupted copy was continued')
   expect(continued.stderr).toContain(`copied 0 nodes and ${relationships - part} relationships`)
 
@@ -313,7 +321,7 @@ test('a graph that has changed is not continued with', async (context) => {
   await writeMany(from)
   const count = async (): Promise<number> => Number((await run('MATCH (n:Person) RETURN count(n)'))[0]![0])
   await killed(from.data, server.url, async () => (await count()) > 0)
-  await write(from, (batch) => void batch.upsertNode(car))
+  await write(from, (batch) => batch.upsertNode(car))
   expect(await copy(from.data, server.url)).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining('the graph has changed since the unfinished copy in this database was begun'),
@@ -352,7 +360,7 @@ test('a target that is not empty, a served folder, and a wrong password are refu
 test('a property that the database cannot hold is named, and the copy can begin again', async (context) => {
   if (server === null) return context.skip()
   const from = await newProject()
-  await write(from, (batch) => void batch.upsertNode({ ...car, properties: [{ name: 'odd', value: ['a', 1] }] }))
+  await write(from, (batch) => batch.upsertNode({ ...car, properties: [{ name: 'odd', value: ['a', 1] }] }))
   expect(await copy(from.data, server.url)).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining(

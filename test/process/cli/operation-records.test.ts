@@ -258,6 +258,15 @@ describe('a command has a record', () => {
     expect(existsSync(dry)).toBe(false)
   })
 
+  test('copy, here one that fails', async () => {
+    const to = 'bolt://127.0.0.1:9'
+    const seen = await newIn(data, () => runCommand(['copy', '--from', data, '--to', to, '--project', 'absent']))
+    const error = expect.stringContaining('has no project')
+    expect(seen).toMatchObject([
+      { type: 'copy', data: { outcome: 'failed', from: data, to, project: 'absent', error, actor: actor() } },
+    ])
+  })
+
   test('migrate and rotate-master-key', async () => {
     const seen = await newIn(data, async () => {
       await succeed('migrate', '--data', data)
