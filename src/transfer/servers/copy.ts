@@ -13,7 +13,7 @@ import { openCollections } from '../../store/documents/collections.ts'
 import type { NodeRecord } from '../../store/format/records.ts'
 import { lockFolder } from '../../store/process/folder-lock.ts'
 import { compareGraphs, type GraphComparison } from './compare-graphs.ts'
-import { type CopyPosition, FolderGraph, type FolderProject, FolderTarget } from './folder-graph.ts'
+import { COPY_BEGIN, type CopyPosition, FolderGraph, type FolderProject, FolderTarget } from './folder-graph.ts'
 import type { CopiedCounts, CopiedRelationship, ElementPage, GraphReader } from './graph-reader.ts'
 import { COPY_QUERY_MS, type CopyDatabase, ServerGraph, ServerTarget } from './server-graph.ts'
 
@@ -57,6 +57,8 @@ interface CopyTarget {
     position: CopyPosition,
   ): Promise<void>
   finish(): Promise<void>
+  /** Removes the notes of a copy that has written nothing. */
+  abandon(): Promise<void>
 }
 
 /**
@@ -181,7 +183,11 @@ async function copyAndCompare(
 ): Promise<CopyResult> {
   const { isResumed } = target
   const began = performance.now()
-  const written = await copyElements(request, source, target)
+  const written = await copyElements(request, source, target).catch(async (error: unknown) => {
+    // The target is as it was before. If the note cannot be removed, the same command continues.
+    if (target.position.nodes === COPY_BEGIN.nodes) await target.abandon().catch(() => undefined)
+    throw error
+  })
   const copied = await complete()
   const copyS = (performance.now() - began) / 1000
   const [comparison, compareS] = await compare(request, source, copied)

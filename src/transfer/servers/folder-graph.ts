@@ -278,6 +278,11 @@ export class FolderTarget {
     writeImportMarks(this.project.dataDir, [])
   }
 
+  /** Removes the mark of a copy that has written nothing. */
+  async abandon(): Promise<void> {
+    writeImportMarks(this.project.dataDir, [])
+  }
+
   /** How an operator begins again. */
   get restartHint(): string {
     return `to begin again, delete the folder ${folderOf(this.project)} and copy again from ${this.source}`

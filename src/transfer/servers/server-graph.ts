@@ -353,6 +353,11 @@ export class ServerTarget {
     await this.replaceNote(JSON.stringify(this.note), null, async () => undefined)
   }
 
+  /** Removes the note of a copy that has written nothing. */
+  abandon(): Promise<void> {
+    return this.finish()
+  }
+
   /** How an operator begins again. */
   get restartHint(): string {
     return restartHint

@@ -206,17 +206,19 @@ test('nodes and relationships of other tools get ids and times, and compare as e
   const { hash } = await copied(server.url, to.data, 2, 2)
   expect((await copied(server.url, to.data, 2, 2, '--compare')).hash).toBe(hash)
   await run('CREATE (:Person {name: $name})', { name: 'without id' })
-  const refused = await copy(server.url, (await newProject()).data)
+  const target = await newProject()
+  const refused = await copy(server.url, target.data)
   expect([refused.exitCode, refused.stderr]).toEqual([
     1,
     expect.stringMatching(
       /the node \d+ with the labels Person cannot be copied: a data folder needs a label and the property `external_id`/,
     ),
   ])
+  expect(existsSync(join(target.data, 'import.unfinished'))).toBe(false)
   await run('MATCH (n:Person {name: $name}) SET n.external_id = "x", n.at = point({x: 1, y: 2})', {
     name: 'without id',
   })
-  const point = await copy(server.url, (await newProject()).data)
+  const point = await copy(server.url, target.data)
   expect([point.exitCode, point.stderr]).toEqual([
     1,
     expect.stringContaining('has a value that a data folder cannot hold'),
@@ -357,7 +359,7 @@ test('a target that is not empty, a served folder, and a wrong password are refu
   expect(exitCode).toBe(0)
 }, 300_000)
 
-test('a property that the database cannot hold is named, and the copy can begin again', async (context) => {
+test('a property that the database cannot hold is named, and the database stays empty', async (context) => {
   if (server === null) return context.skip()
   const from = await newProject()
   await write(from, (batch) => batch.upsertNode({ ...car, properties: [{ name: 'odd', value: ['a', 1] }] }))
@@ -367,6 +369,10 @@ test('a property that the database cannot hold is named, and the copy can begin 
       'the node Car c-1 cannot be copied to a database server: the property `odd` is a list of several types',
     ),
   })
+  // Nothing was written, so the database takes the copy of another project.
+  const other = await newProject()
+  await writeAll(other)
+  await copied(other.data, server.url, 3, 3)
 }, 300_000)
 
 test('several projects, composite projects and projects in a database are refused with their names', async () => {
