@@ -12,6 +12,7 @@ import { search } from './engine/search.bench.ts'
 import { audit } from './events/audit.bench.ts'
 import { events } from './events/events.bench.ts'
 import { type Bench, type BenchRecord, type BenchReport, machine } from './harness.ts'
+import { databaseServer } from './http/database-server.bench.ts'
 import { evaluation } from './http/evaluation.bench.ts'
 import { mcp } from './http/mcp.bench.ts'
 import { matching } from './matching/matching.bench.ts'
@@ -35,6 +36,7 @@ const benches: readonly Bench[] = [
   matching,
   micro,
   cerbos,
+  databaseServer,
   authorizer,
   scenarios,
   plan,

@@ -184,7 +184,9 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   )
   if (settings.audit === 'on') metrics.registerAudit(auditTotals(settings.dataDir))
   const provisioning = new Provisioning({ documents, provisioner, systemGraph, report })
-  const environment = { reader: documents, systemGraph, provisioning }
+  const hostError = (host: string, isVerified: boolean): string | null =>
+    platform.destinations.hostError(host, isVerified, 'the scheme `bolt+s:` or `neo4j+s:`')
+  const environment = { reader: documents, systemGraph, provisioning, hostError }
   const names = createNameSource(graphs, documents)
   const kinds = createConfigKinds(settings, {
     environment,
@@ -204,6 +206,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   })
   const { sinks, activity } = events
   metrics.registerEvents(() => activity.dropped)
+  metrics.registerDatabases(() => platform.remote.totals())
   const { organizationId } = platform
   const requestEvents = stack.adopt(
     new RequestEventLog({ sinks, activity, documents, clock, organizationId }, overrides.singleFailuresMax),

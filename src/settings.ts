@@ -57,6 +57,7 @@ export const settingSections = [
   'Knowledge queries and captures',
   'MCP',
   'External calls',
+  'Graphs in database servers',
   'Events',
   'Audit',
   'Logs and metrics',
@@ -549,6 +550,35 @@ export const settingSpecs = {
     0,
     [0, 3_600_000, 'milliseconds'],
     'How long responses of resolvers are cached for equal requests. 0: only within one execution.',
+  ),
+
+  databaseConnectionsMax: integer(
+    'Graphs in database servers',
+    'database_connections_max',
+    32,
+    [1, 1000, 'connections'],
+    'Connections to one database server, in each process.',
+  ),
+  databaseConnectTimeMs: integer(
+    'Graphs in database servers',
+    'database_connect_time_ms',
+    5000,
+    [100, 60_000, 'milliseconds'],
+    'Time limit for opening a connection to a database server, and for waiting for a free one.',
+  ),
+  databaseTimeMs: integer(
+    'Graphs in database servers',
+    'database_time_ms',
+    30_000,
+    [100, 600_000, 'milliseconds'],
+    'Time limit of one transaction that writes to a database server. Reads have the time limit of their request.',
+  ),
+  databaseRetryMs: integer(
+    'Graphs in database servers',
+    'database_retry_ms',
+    15_000,
+    [0, 600_000, 'milliseconds'],
+    'Time in which a write to a database server is repeated after a deadlock or a change of the leader.',
   ),
 
   eventActivityStrict: choice(

@@ -24,8 +24,18 @@ export interface ServedProcess {
 }
 
 /** Starts a server of this repository and waits until it prints its address. */
-export async function listening(args: readonly string[], children: Bun.Subprocess[]): Promise<ServedProcess> {
-  const child = Bun.spawn([process.execPath, ...args], { cwd: top, stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' })
+export async function listening(
+  args: readonly string[],
+  children: Bun.Subprocess[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<ServedProcess> {
+  const child = Bun.spawn([process.execPath, ...args], {
+    cwd: top,
+    env: { ...process.env, ...env },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
   children.push(child)
   let text = ''
   const decoder = new TextDecoder()

@@ -25,10 +25,13 @@ export async function serve(
   graph: OwnershipGraph,
   policies: readonly BenchPolicy[],
   children: Bun.Subprocess[],
+  databaseUrl: string | null = null,
 ): Promise<BenchService> {
   const { token, organization_id } = JSON.parse(await output(['src/main.ts', 'init', '--data', folder, '--json']))
-  const served = await listening(['src/main.ts', 'serve', '--data', folder, '--port', '0'], children)
-  return { ...served, ...(await setUp(served.url, token, organization_id, graph, policies)) }
+  const served = await listening(['src/main.ts', 'serve', '--data', folder, '--port', '0'], children, {
+    ...(databaseUrl === null ? {} : { VERDIGRAPH_UPSTREAM_ALLOW: '127.0.0.1' }),
+  })
+  return { ...served, ...(await setUp(served.url, token, organization_id, graph, policies, databaseUrl)) }
 }
 
 export const headers = (key: string): Record<string, string> => ({
@@ -49,6 +52,7 @@ async function setUp(
   organization: string,
   graph: OwnershipGraph,
   policies: readonly BenchPolicy[],
+  databaseUrl: string | null,
 ): Promise<BenchProject> {
   const send = async (path: string, auth: Record<string, string>, body?: unknown): Promise<Record<string, string>> => {
     const response = await fetch(`${url}${path}`, {
@@ -62,7 +66,9 @@ async function setUp(
   }
   const admin = { Authorization: `Bearer ${token}` }
   const create = (kind: string, body: object) => send(`/configs/v1/${kind}`, admin, body)
-  const project_id = (await create('projects', { organization_id: organization, name: 'bench', region: 'local' })).id
+  const connection = databaseUrl === null ? {} : { db_connection: { url: databaseUrl } }
+  const project = { organization_id: organization, name: 'bench', region: 'local', ...connection }
+  const project_id = (await create('projects', project)).id
   while ((await send(`/configs/v1/projects/${project_id}`, admin)).ikg_status === 'PENDING') await Bun.sleep(5)
   const application_id = (await create('applications', { project_id, name: 'bench' })).id
   const api_permissions = ['Authorization', 'Capture', 'CIQ']

@@ -138,7 +138,10 @@ export async function openPlatform(
     ...(symbolLoader !== null && { symbolLoader }),
   }
   const catalog = stack.adopt(openGraphCatalog(dataDir, catalogOptions), (opened) => opened.close())
-  const remote = stack.adopt(new RemoteGraphAccess({ documents, sealer, catalog, clock }), (opened) => opened.close())
+  const remote = stack.adopt(
+    new RemoteGraphAccess({ documents, sealer, catalog, clock, settings, destinations, report }),
+    (opened) => opened.close(),
+  )
   return {
     settings,
     clock,

@@ -1,15 +1,18 @@
 // Connects the projects whose graph is in a database server: their configuration, their events, and the creation of what the service
 // needs in their databases.
-import { RemoteGraphs, type RemoteProject } from '../bolt/remote-graphs.ts'
+import { RemoteGraphs, type RemoteProject, type RemoteTotals } from '../bolt/remote-graphs.ts'
 import { layoutOf } from '../config/db-connection.ts'
 import { type ConfigReader, projectsKind, type Sealer, type StoredDocument } from '../config/kind.ts'
 import type { Provisioner } from '../config/provisioning.ts'
 import { openSecret } from '../config/secrets.ts'
 import type { GraphStore } from '../engine/store.ts'
+import { boltHost, isVerified } from '../kernel/bolt-address.ts'
 import type { Clock } from '../kernel/clock.ts'
-
+import { OperationalError } from '../kernel/errors.ts'
+import type { Settings } from '../settings.ts'
 import type { Catalog } from '../store/tenancy/catalog.ts'
 import type { Constituent, GraphLayout } from '../store/tenancy/project-graphs.ts'
+import type { Destinations } from '../upstream/destinations.ts'
 
 /** Collaborators of the remote graphs of a process. */
 export interface RemoteGraphAccessDeps {
@@ -17,6 +20,12 @@ export interface RemoteGraphAccessDeps {
   readonly sealer: Pick<Sealer, 'open'>
   readonly catalog: Catalog
   readonly clock: Clock
+  readonly destinations: Destinations
+  readonly report: (line: string) => void
+  readonly settings: Pick<
+    Settings,
+    'databaseConnectionsMax' | 'databaseConnectTimeMs' | 'databaseTimeMs' | 'databaseRetryMs'
+  >
 }
 
 /** The remote graphs of a process. The driver is loaded when a project first needs it. */
@@ -29,11 +38,23 @@ export class RemoteGraphAccess {
 
   constructor(deps: RemoteGraphAccessDeps) {
     this.deps = deps
-    const { catalog, clock } = deps
+    const { catalog, clock, settings, destinations, report } = deps
     this.graphs = new RemoteGraphs({
       clock,
+      limits: {
+        connectionsMax: settings.databaseConnectionsMax,
+        connectTimeMs: settings.databaseConnectTimeMs,
+        queryTimeMs: settings.databaseTimeMs,
+        retryTimeMs: settings.databaseRetryMs,
+      },
+      report,
+      async permit(url) {
+        const found = await destinations.addressesOf(boltHost(url), isVerified(url))
+        if (!found.ok) throw new OperationalError(`${url}: ${found.error.message}`)
+      },
       events: {
-        record: (projectId, constituent, batch, events) => catalog.recordRemote(projectId, constituent, batch, events),
+        prepare: (projectId, constituent, batch, events, mark) =>
+          catalog.prepareRemote(projectId, constituent, batch, events, mark),
       },
     })
   }
@@ -80,6 +101,19 @@ export class RemoteGraphAccess {
     }
   }
 
+  /** Decides what became of writes that a crash interrupted, and records the events of those that were committed. */
+  private async settleEvents(project: RemoteProject): Promise<void> {
+    await this.deps.catalog.settleRemote(project.id, async (constituent, mark) => {
+      const outcome = await this.graphs.outcome(project, constituent, mark)
+      if (outcome === 'unknown') {
+        this.deps.report(
+          `project ${project.id}: it is not known whether a write before the last stop was committed; its events are recorded`,
+        )
+      }
+      return outcome !== 'lost'
+    })
+  }
+
   /** The provisioner of both kinds of graphs. The databases of a deleted project keep their data: they are not the service's. */
   provisioner(local: Provisioner): Provisioner {
     const isRemote = (projectId: string): boolean => this.project(projectId) !== null
@@ -96,7 +130,10 @@ export class RemoteGraphAccess {
       completeProxies: (projectId) =>
         onRemote(projectId, (project) => this.graphs.completeProxies(project)) ?? local.completeProxies(projectId),
       replayIntents: (projectId) =>
-        onRemote(projectId, (project) => this.graphs.replayIntents(project)) ?? local.replayIntents(projectId),
+        onRemote(projectId, async (project) => {
+          await this.graphs.replayIntents(project)
+          await this.settleEvents(project)
+        }) ?? local.replayIntents(projectId),
       openAll: async (projectId) => {
         await local.openAll(projectId)
         await this.open(projectId)
@@ -106,6 +143,11 @@ export class RemoteGraphAccess {
           ? (this.filled.get(keyOf(projectId, constituent)) ?? true)
           : local.holdsData(projectId, constituent),
     }
+  }
+
+  /** Counts for the metrics. */
+  totals(): RemoteTotals {
+    return this.graphs.totals()
   }
 
   /** Closes all connections. */

@@ -34,6 +34,15 @@ export const defaultBoltLimits: BoltLimits = {
   retryTimeMs: 15_000,
 }
 
+/** How a server is used. */
+export interface BoltServerOptions {
+  readonly limits?: BoltLimits
+  /** Rejects if the process may not connect to the server. Absent: it may. */
+  readonly permit?: (url: string) => Promise<void>
+  /** One line for the operator's log. */
+  readonly report?: (line: string) => void
+}
+
 /** One record of a result, by column. */
 export type BoltRecord = Readonly<Record<string, unknown>>
 
@@ -82,6 +91,9 @@ export async function loadBoltDriver(): Promise<BoltDriver> {
 export class BoltServer {
   readonly address: BoltAddress
   readonly limits: BoltLimits
+  /** Rejects if the process may not connect to the server. */
+  private readonly permit: (url: string) => Promise<void>
+  private readonly report: (line: string) => void
   private opening: Promise<{ readonly driver: Driver; readonly module: BoltDriver }> | null = null
   private bookmarks: BookmarkManager | null = null
   private failure: string | null = null
@@ -90,9 +102,11 @@ export class BoltServer {
   private failures = 0
   private isClosed = false
 
-  constructor(address: BoltAddress, limits: BoltLimits = defaultBoltLimits) {
+  constructor(address: BoltAddress, { limits, permit, report }: BoltServerOptions = {}) {
     this.address = address
-    this.limits = limits
+    this.limits = limits ?? defaultBoltLimits
+    this.permit = permit ?? (() => Promise.resolve())
+    this.report = report ?? (() => undefined)
   }
 
   get state(): BoltServerState {
@@ -101,11 +115,16 @@ export class BoltServer {
   }
 
   private open(): Promise<{ readonly driver: Driver; readonly module: BoltDriver }> {
-    this.opening ??= this.connect()
+    this.opening ??= this.connect().catch((error: unknown) => {
+      this.opening = null
+      this.lost(error as Error)
+      throw unreachable((error as Error).message)
+    })
     return this.opening
   }
 
   private async connect(): Promise<{ readonly driver: Driver; readonly module: BoltDriver }> {
+    await this.permit(this.address.url)
     const module = await loadBoltDriver()
     const { url, username, password } = this.address
     const { connectionsMax, connectTimeMs } = this.limits
@@ -176,7 +195,7 @@ export class BoltServer {
 
   private succeeded<R extends RecordShape>(result: QueryResult<R>): readonly BoltRecord[] {
     this.queries += 1
-    this.failure = null
+    this.reached()
     return result.records.map((record) => record.toObject())
   }
 
@@ -216,7 +235,7 @@ export class BoltServer {
         const value = await work({ run })
         isCommitting = true
         await transaction.commit()
-        this.failure = null
+        this.reached()
         return value
       } catch (error) {
         if (isCommitting && isDriverError(error) && isConnectionError(error)) {
@@ -232,8 +251,16 @@ export class BoltServer {
     }
   }
 
+  private reached(): void {
+    if (this.failure === null) return
+    this.failure = null
+    this.report(`the database server ${this.address.url} is reachable again`)
+  }
+
   private lost(error: Error): void {
     this.failures += 1
+    if (this.failure === null)
+      this.report(`the database server ${this.address.url} cannot be reached: ${error.message}`)
     this.failure = error.message
     this.closedUntilMs = performance.now() + CLOSED_MS
   }
@@ -261,7 +288,8 @@ export class BoltServer {
   /** Closes all connections. */
   async close(): Promise<void> {
     this.isClosed = true
-    if (this.opening !== null) await (await this.opening).driver.close()
+    const opened = await this.opening?.catch(() => null)
+    await opened?.driver.close()
   }
 }
 

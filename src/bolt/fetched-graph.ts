@@ -5,6 +5,7 @@ import type { PropertyValue } from '../engine/value/value.ts'
 import type { NodeRecord, RelationshipRecord } from '../store/format/records.ts'
 import type { BoltRecord } from './bolt-server.ts'
 import { type BoltDriver, propertyToDriver } from './driver-values.ts'
+import { type GraphState, STATE_QUERY, stateOf } from './graph-state.ts'
 import { hidden, isHiddenName, quoted, STATE_LABEL as STATE } from './print/names.ts'
 import type { SharedSymbols } from './shared-symbols.ts'
 import {
@@ -45,24 +46,6 @@ export interface FetchedNeighbours {
   readonly nodes: NodeId[]
   readonly relationships: RelationshipId[]
   isComplete: boolean
-}
-
-/** The state of the database that the service keeps in its own node. */
-export interface GraphState {
-  /** Counts the writes of all services. */
-  readonly version: number
-  /** Names of properties that resolvers supply for some element, now or earlier. */
-  readonly externalNames: ReadonlySet<string>
-}
-
-/** The query of the state. */
-export const STATE_QUERY = `MATCH (s:${STATE}) RETURN s.version AS version, s.external_names AS externalNames`
-
-/** The state in the records of STATE_QUERY. */
-export function stateOf(records: readonly BoltRecord[]): GraphState {
-  const [first] = records
-  const names = Array.isArray(first?.externalNames) ? (first.externalNames as string[]) : []
-  return { version: Number(first?.version ?? 0), externalNames: new Set(names) }
 }
 
 /** What one request has fetched. */
@@ -272,15 +255,19 @@ export class FetchedGraph {
     })
   }
 
-  /** A count of nodes or relationships; null: of all. */
-  count(kind: 'node' | 'relationship', name: string | null, requests: FetchRequests): number {
+  /** A count of nodes with a label, of nodes of a type, or of relationships; null: of all. */
+  count(kind: 'node' | 'typed' | 'relationship', name: string | null, requests: FetchRequests): number {
     const key = `${kind} ${name ?? ''}`
     const known = this.counts.get(key)
     if (known !== undefined) return known
     return requests.require(async (run) => {
       const of = name === null ? '' : `:${quoted(name)}`
-      const pattern = kind === 'node' ? `(n${of})` : `()-[n${of}]->()`
-      const [record] = await run(`MATCH ${pattern} RETURN count(n) AS count`, {})
+      const pattern = kind === 'relationship' ? `()-[n${of}]->()` : `(n${of})`
+      // Of nodes of other tools, the first label is the type.
+      const least =
+        'reduce(first = head(labels(n)), label IN labels(n) | CASE WHEN label < first THEN label ELSE first END)'
+      const where = kind === 'typed' ? ` WHERE coalesce(n.${hidden.type}, ${least}) = $name` : ''
+      const [record] = await run(`MATCH ${pattern}${where} RETURN count(n) AS count`, { name })
       const own = kind === 'node' && name === null ? 1 : 0
       this.counts.set(key, Math.max(0, Number(record?.count ?? 0) - own))
     })
@@ -297,7 +284,10 @@ export class FetchedGraph {
     return requests.require(async (run) => {
       const labels = await run('CALL db.labels() YIELD label RETURN label AS name', {})
       const types = await run('CALL db.relationshipTypes() YIELD relationshipType RETURN relationshipType AS name', {})
-      const properties = await run('CALL db.propertyKeys() YIELD propertyKey RETURN propertyKey AS name', {})
+      const properties = await run(
+        `CALL db.schema.nodeTypeProperties() YIELD nodeLabels, propertyName WHERE NOT '${STATE}' IN nodeLabels AND propertyName IS NOT NULL RETURN DISTINCT propertyName AS name UNION CALL db.schema.relTypeProperties() YIELD propertyName WHERE propertyName IS NOT NULL RETURN DISTINCT propertyName AS name`,
+        {},
+      )
       const namesOf = (records: readonly BoltRecord[]): string[] =>
         records
           .map(({ name }) => String(name))

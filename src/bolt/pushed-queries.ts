@@ -11,14 +11,12 @@ import type { PushedRun, QueryPushdown, Snapshot } from '../engine/store.ts'
 import { NodeValue, PathValue, RelationshipValue, type Value } from '../engine/value/value.ts'
 import { type BoltRecord, RefusedQueryError } from './bolt-server.ts'
 import { type BoltDriver, scalarOfDriver, toDriver } from './driver-values.ts'
-import { type FetchedGraph, type FetchRequests, STATE_QUERY, stateOf } from './fetched-graph.ts'
+import type { FetchedGraph, FetchRequests } from './fetched-graph.ts'
+import { STATE_QUERY, stateOf } from './graph-state.ts'
 import { STATE_LABEL } from './print/names.ts'
 import { acceptsValue } from './print/parameter.ts'
 import { type PrintedQuery, printQuery } from './print/print-query.ts'
 import type { DriverNode, DriverRelationship } from './stored-elements.ts'
-
-/** Printed queries that are kept. */
-const PLANS_MAX = 10_000
 
 /** Why the engine executes queries, for the operator. */
 export interface PushdownCounts {
@@ -30,7 +28,6 @@ export interface PushdownCounts {
 
 /** A query with its text for the server. */
 interface PushedPlan {
-  readonly number: number
   readonly printed: PrintedQuery
   /** The text with the limit, and with the state of the database where it is read in the same statement. */
   readonly text: string
@@ -42,7 +39,6 @@ export class PushedPlans {
   readonly counts: PushdownCounts = { pushed: 0, executed: new Map() }
   /** A text: the reason why the query has no plan. */
   private readonly plans = new WeakMap<PushedQuery, PushedPlan | string>()
-  private made = 0
 
   of(query: PushedQuery): PushedPlan | string {
     let plan = this.plans.get(query)
@@ -61,8 +57,7 @@ export class PushedPlans {
       expressions.length === 0
         ? null
         : new PreparedQuery(valuesQuery(expressions, query.query.frameSize), allRows, { rules: 'on' })
-    this.made = (this.made + 1) % PLANS_MAX
-    return { number: ++this.made, printed: printed.value, text: textOf(query, printed.value), values }
+    return { printed: printed.value, text: textOf(query, printed.value), values }
   }
 
   /** Counts a query that the engine executes. */
@@ -115,7 +110,8 @@ export class Pushdown implements QueryPushdown {
     if (typeof plan === 'string') return this.plans.executed(plan)
     const values = this.valuesOf(plan, run)
     if (typeof values === 'string') return this.plans.executed(values)
-    const key = `${plan.number} ${run.after} ${run.rowsMax} ${JSON.stringify([...values], shown)}`
+    // A request may bind its query anew in each attempt, so the text identifies it.
+    const key = `${plan.text} ${run.after} ${run.rowsMax} ${JSON.stringify([...values], shown)}`
     const answer = this.fetched.answers.get(key) as PushedAnswer | undefined
     if (answer === undefined)
       return this.requests.require((ask, driver) => this.fetch(key, query, plan, values, run, ask, driver))

@@ -99,7 +99,11 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
   }
 
   hasNode(node: NodeId): boolean {
-    return (this.nodes.get(node)?.now ?? null) !== null
+    const edited = this.nodes.get(node)
+    if (edited !== undefined) return edited.now !== null
+    const found = this.touched.nodeById(node)
+    if (found === undefined) this.isIncomplete = true
+    return found != null
   }
 
   nameOfType(type: SymbolId): string {

@@ -8,13 +8,15 @@ import type {
   Snapshot,
   WriteBatch,
 } from '../engine/store.ts'
+import { assert } from '../kernel/assert.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
 import { currentRemoteReads, PendingReadsError, type RemoteReads, settleRemoteReads } from '../kernel/remote-reads.ts'
 import { type BoltServer, type BoltTransaction, CommitUnknownError } from './bolt-server.ts'
 import type { BoltDriver } from './driver-values.ts'
-import { type BoltRead, FetchedGraph, type FetchRequests, STATE_QUERY, stateOf } from './fetched-graph.ts'
+import { type BoltRead, FetchedGraph, type FetchRequests } from './fetched-graph.ts'
 import { GraphSchema } from './graph-schema.ts'
+import { type CommitMark, type GraphState, lockState, outcomeOf, STATE_QUERY, stateOf } from './graph-state.ts'
 import { hidden, quoted, STATE_LABEL } from './print/names.ts'
 import { Pushdown, type PushedPlans } from './pushed-queries.ts'
 import { type AssignedIdentity, RemoteBatch } from './remote-batch.ts'
@@ -22,12 +24,15 @@ import { RemoteSnapshot } from './remote-snapshot.ts'
 import { SharedSymbols } from './shared-symbols.ts'
 import { EXTERNAL_ID, nodeTypeOf } from './stored-elements.ts'
 import { TouchedElements } from './touched-elements.ts'
-import { lockState, writeChanges } from './write-changes.ts'
+import { writeChanges } from './write-changes.ts'
 
 /** Attempts of one batch within its transaction. A batch that reads rows needs one for each fetch. */
 const ATTEMPTS_MAX = 1_000
 
 const KEYS_PER_PAGE = 2_000
+
+/** How often a lost server is asked whether it has committed. */
+const COMMIT_POLL_MS = 250
 
 /** Notes that the service keeps in the node of the state. */
 export type StateNote = 'intents' | 'proxies_complete'
@@ -46,7 +51,13 @@ export interface RemoteCommits {
    * Stores what the batch has to report, before its transaction commits: a crash then loses no event. Returns what to call when the
    * transaction has ended. Rejects if it cannot be stored; then nothing is committed.
    */
-  prepare(batch: RemoteBatch): Promise<{ committed(): Promise<void>; dropped(): Promise<void> }>
+  prepare(batch: RemoteBatch, mark: CommitMark): Promise<PreparedReport>
+}
+
+/** What to call when a transaction has ended. */
+export interface PreparedReport {
+  committed(): Promise<void>
+  dropped(): Promise<void>
 }
 
 /** Parts of a graph that the service shares among its graphs. */
@@ -116,20 +127,55 @@ export class RemoteGraph implements GraphStore {
   async writeBatch<T>(change: (batch: RemoteBatch) => T, hooks: BatchHooks = {}): Promise<T> {
     const { server, database } = this.deps
     const driver = await server.module()
+    const giveUpMs = performance.now() + server.limits.retryTimeMs
     for (;;) {
-      const written = await server
-        .write(database, (transaction) => this.writeIn(transaction, change, driver, hooks))
-        .catch((error: unknown) => {
-          if (error instanceof MissingConstraints) return error
-          throw error instanceof CommitUnknownError ? unknownCommit(error) : error
+      let attempt: WriteAttempt<T> | null = null
+      try {
+        await server.write(database, async (transaction) => {
+          // An attempt before this one was rolled back.
+          await attempt?.report?.dropped()
+          attempt = null
+          attempt = await this.writeIn(transaction, change, driver, hooks)
         })
-      if (written instanceof MissingConstraints) {
-        await this.schema.create(written.types)
-        continue
+        return await committedValue(attempt)
+      } catch (error) {
+        if (error instanceof CommitUnknownError && attempt !== null) {
+          const outcome = await this.outcomeOf(attempt, error, giveUpMs)
+          if (outcome === 'committed') return await committedValue(attempt)
+          continue
+        }
+        await (attempt as WriteAttempt<T> | null)?.report?.dropped()
+        if (!(error instanceof MissingConstraints)) throw error
+        await this.schema.create(error.types)
       }
-      await written.report?.committed()
-      return written.value
     }
+  }
+
+  /**
+   * Finds out whether an attempt was committed whose connection was lost. Rejects if the server cannot be asked in time; what the
+   * attempt has to report is then decided at the next start of the service.
+   */
+  private async outcomeOf(
+    { mark, report }: WriteAttempt<unknown>,
+    error: CommitUnknownError,
+    giveUpMs: number,
+  ): Promise<'committed' | 'lost'> {
+    while (performance.now() < giveUpMs) {
+      await new Promise((resolve) => setTimeout(resolve, COMMIT_POLL_MS))
+      const state = await this.state().catch(() => null)
+      if (state === null) continue
+      const outcome = outcomeOf(mark, state)
+      if (outcome === 'unknown') break
+      if (outcome === 'lost') await report?.dropped()
+      return outcome
+    }
+    throw unknownCommit(error)
+  }
+
+  /** The state of the database. */
+  async state(): Promise<GraphState> {
+    const { server, database } = this.deps
+    return stateOf(await server.read(database, { text: STATE_QUERY, parameters: {} }, server.limits.queryTimeMs))
   }
 
   private async writeIn<T>(
@@ -137,8 +183,8 @@ export class RemoteGraph implements GraphStore {
     change: (batch: RemoteBatch) => T,
     driver: BoltDriver,
     hooks: BatchHooks,
-  ): Promise<{ readonly value: T; readonly report: Awaited<ReturnType<RemoteCommits['prepare']>> | null }> {
-    await lockState(transaction)
+  ): Promise<WriteAttempt<T>> {
+    const mark = await lockState(transaction)
     await hooks.locked?.()
     const elements: BatchElements = {
       touched: new TouchedElements(this.symbols),
@@ -155,7 +201,8 @@ export class RemoteGraph implements GraphStore {
     const assigned = batch.assigned.map(({ id, gid }) => ({ id: ids.get(id) ?? id, gid }))
     const last = isRepeated ? await this.attempt(change, transaction, driver, elements, assigned) : { value, batch }
     await hooks.written?.(transaction, last.batch)
-    return { value: last.value, report: (await this.deps.commits?.prepare(last.batch)) ?? null }
+    const report = (await this.deps.commits?.prepare(last.batch, mark)) ?? null
+    return { value: last.value, mark, report }
   }
 
   /** Runs the batch until everything that it reads is fetched. */
@@ -274,13 +321,19 @@ export class RemoteGraph implements GraphStore {
     )
     return record?.note ?? null
   }
+}
 
-  /** The version of the graph: the number of writes of all services. */
-  async version(): Promise<number> {
-    const { server, database } = this.deps
-    return stateOf(await server.read(database, { text: STATE_QUERY, parameters: {} }, server.limits.queryTimeMs))
-      .version
-  }
+/** What was done in a transaction before its commit. */
+interface WriteAttempt<T> {
+  readonly value: T
+  readonly mark: CommitMark
+  readonly report: PreparedReport | null
+}
+
+async function committedValue<T>(attempt: WriteAttempt<T> | null): Promise<T> {
+  assert(attempt !== null, 'a transaction is committed after its work')
+  await attempt.report?.committed()
+  return attempt.value
 }
 
 /** What else happens in the transaction of a batch. */

@@ -4,11 +4,12 @@ import { type DatabasePlace, parseBoltUrl } from '../kernel/bolt-address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import type { Constituent } from '../store/tenancy/project-graphs.ts'
-import { type BoltAddress, type BoltLimits, BoltServer, defaultBoltLimits } from './bolt-server.ts'
+import { type BoltAddress, type BoltLimits, BoltServer, type BoltServerState } from './bolt-server.ts'
+import { type CommitMark, type CommitOutcome, outcomeOf } from './graph-state.ts'
 import { PushedPlans } from './pushed-queries.ts'
 import type { RemoteBatch } from './remote-batch.ts'
 import { type CompositeDatabases, completeProxies, RemoteConstituent, replayIntents } from './remote-constituent.ts'
-import { type RemoteCommits, RemoteGraph } from './remote-graph.ts'
+import { type PreparedReport, type RemoteCommits, RemoteGraph } from './remote-graph.ts'
 
 /** How a project is connected, with its password in plain text. */
 export interface RemoteProject {
@@ -23,9 +24,26 @@ export interface RemoteProject {
   readonly constituents: readonly Constituent[]
 }
 
+/** Counts of the servers of a process since its start. */
+export interface RemoteTotals {
+  readonly reachable: number
+  readonly unreachable: number
+  readonly queries: number
+  readonly failures: number
+  /** Queries that a server executed as a whole, and those that the engine executed. */
+  readonly pushed: number
+  readonly executed: number
+}
+
 /** Stores what batches have to report in the data folder of this service. */
 export interface RemoteEventStore {
-  record(projectId: string, constituent: Constituent, batch: WrittenBatch, events: RemoteBatch['events']): Promise<void>
+  prepare(
+    projectId: string,
+    constituent: Constituent,
+    batch: WrittenBatch,
+    events: RemoteBatch['events'],
+    mark: CommitMark,
+  ): Promise<PreparedReport>
 }
 
 /** Collaborators of the remote graphs. */
@@ -33,7 +51,11 @@ export interface RemoteGraphsDeps {
   readonly clock: Clock
   /** Null: this process does not write. */
   readonly events: RemoteEventStore | null
-  readonly limits?: BoltLimits
+  readonly limits: BoltLimits
+  /** Rejects if the process may not connect to the server. */
+  permit(url: string): Promise<void>
+  /** One line for the operator's log. */
+  report(line: string): void
 }
 
 /** All remote graphs of this process. */
@@ -52,7 +74,8 @@ export class RemoteGraphs {
     const key = JSON.stringify([address.url, address.username, address.password])
     let server = this.servers.get(key)
     if (server === undefined) {
-      server = new BoltServer(address, this.deps.limits ?? defaultBoltLimits)
+      const { limits, permit, report } = this.deps
+      server = new BoltServer(address, { limits, permit, report })
       this.servers.set(key, server)
     }
     return server
@@ -80,10 +103,7 @@ export class RemoteGraphs {
         events === null
           ? null
           : {
-              prepare: async (batch) => ({
-                committed: () => events.record(project.id, constituent, batch, batch.events),
-                dropped: async () => undefined,
-              }),
+              prepare: (batch, mark) => events.prepare(project.id, constituent, batch, batch.events, mark),
             }
       graph = new RemoteGraph({
         server: this.server({ url, username, password }),
@@ -134,9 +154,29 @@ export class RemoteGraphs {
     for (const constituent of constituents) await this.graph(project, constituent).provision()
   }
 
+  /** Whether an attempt to write to a database was committed. */
+  async outcome(project: RemoteProject, constituent: Constituent, mark: CommitMark): Promise<CommitOutcome> {
+    return outcomeOf(mark, await this.graph(project, constituent).state())
+  }
+
   /** Whether a database has nodes; the global one, which has only proxies, relationships. */
   holdsData(project: RemoteProject, constituent: Constituent): Promise<boolean> {
     return this.graph(project, constituent).holds(constituent === 'global' ? 'relationships' : 'nodes')
+  }
+
+  /** Counts of all servers of this process. */
+  totals(): RemoteTotals {
+    const states = Array.from(this.servers.values(), ({ state }) => state)
+    const sum = (of: (state: BoltServerState) => number): number => states.reduce((all, state) => all + of(state), 0)
+    const { pushed, executed } = this.plans.counts
+    return {
+      reachable: sum(({ isReachable }) => (isReachable ? 1 : 0)),
+      unreachable: sum(({ isReachable }) => (isReachable ? 0 : 1)),
+      queries: sum(({ queries }) => queries),
+      failures: sum(({ failures }) => failures),
+      pushed,
+      executed: [...executed.values()].reduce((all, one) => all + one, 0),
+    }
   }
 
   /** Closes all connections. */

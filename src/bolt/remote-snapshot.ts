@@ -349,7 +349,12 @@ export class RemoteSnapshot implements Snapshot, BatchView {
   }
 
   typedNodeCount(label: SymbolId): number {
-    return this.nodeCount(label)
+    return this.fetched.count('typed', this.symbolName('label', label), this.requests)
+  }
+
+  /** Counts are not those of the moment in which the nodes are read. */
+  isOnlyType(): boolean {
+    return false
   }
 }
 

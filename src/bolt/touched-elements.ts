@@ -25,12 +25,14 @@ export class TouchedElements {
   private readonly symbols: SharedSymbols
   /** By type, then external id. */
   private readonly keys = new Map<string, Map<string, Found<NodeRecord> | null>>()
-  private readonly nodes = new Map<NodeId, NodeRecord>()
+  /** Null: no node has that id. */
+  private readonly nodes = new Map<NodeId, NodeRecord | null>()
   private readonly ends = new Map<string, Found<RelationshipRecord>[]>()
   private readonly attached = new Map<NodeId, Found<RelationshipRecord>[]>()
   private wantedKeys = new Map<string, Set<string>>()
   private wantedEnds = new Map<string, { type: string; source: NodeId; target: NodeId }>()
   private wantedAttached = new Set<NodeId>()
+  private wantedIds = new Set<NodeId>()
 
   constructor(symbols: SharedSymbols) {
     this.symbols = symbols
@@ -46,8 +48,11 @@ export class TouchedElements {
     return known
   }
 
-  nodeById(id: NodeId): NodeRecord | undefined {
-    return this.nodes.get(id)
+  /** Null: no node has that id. */
+  nodeById(id: NodeId): NodeRecord | null | undefined {
+    const known = this.nodes.get(id)
+    if (known === undefined) this.wantedIds.add(id)
+    return known
   }
 
   /** The relationships of a type between two nodes. */
@@ -67,7 +72,8 @@ export class TouchedElements {
 
   /** Fetches everything that was missing. `fetched` also gets the elements, for the view of the batch. */
   async fetch(run: BoltRead, driver: BoltDriver, fetched: FetchedGraph): Promise<void> {
-    const { wantedKeys, wantedEnds, wantedAttached } = this
+    const { wantedKeys, wantedEnds, wantedAttached, wantedIds } = this
+    this.wantedIds = new Set()
     this.wantedKeys = new Map()
     this.wantedEnds = new Map()
     this.wantedAttached = new Set()
@@ -81,6 +87,11 @@ export class TouchedElements {
       id: fetched.addRelationship(driver, relationship) as RelationshipId,
       record: relationshipOfDriver(driver, relationship, this.symbols),
     })
+    if (wantedIds.size > 0) {
+      const records = await run('MATCH (n) WHERE id(n) IN $ids RETURN n', { ids: [...wantedIds].map(databaseId) })
+      for (const id of wantedIds) this.nodes.set(id, null)
+      for (const { n } of records) addNode(n as DriverNode)
+    }
     for (const [type, ids] of wantedKeys) {
       const records = await run(
         `UNWIND $keys AS key MATCH (n:${quoted(type)} {${EXTERNAL_ID}: key}) WHERE coalesce(n.${hidden.type}, $type) = $type RETURN key, n`,

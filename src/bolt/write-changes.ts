@@ -10,18 +10,6 @@ import { databaseId, engineId, nodeToDriver, relationshipToDriver } from './stor
 
 const ROWS_PER_STATEMENT = 2_000
 
-/**
- * Locks the node of the state: writes of all services follow each other, and each sees what the one before has written. Rejects if the
- * database was not provisioned.
- */
-export async function lockState(transaction: BoltTransaction): Promise<void> {
-  const records = await transaction.run(
-    `MATCH (s:${STATE_LABEL} {key: 'state'}) SET s.version = s.version + 1 RETURN s.version AS version`,
-    {},
-  )
-  if (records.length !== 1) throw new Error('the graph database has no state of the service: it was not provisioned')
-}
-
 type StatementRow = Record<string, unknown>
 
 /** Returns the engine's ids of the created elements, by the ids that the batch gave them. */

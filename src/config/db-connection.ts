@@ -35,11 +35,40 @@ export const dbConnection = z
     if (composite === null && mapping !== null) refuse('composite_db_name', 'required together with `alias_mapping`')
     const aliases = mapping === null ? null : parseAliasMapping(mapping)
     if (aliases !== null && !aliases.ok) refuse('alias_mapping', aliases.error)
+    for (const [field, database] of [
+      ['name', connection.name ?? ''],
+      ['composite_db_name', composite ?? ''],
+      ...(aliases?.ok === true ? [...aliases.value.values()] : []).map((one) => ['alias_mapping', one] as const),
+    ] as const) {
+      const refused = databaseError(database, isRemote)
+      if (refused !== null) refuse(field, refused)
+    }
     if (composite !== null && composite === connection.name) {
       refuse('composite_db_name', 'expected another database than `name`, which stores the data without a location')
     }
   })
   .meta({ id: 'DbConnection' })
+
+/** A database may be on another server: its name is then a URL. */
+function databaseError(database: string, isRemote: boolean): string | null {
+  if (!database.includes('://')) return null
+  if (!isRemote) return 'expected the name of a database: `url` is not that of a server'
+  const place = parseBoltUrl(database)
+  return place.ok ? null : place.error
+}
+
+/** The URLs of the servers of a connection, each with its path in the document. */
+export function serverUrls(fields: DocumentFields): readonly { readonly path: string; readonly url: string }[] {
+  const connection = (fields.db_connection ?? {}) as DbConnectionFields & { readonly url?: string }
+  if (connection.url === undefined || !hasBoltScheme(connection.url)) return []
+  const aliases = parseAliasMapping(connection.alias_mapping ?? '')
+  return [
+    { path: 'db_connection.url', url: connection.url },
+    { path: 'db_connection.name', url: connection.name ?? '' },
+    { path: 'db_connection.composite_db_name', url: connection.composite_db_name ?? '' },
+    ...(aliases.ok ? [...aliases.value.values()] : []).map((url) => ({ path: 'db_connection.alias_mapping', url })),
+  ].filter(({ url }) => url.includes('://'))
+}
 
 /** The embedded store accepts at most a name: the path of its files is a setting of the process. */
 function urlError(url: string): string | null {

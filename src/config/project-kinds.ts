@@ -1,9 +1,10 @@
 // The configuration kinds of a project's environment: projects, applications and application agents.
 import { z } from 'zod'
+import { boltHost, isVerified } from '../kernel/bolt-address.ts'
 import { type ApiPermission, apiPermissions } from '../kernel/caller.ts'
 import { pageTokenCounts } from '../kernel/page-token-counts.ts'
 import { err, ok } from '../kernel/result.ts'
-import { dbConnection, layoutChangeErrors, layoutOf, parseLayout } from './db-connection.ts'
+import { dbConnection, layoutChangeErrors, layoutOf, parseLayout, serverUrls } from './db-connection.ts'
 import {
   applicationAgentsKind,
   applicationsKind,
@@ -24,6 +25,8 @@ export interface ProjectKindsDeps {
   readonly reader: ConfigReader
   readonly systemGraph: SystemGraph
   readonly provisioning: Provisioning
+  /** Why the service may not connect to a host, for the writer of a configuration; null: it may. */
+  hostError(host: string, isVerified: boolean): string | null
 }
 
 /** The kinds `projects`, `applications` and `application-agents`. */
@@ -48,7 +51,7 @@ const ikgSize = z
   .enum(['2GB', '4GB', '8GB', '16GB', '32GB', '64GB', '128GB', '192GB', '256GB', '384GB', '512GB'])
   .meta({ id: 'IkgSize' })
 
-function projects({ provisioning }: ProjectKindsDeps): ConfigKind {
+function projects({ provisioning, hostError }: ProjectKindsDeps): ConfigKind {
   return {
     path: projectsKind,
     label: 'project',
@@ -86,6 +89,11 @@ function projects({ provisioning }: ProjectKindsDeps): ConfigKind {
       if (fields.replica_region === fields.region) {
         return err({ kind: 'invalid', issues: ['replica_region: expected another region than `region`'] })
       }
+      const refused = serverUrls(fields).flatMap(({ path, url }) => {
+        const reason = hostError(boltHost(url), isVerified(url))
+        return reason === null ? [] : [`${path}: ${reason}`]
+      })
+      if (refused.length > 0) return err({ kind: 'invalid', issues: refused })
       if (current !== null) {
         const issues = layoutChangeErrors(layoutOf(current), parseLayout(fields), (constituent) =>
           provisioning.holdsData(current.id, constituent),

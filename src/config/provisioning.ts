@@ -114,7 +114,8 @@ export class Provisioning {
   /** At start, before the first request: completes captures that a crash interrupted between two graphs. */
   async replayIntents(): Promise<void> {
     for (const project of this.deps.documents.all(projectsKind)) {
-      if (!layoutOf(project).isComposite || project.fields.ikg_status !== 'ACTIVE') continue
+      const { isComposite, isRemote } = layoutOf(project)
+      if ((!isComposite && isRemote !== true) || project.fields.ikg_status !== 'ACTIVE') continue
       await this.deps.provisioner.replayIntents(project.id).catch((failure: unknown) => {
         this.deps.report(`the global graph of project ${project.id} could not be completed: ${String(failure)}`)
       })

@@ -12,6 +12,16 @@ export interface DatabasePlace {
   readonly database: string | null
 }
 
+/** Whether the connection is encrypted, and the certificate of the server is checked. */
+export function isVerified(url: string): boolean {
+  return /^(?:bolt|neo4j)\+s:/i.test(url)
+}
+
+/** The host of a URL in lower case, IPv6 without brackets. */
+export function boltHost(url: string): string {
+  return new URL(url).hostname.toLowerCase().replace(/^\[|\]$/g, '')
+}
+
 /** Whether a URL has a scheme of Bolt. */
 export function hasBoltScheme(url: string): boolean {
   return SCHEMES.has(/^([A-Za-z0-9+.-]*:)/.exec(url)?.[1]?.toLowerCase() ?? '')

@@ -193,7 +193,7 @@ function eachNode(
   const label = snapshot.symbol('label', type)
   if (label === 0) return null
   // The label may also be a further label of nodes of another type.
-  const isOnlyType = snapshot.nodeCount(label) === snapshot.typedNodeCount(label)
+  const isOnlyType = snapshot.isOnlyType(label)
   const chunk = createChunk()
   let left = nodesMax
   for (let at = from; ; at = chunk.next) {

@@ -33,6 +33,8 @@ export interface ServiceMetrics {
   registerShipping(read: () => ShippingTotals): void
   /** Registers the metrics of scheduled backups. */
   registerBackups(read: () => BackupTotals): void
+  /** Registers the metrics of graphs in database servers. `read`: called at each scrape. */
+  registerDatabases(read: () => DatabaseTotals): void
   /** Registers the decision log metric. `lost`: returns the number of lines that were never written. */
   registerDecisionLog(lost: () => number): void
   /** Registers the metric of events. `dropped`: returns the number of events that were never written. */
@@ -56,6 +58,17 @@ export interface DecidedRequest {
   readonly durationMs: number
   /** `route`: its path template; absent: no HTTP request. `trace`: of the request; absent or null: it is not traced. */
   readonly origin: { readonly route?: string; readonly trace?: RequestTrace | null }
+}
+
+/** Database servers of a process, and what it asked them since its start. */
+export interface DatabaseTotals {
+  readonly reachable: number
+  readonly unreachable: number
+  readonly queries: number
+  readonly failures: number
+  /** Queries that a server executed as a whole, and those that the engine executed over what it read from a server. */
+  readonly pushed: number
+  readonly executed: number
 }
 
 /** Counts and times of a process since its start. */
@@ -364,6 +377,33 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
         'verdigraph_backup_proven_timestamp_seconds',
         'Time of the newest backup that a scheduled drill has restored, since the Unix epoch in seconds.',
         () => known(read().provenS),
+      )
+    },
+    registerDatabases(read) {
+      metrics.sampled('verdigraph_database_servers', 'Database servers with graphs of this service.', 'gauge', () => {
+        const { reachable, unreachable } = read()
+        return [
+          { labels: { state: 'reachable' }, value: reachable },
+          { labels: { state: 'unreachable' }, value: unreachable },
+        ]
+      })
+      metrics.sampled('verdigraph_database_queries_total', 'Queries to database servers.', 'counter', () => [
+        { value: read().queries },
+      ])
+      metrics.sampled(
+        'verdigraph_database_failures_total',
+        'Queries and connections that failed because a database server could not be reached.',
+        'counter',
+        () => [{ value: read().failures }],
+      )
+      metrics.sampled(
+        'verdigraph_database_conditions_total',
+        'Conditions and knowledge queries on graphs in database servers: executed by the `server` as a whole, or by the `engine` over what it read from the server.',
+        'counter',
+        () => [
+          { labels: { by: 'server' }, value: read().pushed },
+          { labels: { by: 'engine' }, value: read().executed },
+        ],
       )
     },
     registerDecisionLog(lost) {

@@ -293,7 +293,7 @@ function* candidatesIn(
       if (node !== 0 && !isKnown(id)) yield { node: isSeveral ? 0 : node, id }
       continue
     }
-    const isOnlyType = graph.nodeCount(label) === graph.typedNodeCount(label)
+    const isOnlyType = graph.isOnlyType(label)
     for (let from = 0; ; from = chunk.next) {
       graph.nodesWithLabel(label, from, chunk)
       for (const node of chunk.ids.slice(0, chunk.length)) {

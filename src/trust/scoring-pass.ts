@@ -16,6 +16,7 @@ import {
 import type { Clock } from '../kernel/clock.ts'
 import { TRUST_SCORE_LABEL } from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
+import { readingGraphs } from '../kernel/remote-reads.ts'
 import { FORMULA_VERSION, scoreNode, type TrustScore } from './dimensions.ts'
 import { improvementsOf, ReportCollector, type WorstNode } from './report.ts'
 import type { RunState } from './run-state.ts'
@@ -126,7 +127,7 @@ export class ScoringPass {
   private async count(graph: GraphStore): Promise<boolean> {
     const { counts } = this
     let nodes = 0
-    const next = this.readBatch(graph, this.deps.nodeType, (id, snapshot, type) => {
+    const next = await this.readBatch(graph, this.deps.nodeType, (id, snapshot, type) => {
       const node = snapshot.scanNode(id)
       // The label may also be a further label of nodes of another type.
       if (node === null || node.type !== type) return
@@ -142,8 +143,10 @@ export class ScoringPass {
   private async score(graph: GraphStore): Promise<boolean> {
     const changes: ScoreChange[] = []
     let nodes = 0
-    if (this.state.from === 0) this.isWithoutScores = countNodes([graph], TRUST_SCORE_LABEL) === 0
-    const next = this.readBatch(graph, this.deps.nodeType, (id, snapshot, type) => {
+    if (this.state.from === 0) {
+      this.isWithoutScores = (await readingGraphs(() => countNodes([graph], TRUST_SCORE_LABEL))) === 0
+    }
+    const next = await this.readBatch(graph, this.deps.nodeType, (id, snapshot, type) => {
       const change = this.scoreOne(id, snapshot, type)
       if (change === null) return
       nodes += 1
@@ -206,8 +209,20 @@ export class ScoringPass {
     graph: GraphStore,
     label: string,
     read: (id: NodeId, snapshot: Snapshot, label: number) => void,
-  ): NodeId | null {
-    return readBatch(graph, label, this.state.from, this.chunk, read, this.deps.batchNodes)
+  ): NodeId | null | Promise<NodeId | null> {
+    const { from } = this.state
+    const { batchNodes } = this.deps
+    return readingGraphs(() => {
+      // Of a graph in a database server, everything is fetched first: `read` has effects and must not run twice.
+      if (graph.isRemote === true) {
+        const touch = (id: NodeId, snapshot: Snapshot): void => {
+          snapshot.scanNode(id)
+          readScore(id, snapshot, this.scores, this.before)
+        }
+        readBatch(graph, label, from, this.chunk, touch, batchNodes)
+      }
+      return readBatch(graph, label, from, this.chunk, read, batchNodes)
+    })
   }
 }
 
@@ -238,14 +253,17 @@ interface Swept {
 
 /** Removes scores without node, and those of nodes whose type is `unwanted`. */
 async function sweepScores(graph: GraphStore, from: NodeId, chunk: Chunk, unwanted: string | null): Promise<Swept> {
-  if (unwanted === null && !hasLooseScores(graph)) return { next: null, removed: 0 }
-  const keys: NodeKey[] = []
+  if (unwanted === null && !(await readingGraphs(() => hasLooseScores(graph)))) return { next: null, removed: 0 }
   const owners = createChunk()
-  const next = readBatch(graph, TRUST_SCORE_LABEL, from, chunk, (id, snapshot) => {
-    snapshot.neighbours(id, 'in', snapshot.symbol('type', SCORE_RELATIONSHIP), 0, owners)
-    const isKept = owners.length > 0 && (unwanted === null || snapshot.nodeField(owners.ids[0]!, 'type') !== unwanted)
-    const externalId = isKept ? null : snapshot.nodeField(id, 'external_id')
-    if (typeof externalId === 'string') keys.push({ type: TRUST_SCORE_LABEL, externalId })
+  const { next, keys } = await readingGraphs(() => {
+    const keys: NodeKey[] = []
+    const next = readBatch(graph, TRUST_SCORE_LABEL, from, chunk, (id, snapshot) => {
+      snapshot.neighbours(id, 'in', snapshot.symbol('type', SCORE_RELATIONSHIP), 0, owners)
+      const isKept = owners.length > 0 && (unwanted === null || snapshot.nodeField(owners.ids[0]!, 'type') !== unwanted)
+      const externalId = isKept ? null : snapshot.nodeField(id, 'external_id')
+      if (typeof externalId === 'string') keys.push({ type: TRUST_SCORE_LABEL, externalId })
+    })
+    return { next, keys }
   })
   if (keys.length > 0) {
     await graph.write((batch) => {

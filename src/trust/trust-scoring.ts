@@ -4,6 +4,7 @@ import type { ConfigWriter, DocumentDraft, StoredDocument } from '../config/kind
 import type { GraphStore } from '../engine/store.ts'
 import { type Clock, isWithin, timestamp } from '../kernel/clock.ts'
 import { mintGid } from '../kernel/ids.ts'
+import { readingGraphs } from '../kernel/remote-reads.ts'
 import { emptyReport } from './report.ts'
 import { type RunRequest, type RunState, runOf } from './run-state.ts'
 import { lastDueMs, periodMsOf } from './schedule.ts'
@@ -162,7 +163,7 @@ export class TrustScoring {
     // Its schedule brings the next attempt once the project is provisioned.
     if (graphs === null) throw new Error(`the project ${project_id} is not provisioned`)
     const nodeType = profile.fields.node_classification as string
-    const begun = await this.begin(id, countNodes(graphs, nodeType))
+    const begun = await this.begin(id, await readingGraphs(() => countNodes(graphs, nodeType)))
     if (begun === null) return
     const { revision, runId } = begun.run
     const pass = new ScoringPass(

@@ -769,8 +769,6 @@ export const entryPoints: readonly string[] = [
 export const testOnlyFiles: readonly string[] = [
   // records, keys, both directions, labels, index and counts of a store agree
   'src/store/integrity/check-graph.ts',
-  // queries for a server: the driver that runs them is not written yet
-  'src/bolt/print/print-query.ts',
 ]
 
 /** Only the wiring may import these files, even if another rule allows it. */

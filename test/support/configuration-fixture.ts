@@ -23,6 +23,7 @@ import { defaultSettings } from '../../src/settings.ts'
 import type { Constituent, GraphLayout } from '../../src/store/tenancy/project-graphs.ts'
 import { UpstreamAllowList } from '../../src/upstream/allow-list.ts'
 import { createUpstream } from '../../src/upstream/client.ts'
+import { createDestinations } from '../../src/upstream/destinations.ts'
 import { ManualClock } from './manual-clock.ts'
 import { openStore } from './open-collections.ts'
 
@@ -124,9 +125,11 @@ export async function openConfiguration(
   const box = new SecretBox(loadMasterKey({ dataDir: dir, given: null, mayCreate }))
   const { admin } = await bootstrap(documents, box, clock)
   const provisioning = new Provisioning({ documents, provisioner: board, systemGraph: board, report })
-  const upstream = createUpstream({ allowed: new UpstreamAllowList(new Set(['127.0.0.1']), []) })
+  const allowed = new UpstreamAllowList(new Set(['127.0.0.1']), [])
+  const upstream = createUpstream({ allowed })
+  const { hostError } = createDestinations(allowed)
   const kinds = createConfigKinds(defaultSettings, {
-    environment: { reader: documents, systemGraph: board, provisioning },
+    environment: { reader: documents, systemGraph: board, provisioning, hostError },
     upstream,
     clock,
     // The board holds no graphs, so there are no names to compare with.

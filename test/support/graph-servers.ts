@@ -47,7 +47,7 @@ export async function clearServer(url: string): Promise<void> {
 export interface TestConnection {
   /** The `db_connection` of the project, on an empty server; absent: the graph is in this process. */
   readonly fields: { readonly db_connection?: { readonly url: string } }
-  /** The same connection with a server in the place of each database. */
+  /** The same connection, in which each database is on a server of its own. */
   of(connection: EmbeddedConnection): Promise<EmbeddedConnection>
   /** The server may be used by another test. */
   release(): void

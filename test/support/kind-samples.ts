@@ -101,8 +101,8 @@ export const samples: Readonly<Record<string, Sample>> = {
       [{ page_token_counts: 'items' }, ['page_token_counts: expected `rows` or `pages`, found `items`']],
       [{ replica_region: 'eu-west' }, ['replica_region: expected another region than `region`']],
       [
-        { db_connection: { url: 'bolt://h' } },
-        ['db_connection.url: the scheme `bolt:` has no adapter, expected `lmdb:`'],
+        { db_connection: { url: 'bolt://graph.example.com' } },
+        ['db_connection.url: expected the scheme `bolt+s:` or `neo4j+s:`'],
       ],
     ],
     secrets: ['database-secret-3'],

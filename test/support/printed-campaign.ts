@@ -1,5 +1,5 @@
 // Series of queries on the embedded store and, printed, on Neo4j: scenarios, random queries, and every operator on values of
-// every kind. The counts tell how many were printed, and each reason why not.
+// every kind. Counts of what was printed, and of each reason why not.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { compileText } from '../../src/engine/prepared-query.ts'

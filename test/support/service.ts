@@ -8,7 +8,7 @@ import type { AppOverrides } from '../../src/app/overrides.ts'
 import { type App, createApp } from '../../src/app.ts'
 import { defaultSettings, type Settings } from '../../src/settings.ts'
 import { DescribedResponses } from './described-responses.ts'
-import { type EmbeddedConnection, testConnection } from './graph-servers.ts'
+import { type EmbeddedConnection, graphServers, testConnection } from './graph-servers.ts'
 
 export interface TestResponse {
   readonly status: number
@@ -77,7 +77,10 @@ export async function startService(
   const dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'verdigraph-test-'))
   // No test cuts the power, so nothing waits for the disk.
   const unflushed = { sync: false, ...overrides }
-  const app = await createApp({ ...defaultSettings, ...patient, port: 0, ...settings, dataDir }, unflushed)
+  const app = await createApp(
+    { ...defaultSettings, ...patient, port: 0, ...reachingServers(settings), dataDir },
+    unflushed,
+  )
   const { url } = await app.listen()
   const token = await app.issueAdminToken(3600)
   const described = new DescribedResponses(app.routes)
@@ -159,6 +162,12 @@ export async function startService(
       if (settings.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
     },
   }
+}
+
+/** The servers of graphs are on this machine. */
+function reachingServers(settings: Partial<Settings>): Partial<Settings> {
+  if (graphServers.length === 0) return settings
+  return { ...settings, upstreamAllow: settings.upstreamAllow || '127.0.0.1' }
 }
 
 function textOf(value: unknown): string {

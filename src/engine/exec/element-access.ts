@@ -141,7 +141,7 @@ export function compileTypeTest(
     if (snapshot.hasLabel(id, label)) {
       if (snapshot !== counted) {
         counted = snapshot
-        labelIsType = snapshot.typedNodeCount(label) === snapshot.nodeCount(label)
+        labelIsType = snapshot.isOnlyType(label)
       }
       if (labelIsType) return true
     } else if (property === 0) return false

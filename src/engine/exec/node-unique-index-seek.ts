@@ -49,7 +49,7 @@ export class NodeUniqueIndexSeekOperator extends UnaryOperator {
       this.soughtId = value
       const snapshot = run.graphs[this.graph]!
       this.found = snapshot.findNode(this.label, value)
-      if (snapshot.typedNodeCount(this.label) < snapshot.nodeCount(this.label)) {
+      if (!snapshot.isOnlyType(this.label)) {
         this.isScanning = true
         this.labelScan.open(run)
       }

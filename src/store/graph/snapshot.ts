@@ -314,6 +314,10 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
     return this.count(META_KIND.typedCount, label)
   }
 
+  isOnlyType(label: SymbolId): boolean {
+    return this.typedNodeCount(label) === this.nodeCount(label)
+  }
+
   relationshipCount(type: SymbolId | null): number {
     return type === null ? this.header().relationships : this.count(META_KIND.typeCount, type)
   }

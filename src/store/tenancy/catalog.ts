@@ -10,6 +10,7 @@ import { DATA_FILE, PROJECTS_FOLDER, REMOVED_PREFIX } from '../../kernel/data-fo
 import { OperationalError } from '../../kernel/errors.ts'
 import { isGid } from '../../kernel/ids.ts'
 import { type EnvironmentOptions, type LmdbEnvironment, openEnvironment } from '../graph/environment.ts'
+import type { LmdbWriteBatch } from '../graph/write-batch.ts'
 import { checkGraph } from '../integrity/check-graph.ts'
 import { holdsEnvironment } from '../lmdb/environment-folder.ts'
 import { openWhenUnwritten } from '../lmdb/open-file.ts'
@@ -27,6 +28,7 @@ import {
 import { type OpenConstituent, OpenProjects, ReopeningStore } from './open-projects.ts'
 import { constituentFolderName, listConstituentFolders, projectFolderName } from './project-folders.ts'
 import type { Constituent, GraphLayout } from './project-graphs.ts'
+import { type RemoteEvents, type RemoteIntent, readRemoteIntent, writeRemoteIntent } from './remote-intent.ts'
 
 const singleGraphLayout: GraphLayout = { isComposite: false, locations: new Map() }
 
@@ -88,14 +90,6 @@ export interface CatalogCacheState {
   readonly graphs: number
   /** The size of all caches. */
   readonly bytes: number
-}
-
-/** Events of a batch that was written to a graph of another server. */
-export interface RemoteEvents {
-  readonly record: Uint8Array | string
-  readonly count: number
-  /** Undefined: that of event sinks. */
-  readonly stream: string | undefined
 }
 
 /** Number of graphs to close when the process has reached a limit of the system. */
@@ -353,33 +347,72 @@ export class Catalog {
   }
 
   /**
-   * Records a batch that was written to a graph of another server: appends its events to the outbox of the project, and calls the
-   * observer of batches.
+   * Stores the events of a batch of another server before its transaction commits. `committed` moves them to the outbox of the project
+   * and calls the observer of batches again, whose events are already stored; `dropped` removes them.
    */
-  async recordRemote(
+  async prepareRemote(
     projectId: string,
     constituent: Constituent,
     batch: Pick<WrittenBatch, 'changes'>,
     events: readonly RemoteEvents[],
+    mark: RemoteIntent['mark'],
+  ): Promise<{ committed(): Promise<void>; dropped(): Promise<void> }> {
+    const part = this.folderOf(constituent)
+    const found: RemoteEvents[] = [...events]
+    const observe = (transaction: () => number, appendEvents: WrittenBatch['appendEvents']): void =>
+      this.observer?.(
+        { projectId, part, isGlobal: part === 'global', transaction },
+        { changes: () => batch.changes(), appendEvents },
+      )
+    observe(
+      () => 0,
+      (record, count, stream) => {
+        found.push({ record, count, stream })
+        return 0
+      },
+    )
+    const intent = Math.floor(Math.random() * 2 ** 31)
+    const writeEvents = (change: (local: LmdbWriteBatch, transaction: () => number) => void): Promise<void> =>
+      this.open.hold(projectId, async () => {
+        const { environment } = await this.eventsOf(projectId)
+        await environment.write((local) => change(local, () => environment.writeTransaction()))
+      })
+    if (found.length > 0) {
+      await writeEvents((local) => local.intents.put(intent, writeRemoteIntent({ constituent, mark, events: found })))
+    }
+    return {
+      committed: () =>
+        writeEvents((local, transaction) => {
+          if (found.length > 0) local.intents.remove(intent)
+          for (const { record, count, stream } of found) local.appendEvents(record, count, stream)
+          observe(transaction, () => 0)
+        }),
+      dropped: () => (found.length === 0 ? Promise.resolve() : writeEvents((local) => local.intents.remove(intent))),
+    }
+  }
+
+  private async eventsOf(projectId: string): Promise<OpenConstituent> {
+    const opened = await this.openAsync(projectId, 'default', false)
+    if (opened === null) throw new OperationalError('the folder of its events is missing')
+    return opened
+  }
+
+  /** Settles what a crash has left of `prepareRemote`. `isCommitted` asks the server of a constituent. */
+  async settleRemote(
+    projectId: string,
+    isCommitted: (constituent: Constituent, mark: RemoteIntent['mark']) => Promise<boolean>,
   ): Promise<void> {
     await this.open.hold(projectId, async () => {
-      const found = await this.openAsync(projectId, 'default', false)
-      if (found === null) throw new OperationalError('the folder of its events is missing')
-      const { environment } = found
-      const part = this.folderOf(constituent)
-      await environment.write((local) => {
-        for (const { record, count, stream } of events) local.appendEvents(record, count, stream)
-        const graph = {
-          projectId,
-          part,
-          isGlobal: part === 'global',
-          transaction: () => environment.writeTransaction(),
-        }
-        this.observer?.(graph, {
-          changes: () => batch.changes(),
-          appendEvents: (record, count, stream) => local.appendEvents(record, count, stream),
+      const { environment } = await this.eventsOf(projectId)
+      for (const [number, text] of environment.intents()) {
+        const { constituent, mark, events } = readRemoteIntent(text)
+        const isRecorded = await isCommitted(constituent, mark)
+        await environment.write((local) => {
+          local.intents.remove(number)
+          if (!isRecorded) return
+          for (const { record, count, stream } of events) local.appendEvents(record, count, stream)
         })
-      })
+      }
     })
   }
 

@@ -74,7 +74,9 @@ export async function copyGraph(request: GraphCopyRequest): Promise<CopyResult> 
   const lock = lockFolder(dataDir)
   try {
     const project: FolderProject = { dataDir, id: await projectOf(dataDir, request.project) }
-    const server = new BoltServer(addressOf(place.value, request), { ...defaultBoltLimits, queryTimeMs: COPY_QUERY_MS })
+    const server = new BoltServer(addressOf(place.value, request), {
+      limits: { ...defaultBoltLimits, queryTimeMs: COPY_QUERY_MS },
+    })
     try {
       progress(0, null, `connecting to ${request.url}`)
       await server.probe(place.value.database)

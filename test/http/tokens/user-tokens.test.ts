@@ -1,5 +1,6 @@
 // Tokens of a real OpenID provider in real requests: whoami, decisions, and the node created for the user.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readingGraphs } from '../../../src/kernel/remote-reads.ts'
 import { type OpenIdProvider, startProvider } from '../../support/oidc-provider.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'
 
@@ -181,7 +182,8 @@ describe('perform_upsert', () => {
   })
 
   it('writes nothing if nothing has changed', async () => {
-    const updatedAt = (): unknown => {
+    const updatedAt = (): unknown => readingGraphs(storedTime)
+    const storedTime = (): unknown => {
       const graph = service.app.decisions.graphsOf(service.projectId)?.default
       const snapshot = graph?.snapshot()
       if (snapshot === undefined) throw new Error('no graph')
@@ -191,10 +193,10 @@ describe('perform_upsert', () => {
       return time
     }
     await whoami({ authorization: `Bearer ${await provider.accessTokenFor('eva', audience)}` })
-    const first = updatedAt()
+    const first = await updatedAt()
     await whoami({ authorization: `Bearer ${await provider.accessTokenFor('eva', audience)}` })
     expect(first).toBeTypeOf('string')
-    expect(updatedAt()).toBe(first)
+    expect(await updatedAt()).toBe(first)
   })
 
   it('creates one node for many concurrent first requests, and none for a refused one', async () => {

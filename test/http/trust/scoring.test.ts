@@ -1,5 +1,6 @@
 // Trust scoring as its users see it: profiles over HTTP, passes by the schedule, and scores in reads, filters and decisions.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { readingGraphs } from '../../../src/kernel/remote-reads.ts'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import type { TestResponse } from '../../support/service.ts'
@@ -430,15 +431,16 @@ describe('a score', () => {
     await capture('b', { name: { value: 'x' } })
     const id = await addProfile()
     await nextDay()
-    const scores = async (): Promise<number> => {
-      const graphs = setup.service.app.capture.graphsOf(setup.service.projectId)
-      const snapshot = graphs!.default.snapshot()
-      try {
-        return snapshot.nodeCount(snapshot.symbol('label', '_TrustScore'))
-      } finally {
-        snapshot.close()
-      }
-    }
+    const scores = async (): Promise<number> =>
+      readingGraphs(() => {
+        const graphs = setup.service.app.capture.graphsOf(setup.service.projectId)
+        const snapshot = graphs!.default.snapshot()
+        try {
+          return snapshot.nodeCount(snapshot.symbol('label', '_TrustScore'))
+        } finally {
+          snapshot.close()
+        }
+      })
     const before = await scores()
     await setup.capture('nodes/delete', { nodes: [{ external_id: 'a', type }] })
     await nextDay()

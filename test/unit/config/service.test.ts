@@ -422,8 +422,27 @@ describe('db_connection', () => {
 
   test.each([
     [{}, ['db_connection.url: expected string, found nothing']],
-    [{ url: 'neo4j+s://host' }, ['db_connection.url: the scheme `neo4j+s:` has no adapter, expected `lmdb:`']],
-    [{ url: '/var/data' }, ['db_connection.url: expected a URL with the scheme `lmdb:`']],
+    [
+      { url: 'https://host' },
+      ['db_connection.url: the scheme `https:` has no adapter, expected `lmdb:`, `bolt:` or `neo4j:`'],
+    ],
+    [{ url: '/var/data' }, ['db_connection.url: expected a URL with the scheme `lmdb:` or `bolt:`']],
+    [{ url: 'bolt://' }, ['db_connection.url: expected a URL such as `bolt://host:7687`']],
+    [{ url: 'bolt://ann:secret@host' }, ['db_connection.url: the credentials belong into `username` and `password`']],
+    [
+      { url: 'bolt://host/movies' },
+      ['db_connection.url: expected a URL without path: the database belongs into `name`'],
+    ],
+    [{ url: 'bolt+s://host', username: 'neo4j' }, ['db_connection.password: required together with `username`']],
+    [
+      { url: 'lmdb:', name: 'bolt://host' },
+      ['db_connection.name: expected the name of a database: `url` is not that of a server'],
+    ],
+    [
+      { url: 'bolt+s://host', composite_db_name: 'w', alias_mapping: 'eu=https://host' },
+      ['db_connection.alias_mapping: expected a URL such as `bolt://host:7687`'],
+    ],
+    [{ url: 'bolt://db.internal' }, ['db_connection.url: the host `db.internal` is not public']],
     [{ url: 'lmdb:///var/data' }, ['db_connection.url: the scheme `lmdb:` takes no path']],
     [{ url: 'lmdb:', port: 1 }, ['db_connection: unknown member `port`']],
     [
