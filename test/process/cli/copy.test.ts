@@ -93,7 +93,10 @@ async function addProject(data: string, name: string, more = ''): Promise<void> 
   const folder = join(temporaryFolder(), name)
   mkdirSync(folder)
   writeFileSync(join(folder, 'verdigraph.yaml'), `name: ${name}\n${more}`)
-  await succeed('apply', folder, '--data', data, '--create')
+  const applied = await runCommand(['apply', folder, '--data', data, '--create'], {
+    VERDIGRAPH_UPSTREAM_ALLOW: '127.0.0.0/8',
+  })
+  expect(applied.exitCode, applied.stderr).toBe(0)
 }
 
 /** Opens the graph, which is not served, for one batch. */
@@ -391,6 +394,10 @@ test('several projects, composite projects and projects in a database are refuse
     'db_connection:\n  url: "lmdb:"\n  name: home\n  composite_db_name: all\n  alias_mapping: eu=europe\n'
   const composite = await newProject('world', connection)
   expect((await copy(composite.data, 'bolt://127.0.0.1:9')).stderr).toContain('the project world is composite')
+  const remote = await newProject('far', 'db_connection:\n  url: "bolt://127.0.0.1:9"\n')
+  expect((await copy(remote.data, 'bolt://127.0.0.1:9')).stderr).toContain(
+    'the project far has its graph in a database server already',
+  )
 }, 300_000)
 
 test.each([
