@@ -48,13 +48,18 @@ export class GraphSchema {
     }
   }
 
-  /** Creates the node of the state and its constraint. Both may exist. Rejects with OperationalError as `probe` does. */
-  async prepare(): Promise<void> {
+  /**
+   * Creates the node of the state and its constraint. Both may exist. Rejects with OperationalError if the database has an unfinished
+   * copy, unless it is opened to copy: the missing part of a graph may be the reason why a policy denies.
+   */
+  async prepare(purpose: 'serve' | 'copy' = 'serve'): Promise<void> {
     await this.probe()
     await this.run(`CREATE CONSTRAINT verdigraph_state IF NOT EXISTS FOR (s:${STATE_LABEL}) REQUIRE s.key IS UNIQUE`)
-    await this.run(
-      `MERGE (s:${STATE_LABEL} {key: 'state'}) ON CREATE SET s.version = 0, s.external_names = [], s.commits = []`,
+    const [state] = await this.run(
+      `MERGE (s:${STATE_LABEL} {key: 'state'}) ON CREATE SET s.version = 0, s.external_names = [], s.commits = [] RETURN s.copy AS copy`,
     )
+    if (purpose === 'serve' && state?.copy != null)
+      throw new OperationalError('the database has an unfinished copy: finish it with `verdigraph copy`')
     await this.readConstraints()
   }
 

@@ -137,7 +137,8 @@ function externalNamesOf(batch: RemoteBatch, symbols: SharedSymbols): string[] {
   return [...names]
 }
 
-async function addExternalNames(transaction: BoltTransaction, names: readonly string[]): Promise<void> {
+/** Adds names of properties that resolvers supply to the state of the database. */
+export async function addExternalNames(transaction: BoltTransaction, names: readonly string[]): Promise<void> {
   if (names.length === 0) return
   await transaction.run(
     `MATCH (s:${STATE_LABEL} {key: 'state'}) SET s.external_names = s.external_names + [name IN $names WHERE NOT name IN s.external_names]`,

@@ -16,7 +16,7 @@ export const exitCodes = {
   failure: {
     code: 1,
     meaning:
-      'The command ran and failed. For `verify` it means damage and nothing else; for `audit verify`, that the log is not sound; for `audit witness`, that it refused to cosign; for `lint`, that it found errors (with `--strict` also warnings); for `fmt --check`, that a file is not formatted; for `test`, that a check failed or the coverage is below the minimum; for `bench`, that an answer was wrong or an error, or that the rate of `--rate` was not reached; for `replay`, that the decision changed; for `check` and `why`, that the request is denied; for `health`, that the service does not answer or is not ready; for `doctor`, that a check failed; for `migrate --check`, that a migration is needed or cannot be done; for `who`, `what` and `actions`, that there are no results.',
+      'The command ran and failed. For `verify` it means damage and nothing else; for `audit verify`, that the log is not sound; for `audit witness`, that it refused to cosign; for `lint`, that it found errors (with `--strict` also warnings); for `copy`, that the graphs differ; for `fmt --check`, that a file is not formatted; for `test`, that a check failed or the coverage is below the minimum; for `bench`, that an answer was wrong or an error, or that the rate of `--rate` was not reached; for `replay`, that the decision changed; for `check` and `why`, that the request is denied; for `health`, that the service does not answer or is not ready; for `doctor`, that a check failed; for `migrate --check`, that a migration is needed or cannot be done; for `who`, `what` and `actions`, that there are no results.',
   },
   usage: {
     code: 2,

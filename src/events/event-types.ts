@@ -692,6 +692,21 @@ export const eventTypes = {
     subject: commandSubject,
     producedBy: '`verdigraph import`',
   },
+  'svc.audit.operations.copy': {
+    group: 'operations',
+    summary:
+      'The graph of a project was copied between the data folder and a database server. A copy has no event for each element.',
+    data: command({
+      from: text.describe('the folder, or the URL of the database'),
+      to: text.describe('the folder, or the URL of the database'),
+      project: text.optional().describe('name or id; absent: the only project'),
+      nodes: z.int().optional(),
+      relationships: z.int().optional(),
+    }),
+    contextKeys: [],
+    subject: commandSubject,
+    producedBy: '`verdigraph copy`',
+  },
   'svc.audit.operations.trust.run': {
     group: 'operations',
     summary: 'A pass of a trust score profile was run by hand.',

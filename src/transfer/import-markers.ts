@@ -2,6 +2,7 @@
 // missing part of a graph may be what makes a policy deny.
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { hasBoltScheme } from '../kernel/bolt-address.ts'
 import { IMPORT_MARKER_FILE } from '../kernel/data-folder.ts'
 import { syncPath } from './files/sync-path.ts'
 
@@ -39,7 +40,11 @@ export function writeImportMarks(dataDir: string, imports: readonly ImportMark[]
 /** Returns the reason why the folder must not be served, or null if no import was interrupted. */
 export function interruptedImportMessage(dataDir: string): string | null {
   if (!existsSync(join(dataDir, IMPORT_MARKER_FILE))) return null
-  const files = readImportMarks(dataDir).map(({ file }) => sourceName(file))
+  const marks = readImportMarks(dataDir)
+  const copied = marks.find(({ file }) => hasBoltScheme(file))
+  if (copied !== undefined)
+    return `a copy of ${copied.file} into the folder ${dataDir} was interrupted: finish it with \`verdigraph copy\``
+  const files = marks.map(({ file }) => sourceName(file))
   return `an import of ${files.join(', ')} into the folder ${dataDir} was interrupted: finish it with \`verdigraph import --resume\``
 }
 

@@ -586,6 +586,25 @@ export const layerRules: readonly LayerRule[] = [
       'transfer/places stores objects in folders and buckets: it imports kernel, staging folders and aws4fetch, and does not know what is in the objects',
   },
   {
+    files: ['src/transfer/servers/'],
+    mayImport: [
+      'src/transfer/servers/',
+      'src/transfer/graph-importer.ts',
+      'src/transfer/import-markers.ts',
+      'src/bolt/',
+      'src/store/',
+      'src/engine/errors.ts',
+      'src/engine/store.ts',
+      'src/engine/value/',
+      'src/config/db-connection.ts',
+      'src/config/kind.ts',
+      'src/kernel/',
+      'node:',
+    ],
+    sentence:
+      'transfer/servers copies graphs between data folders and database servers: it imports both implementations of the graph port, the layout of a project and kernel; never http, policies or decisions',
+  },
+  {
     files: ['src/transfer/'],
     mayImport: [
       'src/audit/log/',

@@ -320,7 +320,7 @@ function cliPage(): string {
     `${NOTE} In a checkout or a project that depends on the package, \`npx verdigraph\` runs the program.`,
     'Every command also reads the [settings](settings.md) of the environment and of the file. `NO_COLOR` turns colours off, `FORCE_COLOR` on; ' +
       'they are used on terminals only.',
-    'Long commands (`backup`, `restore`, `export`, `import`, `verify`, `migrate`) show their progress on the error stream: on a terminal as a line ' +
+    'Long commands (`backup`, `restore`, `export`, `import`, `copy`, `verify`, `migrate`) show their progress on the error stream: on a terminal as a line ' +
       'that is rewritten, otherwise as one line every five seconds.',
     ...sections,
     `## Exit codes\n\n${table(

@@ -1,12 +1,13 @@
 // The commands that copy, check and change a data folder as a whole.
 import type { Command } from 'commander'
 import type { BackupFlags, RestoreFlags } from '../backup.ts'
+import type { CopyFlags } from '../copy.ts'
 import type { DrillFlags } from '../drill.ts'
 import { VERIFY_FOLDER_COMMAND } from '../self-command.ts'
 import type { ExportFlags, ImportFlags } from '../transfer.ts'
 import { appended, type Flags, readSettingsFrom, settingsFrom, withSettings } from './options.ts'
 
-/** Adds `rotate-master-key`, `backup`, `restore`, `backups`, `drill`, `export`, `import`, `verify`, `migrate` and `doctor`. */
+/** Adds `rotate-master-key`, `backup`, `restore`, `backups`, `drill`, `export`, `import`, `copy`, `verify`, `migrate` and `doctor`. */
 export function addDataFolderCommands(command: Command): void {
   withSettings(command.command('rotate-master-key'))
     .description('encrypt all secrets with a new master key and delete the old one; the folder must not be served')
@@ -106,6 +107,25 @@ export function addDataFolderCommands(command: Command): void {
     .option('--resume', 'continue an interrupted import of the same file', false)
     .action(async (flags: Flags & ImportFlags) => {
       await (await import('../transfer.ts')).importFrom(settingsFrom(flags), flags)
+    })
+
+  command
+    .command('copy')
+    .description(
+      'copy the graph of a project from a data folder to a database server, or back, and compare both; the folder must not be served',
+    )
+    .requiredOption('--from <place>', 'a data folder, or the URL of a database, such as bolt://host:7687/database')
+    .requiredOption('--to <place>', 'the other one; its graph must be empty, or an unfinished copy of the same')
+    .option('--project <name>', 'name or id of the project in the data folder, if there are several')
+    .option(
+      '--password-file <file>',
+      'the file with the password of the database (default: NEO4J_PASSWORD of the environment; NEO4J_USERNAME is the user, default neo4j)',
+    )
+    .option('--compare', 'copy nothing, only compare', false)
+    .option('--settings <file>', 'JSON file with settings')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (flags: Flags & CopyFlags) => {
+      await (await import('../copy.ts')).copy(flags)
     })
 
   withSettings(command.command('verify'))

@@ -28,6 +28,10 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   drill: ['drill --in backup.tar', 'drill --from s3://backups/authz --identity key.txt --questions questions.ndjson'],
   export: ['export --out project.ndjson', 'export --out all.ndjson --audit-logs'],
   import: ['import --in project.ndjson --dry-run', 'import --in project.ndjson'],
+  copy: [
+    'copy --from /var/lib/verdigraph --to bolt://graph.internal:7687/authz --password-file password',
+    'copy --from bolt://graph.internal:7687/authz --to /var/lib/verdigraph --project cars',
+  ],
   verify: ['verify', 'verify --data /var/lib/verdigraph --json'],
   migrate: ['migrate --data /var/lib/verdigraph --check', 'migrate --data /var/lib/verdigraph'],
   doctor: ['doctor', 'doctor --data /var/lib/verdigraph --json'],

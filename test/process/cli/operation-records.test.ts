@@ -115,6 +115,7 @@ const commands: Readonly<Record<string, string>> = {
   restore: 'restore',
   export: 'export',
   import: 'import',
+  copy: 'copy',
   migrate: 'migrate',
   apply: 'project.apply',
   plan: 'no record: of a data folder it reads the configuration of one project, and examples of decisions that would change',
@@ -255,6 +256,15 @@ describe('a command has a record', () => {
     const dry = join(base, 'dry')
     await succeed('import', '--data', dry, '--in', join(base, 'lines.ndjson'), '--dry-run')
     expect(existsSync(dry)).toBe(false)
+  })
+
+  test('copy, here one that fails', async () => {
+    const to = 'bolt://127.0.0.1:9'
+    const seen = await newIn(data, () => runCommand(['copy', '--from', data, '--to', to, '--project', 'absent']))
+    const error = expect.stringContaining('has no project')
+    expect(seen).toMatchObject([
+      { type: 'copy', data: { outcome: 'failed', from: data, to, project: 'absent', error, actor: actor() } },
+    ])
   })
 
   test('migrate and rotate-master-key', async () => {

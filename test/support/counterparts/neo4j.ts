@@ -38,10 +38,14 @@ const resources: Readonly<Record<'small' | 'measured', Neo4jResources>> = {
 }
 
 /**
- * Starts Neo4j with an empty database. `port`: by default a free one. It ends with this process, however that ends. Throws
- * `CounterpartMissing` without Java or Maven.
+ * Starts Neo4j with an empty database. `port`: by default a free one. `hasPasswords`: the user neo4j has the password neo4j, which must be
+ * changed first. It ends with this process, however that ends. Throws `CounterpartMissing` without Java or Maven.
  */
-export async function startNeo4j(port?: number, purpose: keyof typeof resources = 'small'): Promise<Neo4jServer> {
+export async function startNeo4j(
+  port?: number,
+  purpose: keyof typeof resources = 'small',
+  hasPasswords = false,
+): Promise<Neo4jServer> {
   const { pageCacheMb, transactionMb, java } = resources[purpose]
   requireJava()
   if (!hasCommand('java')) throw new Error('javac is installed, and java is not')
@@ -66,6 +70,7 @@ export async function startNeo4j(port?: number, purpose: keyof typeof resources 
       String(listening),
       String(pageCacheMb),
       String(transactionMb),
+      ...(hasPasswords ? ['auth'] : []),
     ],
     // The end of standard input ends the process: it does not outlive this one.
     { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe', cwd: folder },

@@ -1,5 +1,5 @@
-// Neo4j Community embedded, with Bolt on 127.0.0.1 and no password.
-//   java -cp '<folder of classes>:libs/*' Neo4jMain <folder> <port> <MiB of the page cache> <MiB of a transaction, 0: no limit>
+// Neo4j Community embedded, with Bolt on 127.0.0.1, without passwords unless asked for.
+//   java -cp '<folder of classes>:libs/*' Neo4jMain <folder> <port> <MiB of the page cache> <MiB of a transaction, 0: no limit> [auth]
 // It ends when its standard input is closed, so that it does not outlive the process that started it.
 import java.nio.file.Path;
 import java.time.Duration;
@@ -36,7 +36,7 @@ public class Neo4jMain {
             .withConfig(BoltConnector.enabled, true)
             .withConfig(BoltConnector.listen_address, new SocketAddress("127.0.0.1", Integer.parseInt(args[1])))
             .withConfig(HttpConnector.enabled, false)
-            .withConfig(GraphDatabaseSettings.auth_enabled, false)
+            .withConfig(GraphDatabaseSettings.auth_enabled, args.length > 4)
             // The procedure begins transactions of its own.
             .withConfig(GraphDatabaseSettings.procedure_unrestricted, List.of("judge.*"))
             .withConfig(GraphDatabaseSettings.transaction_timeout, Duration.ZERO)

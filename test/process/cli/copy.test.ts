@@ -1,0 +1,424 @@
+// `verdigraph copy` with a running Neo4j: both directions with everything that a graph stores, a copy that is killed and continued, and
+// differences that the comparison finds. Needs Java and Maven.
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import neo4j, { type Driver } from 'neo4j-driver-lite'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { BoltServer } from '../../../src/bolt/bolt-server.ts'
+import { GraphSchema } from '../../../src/bolt/graph-schema.ts'
+import type { WriteBatch } from '../../../src/engine/store.ts'
+import {
+  DateTimeValue,
+  DateValue,
+  DurationValue,
+  LocalDateTimeValue,
+  LocalTimeValue,
+  TimeValue,
+} from '../../../src/engine/value/temporal/temporal.ts'
+import { systemClock } from '../../../src/kernel/clock.ts'
+import { Float } from '../../../src/kernel/float.ts'
+import { openEnvironment } from '../../../src/store/graph/environment.ts'
+import { bin, killAll, ownEnvironment, runCommand, startServer } from '../../support/cli-process.ts'
+import { CounterpartMissing } from '../../support/counterparts/install.ts'
+import { type Neo4jServer, startNeo4j } from '../../support/counterparts/neo4j.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const PASSWORD = 'a-long-password'
+const credentials = { NEO4J_PASSWORD: PASSWORD }
+let server: Neo4jServer | null = null
+let driver: Driver | null = null
+
+const login = (password: string) => ({ scheme: 'basic', principal: 'neo4j', credentials: password })
+
+async function changePassword(url: string): Promise<void> {
+  const first = neo4j.driver(url, login('neo4j'))
+  const session = first.session({ database: 'system' })
+  await session.run('ALTER CURRENT USER SET PASSWORD FROM $old TO $new', { old: 'neo4j', new: PASSWORD })
+  await session.close()
+  await first.close()
+}
+
+beforeAll(async () => {
+  try {
+    server = await startNeo4j(undefined, 'small', true)
+    await changePassword(server.url)
+    driver = neo4j.driver(server.url, login(PASSWORD), { disableLosslessIntegers: true })
+  } catch (failure) {
+    if (!(failure instanceof CounterpartMissing)) throw failure
+    console.log(`skipped: the copy to Neo4j: ${failure.message}`)
+  }
+}, 600_000)
+afterAll(async () => {
+  await driver?.close()
+  await server?.stop()
+  await killAll()
+})
+beforeEach(async () => {
+  if (driver !== null) await run('MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS')
+})
+
+async function run(query: string, parameters: object = {}): Promise<unknown[][]> {
+  const session = driver!.session()
+  try {
+    const { records } = await session.run(query, parameters)
+    return records.map((record) => [...record.values()])
+  } finally {
+    await session.close()
+  }
+}
+
+async function succeed(...args: string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await runCommand(args, credentials)
+  expect(exitCode, stderr).toBe(0)
+  return stdout
+}
+
+interface TestedProject {
+  readonly data: string
+  /** The folder of its graph. */
+  readonly graph: string
+}
+
+/** A data folder with an empty project. */
+async function newProject(name = 'cars', description = ''): Promise<TestedProject> {
+  const base = temporaryFolder()
+  const data = join(base, 'data')
+  await succeed('init', '--data', data)
+  await addProject(data, name, description)
+  const [project] = readdirSync(join(data, 'projects'))
+  return { data, graph: join(data, 'projects', String(project), 'default') }
+}
+
+async function addProject(data: string, name: string, more = ''): Promise<void> {
+  const folder = join(temporaryFolder(), name)
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'verdigraph.yaml'), `name: ${name}\n${more}`)
+  const applied = await runCommand(['apply', folder, '--data', data, '--create'], {
+    VERDIGRAPH_UPSTREAM_ALLOW: '127.0.0.0/8',
+  })
+  expect(applied.exitCode, applied.stderr).toBe(0)
+}
+
+/** Opens the graph, which is not served, for one batch. */
+async function write({ graph }: TestedProject, change: (batch: WriteBatch) => void): Promise<void> {
+  const environment = openEnvironment(graph, { clock: systemClock })
+  await environment.write(change)
+  await environment.close()
+}
+
+const ann = { type: 'Person', externalId: 'ann' }
+const car = { type: 'Car', externalId: 'c-1' }
+
+/** Everything that a graph can store. */
+function writeAll(project: TestedProject): Promise<void> {
+  return write(project, (batch) => {
+    const verified = {
+      source: 'registry',
+      assuranceLevel: 2,
+      verifiedTime: '2026-01-02T03:04:05Z',
+      custom: { a: [1, null] },
+    }
+    batch.upsertNode({
+      ...ann,
+      labels: ['Employee', 'a `quoted` label'],
+      isIdentity: true,
+      properties: [
+        { name: 'name', value: 'Ann ☂ 🚗 " \\ `' },
+        { name: 'empty', value: '' },
+        { name: 'active', value: true },
+        { name: 'whole', value: new Float(1) },
+        { name: 'negative zero', value: new Float(-0) },
+        { name: 'not a number', value: new Float(Number.NaN) },
+        { name: 'large', value: 9_007_199_254_740_993n },
+        { name: 'integer', value: 1 },
+        { name: 'email', value: 'ann@example.com', metadata: verified },
+        { name: 'score', externalValue: 'scores', metadata: { source: 'elsewhere' } },
+        { name: 'mixed', value: [1, new Float(2.5)] },
+        { name: 'tags', value: ['a', 'b'] },
+        { name: 'none', value: [] },
+        { name: 'day', value: new DateValue(20_000) },
+        { name: 'days', value: [new DateValue(1), new DateValue(-1)] },
+        { name: 'at', value: new LocalTimeValue(86_399_999_999_999) },
+        { name: 'zoned time', value: new TimeValue(1, 3600) },
+        { name: 'local', value: new LocalDateTimeValue(20_000, 5) },
+        { name: 'moment', value: new DateTimeValue(20_000, 5, -7200, null) },
+        { name: 'in Berlin', value: new DateTimeValue(20_000, 5, 7200, 'Europe/Berlin') },
+        { name: 'span', value: new DurationValue(1, -2, 3_000_000_004n) },
+      ],
+    })
+    batch.upsertNode({ ...car, properties: [{ name: 'wheels', value: 4 }] })
+    // The same external id with another type, which the first has as a label too.
+    batch.upsertNode({ type: 'Company', externalId: 'ann' })
+    const target = { type: 'Company', externalId: 'ann' }
+    batch.upsertRelationship({
+      source: ann,
+      type: 'OWNS',
+      target: car,
+      properties: [{ name: 'since', value: new DateValue(1) }],
+    })
+    batch.upsertRelationship({ source: ann, type: 'WORKS `FOR`', target })
+    batch.upsertRelationship({
+      source: ann,
+      type: 'KNOWS',
+      target: ann,
+      properties: [{ name: 'rate', externalValue: 'rates' }],
+    })
+  })
+}
+
+const copy = (from: string, to: string, ...options: string[]) =>
+  runCommand(['copy', '--from', from, '--to', to, ...options], credentials)
+
+const equal = (nodes: number, relationships: number) =>
+  new RegExp(`^equal: ${nodes} nodes and ${relationships} relationships, hash ([0-9a-f]{32})\n$`)
+
+/** The hash of a successful copy. */
+async function copied(from: string, to: string, nodes: number, relationships: number, ...options: string[]) {
+  const { exitCode, stdout, stderr } = await copy(from, to, ...options)
+  expect([exitCode, stdout], stderr).toEqual([0, expect.stringMatching(equal(nodes, relationships))])
+  return { hash: equal(nodes, relationships).exec(stdout)![1], stderr }
+}
+
+test('everything is copied to a server and back, and is equal', async (context) => {
+  if (server === null) return context.skip()
+  const from = await newProject()
+  await writeAll(from)
+  const { hash } = await copied(from.data, server.url, 3, 3)
+  // Other tools read it naturally.
+  expect(
+    await run(
+      "MATCH (p:Person:Employee {external_id: 'ann'})-[r:OWNS]->(c:Car {external_id: 'c-1'}) RETURN p.integer, p.mixed, p.score, c.wheels, toString(r.since)",
+    ),
+  ).toEqual([[1, [1, 2.5], null, 4, '1970-01-02']])
+  expect(await run('MATCH (s:_VerdigraphState) RETURN s.copy, s.external_names')).toEqual([[null, ['score', 'rate']]])
+  const to = await newProject()
+  expect((await copied(server.url, to.data, 3, 3)).hash).toBe(hash)
+  expect((await copied(to.data, server.url, 3, 3, '--compare')).hash).toBe(hash)
+  expect(existsSync(join(to.data, 'import.unfinished'))).toBe(false)
+  await succeed('verify', '--data', to.data)
+  const started = await startServer(['--data', to.data])
+  expect(await started.kill('SIGTERM')).toBe(0)
+}, 300_000)
+
+test('nodes and relationships of other tools get ids and times, and compare as equal', async (context) => {
+  if (server === null) return context.skip()
+  await run(
+    "CREATE (a:Person:Boss {external_id: 'ann', age: 36})-[:OWNS {since: date('2020-01-01')}]->(:Car {external_id: 'c-1'}), (a)-[:SOLD]->(a)",
+  )
+  const to = await newProject()
+  const { hash } = await copied(server.url, to.data, 2, 2)
+  expect((await copied(server.url, to.data, 2, 2, '--compare')).hash).toBe(hash)
+  await run('CREATE (:Person {name: $name})', { name: 'without id' })
+  const target = await newProject()
+  const refused = await copy(server.url, target.data)
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /the node \d+ with the labels Person cannot be copied: a data folder needs a label and the property `external_id`/,
+    ),
+  ])
+  expect(existsSync(join(target.data, 'import.unfinished'))).toBe(false)
+  await run('MATCH (n:Person {name: $name}) SET n.external_id = "x", n.at = point({x: 1, y: 2})', {
+    name: 'without id',
+  })
+  const point = await copy(server.url, target.data)
+  expect([point.exitCode, point.stderr]).toEqual([
+    1,
+    expect.stringContaining('has a value that a data folder cannot hold'),
+  ])
+}, 300_000)
+
+test('a difference made on the server is found and named', async (context) => {
+  if (server === null) return context.skip()
+  const { data, ...project } = await newProject()
+  await writeAll({ data, ...project })
+  await copied(data, server.url, 3, 3)
+  const differences = async (): Promise<string> => {
+    const { exitCode, stdout, stderr } = await copy(data, server!.url, '--compare')
+    expect([exitCode, stdout]).toEqual([1, ''])
+    return stderr
+  }
+  await run("MATCH (c:Car {external_id: 'c-1'}) SET c.wheels = 5")
+  expect(await differences()).toContain('  node Car c-1: different `wheels`\n')
+  await run("MATCH (c:Car {external_id: 'c-1'}) SET c.wheels = 4.0")
+  expect(await differences()).toContain('  node Car c-1: different `wheels`\n')
+  await run("MATCH (c:Car {external_id: 'c-1'}) SET c.wheels = 4, c:Red")
+  expect(await differences()).toContain('  node Car c-1: different labels\n')
+  await run("MATCH (c:Car {external_id: 'c-1'}) REMOVE c:Red")
+  await copied(data, server.url, 3, 3, '--compare')
+  await run("CREATE (:Car {external_id: 'c-2'})")
+  const added = await differences()
+  expect(added).toContain(`  nodes of the type Car: 1 in ${data}, 2 in ${server.url}\n`)
+  expect(added).toContain(`  node Car c-2: only in ${server.url}\n`)
+  await run("MATCH (c:Car {external_id: 'c-2'}) DELETE c")
+  await run('MATCH ()-[r:OWNS]->() DELETE r')
+  expect(await differences()).toContain(`  relationship (Person ann)-[OWNS]->(Car c-1): only in ${data}\n`)
+}, 300_000)
+
+const PEOPLE = 4_000
+const EACH = 10
+
+function writeMany(project: TestedProject): Promise<void> {
+  return write(project, (batch) => {
+    const person = (i: number) => ({ type: 'Person', externalId: `p${i}` })
+    for (let i = 0; i < PEOPLE; i++) batch.upsertNode({ ...person(i), properties: [{ name: 'number', value: i }] })
+    for (let i = 0; i < PEOPLE; i++)
+      for (let j = 1; j <= EACH; j++)
+        batch.upsertRelationship({ source: person(i), type: 'KNOWS', target: person((i + j * j) % PEOPLE) })
+  })
+}
+
+/** Starts a copy, and kills it when `isDue`. */
+async function killed(from: string, to: string, isDue: () => Promise<boolean>): Promise<void> {
+  const child = Bun.spawn([bin, 'copy', '--from', from, '--to', to], {
+    env: { ...ownEnvironment, ...credentials },
+    stdout: 'ignore',
+    stderr: 'ignore',
+  })
+  while (child.exitCode === null && !(await isDue())) await Bun.sleep(2)
+  child.kill('SIGKILL')
+  await child.exited
+  expect(child.signalCode).toBe('SIGKILL')
+}
+
+test('a copy that was killed continues, in both directions', async (context) => {
+  if (server === null) return context.skip()
+  const { url } = server
+  const from = await newProject()
+  await writeMany(from)
+  const relationships = PEOPLE * EACH
+  const count = async (): Promise<number> => Number((await run('MATCH ()-[r]->() RETURN count(r)'))[0]![0])
+  await killed(from.data, url, async () => (await count()) > 0)
+  const part = await count()
+  expect([part > 0, part < relationships]).toEqual([true, true])
+  // Neither a service nor a copy of another graph uses the unfinished one.
+  const other = await newProject()
+  await writeAll(other)
+  expect(await copy(other.data, url)).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('the database has an unfinished copy of another project'),
+  })
+  const bolt = new BoltServer({ url, username: 'neo4j', password: PASSWORD })
+  await expect(new GraphSchema(bolt, null).prepare()).rejects.toThrow('the database has an unfinished copy')
+  const continued = await copied(from.data, url, PEOPLE, relationships)
+  await new GraphSchema(bolt, null).prepare()
+  await bolt.close()
+  expect(continued.stderr).toContain('an interrupted copy was continued')
+  expect(continued.stderr).toContain(`copied 0 nodes and ${relationships - part} relationships`)
+
+  const to = await newProject()
+  const marker = join(to.data, 'import.unfinished')
+  await killed(url, to.data, async () => existsSync(marker))
+  const refused = await runCommand(['serve', '--port', '0', '--data', to.data])
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining(`was interrupted: finish it with \`verdigraph copy\``),
+  ])
+  const back = await copied(url, to.data, PEOPLE, relationships)
+  expect(back.hash).toBe(continued.hash)
+  expect(existsSync(marker)).toBe(false)
+  await succeed('verify', '--data', to.data)
+}, 300_000)
+
+test('a graph that has changed is not continued with', async (context) => {
+  if (server === null) return context.skip()
+  const from = await newProject()
+  await writeMany(from)
+  const count = async (): Promise<number> => Number((await run('MATCH (n:Person) RETURN count(n)'))[0]![0])
+  await killed(from.data, server.url, async () => (await count()) > 0)
+  await write(from, (batch) => batch.upsertNode(car))
+  expect(await copy(from.data, server.url)).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('the graph has changed since the unfinished copy in this database was begun'),
+  })
+}, 300_000)
+
+test('a target that is not empty, a served folder, and a wrong password are refused', async (context) => {
+  if (server === null) return context.skip()
+  const { url } = server
+  const { data, graph } = await newProject()
+  await writeAll({ data, graph })
+  const failure = async (...args: Parameters<typeof copy>): Promise<string> => {
+    const { exitCode, stdout, stderr } = await copy(...args)
+    expect([exitCode, stdout], stderr).toEqual([1, ''])
+    expect(stderr).not.toContain(PASSWORD)
+    return stderr
+  }
+  await run('CREATE (:Mine)')
+  expect(await failure(data, url)).toContain('the database has nodes: the target of a copy must be empty')
+  expect(await run('MATCH (n:Mine) RETURN count(n)')).toEqual([[1]])
+  await run('MATCH (n:Mine) DELETE n')
+  expect(await failure(url, data)).toContain('has 3 nodes: the target of a copy must be empty')
+  expect(await failure(data, `${url}/absent`)).toContain('absent')
+  const wrong = await runCommand(['copy', '--from', data, '--to', url], { NEO4J_PASSWORD: 'wrong-secret' })
+  expect([wrong.exitCode, wrong.stderr]).toEqual([1, expect.stringMatching(/unauthorized|authentication/i)])
+  expect(wrong.stderr).not.toContain('wrong-secret')
+  const served = await startServer(['--data', data])
+  expect(await failure(data, url)).toContain(`the folder ${data} is served by`)
+  expect(await served.kill('SIGTERM')).toBe(0)
+  const file = join(temporaryFolder(), 'password')
+  writeFileSync(file, `${PASSWORD}\n`)
+  const { exitCode } = await runCommand(['copy', '--from', data, '--to', url, '--password-file', file, '--json'])
+  expect(exitCode).toBe(0)
+}, 300_000)
+
+test('a property that the database cannot hold is named, and the database stays empty', async (context) => {
+  if (server === null) return context.skip()
+  const from = await newProject()
+  await write(from, (batch) => batch.upsertNode({ ...car, properties: [{ name: 'odd', value: ['a', 1] }] }))
+  expect(await copy(from.data, server.url)).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining(
+      'the node Car c-1 cannot be copied to a database server: the property `odd` is a list of several types',
+    ),
+  })
+  // Nothing was written, so the database takes the copy of another project.
+  const other = await newProject()
+  await writeAll(other)
+  await copied(other.data, server.url, 3, 3)
+}, 300_000)
+
+test('several projects, composite projects and projects in a database are refused with their names', async () => {
+  const { data } = await newProject()
+  await addProject(data, 'boats')
+  const { exitCode, stderr } = await copy(data, 'bolt://127.0.0.1:9')
+  expect([exitCode, stderr]).toEqual([
+    1,
+    expect.stringMatching(/several projects: name one of \w+, \w+ with --project/),
+  ])
+  const unknown = await copy(data, 'bolt://127.0.0.1:9', '--project', 'planes')
+  expect(unknown.stderr).toContain(`the folder ${data} has no project planes: it has `)
+  const known = await copy(data, 'bolt://127.0.0.1:9', '--project', 'boats')
+  expect([known.exitCode, known.stderr]).toEqual([1, expect.stringContaining('bolt://127.0.0.1:9: ')])
+  const connection =
+    'db_connection:\n  url: "lmdb:"\n  name: home\n  composite_db_name: all\n  alias_mapping: eu=europe\n'
+  const composite = await newProject('world', connection)
+  expect((await copy(composite.data, 'bolt://127.0.0.1:9')).stderr).toContain('the project world is composite')
+  const remote = await newProject('far', 'db_connection:\n  url: "bolt://127.0.0.1:9"\n')
+  expect((await copy(remote.data, 'bolt://127.0.0.1:9')).stderr).toContain(
+    'the project far has its graph in a database server already',
+  )
+}, 300_000)
+
+test.each([
+  ['data', 'http://127.0.0.1:7474', '--to: expected a URL such as `bolt://host:7687`'],
+  [
+    'bolt://neo4j:secret-1@127.0.0.1:7687',
+    'data',
+    '--from: put the credentials into NEO4J_USERNAME and NEO4J_PASSWORD',
+  ],
+  ['data', 'other', '--from and --to: expected one data folder and one URL'],
+  ['bolt://127.0.0.1:7687', 'bolt://127.0.0.1:7688', '--from and --to: expected one data folder and one URL'],
+])('from %s to %s is refused', async (from, to, message) => {
+  const { exitCode, stdout, stderr } = await copy(from, to)
+  expect([exitCode, stdout, stderr]).toEqual([2, '', expect.stringContaining(message)])
+  expect(stderr).not.toContain('secret-1')
+})
+
+test('a folder that does not exist stays absent', async () => {
+  const absent = join(temporaryFolder(), 'absent')
+  const { exitCode, stderr } = await copy(absent, 'bolt://127.0.0.1:9')
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`the folder ${absent} has no organization`)])
+  expect(existsSync(absent)).toBe(false)
+  rmSync(absent, { force: true })
+})
