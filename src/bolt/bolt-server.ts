@@ -279,7 +279,7 @@ export class BoltServer {
   /** Checks that the server answers. Rejects with OperationalError, whose message is for the operator. */
   async probe(database: string | null): Promise<void> {
     try {
-      await this.read(database, { text: 'RETURN 1 AS one', parameters: {} }, this.limits.connectTimeMs)
+      await this.read(database, { text: 'RETURN 1 AS one', parameters: {} }, this.limits.queryTimeMs)
     } catch (error) {
       throw new OperationalError(`${this.address.url}: ${this.failure ?? (error as Error).message}`)
     }

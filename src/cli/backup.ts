@@ -21,6 +21,7 @@ import { UsageError } from './cli-error.ts'
 import { printLine, printLines, printNotice } from './print.ts'
 import { progressLine } from './progress.ts'
 import { recorded, recordOperation } from './record-operation.ts'
+import { remoteGraphNotices } from './remote-graph-notices.ts'
 import { tableLines } from './table.ts'
 
 /** The note after a restore without a master key. */
@@ -79,6 +80,7 @@ export async function backupFolder(settings: Settings, flags: BackupFlags): Prom
       return
     }
     printLine(`${file}: ${projectsOf(projects)}, ${bytes} bytes${isEncrypted ? ', encrypted' : ''}`)
+    for (const notice of await remoteGraphNotices(dataDir, projectId)) printLine(notice)
     printLine(
       'The backup does not contain the master key. Store master.key separately: without it, the secrets cannot be decrypted.',
     )

@@ -8,6 +8,7 @@ import type { ExportTotals } from '../transfer/line-format.ts'
 import { printNotice } from './print.ts'
 import { type ProgressLine, progressLine } from './progress.ts'
 import { recorded } from './record-operation.ts'
+import { remoteGraphNotices } from './remote-graph-notices.ts'
 
 /** The audit logs of an export are in the folder with this suffix, unless another one is named. */
 const AUDIT_SUFFIX = '.audit'
@@ -39,6 +40,7 @@ export async function exportTo(settings: Settings, flags: ExportFlags): Promise<
     const { configuration, nodes, relationships, sealed, audit } = exported
     progress.end()
     printNotice(`${configuration} configuration documents, ${nodes} nodes, ${relationships} relationships`)
+    for (const notice of await remoteGraphNotices(dataDir, projectId)) printNotice(notice)
     if (audit !== null) printNotice(`${audit.logs} audit logs with ${audit.entries} entries in ${auditLogs}`)
     if (sealed > 0)
       printNotice(`${sealed} secrets are encrypted: they can be decrypted only with the master key of ${dataDir}`)
