@@ -12,10 +12,18 @@ const name = z.string().min(1).max(256)
 /** The `db_connection` member. Responses omit the password. */
 export const dbConnection = z
   .strictObject({
-    url: z.string().min(1).max(2048),
+    url: z
+      .string()
+      .min(1)
+      .max(2048)
+      .describe(
+        '`lmdb:` for the embedded store; the URL of a Neo4j server with `bolt:` or `neo4j:`, with `+s` for TLS with a checked certificate, `+ssc` with any',
+      ),
     username: name.nullish(),
     password: name.nullish().meta({ writeOnly: true }),
-    name: name.nullish(),
+    name: name
+      .nullish()
+      .describe('database of nodes without a location; on a server also the URL of a database of another server'),
     composite_db_name: name.nullish(),
     alias_mapping: z.string().min(1).max(65_000).nullish(),
   })
