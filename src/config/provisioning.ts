@@ -14,6 +14,8 @@ import {
 } from './kind.ts'
 import type { SystemGraph } from './system-nodes.ts'
 
+const RETRY_MS = 30_000
+
 /** State of a project's graph. */
 export type IkgStatus = 'PENDING' | 'ACTIVE' | 'FAILED'
 
@@ -39,6 +41,8 @@ export interface ProvisioningDeps {
   readonly provisioner: Provisioner
   readonly systemGraph: SystemGraph
   readonly report: (line: string) => void
+  /** Milliseconds until a FAILED project in a database server is tried again. */
+  readonly retryMs?: number
 }
 
 /** The state of a project's graph; null if the project does not exist. */
@@ -51,6 +55,7 @@ export class Provisioning {
   private readonly deps: ProvisioningDeps
   private readonly running = new Map<string, Promise<void>>()
   private leading = false
+  private readonly retries = new Map<string, NodeJS.Timeout>()
 
   constructor(deps: ProvisioningDeps) {
     this.deps = deps
@@ -125,6 +130,8 @@ export class Provisioning {
   /** Stops leading. Resolves when no provisioning runs. */
   async stop(): Promise<void> {
     this.leading = false
+    for (const retry of this.retries.values()) clearTimeout(retry)
+    this.retries.clear()
     await this.whenIdle()
   }
 
@@ -158,10 +165,24 @@ export class Provisioning {
       if (this.isGone(projectId)) return
       this.deps.report(`provisioning of project ${projectId} failed: ${String(failure)}`)
       await this.setStatus(projectId, 'PENDING', 'FAILED').catch(() => undefined)
+      this.tryLater(projectId)
     } finally {
       // Another process may have created databases that the process which deleted the project had not seen.
       if (this.isGone(projectId)) await this.remove(projectId)
     }
+  }
+
+  /** A database server may be away only for a while. */
+  private tryLater(projectId: string): void {
+    const project = this.deps.documents.get(projectsKind, projectId)
+    if (!this.leading || project === null || layoutOf(project).isRemote !== true) return
+    clearTimeout(this.retries.get(projectId))
+    const retry = setTimeout(() => {
+      this.retries.delete(projectId)
+      if (this.leading) this.start(projectId)
+    }, this.deps.retryMs ?? RETRY_MS)
+    retry.unref()
+    this.retries.set(projectId, retry)
   }
 
   private isGone(projectId: string): boolean {

@@ -124,7 +124,7 @@ export async function openConfiguration(
   const mayCreate = documents.all('organizations').length === 0
   const box = new SecretBox(loadMasterKey({ dataDir: dir, given: null, mayCreate }))
   const { admin } = await bootstrap(documents, box, clock)
-  const provisioning = new Provisioning({ documents, provisioner: board, systemGraph: board, report })
+  const provisioning = new Provisioning({ documents, provisioner: board, systemGraph: board, report, retryMs: 10 })
   const allowed = new UpstreamAllowList(new Set(['127.0.0.1']), [])
   const upstream = createUpstream({ allowed })
   const { hostError } = createDestinations(allowed)

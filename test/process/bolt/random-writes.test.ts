@@ -38,9 +38,9 @@ const types = ['Person', 'Car'] as const
 const ids = ['a', 'b', 'c', 'd'] as const
 const names = ['p', 'q', 'r'] as const
 
-type Operation = (batch: WriteBatch) => unknown
+type BatchOperation = (batch: WriteBatch) => unknown
 
-function randomOperation(random: Random): Operation {
+function randomOperation(random: Random): BatchOperation {
   const key = (): NodeKey => ({ type: random.pick(types), externalId: random.pick(ids) })
   const edge = () => ({ source: key(), type: random.pick(['OWNS', 'KNOWS']), target: key() })
   const value = () =>
@@ -61,7 +61,7 @@ function randomOperation(random: Random): Operation {
     return random.odds(0.15) ? { name, externalValue: 'resolver', ...metadata } : { name, value: value(), ...metadata }
   }
   const properties = (): PropertyInput[] => Array.from({ length: random.between(0, 2) }, property)
-  const upsertNode: Operation = (() => {
+  const upsertNode: BatchOperation = (() => {
     const input = {
       ...key(),
       ...(random.odds(0.5) ? { properties: properties() } : {}),
@@ -72,7 +72,7 @@ function randomOperation(random: Random): Operation {
     return (batch: WriteBatch) => batch.upsertNode(input).created
   })()
   const [one, other, chosen] = [key(), edge(), random.pick(names)]
-  return random.weighted<Operation>([
+  return random.weighted<BatchOperation>([
     [6, upsertNode],
     [4, (batch) => batch.upsertRelationship({ ...other, properties: [] })?.created],
     [
@@ -110,7 +110,7 @@ function shown(value: unknown): string {
   )
 }
 
-async function apply(store: GraphStore, operations: readonly Operation[]): Promise<readonly string[]> {
+async function apply(store: GraphStore, operations: readonly BatchOperation[]): Promise<readonly string[]> {
   return store.write((batch) => {
     const results = operations.map((operation) => shown(operation(batch)))
     const { changes } = batch as unknown as { changes(): Iterable<ElementChange> }

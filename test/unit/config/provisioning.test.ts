@@ -194,3 +194,21 @@ test('a location with data keeps its database', async () => {
   valueIn(await update('eu=db1&europe=db1'))
   await setup.close()
 })
+
+test('a FAILED project in a database server is tried again by itself, one of the embedded store is not', async () => {
+  const board = new RecordingProvisioner()
+  board.gate = Promise.reject(new Error('the server is away'))
+  board.gate.catch(() => undefined)
+  const setup = await openConfiguration({ board })
+  const remote = { ...projectBody(setup), name: 'remote', db_connection: { url: 'bolt://127.0.0.1' } }
+  const [embedded, served] = [
+    (await setup.create('projects', projectBody(setup))).id,
+    (await setup.create('projects', remote)).id,
+  ]
+  await setup.provisioning.whenIdle()
+  expect([status(setup, embedded), status(setup, served)]).toEqual(['FAILED', 'FAILED'])
+  board.gate = Promise.resolve()
+  await expect.poll(() => status(setup, served)).toBe('ACTIVE')
+  expect(status(setup, embedded)).toBe('FAILED')
+  await setup.close()
+})
