@@ -4,6 +4,7 @@ import type { ConfigReader, ConfigWriter, DocumentDraft, DocumentFields, StoredD
 import { assert } from '../kernel/assert.ts'
 import { type Clock, isWithin, timestamp } from '../kernel/clock.ts'
 import { mintGid } from '../kernel/ids.ts'
+import { readingGraphs } from '../kernel/remote-reads.ts'
 import { matchDecisionsKind } from './decisions.ts'
 import { entityMatchingPipelinesKind, typesOf } from './entity-matching-pipeline.ts'
 import { labelledPairsKind, labelsOf, putLabels } from './labelled-pairs.ts'
@@ -146,14 +147,16 @@ export class EntityMatching {
     })
     const graphs = await this.graphs(pipeline)
     const { source, target } = typesOf(pipeline)
-    const missing = [source, target].find((type) => countNodes(graphs, type) === 0)
+    const missing = await readingGraphs(() => [source, target].find((type) => countNodes(graphs, type) === 0))
     if (missing !== undefined) {
       await this.endSuggestion(id, 'nothing to compare', `the project has no \`${missing}\` nodes`, null)
       return
     }
-    const suggestions = suggestMappings(sampleProperties(graphs, source), sampleProperties(graphs, target), {
-      isSameType: source === target,
-    })
+    const [ofSources, ofTargets] = await readingGraphs(() => [
+      sampleProperties(graphs, source),
+      sampleProperties(graphs, target),
+    ])
+    const suggestions = suggestMappings(ofSources, ofTargets, { isSameType: source === target })
     if (suggestions.length === 0) {
       const message = `no property of \`${source}\` nodes resembles one of \`${target}\` nodes`
       await this.endSuggestion(id, 'nothing to compare', message, null)

@@ -3,8 +3,9 @@
 import type { StoredDocument } from '../config/kind.ts'
 import type { NodeId } from '../engine/store.ts'
 import { writeJson } from '../kernel/json.ts'
+import { readingGraphs } from '../kernel/remote-reads.ts'
 import { typesOf } from './entity-matching-pipeline.ts'
-import { type MatchedGraphs, readMatches } from './node-batches.ts'
+import { type MatchBatch, type MatchedGraphs, readMatches } from './node-batches.ts'
 import { onlyOwn } from './same-as.ts'
 
 /** Source nodes of a step. A step takes about a millisecond, because it runs on the event loop of the serving process. */
@@ -22,7 +23,8 @@ export async function* matchLines(
   let count = 0
   for (const graph of global === null ? nodes : [...nodes, global]) {
     for (let from: NodeId | null = 0; from !== null; ) {
-      const { matches, next } = readMatches(graph, wanted, from, STEP_NODES)
+      const begin: NodeId = from
+      const { matches, next }: MatchBatch = await readingGraphs(() => readMatches(graph, wanted, begin, STEP_NODES))
       from = next
       count += matches.length
       if (matches.length > 0) {

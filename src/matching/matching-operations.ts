@@ -6,6 +6,7 @@ import { type Clock, timestamp } from '../kernel/clock.ts'
 import { externalIdLength, propertyNameLength } from '../kernel/element-rules.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import { isGid, mintGid } from '../kernel/ids.ts'
+import { readingGraphs } from '../kernel/remote-reads.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { tracedBy } from '../kernel/request-trace.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -372,15 +373,17 @@ export class MatchingOperations {
       return err({ kind: 'invalid', issues: ['target_external_id: expected another node than `source_external_id`'] })
     const graphs = await this.deps.graphsOf(found.value.project_id)
     if (graphs === null) return graphNotFound
-    const missing = [
+    const missing = await readingGraphs(() => [
       ...(hasNode(graphs, types.source, given.source) ? [] : [missingNode('source', types.source, given.source)]),
       ...(hasNode(graphs, types.target, given.target) ? [] : [missingNode('target', types.target, given.target)]),
-    ]
+    ])
     if (missing.length > 0) return err({ kind: 'invalid', issues: missing })
     const pair = orderedPair(types, given)
     const key = sameAsKey(types, pair)
     // Another pipeline of the types is younger. It can remove its relationships, and write no further ones.
-    const owners = graphsOfPair(graphs, key.source, key.target).map((graph) => matchOwner(graph, key))
+    const owners = await readingGraphs(() =>
+      graphsOfPair(graphs, key.source, key.target).map((graph) => matchOwner(graph, key)),
+    )
     const nowMs = clock.now()
     const decision: MatchDecision = {
       ...pair,
@@ -452,7 +455,7 @@ export class MatchingOperations {
   private async apply(graphs: MatchedGraphs, pipeline: StoredDocument, pair: NodePair): Promise<void> {
     const { documents } = this.deps
     const key = sameAsKey(typesOf(pipeline), pair)
-    for (const graph of graphsOfPair(graphs, key.source, key.target)) {
+    for (const graph of await readingGraphs(() => graphsOfPair(graphs, key.source, key.target))) {
       await graph.write((batch) => {
         documents.catchUp()
         // Deleted in between: the removal of its relationships may be over.
@@ -469,6 +472,7 @@ export class MatchingOperations {
   ): Promise<string[]> {
     if (mappings.length === 0) return []
     const graphs = await this.deps.graphsOf(pipeline.project_id)
+    const known = await readingGraphs(() => knownProperties(graphs, mappings))
     const seen = new Set<string>()
     return mappings.flatMap(({ source_node_property: source, target_node_property: target }, i) => {
       const at = `custom_property_mappings[${i}]`
@@ -477,8 +481,7 @@ export class MatchingOperations {
       seen.add(key)
       return (['source_node_property', 'target_node_property'] as const).flatMap((end) => {
         const name = end === 'source_node_property' ? source : target
-        const isKnown = graphs !== null && hasProperty(graphs, name)
-        return isKnown ? [] : [`${at}.${end}: no node has a property \`${name}\``]
+        return known.has(name) ? [] : [`${at}.${end}: no node has a property \`${name}\``]
       })
     })
   }
@@ -540,6 +543,19 @@ function labelIssues(types: MatchedTypes, { labelled_pairs: pairs = [] }: MatchR
     seen.add(key)
     return []
   })
+}
+
+/** The properties of the mappings that some node has, or has had. */
+function knownProperties(
+  graphs: MatchedGraphs | null,
+  mappings: NonNullable<MatchRunRequest['custom_property_mappings']>,
+): ReadonlySet<string> {
+  if (graphs === null) return new Set()
+  const names = mappings.flatMap(({ source_node_property, target_node_property }) => [
+    source_node_property,
+    target_node_property,
+  ])
+  return new Set(names.filter((name) => hasProperty(graphs, name)))
 }
 
 /** The graph of the relationship: that of both nodes, or the global one. */

@@ -1,15 +1,24 @@
 // One run: reads the nodes of both types, compares them, and makes the relationships in the graph those of the matches. It keeps no
 // state between processes: the comparison is deterministic and only differences are written, so a run that was interrupted begins
 // again and ends as if it had not been.
+
 import type { ConfigWriter, StoredDocument } from '../config/kind.ts'
 import type { GraphStore, NodeId, WriteBatch } from '../engine/store.ts'
+import { readingGraphs } from '../kernel/remote-reads.ts'
 import { decisionOf, decisionsOf, findDecision, orderedPair } from './decisions.ts'
 import { type MatchedTypes, typesOf } from './entity-matching-pipeline.ts'
 import { detectKind } from './linkage/kinds.ts'
 import { Linkage } from './linkage/linkage.ts'
 import { sortInSteps } from './linkage/record-table.ts'
 import type { DecidedPairs, EntityMatch, LinkageMapping, LinkageResult } from './linkage/types.ts'
-import { type MatchedGraphs, readMatches, readValues, type StoredMatch, sampleProperties } from './node-batches.ts'
+import {
+  type MatchBatch,
+  type MatchedGraphs,
+  readMatches,
+  readValues,
+  type StoredMatch,
+  sampleProperties,
+} from './node-batches.ts'
 import { LISTED_MAX, type MatchReport, MatchReportCollector, reportGroup, rounded } from './report.ts'
 import type { LabelledPair, MatchingPhase, MatchingRunState, NodePair } from './run-state.ts'
 import { type FoundMatch, isAsWanted, onlyOwn, ownOrKept, sameAsKey, wantedProperties, writeSameAs } from './same-as.ts'
@@ -113,7 +122,7 @@ export class MatchingRun {
   private async read(): Promise<Linkage | null> {
     const { graphs, run } = this.deps
     const { mappings, cutoff } = run
-    const linkage = new Linkage(this.mappingsWithKinds(), { seed: SEED, cutoff, isSameType: this.isSameType })
+    const linkage = new Linkage(await this.mappingsWithKinds(), { seed: SEED, cutoff, isSameType: this.isSameType })
     const sides = [
       { type: this.types.source, table: this.sources, names: mappings.map(({ sourceProperty }) => sourceProperty) },
       { type: this.types.target, table: this.targets, names: mappings.map(({ targetProperty }) => targetProperty) },
@@ -122,7 +131,7 @@ export class MatchingRun {
       if (side === 1 && this.isSameType) break
       for (const [index, graph] of graphs.nodes.entries()) {
         const seen = this.valuesSeen[side]!
-        readValues(graph, type, names, (externalId, values) => {
+        await eachValues(graph, type, names, (externalId, values) => {
           for (let i = 0; i < values.length; i++) if (values[i] !== null) seen[i] = true
           const node = table.externalIds.length
           table.externalIds.push(externalId)
@@ -139,13 +148,15 @@ export class MatchingRun {
   }
 
   /** Kinds that were not given, from samples of both types. */
-  private mappingsWithKinds(): readonly LinkageMapping[] {
+  private async mappingsWithKinds(): Promise<readonly LinkageMapping[]> {
     const { graphs, run } = this.deps
     const { mappings } = run
     if (mappings.every(({ kind }) => kind !== undefined && kind !== null)) return mappings
     const { source, target } = this.types
-    const ofSources = sampleProperties(graphs, source).properties
-    const ofTargets = this.isSameType ? new Map<string, never>() : sampleProperties(graphs, target).properties
+    const [ofSources, ofTargets] = await readingGraphs(() => [
+      sampleProperties(graphs, source).properties,
+      this.isSameType ? new Map<string, never>() : sampleProperties(graphs, target).properties,
+    ])
     return mappings.map((mapping) => {
       const { sourceProperty, targetProperty, kind } = mapping
       if (kind !== undefined && kind !== null) return mapping
@@ -272,7 +283,8 @@ export class MatchingRun {
   ): Promise<{ readonly nodes: number; readonly next: NodeId | null }> {
     const { documents, pipeline } = this.deps
     const owns = ownOrKept(documents, pipeline.id)
-    const { sources, matches: stored, next } = readMatches(graph, { types: this.types, owns }, from, BATCH_NODES)
+    const read = await readingGraphs(() => readMatches(graph, { types: this.types, owns }, from, BATCH_NODES))
+    const { sources, matches: stored, next } = read
     const found = new Map<string, { pair: NodePair; match: FoundMatch | null; before: StoredMatch | null }>()
     for (const one of stored)
       found.set(JSON.stringify([one.source, one.target]), { pair: one, match: null, before: one })
@@ -403,7 +415,8 @@ export async function removeMatches(
   for (const graph of [...graphs.nodes, ...(graphs.global === null ? [] : [graphs.global])]) {
     for (let from: NodeId | null = 0; from !== null; ) {
       if (isStopping()) return false
-      const batch = readMatches(graph, { types, owns }, from, BATCH_NODES)
+      const begin: NodeId = from
+      const batch: MatchBatch = await readingGraphs(() => readMatches(graph, { types, owns }, begin, BATCH_NODES))
       from = batch.next
       if (batch.matches.length > 0) {
         await graph.write((writing: WriteBatch) => {
@@ -413,4 +426,23 @@ export async function removeMatches(
     }
   }
   return true
+}
+
+/** As `readValues`. Of a graph in a database server all values are read before `add` is called: reading may begin again. */
+async function eachValues(
+  graph: GraphStore,
+  type: string,
+  names: readonly string[],
+  add: Parameters<typeof readValues>[3],
+): Promise<void> {
+  if (graph.isRemote !== true) {
+    readValues(graph, type, names, add)
+    return
+  }
+  const rows = await readingGraphs(() => {
+    const found: Parameters<typeof add>[] = []
+    readValues(graph, type, names, (...row) => found.push(row))
+    return found
+  })
+  for (const row of rows) add(...row)
 }

@@ -52,7 +52,14 @@ export function hasNode(graphs: MatchedGraphs, type: string, externalId: string)
 
 /** Whether some node of the project has ever had a property of this name. */
 export function hasProperty(graphs: MatchedGraphs, name: string): boolean {
-  return graphs.nodes.some((graph) => withSnapshot(graph, (snapshot) => snapshot.symbol('property', name) !== 0))
+  return graphs.nodes.some((graph) =>
+    withSnapshot(graph, (snapshot) =>
+      // Of a graph in a database server, any name has a symbol.
+      graph.isRemote === true
+        ? Array.from(snapshot.symbolNames('property')).includes(name)
+        : snapshot.symbol('property', name) !== 0,
+    ),
+  )
 }
 
 /**

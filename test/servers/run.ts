@@ -1,5 +1,5 @@
-// `npm run test:servers`: the tests of decisions, searches, captures, knowledge queries, graph queries, trust scores, MCP and all
-// scenarios once more, on graphs in Neo4j. Six servers, because a composite project of a test has up to six databases, and a server of
+// `npm run test:servers`: the tests of decisions, searches, captures, knowledge queries, graph queries, trust scores, entity
+// matching, MCP and all scenarios once more, on graphs in Neo4j. Six servers, because a composite project of a test has up to six databases, and a server of
 // the Community edition has one. Without Java or Maven it prints a line that begins with `skipped`. The last line is `N passed, N failed`.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,6 +17,7 @@ const files = [
   'test/http/mcp',
   'test/http/tokens',
   'test/http/trust',
+  'test/process/matching/matching.test.ts',
   'test/scenarios',
 ]
 
@@ -28,7 +29,7 @@ try {
   const report = join(scratch, 'report.json')
   const child = Bun.spawn(
     [
-      ...['bun', '--bun', 'vitest', 'run', '--project', 'in-process', '--no-file-parallelism'],
+      ...['bun', '--bun', 'vitest', 'run', '--project', 'in-process', '--project', 'process', '--no-file-parallelism'],
       ...['--testTimeout', '60000', '--hookTimeout', '60000'],
       ...['--reporter=default', '--reporter=json', `--outputFile=${report}`],
       ...(only.length > 0 ? only : files),
