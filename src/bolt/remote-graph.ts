@@ -75,7 +75,7 @@ export interface RemoteGraphDeps {
 export class RemoteGraph implements GraphStore {
   readonly isRemote = true
   private readonly deps: RemoteGraphDeps
-  private readonly symbols = new SharedSymbols()
+  private symbols = new SharedSymbols()
   private readonly schema: GraphSchema
   private readonly writer = Math.floor(Math.random() * 2 ** 31)
   private attempts = 0
@@ -88,9 +88,14 @@ export class RemoteGraph implements GraphStore {
   /** A snapshot of what the running request has fetched. Throws PendingReadsError outside of `withRemoteReads`. */
   snapshot(): Snapshot {
     const reads = currentRemoteReads()
-    const fetched = reads.of(this, () => new FetchedGraph(this.symbols))
+    const fetched = reads.of(this, () => this.newFetched())
     const requests = this.requestsOf(reads)
     return new RemoteSnapshot(this, fetched, requests, this.nextVersion(), this.pushdown(fetched, requests))
+  }
+
+  private newFetched(): FetchedGraph {
+    this.symbols = this.symbols.current()
+    return new FetchedGraph(this.symbols)
   }
 
   private pushdown(fetched: FetchedGraph, requests: FetchRequests): QueryPushdown {
@@ -186,16 +191,18 @@ export class RemoteGraph implements GraphStore {
   ): Promise<WriteAttempt<T>> {
     const mark = await lockState(transaction)
     await hooks.locked?.()
+    const fetched = this.newFetched()
+    const { symbols } = fetched
     const elements: BatchElements = {
-      touched: new TouchedElements(this.symbols),
-      fetched: new FetchedGraph(this.symbols),
+      touched: new TouchedElements(fetched.symbols),
+      fetched,
       nowMs: this.deps.clock.now(),
     }
     const { value, batch } = await this.attempt(change, transaction, driver, elements, [])
-    const missing = this.schema.missing(batch, this.symbols)
+    const missing = this.schema.missing(batch, symbols)
     // A constraint is created in a transaction of its own.
     if (missing.length > 0) throw new MissingConstraints(missing)
-    const ids = await writeChanges(transaction, driver, batch, this.symbols)
+    const ids = await writeChanges(transaction, driver, batch, symbols)
     // Through its view, the change has seen ids that the database had not assigned yet.
     const isRepeated = batch.isViewed && ids.size > 0
     const assigned = batch.assigned.map(({ id, gid }) => ({ id: ids.get(id) ?? id, gid }))
@@ -224,7 +231,7 @@ export class RemoteGraph implements GraphStore {
         },
       }
       const view = (of: RemoteBatch): BatchView => this.viewOf(of, fetched, requests)
-      const batch = new RemoteBatch(this.symbols, touched, nowMs, view, assigned)
+      const batch = new RemoteBatch(fetched.symbols, touched, nowMs, view, assigned)
       try {
         const value = change(batch)
         if (!batch.isIncomplete) return { value, batch }
