@@ -16,6 +16,8 @@ export interface CopyFlags {
   readonly project?: string
   readonly passwordFile?: string
   readonly compare: boolean
+  /** After an equal copy or comparison, the project is connected to the database. */
+  readonly switch: boolean
   readonly json: boolean
 }
 
@@ -32,6 +34,8 @@ export async function copy(flags: Flags & CopyFlags): Promise<void> {
       `${option}: put the credentials into NEO4J_USERNAME and NEO4J_PASSWORD, or --password-file, and not into the URL`,
     ])
   if (!place.ok) throw new UsageError([`${option}: ${place.error}`])
+  if (flags.switch && isFromServer)
+    throw new UsageError(['--switch: only a project of a data folder can be connected to a database server'])
   const settings = settingsFrom({ ...flags, data: dataDir })
   const progress = progressLine(`opening ${dataDir}`)
   try {
@@ -44,14 +48,22 @@ export async function copy(flags: Flags & CopyFlags): Promise<void> {
         ...(project === undefined ? {} : { project }),
         ...credentialsFrom(flags),
         isComparison,
+        ...(flags.switch
+          ? {
+              async onEqual(projectId: string) {
+                const { switchToServer } = await import('./switch-project.ts')
+                await switchToServer(settings.dataDir, projectId, place.value, credentialsFrom(flags))
+              },
+            }
+          : {}),
         progress: (done, total, what) => progress.show(done, total, what),
       })
       progress.end()
       report(result, flags)
       return result
     }
-    const asked = { from, to, ...(project === undefined ? {} : { project }) }
-    if (isComparison) await run()
+    const asked = { from, to, ...(project === undefined ? {} : { project }), ...(flags.switch ? { switch: true } : {}) }
+    if (isComparison && !flags.switch) await run()
     else await recordedCopy(settings, asked, run)
   } finally {
     progress.end()
@@ -78,7 +90,7 @@ function credentialsFrom({ passwordFile }: CopyFlags): { username: string | null
   }
 }
 
-function report(result: CopyResult, { from, to, compare: isComparison, json }: CopyFlags): void {
+function report(result: CopyResult, { from, to, compare: isComparison, switch: isSwitch, json }: CopyFlags): void {
   const { comparison, written, copyS, compareS, isResumed, restartHint } = result
   const { nodes, relationships, hash, differences } = comparison
   const isEqual = differences.length === 0
@@ -95,6 +107,7 @@ function report(result: CopyResult, { from, to, compare: isComparison, json }: C
         written,
         resumed: isResumed,
         equal: isEqual,
+        ...(isSwitch ? { switched: isEqual } : {}),
         hash,
         ...rates,
         ...seconds,
@@ -111,6 +124,7 @@ function report(result: CopyResult, { from, to, compare: isComparison, json }: C
       `compared ${nodes} nodes and ${relationships} relationships in ${round(compareS)} s: ${compareRate} per second`,
     )
     if (isEqual) printLine(`equal: ${nodes} nodes and ${relationships} relationships, hash ${hash}`)
+    if (isEqual && isSwitch) printLine('the project is connected to the database from its next start on')
   }
   if (isEqual) return
   throw new CliError([

@@ -122,6 +122,7 @@ export function addDataFolderCommands(command: Command): void {
       'the file with the password of the database (default: NEO4J_PASSWORD of the environment; NEO4J_USERNAME is the user, default neo4j)',
     )
     .option('--compare', 'copy nothing, only compare', false)
+    .option('--switch', 'if both are equal, connect the project to the database', false)
     .option('--settings <file>', 'JSON file with settings')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & CopyFlags) => {

@@ -29,6 +29,8 @@ export interface GraphCopyRequest {
   readonly password: string | null
   /** Only compare. */
   readonly isComparison: boolean
+  /** Called with the id of the project when both graphs are equal, while the folder is still locked. */
+  readonly onEqual?: (projectId: string) => Promise<void>
   readonly progress: (done: number, total: number | null, what: string) => void
 }
 
@@ -86,8 +88,10 @@ export async function copyGraph(request: GraphCopyRequest): Promise<CopyResult> 
         driver: await server.module(),
         place: request.url,
       }
-      if (isComparison) return await compareOnly(request, project, database)
-      return await (direction === 'to-server' ? copyToServer : copyToFolder)(request, project, database)
+      const run = isComparison ? compareOnly : direction === 'to-server' ? copyToServer : copyToFolder
+      const result = await run(request, project, database)
+      if (result.comparison.differences.length === 0) await request.onEqual?.(project.id)
+      return result
     } finally {
       await server.close()
     }

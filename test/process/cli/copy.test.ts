@@ -320,6 +320,31 @@ test('a copy that was killed continues, in both directions', async (context) => 
   await succeed('verify', '--data', to.data)
 }, 300_000)
 
+test('a copied project is connected to the database with --switch, and decides there', async (context) => {
+  if (server === null) return context.skip()
+  const project = await newProject()
+  await writeAll(project)
+  const wrong = await runCommand(['copy', '--from', server.url, '--to', project.data, '--switch'], credentials)
+  expect([wrong.exitCode, wrong.stderr]).toEqual([
+    2,
+    expect.stringContaining('--switch: only a project of a data folder'),
+  ])
+  const printed = await succeed('copy', '--from', project.data, '--to', server.url, '--switch')
+  expect(printed).toContain('the project is connected to the database from its next start on')
+  const shown = await succeed('export', '--data', project.data, '--out', '-')
+  expect(shown).toContain(`"url":"${server.url}"`)
+  expect(shown).not.toContain(PASSWORD)
+  const again = await runCommand(['copy', '--from', project.data, '--to', server.url], credentials)
+  expect([again.exitCode, again.stderr]).toEqual([1, expect.stringContaining('in a database server already')])
+  const served = await startServer(['--data', project.data], { VERDIGRAPH_UPSTREAM_ALLOW: '127.0.0.1' })
+  const [, token] = /^token +(\S+)/m.exec(await succeed('token', '--data', project.data)) ?? []
+  const asked = await runCommand(['query', 'MATCH (n:Person) RETURN n.external_id', '--url', served.url], {
+    VERDIGRAPH_TOKEN: token ?? '',
+  })
+  expect([asked.exitCode, asked.stdout, asked.stderr]).toEqual([0, expect.stringContaining('ann'), ''])
+  await served.kill('SIGTERM')
+}, 120_000)
+
 test('a graph that has changed is not continued with', async (context) => {
   if (server === null) return context.skip()
   const from = await newProject()
