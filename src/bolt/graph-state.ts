@@ -1,5 +1,6 @@
 // The node in which the service keeps its state of a database: the number of writes, which writes were committed last, and the names of
 // properties that resolvers supply.
+import { ThrownServiceError } from '../kernel/errors.ts'
 import type { BoltRecord, BoltTransaction } from './bolt-server.ts'
 import { STATE_LABEL } from './print/names.ts'
 
@@ -48,11 +49,17 @@ export function stateOf(records: readonly BoltRecord[]): GraphState {
 export async function lockState(transaction: BoltTransaction): Promise<CommitMark> {
   const id = crypto.randomUUID()
   const records = await transaction.run(
-    `MATCH (s:${STATE_LABEL} {key: 'state'}) SET s.version = s.version + 1, s.commits = (coalesce(s.commits, []) + [$id])[-${COMMITS_KEPT}..] RETURN s.version AS version`,
+    `MATCH (s:${STATE_LABEL} {key: 'state'}) SET s.version = s.version + 1, s.commits = (coalesce(s.commits, []) + [$id])[-${COMMITS_KEPT}..] RETURN s.version AS version, s.copy AS copy`,
     { id },
   )
   const [state] = records
   if (state === undefined) throw new Error('the graph database has no state of the service: it was not provisioned')
+  if (state.copy != null) {
+    throw new ThrownServiceError({
+      kind: 'unavailable',
+      message: 'the graph database has an unfinished copy, and nothing is written until it is finished',
+    })
+  }
   return { id, version: Number(state.version) }
 }
 
