@@ -77,6 +77,11 @@ export class CommitUnknownError extends Error {
   override readonly name = 'CommitUnknownError'
 }
 
+/** A statement of a transaction failed because of its text or a value, and has ended the transaction. */
+export class FailedStatementError extends Error {
+  override readonly name = 'FailedStatementError'
+}
+
 /** The query is not one that this server accepts. */
 export class RefusedQueryError extends Error {
   override readonly name = 'RefusedQueryError'
@@ -166,7 +171,8 @@ export class BoltServer {
   private async session(database: string | null, isRead: boolean): Promise<Session> {
     const { driver } = await this.open()
     return driver.session({
-      defaultAccessMode: isRead ? 'READ' : 'WRITE',
+      // A follower of a cluster may lack what another process of this service has just written.
+      defaultAccessMode: isRead && !this.address.url.startsWith('neo4j') ? 'READ' : 'WRITE',
       ...(database === null ? {} : { database }),
       ...(this.bookmarks === null ? {} : { bookmarkManager: this.bookmarks }),
     })
@@ -230,21 +236,27 @@ export class BoltServer {
       const transaction = await session.beginTransaction({ timeout: timeMs })
       let isCommitting = false
       try {
-        const run: BoltTransaction['run'] = async (text, parameters) =>
-          this.succeeded(await (transaction as unknown as ManagedTransaction).run(text, parameters))
+        const run: BoltTransaction['run'] = async (text, parameters) => {
+          const result = (transaction as unknown as ManagedTransaction).run(text, parameters)
+          return this.succeeded(await withinTime(result, timeMs))
+        }
         const value = await work({ run })
         isCommitting = true
-        await transaction.commit()
+        await withinTime(transaction.commit(), timeMs)
         this.reached()
         return value
       } catch (error) {
-        if (isCommitting && isDriverError(error) && isConnectionError(error)) {
-          this.lost(error)
+        // Only an error of the client tells that nothing was committed.
+        const isRefused =
+          isDriverError(error) && (error.code.startsWith('Neo.ClientError.') || error.retriable === true)
+        if (isCommitting && (!isRefused || isConnectionError(error as DriverError))) {
+          if (isDriverError(error) && isConnectionError(error)) this.lost(error)
           throw new CommitUnknownError((error as Error).message)
         }
         // An error of the server has ended the transaction already.
-        await transaction.rollback().catch(() => undefined)
-        throw error
+        await withinTime(transaction.rollback(), this.limits.connectTimeMs).catch(() => undefined)
+        const isStatement = isDriverError(error) && /^Neo\.ClientError\.(Statement|Procedure)\./.test(error.code)
+        throw isStatement ? new FailedStatementError((error as Error).message) : error
       }
     } finally {
       void session.close().catch(() => undefined)
@@ -269,7 +281,9 @@ export class BoltServer {
   private failed(error: unknown, timeMs: number): unknown {
     if (!isDriverError(error)) return error
     this.queries += 1
-    if (isConnectionError(error) || isRefusedLogin(error)) {
+    // A database that does not exist, or a refused login, is a fault of one project: the server answers.
+    if (isRefusedLogin(error)) return unreachable(error.message)
+    if (isConnectionError(error)) {
       this.lost(error)
       return unreachable(error.message)
     }
@@ -352,6 +366,12 @@ function executionError({ code, message }: DriverError, timeMs: number): Error {
   }
   const title = code.split('.').at(-1) ?? ''
   if (title === 'SyntaxError' || title === 'SemanticError') return new RefusedQueryError(message)
+  if (title === 'ConstraintValidationFailed') {
+    return new ThrownServiceError({
+      kind: 'conflict',
+      message: 'another node has the same external id and the type as a label, which the graph database does not allow',
+    })
+  }
   return new ExecutionError(
     executionCodes[title] ?? 'argument',
     message,

@@ -6,7 +6,7 @@ import type { NodeRecord, RelationshipRecord } from '../store/format/records.ts'
 import type { BoltRecord } from './bolt-server.ts'
 import { type BoltDriver, propertyToDriver } from './driver-values.ts'
 import { type GraphState, STATE_QUERY, stateOf } from './graph-state.ts'
-import { hidden, isHiddenName, quoted, STATE_LABEL as STATE } from './print/names.ts'
+import { isHiddenName, quoted, STATE_LABEL as STATE } from './print/names.ts'
 import type { SharedSymbols } from './shared-symbols.ts'
 import {
   type DriverNode,
@@ -16,7 +16,9 @@ import {
   engineId,
   nodeOfDriver,
   relationshipOfDriver,
+  TYPE_TEXT,
 } from './stored-elements.ts'
+import { valueKey } from './value-key.ts'
 
 /** Nodes or neighbours that are fetched at once. */
 const PAGE = 2_048
@@ -139,7 +141,7 @@ export class FetchedGraph {
     return requests.require(async (run, driver) => {
       // Nodes of other tools have no type of their own.
       const records = await run(
-        `MATCH (n:${quoted(label)} {${EXTERNAL_ID}: $key}) WHERE coalesce(n.${hidden.type}, $label) = $label RETURN n LIMIT 2`,
+        `MATCH (n:${quoted(label)} {${EXTERNAL_ID}: $key}) WHERE ${TYPE_TEXT} = $label RETURN n LIMIT 2`,
         { key: externalId, label },
       )
       this.keys.set(key, 0)
@@ -160,7 +162,7 @@ export class FetchedGraph {
     index: number,
     requests: FetchRequests,
   ): FetchedNodes {
-    const key = JSON.stringify([label, property?.[0] ?? null, String(property?.[1] ?? '')])
+    const key = JSON.stringify([label, property?.[0] ?? null, property === null ? '' : valueKey(property[1])])
     let list = this.scans.get(key)
     if (list === undefined) {
       list = { nodes: [], isComplete: false }
@@ -263,10 +265,7 @@ export class FetchedGraph {
     return requests.require(async (run) => {
       const of = name === null ? '' : `:${quoted(name)}`
       const pattern = kind === 'relationship' ? `()-[n${of}]->()` : `(n${of})`
-      // Of nodes of other tools, the first label is the type.
-      const least =
-        'reduce(first = head(labels(n)), label IN labels(n) | CASE WHEN label < first THEN label ELSE first END)'
-      const where = kind === 'typed' ? ` WHERE coalesce(n.${hidden.type}, ${least}) = $name` : ''
+      const where = kind === 'typed' ? ` WHERE ${TYPE_TEXT} = $name` : ''
       const [record] = await run(`MATCH ${pattern}${where} RETURN count(n) AS count`, { name })
       const own = kind === 'node' && name === null ? 1 : 0
       this.counts.set(key, Math.max(0, Number(record?.count ?? 0) - own))

@@ -17,6 +17,7 @@ import { STATE_LABEL } from './print/names.ts'
 import { acceptsValue } from './print/parameter.ts'
 import { type PrintedQuery, printQuery } from './print/print-query.ts'
 import type { DriverNode, DriverRelationship } from './stored-elements.ts'
+import { valueKey } from './value-key.ts'
 
 /** Why the engine executes queries, for the operator. */
 export interface PushdownCounts {
@@ -111,7 +112,7 @@ export class Pushdown implements QueryPushdown {
     const values = this.valuesOf(plan, run)
     if (typeof values === 'string') return this.plans.executed(values)
     // A request may bind its query anew in each attempt, so the text identifies it.
-    const key = `${plan.text} ${run.after} ${run.rowsMax} ${JSON.stringify([...values], shown)}`
+    const key = `${plan.text} ${run.after} ${run.rowsMax} ${[...values].map(([name, value]) => `${name}=${valueKey(value)}`).join(';')}`
     const answer = this.fetched.answers.get(key) as PushedAnswer | undefined
     if (answer === undefined)
       return this.requests.require((ask, driver) => this.fetch(key, query, plan, values, run, ask, driver))
@@ -239,10 +240,4 @@ export class Pushdown implements QueryPushdown {
     if (scalar !== null) return scalar
     return new Map(Object.entries(value).map(([key, item]) => [key, this.valueOf(item, graph, driver)]))
   }
-}
-
-function shown(_: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return `${value}n`
-  if (value instanceof Map) return [...(value as ReadonlyMap<unknown, unknown>)]
-  return value
 }

@@ -33,10 +33,17 @@ export class RemoteConstituent implements GraphStore {
 
   async write<T>(change: (batch: WriteBatch) => T): Promise<T> {
     let touched: readonly NodeKey[] = []
+    let left: readonly string[] = []
     let intent = ''
     const value = await this.own.writeBatch(change, {
       async written(transaction, batch) {
         touched = movedNodes(batch)
+        const [state] = await transaction.run(
+          `MATCH (s:${STATE_LABEL} {key: 'state'}) RETURN coalesce(s.intents, []) AS intents`,
+          {},
+        )
+        // Of writes whose proxies could not be updated, such as an earlier attempt of this client.
+        left = state?.intents as readonly string[]
         if (touched.length === 0) return
         intent = intentOf(touched)
         await transaction.run(
@@ -45,9 +52,10 @@ export class RemoteConstituent implements GraphStore {
         )
       },
     })
-    if (touched.length > 0) {
-      await updateProxies(this.databases, touched)
-      await removeIntents(this.own, [intent])
+    const done = touched.length > 0 ? [...left, intent] : left
+    if (done.length > 0) {
+      await updateProxies(this.databases, [...left.flatMap(keysOf), ...touched])
+      await removeIntents(this.own, done)
     }
     return value
   }

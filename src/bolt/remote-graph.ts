@@ -1,4 +1,6 @@
 // A graph in a database server, behind the port of the graphs of this process (docs/decisions/0067-graphs-in-a-database-server.md).
+
+import { ExecutionError } from '../engine/errors.ts'
 import type {
   BatchView,
   GraphStore,
@@ -10,9 +12,15 @@ import type {
 } from '../engine/store.ts'
 import { assert } from '../kernel/assert.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { ThrownServiceError } from '../kernel/errors.ts'
+import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import { currentRemoteReads, PendingReadsError, type RemoteReads, settleRemoteReads } from '../kernel/remote-reads.ts'
-import { type BoltServer, type BoltTransaction, CommitUnknownError } from './bolt-server.ts'
+import {
+  type BoltServer,
+  type BoltTransaction,
+  CommitUnknownError,
+  FailedStatementError,
+  RefusedQueryError,
+} from './bolt-server.ts'
 import type { BoltDriver } from './driver-values.ts'
 import { type BoltRead, FetchedGraph, type FetchRequests } from './fetched-graph.ts'
 import { GraphSchema } from './graph-schema.ts'
@@ -22,14 +30,17 @@ import { Pushdown, type PushedPlans } from './pushed-queries.ts'
 import { type AssignedIdentity, RemoteBatch } from './remote-batch.ts'
 import { RemoteSnapshot } from './remote-snapshot.ts'
 import { SharedSymbols } from './shared-symbols.ts'
-import { EXTERNAL_ID, nodeTypeOf } from './stored-elements.ts'
+import { EXTERNAL_ID, nodeTypeOf, TYPE_TEXT } from './stored-elements.ts'
 import { TouchedElements } from './touched-elements.ts'
-import { writeChanges } from './write-changes.ts'
+import { VanishedElementError, writeChanges } from './write-changes.ts'
 
 /** Attempts of one batch within its transaction. A batch that reads rows needs one for each fetch. */
 const ATTEMPTS_MAX = 1_000
 
 const KEYS_PER_PAGE = 2_000
+
+/** How often a batch begins again because another tool has deleted what it changes. */
+const VANISHED_REPEATS_MAX = 5
 
 /** How often a lost server is asked whether it has committed. */
 const COMMIT_POLL_MS = 250
@@ -119,7 +130,12 @@ export class RemoteGraph implements GraphStore {
             const leftMs = Math.max(1, reads.deadlineMs - performance.now())
             return server.read(database, { text, parameters }, Math.min(leftMs, timeMs ?? leftMs))
           }
-          await fetch(run, driver)
+          try {
+            await fetch(run, driver)
+          } catch (error) {
+            // Outside of the features, which know only errors of the service.
+            throw error instanceof ExecutionError ? writeError(error) : error
+          }
         }),
     }
   }
@@ -133,26 +149,31 @@ export class RemoteGraph implements GraphStore {
     const { server, database } = this.deps
     const driver = await server.module()
     const giveUpMs = performance.now() + server.limits.retryTimeMs
-    for (;;) {
+    let usesPushdown = true
+    for (let repeats = 0; ; ) {
       let attempt: WriteAttempt<T> | null = null
       try {
         await server.write(database, async (transaction) => {
           // An attempt before this one was rolled back.
           await attempt?.report?.dropped()
           attempt = null
-          attempt = await this.writeIn(transaction, change, driver, hooks)
+          attempt = await this.writeIn(transaction, change, driver, hooks, usesPushdown)
         })
-        return await committedValue(attempt)
       } catch (error) {
         if (error instanceof CommitUnknownError && attempt !== null) {
-          const outcome = await this.outcomeOf(attempt, error, giveUpMs)
-          if (outcome === 'committed') return await committedValue(attempt)
-          continue
+          if ((await this.outcomeOf(attempt, error, giveUpMs)) === 'lost') continue
+          return await committedValue(attempt)
         }
         await (attempt as WriteAttempt<T> | null)?.report?.dropped()
-        if (!(error instanceof MissingConstraints)) throw error
-        await this.schema.create(error.types)
+        if (error instanceof MissingConstraints) await this.schema.create(error.types)
+        // An error of a statement ends its transaction: the engine then executes the queries of the batch.
+        else if (error instanceof FailedStatementError && usesPushdown) usesPushdown = false
+        else if (error instanceof VanishedElementError && repeats < VANISHED_REPEATS_MAX) repeats += 1
+        else throw writeError(error)
+        continue
       }
+      // From here on the batch is committed: a failure to report it must not drop its events.
+      return await committedValue(attempt)
     }
   }
 
@@ -167,7 +188,7 @@ export class RemoteGraph implements GraphStore {
   ): Promise<'committed' | 'lost'> {
     while (performance.now() < giveUpMs) {
       await new Promise((resolve) => setTimeout(resolve, COMMIT_POLL_MS))
-      const state = await this.state().catch(() => null)
+      const state = await this.lockedState().catch(() => null)
       if (state === null) continue
       const outcome = outcomeOf(mark, state)
       if (outcome === 'unknown') break
@@ -175,6 +196,15 @@ export class RemoteGraph implements GraphStore {
       return outcome
     }
     throw unknownCommit(error)
+  }
+
+  /** The state when no write is in progress: a commit that the server still works on has ended. */
+  async lockedState(): Promise<GraphState> {
+    const { server, database } = this.deps
+    return server.write(database, async (transaction) => {
+      await transaction.run(`MATCH (s:${STATE_LABEL} {key: 'state'}) SET s.key = 'state'`, {})
+      return stateOf(await transaction.run(STATE_QUERY, {}))
+    })
   }
 
   /** The state of the database. */
@@ -188,6 +218,7 @@ export class RemoteGraph implements GraphStore {
     change: (batch: RemoteBatch) => T,
     driver: BoltDriver,
     hooks: BatchHooks,
+    usesPushdown: boolean,
   ): Promise<WriteAttempt<T>> {
     const mark = await lockState(transaction)
     await hooks.locked?.()
@@ -197,6 +228,7 @@ export class RemoteGraph implements GraphStore {
       touched: new TouchedElements(fetched.symbols),
       fetched,
       nowMs: this.deps.clock.now(),
+      usesPushdown,
     }
     const { value, batch } = await this.attempt(change, transaction, driver, elements, [])
     const missing = this.schema.missing(batch, symbols)
@@ -217,7 +249,7 @@ export class RemoteGraph implements GraphStore {
     change: (batch: RemoteBatch) => T,
     transaction: BoltTransaction,
     driver: BoltDriver,
-    { touched, fetched, nowMs }: BatchElements,
+    { touched, fetched, nowMs, usesPushdown }: BatchElements,
     assigned: readonly AssignedIdentity[],
   ): Promise<{ readonly value: T; readonly batch: RemoteBatch }> {
     const run: BoltRead = (text, parameters) => transaction.run(text, parameters)
@@ -230,7 +262,7 @@ export class RemoteGraph implements GraphStore {
           throw new PendingReadsError()
         },
       }
-      const view = (of: RemoteBatch): BatchView => this.viewOf(of, fetched, requests)
+      const view = (of: RemoteBatch): BatchView => this.viewOf(of, fetched, requests, usesPushdown)
       const batch = new RemoteBatch(fetched.symbols, touched, nowMs, view, assigned)
       try {
         const value = change(batch)
@@ -248,8 +280,9 @@ export class RemoteGraph implements GraphStore {
     throw new ThrownServiceError({ kind: 'timed-out', message: 'the write reads too much of the graph' })
   }
 
-  private viewOf(batch: RemoteBatch, fetched: FetchedGraph, requests: FetchRequests): BatchView {
-    return new RemoteSnapshot(this, fetched, requests, this.nextVersion(), this.pushdown(fetched, requests), {
+  private viewOf(batch: RemoteBatch, fetched: FetchedGraph, requests: FetchRequests, usesPushdown: boolean): BatchView {
+    const pushdown = usesPushdown ? this.pushdown(fetched, requests) : null
+    return new RemoteSnapshot(this, fetched, requests, this.nextVersion(), pushdown, {
       node: (id) => batch.nodes.get(id)?.now,
       relationship: (id) => batch.relationships.get(id)?.now,
     })
@@ -274,7 +307,7 @@ export class RemoteGraph implements GraphStore {
       const records = await server.read(
         database,
         {
-          text: `UNWIND $keys AS key MATCH (n:${quoted(type)} {${EXTERNAL_ID}: key}) WHERE coalesce(n.${hidden.type}, $type) = $type RETURN key, n.${hidden.id} AS gid, n.${hidden.location} AS location`,
+          text: `UNWIND $keys AS key MATCH (n:${quoted(type)} {${EXTERNAL_ID}: key}) WHERE ${TYPE_TEXT} = $type RETURN key, n.${hidden.id} AS gid, n.${hidden.location} AS location`,
           parameters: { keys: ofType.map(({ externalId }) => externalId), type },
         },
         server.limits.queryTimeMs,
@@ -357,6 +390,8 @@ interface BatchElements {
   readonly fetched: FetchedGraph
   /** The time of all its changes. */
   readonly nowMs: number
+  /** False: the engine executes all queries. */
+  readonly usesPushdown: boolean
 }
 
 class MissingConstraints extends Error {
@@ -366,6 +401,21 @@ class MissingConstraints extends Error {
     super(`constraints are missing: ${types.join(', ')}`)
     this.types = types
   }
+}
+
+/** The error of a write for its caller. */
+function writeError(error: unknown): unknown {
+  const isLate = error instanceof ExecutionError && error.code === 'budget'
+  if (isLate) return new ThrownServiceError({ kind: 'timed-out', message: error.message })
+  const isRefused = error instanceof FailedStatementError || error instanceof RefusedQueryError
+  if (!isRefused && !(error instanceof VanishedElementError) && !(error instanceof OperationalError)) return error
+  const thrown = new ThrownServiceError(
+    isRefused
+      ? { kind: 'invalid', issues: ['the graph database refused a value'] }
+      : { kind: 'unavailable', message: 'the change cannot be stored now', retryAfterS: 2 },
+  )
+  thrown.message = `a write to the graph database failed: ${error.message}`
+  return thrown
 }
 
 /** The error for a write whose commit may have happened. */

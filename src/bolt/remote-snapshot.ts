@@ -23,6 +23,7 @@ import { timestamp } from '../kernel/clock.ts'
 import type { NodeRecord, RelationshipRecord, StoredProperties } from '../store/format/records.ts'
 import { clearChunk, ensureCapacity } from '../store/graph/fill-chunk.ts'
 import type { FetchedGraph, FetchedNodes, FetchRequests } from './fetched-graph.ts'
+import { isQuotable } from './print/names.ts'
 
 const CHUNK = 1_024
 const EXTERNAL_PREFIX = externalPropertyName('')
@@ -69,14 +70,18 @@ export class RemoteSnapshot implements Snapshot, BatchView {
   // -- names
 
   symbol(kind: SymbolKind, name: string): SymbolId {
-    if (kind === 'property' && name.startsWith(EXTERNAL_PREFIX)) {
-      const { externalNames } = this.fetched.state(this.requests)
-      const property = name.slice(EXTERNAL_PREFIX.length)
-      if (property === '' ? externalNames.size === 0 : !externalNames.has(property)) return 0
-    }
+    // Plans are kept while resolvers begin to supply properties, so the marker of such a property always exists: whether an element
+    // has one is read with the element.
+    if (kind === 'property' && name.startsWith(EXTERNAL_PREFIX)) return this.fetched.symbols.intern(kind, name)
+    if (kind !== 'property' && !isQuotable(name)) return 0
     // A check of names has fetched which exist; any other reader asks for a name that it will then look for.
     if (this.fetched.isUnknownName(kind, name)) return 0
     return this.fetched.symbols.intern(kind, name)
+  }
+
+  mayBeSupplied(property: string): boolean {
+    const { externalNames } = this.fetched.state(this.requests)
+    return property === '' ? externalNames.size > 0 : externalNames.has(property)
   }
 
   symbolName(kind: SymbolKind, id: SymbolId): string {

@@ -105,6 +105,9 @@ function propertiesOf(
   return properties
 }
 
+/** The type of the node `n` in a text: that of a captured node, else the first of its labels by name. */
+export const TYPE_TEXT = `coalesce(n.${hidden.type}, reduce(first = null, label IN labels(n) | CASE WHEN first IS NULL OR label < first THEN label ELSE first END))`
+
 /** The node type: that of a captured node, else the first label by name. */
 export function nodeTypeOf(labels: readonly string[], stored: unknown): string | null {
   if (typeof stored === 'string') return stored

@@ -3,7 +3,7 @@ import type { NodeId, RelationshipId } from '../engine/store.ts'
 import type { NodeRecord, RelationshipRecord } from '../store/format/records.ts'
 import type { BoltDriver } from './driver-values.ts'
 import type { BoltRead, FetchedGraph } from './fetched-graph.ts'
-import { hidden, quoted } from './print/names.ts'
+import { quoted } from './print/names.ts'
 import type { SharedSymbols } from './shared-symbols.ts'
 import {
   type DriverNode,
@@ -13,6 +13,7 @@ import {
   engineId,
   nodeOfDriver,
   relationshipOfDriver,
+  TYPE_TEXT,
 } from './stored-elements.ts'
 
 interface Found<R> {
@@ -94,7 +95,7 @@ export class TouchedElements {
     }
     for (const [type, ids] of wantedKeys) {
       const records = await run(
-        `UNWIND $keys AS key MATCH (n:${quoted(type)} {${EXTERNAL_ID}: key}) WHERE coalesce(n.${hidden.type}, $type) = $type RETURN key, n`,
+        `UNWIND $keys AS key MATCH (n:${quoted(type)} {${EXTERNAL_ID}: key}) WHERE ${TYPE_TEXT} = $type RETURN key, n`,
         { keys: [...ids], type },
       )
       const byKey = this.keys.get(type) ?? new Map<string, Found<NodeRecord> | null>()

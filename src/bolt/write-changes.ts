@@ -3,12 +3,17 @@
 import type { NodeRecord, RelationshipRecord } from '../store/format/records.ts'
 import type { BoltTransaction } from './bolt-server.ts'
 import type { BoltDriver } from './driver-values.ts'
-import { quoted, STATE_LABEL } from './print/names.ts'
+import { hidden, quoted, STATE_LABEL } from './print/names.ts'
 import type { RemoteBatch } from './remote-batch.ts'
 import type { SharedSymbols } from './shared-symbols.ts'
 import { databaseId, engineId, nodeToDriver, relationshipToDriver } from './stored-elements.ts'
 
 const ROWS_PER_STATEMENT = 2_000
+
+/** Another tool has deleted an element that the batch changes. */
+export class VanishedElementError extends Error {
+  override readonly name = 'VanishedElementError'
+}
 
 type StatementRow = Record<string, unknown>
 
@@ -61,7 +66,10 @@ export async function writeChanges(
       )
     } else {
       const set = differences(relationshipToDriver(driver, before, symbols), relationshipToDriver(driver, now, symbols))
-      statements.add('MATCH ()-[r]->() WHERE id(r) = row.id SET r += row.set', { id: databaseId(id), set })
+      statements.add(
+        `MATCH ()-[r]->() WHERE id(r) = row.id AND coalesce(r.${quoted(hidden.id)}, '') = row.gid SET r += row.set RETURN 1 AS written`,
+        { id: databaseId(id), gid: before.gid, set },
+      )
     }
   }
   for (const { at, id } of await statements.run()) ids.set(Number(at), engineId(id as bigint))
@@ -76,7 +84,18 @@ export async function writeChanges(
       ...(added.length === 0 ? [] : [`SET n${labelsOf(added)}`]),
       ...(removed.length === 0 ? [] : [`REMOVE n${labelsOf(removed)}`]),
     ]
-    to.add(['MATCH (n) WHERE id(n) = row.id SET n += row.set', ...labels].join(' '), { id: databaseId(id), set })
+    to.add(
+      [
+        `MATCH (n) WHERE id(n) = row.id AND coalesce(n.${quoted(hidden.id)}, '') = row.gid SET n += row.set`,
+        ...labels,
+        'RETURN 1 AS written',
+      ].join(' '),
+      {
+        gid: before.gid,
+        id: databaseId(id),
+        set,
+      },
+    )
   }
 }
 
@@ -102,7 +121,10 @@ class Statements {
     for (const [text, rows] of this.rows) {
       for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) {
         const part = rows.slice(at, at + ROWS_PER_STATEMENT)
-        records.push(...(await this.transaction.run(`UNWIND $rows AS row ${text}`, { rows: part })))
+        const written = await this.transaction.run(`UNWIND $rows AS row ${text}`, { rows: part })
+        // Another tool may have deleted an element since it was read. What is deleted already need not be deleted.
+        if (text.includes(' RETURN ') && written.length !== part.length) throw new VanishedElementError()
+        records.push(...written)
       }
     }
     this.rows.clear()

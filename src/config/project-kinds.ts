@@ -81,7 +81,15 @@ function projects({ provisioning, hostError }: ProjectKindsDeps): ConfigKind {
       ikg_status: z.enum(['PENDING', 'ACTIVE', 'FAILED']),
     },
     secrets: ['db_connection.password'],
-    secretDestinations: { 'db_connection.password': ['db_connection.url'] },
+    // A database may be the URL of another server, which gets the same password.
+    secretDestinations: {
+      'db_connection.password': [
+        'db_connection.url',
+        'db_connection.name',
+        'db_connection.composite_db_name',
+        'db_connection.alias_mapping',
+      ],
+    },
     omittedInLists: [],
     defaults: { page_token_counts: 'rows' },
     beforeUpdate: ({ id }, body) => (body.db_connection === undefined ? Promise.resolve() : provisioning.open(id)),

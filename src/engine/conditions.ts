@@ -15,7 +15,6 @@ import { defaultOptions, type EngineOptions, type QueryContext } from './planned
 import { compileText, findUnboundVariables, type NodePage, PreparedQuery } from './prepared-query.ts'
 import { type AccessQuery, resolveNodeVariable } from './relation-query.ts'
 import type { NodeId, Snapshot } from './store.ts'
-import { mayHaveExternal } from './value/external-properties.ts'
 
 export type { GraphReference } from './bind/bound.ts'
 export { type DialectName, platformParameters } from './bind/dialect.ts'
@@ -161,7 +160,7 @@ class CompiledPolicyCondition implements PolicyCondition {
 
   mayFail(graphs: Iterable<Snapshot>): boolean {
     if (this.alwaysMayFail) return true
-    for (const graph of graphs) for (const name of this.propertyNames) if (mayHaveExternal(graph, name)) return true
+    for (const graph of graphs) for (const name of this.propertyNames) if (graph.mayBeSupplied(name)) return true
     return false
   }
 

@@ -195,6 +195,8 @@ export interface Snapshot {
   relationshipCount(type: SymbolId | null): number
   /** Number of nodes whose type this is. Nodes that have it only as a further label are not counted. */
   typedNodeCount(label: SymbolId): number
+  /** Whether a resolver may supply properties of that name; `''` stands for any name. For a search, which is then confirmed by checks. */
+  mayBeSupplied(property: string): boolean
   /** Whether it is certain that each node with the label has it as its type. */
   isOnlyType(label: SymbolId): boolean
 

@@ -24,6 +24,11 @@ export function isHiddenName(name: string): boolean {
   return name.toLowerCase().startsWith(HIDDEN_PREFIX)
 }
 
+/** Whether a label or a relationship type can be part of a text, and is not one of the service. */
+export function isQuotable(name: string): boolean {
+  return name !== '' && !name.includes('\\') && !name.includes('\0') && name.isWellFormed() && !isHiddenName(name)
+}
+
 /**
  * A name in back-ticks. A back-tick in it is doubled. A backslash is refused: Cypher 5 replaces `\uXXXX` before it reads
  * back-ticks, so such a name could end the quotes.

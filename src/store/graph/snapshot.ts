@@ -13,6 +13,7 @@ import type {
   SymbolId,
   SymbolKind,
 } from '../../engine/store.ts'
+import { externalPropertyName } from '../../engine/store.ts'
 import type { PropertyValue } from '../../engine/value/value.ts'
 import { timestamp } from '../../kernel/clock.ts'
 import { COLUMN, countKey } from '../cache/graph-cache.ts'
@@ -312,6 +313,10 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
 
   typedNodeCount(label: SymbolId): number {
     return this.count(META_KIND.typedCount, label)
+  }
+
+  mayBeSupplied(property: string): boolean {
+    return this.symbol('property', externalPropertyName(property)) !== 0
   }
 
   isOnlyType(label: SymbolId): boolean {
