@@ -165,6 +165,7 @@ export class RemoteGraph implements GraphStore {
           return await committedValue(attempt)
         }
         await (attempt as WriteAttempt<T> | null)?.report?.dropped()
+        if (error instanceof FailedChange) throw error.cause
         if (error instanceof MissingConstraints) await this.schema.create(error.types)
         // An error of a statement ends its transaction: the engine then executes the queries of the batch.
         else if (error instanceof FailedStatementError && usesPushdown) usesPushdown = false
@@ -270,7 +271,7 @@ export class RemoteGraph implements GraphStore {
       } catch (error) {
         // An error of an attempt without its elements means nothing.
         isForeign = error instanceof PendingReadsError && pending === null
-        if (!batch.isIncomplete && !(error instanceof PendingReadsError)) throw error
+        if (!batch.isIncomplete && !(error instanceof PendingReadsError)) throw new FailedChange(error)
       }
       // A change may read other graphs, which it does outside of this transaction.
       if (isForeign) await settleRemoteReads()
@@ -360,6 +361,14 @@ export class RemoteGraph implements GraphStore {
       server.limits.queryTimeMs,
     )
     return record?.note ?? null
+  }
+}
+
+/** An error of the feature, not of the server. */
+class FailedChange extends Error {
+  override readonly name = 'FailedChange'
+  constructor(cause: unknown) {
+    super('a change failed', { cause })
   }
 }
 

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { LogEntry } from '../../../src/ops/log.ts'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
+import { graphServers } from '../../support/graph-servers.ts'
 
 interface ReceivedRequest {
   readonly method: string
@@ -565,7 +566,8 @@ describe('if the resolver fails, the row stays, its value is null and a warning 
 })
 
 describe('without an entry in the allow list', () => {
-  it('a name that resolves to this machine is not called', async () => {
+  // The service of a test may call this machine if its graph is on a server there.
+  it.skipIf(graphServers.length > 0)('a name that resolves to this machine is not called', async () => {
     // With a range in the list, the address of a name is known only after its lookup.
     const own = await startContextService({ upstreamAllow: '10.0.0.0/8' }, { log: (entry) => log.push(entry) })
     const before = setup
