@@ -1,5 +1,5 @@
 // `npm run test:servers`: the tests of decisions, searches, captures, knowledge queries, graph queries, trust scores, entity
-// matching, MCP and all scenarios once more, on graphs in Neo4j. Six servers, because a composite project of a test has up to six databases, and a server of
+// matching, MCP and all scenarios once more, on graphs in Neo4j. Seven servers, because a composite project of a test has up to seven databases, and a server of
 // the Community edition has one. Without Java or Maven it prints a line that begins with `skipped`. The last line is `N passed, N failed`.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { CounterpartMissing } from '../support/counterparts/install.ts'
 import { startNeo4j } from '../support/counterparts/neo4j.ts'
 
-const SERVERS = 6
+const SERVERS = 7
 const files = [
   'test/http/authzen',
   'test/http/capture',

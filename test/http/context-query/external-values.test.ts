@@ -566,8 +566,9 @@ describe('if the resolver fails, the row stays, its value is null and a warning 
 })
 
 describe('without an entry in the allow list', () => {
-  // The service of a test may call this machine if its graph is on a server there.
-  it.skipIf(graphServers.length > 0)('a name that resolves to this machine is not called', async () => {
+  it('a name that resolves to this machine is not called', async (context) => {
+    // The service of a test may call this machine if its graph is on a server there.
+    if (graphServers.length > 0) return context.skip()
     // With a range in the list, the address of a name is known only after its lookup.
     const own = await startContextService({ upstreamAllow: '10.0.0.0/8' }, { log: (entry) => log.push(entry) })
     const before = setup
