@@ -2,6 +2,7 @@
 // the attempt; the next attempt finds it.
 import type { Direction, NodeId, RelationshipId, SymbolId } from '../engine/store.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
+import { ThrownServiceError } from '../kernel/errors.ts'
 import type { NodeRecord, RelationshipRecord } from '../store/format/records.ts'
 import type { BoltRecord } from './bolt-server.ts'
 import { type BoltDriver, propertyToDriver } from './driver-values.ts'
@@ -24,6 +25,8 @@ import { valueKey } from './value-key.ts'
 const PAGE = 2_048
 /** Further elements that are fetched with one that is needed, because the next attempts probably need them. */
 const AHEAD_MAX = 256
+/** Nodes and relationships of one graph that one request may hold in memory. */
+const ELEMENTS_MAX = 500_000
 
 /** Runs a query that reads. */
 export type BoltRead = (
@@ -67,14 +70,18 @@ export class FetchedGraph {
   /** Nodes that were listed, and not read or expanded yet. */
   private readonly listed = new Set<NodeId>()
 
-  constructor(symbols: SharedSymbols) {
+  private readonly elementsMax: number
+
+  constructor(symbols: SharedSymbols, elementsMax = ELEMENTS_MAX) {
     this.symbols = symbols
+    this.elementsMax = elementsMax
   }
 
-  // -- filling
+  // -- filling. Throws ThrownServiceError `budget` beyond the maximum number of elements.
 
   addNode(driver: BoltDriver, node: DriverNode): NodeId {
     const id = engineId(node.identity)
+    this.checkSize()
     const record = nodeOfDriver(driver, node, this.symbols)
     this.nodes.set(id, record)
     for (const label of record.labels) {
@@ -85,8 +92,18 @@ export class FetchedGraph {
 
   addRelationship(driver: BoltDriver, relationship: DriverRelationship): RelationshipId {
     const id = engineId(relationship.identity)
+    this.checkSize()
     this.relationships.set(id, relationshipOfDriver(driver, relationship, this.symbols))
     return id
+  }
+
+  private checkSize(): void {
+    if (this.nodes.size + this.relationships.size < this.elementsMax) return
+    throw new ThrownServiceError({
+      kind: 'budget',
+      limit: 'fetchedElements',
+      message: `the request reads more than ${this.elementsMax} nodes and relationships of a graph in a database server`,
+    })
   }
 
   // -- reading
