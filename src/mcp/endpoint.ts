@@ -94,6 +94,8 @@ export class McpEndpoint {
   private readonly applicationDeps: McpDeps
   private readonly servers: McpServers
   private readonly subscriptions: Subscriptions
+  /** Requests that the rate limiter has counted: a request may run again from its start. */
+  private readonly counted = new WeakSet<RequestOrigin>()
 
   constructor(deps: McpEndpointDeps) {
     const { documents, clock, subscriptionLimits: limits } = deps
@@ -215,9 +217,15 @@ export class McpEndpoint {
       error: null,
     }
     request.identify(identified)
-    const exceeded = agent === null ? null : (this.deps.rateLimiter?.(agent.agentId) ?? null)
+    const exceeded = agent === null ? null : this.countRequest(request.origin, agent.agentId)
     if (exceeded !== null) return err(exceeded)
     return run(caller.value)
+  }
+
+  private countRequest(request: RequestOrigin, agentId: string): ServiceError | null {
+    if (this.deps.rateLimiter === null || this.counted.has(request)) return null
+    this.counted.add(request)
+    return this.deps.rateLimiter(agentId)
   }
 
   /** Returns the caller, or the response to a wrong delegation token, whose body has a form of its own. */
