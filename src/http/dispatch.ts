@@ -156,6 +156,7 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
   }
 
   function callHandler(exchange: Exchange, route: Route, body: unknown): MaybePromise<HttpResponse> {
+    exchange.isHandled = true
     exchange.parsedBody = body
     return continueWith(exchange, route.handle(exchange, body), (result) => respond(exchange, result))
   }
@@ -197,7 +198,8 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
     if (error instanceof LaneRequiredError && lanes !== null && match.kind === 'route') {
       return runInLane(lanes, exchange, match.route, error)
     }
-    if (error instanceof PendingReadsError && match.kind === 'route') return callWithRemoteReads(exchange, match.route)
+    if (error instanceof PendingReadsError && match.kind === 'route' && exchange.isHandled)
+      return callWithRemoteReads(exchange, match.route)
     // Its recorded event may not have been written. Events of decisions are written in any case.
     if (match.kind === 'route' && match.route.audit !== 'decision' && exchange.identified?.isDecision !== true)
       exchange.hasEvent = false

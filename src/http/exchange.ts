@@ -26,6 +26,8 @@ export class Exchange implements RequestContext {
   readonly targetError: string | null
   caller: Caller | null = null
   bytes: Uint8Array | null = null
+  /** The handler was called: the caller is authenticated, and within its rate limit. */
+  isHandled = false
   /** The body as the handler got it, if it has to be called again. */
   parsedBody: unknown = undefined
   /** The tokens whose verification was reported. */
