@@ -128,7 +128,7 @@ test('an error is not early if the part cannot fail, or if the error or another 
   expect(await causeOf(unused, noPredicate, () => noPredicate)).toBeNull()
   const other = (text: string): JudgedOutcome => (text.startsWith('MATCH (b) ') ? noPredicate : rows(2n))
   expect(await causeOf(unused, noPredicate, other)).toBeNull()
-  // Neo4j does not fail for the part: Verdigraph may report an error that is none.
+  // Neo4j does not report an error for the part alone: the error of Verdigraph may be wrong.
   const item = 'MATCH (a) RETURN [a.name + true, 1][1] AS x'
   expect(await causeOf(item, rows(1n), (text) => (text.includes('AS x') ? rows(1n) : rows()))).toBeNull()
   // Another kind of error.

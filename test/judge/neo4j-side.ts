@@ -1,19 +1,8 @@
 // Neo4j as the other side. A graph exists only within a transaction that is rolled back, so that several programs can share one
 // server.
 import neo4j, { type Driver } from 'neo4j-driver-lite'
-import { calendarDate } from '../../src/engine/value/temporal/calendar.ts'
-import {
-  type AnyTemporal,
-  DateTimeValue,
-  DateValue,
-  type DurationValue,
-  isTemporal,
-  LocalDateTimeValue,
-  LocalTimeValue,
-  TimeValue,
-} from '../../src/engine/value/temporal/temporal.ts'
+import { toDriver } from '../../src/bolt/driver-values.ts'
 import type { PropertyValue, Value } from '../../src/engine/value/value.ts'
-import { Float } from '../../src/kernel/float.ts'
 import type { JudgedGraph } from './judge-graph.ts'
 import { BeyondLimits, type JudgedError, type JudgedOutcome, type JudgedQuery } from './judged-outcome.ts'
 import { ElementNumber, JudgedPath, type JudgedValue, OtherValue, ofDriver } from './judged-value.ts'
@@ -107,43 +96,11 @@ function ofAnswer({ columns, rows, code, message }: DriverAnswer): JudgedOutcome
 // ---------------------------------------------------------------- values
 
 function driverProperties(properties: ReadonlyMap<string, PropertyValue>): Record<string, unknown> {
-  return Object.fromEntries([...properties].map(([name, value]) => [name, toDriver(value)]))
+  return Object.fromEntries([...properties].map(([name, value]) => [name, toDriver(neo4j, value)]))
 }
 
 function driverParameters(parameters: ReadonlyMap<string, Value>): Record<string, unknown> {
-  return Object.fromEntries([...parameters].map(([name, value]) => [name, toDriver(value)]))
-}
-
-function toDriver(value: Value): unknown {
-  if (value === null || typeof value === 'boolean' || typeof value === 'string' || typeof value === 'bigint')
-    return value
-  if (typeof value === 'number') return BigInt(value)
-  if (value instanceof Float) return value.value
-  if (isTemporal(value)) return temporalToDriver(value)
-  if (Array.isArray(value)) return (value as readonly Value[]).map(toDriver)
-  if (value instanceof Map)
-    return Object.fromEntries([...(value as ReadonlyMap<string, Value>)].map(([key, item]) => [key, toDriver(item)]))
-  throw new Error('an element of a graph cannot be a parameter')
-}
-
-function temporalToDriver(value: AnyTemporal): unknown {
-  const { types } = neo4j
-  const date = (day: number): [number, number, number] => {
-    const { year, month, day: ofMonth } = calendarDate(day)
-    return [year, month, ofMonth]
-  }
-  const time = (nanos: number): [number, number, number, number] => {
-    const seconds = Math.floor(nanos / 1e9)
-    return [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60, nanos - seconds * 1e9]
-  }
-  if (value instanceof DateValue) return new types.Date(...date(value.day))
-  if (value instanceof LocalTimeValue) return new types.LocalTime(...time(value.nanos))
-  if (value instanceof TimeValue) return new types.Time(...time(value.nanos), value.offset)
-  if (value instanceof LocalDateTimeValue) return new types.LocalDateTime(...date(value.day), ...time(value.nanos))
-  if (value instanceof DateTimeValue)
-    return new types.DateTime(...date(value.day), ...time(value.nanos), value.offset, value.zone ?? undefined)
-  const { months, days, nanos } = value as DurationValue
-  return new types.Duration(months, days, (nanos / 1_000_000_000n) as never, (nanos % 1_000_000_000n) as never)
+  return Object.fromEntries([...parameters].map(([name, value]) => [name, toDriver(neo4j, value)]))
 }
 
 function ofDriverValue(value: unknown): JudgedValue {
