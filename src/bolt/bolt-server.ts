@@ -88,7 +88,7 @@ export class RefusedQueryError extends Error {
 }
 
 /** Loads the driver. */
-export async function loadBoltDriver(): Promise<BoltDriver> {
+async function loadBoltDriver(): Promise<BoltDriver> {
   return (await import('neo4j-driver-lite')).default
 }
 
@@ -158,7 +158,7 @@ export class BoltServer {
     return (await this.open()).module
   }
 
-  /** Whether a call would fail at once. */
+  /** Throws ThrownServiceError `unavailable` if the server could not be reached just now, except for one call that tries again. */
   private refuseWhileClosed(): void {
     if (this.isClosed) throw unreachable()
     if (this.failure === null) return
@@ -206,9 +206,9 @@ export class BoltServer {
   }
 
   /**
-   * Runs `work` in one transaction and commits it; again after a deadlock or a lost connection, until the time limit. `work` may run
-   * several times: `attempt` counts from 0. Rejects as `read`, and with CommitUnknownError if the connection was lost during the
-   * commit: the caller has to find out.
+   * Runs `work` in one transaction and commits it; again after a deadlock or a change of the leader, until the time limit, so `work` may
+   * run several times. Rejects as `read`, with FailedStatementError if a statement failed because of its text or a value, and with
+   * CommitUnknownError if the connection was lost during the commit: the caller has to find out.
    */
   async write<T>(database: string | null, work: (transaction: BoltTransaction) => Promise<T>): Promise<T> {
     this.refuseWhileClosed()

@@ -101,7 +101,9 @@ export class RemoteGraph implements GraphStore {
     const reads = currentRemoteReads()
     const fetched = reads.of(this, () => this.newFetched())
     const requests = this.requestsOf(reads)
-    return new RemoteSnapshot(this, fetched, requests, this.nextVersion(), this.pushdown(fetched, requests))
+    const { startedMs } = reads
+    const pushdown = this.pushdown(fetched, requests, startedMs)
+    return new RemoteSnapshot(this, fetched, requests, this.nextVersion(), startedMs, pushdown)
   }
 
   private newFetched(): FetchedGraph {
@@ -109,8 +111,8 @@ export class RemoteGraph implements GraphStore {
     return new FetchedGraph(this.symbols)
   }
 
-  private pushdown(fetched: FetchedGraph, requests: FetchRequests): QueryPushdown {
-    const values = new RemoteSnapshot(this, fetched, requests, this.nextVersion(), null)
+  private pushdown(fetched: FetchedGraph, requests: FetchRequests, statementMs: number): QueryPushdown {
+    const values = new RemoteSnapshot(this, fetched, requests, this.nextVersion(), statementMs, null)
     return new Pushdown(this.deps.plans, fetched, requests, values)
   }
 
@@ -208,12 +210,6 @@ export class RemoteGraph implements GraphStore {
     })
   }
 
-  /** The state of the database. */
-  async state(): Promise<GraphState> {
-    const { server, database } = this.deps
-    return stateOf(await server.read(database, { text: STATE_QUERY, parameters: {} }, server.limits.queryTimeMs))
-  }
-
   private async writeIn<T>(
     transaction: BoltTransaction,
     change: (batch: RemoteBatch) => T,
@@ -250,9 +246,10 @@ export class RemoteGraph implements GraphStore {
     change: (batch: RemoteBatch) => T,
     transaction: BoltTransaction,
     driver: BoltDriver,
-    { touched, fetched, nowMs, usesPushdown }: BatchElements,
+    elements: BatchElements,
     assigned: readonly AssignedIdentity[],
   ): Promise<{ readonly value: T; readonly batch: RemoteBatch }> {
+    const { touched, fetched, nowMs } = elements
     const run: BoltRead = (text, parameters) => transaction.run(text, parameters)
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       let pending: ((run: BoltRead, driver: BoltDriver) => Promise<void>) | null = null
@@ -263,7 +260,7 @@ export class RemoteGraph implements GraphStore {
           throw new PendingReadsError()
         },
       }
-      const view = (of: RemoteBatch): BatchView => this.viewOf(of, fetched, requests, usesPushdown)
+      const view = (of: RemoteBatch): BatchView => this.viewOf(of, elements, requests)
       const batch = new RemoteBatch(fetched.symbols, touched, nowMs, view, assigned)
       try {
         const value = change(batch)
@@ -281,9 +278,13 @@ export class RemoteGraph implements GraphStore {
     throw new ThrownServiceError({ kind: 'timed-out', message: 'the write reads too much of the graph' })
   }
 
-  private viewOf(batch: RemoteBatch, fetched: FetchedGraph, requests: FetchRequests, usesPushdown: boolean): BatchView {
-    const pushdown = usesPushdown ? this.pushdown(fetched, requests) : null
-    return new RemoteSnapshot(this, fetched, requests, this.nextVersion(), pushdown, {
+  private viewOf(
+    batch: RemoteBatch,
+    { fetched, nowMs, usesPushdown }: BatchElements,
+    requests: FetchRequests,
+  ): BatchView {
+    const pushdown = usesPushdown ? this.pushdown(fetched, requests, nowMs) : null
+    return new RemoteSnapshot(this, fetched, requests, this.nextVersion(), nowMs, pushdown, {
       node: (id) => batch.nodes.get(id)?.now,
       relationship: (id) => batch.relationships.get(id)?.now,
     })

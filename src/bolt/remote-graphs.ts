@@ -154,9 +154,9 @@ export class RemoteGraphs {
     for (const constituent of constituents) await this.graph(project, constituent).provision()
   }
 
-  /** Whether an attempt to write to a database was committed. */
+  /** Whether an attempt to write to a database was committed. Waits for the writes in progress. */
   async outcome(project: RemoteProject, constituent: Constituent, mark: CommitMark): Promise<CommitOutcome> {
-    return outcomeOf(mark, await this.graph(project, constituent).state())
+    return outcomeOf(mark, await this.graph(project, constituent).lockedState())
   }
 
   /** Whether a database has nodes; the global one, which has only proxies, relationships. */

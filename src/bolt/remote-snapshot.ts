@@ -43,16 +43,18 @@ export class RemoteSnapshot implements Snapshot, BatchView {
   readonly symbolEpoch: number
   readonly version: GraphVersion
   readonly pushdown: QueryPushdown | null
+  readonly statementMs: number
   private readonly fetched: FetchedGraph
   private readonly requests: FetchRequests
   private readonly changes: OverlaidElements
 
-  /** `environment`: the graph. `version`: of the attempt, different for each. */
+  /** `environment`: the graph. `version`: of the attempt, different for each. `statementMs`: the same for all attempts. */
   constructor(
     environment: object,
     fetched: FetchedGraph,
     requests: FetchRequests,
     version: GraphVersion,
+    statementMs: number,
     pushdown: QueryPushdown | null,
     changes: OverlaidElements = noChanges,
   ) {
@@ -60,6 +62,7 @@ export class RemoteSnapshot implements Snapshot, BatchView {
     this.fetched = fetched
     this.requests = requests
     this.version = version
+    this.statementMs = statementMs
     this.pushdown = pushdown
     this.changes = changes
     this.symbolEpoch = fetched.symbols.epoch

@@ -55,6 +55,8 @@ export class Provisioning {
   private readonly deps: ProvisioningDeps
   private readonly running = new Map<string, Promise<void>>()
   private leading = false
+  private isStopped = false
+  /** By what is tried again. */
   private readonly retries = new Map<string, NodeJS.Timeout>()
 
   constructor(deps: ProvisioningDeps) {
@@ -81,7 +83,12 @@ export class Provisioning {
 
   /** An ACTIVE project stays ACTIVE while its databases are checked again. */
   private start(projectId: string): void {
-    const run = (this.running.get(projectId) ?? Promise.resolve()).then(() => this.provision(projectId))
+    this.enqueue(projectId, () => this.provision(projectId))
+  }
+
+  /** Runs what belongs to one project one after the other. `work` must not reject. */
+  private enqueue(projectId: string, work: () => Promise<void>): void {
+    const run = (this.running.get(projectId) ?? Promise.resolve()).then(work)
     this.running.set(projectId, run)
     run.then(() => {
       if (this.running.get(projectId) === run) this.running.delete(projectId)
@@ -116,20 +123,37 @@ export class Provisioning {
     return this.deps.provisioner.holdsData(projectId, constituent)
   }
 
-  /** At start, before the first request: completes captures that a crash interrupted between two graphs. */
+  /**
+   * At start, before the first request: completes captures that a crash interrupted between two graphs. Those in database servers, which
+   * may be away, are completed in the background.
+   */
   async replayIntents(): Promise<void> {
     for (const project of this.deps.documents.all(projectsKind)) {
       const { isComposite, isRemote } = layoutOf(project)
-      if ((!isComposite && isRemote !== true) || project.fields.ikg_status !== 'ACTIVE') continue
-      await this.deps.provisioner.replayIntents(project.id).catch((failure: unknown) => {
-        this.deps.report(`the global graph of project ${project.id} could not be completed: ${String(failure)}`)
-      })
+      if (project.fields.ikg_status !== 'ACTIVE') continue
+      if (isRemote === true) this.replayInBackground(project.id)
+      else if (isComposite) {
+        await this.deps.provisioner.replayIntents(project.id).catch((failure: unknown) => {
+          this.deps.report(`the global graph of project ${project.id} could not be completed: ${String(failure)}`)
+        })
+      }
     }
+  }
+
+  private replayInBackground(projectId: string): void {
+    this.enqueue(projectId, async () => {
+      if (this.isStopped || this.deps.documents.get(projectsKind, projectId) === null) return
+      await this.deps.provisioner.replayIntents(projectId).catch((failure: unknown) => {
+        this.deps.report(`interrupted writes of project ${projectId} could not be completed: ${String(failure)}`)
+        this.tryLater(`replay ${projectId}`, () => this.replayInBackground(projectId))
+      })
+    })
   }
 
   /** Stops leading. Resolves when no provisioning runs. */
   async stop(): Promise<void> {
     this.leading = false
+    this.isStopped = true
     for (const retry of this.retries.values()) clearTimeout(retry)
     this.retries.clear()
     await this.whenIdle()
@@ -165,7 +189,12 @@ export class Provisioning {
       if (this.isGone(projectId)) return
       this.deps.report(`provisioning of project ${projectId} failed: ${String(failure)}`)
       await this.setStatus(projectId, 'PENDING', 'FAILED').catch(() => undefined)
-      this.tryLater(projectId)
+      const project = this.deps.documents.get(projectsKind, projectId)
+      if (project !== null && layoutOf(project).isRemote === true) {
+        this.tryLater(projectId, () => {
+          if (this.leading) this.start(projectId)
+        })
+      }
     } finally {
       // Another process may have created databases that the process which deleted the project had not seen.
       if (this.isGone(projectId)) await this.remove(projectId)
@@ -173,16 +202,15 @@ export class Provisioning {
   }
 
   /** A database server may be away only for a while. */
-  private tryLater(projectId: string): void {
-    const project = this.deps.documents.get(projectsKind, projectId)
-    if (!this.leading || project === null || layoutOf(project).isRemote !== true) return
-    clearTimeout(this.retries.get(projectId))
+  private tryLater(what: string, again: () => void): void {
+    if (this.isStopped) return
+    clearTimeout(this.retries.get(what))
     const retry = setTimeout(() => {
-      this.retries.delete(projectId)
-      if (this.leading) this.start(projectId)
+      this.retries.delete(what)
+      again()
     }, this.deps.retryMs ?? RETRY_MS)
     retry.unref()
-    this.retries.set(projectId, retry)
+    this.retries.set(what, retry)
   }
 
   private isGone(projectId: string): boolean {

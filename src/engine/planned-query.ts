@@ -179,7 +179,7 @@ export class PlannedQuery {
     else for (let i = 0; i < graphs.length; i++) run.graphs[i] = graphs[i]!
     run.parameters = context.parameters
     run.budget = context.budget ?? startedBudget(compiled.ownBudget, context.limits)
-    run.clock.start()
+    run.clock.start(context.snapshot.statementMs)
     run.unknownProperty = null
     run.resumeAfter = 0
     run.isIncremental = false

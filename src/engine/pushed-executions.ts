@@ -80,12 +80,14 @@ export class PushedExecutions {
     if (rows === null) return null
     if (rows.length > held) throw new ExecutionError('budget', `more than ${held} rows are found`, 'rowsHeldMax')
     budget.chargeSteps(1 + rows.length)
+    const clock = new StatementClock()
+    clock.start(context.snapshot.statementMs)
     const run: ExecutionContext = {
       frame: new Array(this.pushed.query.frameSize).fill(null),
       parameters,
       graphs,
       budget,
-      clock: new StatementClock(),
+      clock,
       unknownProperty: null,
       resumeAfter: after,
       isIncremental: true,

@@ -101,6 +101,11 @@ export interface Snapshot {
   readonly version: GraphVersion
   /** Null for a graph of this process. */
   readonly pushdown: QueryPushdown | null
+  /**
+   * The time of all statements that read the graph, milliseconds since the Unix epoch. Null: each has the time of its own. Attempts of
+   * one request agree on it, so that they read the same.
+   */
+  readonly statementMs: number | null
 
   /** The id of a name, or 0. */
   symbol(kind: SymbolKind, name: string): SymbolId

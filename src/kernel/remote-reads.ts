@@ -3,6 +3,7 @@
 // without such an error. Graphs of this process never throw it, so they cost nothing
 // (docs/decisions/0067-graphs-in-a-database-server.md).
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { systemClock } from './clock.ts'
 import { ThrownServiceError } from './errors.ts'
 import { RestartRequiredError } from './restart-required.ts'
 
@@ -28,6 +29,8 @@ const defaultLimits: RemoteReadLimits = { timeMs: 30_000, roundsMax: 5_000 }
 export class RemoteReads {
   private readonly byOwner = new Map<object, unknown>()
   private pending: (() => Promise<void>)[] = []
+  /** Milliseconds since the Unix epoch. */
+  readonly startedMs = systemClock.now()
   /** On the clock of `performance.now()`. */
   readonly deadlineMs: number
 

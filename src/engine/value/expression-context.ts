@@ -15,9 +15,9 @@ export interface ExpressionContext {
 export class StatementClock {
   private read: number | null = null
 
-  /** Forgets the time of the statement before. */
-  start(): void {
-    this.read = null
+  /** Forgets the time of the statement before. `ms`: the time of the next one; null: that of its first read. */
+  start(ms: number | null): void {
+    this.read = ms
   }
 
   /** Milliseconds since the Unix epoch. */

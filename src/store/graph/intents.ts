@@ -20,6 +20,11 @@ export class IntentEdits {
     this.intents.set(number, text)
   }
 
+  /** Whether an intent is stored, as this batch has found it. */
+  has(number: number): boolean {
+    return this.meta.get({ kind: META_KIND.intent, symbol: number }) !== null
+  }
+
   remove(number: number): void {
     this.intents.set(number, null)
   }

@@ -41,6 +41,10 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
     return null
   }
 
+  get statementMs(): null {
+    return null
+  }
+
   constructor(source: SnapshotSource, view: ReadTransaction, epoch: number, version: GraphVersion) {
     super(source, view, epoch, version)
     this.symbolEpoch = source.symbols.epoch

@@ -347,8 +347,8 @@ export class Catalog {
   }
 
   /**
-   * Stores the events of a batch of another server before its transaction commits. `committed` moves them to the outbox of the project
-   * and calls the observer of batches again, whose events are already stored; `dropped` removes them.
+   * Stores the events of a batch of another server before its transaction commits. `committed` moves them to the outbox of the project,
+   * unless `settleRemote` has done so, and calls the observer of batches again, whose events are already stored; `dropped` removes them.
    */
   async prepareRemote(
     projectId: string,
@@ -383,8 +383,7 @@ export class Catalog {
     return {
       committed: () =>
         writeEvents((local, transaction) => {
-          if (found.length > 0) local.intents.remove(intent)
-          for (const { record, count, stream } of found) local.appendEvents(record, count, stream)
+          if (found.length > 0) takeIntent(local, intent, found)
           observe(transaction, () => 0)
         }),
       dropped: () => (found.length === 0 ? Promise.resolve() : writeEvents((local) => local.intents.remove(intent))),
@@ -397,7 +396,10 @@ export class Catalog {
     return opened
   }
 
-  /** Settles what a crash has left of `prepareRemote`. `isCommitted` asks the server of a constituent. */
+  /**
+   * Settles what a crash has left of `prepareRemote`. `isCommitted` asks the server of a constituent, after the transactions that are in
+   * progress: this process or another may be about to call `committed`.
+   */
   async settleRemote(
     projectId: string,
     isCommitted: (constituent: Constituent, mark: RemoteIntent['mark']) => Promise<boolean>,
@@ -408,9 +410,7 @@ export class Catalog {
         const { constituent, mark, events } = readRemoteIntent(text)
         const isRecorded = await isCommitted(constituent, mark)
         await environment.write((local) => {
-          local.intents.remove(number)
-          if (!isRecorded) return
-          for (const { record, count, stream } of events) local.appendEvents(record, count, stream)
+          takeIntent(local, number, isRecorded ? events : [])
         })
       }
     })
@@ -474,4 +474,11 @@ export class Catalog {
 /** Opens the graphs of all projects in a data folder. Creates the folder of projects unless `readOnly`. */
 export function openCatalog(dataDir: string, options: CatalogOptions): Catalog {
   return new Catalog(dataDir, options)
+}
+
+/** Removes an intent and appends its events. Does nothing if the intent is no longer stored: its events were appended then. */
+function takeIntent(local: LmdbWriteBatch, intent: number, events: readonly RemoteEvents[]): void {
+  if (!local.intents.has(intent)) return
+  local.intents.remove(intent)
+  for (const { record, count, stream } of events) local.appendEvents(record, count, stream)
 }

@@ -85,23 +85,36 @@ test('captures, a kill, an absent server, and commands on the data folder', asyn
   ).id
   const { api_key } = await create(server, 'application-agent-credentials', { application_agent_id })
   const key = { 'x-svc-clientkey': api_key! }
-  const policy = JSON.stringify({
-    meta: { policy_version: '3.0-kbac' },
-    subject: { type: 'Person' },
-    actions: ['drive'],
-    resource: { type: 'Car' },
-    condition: { cypher: 'MATCH (subject:Person)-[:OWNS]->(resource:Car)' },
-  })
-  await create(server, 'authorization-policies', { project_id, name: 'drive', policy, status: 'ACTIVE' })
+  const owned = 'MATCH (subject:Person)-[:OWNS]->(resource:Car)'
+  const conditions = {
+    drive: owned,
+    // The time must be that of the request in all of its attempts.
+    park: `${owned} WHERE resource.until > timestamp()`,
+    sell: `${owned} WHERE resource.until < timestamp()`,
+  }
+  for (const [name, cypher] of Object.entries(conditions)) {
+    const policy = JSON.stringify({
+      meta: { policy_version: '3.0-kbac' },
+      subject: { type: 'Person' },
+      actions: [name],
+      resource: { type: 'Car' },
+      condition: { cypher },
+    })
+    await create(server, 'authorization-policies', { project_id, name, policy, status: 'ACTIVE' })
+  }
   const [ann, car] = [
     { type: 'Person', external_id: 'ann' },
     { type: 'Car', external_id: 'c1' },
   ]
-  expect((await send(server, '/capture/v1/nodes', key, { nodes: [ann, car] })).status).toBe(200)
+  const properties = [{ type: 'until', value: Date.now() + 3_600_000 }]
+  const nodes = [ann, { ...car, properties }]
+  expect((await send(server, '/capture/v1/nodes', key, { nodes })).status).toBe(200)
   const relationships = [{ source: ann, type: 'OWNS', target: car }]
   expect((await send(server, '/capture/v1/relationships', key, { relationships })).status).toBe(200)
-  const decide = () => send(server, '/access/v1/evaluation', key, question)
+  const decide = (name = 'drive') => send(server, '/access/v1/evaluation', key, { ...question, action: { name } })
   expect((await decide()).body).toEqual({ decision: true })
+  expect((await decide('park')).body).toEqual({ decision: true })
+  expect((await decide('sell')).body).toEqual({ decision: false })
 
   await server.kill('SIGKILL')
   server = await startServer(['--data', dataDir, '--workers', '2'], allowed)

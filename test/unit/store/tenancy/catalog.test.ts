@@ -120,3 +120,60 @@ describe('a catalog', () => {
     expect(existsSync(left)).toBe(false)
   })
 })
+
+describe('events of a batch of another server', () => {
+  const mark = { id: 'one', version: 1 }
+  const events = [{ record: 'created', count: 1, stream: 'sinks' }]
+
+  async function prepared() {
+    const catalog = openCatalog(temporaryFolder(), options)
+    const project = mintGid(1)
+    await catalog.create(project)
+    const report = await catalog.prepareRemote(project, 'default', { changes: () => [] }, events, mark)
+    /** The sequence of the next event; the number of intents that are left. */
+    const stored = () =>
+      catalog.withOutboxes(project, async ([first]) => {
+        const left: unknown[] = []
+        await catalog.settleRemote(project, (_, { id }) => {
+          left.push(id)
+          return Promise.resolve(false)
+        })
+        return [first!.outbox.heads().get('sinks')?.next ?? 1, left.length]
+      })
+    return { catalog, project, report, stored }
+  }
+
+  test('are stored once, whether the writer or a start after a crash comes first', async () => {
+    for (const isWriterFirst of [true, false]) {
+      const { catalog, project, report, stored } = await prepared()
+      const settle = () => catalog.settleRemote(project, () => Promise.resolve(true))
+      if (isWriterFirst) await report.committed()
+      await settle()
+      if (!isWriterFirst) await report.committed()
+      await settle()
+      expect(await stored()).toEqual([2, 0])
+      await catalog.close()
+    }
+  })
+
+  test('are stored once if the writer ends while the server is asked', async () => {
+    const { catalog, project, report, stored } = await prepared()
+    await catalog.settleRemote(project, async () => {
+      await report.committed()
+      return true
+    })
+    expect(await stored()).toEqual([2, 0])
+    await catalog.close()
+  })
+
+  test('are not stored if the transaction was lost', async () => {
+    for (const isWriterFirst of [true, false]) {
+      const { catalog, project, report, stored } = await prepared()
+      if (isWriterFirst) await report.dropped()
+      await catalog.settleRemote(project, () => Promise.resolve(false))
+      await report.dropped()
+      expect(await stored()).toEqual([1, 0])
+      await catalog.close()
+    }
+  })
+})
