@@ -21,6 +21,7 @@ import { openEnvironment } from '../../../src/store/graph/environment.ts'
 import { bin, killAll, ownEnvironment, runCommand, startServer } from '../../support/cli-process.ts'
 import { CounterpartMissing } from '../../support/counterparts/install.ts'
 import { type Neo4jServer, startNeo4j } from '../../support/counterparts/neo4j.ts'
+import { setNeo4jPassword } from '../../support/counterparts/neo4j-password.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const PASSWORD = 'a-long-password'
@@ -30,18 +31,10 @@ let driver: Driver | null = null
 
 const login = (password: string) => ({ scheme: 'basic', principal: 'neo4j', credentials: password })
 
-async function changePassword(url: string): Promise<void> {
-  const first = neo4j.driver(url, login('neo4j'))
-  const session = first.session({ database: 'system' })
-  await session.run('ALTER CURRENT USER SET PASSWORD FROM $old TO $new', { old: 'neo4j', new: PASSWORD })
-  await session.close()
-  await first.close()
-}
-
 beforeAll(async () => {
   try {
     server = await startNeo4j(undefined, 'small', true)
-    await changePassword(server.url)
+    await setNeo4jPassword(server.url, 'neo4j', PASSWORD)
     driver = neo4j.driver(server.url, login(PASSWORD), { disableLosslessIntegers: true })
   } catch (failure) {
     if (!(failure instanceof CounterpartMissing)) throw failure
