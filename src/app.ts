@@ -19,7 +19,7 @@ import { createEntityMatching, createMatchingOperations } from './app/matching.t
 import { createMcpEndpoint } from './app/mcp.ts'
 import { createOperator } from './app/operator.ts'
 import type { AppOverrides } from './app/overrides.ts'
-import { openPlatform, type Platform } from './app/platform.ts'
+import { leadership, openPlatform, type Platform } from './app/platform.ts'
 import { createRoutes } from './app/routes.ts'
 import { createShippingProcess, shippingTotals } from './app/shipping.ts'
 import { createTrustScoring } from './app/trust.ts'
@@ -186,7 +186,8 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   const provisioning = new Provisioning({ documents, provisioner, systemGraph, report })
   const hostError = (host: string, isVerified: boolean): string | null =>
     platform.destinations.hostError(host, isVerified, 'the scheme `bolt+s:` or `neo4j+s:`')
-  const environment = { reader: documents, systemGraph, provisioning, hostError }
+  const isShared = platform.shared !== null
+  const environment = { reader: documents, systemGraph, provisioning, hostError, isShared }
   const names = createNameSource(graphs, documents)
   const kinds = createConfigKinds(settings, {
     environment,
@@ -207,6 +208,8 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   const { sinks, activity } = events
   metrics.registerEvents(() => activity.dropped)
   metrics.registerDatabases(() => platform.remote.totals())
+  const { shared } = platform
+  if (shared !== null) metrics.registerSharedConfiguration(() => shared.figures())
   const { organizationId } = platform
   const requestEvents = stack.adopt(
     new RequestEventLog({ sinks, activity, documents, clock, organizationId }, overrides.singleFailuresMax),
@@ -220,6 +223,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     clock,
     report,
     processNumber: processNumber ?? 0,
+    instance: platform.shared?.instance ?? null,
     events: new ConfigEventLog({ sinks, activity, documents, clock, maskText }),
   })
 
@@ -253,7 +257,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   const mcp = createMcpEndpoint(platform, { decisions, mask, contexts, queries, userTokens, rateLimiter })
 
   // Complete what a crash interrupted, before the first request.
-  await config.resume(isSoleProcess)
+  await config.resume(isSoleProcess ? 'instance' : 'process')
   await provisioning.replayIntents()
   const jobs = new BackgroundJobs({
     dataDir: settings.dataDir,
@@ -265,6 +269,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     libraries: [policies, queries],
     report,
     isSoleProcess,
+    ...leadership(platform),
   })
   stack.adopt(jobs, (running) => running.close())
   jobs.start()
@@ -333,7 +338,8 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     operator: operator.routes,
     scenarios: createScenarioRuns(documents, settings),
     consoleRoutes: browserConsole?.routes ?? [],
-    notReadyReason: () => listener.notReady() ?? configurationError(platform.collections),
+    notReadyReason: () =>
+      listener.notReady() ?? configurationError(platform.collections) ?? platform.shared?.notReadyReason() ?? null,
   })
   const handlers = createHandlers(platform, routes, {
     userTokens,

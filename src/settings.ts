@@ -22,6 +22,10 @@ export type SettingRule =
   | { readonly kind: 'share' }
   /** A folder or `s3://bucket/prefix`, without credentials. */
   | { readonly kind: 'place' }
+  /** The URL of a Bolt server, or of one of its databases, without credentials. */
+  | { readonly kind: 'database' }
+  /** Text that is masked wherever settings are printed. */
+  | { readonly kind: 'secret' }
   /** Five or six fields, as croner reads them. */
   | { readonly kind: 'cron' }
   /** Public keys of age identities, separated by commas. */
@@ -580,6 +584,33 @@ export const settingSpecs = {
     [0, 600_000, 'milliseconds'],
     'Time in which a write to a database server is repeated after a deadlock or a change of the leader.',
   ),
+  configStore: spec<string>(
+    'Graphs in database servers',
+    'config_store',
+    { kind: 'database' },
+    '',
+    'The database with the configuration, for several instances that share it, such as `neo4j+s://graph.example.org/neo4j`. All instances need the same master key, and all graphs must be in database servers. Empty: the data folder has the configuration.',
+  ),
+  configStoreUsername: text(
+    'Graphs in database servers',
+    'config_store_username',
+    '',
+    'The user of `config_store`. Empty: the server asks for no credentials.',
+  ),
+  configStorePassword: spec<string>(
+    'Graphs in database servers',
+    'config_store_password',
+    { kind: 'secret' },
+    '',
+    'The password of that user.',
+  ),
+  configStoreAgeMaxMs: integer(
+    'Graphs in database servers',
+    'config_store_age_max_ms',
+    1000,
+    [500, 60_000, 'milliseconds'],
+    'How old the configuration may be with which an instance answers. It looks for changes five times a second. If `config_store` does not answer, requests wait, and are refused with 503 after three seconds.',
+  ),
 
   eventActivityStrict: choice(
     'Events',
@@ -858,7 +889,7 @@ export function environmentNameOf({ name, environment }: Pick<SettingSpec, 'name
 
 /** Whether the value of a setting is masked wherever settings are printed. */
 export function isSecretRule(rule: SettingRule): boolean {
-  return rule.kind === 'tokens' || (rule.kind === 'pairs' && rule.isSecret)
+  return rule.kind === 'tokens' || rule.kind === 'secret' || (rule.kind === 'pairs' && rule.isSecret)
 }
 
 /** Describes the values that a rule accepts, for messages and the reference. */
@@ -882,6 +913,10 @@ export function expectationOf(rule: SettingRule): string {
       return 'a number from 0 to 1'
     case 'place':
       return 'a folder, or `s3://bucket/prefix` without credentials'
+    case 'database':
+      return 'the URL of a server or database such as `bolt://host:7687/name`, without credentials'
+    case 'secret':
+      return 'text'
     case 'cron':
       return 'a cron pattern such as `30 2 * * *`'
     case 'recipients':

@@ -10,9 +10,11 @@ import { isSealedText, type SecretBox } from '../identity/secret-box.ts'
 import { ServiceAccounts } from '../identity/service-account.ts'
 import { type Clock, systemClock } from '../kernel/clock.ts'
 import { CONFIGURATION_COMMIT_FILE, CONFIGURATION_FOLDER, CURRENT_DOCUMENTS } from '../kernel/data-folder.ts'
+import type { DocumentStore } from '../kernel/document-store.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
 import { type Collections, openCollections } from '../store/documents/collections.ts'
+import { copyStateOf } from '../store/documents/document-copy.ts'
 import { holdsEnvironment } from '../store/lmdb/environment-folder.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../store/lmdb/open-lock.ts'
 import type { OutboxOptions } from '../store/outbox/outbox-format.ts'
@@ -28,13 +30,17 @@ export function openConfiguration(dataDir: string, options: { sync: boolean } & 
   return openCollections(join(dataDir, CONFIGURATION_FOLDER), options)
 }
 
+/** Throws OperationalError if the documents are a copy of a shared configuration, which the service would no longer follow. */
+export function refuseCopy(collections: Collections): void {
+  if (collections.read(copyStateOf) === null) return
+  throw new OperationalError(
+    'the data folder has a copy of a configuration that several instances share: set config_store, or start with an empty data folder',
+  )
+}
+
 /** Opens the documents of the configuration. */
-export function openRepository(
-  collections: Collections,
-  dataDir: string,
-  clock: Clock = systemClock,
-): ConfigRepository {
-  return new ConfigRepository(collections, openSharedCounter(join(dataDir, CONFIGURATION_COMMIT_FILE)), clock)
+export function openRepository(store: DocumentStore, dataDir: string, clock: Clock = systemClock): ConfigRepository {
+  return new ConfigRepository(store, openSharedCounter(join(dataDir, CONFIGURATION_COMMIT_FILE)), clock)
 }
 
 /** The master keys, and the box that encrypts secrets with them. */
@@ -58,7 +64,7 @@ export function loadSecrets(dataDir: string, documents: ConfigRepository, report
  * process on the folder may call it. Returns true if there were any: `documents` then is outdated and must be opened again.
  */
 export async function sealPlaintextSecrets(
-  collections: Collections,
+  store: DocumentStore,
   documents: ConfigRepository,
   sealer: SecretBox,
 ): Promise<boolean> {
@@ -76,7 +82,7 @@ export async function sealPlaintextSecrets(
   )
   const old = [...resolvers, ...past].filter((document) => document !== null && isOld(document)) as StoredDocument[]
   if (old.length === 0) return false
-  await collections.transact(({ put }) => {
+  await store.transact(({ put }) => {
     for (const document of old) {
       const isPresent = documents.get(resolversKind, document.id)?.revision === document.revision
       const [collection, key] = isPresent ? currentKey(document) : pastRevisionKey(document)

@@ -24,6 +24,7 @@ export function createGraphRegistry(
   documents: ConfigRepository,
   report: (line: string) => void,
   remote: Pick<RemoteGraphAccess, 'store'> = refusingRemote(documents),
+  isShared = false,
 ): GraphRegistry {
   // Any process may have removed the project. The removing process deletes the files.
   documents.subscribe((changes) => {
@@ -40,6 +41,7 @@ export function createGraphRegistry(
     remote: (projectId, constituent) => remote.store(projectId, constituent),
     exists: (projectId, constituent) => catalog.exists(projectId, constituent),
     openAll: (projectId) => catalog.openAll(projectId),
+    ...(isShared && { createEvents: (projectId: string) => catalog.create(projectId) }),
     onClosed: (listener) => catalog.onEvicted(listener),
     report,
   })

@@ -51,7 +51,7 @@ interface AnsweredEvents {
 
 /** Creates the handlers. */
 export function createHandlers(
-  { settings, clock, documents, graphs, serviceAccounts, metrics, tracing, log, onInternalError }: Platform,
+  { settings, clock, documents, shared, graphs, serviceAccounts, metrics, tracing, log, onInternalError }: Platform,
   routes: readonly Route[],
   { userTokens, consoleSessions, rateLimiter, lanes, events, audit }: HandlerDeps,
 ): Handlers {
@@ -69,6 +69,7 @@ export function createHandlers(
         userTokens.authenticateUser(projectId, token, delegation, null, origin),
     }),
     ready: (projectId) => graphs.ready(projectId),
+    ...(shared !== null && { recent: () => shared.recent() }),
   })
   const cors = createCors(settings.corsOrigins, routes)
   const create = (assignBeforeRun: boolean): RequestHandler =>

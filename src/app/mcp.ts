@@ -32,7 +32,7 @@ export interface McpFeatures {
 
 /** Builds the MCP endpoint. */
 export function createMcpEndpoint(platform: Platform, features: McpFeatures): McpEndpoint {
-  const { settings, clock, documents, collections, graphs, masterKey, version, onInternalError } = platform
+  const { settings, clock, documents, store, graphs, masterKey, version, onInternalError } = platform
   const { decisions, mask, contexts, queries, userTokens, rateLimiter } = features
   const featuresOf = (lookup: QueryLookup) => ({ contexts: { ...contexts, queries: lookup }, queries: lookup })
   return new McpEndpoint({
@@ -48,7 +48,7 @@ export function createMcpEndpoint(platform: Platform, features: McpFeatures): Mc
       new DerivedSigner(masterKey, 'mcp sessions'),
       clock,
       settings.mcpSessionTimeS * 1000,
-      new StoredEndedSessions(collections, openSharedCounter(join(settings.dataDir, ENDED_SESSIONS_FILE)), clock),
+      new StoredEndedSessions(store, openSharedCounter(join(settings.dataDir, ENDED_SESSIONS_FILE)), clock),
     ),
     authenticateUser: (projectId, token, delegation, introspectId, origin) =>
       identifyWhenReady(

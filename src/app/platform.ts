@@ -6,6 +6,7 @@ import { bootstrap } from '../identity/bootstrap.ts'
 import type { SecretBox } from '../identity/secret-box.ts'
 import { ServiceAccounts } from '../identity/service-account.ts'
 import { type Clock, systemClock } from '../kernel/clock.ts'
+import type { DocumentStore } from '../kernel/document-store.ts'
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import type { Tracing } from '../kernel/tracing.ts'
 import { ConnectionOutcomes } from '../ops/connection-health.ts'
@@ -27,6 +28,7 @@ import { loadSecrets, openConfiguration, openRepository, sealPlaintextSecrets } 
 import { createGraphRegistry, openGraphCatalog } from './graphs.ts'
 import type { AppOverrides } from './overrides.ts'
 import { RemoteGraphAccess } from './remote-graphs.ts'
+import { openSharedConfiguration, type SharedConfiguration } from './shared-configuration.ts'
 import { createReadSpans, openServiceTracing } from './tracing.ts'
 
 /** Time limit of a decision or a query on the event loop before it moves to a lane, milliseconds. */
@@ -64,6 +66,10 @@ export interface Platform {
   /** The rule for connections to event providers. */
   readonly destinations: Destinations
   readonly collections: Collections
+  /** The documents of the configuration, and how they are changed. */
+  readonly store: DocumentStore
+  /** Null: no other instance shares the configuration. */
+  readonly shared: SharedConfiguration | null
   readonly documents: ConfigRepository
   readonly sealer: SecretBox
   readonly masterKey: Uint8Array
@@ -116,10 +122,13 @@ export async function openPlatform(
 
   const outboxBytesMax = writersBound(settings.eventBacklogBytesMax)
   const collections = stack.adopt(openConfiguration(dataDir, { sync, outboxBytesMax }), (opened) => opened.close())
-  const found = openRepository(collections, dataDir, clock)
+  const shared = await openSharedConfiguration(collections, settings, report)
+  if (shared !== null) stack.defer(() => shared.close())
+  const store = shared ?? collections
+  const found = openRepository(store, dataDir, clock)
   const { keys, sealer } = loadSecrets(dataDir, found, report)
-  const hasSealed = isSoleProcess && (await sealPlaintextSecrets(collections, found, sealer))
-  const documents = hasSealed ? openRepository(collections, dataDir, clock) : found
+  const hasSealed = isSoleProcess && (await sealPlaintextSecrets(store, found, sealer))
+  const documents = hasSealed ? openRepository(store, dataDir, clock) : found
   if (isSoleProcess) documents.resetCounter()
   const { created, admin } = await bootstrap(documents, sealer, clock)
   const serviceAccounts = new ServiceAccounts(documents, sealer, clock)
@@ -166,6 +175,8 @@ export async function openPlatform(
     upstream,
     destinations,
     collections,
+    store,
+    shared,
     documents,
     sealer,
     masterKey: keys.current,
@@ -175,13 +186,18 @@ export async function openPlatform(
     isNew: created,
     catalog,
     remote,
-    graphs: createGraphRegistry(catalog, documents, report, remote),
+    graphs: createGraphRegistry(catalog, documents, report, remote, shared !== null),
     watchPlace: openWatchPlace(dataDir, folder.workerToken),
     clearStaleReaders() {
       collections.clearStaleReaders()
       catalog.clearStaleReaders()
     },
   }
+}
+
+/** For work that one of several instances does. */
+export function leadership({ shared }: Platform): { readonly isLeading?: () => boolean } {
+  return shared === null ? {} : { isLeading: () => shared.isLeading() }
 }
 
 function takeFolder(dataDir: string, { folder, worker, lane }: AppOverrides): ServedFolder {

@@ -6,7 +6,7 @@ import type { GraphStore } from '../engine/store.ts'
 import { trustEventLog } from '../runtime/record-trust-runs.ts'
 import { TrustScoring } from '../trust/trust-scoring.ts'
 import type { EventRecording } from './events.ts'
-import type { Platform } from './platform.ts'
+import { leadership, type Platform } from './platform.ts'
 
 /** Creates the scoring of all projects. It does nothing until it is started. */
 export function createTrustScoring(platform: Platform, { sinks }: EventRecording): TrustScoring {
@@ -17,6 +17,7 @@ export function createTrustScoring(platform: Platform, { sinks }: EventRecording
     events: trustEventLog(sinks, clock),
     clock,
     report,
+    ...leadership(platform),
   })
 }
 

@@ -5,7 +5,7 @@ import type { BoltRecord, BoltTransaction } from './bolt-server.ts'
 import { STATE_LABEL } from './print/names.ts'
 
 /** The last writes whose ids the node has. */
-const COMMITS_KEPT = 256
+export const COMMITS_KEPT = 256
 
 /** One attempt to write. */
 export interface CommitMark {
@@ -64,7 +64,7 @@ export async function lockState(transaction: BoltTransaction): Promise<CommitMar
 }
 
 /** Whether an attempt was committed, in a state that was read after it ended. */
-export function outcomeOf({ id, version }: CommitMark, state: GraphState): CommitOutcome {
+export function outcomeOf({ id, version }: CommitMark, state: Pick<GraphState, 'version' | 'commits'>): CommitOutcome {
   if (state.commits.includes(id)) return 'committed'
   return state.version - version < state.commits.length ? 'lost' : 'unknown'
 }

@@ -3,7 +3,7 @@
 import { AuditTrail } from '../app/audit.ts'
 import { createEventDispatcher } from '../app/event-delivery.ts'
 import { createEventRecording } from '../app/events.ts'
-import { openPlatform } from '../app/platform.ts'
+import { leadership, openPlatform } from '../app/platform.ts'
 import { createTrustScoring } from '../app/trust.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { exitWithParent } from '../lanes/parent-death.ts'
@@ -103,6 +103,7 @@ async function startWork(settings: Settings, number: number, proof: string): Pro
     documents: platform.documents,
     clock: platform.clock,
     log: platform.log,
+    ...leadership(platform),
     onUnexpectedExit: () => checkReaders(),
   })
   stack.adopt(matching, (running) => running.close())

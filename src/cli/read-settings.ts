@@ -2,6 +2,7 @@
 
 import { suggestion } from '../../grammar/suggest.ts'
 import { fixedTokenPattern } from '../identity/token-file.ts'
+import { parseBoltUrl } from '../kernel/bolt-address.ts'
 import { parsePairs } from '../kernel/pairs.ts'
 import { cronProblem } from '../kernel/period-schedule.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -73,6 +74,12 @@ export function resolveSettings(sources: SettingSources): Result<readonly Resolv
   const resolved = (field: SettingField) => settings.find((one) => one.field === field)?.value
   if ((resolved('tlsCertificate') === '') !== (resolved('tlsKey') === '')) {
     errors.push('tls_certificate, tls_key: expected both or none')
+  }
+  if ((resolved('configStoreUsername') === '') !== (resolved('configStorePassword') === '')) {
+    errors.push('config_store_username, config_store_password: expected both or none')
+  }
+  if (resolved('configStore') === '' && resolved('configStoreUsername') !== '') {
+    errors.push('config_store_username: expected together with config_store')
   }
   const access = resolved('metricsAccess')
   if (
@@ -158,6 +165,10 @@ function parseValue(rule: SettingRule, given: unknown): string | number | null {
       return parsePairs(given) === null ? null : given.trim()
     case 'place':
       return placeAddressProblem(given.trim()) === null ? given.trim() : null
+    case 'database':
+      return parseBoltUrl(given.trim()).ok ? given.trim() : null
+    case 'secret':
+      return given === '' ? null : given
     case 'cron':
       return CRON.test(given.trim()) && cronProblem(given.trim()) === null ? given.trim() : null
     case 'recipients':
@@ -181,7 +192,7 @@ function parseShare(given: unknown): number | null {
 function shownValue(rule: SettingRule, given: string): string {
   // A private key instead of a public one.
   if (rule.kind === 'recipients') return given.replace(/AGE-SECRET-KEY-[0-9A-Z-]*/gi, '(not shown)')
-  if (rule.kind !== 'url' && rule.kind !== 'place') return given
+  if (rule.kind !== 'url' && rule.kind !== 'place' && rule.kind !== 'database') return given
   return given.replace(/\/\/.*@/s, '//(not shown)@').replace(/\?.*/s, '?(not shown)')
 }
 

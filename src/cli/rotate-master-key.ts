@@ -5,6 +5,11 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { openAuditIndex } from '../app/audit.ts'
 import { masterKeySource } from '../app/master-keys.ts'
+import {
+  openSharedConfiguration,
+  type SharedConfiguration,
+  type SharedConfigurationSettings,
+} from '../app/shared-configuration.ts'
 import { type RotatedAuditSecrets, rotateAuditSecrets } from '../audit/seal/rotate-audit-secrets.ts'
 import { documentCollections } from '../config/repository.ts'
 import {
@@ -18,11 +23,12 @@ import {
 import { rotateSecrets } from '../identity/rotate-secrets.ts'
 import { SecretBox } from '../identity/secret-box.ts'
 import { AUDIT_FOLDER, AUDIT_INDEX_FOLDER, CONFIGURATION_FOLDER, DATA_FILE } from '../kernel/data-folder.ts'
-import type { Settings } from '../settings.ts'
-import { openCollections } from '../store/documents/collections.ts'
+import type { DocumentStore } from '../kernel/document-store.ts'
+import { defaultSettings, type Settings } from '../settings.ts'
+import { type Collections, openCollections } from '../store/documents/collections.ts'
 import { lockFolder } from '../store/process/folder-lock.ts'
 import { CliError } from './cli-error.ts'
-import { printLine } from './print.ts'
+import { printLine, printNotice } from './print.ts'
 import { recorded } from './record-operation.ts'
 
 /** Runs `rotate-master-key`. Rejects as `rotate` does. */
@@ -39,13 +45,23 @@ export async function rotateMasterKey(settings: Settings, json: boolean): Promis
 }
 
 /** Rotates the master key. Rejects with CliError or OperationalError; the old key then stays valid. */
-export async function rotate({ dataDir }: Pick<Settings, 'dataDir'>): Promise<RotationSummary> {
+export async function rotate(
+  given: Pick<Settings, 'dataDir'> & Partial<SharedConfigurationSettings>,
+): Promise<RotationSummary> {
+  const settings = { ...defaultSettings, ...given }
+  const { dataDir } = settings
   const folder = join(dataDir, CONFIGURATION_FOLDER)
   if (!existsSync(folder)) throw new CliError([`${dataDir} has no organization and no secrets`])
   const lock = lockFolder(dataDir)
+  let collections: Collections | null = null
+  let shared: SharedConfiguration | null = null
   try {
-    return await rotateIn(dataDir, folder)
+    collections = openCollections(folder, {})
+    shared = await openSharedConfiguration(collections, settings, printNotice)
+    return await rotateIn(dataDir, shared ?? collections)
   } finally {
+    await shared?.close()
+    await collections?.close()
     lock.release()
   }
 }
@@ -60,7 +76,7 @@ export interface RotationSummary {
   readonly nextPlace: string | null
 }
 
-async function rotateIn(dataDir: string, folder: string): Promise<RotationSummary> {
+async function rotateIn(dataDir: string, store: DocumentStore): Promise<RotationSummary> {
   const nextGiven = givenMasterKey(nextMasterKeyVariable)
   const given = givenMasterKey(masterKeyVariable)
   const { current, next: pending } = loadMasterKeys(masterKeySource(dataDir, false), nextGiven)
@@ -70,37 +86,32 @@ async function rotateIn(dataDir: string, folder: string): Promise<RotationSummar
   }
   const next = pending ?? createNextKey(dataDir)
   const box = new SecretBox(next, [current])
-  const collections = openCollections(folder, {})
-  try {
-    const { resealed, unopened } = await collections.transact(({ all, put }) => {
-      const resealed: string[] = []
-      const upToDate: string[] = []
-      const unopened: string[] = []
-      const stored = documentCollections.flatMap((collection) =>
-        all(collection).map(([key, document]) => ({ collection, key, document })),
-      )
-      for (const { collection, key, document } of stored) {
-        const rotated = rotateSecrets(document, box)
-        if (rotated.resealed.length > 0) put(collection, key, rotated.value)
-        resealed.push(...rotated.resealed)
-        upToDate.push(...rotated.upToDate)
-        unopened.push(...rotated.unopened)
-      }
-      // A key that decrypts nothing is the wrong key: write nothing and delete no key.
-      if (unopened.length > 0 && resealed.length + upToDate.length === 0) {
-        throw new CliError([`the secrets in ${dataDir} were encrypted with another master key`])
-      }
-      return { resealed, unopened }
-    })
-    const audit = await rotateAudit(dataDir, box)
-    adoptNextKey(dataDir, nextGiven !== null)
-    return {
-      resealed: resealed.length + audit.resealed.length,
-      unopened: [...unopened, ...audit.unopened],
-      nextPlace: nextGiven?.where ?? null,
+  const { resealed, unopened } = await store.transact(({ all, put }) => {
+    const resealed: string[] = []
+    const upToDate: string[] = []
+    const unopened: string[] = []
+    const stored = documentCollections.flatMap((collection) =>
+      all(collection).map(([key, document]) => ({ collection, key, document })),
+    )
+    for (const { collection, key, document } of stored) {
+      const rotated = rotateSecrets(document, box)
+      if (rotated.resealed.length > 0) put(collection, key, rotated.value)
+      resealed.push(...rotated.resealed)
+      upToDate.push(...rotated.upToDate)
+      unopened.push(...rotated.unopened)
     }
-  } finally {
-    await collections.close()
+    // A key that decrypts nothing is the wrong key: write nothing and delete no key.
+    if (unopened.length > 0 && resealed.length + upToDate.length === 0) {
+      throw new CliError([`the secrets in ${dataDir} were encrypted with another master key`])
+    }
+    return { resealed, unopened }
+  })
+  const audit = await rotateAudit(dataDir, box)
+  adoptNextKey(dataDir, nextGiven !== null)
+  return {
+    resealed: resealed.length + audit.resealed.length,
+    unopened: [...unopened, ...audit.unopened],
+    nextPlace: nextGiven?.where ?? null,
   }
 }
 

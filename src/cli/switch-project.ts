@@ -7,7 +7,7 @@ import type { DatabasePlace } from '../kernel/bolt-address.ts'
 import { systemClock, timestamp } from '../kernel/clock.ts'
 import { CONFIGURATION_FOLDER } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
-import { openCollections } from '../store/documents/collections.ts'
+import { openOwnCollections } from '../store/documents/document-copy.ts'
 
 /** Who connects. */
 export interface ServerCredentials {
@@ -23,7 +23,7 @@ export async function switchToServer(
   { username, password }: ServerCredentials,
 ): Promise<void> {
   const box = openSealer(dataDir)
-  const collections = openCollections(join(dataDir, CONFIGURATION_FOLDER), {})
+  const collections = openOwnCollections(join(dataDir, CONFIGURATION_FOLDER), {})
   try {
     await new ConfigRepository(collections).write((draft) => {
       const project = draft.get(projectsKind, projectId)

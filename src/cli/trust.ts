@@ -2,6 +2,7 @@
 // it, and the command waits for its end.
 
 import { openConfiguration, openRepository } from '../app/configuration.ts'
+import { openSharedConfiguration, type SharedConfiguration } from '../app/shared-configuration.ts'
 import type { App } from '../app.ts'
 import type { ConfigRepository } from '../config/repository.ts'
 import { systemClock, timestamp } from '../kernel/clock.ts'
@@ -14,7 +15,7 @@ import { type RunRequest, runOf } from '../trust/run-state.ts'
 import { trustScoreProfilesKind } from '../trust/trust-score-profile.ts'
 import { type PassResult, requestRun } from '../trust/trust-scoring.ts'
 import { CliError } from './cli-error.ts'
-import { printLine } from './print.ts'
+import { printLine, printNotice } from './print.ts'
 import { progressLine } from './progress.ts'
 import { recorded } from './record-operation.ts'
 
@@ -44,7 +45,7 @@ async function passOf(settings: Settings, profileId: string): Promise<PassResult
   const user = operatingSystemUser()
   const by = user.type === 'operating-system-user' ? user.name || user.id : ''
   const served = (): Promise<PassResult | null> =>
-    withDocuments(dataDir, async (documents) => {
+    withDocuments(settings, async (documents) => {
       if (documents.get(trustScoreProfilesKind, profileId) === null)
         throw new CliError([`${dataDir} has no trust score profile \`${profileId}\``])
       if (!isFolderLocked(dataDir)) return null
@@ -70,14 +71,18 @@ async function passOf(settings: Settings, profileId: string): Promise<PassResult
   } finally {
     await app.close()
   }
-  return withDocuments(dataDir, async (documents) => resultOf(documents, profileId))
+  return withDocuments(settings, async (documents) => resultOf(documents, profileId))
 }
 
-async function withDocuments<T>(dataDir: string, work: (documents: ConfigRepository) => Promise<T>): Promise<T> {
+async function withDocuments<T>(settings: Settings, work: (documents: ConfigRepository) => Promise<T>): Promise<T> {
+  const { dataDir } = settings
   const collections = openConfiguration(dataDir, { sync: true })
+  let shared: SharedConfiguration | null = null
   try {
-    return await work(openRepository(collections, dataDir))
+    shared = await openSharedConfiguration(collections, settings, printNotice)
+    return await work(openRepository(shared ?? collections, dataDir))
   } finally {
+    await shared?.close()
     await collections.close()
   }
 }

@@ -15,6 +15,8 @@ export class Outbox {
    * Number of this process among those that serve the data folder. A process that replaces another has the same number.
    */
   private readonly processNumber: number
+  /** The instance of this process; null: no other instance shares the configuration. */
+  private readonly instance: string | null
   /** Effects run one at a time, in commit order. */
   private tail: Promise<unknown> = Promise.resolve()
 
@@ -23,11 +25,13 @@ export class Outbox {
     kinds: readonly ConfigKind[],
     report: (line: string) => void,
     processNumber: number,
+    instance: string | null,
   ) {
     this.documents = documents
     this.kinds = new Map(kinds.map((kind) => [kind.path, kind]))
     this.report = report
     this.processNumber = processNumber
+    this.instance = instance
   }
 
   /**
@@ -42,7 +46,12 @@ export class Outbox {
       id: mintGid(nowMs),
       parent_id: '',
       name: '',
-      fields: { operation, document, place: this.processNumber },
+      fields: {
+        operation,
+        document,
+        place: this.processNumber,
+        ...(this.instance !== null && { instance: this.instance }),
+      },
     }
     draft.put(intent)
     return [intent]
@@ -60,12 +69,14 @@ export class Outbox {
   }
 
   /**
-   * Runs the intents that earlier processes left: those of this process number, or all if no other process serves the
-   * data folder. Reports failures and keeps their intents; never rejects.
+   * Runs the intents that earlier processes left: those of this process number, those of this instance if no other process serves the
+   * data folder, or all. Reports failures and keeps their intents; never rejects.
    */
-  async resume(alone: boolean): Promise<void> {
+  async resume(of: 'process' | 'instance' | 'all'): Promise<void> {
     for (const intent of this.documents.all(INTENTS_KIND)) {
-      if (alone || intent.fields.place === this.processNumber) await this.run([intent]).catch(() => undefined)
+      const { place, instance = null } = intent.fields
+      const isOwn = instance === this.instance && (of === 'instance' || place === this.processNumber)
+      if (of === 'all' || isOwn) await this.run([intent]).catch(() => undefined)
     }
   }
 

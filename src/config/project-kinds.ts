@@ -27,6 +27,8 @@ export interface ProjectKindsDeps {
   readonly provisioning: Provisioning
   /** Why the service may not connect to a host, for the writer of a configuration; null: it may. */
   hostError(host: string, isVerified: boolean): string | null
+  /** Several instances share the configuration, so a graph in the data folder of one cannot be used. */
+  readonly isShared: boolean
 }
 
 /** The kinds `projects`, `applications` and `application-agents`. */
@@ -51,7 +53,7 @@ const ikgSize = z
   .enum(['2GB', '4GB', '8GB', '16GB', '32GB', '64GB', '128GB', '192GB', '256GB', '384GB', '512GB'])
   .meta({ id: 'IkgSize' })
 
-function projects({ provisioning, hostError }: ProjectKindsDeps): ConfigKind {
+function projects({ provisioning, hostError, isShared }: ProjectKindsDeps): ConfigKind {
   return {
     path: projectsKind,
     label: 'project',
@@ -102,6 +104,11 @@ function projects({ provisioning, hostError }: ProjectKindsDeps): ConfigKind {
         return reason === null ? [] : [`${path}: ${reason}`]
       })
       if (refused.length > 0) return err({ kind: 'invalid', issues: refused })
+      if (isShared && parseLayout(fields).isRemote !== true) {
+        const issue =
+          'db_connection: expected a database server, because several instances share this configuration (setting `config_store`)'
+        return err({ kind: 'invalid', issues: [issue] })
+      }
       if (current !== null) {
         const issues = layoutChangeErrors(layoutOf(current), parseLayout(fields), (constituent) =>
           provisioning.holdsData(current.id, constituent),

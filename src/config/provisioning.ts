@@ -71,6 +71,19 @@ export class Provisioning {
   }
 
   /**
+   * Removes from this data folder what it has of projects that another instance deletes. For the process of an instance that would
+   * provision.
+   */
+  removeLocal(): void {
+    this.deps.documents.subscribe((changes) => {
+      for (const { before, after } of changes) {
+        if (before?.kind === projectsKind && after === null && !this.isStopped)
+          this.enqueue(before.id, () => this.remove(before.id))
+      }
+    })
+  }
+
+  /**
    * Makes this process the only leader. Starts with the projects that an earlier leader may have left
    * incomplete.
    */
@@ -79,6 +92,11 @@ export class Provisioning {
     for (const project of this.deps.documents.all(projectsKind)) {
       if (project.fields.ikg_status === 'PENDING' || layoutOf(project).isComposite) this.start(project.id)
     }
+  }
+
+  /** Another instance leads from now on. */
+  pauseLeading(): void {
+    this.leading = false
   }
 
   /** An ACTIVE project stays ACTIVE while its databases are checked again. */

@@ -6,7 +6,7 @@
 
 import { type Clock, systemClock } from '../kernel/clock.ts'
 import { CURRENT_DOCUMENTS, PAST_DOCUMENTS } from '../kernel/data-folder.ts'
-import type { DocumentReader, DocumentStore, DocumentTransaction } from '../kernel/document-store.ts'
+import type { DocumentEdit, DocumentReader, DocumentStore, DocumentTransaction } from '../kernel/document-store.ts'
 import { DocumentSnapshot } from './document-snapshot.ts'
 import type { ConfigReader, ConfigWriter, DocumentChange, DocumentDraft, StoredDocument } from './kind.ts'
 
@@ -204,6 +204,12 @@ function changedIdsSince(from: RepositoryState, { commit }: CommitHead, reading:
   }
   if (isLogComplete) return touched
   return new Set([...from.documents.ids(), ...reading.all(CURRENT_DOCUMENTS).map(([id]) => id)])
+}
+
+/** The number of the commit that has written these documents; null: it has not changed the configuration. */
+export function commitNumberOf(edits: readonly DocumentEdit[]): number | null {
+  const head = edits.find(({ collection, json }) => collection === HEADS && json !== null)
+  return head === undefined ? null : (JSON.parse(head.json!) as CommitHead).commit
 }
 
 function readHead(reading: DocumentReader): CommitHead {

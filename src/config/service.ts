@@ -54,6 +54,8 @@ export interface ConfigServiceDeps {
    * Default 0.
    */
   readonly processNumber?: number
+  /** This instance among those that share the configuration. Absent or null: there is no other. */
+  readonly instance?: string | null
   /** Records the events of changes and reads. Absent: no events are recorded. */
   readonly events?: ConfigEvents
 }
@@ -79,7 +81,7 @@ export class ConfigService {
     this.clock = deps.clock
     this.events = deps.events ?? null
     this.trials = new DocumentTrials(deps)
-    this.outbox = new Outbox(deps.documents, deps.kinds, deps.report, deps.processNumber ?? 0)
+    this.outbox = new Outbox(deps.documents, deps.kinds, deps.report, deps.processNumber ?? 0, deps.instance ?? null)
     this.projects = new ProjectConfiguration(deps, this.outbox)
   }
 
@@ -347,11 +349,11 @@ export class ConfigService {
   }
 
   /**
-   * At start: runs the side effects that a crash interrupted. `alone`: no other process serves the data folder, so
-   * those of all processes run.
+   * At start: runs the side effects that a crash interrupted: of this process number, of all processes on the data folder if no other
+   * serves it, or of all instances.
    */
-  async resume(alone = true): Promise<void> {
-    await this.outbox.resume(alone)
+  async resume(of: 'process' | 'instance' | 'all' = 'all'): Promise<void> {
+    await this.outbox.resume(of)
   }
 
   /** Deletes expired tombstones. */

@@ -40,6 +40,10 @@ export const PAST_DOCUMENTS = 'configuration-past'
 
 /** Shared counter with the number of the last configuration commit. */
 export const CONFIGURATION_COMMIT_FILE = 'config.commit'
+/** Shared counter with the time at which the copy of a shared configuration was known to be the newest. */
+export const CONFIRMED_FILE = 'config.confirmed'
+/** Shared counter with the time until which this instance has the lease of a shared configuration. */
+export const LEASE_FILE = 'config.lease'
 /** Shared counter with the number of the last graph commit. */
 export const GRAPHS_COMMIT_FILE = 'graphs.commit'
 /** Shared counter with the number of the last commit of the folder of events. */

@@ -14,9 +14,31 @@ export interface DocumentTransaction extends DocumentReader {
   delete(collection: string, key: string): void
   /**
    * Appends a record of `count` events to a stream of the outbox of the store: it is on disk exactly if the transaction is.
-   * Returns the sequence of the first event. `timeMs`: milliseconds since the epoch.
+   * `timeMs`: milliseconds since the epoch.
    */
-  appendEvents(stream: string, record: Uint8Array, count: number, timeMs: number): number
+  appendEvents(stream: string, record: Uint8Array, count: number, timeMs: number): void
+}
+
+/** A document that a change has written. */
+export interface DocumentEdit {
+  readonly collection: string
+  readonly key: string
+  /** Null: deleted. */
+  readonly json: string | null
+}
+
+/** A record that a change has appended to the outbox; see `appendEvents`. */
+export interface EventEdit {
+  readonly stream: string
+  readonly record: Uint8Array
+  readonly count: number
+  readonly timeMs: number
+}
+
+/** All that a change has written. */
+export interface DocumentEdits {
+  readonly documents: readonly DocumentEdit[]
+  readonly events: readonly EventEdit[]
 }
 
 /** Durable collections of JSON documents. Several processes may use the same store. */

@@ -35,6 +35,8 @@ export interface ServiceMetrics {
   registerBackups(read: () => BackupTotals): void
   /** Registers the metrics of graphs in database servers. `read`: called at each scrape. */
   registerDatabases(read: () => DatabaseTotals): void
+  /** Registers the metrics of a configuration that several instances share. */
+  registerSharedConfiguration(read: () => SharedConfigurationFigures): void
   /** Registers the decision log metric. `lost`: returns the number of lines that were never written. */
   registerDecisionLog(lost: () => number): void
   /** Registers the metric of events. `dropped`: returns the number of events that were never written. */
@@ -69,6 +71,14 @@ export interface DatabaseTotals {
   /** Queries that a server executed as a whole, and those that the engine executed over what it read from a server. */
   readonly pushed: number
   readonly executed: number
+}
+
+/** The copy of a configuration that several instances share. */
+export interface SharedConfigurationFigures {
+  /** Seconds since the copy was known to be the newest; null: never since the start. */
+  readonly ageS: number | null
+  /** Whether this instance does the work that only one instance does. */
+  readonly isLeading: boolean
 }
 
 /** Counts and times of a process since its start. */
@@ -404,6 +414,23 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
           { labels: { by: 'server' }, value: read().pushed },
           { labels: { by: 'engine' }, value: read().executed },
         ],
+      )
+    },
+    registerSharedConfiguration(read) {
+      metrics.sampled(
+        'verdigraph_config_age_seconds',
+        'Time since the copy of the shared configuration was known to be the newest. Absent: not since the start.',
+        'gauge',
+        () => {
+          const { ageS } = read()
+          return ageS === null ? [] : [{ value: ageS }]
+        },
+      )
+      metrics.sampled(
+        'verdigraph_config_leader',
+        '1: this instance runs the schedules of all instances that share the configuration.',
+        'gauge',
+        () => [{ value: read().isLeading ? 1 : 0 }],
       )
     },
     registerDecisionLog(lost) {

@@ -11,6 +11,9 @@ const SWEEP_INTERVAL_MS = 3_600_000
 /** An idle worker sees the commits of other processes after at most this time. Checking costs a few nanoseconds. */
 const CATCH_UP_INTERVAL_MS = 25
 
+/** How soon a process sees that its instance leads, milliseconds. */
+const LEADERSHIP_INTERVAL_MS = 250
+
 /** Length of a precompilation slice, and of the pause after it in which requests run. The first policy takes about 2 ms. */
 const COMPILE_SLICE_MS = 2
 
@@ -29,6 +32,8 @@ export interface BackgroundJobsDeps {
   readonly report: (line: string) => void
   /** No other process serves the folder until `handOver` is called. */
   readonly isSoleProcess: boolean
+  /** False: another instance provisions and sweeps what all instances share. Absent: there is no other. */
+  readonly isLeading?: () => boolean
 }
 
 /** The background jobs of one process. */
@@ -46,8 +51,8 @@ export class BackgroundJobs {
   }
 
   start(): void {
-    const { documents, provisioning, isSoleProcess } = this.deps
-    this.campaign('provisioning', () => provisioning.startLeading())
+    const { documents, isSoleProcess, isLeading } = this.deps
+    this.campaign('provisioning', () => this.lead())
     this.campaign('sweeping', () => {
       this.sweep()
       this.schedule(SWEEP_INTERVAL_MS, () => this.sweep())
@@ -56,8 +61,32 @@ export class BackgroundJobs {
       })
     })
     // Idle processes catch up too: they may be the provisioning leader, or hold the graph of a removed project open.
-    if (!isSoleProcess) this.schedule(CATCH_UP_INTERVAL_MS, () => documents.catchUp())
+    if (!isSoleProcess || isLeading !== undefined) this.schedule(CATCH_UP_INTERVAL_MS, () => documents.catchUp())
     this.precompile(chain(this.deps.libraries))
+  }
+
+  /** Provisions while this instance leads, and completes then what an instance has left that ended. */
+  private lead(): void {
+    const { provisioning, config, isLeading } = this.deps
+    if (isLeading === undefined) {
+      provisioning.startLeading()
+      return
+    }
+    provisioning.removeLocal()
+    let wasLeading = false
+    const look = (): void => {
+      const leads = isLeading()
+      if (leads === wasLeading) return
+      wasLeading = leads
+      if (!leads) {
+        provisioning.pauseLeading()
+        return
+      }
+      provisioning.startLeading()
+      void config.resume('all')
+    }
+    look()
+    this.schedule(LEADERSHIP_INTERVAL_MS, look)
   }
 
   /**
@@ -109,10 +138,12 @@ export class BackgroundJobs {
   }
 
   private sweep(): void {
-    const { config, mcp, events, report } = this.deps
+    const { config, mcp, events, report, isLeading } = this.deps
     if (this.isClosing || this.isHandedOver) return
+    const sweepShared = (): Promise<unknown> =>
+      isLeading?.() === false ? Promise.resolve() : Promise.all([config.deleteExpiredTombstones(), mcp.sweep()])
     this.swept = this.swept
-      .then(() => Promise.all([config.deleteExpiredTombstones(), mcp.sweep(), events.sweep()]))
+      .then(() => Promise.all([sweepShared(), events.sweep()]))
       .then(() => undefined)
       .catch((failure: unknown) => report(`sweeping failed: ${String(failure)}`))
   }

@@ -17,6 +17,8 @@ export interface GraphRegistryDeps {
   exists(projectId: string, constituent: Constituent): boolean
   /** Opens all constituents of a project. Rejects with OperationalError if another process holds the open lock too long. */
   openAll(projectId: string): Promise<void>
+  /** Creates the folder of the events of a project that another instance has created. Absent: there is no other instance. */
+  createEvents?(projectId: string): Promise<void>
   /** Calls the listener for each project whose graphs were evicted by the limit of open graphs. */
   onClosed(listener: (projectId: string) => void): void
   readonly report: (line: string) => void
@@ -75,6 +77,7 @@ export class GraphRegistry {
 
   private async openAll(projectId: string, layout: GraphLayout): Promise<void> {
     try {
+      if (layout.isRemote === true && !this.deps.exists(projectId, 'default')) await this.deps.createEvents?.(projectId)
       // A constituent that another process has still to create is opened by a later request.
       const isWhole = constituentsOf(layout).every((part) => this.deps.exists(projectId, part))
       await this.deps.openAll(projectId)

@@ -12,10 +12,12 @@ export interface CallerDeps {
   readonly authenticate: Authenticate
   /** Opens the graph of a project; null if it is open. */
   ready(projectId: string): Promise<void> | null
+  /** Resolves when the configuration is new enough; null if it is. Absent: it always is. */
+  readonly recent?: () => Promise<void> | null
 }
 
 /** Returns a function that is synchronous if the credentials are cached and the graph is open. */
-export function createCallerIdentifier({ documents, authenticate, ready }: CallerDeps): Authenticate {
+export function createCallerIdentifier({ documents, authenticate, ready, recent }: CallerDeps): Authenticate {
   const identify: Authenticate = (auth, request, origin) => {
     // Every request starts here: it sees all configuration committed by any process before it arrived.
     documents.catchUp()
@@ -23,7 +25,16 @@ export function createCallerIdentifier({ documents, authenticate, ready }: Calle
   }
   const openingFor = (caller: Authentication): Promise<void> | null =>
     caller.ok && caller.value?.kind === 'agent' ? ready(caller.value.projectId) : null
-  return (auth, request, origin) => identifyWhenReady(() => identify(auth, request, origin), openingFor)
+  const identifyReady: Authenticate = (auth, request, origin) =>
+    identifyWhenReady(() => identify(auth, request, origin), openingFor)
+  if (recent === undefined) return identifyReady
+  return (auth, request, origin) => {
+    // Health and metrics do not depend on the configuration.
+    const waiting = auth.kind === 'public' ? null : recent()
+    return waiting === null
+      ? identifyReady(auth, request, origin)
+      : waiting.then(() => identifyReady(auth, request, origin))
+  }
 }
 
 /** Identifies the caller, and once more after the graph was opened: the key or token may have been revoked in between. */

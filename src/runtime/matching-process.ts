@@ -34,6 +34,8 @@ export interface MatchingProcessDeps {
   readonly documents: ConfigWriter
   readonly clock: Clock
   readonly log: Log
+  /** False: another instance executes the pipelines. Absent: there is no other. */
+  readonly isLeading?: () => boolean
   /** Called when the process was killed or has crashed. It may have left a stale LMDB reader slot. */
   onUnexpectedExit(): void
 }
@@ -77,7 +79,7 @@ export class MatchingProcess {
   }
 
   private poll(): void {
-    if (this.child !== null || performance.now() < this.notBeforeMs) return
+    if (this.child !== null || performance.now() < this.notBeforeMs || this.deps.isLeading?.() === false) return
     this.deps.documents.catchUp()
     if (this.schedule.due().length > 0) this.spawn()
   }

@@ -7,6 +7,7 @@ import { CONFIGURATION_FOLDER, CURRENT_DOCUMENTS, DATA_FILE, PAST_DOCUMENTS } fr
 import { OperationalError } from '../kernel/errors.ts'
 import { jsonKindOf } from '../kernel/json-kind.ts'
 import { openCollections } from '../store/documents/collections.ts'
+import { openOwnCollections } from '../store/documents/document-copy.ts'
 import type { GraphLayout } from '../store/tenancy/project-graphs.ts'
 import { documentKey, type TransferredDocument } from './database-folders.ts'
 import { hasGraph } from './graph-importer.ts'
@@ -92,7 +93,7 @@ export class DocumentImporter {
     if (pending.length === 0) return false
     const folder = join(this.dataDir, CONFIGURATION_FOLDER)
     if (this.isDryRun && !existsSync(join(folder, DATA_FILE))) return false
-    const collections = openCollections(folder, this.isDryRun ? { readOnly: true } : {})
+    const collections = this.isDryRun ? openCollections(folder, { readOnly: true }) : openOwnCollections(folder, {})
     try {
       const before = new Map(collections.all(CURRENT_DOCUMENTS))
       const past = new Map(collections.all(PAST_DOCUMENTS))
@@ -124,7 +125,7 @@ export class DocumentImporter {
  */
 export async function requestProxyRepair(dataDir: string, project: string): Promise<void> {
   if (!hasGraph(dataDir, { project, part: 'global' })) return
-  const collections = openCollections(join(dataDir, CONFIGURATION_FOLDER), {})
+  const collections = openOwnCollections(join(dataDir, CONFIGURATION_FOLDER), {})
   try {
     await collections.transact((changes) => {
       const document = changes.get(CURRENT_DOCUMENTS, project) as TransferredDocument | null

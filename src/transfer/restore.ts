@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { DATA_FILE, LMDB_LOCK_FILE } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { AuditIndex } from '../store/audit/audit-index.ts'
+import { endCopy } from '../store/documents/document-copy.ts'
 import { auditLayout, documentsLayout, eventsLayout, graphLayout, readFolderLayout } from '../store/lmdb/layout.ts'
 import { renewOrigins } from '../store/outbox/renew-origins.ts'
 import { type ArchiveMember, type Manifest, readArchive } from './archive.ts'
@@ -126,6 +127,7 @@ async function checkMember(from: string, staging: string, { name, kind, layout }
       `${from} is not a complete backup: \`${name}\` does not contain ${known.contents} as in the manifest`,
     )
   if (layout === known.version) await (kind === 'audit' ? reopenLogs(folder) : renewOrigins(folder))
+  if (layout === known.version && kind === 'documents') await endCopy(folder)
   rmSync(join(folder, LMDB_LOCK_FILE), { force: true })
 }
 

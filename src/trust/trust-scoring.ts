@@ -47,6 +47,8 @@ export interface TrustScoringDeps {
   readonly events: TrustEvents
   readonly clock: Clock
   readonly report: (message: string) => void
+  /** False: another instance runs the passes. Absent: there is no other. */
+  readonly isLeading?: () => boolean
 }
 
 /** Scores the nodes of all projects. */
@@ -77,6 +79,7 @@ export class TrustScoring {
   }
 
   private poll(): void {
+    if (this.deps.isLeading?.() === false) return
     this.working ??= this.runDue()
       .catch((failure: unknown) => this.deps.report(`trust scoring failed: ${String(failure)}`))
       .finally(() => {

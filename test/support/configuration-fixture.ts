@@ -129,7 +129,7 @@ export async function openConfiguration(
   const upstream = createUpstream({ allowed })
   const { hostError } = createDestinations(allowed)
   const kinds = createConfigKinds(defaultSettings, {
-    environment: { reader: documents, systemGraph: board, provisioning, hostError },
+    environment: { reader: documents, systemGraph: board, provisioning, hostError, isShared: false },
     upstream,
     clock,
     // The board holds no graphs, so there are no names to compare with.

@@ -33,6 +33,8 @@ export function addServingCommands(command: Command): void {
     .action(async (flags: Flags & { demo: boolean }) => {
       // The service logs the warning about its folder itself.
       const read = readSettingsFrom(flags)
+      if (flags.demo && read.configStore !== '')
+        throw new UsageError(['--demo: the graph of the demo is in the data folder, which config_store does not allow'])
       // Everything that the console shows works in the demo.
       const isDefaulted = flags.demo && read.backupFolder === ''
       const settings = isDefaulted ? { ...read, backupFolder: `${read.dataDir}-backups` } : read

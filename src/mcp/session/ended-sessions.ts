@@ -92,6 +92,11 @@ interface ProjectSummary {
   readonly since: number
 }
 
+/** Whether documents of the collection are ended sessions. */
+export function isOfEndedSessions(collection: string): boolean {
+  return collection === SUMMARIES || collection.startsWith(`${SUMMARIES}-`)
+}
+
 function collectionOf(projectId: string): string {
-  return `mcp-ended-${projectId}`
+  return `${SUMMARIES}-${projectId}`
 }

@@ -2,7 +2,7 @@
 // sees the last commit of any process.
 
 import { assert } from '../../kernel/assert.ts'
-import type { DocumentReader, DocumentStore, DocumentTransaction } from '../../kernel/document-store.ts'
+import type { DocumentEdit, DocumentReader, DocumentStore, DocumentTransaction } from '../../kernel/document-store.ts'
 import { ByteWriter, type ValueView } from '../format/bytes.ts'
 import { DOCUMENT_KEY_UNITS_MAX, type DocumentKey, documentKeys } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
@@ -92,7 +92,7 @@ export class Collections implements DocumentStore {
   }
 
   private attempt<T>(change: (tx: DocumentTransaction) => T): { value: T } | { error: unknown } {
-    const pending = new Map<string, PendingDocument>()
+    const pending = new Map<string, DocumentEdit>()
     const events = this.outbox.edits()
     let open = true
     const name = (collection: string, key: string): string => {
@@ -121,7 +121,7 @@ export class Collections implements DocumentStore {
         },
         appendEvents: (stream, record, count, timeMs) => {
           assert(open, 'a change is not used after its function has returned')
-          return events.append(stream, record, count, timeMs)
+          events.append(stream, record, count, timeMs)
         },
       })
       assert(!(value instanceof Promise), 'a change is synchronous')
@@ -134,7 +134,7 @@ export class Collections implements DocumentStore {
     }
   }
 
-  private apply(pending: readonly PendingDocument[], events: OutboxEdits): void {
+  private apply(pending: readonly DocumentEdit[], events: OutboxEdits): void {
     const writer = new ByteWriter()
     const operations = new PendingWrites()
     for (const { collection, key, json } of pending) {
@@ -148,6 +148,20 @@ export class Collections implements DocumentStore {
     events.encode(writer, operations)
     operations.apply(writer)
     events.publish()
+  }
+
+  /** All documents of all collections, by collection and key. */
+  everything(): readonly DocumentEdit[] {
+    const view = this.file.readTransactions.acquire()
+    try {
+      const start = { collection: '', key: '' }
+      return Array.from(this.documents.entries({ start, end: undefined, ...view }), ({ key, valueView }) => ({
+        ...key,
+        json: JSON.stringify(parse(valueView)),
+      }))
+    } finally {
+      this.file.readTransactions.release(view)
+    }
   }
 
   /** False if the file was removed or replaced, so that no process would read what is written to it. */
@@ -164,13 +178,6 @@ export class Collections implements DocumentStore {
   close(): Promise<void> {
     return this.file.close()
   }
-}
-
-interface PendingDocument {
-  readonly collection: string
-  readonly key: string
-  /** Null: deleted. */
-  readonly json: string | null
 }
 
 function checkKey(collection: string, key: string): void {

@@ -405,11 +405,12 @@ export class Catalog {
     isCommitted: (constituent: Constituent, mark: RemoteIntent['mark']) => Promise<boolean>,
   ): Promise<void> {
     await this.open.hold(projectId, async () => {
-      const { environment } = await this.eventsOf(projectId)
-      for (const [number, text] of environment.intents()) {
+      const environment = (await this.openAsync(projectId, 'default', false))?.environment
+      // Without a folder nothing was prepared here.
+      for (const [number, text] of environment?.intents() ?? []) {
         const { constituent, mark, events } = readRemoteIntent(text)
         const isRecorded = await isCommitted(constituent, mark)
-        await environment.write((local) => {
+        await environment?.write((local) => {
           takeIntent(local, number, isRecorded ? events : [])
         })
       }

@@ -1,0 +1,363 @@
+// The configuration that several instances of the service share (docs/decisions/0068-instances-that-share-a-configuration.md): a
+// database server has it, and each data folder has a copy. Reads are of the copy; changes go through the server. One process of each
+// instance keeps the copy up to date and holds, or tries to get, the lease of the work that only one instance does.
+import { join } from 'node:path'
+import { BoltServer } from '../bolt/bolt-server.ts'
+import { type ConfigurationHead, ConfigurationStore } from '../bolt/configuration-store.ts'
+import { layoutOf } from '../config/db-connection.ts'
+import { projectsKind, type StoredDocument } from '../config/kind.ts'
+import { commitNumberOf } from '../config/repository.ts'
+import { parseBoltUrl } from '../kernel/bolt-address.ts'
+import {
+  CONFIGURATION_COMMIT_FILE,
+  CONFIRMED_FILE,
+  CURRENT_DOCUMENTS,
+  ENDED_SESSIONS_FILE,
+  LEASE_FILE,
+} from '../kernel/data-folder.ts'
+import type { DocumentEdit, DocumentReader, DocumentStore, DocumentTransaction } from '../kernel/document-store.ts'
+import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
+import { isOfEndedSessions } from '../mcp/session/ended-sessions.ts'
+import type { SharedConfigurationFigures } from '../ops/service-metrics.ts'
+import type { Settings } from '../settings.ts'
+import type { Collections } from '../store/documents/collections.ts'
+import { COPY_STATE, type CopyState, DocumentCopy } from '../store/documents/document-copy.ts'
+import { rehearseChange } from '../store/documents/rehearsal.ts'
+import { LeaderElection } from '../store/process/leader-election.ts'
+import { openSharedCounter, type SharedCounter } from '../store/process/shared-counter.ts'
+import { refuseCopy } from './configuration.ts'
+
+/** Pause between two looks at the server, milliseconds. */
+const POLL_MS = 200
+/** How long an instance that has ended without notice keeps the lease, and how often it is renewed, milliseconds. */
+const LEASE_MS = 5000
+const RENEW_MS = 1000
+/** How long a request waits for a copy that is too old, and how often it looks, milliseconds. */
+const WAIT_MAX_MS = 3000
+const WAIT_STEP_MS = 10
+
+/** The settings of the shared configuration. */
+export type SharedConfigurationSettings = Pick<
+  Settings,
+  | 'dataDir'
+  | 'configStore'
+  | 'configStoreUsername'
+  | 'configStorePassword'
+  | 'configStoreAgeMaxMs'
+  | 'databaseConnectTimeMs'
+  | 'databaseTimeMs'
+  | 'databaseRetryMs'
+>
+
+/** The copy in a data folder, and the connection to the server. */
+export class SharedConfiguration implements DocumentStore {
+  private readonly collections: Collections
+  private readonly copy: DocumentCopy
+  private readonly stored: ConfigurationStore
+  private readonly elections: LeaderElection
+  private readonly report: (line: string) => void
+  private readonly ageMaxMs: number
+  private readonly url: string
+  /** The time at which the copy was the newest, in milliseconds modulo 2^32; 0: never. */
+  private readonly confirmed: SharedCounter
+  /** The time until which this instance has the lease, in milliseconds modulo 2^32; 0: it does not. */
+  private readonly lease: SharedCounter
+  private waiting: Promise<void> | null = null
+  private lastChange: Promise<unknown> = Promise.resolve()
+  private renewedMs = 0
+  private problem: string | null = null
+  private isClosed = false
+  private readonly closing = Promise.withResolvers<void>()
+  private polling: Promise<void> = Promise.resolve()
+  private isPolling = false
+
+  private constructor(
+    collections: Collections,
+    settings: SharedConfigurationSettings,
+    server: BoltServer,
+    database: string | null,
+    report: (line: string) => void,
+  ) {
+    const { dataDir } = settings
+    this.collections = collections
+    this.report = report
+    this.url = server.address.url
+    this.ageMaxMs = settings.configStoreAgeMaxMs
+    this.stored = new ConfigurationStore(server, database)
+    this.elections = new LeaderElection(dataDir)
+    const commits = openSharedCounter(join(dataDir, CONFIGURATION_COMMIT_FILE))
+    const endedSessions = openSharedCounter(join(dataDir, ENDED_SESSIONS_FILE))
+    this.confirmed = openSharedCounter(join(dataDir, CONFIRMED_FILE))
+    this.lease = openSharedCounter(join(dataDir, LEASE_FILE))
+    this.copy = new DocumentCopy(collections, {
+      writing(documents) {
+        const commit = commitNumberOf(documents)
+        if (commit !== null) commits.store(commit)
+      },
+      written(documents) {
+        if (documents.some(({ collection }) => isOfEndedSessions(collection))) endedSessions.increment()
+      },
+    })
+  }
+
+  /**
+   * Opens the copy, and makes it if the folder has none. Rejects with OperationalError if the setting is not valid, if the server cannot
+   * be reached for a first copy, or if the folder has a configuration of its own that cannot be moved to the server.
+   */
+  static async open(
+    collections: Collections,
+    settings: SharedConfigurationSettings,
+    report: (line: string) => void,
+  ): Promise<SharedConfiguration> {
+    const place = parseBoltUrl(settings.configStore)
+    if (!place.ok) throw new OperationalError(`the setting config_store: ${place.error}`)
+    const { url, database } = place.value
+    const { configStoreUsername: username, configStorePassword: password } = settings
+    if ((username === '') !== (password === '')) {
+      throw new OperationalError('the settings config_store_username and config_store_password are required together')
+    }
+    const { databaseConnectTimeMs, databaseTimeMs, databaseRetryMs } = settings
+    const limits = {
+      // One for changes, one for polls.
+      connectionsMax: 4,
+      connectTimeMs: databaseConnectTimeMs,
+      queryTimeMs: databaseTimeMs,
+      retryTimeMs: databaseRetryMs,
+    }
+    const address = { url, username: username === '' ? null : username, password: username === '' ? null : password }
+    const server = new BoltServer(address, { limits, report })
+    const shared = new SharedConfiguration(collections, settings, server, database, report)
+    try {
+      await shared.begin()
+    } catch (error) {
+      await shared.close()
+      if (error instanceof OperationalError) throw error
+      throw new OperationalError(`the shared configuration: ${(error as Error).message}`)
+    }
+    return shared
+  }
+
+  private async begin(): Promise<void> {
+    // Version 0: another process may be making the copy.
+    if ((this.copy.state()?.version ?? 0) === 0) await this.makeCopy()
+    this.elections.campaign('configuration', () => {
+      this.isPolling = true
+      this.confirmed.store(0)
+      this.polling = this.poll()
+    })
+  }
+
+  private async makeCopy(): Promise<void> {
+    const head = await this.stored.prepare()
+    const own = this.collections.everything().filter(({ collection }) => collection !== COPY_STATE)
+    if (own.length > 0) {
+      if (head.version > 0) throw new OperationalError(twoConfigurations(this.url))
+      const { version } = await this.stored.write('', async ({ version: found }) => {
+        if (found > 0) throw new OperationalError(twoConfigurations(this.url))
+        refuseEmbeddedGraphs(own)
+        return { value: null, edits: { documents: own, events: [] } }
+      })
+      this.report(`the configuration was moved to ${this.url}`)
+      await this.copy.begin(head.store, version ?? 0)
+      return
+    }
+    await this.copy.begin(head.store, 0)
+    await this.catchUpWith(head)
+  }
+
+  read<T>(look: (reader: DocumentReader) => T): T {
+    return this.collections.read(look)
+  }
+
+  /** The changes of this process follow each other, so that they do not all wait in the server. */
+  transact<T>(change: (transaction: DocumentTransaction) => T): Promise<T> {
+    const result = this.lastChange.then(() => this.change(change))
+    this.lastChange = result.catch(() => undefined)
+    return result
+  }
+
+  private async change<T>(change: (transaction: DocumentTransaction) => T): Promise<T> {
+    let from = 0
+    const { value, edits, version } = await this.stored.write(this.state.instance, async (head, fetch) => {
+      let { state } = this
+      this.check(state, head)
+      while (state.version < head.version) {
+        await this.copy.apply(state.version, { version: head.version, ...(await fetch(state.version)) })
+        state = this.state
+      }
+      from = state.version
+      return this.read((reader) => rehearseChange(reader, change))
+    })
+    if (version !== null) await this.copy.apply(from, { version, ...edits })
+    return value
+  }
+
+  /** Identifies the data folder among the instances. */
+  get instance(): string {
+    return this.state.instance
+  }
+
+  private get state(): CopyState {
+    const state = this.copy.state()
+    if (state === null) throw new OperationalError('the copy of the shared configuration is lost')
+    return state
+  }
+
+  /**
+   * Throws OperationalError if the server has another configuration than the one that was copied, or an older state of it. `state` was
+   * read before `head`.
+   */
+  private check(state: CopyState, head: ConfigurationHead): void {
+    if (state.store === head.store && state.version <= head.version) return
+    throw new OperationalError(
+      `the configuration in ${this.url} is not the one of which this data folder has a copy, or an older state of it: stop the service and start it with an empty data folder`,
+    )
+  }
+
+  /** Fetches what the copy lacks of a version. Another process may fetch the same. */
+  private async catchUpWith(head: ConfigurationHead): Promise<void> {
+    for (;;) {
+      const { state } = this
+      const { version, instance } = state
+      if (version >= head.version) return
+      const { head: newest, ...edits } = await this.stored.changesAfter(version, instance)
+      this.check(state, newest)
+      await this.copy.apply(version, { version: newest.version, ...edits })
+    }
+  }
+
+  private async poll(): Promise<void> {
+    while (!this.isClosed) {
+      const startedMs = Date.now()
+      try {
+        const { state } = this
+        const head = await this.stored.head()
+        this.check(state, head)
+        await this.catchUpWith(head)
+        this.confirmed.store(timeWord(startedMs))
+        this.problem = null
+        await this.renewLease()
+      } catch (error) {
+        const { message } = error as Error
+        if (message !== this.problem) this.report(`the configuration cannot be read: ${message}`)
+        this.problem = message
+      }
+      await Promise.race([Bun.sleep(POLL_MS), this.closing.promise])
+    }
+  }
+
+  private async renewLease(): Promise<void> {
+    const nowMs = Date.now()
+    if (nowMs - this.renewedMs < RENEW_MS && nowMs >= this.renewedMs) return
+    this.renewedMs = nowMs
+    const isTaken = await this.stored.takeLease(this.state.instance, LEASE_MS)
+    // Counted from before the request, so the lease ends here not later than in the server.
+    this.lease.store(isTaken ? timeWord(nowMs + LEASE_MS) : 0)
+  }
+
+  /** Whether this instance does the work that only one instance does, such as runs that follow a schedule. */
+  isLeading(): boolean {
+    const until = this.lease.load()
+    return until !== 0 && timeBetween(timeWord(Date.now()), until) > 0
+  }
+
+  /** Milliseconds since the copy was known to be the newest. */
+  private age(): number {
+    const confirmed = this.confirmed.load()
+    if (confirmed === 0) return Number.POSITIVE_INFINITY
+    const age = timeBetween(confirmed, timeWord(Date.now()))
+    // The clock was set back.
+    return age < 0 ? Number.POSITIVE_INFINITY : age
+  }
+
+  /** For the metrics. */
+  figures(): SharedConfigurationFigures {
+    const age = this.age()
+    return { ageS: Number.isFinite(age) ? age / 1000 : null, isLeading: this.isLeading() }
+  }
+
+  /**
+   * Resolves when the copy is new enough to answer requests; null if it is. Rejects with ThrownServiceError `unavailable` if it does not
+   * become so soon.
+   */
+  recent(): Promise<void> | null {
+    if (this.age() <= this.ageMaxMs) return null
+    this.waiting ??= this.untilRecent().finally(() => {
+      this.waiting = null
+    })
+    return this.waiting
+  }
+
+  private async untilRecent(): Promise<void> {
+    const giveUpMs = performance.now() + WAIT_MAX_MS
+    while (this.age() > this.ageMaxMs) {
+      if (performance.now() > giveUpMs || this.isClosed) {
+        throw new ThrownServiceError({
+          kind: 'unavailable',
+          message: 'the configuration of this instance is too old, because its database server does not answer',
+          retryAfterS: 2,
+        })
+      }
+      await Bun.sleep(WAIT_STEP_MS)
+    }
+  }
+
+  /** The reason why requests cannot be answered; null: they can. */
+  notReadyReason(): string | null {
+    return this.age() <= this.ageMaxMs ? null : 'the shared configuration is too old'
+  }
+
+  /** Gives up the lease and closes the connections. */
+  async close(): Promise<void> {
+    if (this.isClosed) return
+    this.isClosed = true
+    this.closing.resolve()
+    await this.polling
+    if (this.isPolling && this.isLeading()) {
+      this.lease.store(0)
+      await this.stored.leaveLease(this.state.instance).catch(() => undefined)
+    }
+    await this.stored.close()
+    this.elections.close()
+  }
+}
+
+/**
+ * Opens the shared configuration that the settings name; null: they name none, and the data folder has the configuration. Rejects with
+ * OperationalError as `SharedConfiguration.open`.
+ */
+export async function openSharedConfiguration(
+  collections: Collections,
+  settings: SharedConfigurationSettings,
+  report: (line: string) => void,
+): Promise<SharedConfiguration | null> {
+  if (settings.configStore !== '') return SharedConfiguration.open(collections, settings, report)
+  refuseCopy(collections)
+  return null
+}
+
+/** A graph in a data folder belongs to one instance only. */
+function refuseEmbeddedGraphs(documents: readonly DocumentEdit[]): void {
+  const embedded = documents.flatMap(({ collection, json }) => {
+    const document = collection === CURRENT_DOCUMENTS ? (JSON.parse(json!) as StoredDocument) : null
+    return document?.kind === projectsKind && layoutOf(document).isRemote !== true ? [document.name] : []
+  })
+  if (embedded.length === 0) return
+  throw new OperationalError(
+    `the setting config_store: the graphs of these projects are in the data folder, where other instances cannot read them: ${embedded.join(', ')}. Copy them to a database server with \`verdigraph copy\``,
+  )
+}
+
+function twoConfigurations(url: string): string {
+  return `the data folder has a configuration of its own, and ${url} has another one: start the instance with an empty data folder`
+}
+
+/** Milliseconds in 32 bits, never 0. */
+function timeWord(ms: number): number {
+  return Math.floor(ms) % 2 ** 32 || 1
+}
+
+/** Milliseconds from one time to a later one, or negative, within 24 days. */
+function timeBetween(from: number, to: number): number {
+  return (to - from) | 0
+}

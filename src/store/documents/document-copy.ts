@@ -1,0 +1,99 @@
+// The copy that a data folder has of documents in a database server, which several instances of the service share. The folder has
+// the version of its copy, so each change is applied once, also if several processes fetch it.
+import type { DocumentEdit, DocumentEdits, DocumentReader, DocumentStore } from '../../kernel/document-store.ts'
+import { OperationalError } from '../../kernel/errors.ts'
+import { type Collections, openCollections } from './collections.ts'
+
+/** The collection with the state of the copy, which is not copied. */
+export const COPY_STATE = 'copy-state'
+const KEY = 'state'
+
+/** The origin and the version of the copy in a data folder. */
+export interface CopyState {
+  /** Identifies the documents in the server. */
+  readonly store: string
+  /** Identifies this data folder among the instances. */
+  readonly instance: string
+  /** The last change that the copy contains. */
+  readonly version: number
+}
+
+/** The changes after a version of the copy, up to another version. */
+export interface DocumentChanges extends DocumentEdits {
+  readonly version: number
+}
+
+/** The state of the copy; null: the documents of the folder are its own. */
+export function copyStateOf(reader: DocumentReader): CopyState | null {
+  return reader.get(COPY_STATE, KEY) as CopyState | null
+}
+
+/** Opens documents that a command changes. Throws OperationalError if they are a copy, which only the service changes. */
+export function openOwnCollections(path: string, options: Parameters<typeof openCollections>[1]): Collections {
+  const collections = openCollections(path, options)
+  if (collections.read(copyStateOf) === null) return collections
+  void collections.close()
+  throw new OperationalError(
+    `${path} is a copy of a configuration that several instances share: only the service changes it, over HTTP`,
+  )
+}
+
+/** Makes restored documents those of the folder: nothing follows the configuration of which they were a copy. */
+export async function endCopy(path: string): Promise<void> {
+  const collections = openCollections(path, {})
+  try {
+    if (collections.read(copyStateOf) === null) return
+    await collections.transact((transaction) => transaction.delete(COPY_STATE, KEY))
+  } finally {
+    await collections.close()
+  }
+}
+
+/** Receives the documents that are written to the copy. */
+export interface CopyListener {
+  /** Called in the transaction that writes them. */
+  writing(documents: readonly DocumentEdit[]): void
+  /** Called when they are written. */
+  written(documents: readonly DocumentEdit[]): void
+}
+
+/** The copy of one data folder. */
+export class DocumentCopy {
+  private readonly store: DocumentStore
+  private readonly listener: CopyListener
+
+  constructor(store: DocumentStore, listener: CopyListener) {
+    this.store = store
+    this.listener = listener
+  }
+
+  /** Null: the documents of the folder are its own. */
+  state(): CopyState | null {
+    return this.store.read(copyStateOf)
+  }
+
+  /** Makes the folder a copy of `store`. Does nothing if another process has done so. */
+  async begin(store: string, version: number): Promise<void> {
+    await this.store.transact((transaction) => {
+      if (copyStateOf(transaction) !== null) return
+      transaction.put(COPY_STATE, KEY, { store, instance: crypto.randomUUID(), version } satisfies CopyState)
+    })
+  }
+
+  /** Writes what was changed after version `from`. Does nothing if another process has done so, and the copy has another version now. */
+  async apply(from: number, { version, documents, events }: DocumentChanges): Promise<void> {
+    const isWritten = await this.store.transact((transaction) => {
+      const state = copyStateOf(transaction)
+      if (state === null || state.version !== from || version <= from) return false
+      for (const { collection, key, json } of documents) {
+        if (json === null) transaction.delete(collection, key)
+        else transaction.put(collection, key, JSON.parse(json))
+      }
+      for (const { stream, record, count, timeMs } of events) transaction.appendEvents(stream, record, count, timeMs)
+      transaction.put(COPY_STATE, KEY, { ...state, version } satisfies CopyState)
+      this.listener.writing(documents)
+      return true
+    })
+    if (isWritten) this.listener.written(documents)
+  }
+}

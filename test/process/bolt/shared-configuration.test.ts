@@ -1,0 +1,203 @@
+// The configuration that instances share, in Neo4j: changes of several instances follow each other, a copy contains each change and its
+// events once, and a folder is a copy of one configuration only. Needs Java and Maven.
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { SharedConfiguration } from '../../../src/app/shared-configuration.ts'
+import { BoltServer } from '../../../src/bolt/bolt-server.ts'
+import { ConfigurationStore } from '../../../src/bolt/configuration-store.ts'
+import { defaultSettings } from '../../../src/settings.ts'
+import { type Collections, openCollections } from '../../../src/store/documents/collections.ts'
+import { endCopy, openOwnCollections } from '../../../src/store/documents/document-copy.ts'
+import { CounterpartMissing } from '../../support/counterparts/install.ts'
+import { type Neo4jServer, startNeo4j } from '../../support/counterparts/neo4j.ts'
+import { clearServer, runOnServer } from '../../support/graph-servers.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+let neo4j: Neo4jServer | null = null
+
+beforeAll(async () => {
+  try {
+    neo4j = await startNeo4j()
+  } catch (failure) {
+    if (!(failure instanceof CounterpartMissing)) throw failure
+    console.log(`skipped: a shared configuration in Neo4j: ${failure.message}`)
+  }
+}, 600_000)
+beforeEach(async () => {
+  if (neo4j !== null) await clearServer(neo4j.url)
+})
+afterAll(async () => {
+  await neo4j?.stop()
+})
+
+interface Instance {
+  readonly dataDir: string
+  readonly collections: Collections
+  readonly shared: SharedConfiguration
+  readonly reports: readonly string[]
+  close(): Promise<void>
+}
+
+async function startInstance(dataDir = join(temporaryFolder(), 'data')): Promise<Instance> {
+  const collections = openCollections(join(dataDir, 'config'), { sync: false })
+  const settings = { ...defaultSettings, dataDir, configStore: neo4j!.url }
+  const reports: string[] = []
+  let shared: SharedConfiguration
+  try {
+    shared = await SharedConfiguration.open(collections, settings, (line) => reports.push(line))
+  } catch (failure) {
+    await collections.close()
+    throw failure
+  }
+  const close = async (): Promise<void> => {
+    await shared.close()
+    await collections.close()
+  }
+  return { dataDir, collections, shared, reports, close }
+}
+
+const documentsOf = (instance: Instance): readonly (readonly [string, unknown])[] => instance.collections.all('numbers')
+/** The bytes of the records in the stream, in order. */
+const eventsOf = ({ collections }: Instance): readonly number[] =>
+  collections.outbox.read('sink', 1, { events: 1000, bytes: 2 ** 20 }).map(({ bytes }) => bytes[0]!)
+
+const add = ({ shared }: Instance, key: string): Promise<number> =>
+  shared.transact((transaction) => {
+    const next = ((transaction.get('numbers', key) as number | null) ?? 0) + 1
+    transaction.put('numbers', key, next)
+    transaction.appendEvents('sink', new Uint8Array([next]), 1, 0)
+    return next
+  })
+
+test('changes of three instances follow each other, and each copy becomes equal', async (context) => {
+  if (neo4j === null) return context.skip()
+  const instances = [await startInstance(), await startInstance(), await startInstance()]
+  const results = await Promise.all(
+    instances.map((instance) =>
+      Promise.all(Array.from({ length: 20 }, (_, i) => add(instance, i % 2 === 0 ? 'even' : 'odd'))),
+    ),
+  )
+  const all = results.flat().toSorted((a, b) => a - b)
+  expect(all).toEqual(Array.from({ length: 60 }, (_, i) => Math.floor(i / 2) + 1))
+  for (const [number, instance] of instances.entries()) {
+    await expect
+      .poll(() => documentsOf(instance), { timeout: 20_000 })
+      .toEqual([
+        ['even', 30],
+        ['odd', 30],
+      ])
+    // Each instance has the events of its own changes.
+    expect(eventsOf(instance).toSorted((a, b) => a - b)).toEqual(results[number]!.toSorted((a, b) => a - b))
+    // A loaded machine may be late.
+    expect(instance.reports.filter((line) => !/time limit|reachable/.test(line))).toEqual([])
+  }
+  await expect.poll(() => instances.filter(({ shared }) => shared.isLeading()).length, { timeout: 20_000 }).toBe(1)
+  await instances[0]!.shared.transact(({ delete: remove }) => remove('numbers', 'odd'))
+  for (const instance of instances) {
+    await expect.poll(() => documentsOf(instance), { timeout: 20_000 }).toEqual([['even', 30]])
+  }
+  const failing = instances[1]!.shared.transact(({ put }) => {
+    put('numbers', 'even', 99)
+    throw new Error('refused')
+  })
+  await expect(failing).rejects.toThrow('refused')
+  expect(documentsOf(instances[1]!)).toEqual([['even', 30]])
+  for (const { close } of instances) await close()
+}, 120_000)
+
+test('an instance that ended between the server and its copy stores its change and its events once', async (context) => {
+  if (neo4j === null) return context.skip()
+  const first = await startInstance()
+  await add(first, 'even')
+  const { instance } = first.shared
+  await first.close()
+  const server = new BoltServer({ url: neo4j.url, username: null, password: null })
+  const events = [2, 3].map((byte) => ({ stream: 'sink', record: new Uint8Array([byte]), count: 1, timeMs: 5 }))
+  await new ConfigurationStore(server, null).write(instance, async () => ({
+    value: null,
+    edits: { documents: [{ collection: 'numbers', key: 'even', json: '7' }], events },
+  }))
+  await server.close()
+  const other = await startInstance()
+  expect(documentsOf(other)).toEqual([['even', 7]])
+  expect(eventsOf(other)).toEqual([])
+  const again = await startInstance(first.dataDir)
+  await expect.poll(() => eventsOf(again), { timeout: 20_000 }).toEqual([1, 2, 3])
+  expect(await add(again, 'even')).toBe(8)
+  expect(eventsOf(again)).toEqual([1, 2, 3, 8])
+  const left = await runOnServer(neo4j.url, 'MATCH (e:_VerdigraphEvents) RETURN count(e) AS left')
+  // Those of the last change: they are removed with the next one.
+  expect(left).toEqual([{ left: 1n }])
+  for (const { close } of [other, again]) await close()
+}, 120_000)
+
+test('another instance takes over the lease', async (context) => {
+  if (neo4j === null) return context.skip()
+  const first = await startInstance()
+  await expect.poll(() => first.shared.isLeading(), { timeout: 20_000 }).toBe(true)
+  const second = await startInstance()
+  await Bun.sleep(1500)
+  expect([first.shared.isLeading(), second.shared.isLeading()]).toEqual([true, false])
+  await first.close()
+  await expect.poll(() => second.shared.isLeading(), { timeout: 20_000 }).toBe(true)
+  await second.close()
+}, 120_000)
+
+test('a folder is a copy of one configuration only', async (context) => {
+  if (neo4j === null) return context.skip()
+  const first = await startInstance()
+  await add(first, 'even')
+  await first.close()
+  const folder = join(first.dataDir, 'config')
+  expect(() => openOwnCollections(folder, {})).toThrow('only the service changes it')
+  // A folder with a configuration of its own is not mixed with another one.
+  const own = join(temporaryFolder(), 'data')
+  const collections = openCollections(join(own, 'config'), { sync: false })
+  await collections.transact(({ put }) => put('numbers', 'own', 1))
+  await collections.close()
+  await expect(startInstance(own)).rejects.toThrow('has a configuration of its own')
+  // The database was replaced by another one, and then by an older state of the first.
+  const [head] = await runOnServer(
+    neo4j.url,
+    "MATCH (h:_VerdigraphState {key: 'configuration'}) RETURN h.store AS store",
+  )
+  const setHead = (store: unknown, version: bigint): Promise<unknown> =>
+    runOnServer(
+      neo4j!.url,
+      "MATCH (h:_VerdigraphState {key: 'configuration'}) SET h.store = $store, h.version = $version",
+      {
+        store,
+        version,
+      },
+    )
+  for (const [store, version] of [
+    ['another', 1n],
+    [head!.store, 0n],
+  ] as const) {
+    await setHead(store, version)
+    const again = await startInstance(first.dataDir)
+    await expect
+      .poll(() => again.reports.join(), { timeout: 20_000 })
+      .toContain('is not the one of which this data folder')
+    await expect(again.shared.recent()).rejects.toThrow()
+    await expect(add(again, 'even')).rejects.toThrow('is not the one of which')
+    await again.close()
+  }
+}, 120_000)
+
+test('a folder with a configuration of its own moves it to an empty server', async (context) => {
+  if (neo4j === null) return context.skip()
+  const first = await startInstance()
+  await add(first, 'even')
+  await first.close()
+  // As `restore` does with a backup of an instance.
+  await endCopy(join(first.dataDir, 'config'))
+  await clearServer(neo4j.url)
+  const moved = await startInstance(first.dataDir)
+  expect(moved.reports).toContainEqual(`the configuration was moved to ${neo4j.url}`)
+  const other = await startInstance()
+  expect(documentsOf(other)).toEqual([['even', 1]])
+  expect(await add(other, 'even')).toBe(2)
+  await expect.poll(() => documentsOf(moved), { timeout: 20_000 }).toEqual([['even', 2]])
+  for (const { close } of [moved, other]) await close()
+}, 120_000)
