@@ -14,6 +14,7 @@ import { events } from './events/events.bench.ts'
 import { type Bench, type BenchRecord, type BenchReport, machine } from './harness.ts'
 import { databaseServer } from './http/database-server.bench.ts'
 import { evaluation } from './http/evaluation.bench.ts'
+import { instances } from './http/instances.bench.ts'
 import { mcp } from './http/mcp.bench.ts'
 import { matching } from './matching/matching.bench.ts'
 import { micro } from './micro/micro.bench.ts'
@@ -37,6 +38,7 @@ const benches: readonly Bench[] = [
   micro,
   cerbos,
   databaseServer,
+  instances,
   authorizer,
   scenarios,
   plan,
