@@ -35,7 +35,13 @@ export const instances: Bench = {
         urls.push((await listening(['src/main.ts', 'serve', '--data', data, '--port', '0'], children, environment)).url)
       }
       const admin = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-      const call = async (url: string, method: string, path: string, body?: object, headers = admin) => {
+      const call = async (
+        url: string,
+        method: string,
+        path: string,
+        body?: object,
+        headers: Record<string, string> = admin,
+      ) => {
         const response = await fetch(`${url}${path}`, {
           method,
           headers,
@@ -72,7 +78,7 @@ export const instances: Bench = {
       const keyTimes: number[] = []
       for (let number = 0; number < rounds; number++) {
         const credential = await create('application-agent-credentials', { application_agent_id })
-        const key = { ...admin, 'x-svc-clientkey': credential.api_key!, authorization: '' }
+        const key = { 'x-svc-clientkey': credential.api_key!, 'content-type': 'application/json' }
         const decide = (url: string) => call(url, 'POST', '/access/v1/evaluation', question, key)
         for (const url of urls) await timeUntil(async () => (await decide(url)).status === 200)
         const nodes = [
