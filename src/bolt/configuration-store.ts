@@ -9,10 +9,17 @@ import { STATE_LABEL } from './print/names.ts'
 
 const DOCUMENT = '_VerdigraphDocument'
 const EVENTS = '_VerdigraphEvents'
+/** Also the label of a document that was deleted, until all copies with fewer changes are made again. */
+const DELETED = '_VerdigraphDeleted'
 const HEAD = `(h:${STATE_LABEL} {key: 'configuration'})`
+const HEAD_FIELDS = 'h.store AS store, h.version AS version, h.format AS format, h.commits[-1] AS commit'
+/** The id of the change that has created $version, if it is one of the last. */
+const COMMIT_OF_VERSION = 'h.commits[CASE WHEN $version > h.version THEN NULL ELSE size(h.commits) - 1 - (h.version - $version) END]'
 /** The form in which documents are stored. */
 const FORMAT = 1
 
+/** Changes between two removals of what deleted documents have left. */
+const CLEAN_CHANGES = 64
 /** Documents that one statement writes. */
 const BATCH = 1000
 /** Time limit of a poll, milliseconds. */
@@ -26,19 +33,23 @@ export interface ConfigurationHead {
   readonly store: string
   /** Counts the changes. 0: the configuration is empty. */
   readonly version: number
+  /** Identifies the last change; empty: there was none. */
+  readonly commit: string
 }
 
 /** The changes after a version, and the events of one instance that it has not stored yet. */
 export interface FetchedChanges extends DocumentEdits {
   readonly head: ConfigurationHead
+  /** The change that has created the version after which these follow. Null: it is too long ago, so these are all documents. */
+  readonly after: string | null
 }
 
 /** The documents and events of a change, in the version that it has created. */
 export interface CommittedChange<T> {
   readonly value: T
   readonly edits: DocumentEdits
-  /** Null: it has written nothing. */
-  readonly version: number | null
+  /** The newest state; null: it has written nothing. */
+  readonly head: ConfigurationHead | null
 }
 
 /** The configuration in a database. */
@@ -73,7 +84,7 @@ export class ConfigurationStore {
 
   /** The newest version. Rejects with ThrownServiceError `unavailable` if the server does not answer. */
   async head(): Promise<ConfigurationHead> {
-    const text = `MATCH ${HEAD} RETURN h.store AS store, h.version AS version, h.format AS format`
+    const text = `MATCH ${HEAD} RETURN ${HEAD_FIELDS}`
     try {
       const records = await this.server.read(this.database, { text, parameters: {} }, POLL_TIME_MS)
       return headOf(records)
@@ -86,8 +97,7 @@ export class ConfigurationStore {
   async changesAfter(version: number, instance: string): Promise<FetchedChanges> {
     try {
       return await this.server.write(this.database, async (transaction) => {
-        const head = await lock(transaction)
-        return { head, ...(await fetchChanges(transaction, version, instance)) }
+        return fetchChanges(transaction, await lock(transaction), version, instance)
       })
     } catch (error) {
       throw unavailableInstead(error)
@@ -96,25 +106,28 @@ export class ConfigurationStore {
 
   /**
    * Runs `change` while no other instance changes the configuration, and writes what it returns. `change` gets the newest version and
-   * may run several times. Rejects with what it throws; with ThrownServiceError `unavailable` if the server does not answer, and nothing
+   * may run several times. `id` identifies the change. Rejects with what it throws; with ThrownServiceError `unavailable` if the server does not answer, and nothing
    * is written, or the outcome is unknown and in the message.
    */
   async write<T>(
     instance: string,
     change: (
       head: ConfigurationHead,
-      fetch: (version: number) => Promise<DocumentEdits>,
+      fetch: (version: number) => Promise<FetchedChanges>,
     ) => Promise<{ readonly value: T; readonly edits: DocumentEdits }>,
+    id: string = crypto.randomUUID(),
   ): Promise<CommittedChange<T>> {
     let attempt: { readonly mark: CommitMark; readonly committed: CommittedChange<T> } | null = null
     try {
       return await this.server.write(this.database, async (transaction) => {
         attempt = null
         const head = await lock(transaction)
-        const { value, edits } = await change(head, (version) => fetchChanges(transaction, version, instance))
-        if (edits.documents.length === 0 && edits.events.length === 0) return { value, edits, version: null }
-        const mark = { id: crypto.randomUUID(), version: head.version + 1 }
-        const committed = { value, edits, version: mark.version }
+        const { value, edits } = await change(head, (version) =>
+          fetchChanges(transaction, head, version, instance),
+        )
+        if (edits.documents.length === 0 && edits.events.length === 0) return { value, edits, head: null }
+        const mark = { id, version: head.version + 1 }
+        const committed = { value, edits, head: { store: head.store, version: mark.version, commit: id } }
         attempt = { mark, committed }
         await store(transaction, mark, instance, edits)
         return committed
@@ -152,6 +165,18 @@ export class ConfigurationStore {
     return 'unknown'
   }
 
+  /** Identifies the change that has created a version; null: it is too long ago, or has not happened. Rejects as `head`. */
+  async commitOf(version: number): Promise<string | null> {
+    const text = `MATCH ${HEAD} RETURN ${COMMIT_OF_VERSION} AS commit`
+    try {
+      const parameters = { version: BigInt(version) }
+      const [found] = await this.server.read(this.database, { text, parameters }, POLL_TIME_MS)
+      return (found?.commit as string | null | undefined) ?? null
+    } catch (error) {
+      throw unavailableInstead(error)
+    }
+  }
+
   /** Takes the lease, or keeps it, for `ms` milliseconds. Returns false if another instance has it. */
   async takeLease(instance: string, ms: number): Promise<boolean> {
     // The first SET takes the lock of the node, so that what follows reads what the last holder has written.
@@ -176,7 +201,7 @@ export class ConfigurationStore {
 
 /** Changes of all instances follow each other. */
 async function lock(transaction: BoltTransaction): Promise<ConfigurationHead> {
-  const text = `MATCH ${HEAD} SET h.key = 'configuration' RETURN h.store AS store, h.version AS version, h.format AS format`
+  const text = `MATCH ${HEAD} SET h.key = 'configuration' RETURN ${HEAD_FIELDS}`
   return headOf(await transaction.run(text, {}))
 }
 
@@ -184,19 +209,30 @@ function headOf([head]: readonly BoltRecord[]): ConfigurationHead {
   if (head === undefined) throw new OperationalError('the database does not contain the configuration any more')
   if (Number(head.format) !== FORMAT)
     throw new OperationalError('the configuration in the database was written by a later version of the service')
-  return { store: String(head.store), version: Number(head.version) }
+  return { store: String(head.store), version: Number(head.version), commit: (head.commit as string | null) ?? '' }
 }
 
-async function fetchChanges(transaction: BoltTransaction, version: number, instance: string): Promise<DocumentEdits> {
+async function fetchChanges(
+  transaction: BoltTransaction,
+  head: ConfigurationHead,
+  version: number,
+  instance: string,
+): Promise<FetchedChanges> {
+  const isRecent = version > 0 && head.version - version < COMMITS_KEPT
+  const [known] = isRecent
+    ? await transaction.run(`MATCH ${HEAD} RETURN ${COMMIT_OF_VERSION} AS commit`, { version: BigInt(version) })
+    : []
   const documents = await transaction.run(
-    `MATCH (d:${DOCUMENT}) WHERE d.version > $version RETURN d.collection AS collection, d.document AS key, d.json AS json ORDER BY d.version`,
-    { version: BigInt(version) },
+    `MATCH (d:${DOCUMENT}) WHERE d.version > $version${isRecent ? '' : ' AND d.json IS NOT NULL'} RETURN d.collection AS collection, d.document AS key, d.json AS json ORDER BY d.version`,
+    { version: BigInt(isRecent ? version : 0) },
   )
   const events = await transaction.run(
     `MATCH (e:${EVENTS} {instance: $instance}) WHERE e.version > $version RETURN e.stream AS stream, e.record AS record, e.count AS count, e.time AS time ORDER BY e.version, e.number`,
     { version: BigInt(version), instance },
   )
   return {
+    head,
+    after: isRecent ? String(known?.commit) : null,
     documents: documents.map(({ collection, key, json }) => ({
       collection: String(collection),
       key: String(key),
@@ -224,9 +260,13 @@ async function store(
   })
   for (let start = 0; start < documents.length; start += BATCH) {
     await transaction.run(
-      `UNWIND $documents AS one MERGE (d:${STATE_LABEL} {key: one.key}) SET d:${DOCUMENT}, d.collection = one.collection, d.document = one.document, d.json = one.json, d.version = $version`,
+      `UNWIND $documents AS one MERGE (d:${STATE_LABEL} {key: one.key}) SET d:${DOCUMENT}, d.collection = one.collection, d.document = one.document, d.json = one.json, d.version = $version FOREACH (gone IN CASE WHEN one.json IS NULL THEN [d] ELSE [] END | SET gone:${DELETED}) FOREACH (present IN CASE WHEN one.json IS NULL THEN [] ELSE [d] END | REMOVE present:${DELETED})`,
       { version: at, documents: documents.slice(start, start + BATCH).map(documentParameter) },
     )
+  }
+  if (version % CLEAN_CHANGES === 0) {
+    const oldest = BigInt(version - COMMITS_KEPT)
+    await transaction.run(`MATCH (d:${DELETED}) WHERE d.version <= $oldest DELETE d`, { oldest })
   }
   // This instance has stored what it had written before.
   await transaction.run(`MATCH (e:${EVENTS} {instance: $instance}) DELETE e`, { instance })

@@ -1,6 +1,6 @@
 // The copy that a data folder has of documents in a database server, which several instances of the service share. The folder has
 // the version of its copy, so each change is applied once, also if several processes fetch it.
-import type { DocumentEdit, DocumentEdits, DocumentReader, DocumentStore } from '../../kernel/document-store.ts'
+import type { DocumentEdit, DocumentEdits, DocumentReader } from '../../kernel/document-store.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { type Collections, openCollections } from './collections.ts'
 
@@ -16,11 +16,15 @@ export interface CopyState {
   readonly instance: string
   /** The last change that the copy contains. */
   readonly version: number
+  /** Identifies that change. */
+  readonly commit: string
 }
 
 /** The changes after a version of the copy, up to another version. */
 export interface DocumentChanges extends DocumentEdits {
-  readonly version: number
+  readonly head: Omit<CopyState, 'instance'>
+  /** Null: these are all documents, and others are deleted. */
+  readonly after: string | null
 }
 
 /** The state of the copy; null: the documents of the folder are its own. */
@@ -59,10 +63,10 @@ export interface CopyListener {
 
 /** The copy of one data folder. */
 export class DocumentCopy {
-  private readonly store: DocumentStore
+  private readonly store: Collections
   private readonly listener: CopyListener
 
-  constructor(store: DocumentStore, listener: CopyListener) {
+  constructor(store: Collections, listener: CopyListener) {
     this.store = store
     this.listener = listener
   }
@@ -72,16 +76,20 @@ export class DocumentCopy {
     return this.store.read(copyStateOf)
   }
 
-  /** Makes the folder a copy of `store`. Does nothing if another process has done so. */
-  async begin(store: string, version: number): Promise<void> {
+  /** Makes the folder a copy of another state. Does nothing if another process has done so. */
+  async begin({ store, version, commit }: Omit<CopyState, 'instance'>): Promise<void> {
     await this.store.transact((transaction) => {
       if (copyStateOf(transaction) !== null) return
-      transaction.put(COPY_STATE, KEY, { store, instance: crypto.randomUUID(), version } satisfies CopyState)
+      transaction.put(COPY_STATE, KEY, { store, instance: crypto.randomUUID(), version, commit } satisfies CopyState)
     })
   }
 
   /** Writes what was changed after version `from`. Does nothing if another process has done so, and the copy has another version now. */
-  async apply(from: number, { version, documents, events }: DocumentChanges): Promise<void> {
+  async apply(from: number, changes: DocumentChanges): Promise<void> {
+    const { events } = changes
+    const { version, commit } = changes.head
+    // Read after `from` was: if another process has changed the copy since, nothing is written.
+    const documents = changes.after === null ? this.differences(changes.documents) : changes.documents
     const isWritten = await this.store.transact((transaction) => {
       const state = copyStateOf(transaction)
       if (state === null || state.version !== from || version <= from) return false
@@ -90,10 +98,31 @@ export class DocumentCopy {
         else transaction.put(collection, key, JSON.parse(json))
       }
       for (const { stream, record, count, timeMs } of events) transaction.appendEvents(stream, record, count, timeMs)
-      transaction.put(COPY_STATE, KEY, { ...state, version } satisfies CopyState)
+      transaction.put(COPY_STATE, KEY, { ...state, version, commit } satisfies CopyState)
       this.listener.writing(documents)
       return true
     })
     if (isWritten) this.listener.written(documents)
   }
+
+  /** The edits that make the copy contain these documents and no others. */
+  private differences(documents: readonly DocumentEdit[]): readonly DocumentEdit[] {
+    const present = new Map(
+      this.store
+        .everything()
+        .filter(({ collection }) => collection !== COPY_STATE)
+        .map((edit) => [nameOf(edit), edit]),
+    )
+    const changed: DocumentEdit[] = []
+    for (const edit of documents) {
+      const name = nameOf(edit)
+      if (present.get(name)?.json !== edit.json) changed.push(edit)
+      present.delete(name)
+    }
+    return [...changed, ...Array.from(present.values(), (edit) => ({ ...edit, json: null }))]
+  }
+}
+
+function nameOf({ collection, key }: DocumentEdit): string {
+  return `${collection}\0${key}`
 }
