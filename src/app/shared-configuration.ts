@@ -136,7 +136,7 @@ export class SharedConfiguration implements DocumentStore {
     } catch (error) {
       await shared.close()
       if (error instanceof OperationalError) throw error
-      throw new OperationalError(`the shared configuration: ${(error as Error).message}`)
+      throw new OperationalError(`the shared configuration in ${url}: ${(error as Error).message}`)
     }
     return shared
   }

@@ -14,7 +14,8 @@ const DELETED = '_VerdigraphDeleted'
 const HEAD = `(h:${STATE_LABEL} {key: 'configuration'})`
 const HEAD_FIELDS = 'h.store AS store, h.version AS version, h.format AS format, h.commits[-1] AS commit'
 /** The id of the change that has created $version, if it is one of the last. */
-const COMMIT_OF_VERSION = 'h.commits[CASE WHEN $version > h.version THEN NULL ELSE size(h.commits) - 1 - (h.version - $version) END]'
+const COMMIT_OF_VERSION =
+  'h.commits[CASE WHEN $version > h.version THEN NULL ELSE size(h.commits) - 1 - (h.version - $version) END]'
 /** The form in which documents are stored. */
 const FORMAT = 1
 
@@ -24,6 +25,10 @@ const CLEAN_CHANGES = 64
 const BATCH = 1000
 /** Time limit of a poll, milliseconds. */
 const POLL_TIME_MS = 2000
+/** How often changes are read without locking the configuration, while other instances change it. */
+const READ_ATTEMPTS = 5
+/** How often a constraint or an index is created that other instances may create too. */
+const PREPARE_ATTEMPTS = 5
 /** Pause between two queries about the outcome of a commit, milliseconds. */
 const ASK_AGAIN_MS = 200
 
@@ -63,7 +68,7 @@ export class ConfigurationStore {
   }
 
   /**
-   * Creates what the service needs, if it does not exist, and returns the newest version. Rejects with OperationalError if the server
+   * Creates what the service needs, if it does not exist, and returns the newest version. Rejects with the error of the server if it
    * cannot be used.
    */
   async prepare(): Promise<ConfigurationHead> {
@@ -72,13 +77,23 @@ export class ConfigurationStore {
       `CREATE INDEX verdigraph_documents IF NOT EXISTS FOR (d:${DOCUMENT}) ON (d.version)`,
       `CREATE INDEX verdigraph_events IF NOT EXISTS FOR (e:${EVENTS}) ON (e.instance)`,
       `MERGE ${HEAD} ON CREATE SET h.version = 0, h.commits = [], h.format = ${FORMAT}, h.store = randomUUID()`,
+      `MERGE (:${STATE_LABEL} {key: 'changes'})`,
       `MERGE (l:${STATE_LABEL} {key: 'lease'}) ON CREATE SET l.holder = '', l.until = 0`,
     ]
-    try {
-      for (const text of texts) await this.server.write(this.database, (transaction) => transaction.run(text, {}))
-      return await this.server.write(this.database, lock)
-    } catch (error) {
-      throw new OperationalError((error as Error).message)
+    for (const text of texts) await this.prepareOne(text)
+    return this.server.write(this.database, lock)
+  }
+
+  /** Neo4j refuses a constraint or an index that another instance creates at the same time, in spite of IF NOT EXISTS. */
+  private async prepareOne(text: string): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.server.write(this.database, (transaction) => transaction.run(text, {}))
+        return
+      } catch (error) {
+        if (attempt === PREPARE_ATTEMPTS || error instanceof ThrownServiceError) throw error
+        await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS * Math.random()))
+      }
     }
   }
 
@@ -93,15 +108,31 @@ export class ConfigurationStore {
     }
   }
 
-  /** The changes after `version`, read in one transaction. Rejects as `head`. */
+  /** The changes after `version`. Rejects as `head`. */
   async changesAfter(version: number, instance: string): Promise<FetchedChanges> {
+    const { queryTimeMs } = this.server.limits
+    const reading: BoltTransaction = {
+      run: (text, parameters) => this.server.read(this.database, { text, parameters }, queryTimeMs),
+    }
     try {
-      return await this.server.write(this.database, async (transaction) => {
-        return fetchChanges(transaction, await lock(transaction), version, instance)
-      })
+      // Without a transaction that locks: an instance that was paused in one would keep all others from answering.
+      for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
+        const head = await this.committed()
+        const changes = await fetchChanges(reading, head, version, instance)
+        if ((await this.committed()).commit === head.commit) return changes
+      }
+      return await this.server.write(this.database, async (transaction) =>
+        fetchChanges(transaction, await lock(transaction), version, instance),
+      )
     } catch (error) {
       throw unavailableInstead(error)
     }
+  }
+
+  /** The newest version, all of whose documents can be read: a commit in progress has locked the node. */
+  private async committed(): Promise<ConfigurationHead> {
+    const text = `MATCH ${HEAD} SET h.key = 'configuration' RETURN ${HEAD_FIELDS}`
+    return headOf(await this.server.writeAlone(this.database, { text, parameters: {} }, POLL_TIME_MS))
   }
 
   /**
@@ -122,9 +153,7 @@ export class ConfigurationStore {
       return await this.server.write(this.database, async (transaction) => {
         attempt = null
         const head = await lock(transaction)
-        const { value, edits } = await change(head, (version) =>
-          fetchChanges(transaction, head, version, instance),
-        )
+        const { value, edits } = await change(head, (version) => fetchChanges(transaction, head, version, instance))
         if (edits.documents.length === 0 && edits.events.length === 0) return { value, edits, head: null }
         const mark = { id, version: head.version + 1 }
         const committed = { value, edits, head: { store: head.store, version: mark.version, commit: id } }
@@ -181,16 +210,14 @@ export class ConfigurationStore {
   async takeLease(instance: string, ms: number): Promise<boolean> {
     // The first SET takes the lock of the node, so that what follows reads what the last holder has written.
     const text = `MATCH (l:${STATE_LABEL} {key: 'lease'}) SET l.key = 'lease' WITH l WHERE l.holder = $instance OR l.until < timestamp() SET l.holder = $instance, l.until = timestamp() + $ms RETURN true AS taken`
-    const records = await this.server.write(this.database, (transaction) =>
-      transaction.run(text, { instance, ms: BigInt(ms) }),
-    )
-    return records.length > 0
+    const parameters = { instance, ms: BigInt(ms) }
+    return (await this.server.writeAlone(this.database, { text, parameters }, POLL_TIME_MS)).length > 0
   }
 
   /** Gives the lease up if this instance has it. */
   async leaveLease(instance: string): Promise<void> {
     const text = `MATCH (l:${STATE_LABEL} {key: 'lease'}) SET l.key = 'lease' WITH l WHERE l.holder = $instance SET l.until = 0`
-    await this.server.write(this.database, (transaction) => transaction.run(text, { instance }))
+    await this.server.writeAlone(this.database, { text, parameters: { instance } }, POLL_TIME_MS)
   }
 
   /** Closes the connections. */
@@ -201,8 +228,11 @@ export class ConfigurationStore {
 
 /** Changes of all instances follow each other. */
 async function lock(transaction: BoltTransaction): Promise<ConfigurationHead> {
-  const text = `MATCH ${HEAD} SET h.key = 'configuration' RETURN ${HEAD_FIELDS}`
-  return headOf(await transaction.run(text, {}))
+  const locked = await transaction.run(
+    `MATCH (c:${STATE_LABEL} {key: 'changes'}) SET c.key = 'changes' RETURN 1 AS one`,
+    {},
+  )
+  return locked.length === 0 ? headOf([]) : headOf(await transaction.run(`MATCH ${HEAD} RETURN ${HEAD_FIELDS}`, {}))
 }
 
 function headOf([head]: readonly BoltRecord[]): ConfigurationHead {
@@ -254,10 +284,6 @@ async function store(
   { documents, events }: DocumentEdits,
 ): Promise<void> {
   const at = BigInt(version)
-  await transaction.run(`MATCH ${HEAD} SET h.version = $version, h.commits = (h.commits + [$id])[-${COMMITS_KEPT}..]`, {
-    version: at,
-    id,
-  })
   for (let start = 0; start < documents.length; start += BATCH) {
     await transaction.run(
       `UNWIND $documents AS one MERGE (d:${STATE_LABEL} {key: one.key}) SET d:${DOCUMENT}, d.collection = one.collection, d.document = one.document, d.json = one.json, d.version = $version FOREACH (gone IN CASE WHEN one.json IS NULL THEN [d] ELSE [] END | SET gone:${DELETED}) FOREACH (present IN CASE WHEN one.json IS NULL THEN [] ELSE [d] END | REMOVE present:${DELETED})`,
@@ -270,11 +296,15 @@ async function store(
   }
   // This instance has stored what it had written before.
   await transaction.run(`MATCH (e:${EVENTS} {instance: $instance}) DELETE e`, { instance })
-  if (events.length === 0) return
-  await transaction.run(
-    `UNWIND $events AS one CREATE (e:${STATE_LABEL}:${EVENTS} {key: one.key}) SET e.instance = $instance, e.version = $version, e.number = one.number, e.stream = one.stream, e.record = one.record, e.count = one.count, e.time = one.time`,
-    { version: at, instance, events: events.map((event, number) => eventParameter(id, event, number)) },
-  )
+  if (events.length > 0) {
+    await transaction.run(
+      `UNWIND $events AS one CREATE (e:${STATE_LABEL}:${EVENTS} {key: one.key}) SET e.instance = $instance, e.version = $version, e.number = one.number, e.stream = one.stream, e.record = one.record, e.count = one.count, e.time = one.time`,
+      { version: at, instance, events: events.map((event, number) => eventParameter(id, event, number)) },
+    )
+  }
+  // Last: readers wait for this lock.
+  const counted = `MATCH ${HEAD} SET h.version = $version, h.commits = (h.commits + [$id])[-${COMMITS_KEPT}..]`
+  await transaction.run(counted, { version: at, id })
 }
 
 function documentParameter({ collection, key, json }: DocumentEdit): object {

@@ -39,10 +39,7 @@ interface Instance {
   close(): Promise<void>
 }
 
-async function startInstance(
-  dataDir = join(temporaryFolder(), 'data'),
-  configStore = neo4j!.url,
-): Promise<Instance> {
+async function startInstance(dataDir = join(temporaryFolder(), 'data'), configStore = neo4j!.url): Promise<Instance> {
   const collections = openCollections(join(dataDir, 'config'), { sync: false })
   const settings = { ...defaultSettings, dataDir, configStore }
   const reports: string[] = []
@@ -332,4 +329,44 @@ test('a change that a copy would not accept is not stored', async (context) => {
   await expect(tooLong).rejects.toThrow('a document key is short')
   expect(await add(first, 'even')).toBe(1)
   await first.close()
+}, 120_000)
+
+test('instances start at the same time on an empty database', async (context) => {
+  if (neo4j === null) return context.skip()
+  for (const _ of [1, 2, 3]) {
+    await clearServer(neo4j.url)
+    for (const name of ['verdigraph_documents', 'verdigraph_events'])
+      await runOnServer(neo4j.url, `DROP INDEX ${name} IF EXISTS`)
+    const instances = await Promise.all(Array.from({ length: 6 }, () => startInstance()))
+    const results = await Promise.all(instances.map((instance) => add(instance, 'even')))
+    expect(results.toSorted()).toEqual([1, 2, 3, 4, 5, 6])
+    for (const { close } of instances) await close()
+  }
+}, 120_000)
+
+test('an instance that is paused in a change does not keep others from answering', async (context) => {
+  if (neo4j === null) return context.skip()
+  const [first, second] = [await startInstance(), await startInstance()]
+  await add(first, 'even')
+  await expect.poll(() => documentsOf(second), { timeout: 20_000 }).toEqual([['even', 1]])
+  await second.close()
+  await add(first, 'even')
+  // A change that has begun, of an instance that does not continue.
+  const server = new BoltServer({ url: neo4j.url, username: null, password: null })
+  const { promise: continued, resolve: resume } = Promise.withResolvers<void>()
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  const paused = new ConfigurationStore(server, null).write('paused', async () => {
+    begin()
+    await continued
+    return { value: null, edits: { documents: [], events: [] } }
+  })
+  await begun
+  const again = await startInstance(second.dataDir)
+  await expect.poll(() => documentsOf(again), { timeout: 10_000 }).toEqual([['even', 2]])
+  await expect.poll(() => again.shared.notReadyReason(), { timeout: 10_000 }).toBe(null)
+  resume()
+  await paused
+  await server.close()
+  expect(await add(again, 'even')).toBe(3)
+  for (const { close } of [first, again]) await close()
 }, 120_000)
