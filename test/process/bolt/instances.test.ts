@@ -200,6 +200,11 @@ test('instances share configuration and graph, and work without each other', asy
 
   // The others continue without the instance that leads, and a deleted project disappears everywhere.
   await a.kill('SIGKILL')
+  const early = await runCommand(['rotate-master-key', '--data', folders[0]!], {
+    ...environment,
+    VERDIGRAPH_MASTER_KEY_NEXT: 'ef'.repeat(32),
+  })
+  expect([early.exitCode, early.stderr]).toEqual([1, expect.stringContaining('another instance of the service runs')])
   const { exitCode, stdout } = await run(folders[1]!)
   expect([exitCode, stdout]).toEqual([0, expect.stringContaining('1 nodes scored')])
   expect((await send(b, `/configs/v1/projects/${project_id}`, admin, undefined, 'DELETE')).status).toBe(200)
