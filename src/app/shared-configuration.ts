@@ -6,7 +6,7 @@ import { BoltServer } from '../bolt/bolt-server.ts'
 import { type ConfigurationHead, ConfigurationStore } from '../bolt/configuration-store.ts'
 import { layoutOf } from '../config/db-connection.ts'
 import { projectsKind, type StoredDocument } from '../config/kind.ts'
-import { commitNumberOf } from '../config/repository.ts'
+import { commitNumberOf, isCommitRecord } from '../config/repository.ts'
 import { parseBoltUrl } from '../kernel/bolt-address.ts'
 import {
   CONFIGURATION_COMMIT_FILE,
@@ -32,6 +32,8 @@ const POLL_MS = 200
 /** How long an instance that has ended without notice keeps the lease, and how often it is renewed, milliseconds. */
 const LEASE_MS = 5000
 const RENEW_MS = 1000
+/** The time in which a process that has moved the configuration to the server records it in the copy, milliseconds. */
+const MAKE_COPY_MS = 500
 /** How long a request waits for a copy that is too old, and how often it looks, milliseconds. */
 const WAIT_MAX_MS = 3000
 const WAIT_STEP_MS = 10
@@ -67,7 +69,7 @@ export class SharedConfiguration implements DocumentStore {
   private renewedMs = 0
   private problem: string | null = null
   private isClosed = false
-  private readonly closing = Promise.withResolvers<void>()
+  private readonly ending = Promise.withResolvers<void>()
   private polling: Promise<void> = Promise.resolve()
   private isPolling = false
 
@@ -90,6 +92,7 @@ export class SharedConfiguration implements DocumentStore {
     this.confirmed = openSharedCounter(join(dataDir, CONFIRMED_FILE))
     this.lease = openSharedCounter(join(dataDir, LEASE_FILE))
     this.copy = new DocumentCopy(collections, {
+      isLast: isCommitRecord,
       writing(documents) {
         const commit = commitNumberOf(documents)
         if (commit !== null) commits.store(commit)
@@ -101,13 +104,15 @@ export class SharedConfiguration implements DocumentStore {
   }
 
   /**
-   * Opens the copy, and makes it if the folder has none. Rejects with OperationalError if the setting is not valid, if the server cannot
+   * Opens the copy, and makes it if the folder has none. `follows`: this process may be elected to keep the copy up to date; not one that
+   * may be busy for long, such as a lane. Rejects with OperationalError if the setting is not valid, if the server cannot
    * be reached for a first copy, or if the folder has a configuration of its own that cannot be moved to the server.
    */
   static async open(
     collections: Collections,
     settings: SharedConfigurationSettings,
     report: (line: string) => void,
+    follows: boolean,
   ): Promise<SharedConfiguration> {
     const place = parseBoltUrl(settings.configStore)
     if (!place.ok) throw new OperationalError(`the setting config_store: ${place.error}`)
@@ -128,7 +133,7 @@ export class SharedConfiguration implements DocumentStore {
     const server = new BoltServer(address, { limits, report })
     const shared = new SharedConfiguration(collections, settings, server, database, report)
     try {
-      await shared.begin()
+      await shared.begin(follows)
     } catch (error) {
       await shared.close()
       if (error instanceof OperationalError) throw error
@@ -137,14 +142,28 @@ export class SharedConfiguration implements DocumentStore {
     return shared
   }
 
-  private async begin(): Promise<void> {
+  private async begin(follows: boolean): Promise<void> {
     // Version 0: another process may be making the copy.
-    if ((this.copy.state()?.version ?? 0) === 0) await this.makeCopy()
+    if (!this.isCopied()) {
+      await this.makeCopy().catch(async (failure: unknown) => {
+        // Another process of this instance may have moved the configuration to the server just now.
+        await Bun.sleep(MAKE_COPY_MS)
+        if (!this.isCopied()) throw failure
+      })
+    }
+    if (!follows) return
+    let isFirst = true
     this.elections.campaign('configuration', () => {
+      // No other process has followed the server since this instance was started.
+      if (isFirst) this.confirmed.store(0)
       this.isPolling = true
-      this.confirmed.store(0)
       this.polling = this.poll()
     })
+    isFirst = false
+  }
+
+  private isCopied(): boolean {
+    return (this.copy.state()?.version ?? 0) > 0
   }
 
   private async makeCopy(): Promise<void> {
@@ -242,7 +261,7 @@ export class SharedConfiguration implements DocumentStore {
         if (message !== this.problem) this.report(`the configuration cannot be read: ${message}`)
         this.problem = message
       }
-      await Promise.race([Bun.sleep(POLL_MS), this.closing.promise])
+      await Promise.race([Bun.sleep(POLL_MS), this.ending.promise])
     }
   }
 
@@ -311,7 +330,7 @@ export class SharedConfiguration implements DocumentStore {
   async close(): Promise<void> {
     if (this.isClosed) return
     this.isClosed = true
-    this.closing.resolve()
+    this.ending.resolve()
     await this.polling
     if (this.isPolling && this.isLeading()) {
       this.lease.store(0)
@@ -330,8 +349,9 @@ export async function openSharedConfiguration(
   collections: Collections,
   settings: SharedConfigurationSettings,
   report: (line: string) => void,
+  follows: boolean,
 ): Promise<SharedConfiguration | null> {
-  if (settings.configStore !== '') return SharedConfiguration.open(collections, settings, report)
+  if (settings.configStore !== '') return SharedConfiguration.open(collections, settings, report, follows)
   refuseCopy(collections)
   return null
 }

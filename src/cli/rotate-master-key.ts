@@ -57,7 +57,7 @@ export async function rotate(
   let shared: SharedConfiguration | null = null
   try {
     collections = openCollections(folder, {})
-    shared = await openSharedConfiguration(collections, settings, printNotice)
+    shared = await openSharedConfiguration(collections, settings, printNotice, false)
     return await rotateIn(dataDir, shared ?? collections)
   } finally {
     await shared?.close()

@@ -7,6 +7,8 @@ import { type Collections, openCollections } from './collections.ts'
 /** The collection with the state of the copy, which is not copied. */
 export const COPY_STATE = 'copy-state'
 const KEY = 'state'
+/** Documents of one transaction: about two milliseconds. */
+const SLICE = 50
 
 /** The origin and the version of the copy in a data folder. */
 export interface CopyState {
@@ -51,9 +53,11 @@ export async function endCopy(path: string): Promise<void> {
 
 /** Receives the documents that are written to the copy. */
 export interface CopyListener {
-  /** Called in the transaction that writes them. */
+  /** Whether documents of the collection make the others visible. */
+  isLast(collection: string): boolean
+  /** Called in each transaction that writes some of them. */
   writing(documents: readonly DocumentEdit[]): void
-  /** Called when they are written. */
+  /** Called when all are written. */
   written(documents: readonly DocumentEdit[]): void
 }
 
@@ -80,11 +84,28 @@ export class DocumentCopy {
     })
   }
 
-  /** Writes what was changed after version `from`. Does nothing if another process has done so, and the copy has another version now. */
+  /**
+   * Writes what was changed after version `from`. Does nothing if another process has done so, and the copy has another version now. Many
+   * documents are written in several transactions, between which this process answers requests; the last one has the documents of which
+   * `isLast` is true, the events and the version, so the others are not taken for the new state before.
+   */
   async apply(from: number, { version, documents, events }: DocumentChanges): Promise<void> {
-    const isWritten = await this.store.transact((transaction) => {
+    if (version <= from) return
+    const { early = [], last = [] } = Object.groupBy(documents, ({ collection }) =>
+      this.listener.isLast(collection) ? 'last' : 'early',
+    )
+    while (early.length > SLICE) {
+      const isWritten = await this.write(from, from, { documents: early.splice(0, SLICE), events: [] })
+      if (!isWritten) return
+    }
+    const isWritten = await this.write(from, version, { documents: [...early, ...last], events })
+    if (isWritten) this.listener.written(documents)
+  }
+
+  private write(from: number, version: number, { documents, events }: DocumentEdits): Promise<boolean> {
+    return this.store.transact((transaction) => {
       const state = copyStateOf(transaction)
-      if (state === null || state.version !== from || version <= from) return false
+      if (state?.version !== from) return false
       for (const { collection, key, json } of documents) {
         if (json === null) transaction.delete(collection, key)
         else transaction.put(collection, key, JSON.parse(json))
@@ -94,6 +115,5 @@ export class DocumentCopy {
       this.listener.writing(documents)
       return true
     })
-    if (isWritten) this.listener.written(documents)
   }
 }
