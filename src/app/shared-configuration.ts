@@ -133,7 +133,7 @@ export class SharedConfiguration implements DocumentStore {
     const server = new BoltServer(address, { limits, report })
     const shared = new SharedConfiguration(collections, settings, server, database, report)
     try {
-      await shared.begin(follows)
+      await shared.begin(follows, databaseTimeMs)
     } catch (error) {
       await shared.close()
       if (error instanceof OperationalError) throw error
@@ -142,10 +142,10 @@ export class SharedConfiguration implements DocumentStore {
     return shared
   }
 
-  private async begin(follows: boolean): Promise<void> {
+  private async begin(follows: boolean, databaseTimeMs: number): Promise<void> {
     // Version 0: another process may be making the copy.
     if (!this.isCopied()) {
-      await this.makeCopy().catch(async (failure: unknown) => {
+      await this.makeCopy(databaseTimeMs).catch(async (failure: unknown) => {
         // Another process of this instance may have moved the configuration to the server just now.
         await Bun.sleep(MAKE_COPY_MS)
         if (!this.isCopied()) throw failure
@@ -166,16 +166,20 @@ export class SharedConfiguration implements DocumentStore {
     return (this.copy.state()?.version ?? 0) > 0
   }
 
-  private async makeCopy(): Promise<void> {
+  private async makeCopy(databaseTimeMs: number): Promise<void> {
     const head = await this.stored.prepare()
     const own = this.collections.everything().filter(({ collection }) => collection !== COPY_STATE)
     if (own.length > 0) {
       if (head.version > 0) throw new OperationalError(twoConfigurations(this.url))
-      const { version } = await this.stored.write('', async ({ version: found }) => {
-        if (found > 0) throw new OperationalError(twoConfigurations(this.url))
-        refuseEmbeddedGraphs(own)
-        return { value: null, edits: { documents: own, events: [] } }
-      })
+      const { version } = await this.stored.write(
+        '',
+        async ({ version: found }) => {
+          if (found > 0) throw new OperationalError(twoConfigurations(this.url))
+          refuseEmbeddedGraphs(own)
+          return { value: null, edits: { documents: own, events: [] } }
+        },
+        databaseTimeMs,
+      )
       this.report(`the configuration was moved to ${this.url}`)
       await this.copy.begin(head.store, version ?? 0)
       return

@@ -208,19 +208,24 @@ export class BoltServer {
   /**
    * Runs `work` in one transaction and commits it; again after a deadlock or a change of the leader, until the time limit, so `work` may
    * run several times. Rejects as `read`, with FailedStatementError if a statement failed because of its text or a value, and with
-   * CommitUnknownError if the connection was lost during the commit: the caller has to find out.
+   * CommitUnknownError if the connection was lost during the commit: the caller has to find out. `timeMs`: the time limit of the
+   * transaction, absent: that of the server.
    */
-  async write<T>(database: string | null, work: (transaction: BoltTransaction) => Promise<T>): Promise<T> {
+  async write<T>(
+    database: string | null,
+    work: (transaction: BoltTransaction) => Promise<T>,
+    timeMs = this.limits.queryTimeMs,
+  ): Promise<T> {
     this.refuseWhileClosed()
-    const { queryTimeMs, retryTimeMs } = this.limits
+    const { retryTimeMs } = this.limits
     const giveUpMs = performance.now() + retryTimeMs
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.writeOnce(database, work, queryTimeMs)
+        return await this.writeOnce(database, work, timeMs)
       } catch (error) {
         if (error instanceof CommitUnknownError) throw error
         const isTransient = isDriverError(error) && error.retriable === true && !isConnectionError(error)
-        if (!isTransient || performance.now() > giveUpMs) throw this.failed(error, queryTimeMs)
+        if (!isTransient || performance.now() > giveUpMs) throw this.failed(error, timeMs)
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * 2 ** Math.min(attempt, 6)))
       }
     }
