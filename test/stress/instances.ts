@@ -18,20 +18,20 @@ const WRITERS = 3
 const AGE_MAX_MS = 1000
 const SETTLE_MAX_MS = 60_000
 
-interface Instance {
+interface DisturbedInstance {
   readonly data: string
   readonly proxy: CutProxy
   /** Null: it is being started. */
   server: Server | null
 }
 
-interface Answer {
+interface InstanceResponse {
   readonly status: number
   readonly body: Record<string, unknown>
 }
 
 /** A credential and the policy of its own that grants. */
-interface Grant {
+interface StoredGrant {
   readonly key: string
   readonly credential: string
   /** When the response to the revocation arrived, on the clock of `performance.now()`; null: it is not revoked. */
@@ -53,17 +53,17 @@ class InstancesRun {
     lost: 0,
   }
   private readonly random: Random
-  private readonly instances: readonly Instance[]
-  private readonly start: (instance: Instance) => Promise<Server>
+  private readonly instances: readonly DisturbedInstance[]
+  private readonly start: (instance: DisturbedInstance) => Promise<Server>
   private readonly admin: Record<string, string>
   private readonly agent: string
-  private readonly grants: Grant[] = []
+  private readonly grants: StoredGrant[] = []
   private readonly untilMs: number
 
   constructor(deps: {
     readonly random: Random
-    readonly instances: readonly Instance[]
-    readonly start: (instance: Instance) => Promise<Server>
+    readonly instances: readonly DisturbedInstance[]
+    readonly start: (instance: DisturbedInstance) => Promise<Server>
     readonly admin: Record<string, string>
     readonly agent: string
     readonly seconds: number
@@ -92,7 +92,7 @@ class InstancesRun {
     body: object | undefined,
     method: string,
     instance = this.random.pick(this.instances),
-  ): Promise<Answer | null> {
+  ): Promise<InstanceResponse | null> {
     if (instance.server === null) return null
     try {
       const response = await fetch(`${instance.server.url}${path}`, {
@@ -106,7 +106,7 @@ class InstancesRun {
     }
   }
 
-  private count(answer: Answer | null): void {
+  private count(answer: InstanceResponse | null): void {
     if (answer !== null && answer.status < 300) this.outcome.acknowledged += 1
     else this.outcome.refused += 1
   }
@@ -186,7 +186,7 @@ class InstancesRun {
     }
   }
 
-  private async restart(instance: Instance): Promise<void> {
+  private async restart(instance: DisturbedInstance): Promise<void> {
     instance.server = await this.start(instance)
   }
 
@@ -217,12 +217,12 @@ async function run(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'verdigraph-instances-'))
   try {
     const environment = { VERDIGRAPH_MASTER_KEY: 'ab'.repeat(32), VERDIGRAPH_UPSTREAM_ALLOW: '127.0.0.1' }
-    const instances: Instance[] = []
+    const instances: DisturbedInstance[] = []
     for (let i = 0; i < INSTANCES; i++) {
       instances.push({ data: join(folder, `data-${i}`), proxy: await startCutProxy(neo4j.url), server: null })
     }
-    const of = ({ proxy }: Instance) => ({ ...environment, VERDIGRAPH_CONFIG_STORE: proxy.url })
-    const start = (instance: Instance): Promise<Server> => startServer(['--data', instance.data], of(instance))
+    const of = ({ proxy }: DisturbedInstance) => ({ ...environment, VERDIGRAPH_CONFIG_STORE: proxy.url })
+    const start = (instance: DisturbedInstance): Promise<Server> => startServer(['--data', instance.data], of(instance))
     const init = await runCommand(['init', '--data', instances[0]!.data, '--json'], of(instances[0]!))
     const { token, organization_id } = JSON.parse(init.stdout) as Record<string, string>
     for (const instance of instances) instance.server = await start(instance)
