@@ -54,7 +54,8 @@ export interface BoltQuery {
 
 /** An open transaction. */
 export interface BoltTransaction {
-  run(text: string, parameters: Readonly<Record<string, unknown>>): Promise<readonly BoltRecord[]>
+  /** `timeMs`: the time limit of the statement, if it is less than that of the transaction. */
+  run(text: string, parameters: Readonly<Record<string, unknown>>, timeMs?: number): Promise<readonly BoltRecord[]>
 }
 
 /** What an operator sees of a server. */
@@ -241,9 +242,9 @@ export class BoltServer {
       const transaction = await session.beginTransaction({ timeout: timeMs })
       let isCommitting = false
       try {
-        const run: BoltTransaction['run'] = async (text, parameters) => {
+        const run: BoltTransaction['run'] = async (text, parameters, statementMs = timeMs) => {
           const result = (transaction as unknown as ManagedTransaction).run(text, parameters)
-          return this.succeeded(await withinTime(result, timeMs))
+          return this.succeeded(await withinTime(result, Math.min(timeMs, statementMs)))
         }
         const value = await work({ run })
         isCommitting = true
@@ -324,7 +325,12 @@ async function withinTime<T>(result: PromiseLike<T>, timeMs: number): Promise<T>
 }
 
 function timeError(timeMs: number): ExecutionError {
-  return new ExecutionError('budget', `the time limit of ${timeMs} ms is reached`, 'decisionTimeMs')
+  return new ExecutionError('budget', `the time limit of ${Math.ceil(timeMs)} ms is reached`, 'decisionTimeMs')
+}
+
+/** Whether a call ended at its time limit. */
+export function isTimeError(error: unknown): boolean {
+  return error instanceof ExecutionError && error.code === 'budget' && error.subject === 'decisionTimeMs'
 }
 
 interface DriverError extends Error {

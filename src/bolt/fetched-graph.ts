@@ -29,11 +29,7 @@ const AHEAD_MAX = 256
 const ELEMENTS_MAX = 500_000
 
 /** Runs a query that reads. */
-export type BoltRead = (
-  text: string,
-  parameters: Readonly<Record<string, unknown>>,
-  timeMs?: number,
-) => Promise<readonly BoltRecord[]>
+export type BoltRead = (text: string, parameters: Readonly<Record<string, unknown>>) => Promise<readonly BoltRecord[]>
 
 /** Lets a fetch run before the next attempt. */
 export interface FetchRequests {
