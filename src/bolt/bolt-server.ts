@@ -3,6 +3,7 @@
 import type { BookmarkManager, Driver, ManagedTransaction, QueryResult, RecordShape, Session } from 'neo4j-driver-lite'
 import { ExecutionError } from '../engine/errors.ts'
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
+import { mapInSlices } from '../kernel/slices.ts'
 import type { BoltDriver } from './driver-values.ts'
 
 /** Where a server is, and who connects. */
@@ -72,6 +73,9 @@ const CLOSED_MS = 1_000
 
 /** For how long a client is asked to wait. */
 const RETRY_AFTER_S = 2
+
+/** Records that a server sends before it is asked for more: those of large nodes are decoded in a few milliseconds. */
+const RECORDS_PER_BATCH = 200
 
 /** A transaction whose commit may or may not have happened. */
 export class CommitUnknownError extends Error {
@@ -146,6 +150,8 @@ export class BoltServer {
       connectionTimeout: connectTimeMs,
       // Writes are repeated by `write`, which knows whether they were committed.
       maxTransactionRetryTime: 0,
+      // The driver decodes the records of one batch at once.
+      fetchSize: RECORDS_PER_BATCH,
       // Idle connections are tested before use: a firewall may have dropped them.
       connectionLivenessCheckTimeout: 10_000,
       userAgent: 'verdigraph',
@@ -189,7 +195,7 @@ export class BoltServer {
       const session = await this.session(database, true)
       try {
         const result = session.run(text, parameters, { timeout: Math.max(1, Math.ceil(timeMs)) })
-        return this.succeeded(await withinTime(result, timeMs))
+        return await this.succeeded(await withinTime(result, timeMs))
       } catch (error) {
         // A pooled connection may have been lost since its last use; a read can be repeated.
         const isLost = isDriverError(error) && isConnectionError(error)
@@ -200,10 +206,10 @@ export class BoltServer {
     }
   }
 
-  private succeeded<R extends RecordShape>(result: QueryResult<R>): readonly BoltRecord[] {
+  private succeeded<R extends RecordShape>({ records }: QueryResult<R>): Promise<readonly BoltRecord[]> {
     this.queries += 1
     this.reached()
-    return result.records.map((record) => record.toObject())
+    return mapInSlices(records, (record) => record.toObject())
   }
 
   /**
@@ -244,7 +250,7 @@ export class BoltServer {
       try {
         const run: BoltTransaction['run'] = async (text, parameters, statementMs = timeMs) => {
           const result = (transaction as unknown as ManagedTransaction).run(text, parameters)
-          return this.succeeded(await withinTime(result, Math.min(timeMs, statementMs)))
+          return await this.succeeded(await withinTime(result, Math.min(timeMs, statementMs)))
         }
         const value = await work({ run })
         isCommitting = true

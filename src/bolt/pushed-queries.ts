@@ -10,6 +10,7 @@ import { allRows } from '../engine/relation-query.ts'
 import type { PushedRun, QueryPushdown, Snapshot } from '../engine/store.ts'
 import { NodeValue, PathValue, RelationshipValue, type Value } from '../engine/value/value.ts'
 import type { ExecutionTime, ExecutionTimes } from '../kernel/execution-times.ts'
+import { mapInSlices } from '../kernel/slices.ts'
 import { type BoltRecord, isTimeError, RefusedQueryError } from './bolt-server.ts'
 import { type BoltDriver, scalarOfDriver, toDriver } from './driver-values.ts'
 import type { FetchedGraph, FetchRequests } from './fetched-graph.ts'
@@ -198,7 +199,7 @@ export class Pushdown implements QueryPushdown {
           ? records[0]?.found === true
             ? [[]]
             : []
-          : records.map((record) => this.rowOf(record, query, printed, driver))
+          : await mapInSlices(records, (record) => this.rowOf(record, query, printed, driver))
       answers.set(key, { kind: 'rows', rows } satisfies PushedAnswer)
     } catch (error) {
       if (isTimeError(error)) throw error

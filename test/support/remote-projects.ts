@@ -1,5 +1,4 @@
 // Projects in Neo4j servers that a test starts itself, in a service of this process.
-import { expect } from 'vitest'
 import { CounterpartMissing } from './counterparts/install.ts'
 import { type Neo4jServer, startNeo4j } from './counterparts/neo4j.ts'
 import { clearServer, graphServers } from './graph-servers.ts'
@@ -44,7 +43,7 @@ export interface RemoteTestProject {
   readonly applicationId: string
   /** With the key of the agent. */
   ask(path: string, body: unknown): Promise<TestResponse>
-  /** Captures nodes and relationships of the form `Type:id` and `Type:id TYPE Type:id`. Expects success. */
+  /** Captures nodes and relationships of the form `Type:id` and `Type:id TYPE Type:id`. Throws unless it succeeds. */
   capture(lines: readonly string[], fields?: object): Promise<void>
   addPolicy(policy: PolicyInput): Promise<void>
   /** Adds a knowledge query. Returns its id. */
@@ -62,14 +61,16 @@ export async function createRemoteProject(
 ): Promise<RemoteTestProject> {
   const create = async (kind: string, fields: object): Promise<Record<string, string>> => {
     const { status, body, text } = await service.configure('POST', kind, fields)
-    expect([status, text]).toEqual([201, text])
+    if (status !== 201) throw new Error(`creating ${kind} answered ${status}: ${text}`)
     return body as Record<string, string>
   }
   const fields = { organization_id: service.app.organizationId, name, region: 'local', db_connection }
   const id = (await create('projects', fields)).id!
-  await expect
-    .poll(async () => (await service.configure('GET', `projects/${id}`)).body.ikg_status, { timeout: 60_000 })
-    .toBe('ACTIVE')
+  for (;;) {
+    const { ikg_status } = (await service.configure('GET', `projects/${id}`)).body
+    if (ikg_status === 'ACTIVE') break
+    if (ikg_status === 'FAILED') throw new Error(`the project ${name} was not provisioned`)
+  }
   const application_id = (await create('applications', { project_id: id, name })).id!
   const api_permissions = ['Authorization', 'Capture', 'CIQ']
   const agent = await create('application-agents', { application_id, name, api_permissions })
@@ -79,7 +80,7 @@ export async function createRemoteProject(
   const captureAll = async (path: string, items: readonly object[]): Promise<void> => {
     for (let at = 0; at < items.length; at += ITEMS_PER_CAPTURE) {
       const { status, text } = await ask(`/capture/v1/${path}`, { [path]: items.slice(at, at + ITEMS_PER_CAPTURE) })
-      expect([status, text]).toEqual([200, text])
+      if (status !== 200) throw new Error(`a capture answered ${status}: ${text}`)
     }
   }
   return {
