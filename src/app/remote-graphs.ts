@@ -1,5 +1,6 @@
 // Connects the projects whose graph is in a database server: their configuration, their events, and the creation of what the service
 // needs in their databases.
+import { loadBoltDriver } from '../bolt/bolt-server.ts'
 import { RemoteGraphs, type RemoteProject, type RemoteTotals } from '../bolt/remote-graphs.ts'
 import { layoutOf } from '../config/db-connection.ts'
 import { type ConfigReader, projectsKind, type Sealer, type StoredDocument } from '../config/kind.ts'
@@ -57,6 +58,9 @@ export class RemoteGraphAccess {
           catalog.prepareRemote(projectId, constituent, batch, events, mark),
       },
     })
+    // At start, and not with the first request: all others would wait for it. A failure is reported when it is used.
+    const isUsed = deps.documents.all(projectsKind).some((project) => layoutOf(project).isRemote === true)
+    if (isUsed) loadBoltDriver().catch(() => undefined)
   }
 
   /** Null: the graph of the project is in this process. */

@@ -41,6 +41,7 @@ export async function startServers(count: number, purpose: string): Promise<Star
 export interface RemoteTestProject {
   readonly id: string
   readonly applicationId: string
+  readonly key: string
   /** With the key of the agent. */
   ask(path: string, body: unknown): Promise<TestResponse>
   /** Captures nodes and relationships of the form `Type:id` and `Type:id TYPE Type:id`. Throws unless it succeeds. */
@@ -86,6 +87,7 @@ export async function createRemoteProject(
   return {
     id,
     applicationId: application_id,
+    key: api_key!,
     ask,
     async capture(lines, fields = {}) {
       const keyOf = (text: string): object => {
