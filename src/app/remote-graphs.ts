@@ -34,8 +34,8 @@ export class RemoteGraphAccess {
   private readonly deps: RemoteGraphAccessDeps
   private readonly graphs: RemoteGraphs
   private readonly projects = new WeakMap<StoredDocument, RemoteProject>()
-  /** Constituents with nodes, as they were when `open` last looked. */
-  private readonly filled = new Map<string, boolean>()
+  /** Whether constituents hold data, as it was when `open` last looked. */
+  private readonly filled = new WeakMap<StoredDocument, ReadonlyMap<string, boolean>>()
 
   constructor(deps: RemoteGraphAccessDeps) {
     this.deps = deps
@@ -100,9 +100,17 @@ export class RemoteGraphAccess {
     const project = this.project(projectId)
     const document = this.deps.documents.get(projectsKind, projectId)
     if (project === null || document === null) return
+    const filled = new Map<string, boolean>()
     for (const constituent of constituentsOf(layoutOf(document))) {
-      this.filled.set(keyOf(projectId, constituent), await this.graphs.holdsData(project, constituent))
+      filled.set(keyOf(constituent), await this.graphs.holdsData(project, constituent))
     }
+    this.filled.set(document, filled)
+  }
+
+  /** Unknown counts as true: of a graph that was not opened. */
+  private holdsData(projectId: string, constituent: Constituent): boolean {
+    const document = this.deps.documents.get(projectsKind, projectId)
+    return document === null || (this.filled.get(document)?.get(keyOf(constituent)) ?? true)
   }
 
   /** Decides what became of writes that a crash interrupted, and records the events of those that were committed. */
@@ -143,9 +151,7 @@ export class RemoteGraphAccess {
         await this.open(projectId)
       },
       holdsData: (projectId, constituent) =>
-        isRemote(projectId)
-          ? (this.filled.get(keyOf(projectId, constituent)) ?? true)
-          : local.holdsData(projectId, constituent),
+        isRemote(projectId) ? this.holdsData(projectId, constituent) : local.holdsData(projectId, constituent),
     }
   }
 
@@ -166,6 +172,6 @@ function constituentsOf({ isComposite, locations }: GraphLayout): readonly Const
   return [...new Set<Constituent>(['default', ...(isComposite ? (['global'] as const) : []), ...locations.values()])]
 }
 
-function keyOf(projectId: string, constituent: Constituent): string {
-  return `${projectId} ${typeof constituent === 'string' ? constituent : `database ${constituent.database}`}`
+function keyOf(constituent: Constituent): string {
+  return typeof constituent === 'string' ? constituent : `database ${constituent.database}`
 }

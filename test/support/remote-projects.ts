@@ -1,7 +1,7 @@
 // Projects in Neo4j servers that a test starts itself, in a service of this process.
 import { CounterpartMissing } from './counterparts/install.ts'
 import { type Neo4jServer, startNeo4j } from './counterparts/neo4j.ts'
-import { clearServer, graphServers } from './graph-servers.ts'
+import { clearServer, graphServers, runOnServer } from './graph-servers.ts'
 import type { PolicyInput, TestResponse, TestService } from './service.ts'
 
 /** Servers of a test. */
@@ -17,7 +17,12 @@ export async function startServers(count: number, purpose: string): Promise<Star
   const urls = graphServers.slice(0, count)
   const started: Neo4jServer[] = []
   const clear = async (): Promise<void> => {
-    for (const url of urls) await clearServer(url)
+    for (const url of urls) {
+      // The server limits the memory of a transaction.
+      const deletes = 'MATCH (n) WITH n LIMIT 500 DETACH DELETE n RETURN count(*) AS deleted'
+      while (Number((await runOnServer(url, deletes))[0]?.deleted) > 0);
+      await clearServer(url)
+    }
   }
   const stop = async (): Promise<void> => {
     for (const server of started) await server.stop()
