@@ -3,7 +3,7 @@
 import { loadBoltDriver } from '../bolt/bolt-server.ts'
 import { RemoteGraphs, type RemoteProject, type RemoteTotals } from '../bolt/remote-graphs.ts'
 import { layoutOf } from '../config/db-connection.ts'
-import { type ConfigReader, projectsKind, type Sealer, type StoredDocument } from '../config/kind.ts'
+import { type ConfigSource, projectsKind, type Sealer, type StoredDocument } from '../config/kind.ts'
 import type { Provisioner } from '../config/provisioning.ts'
 import { openSecret } from '../config/secrets.ts'
 import type { GraphStore } from '../engine/store.ts'
@@ -17,7 +17,7 @@ import type { Destinations } from '../upstream/destinations.ts'
 
 /** Collaborators of the remote graphs of a process. */
 export interface RemoteGraphAccessDeps {
-  readonly documents: ConfigReader
+  readonly documents: ConfigSource
   readonly sealer: Pick<Sealer, 'open'>
   readonly catalog: Catalog
   readonly clock: Clock
@@ -58,8 +58,14 @@ export class RemoteGraphAccess {
           catalog.prepareRemote(projectId, constituent, batch, events, mark),
       },
     })
+    deps.documents.subscribe((changes) => {
+      const isLeft = changes.some(
+        ({ before, after }) => before !== null && isRemote(before) && !hasConnectionOf(before, after),
+      )
+      if (isLeft) this.closeUnused()
+    })
     // At start, and not with the first request: all others would wait for it. A failure is reported when it is used.
-    const isUsed = deps.documents.all(projectsKind).some((project) => layoutOf(project).isRemote === true)
+    const isUsed = deps.documents.all(projectsKind).some(isRemote)
     if (isUsed) loadBoltDriver().catch(() => undefined)
   }
 
@@ -83,6 +89,12 @@ export class RemoteGraphAccess {
       this.projects.set(document, project)
     }
     return project
+  }
+
+  /** Projects were deleted, or have other connections. */
+  private closeUnused(): void {
+    const projects = this.deps.documents.all(projectsKind).map(({ id }) => this.project(id))
+    this.graphs.keepOnly(projects.filter((project) => project !== null))
   }
 
   /** A constituent; null: the graph of the project is in this process. */
@@ -164,6 +176,14 @@ export class RemoteGraphAccess {
   close(): Promise<void> {
     return this.graphs.close()
   }
+}
+
+function isRemote(document: StoredDocument): boolean {
+  return document.kind === projectsKind && layoutOf(document).isRemote === true
+}
+
+function hasConnectionOf(before: StoredDocument, after: StoredDocument | null): boolean {
+  return JSON.stringify(before.fields.db_connection) === JSON.stringify(after?.fields.db_connection)
 }
 
 const eventsOnly: GraphLayout = { isComposite: false, locations: new Map() }

@@ -111,6 +111,8 @@ export class BoltServer {
   private queries = 0
   private failures = 0
   private isClosed = false
+  private users = 0
+  private isRetired = false
 
   constructor(address: BoltAddress, { limits, permit, report }: BoltServerOptions = {}) {
     this.address = address
@@ -160,6 +162,31 @@ export class BoltServer {
     return { driver, module }
   }
 
+  /** Keeps the connections of a retired server until the returned function is called. */
+  hold(): () => void {
+    this.users += 1
+    let isHeld = true
+    return () => {
+      if (isHeld) this.users -= 1
+      isHeld = false
+      this.closeUnused()
+    }
+  }
+
+  /** No project uses the server any more: its connections are closed when the running work has ended. */
+  retire(): void {
+    this.isRetired = true
+    this.closeUnused()
+  }
+
+  /** What was begun before may still connect again. */
+  private closeUnused(): void {
+    if (!this.isRetired || this.users > 0 || this.opening === null) return
+    const { opening } = this
+    this.opening = null
+    opening.then(({ driver }) => driver.close()).catch(() => undefined)
+  }
+
   /** The module of the driver, loaded. */
   async module(): Promise<BoltDriver> {
     return (await this.open()).module
@@ -189,7 +216,20 @@ export class BoltServer {
    * Runs one query that reads, with a time limit. Rejects with ExecutionError for an error of the query or its time, with
    * RefusedQueryError if the server does not accept its text, with ThrownServiceError `unavailable` if the server cannot be reached.
    */
-  async read(database: string | null, { text, parameters }: BoltQuery, timeMs: number): Promise<readonly BoltRecord[]> {
+  async read(database: string | null, query: BoltQuery, timeMs: number): Promise<readonly BoltRecord[]> {
+    const release = this.hold()
+    try {
+      return await this.readHeld(database, query, timeMs)
+    } finally {
+      release()
+    }
+  }
+
+  private async readHeld(
+    database: string | null,
+    { text, parameters }: BoltQuery,
+    timeMs: number,
+  ): Promise<readonly BoltRecord[]> {
     this.refuseWhileClosed()
     for (let attempt = 0; ; attempt++) {
       const session = await this.session(database, true)
@@ -222,6 +262,19 @@ export class BoltServer {
     database: string | null,
     work: (transaction: BoltTransaction) => Promise<T>,
     timeMs = this.limits.queryTimeMs,
+  ): Promise<T> {
+    const release = this.hold()
+    try {
+      return await this.writeHeld(database, work, timeMs)
+    } finally {
+      release()
+    }
+  }
+
+  private async writeHeld<T>(
+    database: string | null,
+    work: (transaction: BoltTransaction) => Promise<T>,
+    timeMs: number,
   ): Promise<T> {
     this.refuseWhileClosed()
     const { retryTimeMs } = this.limits

@@ -103,7 +103,10 @@ export class RemoteGraph implements GraphStore {
     const running = currentRemoteReads()
     const { reads, executions } = running
     const { server, database } = this.deps
-    const fetched = reads.of(this, () => this.newFetched())
+    const fetched = reads.of(this, () => {
+      reads.whenEnded(server.hold())
+      return this.newFetched()
+    })
     const requests = requestFetches(server, database, running)
     const { startedMs } = reads
     const pushdown = this.pushdown(fetched, requests, startedMs, executions)

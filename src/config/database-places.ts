@@ -65,13 +65,6 @@ function databaseChangeErrors(
     databaseOf(before, constituent) === databaseOf(after, next) ? 'url' : field
   if (!isSameDatabase(before, 'default', after, 'default') && holdsData('default'))
     refuse(fieldOf('name', 'default', 'default'), 'the database of the nodes without a location')
-  if (old.isComposite && !now.isComposite) {
-    if (holdsData('global'))
-      faults.push(
-        'db_connection.composite_db_name: cannot be removed while relationships connect nodes of different locations',
-      )
-  } else if (old.isComposite && !isSameDatabase(before, 'global', after, 'global') && holdsData('global'))
-    refuse(fieldOf('composite_db_name', 'global', 'global'), 'the composite database')
   for (const [location, constituent] of old.locations) {
     const next = now.locations.get(location)
     if (next !== undefined && isSameDatabase(before, constituent, after, next)) continue
@@ -81,5 +74,12 @@ function databaseChangeErrors(
     const field = next === undefined ? 'alias_mapping' : fieldOf('alias_mapping', constituent, next)
     faults.push(`db_connection.${field}: the location \`${location}\` holds data and cannot change its database`)
   }
+  if (old.isComposite && !now.isComposite) {
+    if (holdsData('global'))
+      faults.push(
+        'db_connection.composite_db_name: cannot be removed while relationships connect nodes of different locations',
+      )
+  } else if (old.isComposite && !isSameDatabase(before, 'global', after, 'global') && holdsData('global'))
+    refuse(fieldOf('composite_db_name', 'global', 'global'), 'the composite database')
   return faults
 }

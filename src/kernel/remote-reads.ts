@@ -30,6 +30,7 @@ const defaultLimits: RemoteReadLimits = { timeMs: 30_000, roundsMax: 5_000 }
 export class RemoteReads {
   private readonly byOwner = new Map<object, unknown>()
   private pending: (() => Promise<void>)[] = []
+  private readonly endings: (() => void)[] = []
   /** Milliseconds since the Unix epoch. */
   readonly startedMs = systemClock.now()
   /** As `startedMs`, on the clock of `performance.now()`. */
@@ -49,6 +50,16 @@ export class RemoteReads {
       this.byOwner.set(owner, kept)
     }
     return kept
+  }
+
+  /** Calls `end` when the work has ended. */
+  whenEnded(end: () => void): void {
+    this.endings.push(end)
+  }
+
+  /** The work has ended. */
+  end(): void {
+    for (const end of this.endings) end()
   }
 
   /** Requires a fetch before the work can continue. */
@@ -106,15 +117,19 @@ export async function withRemoteReads<T>(
   { timeMs, roundsMax }: RemoteReadLimits = defaultLimits,
 ): Promise<T> {
   const running = { reads: new RemoteReads(timeMs), executions: new ExecutionTimes() }
-  for (let round = 0; ; round++) {
-    running.executions.restart()
-    try {
-      return await current.run(running, work)
-    } catch (error) {
-      if (!(error instanceof PendingReadsError)) throw error
+  try {
+    for (let round = 0; ; round++) {
+      running.executions.restart()
+      try {
+        return await current.run(running, work)
+      } catch (error) {
+        if (!(error instanceof PendingReadsError)) throw error
+      }
+      if (round >= roundsMax || isOver(running)) throw tooLong()
+      await running.reads.settle()
     }
-    if (round >= roundsMax || isOver(running)) throw tooLong()
-    await running.reads.settle()
+  } finally {
+    running.reads.end()
   }
 }
 

@@ -63,8 +63,8 @@ test('each location and the composite database keep theirs', () => {
   ])
   expect(refusals({ url: 'bolt://two.example.com' })).toEqual([
     `db_connection.url: ${moved(ofNodes)}`,
-    `db_connection.url: ${moved('the composite database')}`,
     'db_connection.url: the location `eu` holds data and cannot change its database',
+    `db_connection.url: ${moved('the composite database')}`,
   ])
   expect(refusals({ url: 'bolt://two.example.com' }, none)).toEqual([])
 })
