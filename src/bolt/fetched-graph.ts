@@ -64,6 +64,8 @@ export class FetchedGraph {
   private knownState: GraphState | null = null
   /** Answers of whole queries, by text and parameters. */
   readonly answers = new Map<string, unknown>()
+  /** Why the graph cannot be read in this request: each read that needs it fails, and no other. */
+  failure: ThrownServiceError | null = null
   /** Nodes that were listed, and not read or expanded yet. */
   private readonly listed = new Set<NodeId>()
 

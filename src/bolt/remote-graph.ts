@@ -107,7 +107,7 @@ export class RemoteGraph implements GraphStore {
       reads.whenEnded(server.hold())
       return this.newFetched()
     })
-    const requests = requestFetches(server, database, running)
+    const requests = requestFetches(server, database, running, fetched)
     const { startedMs } = reads
     const pushdown = this.pushdown(fetched, requests, startedMs, executions)
     return new RemoteSnapshot(this, fetched, requests, this.nextVersion(), startedMs, pushdown)

@@ -50,7 +50,7 @@ export interface RemoteTestProject {
   /** With the key of the agent. */
   ask(path: string, body: unknown): Promise<TestResponse>
   /** Captures nodes and relationships of the form `Type:id` and `Type:id TYPE Type:id`. Throws unless it succeeds. */
-  capture(lines: readonly string[], fields?: object): Promise<void>
+  capture(lines: readonly string[], fields?: { location?: string; properties?: readonly object[] }): Promise<void>
   addPolicy(policy: PolicyInput): Promise<void>
   /** Adds a knowledge query. Returns its id. */
   addQuery(name: string, policy: object, query: object): Promise<string>
@@ -94,10 +94,10 @@ export async function createRemoteProject(
     applicationId: application_id,
     key: api_key!,
     ask,
-    async capture(lines, fields = {}) {
+    async capture(lines, { location, ...fields } = {}) {
       const keyOf = (text: string): object => {
         const [type, external_id] = text.split(':')
-        return { type, external_id }
+        return { type, external_id, ...(location === undefined ? {} : { location }) }
       }
       const parts = lines.map((line) => line.split(' '))
       await captureAll(
