@@ -2,8 +2,14 @@
 // needs in their databases.
 import { loadBoltDriver } from '../bolt/bolt-server.ts'
 import { RemoteGraphs, type RemoteProject, type RemoteTotals } from '../bolt/remote-graphs.ts'
-import { layoutOf } from '../config/db-connection.ts'
-import { type ConfigSource, projectsKind, type Sealer, type StoredDocument } from '../config/kind.ts'
+import { layoutOf, parseLayout } from '../config/db-connection.ts'
+import {
+  type ConfigSource,
+  type DocumentFields,
+  projectsKind,
+  type Sealer,
+  type StoredDocument,
+} from '../config/kind.ts'
 import type { Provisioner } from '../config/provisioning.ts'
 import { openSecret } from '../config/secrets.ts'
 import type { GraphStore } from '../engine/store.ts'
@@ -75,17 +81,8 @@ export class RemoteGraphAccess {
     if (document === null || layoutOf(document).isRemote !== true) return null
     let project = this.projects.get(document)
     if (project === undefined) {
-      const connection = document.fields.db_connection as Readonly<Record<string, string | undefined>>
       const password = openSecret(document, ['db_connection', 'password'], this.deps.sealer)
-      project = {
-        id: projectId,
-        url: connection.url ?? '',
-        username: connection.username ?? null,
-        password: typeof password === 'string' ? password : null,
-        name: connection.name ?? null,
-        compositeName: connection.composite_db_name ?? null,
-        constituents: constituentsOf(layoutOf(document)).filter((constituent) => constituent !== 'global'),
-      }
+      project = remoteProject(projectId, document.fields, typeof password === 'string' ? password : null)
       this.projects.set(document, project)
     }
     return project
@@ -108,15 +105,41 @@ export class RemoteGraphAccess {
     if (project !== null) await this.graphs.provision(project, constituentsOf(layout))
   }
 
-  private async open(projectId: string): Promise<void> {
+  private async open(projectId: string, next: DocumentFields | null): Promise<void> {
     const project = this.project(projectId)
     const document = this.deps.documents.get(projectsKind, projectId)
     if (project === null || document === null) return
     const filled = new Map<string, boolean>()
     for (const constituent of constituentsOf(layoutOf(document))) {
-      filled.set(keyOf(constituent), await this.graphs.holdsData(project, constituent))
+      const holds = await this.graphs.holdsData(project, constituent)
+      const hasMoved = holds && next !== null && (await this.hasMoved(project, document, constituent, next))
+      filled.set(keyOf(constituent), holds && !hasMoved)
     }
     this.filled.set(document, filled)
+  }
+
+  /** Whether the databases of a changed project that take over from a constituent are copies of it. */
+  private async hasMoved(
+    project: RemoteProject,
+    document: StoredDocument,
+    constituent: Constituent,
+    fields: DocumentFields,
+  ): Promise<boolean> {
+    const [before, after] = [layoutOf(document), parseLayout(fields)]
+    if (after.isRemote !== true || before.isComposite !== after.isComposite) return false
+    const password = (fields.db_connection as { readonly password?: string | null }).password ?? project.password
+    const next = remoteProject(project.id, fields, password)
+    const successors: Constituent[] = typeof constituent === 'string' ? [constituent] : []
+    for (const [location, of] of before.locations) {
+      if (keyOf(of) !== keyOf(constituent)) continue
+      const successor = after.locations.get(location)
+      if (successor === undefined) return false
+      successors.push(successor)
+    }
+    for (const successor of new Set<Constituent>(successors)) {
+      if (!(await this.graphs.isCopied([project, constituent], [next, successor]))) return false
+    }
+    return successors.length > 0
   }
 
   /** Unknown counts as true: of a graph that was not opened. */
@@ -158,9 +181,9 @@ export class RemoteGraphAccess {
           await this.graphs.replayIntents(project)
           await this.settleEvents(project)
         }) ?? local.replayIntents(projectId),
-      openAll: async (projectId) => {
+      openAll: async (projectId, next) => {
         await local.openAll(projectId)
-        await this.open(projectId)
+        await this.open(projectId, next ?? null)
       },
       holdsData: (projectId, constituent) =>
         isRemote(projectId) ? this.holdsData(projectId, constituent) : local.holdsData(projectId, constituent),
@@ -184,6 +207,19 @@ function isRemote(document: StoredDocument): boolean {
 
 function hasConnectionOf(before: StoredDocument, after: StoredDocument | null): boolean {
   return JSON.stringify(before.fields.db_connection) === JSON.stringify(after?.fields.db_connection)
+}
+
+function remoteProject(id: string, fields: DocumentFields, password: string | null): RemoteProject {
+  const connection = fields.db_connection as Readonly<Record<string, string | null | undefined>>
+  return {
+    id,
+    url: connection.url ?? '',
+    username: connection.username ?? null,
+    password,
+    name: connection.name ?? null,
+    compositeName: connection.composite_db_name ?? null,
+    constituents: constituentsOf(parseLayout(fields)).filter((constituent) => constituent !== 'global'),
+  }
 }
 
 const eventsOnly: GraphLayout = { isComposite: false, locations: new Map() }

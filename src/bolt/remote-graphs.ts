@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import type { Constituent } from '../store/tenancy/project-graphs.ts'
 import { type BoltAddress, type BoltLimits, BoltServer, type BoltServerState } from './bolt-server.ts'
-import { type CommitMark, type CommitOutcome, outcomeOf } from './graph-state.ts'
+import { type CommitMark, type CommitOutcome, outcomeOf, STATE_QUERY, stateOf } from './graph-state.ts'
 import { PushedPlans } from './pushed-queries.ts'
 import type { RemoteBatch } from './remote-batch.ts'
 import { type CompositeDatabases, completeProxies, RemoteConstituent, replayIntents } from './remote-constituent.ts'
@@ -154,6 +154,29 @@ export class RemoteGraphs {
   /** Whether a database has nodes; the global one, which has only proxies, relationships. */
   holdsData(project: RemoteProject, constituent: Constituent): Promise<boolean> {
     return this.graph(project, constituent).holds(constituent === 'global' ? 'relationships' : 'nodes')
+  }
+
+  /**
+   * Whether a database has the same last write as the constituent of a project: the tools of the server have copied it. False too if it
+   * cannot be read. Waits for the writes in progress.
+   */
+  async isCopied(
+    [project, constituent]: readonly [RemoteProject, Constituent],
+    [next, nextConstituent]: readonly [RemoteProject, Constituent],
+  ): Promise<boolean> {
+    const { url, database } = placeOf(next, nextConstituent)
+    const { limits, permit } = this.deps
+    const server = new BoltServer({ url, username: next.username, password: next.password }, { limits, permit })
+    try {
+      const { version, commits } = await this.graph(project, constituent).lockedState()
+      const query = { text: STATE_QUERY, parameters: {} }
+      const copy = stateOf(await server.read(database, query, limits.queryTimeMs))
+      return commits.length > 0 && copy.version === version && copy.commits.at(-1) === commits.at(-1)
+    } catch {
+      return false
+    } finally {
+      await server.close()
+    }
   }
 
   /** Forgets what none of these projects uses. Connections are closed when the running requests have ended. */

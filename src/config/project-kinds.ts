@@ -99,7 +99,7 @@ function projects({ provisioning, hostError, isShared }: ProjectKindsDeps): Conf
     beforeUpdate(project, body) {
       if (body.db_connection === undefined || hasNoGraph(project)) return Promise.resolve()
       // The password of the server may have changed: then the graph cannot be opened with the old one.
-      return keepsDatabases(project.fields, body) ? Promise.resolve() : provisioning.open(project.id)
+      return keepsDatabases(project.fields, body) ? Promise.resolve() : provisioning.open(project.id, body)
     },
     check(fields, { current }) {
       if (fields.replica_region === fields.region) {

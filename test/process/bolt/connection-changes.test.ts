@@ -1,6 +1,7 @@
 // A project in Neo4j keeps its databases while they hold data: a change of its connection that names others is refused, and one that
 // changes only how they are reached is not. Needs Java and Maven.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runOnServer } from '../../support/graph-servers.ts'
 import { createRemoteProject, type StartedServers, startServers } from '../../support/remote-projects.ts'
 import { startService } from '../../support/service.ts'
 
@@ -32,6 +33,40 @@ test('another database is refused, other credentials are not', async (context) =
     expect((await project.ask('/access/v1/evaluation', asked)).body).toEqual({ decision: true })
     await servers.clear()
     expect((await change({ url: two, username: 'neo4j', password: 'new' })).status).toBe(200)
+  } finally {
+    await service.stop()
+  }
+}, 300_000)
+
+/** Copies the nodes of a server, as its own tools do. */
+async function copyNodes(from: string, to: string): Promise<void> {
+  for (const { labels, all } of await runOnServer(from, 'MATCH (n) RETURN labels(n) AS labels, properties(n) AS all')) {
+    const names = (labels as readonly string[]).map((label) => `:\`${label}\``).join('')
+    await runOnServer(to, `CREATE (n${names}) SET n = $all`, { all })
+  }
+}
+
+test('a copy of the database is accepted if nothing was written since', async (context) => {
+  if (servers === null) return context.skip()
+  await servers.clear()
+  const [one, two] = servers.urls as [string, string]
+  const service = await startService({ upstreamAllow: '127.0.0.1' })
+  try {
+    const project = await createRemoteProject(service, { url: one })
+    await project.addPolicy({ name: 'see', cypher: "MATCH (subject:Person {name: 'ann'}), (resource:Car)" })
+    const properties = [{ type: 'name', value: 'ann' }]
+    await project.capture(['Person:ann', 'Car:c1'], { properties })
+    await copyNodes(one, two)
+    const change = () => project.configure('PUT', { db_connection: { url: two } })
+    await project.capture(['Car:c2'])
+    expect((await change()).status).toBe(422)
+    await runOnServer(two, 'MATCH (n) DETACH DELETE n')
+    await copyNodes(one, two)
+    expect((await change()).status).toBe(200)
+    await runOnServer(one, 'MATCH (n) DETACH DELETE n')
+    expect((await project.ask('/access/v1/evaluation', asked)).body).toEqual({ decision: true })
+    await project.capture(['Car:c3'])
+    expect(await runOnServer(two, 'MATCH (n:Car) RETURN count(n) AS count')).toEqual([{ count: 3n }])
   } finally {
     await service.stop()
   }
