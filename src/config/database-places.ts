@@ -5,25 +5,30 @@ import type { Constituent, GraphLayout } from '../store/tenancy/project-graphs.t
 import { layoutChangeErrors, parseLayout } from './db-connection.ts'
 import type { DocumentFields } from './kind.ts'
 
-type Connection = Readonly<Partial<Record<'url' | 'name' | 'composite_db_name', string | null>>>
+type ServerConnection = Readonly<Partial<Record<'url' | 'name' | 'composite_db_name', string | null>>>
 
-function connectionOf(fields: DocumentFields): Connection {
-  return (fields.db_connection ?? {}) as Connection
+function connectionOf(fields: DocumentFields): ServerConnection {
+  return (fields.db_connection ?? {}) as ServerConnection
 }
 
 /** The name of a database in the connection, or its URL; null: the default database of the server. */
-function databaseOf({ name, composite_db_name }: Connection, constituent: Constituent): string | null {
+function databaseOf({ name, composite_db_name }: ServerConnection, constituent: Constituent): string | null {
   if (constituent === 'default') return name ?? null
   return constituent === 'global' ? (composite_db_name ?? null) : constituent.database
 }
 
-function isSameDatabase(before: Connection, old: Constituent, after: Connection, now: Constituent): boolean {
+function isSameDatabase(
+  before: ServerConnection,
+  old: Constituent,
+  after: ServerConnection,
+  now: Constituent,
+): boolean {
   const [a, b] = [placeOf(before, old), placeOf(after, now)]
   return a !== null && b !== null && samePlace(a, b)
 }
 
 /** Null: the text is no URL of a database. */
-function placeOf(connection: Connection, constituent: Constituent): DatabasePlace | null {
+function placeOf(connection: ServerConnection, constituent: Constituent): DatabasePlace | null {
   const database = databaseOf(connection, constituent)
   if (database === null || !database.includes('://')) return { url: connection.url ?? '', database }
   const place = parseBoltUrl(database)
@@ -52,8 +57,8 @@ export function connectionChangeErrors(
 }
 
 function databaseChangeErrors(
-  [before, old]: readonly [Connection, GraphLayout],
-  [after, now]: readonly [Connection, GraphLayout],
+  [before, old]: readonly [ServerConnection, GraphLayout],
+  [after, now]: readonly [ServerConnection, GraphLayout],
   holdsData: (constituent: Constituent) => boolean,
 ): string[] {
   const faults: string[] = []
