@@ -88,7 +88,7 @@ export class Budget {
 
   /**
    * Called before an execution reads a graph in a database server: its time then includes the fetches of all attempts. `begin` is
-   * called once. Throws as `chargeSteps` does.
+   * called once. Throws ExecutionError if the time has ended.
    */
   includeFetches(begin: (timeMs: number) => ExecutionTime): void {
     if (this.execution === null) {
@@ -96,8 +96,8 @@ export class Budget {
       // An execution that has ended is only repeated.
       if (this.execution.state !== 'done') this.deadline = this.execution.deadlineMs
     }
-    if (this.execution.state === 'late') this.throwTimeExceeded()
-    this.checkTime()
+    const isOver = this.deadline !== 0 && this.clock() > this.deadline
+    if (isOver || this.execution.state === 'late') this.throwTimeExceeded()
   }
 
   /**
