@@ -1,7 +1,7 @@
 // Projects in Neo4j servers that a test starts itself, in a service of this process.
 import { CounterpartMissing } from './counterparts/install.ts'
 import { type Neo4jServer, startNeo4j } from './counterparts/neo4j.ts'
-import { clearServer, graphServers, runOnServer } from './graph-servers.ts'
+import { clearServer, runOnServer } from './graph-servers.ts'
 import type { PolicyInput, TestResponse, TestService } from './service.ts'
 
 /** Servers of a test. */
@@ -12,9 +12,9 @@ export interface StartedServers {
   stop(): Promise<void>
 }
 
-/** Starts servers; those of `TEST_GRAPH_SERVERS` are used first. Null: Java or Maven is missing, which is printed. */
+/** Starts servers. Null: Java or Maven is missing, which is printed. */
 export async function startServers(count: number, purpose: string): Promise<StartedServers | null> {
-  const urls = graphServers.slice(0, count)
+  const urls: string[] = []
   const started: Neo4jServer[] = []
   const clear = async (): Promise<void> => {
     for (const url of urls) {
