@@ -5,7 +5,7 @@ import { type ApiPermission, apiPermissions } from '../kernel/caller.ts'
 import { pageTokenCounts } from '../kernel/page-token-counts.ts'
 import { err, ok } from '../kernel/result.ts'
 import { connectionChangeErrors, keepsDatabases } from './database-places.ts'
-import { dbConnection, layoutOf, serverUrls } from './db-connection.ts'
+import { dbConnection, layoutOf, parseLayout, serverUrls } from './db-connection.ts'
 import {
   applicationAgentsKind,
   applicationsKind,
