@@ -162,7 +162,11 @@ export class RemoteGraph implements GraphStore {
         }
         await (attempt as WriteAttempt<T> | null)?.report?.dropped()
         if (error instanceof FailedChange) throw error.cause
-        if (error instanceof MissingConstraints) await this.schema.create(error.types)
+        if (error instanceof MissingConstraints) {
+          await this.schema.create(error.types).catch((failure: unknown) => {
+            throw writeError(failure)
+          })
+        }
         // An error of a statement ends its transaction: the engine then executes the queries of the batch.
         else if (error instanceof FailedStatementError && usesPushdown) usesPushdown = false
         else if (error instanceof VanishedElementError && repeats < VANISHED_REPEATS_MAX) repeats += 1
