@@ -1,6 +1,7 @@
 // Connects the projects whose graph is in a database server: their configuration, their events, and the creation of what the service
 // needs in their databases.
 import { loadBoltDriver } from '../bolt/bolt-server.ts'
+import type { CommitMark } from '../bolt/graph-state.ts'
 import { RemoteGraphs, type RemoteProject, type RemoteTotals } from '../bolt/remote-graphs.ts'
 import { layoutOf, parseLayout } from '../config/db-connection.ts'
 import {
@@ -20,6 +21,9 @@ import type { Settings } from '../settings.ts'
 import type { Catalog } from '../store/tenancy/catalog.ts'
 import type { Constituent, GraphLayout } from '../store/tenancy/project-graphs.ts'
 import type { Destinations } from '../upstream/destinations.ts'
+
+/** How often a server is asked what became of a write. */
+const SETTLE_MS = 1_000
 
 /** Collaborators of the remote graphs of a process. */
 export interface RemoteGraphAccessDeps {
@@ -42,6 +46,9 @@ export class RemoteGraphAccess {
   private readonly projects = new WeakMap<StoredDocument, RemoteProject>()
   /** Whether constituents hold data, as it was when `open` last looked. */
   private readonly filled = new WeakMap<StoredDocument, ReadonlyMap<string, boolean>>()
+  /** Projects with writes of which it is not known whether they were committed. */
+  private readonly unsettled = new Map<string, NodeJS.Timeout>()
+  private isClosed = false
 
   constructor(deps: RemoteGraphAccessDeps) {
     this.deps = deps
@@ -60,8 +67,18 @@ export class RemoteGraphAccess {
         if (!found.ok) throw new OperationalError(`${url}: ${found.error.message}`)
       },
       events: {
-        prepare: (projectId, constituent, batch, events, mark) =>
-          catalog.prepareRemote(projectId, constituent, batch, events, mark),
+        prepare: async (projectId, constituent, batch, events, mark) => {
+          const isCommitted = (earlier: CommitMark): Promise<boolean> =>
+            this.isCommitted(projectId, constituent, earlier)
+          const report = await catalog.prepareRemote(projectId, constituent, batch, events, { mark, isCommitted })
+          return {
+            committed: async () => {
+              if ((await report.committed()) === 'stored') this.settleLater(projectId)
+            },
+            dropped: report.dropped,
+            undecided: () => this.settleLater(projectId),
+          }
+        },
       },
     })
     deps.documents.subscribe((changes) => {
@@ -149,16 +166,36 @@ export class RemoteGraphAccess {
   }
 
   /** Decides what became of writes that a crash interrupted, and records the events of those that were committed. */
-  private async settleEvents(project: RemoteProject): Promise<void> {
-    await this.deps.catalog.settleRemote(project.id, async (constituent, mark) => {
-      const outcome = await this.graphs.outcome(project, constituent, mark)
-      if (outcome === 'unknown') {
-        this.deps.report(
-          `project ${project.id}: it is not known whether a write before the last stop was committed; its events are recorded`,
-        )
-      }
-      return outcome !== 'lost'
-    })
+  private settleEvents(projectId: string): Promise<void> {
+    return this.deps.catalog.settleRemote(projectId, (constituent, mark) =>
+      this.isCommitted(projectId, constituent, mark),
+    )
+  }
+
+  private async isCommitted(projectId: string, constituent: Constituent, mark: CommitMark): Promise<boolean> {
+    const project = this.project(projectId)
+    // The project was deleted, and its events are deleted with it.
+    if (project === null) return false
+    const outcome = await this.graphs.outcome(project, constituent, mark)
+    if (outcome === 'unknown') {
+      this.deps.report(`project ${projectId}: it is not known whether a write was committed; its events are recorded`)
+    }
+    return outcome !== 'lost'
+  }
+
+  /** Settles the events of a project when its server can be asked. */
+  private settleLater(projectId: string): void {
+    if (this.isClosed || this.unsettled.has(projectId)) return
+    const timer = setTimeout(async () => {
+      const isSettled = await this.settleEvents(projectId).then(
+        () => true,
+        () => this.project(projectId) === null,
+      )
+      this.unsettled.delete(projectId)
+      if (!isSettled) this.settleLater(projectId)
+    }, SETTLE_MS)
+    timer.unref()
+    this.unsettled.set(projectId, timer)
   }
 
   /** The provisioner of both kinds of graphs. The databases of a deleted project keep their data: they are not the service's. */
@@ -179,7 +216,7 @@ export class RemoteGraphAccess {
       replayIntents: (projectId) =>
         onRemote(projectId, async (project) => {
           await this.graphs.replayIntents(project)
-          await this.settleEvents(project)
+          await this.settleEvents(project.id)
         }) ?? local.replayIntents(projectId),
       openAll: async (projectId, next) => {
         await local.openAll(projectId)
@@ -195,8 +232,10 @@ export class RemoteGraphAccess {
     return this.graphs.totals()
   }
 
-  /** Closes all connections. */
+  /** Closes all connections. Events that are not settled are settled at the next start. */
   close(): Promise<void> {
+    this.isClosed = true
+    for (const timer of this.unsettled.values()) clearTimeout(timer)
     return this.graphs.close()
   }
 }

@@ -71,6 +71,8 @@ export interface RemoteCommits {
 export interface PreparedReport {
   committed(): Promise<void>
   dropped(): Promise<void>
+  /** It is not known whether it was committed: the server has to be asked later. */
+  undecided(): void
 }
 
 /** Parts of a graph that the service shares among its graphs. */
@@ -180,7 +182,7 @@ export class RemoteGraph implements GraphStore {
 
   /**
    * Finds out whether an attempt was committed whose connection was lost. Rejects if the server cannot be asked in time; what the
-   * attempt has to report is then decided at the next start of the service.
+   * attempt has to report is then decided later.
    */
   private async outcomeOf(
     { mark, report }: WriteAttempt<unknown>,
@@ -196,6 +198,7 @@ export class RemoteGraph implements GraphStore {
       if (outcome === 'lost') await report?.dropped()
       return outcome
     }
+    report?.undecided()
     throw unknownCommit(error)
   }
 
