@@ -22,7 +22,7 @@ import type { Catalog } from '../store/tenancy/catalog.ts'
 import type { Constituent, GraphLayout } from '../store/tenancy/project-graphs.ts'
 import type { Destinations } from '../upstream/destinations.ts'
 
-/** How often a server is asked what became of a write. */
+/** Time between two questions to a server whether a write was committed. */
 const SETTLE_MS = 1_000
 
 /** Collaborators of the remote graphs of a process. */
@@ -165,7 +165,7 @@ export class RemoteGraphAccess {
     return document === null || (this.filled.get(document)?.get(keyOf(constituent)) ?? true)
   }
 
-  /** Decides what became of writes that a crash interrupted, and records the events of those that were committed. */
+  /** Finds out which of the interrupted writes were committed, and records their events. */
   private settleEvents(projectId: string): Promise<void> {
     return this.deps.catalog.settleRemote(projectId, (constituent, mark) =>
       this.isCommitted(projectId, constituent, mark),

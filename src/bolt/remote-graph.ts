@@ -67,7 +67,7 @@ export interface RemoteCommits {
   prepare(batch: RemoteBatch, mark: CommitMark): Promise<PreparedReport>
 }
 
-/** What to call when a transaction has ended. */
+/** To be called when a transaction has ended. */
 export interface PreparedReport {
   committed(): Promise<void>
   dropped(): Promise<void>
