@@ -1,5 +1,5 @@
-// What a database server that was killed, or whose answer was lost, leaves for the service: an index without its constraint, and a commit
-// of which the service does not know whether it happened. Needs Java and Maven.
+// A database server that was killed leaves an index without its constraint; an answer that was lost leaves a commit that may have
+// happened. The service mends both. Needs Java and Maven.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BoltServer } from '../../../src/bolt/bolt-server.ts'
 import { PushedPlans } from '../../../src/bolt/pushed-queries.ts'
@@ -58,7 +58,7 @@ test('an index that a killed server has left without its constraint is replaced,
     await graph.provision()
     expect(await write('Person')).toBe(true)
     expect(await constraintsOf(url)).toEqual(['verdigraph_external_id_Person', 'verdigraph_state'])
-    // The operator is told; a client can only try again.
+    // The message is for the log; a client can only try again.
     await expect(write('Car')).rejects.toMatchObject({
       error: { kind: 'unavailable' },
       message: expect.stringContaining('the constraint of the node type Car cannot be created'),
