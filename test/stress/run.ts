@@ -28,7 +28,7 @@ const programs: Readonly<Record<string, StressProgram>> = {
   'database-faults': {
     about:
       'kills, pauses and lost connections of Neo4j and the service lose no acknowledged capture, permit nothing wrong, and record each event once; skips without Java and Maven',
-    short: { flags: '--seconds 20', limitSeconds: 240 },
+    short: { flags: '--seconds 15', limitSeconds: 240 },
   },
   instances: {
     about:
