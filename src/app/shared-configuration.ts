@@ -1,9 +1,10 @@
 // The configuration that several instances of the service share (docs/decisions/0068-instances-that-share-a-configuration.md): a
 // database server has it, and each data folder has a copy. Reads are of the copy; changes go through the server. One process of each
 // instance keeps the copy up to date and holds, or tries to get, the lease of the work that only one instance does.
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { BoltServer } from '../bolt/bolt-server.ts'
-import { type ConfigurationHead, ConfigurationStore } from '../bolt/configuration-store.ts'
+import { type ConfigurationHead, ConfigurationStore, type FetchedChanges } from '../bolt/configuration-store.ts'
 import { layoutOf } from '../config/db-connection.ts'
 import { projectsKind, type StoredDocument } from '../config/kind.ts'
 import { commitNumberOf, isCommitRecord } from '../config/repository.ts'
@@ -32,8 +33,6 @@ const POLL_MS = 200
 /** How long an instance that has ended without notice keeps the lease, and how often it is renewed, milliseconds. */
 const LEASE_MS = 5000
 const RENEW_MS = 1000
-/** The time in which a process that has moved the configuration to the server records it in the copy, milliseconds. */
-const MAKE_COPY_MS = 500
 /** How long a request waits for a copy that is too old, and how often it looks, milliseconds. */
 const WAIT_MAX_MS = 3000
 const WAIT_STEP_MS = 10
@@ -60,18 +59,20 @@ export class SharedConfiguration implements DocumentStore {
   private readonly report: (line: string) => void
   private readonly ageMaxMs: number
   private readonly url: string
+  /** Time limit of the move of a configuration to the server, milliseconds. */
+  private readonly moveTimeMs: number
   /** The time at which the copy was the newest, in milliseconds modulo 2^32; 0: never. */
   private readonly confirmed: SharedCounter
   /** The time until which this instance has the lease, in milliseconds modulo 2^32; 0: it does not. */
   private readonly lease: SharedCounter
   private waiting: Promise<void> | null = null
   private lastChange: Promise<unknown> = Promise.resolve()
-  private renewedMs = 0
   private problem: string | null = null
   private isClosed = false
-  private readonly ending = Promise.withResolvers<void>()
-  private polling: Promise<void> = Promise.resolve()
-  private isPolling = false
+  /** Ends the pauses of what runs. */
+  private readonly pauses = new Set<() => void>()
+  /** The polls and the renewals of the lease; null: another process of this instance does it. */
+  private running: Promise<unknown> | null = null
 
   private constructor(
     collections: Collections,
@@ -85,6 +86,7 @@ export class SharedConfiguration implements DocumentStore {
     this.report = report
     this.url = server.address.url
     this.ageMaxMs = settings.configStoreAgeMaxMs
+    this.moveTimeMs = settings.databaseTimeMs
     this.stored = new ConfigurationStore(server, database)
     this.elections = new LeaderElection(dataDir)
     const commits = openSharedCounter(join(dataDir, CONFIGURATION_COMMIT_FILE))
@@ -104,15 +106,15 @@ export class SharedConfiguration implements DocumentStore {
   }
 
   /**
-   * Opens the copy, and makes it if the folder has none. `follows`: this process may be elected to keep the copy up to date; not one that
-   * may be busy for long, such as a lane. Rejects with OperationalError if the setting is not valid, if the server cannot
-   * be reached for a first copy, or if the folder has a configuration of its own that cannot be moved to the server.
+   * Opens the copy, and makes it if the folder has none. Rejects with OperationalError if the setting is not valid, if the server cannot
+   * be reached for a first copy, or if the folder has a configuration of its own that cannot be moved to the server. `isPolling`: this
+   * process may be the one that looks for changes. Not a process that computes for seconds: the instance would stop answering.
    */
   static async open(
     collections: Collections,
     settings: SharedConfigurationSettings,
     report: (line: string) => void,
-    follows: boolean,
+    isPolling = true,
   ): Promise<SharedConfiguration> {
     const place = parseBoltUrl(settings.configStore)
     if (!place.ok) throw new OperationalError(`the setting config_store: ${place.error}`)
@@ -130,62 +132,57 @@ export class SharedConfiguration implements DocumentStore {
       retryTimeMs: databaseRetryMs,
     }
     const address = { url, username: username === '' ? null : username, password: username === '' ? null : password }
-    const server = new BoltServer(address, { limits, report })
+    // Without reports: the process that polls reports what it means for the instance.
+    const server = new BoltServer(address, { limits })
     const shared = new SharedConfiguration(collections, settings, server, database, report)
     try {
-      await shared.begin(follows, databaseTimeMs)
+      await shared.begin(isPolling)
     } catch (error) {
       await shared.close()
       if (error instanceof OperationalError) throw error
-      throw new OperationalError(`the shared configuration: ${(error as Error).message}`)
+      throw new OperationalError(`the shared configuration in ${url}: ${(error as Error).message}`)
     }
     return shared
   }
 
-  private async begin(follows: boolean, databaseTimeMs: number): Promise<void> {
+  private async begin(isPolling: boolean): Promise<void> {
     // Version 0: another process may be making the copy.
-    if (!this.isCopied()) {
-      await this.makeCopy(databaseTimeMs).catch(async (failure: unknown) => {
-        // Another process of this instance may have moved the configuration to the server just now.
-        await Bun.sleep(MAKE_COPY_MS)
-        if (!this.isCopied()) throw failure
-      })
-    }
-    if (!follows) return
+    if ((this.copy.state()?.version ?? 0) === 0) await this.makeCopy()
+    if (!isPolling) return
     let isFirst = true
     this.elections.campaign('configuration', () => {
       // No other process has followed the server since this instance was started.
       if (isFirst) this.confirmed.store(0)
-      this.isPolling = true
-      this.polling = this.poll()
+      this.running = Promise.all([this.poll(), this.keepLease()])
     })
     isFirst = false
   }
 
-  private isCopied(): boolean {
-    return (this.copy.state()?.version ?? 0) > 0
-  }
-
-  private async makeCopy(databaseTimeMs: number): Promise<void> {
+  private async makeCopy(): Promise<void> {
     const head = await this.stored.prepare()
     const own = this.collections.everything().filter(({ collection }) => collection !== COPY_STATE)
-    if (own.length > 0) {
-      if (head.version > 0) throw new OperationalError(twoConfigurations(this.url))
-      const { version } = await this.stored.write(
-        '',
-        async ({ version: found }) => {
-          if (found > 0) throw new OperationalError(twoConfigurations(this.url))
-          refuseEmbeddedGraphs(own)
-          return { value: null, edits: { documents: own, events: [] } }
-        },
-        databaseTimeMs,
-      )
+    // Looked at after the documents were read, which another process may have copied.
+    if (own.length > 0 && this.copy.state() === null) {
+      await this.copy.begin(await this.move(own, head))
       this.report(`the configuration was moved to ${this.url}`)
-      await this.copy.begin(head.store, version ?? 0)
-      return
+    } else await this.copy.begin({ ...head, version: 0, commit: '' })
+    await this.catchUp()
+  }
+
+  /** Writes the configuration of the folder to the server, whose configuration must be empty. */
+  private async move(own: readonly DocumentEdit[], found: ConfigurationHead): Promise<ConfigurationHead> {
+    // The id of the change: an instance that ends after it, and before the folder is a copy, recognizes its documents.
+    const id = `moved ${createHash('sha256').update(JSON.stringify(own)).digest('hex')}`
+    if (found.version > 0) {
+      if ((await this.stored.commitOf(1)) !== id) throw new OperationalError(twoConfigurations(this.url))
+      return { ...found, version: 1, commit: id }
     }
-    await this.copy.begin(head.store, 0)
-    await this.catchUpWith(head)
+    refuseEmbeddedGraphs(own)
+    const change = async ({ version }: ConfigurationHead) => {
+      if (version > 0) throw new OperationalError(twoConfigurations(this.url))
+      return { value: null, edits: { documents: own, events: [] } }
+    }
+    return (await this.stored.write('', change, { id, timeMs: this.moveTimeMs })).head ?? found
   }
 
   read<T>(look: (reader: DocumentReader) => T): T {
@@ -201,18 +198,25 @@ export class SharedConfiguration implements DocumentStore {
 
   private async change<T>(change: (transaction: DocumentTransaction) => T): Promise<T> {
     let from = 0
-    const { value, edits, version } = await this.stored.write(this.state.instance, async (head, fetch) => {
+    const { value, edits, head } = await this.stored.write(this.state.instance, async (newest, fetch) => {
       let { state } = this
-      this.check(state, head)
-      while (state.version < head.version) {
-        await this.copy.apply(state.version, { version: head.version, ...(await fetch(state.version)) })
+      this.check(state, newest)
+      while (state.version < newest.version) {
+        await this.apply(state, await fetch(state.version))
         state = this.state
       }
       from = state.version
       return this.read((reader) => rehearseChange(reader, change))
     })
-    if (version !== null) await this.copy.apply(from, { version, ...edits })
+    if (head !== null) await this.copy.apply(from, { head, after: '', ...edits })
     return value
+  }
+
+  /** Applies what follows a state of the copy. Throws OperationalError if it follows another state. */
+  private async apply(state: CopyState, changes: FetchedChanges): Promise<void> {
+    this.check(state, changes.head)
+    if (changes.after !== null && changes.after !== state.commit) throw this.foreign()
+    await this.copy.apply(state.version, changes)
   }
 
   /** Identifies the data folder among the instances. */
@@ -231,21 +235,24 @@ export class SharedConfiguration implements DocumentStore {
    * read before `head`.
    */
   private check(state: CopyState, head: ConfigurationHead): void {
-    if (state.store === head.store && state.version <= head.version) return
-    throw new OperationalError(
+    if (state.store !== head.store || state.version > head.version) throw this.foreign()
+    if (state.version === head.version && state.commit !== head.commit) throw this.foreign()
+  }
+
+  private foreign(): OperationalError {
+    return new OperationalError(
       `the configuration in ${this.url} is not the one of which this data folder has a copy, or an older state of it: stop the service and start it with an empty data folder`,
     )
   }
 
-  /** Fetches what the copy lacks of a version. Another process may fetch the same. */
-  private async catchUpWith(head: ConfigurationHead): Promise<void> {
+  /** Fetches what the copy lacks of the newest version. Another process may fetch the same. */
+  private async catchUp(): Promise<void> {
     for (;;) {
       const { state } = this
-      const { version, instance } = state
-      if (version >= head.version) return
-      const { head: newest, ...edits } = await this.stored.changesAfter(version, instance)
-      this.check(state, newest)
-      await this.copy.apply(version, { version: newest.version, ...edits })
+      const head = await this.stored.head()
+      this.check(state, head)
+      if (state.version === head.version) return
+      await this.apply(state, await this.stored.changesAfter(state.version, state.instance))
     }
   }
 
@@ -253,35 +260,56 @@ export class SharedConfiguration implements DocumentStore {
     while (!this.isClosed) {
       const startedMs = Date.now()
       try {
-        const { state } = this
-        const head = await this.stored.head()
-        this.check(state, head)
-        await this.catchUpWith(head)
+        await this.catchUp()
         this.confirmed.store(timeWord(startedMs))
+        if (this.problem !== null) this.report(`the configuration in ${this.url} can be read again`)
         this.problem = null
-        await this.renewLease()
       } catch (error) {
         const { message } = error as Error
-        if (message !== this.problem) this.report(`the configuration cannot be read: ${message}`)
-        this.problem = message
+        // Each attempt to reach a server may fail in another way.
+        const problem = error instanceof OperationalError ? message : 'not read'
+        if (problem !== this.problem) this.report(`the configuration in ${this.url} cannot be read: ${message}`)
+        this.problem = problem
       }
-      await Promise.race([Bun.sleep(POLL_MS), this.ending.promise])
+      await this.pause(POLL_MS)
+    }
+  }
+
+  /** Apart from the polls: a lease that another instance has locked must not delay them. */
+  private async keepLease(): Promise<void> {
+    while (!this.isClosed) {
+      if (this.age() <= this.ageMaxMs) await this.renewLease().catch(() => undefined)
+      await this.pause(this.age() <= this.ageMaxMs ? RENEW_MS : POLL_MS)
     }
   }
 
   private async renewLease(): Promise<void> {
     const nowMs = Date.now()
-    if (nowMs - this.renewedMs < RENEW_MS && nowMs >= this.renewedMs) return
-    this.renewedMs = nowMs
     const isTaken = await this.stored.takeLease(this.state.instance, LEASE_MS)
     // Counted from before the request, so the lease ends here not later than in the server.
     this.lease.store(isTaken ? timeWord(nowMs + LEASE_MS) : 0)
   }
 
+  private pause(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const end = (): void => {
+      clearTimeout(timer)
+      this.pauses.delete(end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    this.pauses.add(end)
+    if (this.isClosed) end()
+    return promise
+  }
+
   /** Whether this instance does the work that only one instance does, such as runs that follow a schedule. */
   isLeading(): boolean {
     const until = this.lease.load()
-    return until !== 0 && timeBetween(timeWord(Date.now()), until) > 0
+    if (until === 0) return false
+    const leftMs = timeBetween(timeWord(Date.now()), until)
+    // More: the clock was set back.
+    return leftMs > 0 && leftMs <= LEASE_MS
   }
 
   /** Milliseconds since the copy was known to be the newest. */
@@ -334,9 +362,9 @@ export class SharedConfiguration implements DocumentStore {
   async close(): Promise<void> {
     if (this.isClosed) return
     this.isClosed = true
-    this.ending.resolve()
-    await this.polling
-    if (this.isPolling && this.isLeading()) {
+    for (const end of this.pauses) end()
+    await this.running
+    if (this.running !== null && this.isLeading()) {
       this.lease.store(0)
       await this.stored.leaveLease(this.state.instance).catch(() => undefined)
     }
@@ -347,15 +375,15 @@ export class SharedConfiguration implements DocumentStore {
 
 /**
  * Opens the shared configuration that the settings name; null: they name none, and the data folder has the configuration. Rejects with
- * OperationalError as `SharedConfiguration.open`.
+ * OperationalError as `SharedConfiguration.open`, which explains `isPolling`.
  */
 export async function openSharedConfiguration(
   collections: Collections,
   settings: SharedConfigurationSettings,
   report: (line: string) => void,
-  follows: boolean,
+  isPolling = true,
 ): Promise<SharedConfiguration | null> {
-  if (settings.configStore !== '') return SharedConfiguration.open(collections, settings, report, follows)
+  if (settings.configStore !== '') return SharedConfiguration.open(collections, settings, report, isPolling)
   refuseCopy(collections)
   return null
 }

@@ -216,28 +216,46 @@ export class BoltServer {
    * Runs one query that reads, with a time limit. Rejects with ExecutionError for an error of the query or its time, with
    * RefusedQueryError if the server does not accept its text, with ThrownServiceError `unavailable` if the server cannot be reached.
    */
-  async read(database: string | null, query: BoltQuery, timeMs: number): Promise<readonly BoltRecord[]> {
+  read(database: string | null, query: BoltQuery, timeMs: number): Promise<readonly BoltRecord[]> {
+    return this.single(database, query, timeMs, true)
+  }
+
+  /**
+   * As `read`, with a query that writes and may run twice. The server commits it without waiting for this process, so that a process
+   * that is paused locks nothing.
+   */
+  writeAlone(database: string | null, query: BoltQuery, timeMs: number): Promise<readonly BoltRecord[]> {
+    return this.single(database, query, timeMs, false)
+  }
+
+  private async single(
+    database: string | null,
+    query: BoltQuery,
+    timeMs: number,
+    isRead: boolean,
+  ): Promise<readonly BoltRecord[]> {
     const release = this.hold()
     try {
-      return await this.readHeld(database, query, timeMs)
+      return await this.singleHeld(database, query, timeMs, isRead)
     } finally {
       release()
     }
   }
 
-  private async readHeld(
+  private async singleHeld(
     database: string | null,
     { text, parameters }: BoltQuery,
     timeMs: number,
+    isRead: boolean,
   ): Promise<readonly BoltRecord[]> {
     this.refuseWhileClosed()
     for (let attempt = 0; ; attempt++) {
-      const session = await this.session(database, true)
+      const session = await this.session(database, isRead)
       try {
         const result = session.run(text, parameters, { timeout: Math.max(1, Math.ceil(timeMs)) })
         return await this.succeeded(await withinTime(result, timeMs))
       } catch (error) {
-        // A pooled connection may have been lost since its last use; a read can be repeated.
+        // A pooled connection may have been lost since its last use; the query can be repeated.
         const isLost = isDriverError(error) && isConnectionError(error)
         if (!isLost || attempt > 0) throw this.failed(error, timeMs)
       } finally {

@@ -10,10 +10,18 @@ import { STATE_LABEL } from './print/names.ts'
 
 const DOCUMENT = '_VerdigraphDocument'
 const EVENTS = '_VerdigraphEvents'
+/** Also the label of a document that was deleted, until all copies with fewer changes are made again. */
+const DELETED = '_VerdigraphDeleted'
 const HEAD = `(h:${STATE_LABEL} {key: 'configuration'})`
+const HEAD_FIELDS = 'h.store AS store, h.version AS version, h.format AS format, h.commits[-1] AS commit'
+/** The id of the change that has created $version, if it is one of the last. */
+const COMMIT_OF_VERSION =
+  'h.commits[CASE WHEN $version > h.version THEN NULL ELSE size(h.commits) - 1 - (h.version - $version) END]'
 /** The form in which documents are stored. */
 const FORMAT = 1
 
+/** Changes between two removals of what deleted documents have left. */
+const CLEAN_CHANGES = 64
 /** Documents that one statement writes. */
 const BATCH = 1000
 /** Time limit of a poll, milliseconds. */
@@ -22,6 +30,10 @@ const POLL_TIME_MS = 2000
  * Time limit of a change, milliseconds: an instance that is paused in a transaction must not stop the changes of the others for long.
  */
 const CHANGE_TIME_MS = 5000
+/** How often changes are read without locking the configuration, while other instances change it. */
+const READ_ATTEMPTS = 5
+/** How often a constraint or an index is created that other instances may create too. */
+const PREPARE_ATTEMPTS = 5
 /** Pause between two queries about the outcome of a commit, milliseconds. */
 const ASK_AGAIN_MS = 200
 
@@ -31,19 +43,23 @@ export interface ConfigurationHead {
   readonly store: string
   /** Counts the changes. 0: the configuration is empty. */
   readonly version: number
+  /** Identifies the last change; empty: there was none. */
+  readonly commit: string
 }
 
 /** The changes after a version, and the events of one instance that it has not stored yet. */
 export interface FetchedChanges extends DocumentEdits {
   readonly head: ConfigurationHead
+  /** The change that has created the version after which these follow. Null: it is too long ago, so these are all documents. */
+  readonly after: string | null
 }
 
 /** The documents and events of a change, in the version that it has created. */
 export interface CommittedChange<T> {
   readonly value: T
   readonly edits: DocumentEdits
-  /** Null: it has written nothing. */
-  readonly version: number | null
+  /** The newest state; null: it has written nothing. */
+  readonly head: ConfigurationHead | null
 }
 
 /** The configuration in a database. */
@@ -57,7 +73,7 @@ export class ConfigurationStore {
   }
 
   /**
-   * Creates what the service needs, if it does not exist, and returns the newest version. Rejects with OperationalError if the server
+   * Creates what the service needs, if it does not exist, and returns the newest version. Rejects with the error of the server if it
    * cannot be used.
    */
   async prepare(): Promise<ConfigurationHead> {
@@ -66,19 +82,29 @@ export class ConfigurationStore {
       `CREATE INDEX verdigraph_documents IF NOT EXISTS FOR (d:${DOCUMENT}) ON (d.version)`,
       `CREATE INDEX verdigraph_events IF NOT EXISTS FOR (e:${EVENTS}) ON (e.instance)`,
       `MERGE ${HEAD} ON CREATE SET h.version = 0, h.commits = [], h.format = ${FORMAT}, h.store = randomUUID()`,
+      `MERGE (:${STATE_LABEL} {key: 'changes'})`,
       `MERGE (l:${STATE_LABEL} {key: 'lease'}) ON CREATE SET l.holder = '', l.until = 0`,
     ]
-    try {
-      for (const text of texts) await this.server.write(this.database, (transaction) => transaction.run(text, {}))
-      return await this.server.write(this.database, lock)
-    } catch (error) {
-      throw new OperationalError((error as Error).message)
+    for (const text of texts) await this.prepareOne(text)
+    return this.server.write(this.database, lock)
+  }
+
+  /** Neo4j refuses a constraint or an index that another instance creates at the same time, in spite of IF NOT EXISTS. */
+  private async prepareOne(text: string): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.server.write(this.database, (transaction) => transaction.run(text, {}))
+        return
+      } catch (error) {
+        if (attempt === PREPARE_ATTEMPTS || error instanceof ThrownServiceError) throw error
+        await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS * Math.random()))
+      }
     }
   }
 
   /** The newest version. Rejects with ThrownServiceError `unavailable` if the server does not answer. */
   async head(): Promise<ConfigurationHead> {
-    const text = `MATCH ${HEAD} RETURN h.store AS store, h.version AS version, h.format AS format`
+    const text = `MATCH ${HEAD} RETURN ${HEAD_FIELDS}`
     try {
       const records = await this.server.read(this.database, { text, parameters: {} }, POLL_TIME_MS)
       return headOf(records)
@@ -87,30 +113,49 @@ export class ConfigurationStore {
     }
   }
 
-  /** The changes after `version`, read in one transaction. Rejects as `head`. */
+  /** The changes after `version`. Rejects as `head`. */
   async changesAfter(version: number, instance: string): Promise<FetchedChanges> {
+    const { queryTimeMs } = this.server.limits
+    const reading: BoltTransaction = {
+      run: (text, parameters) => this.server.read(this.database, { text, parameters }, queryTimeMs),
+    }
     try {
-      return await this.server.write(this.database, async (transaction) => {
-        const head = await lock(transaction)
-        return { head, ...(await fetchChanges(transaction, version, instance)) }
-      })
+      // Without a transaction that locks: an instance that was paused in one would keep all others from answering.
+      for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
+        const head = await this.committed()
+        const changes = await fetchChanges(reading, head, version, instance)
+        if ((await this.committed()).commit === head.commit) return changes
+      }
+      return await this.server.write(this.database, async (transaction) =>
+        fetchChanges(transaction, await lock(transaction), version, instance),
+      )
     } catch (error) {
       throw unavailableInstead(error)
     }
   }
 
+  /** The newest version, all of whose documents can be read: a commit in progress has locked the node. */
+  private async committed(): Promise<ConfigurationHead> {
+    const text = `MATCH ${HEAD} SET h.key = 'configuration' RETURN ${HEAD_FIELDS}`
+    return headOf(await this.server.writeAlone(this.database, { text, parameters: {} }, POLL_TIME_MS))
+  }
+
   /**
    * Runs `change` while no other instance changes the configuration, and writes what it returns. `change` gets the newest version and
-   * may run several times. `timeMs`: time limit. Rejects with what it throws; with ThrownServiceError `unavailable` if the server does not answer, and nothing
+   * may run several times. `id` identifies the change; `timeMs`: time limit. Rejects with what it throws; with ThrownServiceError
+   * `unavailable` if the server does not answer, and nothing
    * is written, or the outcome is unknown and in the message.
    */
   async write<T>(
     instance: string,
     change: (
       head: ConfigurationHead,
-      fetch: (version: number) => Promise<DocumentEdits>,
+      fetch: (version: number) => Promise<FetchedChanges>,
     ) => Promise<{ readonly value: T; readonly edits: DocumentEdits }>,
-    timeMs = CHANGE_TIME_MS,
+    {
+      id = crypto.randomUUID() as string,
+      timeMs = CHANGE_TIME_MS,
+    }: { readonly id?: string; readonly timeMs?: number } = {},
   ): Promise<CommittedChange<T>> {
     let attempt: { readonly mark: CommitMark; readonly committed: CommittedChange<T> } | null = null
     try {
@@ -119,10 +164,10 @@ export class ConfigurationStore {
         async (transaction) => {
           attempt = null
           const head = await lock(transaction)
-          const { value, edits } = await change(head, (version) => fetchChanges(transaction, version, instance))
-          if (edits.documents.length === 0 && edits.events.length === 0) return { value, edits, version: null }
-          const mark = { id: crypto.randomUUID(), version: head.version + 1 }
-          const committed = { value, edits, version: mark.version }
+          const { value, edits } = await change(head, (version) => fetchChanges(transaction, head, version, instance))
+          if (edits.documents.length === 0 && edits.events.length === 0) return { value, edits, head: null }
+          const mark = { id, version: head.version + 1 }
+          const committed = { value, edits, head: { store: head.store, version: mark.version, commit: id } }
           attempt = { mark, committed }
           await store(transaction, mark, instance, edits)
           return committed
@@ -162,20 +207,30 @@ export class ConfigurationStore {
     return 'unknown'
   }
 
+  /** Identifies the change that has created a version; null: it is too long ago, or has not happened. Rejects as `head`. */
+  async commitOf(version: number): Promise<string | null> {
+    const text = `MATCH ${HEAD} RETURN ${COMMIT_OF_VERSION} AS commit`
+    try {
+      const parameters = { version: BigInt(version) }
+      const [found] = await this.server.read(this.database, { text, parameters }, POLL_TIME_MS)
+      return (found?.commit as string | null | undefined) ?? null
+    } catch (error) {
+      throw unavailableInstead(error)
+    }
+  }
+
   /** Takes the lease, or keeps it, for `ms` milliseconds. Returns false if another instance has it. */
   async takeLease(instance: string, ms: number): Promise<boolean> {
     // The first SET takes the lock of the node, so that what follows reads what the last holder has written.
     const text = `MATCH (l:${STATE_LABEL} {key: 'lease'}) SET l.key = 'lease' WITH l WHERE l.holder = $instance OR l.until < timestamp() SET l.holder = $instance, l.until = timestamp() + $ms RETURN true AS taken`
-    const records = await this.server.write(this.database, (transaction) =>
-      transaction.run(text, { instance, ms: BigInt(ms) }),
-    )
-    return records.length > 0
+    const parameters = { instance, ms: BigInt(ms) }
+    return (await this.server.writeAlone(this.database, { text, parameters }, POLL_TIME_MS)).length > 0
   }
 
   /** Gives the lease up if this instance has it. */
   async leaveLease(instance: string): Promise<void> {
     const text = `MATCH (l:${STATE_LABEL} {key: 'lease'}) SET l.key = 'lease' WITH l WHERE l.holder = $instance SET l.until = 0`
-    await this.server.write(this.database, (transaction) => transaction.run(text, { instance }))
+    await this.server.writeAlone(this.database, { text, parameters: { instance } }, POLL_TIME_MS)
   }
 
   /** Closes the connections. */
@@ -186,27 +241,41 @@ export class ConfigurationStore {
 
 /** Changes of all instances follow each other. */
 async function lock(transaction: BoltTransaction): Promise<ConfigurationHead> {
-  const text = `MATCH ${HEAD} SET h.key = 'configuration' RETURN h.store AS store, h.version AS version, h.format AS format`
-  return headOf(await transaction.run(text, {}))
+  const locked = await transaction.run(
+    `MATCH (c:${STATE_LABEL} {key: 'changes'}) SET c.key = 'changes' RETURN 1 AS one`,
+    {},
+  )
+  return locked.length === 0 ? headOf([]) : headOf(await transaction.run(`MATCH ${HEAD} RETURN ${HEAD_FIELDS}`, {}))
 }
 
 function headOf([head]: readonly BoltRecord[]): ConfigurationHead {
   if (head === undefined) throw new OperationalError('the database does not contain the configuration any more')
   if (Number(head.format) !== FORMAT)
     throw new OperationalError('the configuration in the database was written by a later version of the service')
-  return { store: String(head.store), version: Number(head.version) }
+  return { store: String(head.store), version: Number(head.version), commit: (head.commit as string | null) ?? '' }
 }
 
-async function fetchChanges(transaction: BoltTransaction, version: number, instance: string): Promise<DocumentEdits> {
+async function fetchChanges(
+  transaction: BoltTransaction,
+  head: ConfigurationHead,
+  version: number,
+  instance: string,
+): Promise<FetchedChanges> {
+  const isRecent = version > 0 && head.version - version < COMMITS_KEPT
+  const [known] = isRecent
+    ? await transaction.run(`MATCH ${HEAD} RETURN ${COMMIT_OF_VERSION} AS commit`, { version: BigInt(version) })
+    : []
   const documents = await transaction.run(
-    `MATCH (d:${DOCUMENT}) WHERE d.version > $version RETURN d.collection AS collection, d.document AS key, d.json AS json ORDER BY d.version`,
-    { version: BigInt(version) },
+    `MATCH (d:${DOCUMENT}) WHERE d.version > $version${isRecent ? '' : ' AND d.json IS NOT NULL'} RETURN d.collection AS collection, d.document AS key, d.json AS json ORDER BY d.version`,
+    { version: BigInt(isRecent ? version : 0) },
   )
   const events = await transaction.run(
     `MATCH (e:${EVENTS} {instance: $instance}) WHERE e.version > $version RETURN e.stream AS stream, e.record AS record, e.count AS count, e.time AS time ORDER BY e.version, e.number`,
     { version: BigInt(version), instance },
   )
   return {
+    head,
+    after: isRecent ? String(known?.commit) : null,
     documents: documents.map(({ collection, key, json }) => ({
       collection: String(collection),
       key: String(key),
@@ -228,23 +297,27 @@ async function store(
   { documents, events }: DocumentEdits,
 ): Promise<void> {
   const at = BigInt(version)
-  await transaction.run(`MATCH ${HEAD} SET h.version = $version, h.commits = (h.commits + [$id])[-${COMMITS_KEPT}..]`, {
-    version: at,
-    id,
-  })
   for (let start = 0; start < documents.length; start += BATCH) {
     await transaction.run(
-      `UNWIND $documents AS one MERGE (d:${STATE_LABEL} {key: one.key}) SET d:${DOCUMENT}, d.collection = one.collection, d.document = one.document, d.json = one.json, d.version = $version`,
+      `UNWIND $documents AS one MERGE (d:${STATE_LABEL} {key: one.key}) SET d:${DOCUMENT}, d.collection = one.collection, d.document = one.document, d.json = one.json, d.version = $version FOREACH (gone IN CASE WHEN one.json IS NULL THEN [d] ELSE [] END | SET gone:${DELETED}) FOREACH (present IN CASE WHEN one.json IS NULL THEN [] ELSE [d] END | REMOVE present:${DELETED})`,
       { version: at, documents: documents.slice(start, start + BATCH).map(documentParameter) },
     )
   }
+  if (version % CLEAN_CHANGES === 0) {
+    const oldest = BigInt(version - COMMITS_KEPT)
+    await transaction.run(`MATCH (d:${DELETED}) WHERE d.version <= $oldest DELETE d`, { oldest })
+  }
   // This instance has stored what it had written before.
   await transaction.run(`MATCH (e:${EVENTS} {instance: $instance}) DELETE e`, { instance })
-  if (events.length === 0) return
-  await transaction.run(
-    `UNWIND $events AS one CREATE (e:${STATE_LABEL}:${EVENTS} {key: one.key}) SET e.instance = $instance, e.version = $version, e.number = one.number, e.stream = one.stream, e.record = one.record, e.count = one.count, e.time = one.time`,
-    { version: at, instance, events: events.map((event, number) => eventParameter(id, event, number)) },
-  )
+  if (events.length > 0) {
+    await transaction.run(
+      `UNWIND $events AS one CREATE (e:${STATE_LABEL}:${EVENTS} {key: one.key}) SET e.instance = $instance, e.version = $version, e.number = one.number, e.stream = one.stream, e.record = one.record, e.count = one.count, e.time = one.time`,
+      { version: at, instance, events: events.map((event, number) => eventParameter(id, event, number)) },
+    )
+  }
+  // Last: readers wait for this lock.
+  const counted = `MATCH ${HEAD} SET h.version = $version, h.commits = (h.commits + [$id])[-${COMMITS_KEPT}..]`
+  await transaction.run(counted, { version: at, id })
 }
 
 function documentParameter({ collection, key, json }: DocumentEdit): object {

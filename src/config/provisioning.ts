@@ -72,10 +72,13 @@ export class Provisioning {
   }
 
   /**
-   * Removes from this data folder what it has of projects that another instance deletes. For the process of an instance that would
-   * provision.
+   * Removes from this data folder what it has of projects that another instance deletes. `folders`: the projects of which it has
+   * something; some may have been deleted while this instance did not run. For the process of an instance that would provision.
    */
-  removeLocal(): void {
+  removeLocal(folders: readonly string[]): void {
+    for (const id of folders) {
+      if (this.deps.documents.get(projectsKind, id) === null) this.enqueue(id, () => this.remove(id))
+    }
     this.deps.documents.subscribe((changes) => {
       for (const { before, after } of changes) {
         if (before?.kind === projectsKind && after === null && !this.isStopped)
@@ -91,7 +94,11 @@ export class Provisioning {
   startLeading(): void {
     this.leading = true
     for (const project of this.deps.documents.all(projectsKind)) {
-      if (project.fields.ikg_status === 'PENDING' || layoutOf(project).isComposite) this.start(project.id)
+      const { ikg_status } = project.fields
+      const { isComposite, isRemote } = layoutOf(project)
+      // The attempts to reach a server ended with the earlier leader.
+      const isWaiting = ikg_status === 'FAILED' && isRemote === true
+      if (ikg_status === 'PENDING' || isComposite || isWaiting) this.start(project.id)
     }
   }
 

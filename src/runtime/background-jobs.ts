@@ -5,6 +5,7 @@ import type { Provisioning } from '../config/provisioning.ts'
 import type { ConfigRepository } from '../config/repository.ts'
 import type { ConfigService } from '../config/service.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
+import { listProjectFolders, projectIdOfFolder } from '../store/tenancy/project-folders.ts'
 
 const SWEEP_INTERVAL_MS = 3_600_000
 
@@ -67,12 +68,16 @@ export class BackgroundJobs {
 
   /** Provisions while this instance leads, and completes then what an instance has left that ended. */
   private lead(): void {
-    const { provisioning, config, isLeading } = this.deps
+    const { dataDir, provisioning, config, isLeading } = this.deps
     if (isLeading === undefined) {
       provisioning.startLeading()
       return
     }
-    provisioning.removeLocal()
+    provisioning.removeLocal(
+      listProjectFolders(dataDir)
+        .map(projectIdOfFolder)
+        .filter((id) => id !== null),
+    )
     let wasLeading = false
     const look = (): void => {
       const leads = isLeading()

@@ -36,6 +36,8 @@ export class RecordingProvisioner implements Provisioner, SystemGraph {
   /** Names of constituents with data: `eu-db`, `global`. */
   readonly withData = new Set<string>()
   readonly opened = new Set<string>()
+  /** The projects whose databases were deleted, in order. */
+  readonly deleted: string[] = []
   /** `create` waits for this before it completes; it rejects if provisioning is to fail. */
   gate: Promise<void> = Promise.resolve()
 
@@ -54,6 +56,7 @@ export class RecordingProvisioner implements Provisioner, SystemGraph {
     return this.withData.has(typeof constituent === 'string' ? constituent : constituent.database)
   }
   async delete(projectId: string): Promise<void> {
+    this.deleted.push(projectId)
     this.nodes.delete(projectId)
   }
   async putApplication(projectId: string, applicationId: string): Promise<void> {

@@ -66,12 +66,12 @@ export class Collections implements DocumentStore {
 
   /** `view`: the read transaction; without it, the read is part of the write transaction in progress. */
   private find(collection: string, key: string, view?: ReadTransaction): unknown {
-    checkKey(collection, key)
+    checkDocumentKey(collection, key)
     return parse(this.documents.get({ collection, key }, view))
   }
 
   private list(collection: string, view?: ReadTransaction): [string, unknown][] {
-    checkKey(collection, '')
+    checkDocumentKey(collection, '')
     const documents: [string, unknown][] = []
     const start = { collection, key: '' }
     for (const { key, valueView } of this.documents.entries({ start, end: undefined, ...view })) {
@@ -97,7 +97,7 @@ export class Collections implements DocumentStore {
     let open = true
     const name = (collection: string, key: string): string => {
       assert(open, 'a change is not used after its function has returned')
-      checkKey(collection, key)
+      checkDocumentKey(collection, key)
       return `${collection}\0${key}`
     }
     try {
@@ -180,7 +180,8 @@ export class Collections implements DocumentStore {
   }
 }
 
-function checkKey(collection: string, key: string): void {
+/** Throws AssertionError for a key that the store does not accept. */
+export function checkDocumentKey(collection: string, key: string): void {
   assert(collection !== '' && !collection.includes('\0'), 'a collection has a name without zero characters')
   assert(collection.length + key.length <= DOCUMENT_KEY_UNITS_MAX, 'a document key is short')
 }

@@ -1,6 +1,6 @@
 // The copy that a data folder has of documents in a database server, which several instances of the service share. The folder has
 // the version of its copy, so each change is applied once, also if several processes fetch it.
-import type { DocumentEdit, DocumentEdits, DocumentReader, DocumentStore } from '../../kernel/document-store.ts'
+import type { DocumentEdit, DocumentEdits, DocumentReader } from '../../kernel/document-store.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { type Collections, openCollections } from './collections.ts'
 
@@ -18,11 +18,15 @@ export interface CopyState {
   readonly instance: string
   /** The last change that the copy contains. */
   readonly version: number
+  /** Identifies that change. */
+  readonly commit: string
 }
 
 /** The changes after a version of the copy, up to another version. */
 export interface DocumentChanges extends DocumentEdits {
-  readonly version: number
+  readonly head: Omit<CopyState, 'instance'>
+  /** Null: these are all documents, and others are deleted. */
+  readonly after: string | null
 }
 
 /** The state of the copy; null: the documents of the folder are its own. */
@@ -63,10 +67,10 @@ export interface CopyListener {
 
 /** The copy of one data folder. */
 export class DocumentCopy {
-  private readonly store: DocumentStore
+  private readonly store: Collections
   private readonly listener: CopyListener
 
-  constructor(store: DocumentStore, listener: CopyListener) {
+  constructor(store: Collections, listener: CopyListener) {
     this.store = store
     this.listener = listener
   }
@@ -76,11 +80,11 @@ export class DocumentCopy {
     return this.store.read(copyStateOf)
   }
 
-  /** Makes the folder a copy of `store`. Does nothing if another process has done so. */
-  async begin(store: string, version: number): Promise<void> {
+  /** Makes the folder a copy of another state. Does nothing if another process has done so. */
+  async begin({ store, version, commit }: Omit<CopyState, 'instance'>): Promise<void> {
     await this.store.transact((transaction) => {
       if (copyStateOf(transaction) !== null) return
-      transaction.put(COPY_STATE, KEY, { store, instance: crypto.randomUUID(), version } satisfies CopyState)
+      transaction.put(COPY_STATE, KEY, { store, instance: crypto.randomUUID(), version, commit } satisfies CopyState)
     })
   }
 
@@ -89,20 +93,28 @@ export class DocumentCopy {
    * documents are written in several transactions, between which this process answers requests; the last one has the documents of which
    * `isLast` is true, the events and the version, so the others are not taken for the new state before.
    */
-  async apply(from: number, { version, documents, events }: DocumentChanges): Promise<void> {
-    if (version <= from) return
+  async apply(from: number, changes: DocumentChanges): Promise<void> {
+    const { head, events } = changes
+    if (head.version <= from) return
+    // Read after `from` was: if another process has changed the copy since, nothing is written.
+    const documents = changes.after === null ? this.differences(changes.documents) : changes.documents
     const { early = [], last = [] } = Object.groupBy(documents, ({ collection }) =>
       this.listener.isLast(collection) ? 'last' : 'early',
     )
     while (early.length > SLICE) {
-      const isWritten = await this.write(from, from, { documents: early.splice(0, SLICE), events: [] })
+      const isWritten = await this.write(from, { documents: early.splice(0, SLICE), events: [] }, null)
       if (!isWritten) return
     }
-    const isWritten = await this.write(from, version, { documents: [...early, ...last], events })
+    const isWritten = await this.write(from, { documents: [...early, ...last], events }, head)
     if (isWritten) this.listener.written(documents)
   }
 
-  private write(from: number, version: number, { documents, events }: DocumentEdits): Promise<boolean> {
+  /** `head`: the state of the copy from then on; null: the same as before. */
+  private write(
+    from: number,
+    { documents, events }: DocumentEdits,
+    head: DocumentChanges['head'] | null,
+  ): Promise<boolean> {
     return this.store.transact((transaction) => {
       const state = copyStateOf(transaction)
       if (state?.version !== from) return false
@@ -111,9 +123,30 @@ export class DocumentCopy {
         else transaction.put(collection, key, JSON.parse(json))
       }
       for (const { stream, record, count, timeMs } of events) transaction.appendEvents(stream, record, count, timeMs)
-      transaction.put(COPY_STATE, KEY, { ...state, version } satisfies CopyState)
+      if (head !== null) transaction.put(COPY_STATE, KEY, { ...state, ...head } satisfies CopyState)
       this.listener.writing(documents)
       return true
     })
   }
+
+  /** The edits that make the copy contain these documents and no others. */
+  private differences(documents: readonly DocumentEdit[]): readonly DocumentEdit[] {
+    const present = new Map(
+      this.store
+        .everything()
+        .filter(({ collection }) => collection !== COPY_STATE)
+        .map((edit) => [nameOf(edit), edit]),
+    )
+    const changed: DocumentEdit[] = []
+    for (const edit of documents) {
+      const name = nameOf(edit)
+      if (present.get(name)?.json !== edit.json) changed.push(edit)
+      present.delete(name)
+    }
+    return [...changed, ...Array.from(present.values(), (edit) => ({ ...edit, json: null }))]
+  }
+}
+
+function nameOf({ collection, key }: DocumentEdit): string {
+  return `${collection}\0${key}`
 }

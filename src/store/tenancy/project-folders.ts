@@ -25,6 +25,12 @@ export function projectFolderName(projectId: string): string {
   return id.length <= 64 && id === id.toUpperCase() ? id : `h-${hash(projectId)}`
 }
 
+/** The project of a folder; null: the name is a hash of the id. */
+export function projectIdOfFolder(folder: string): string | null {
+  const id = `gid:${folder}`
+  return isGid(id) && projectFolderName(id) === folder ? id : null
+}
+
 /** As `projectFolderName`; null for an invalid id. */
 export function projectFolderNameOrNull(projectId: string): string | null {
   return isGid(projectId) ? projectFolderName(projectId) : null

@@ -10,6 +10,7 @@ import { type Collections, openCollections } from '../../../src/store/documents/
 import { endCopy, openOwnCollections } from '../../../src/store/documents/document-copy.ts'
 import { CounterpartMissing } from '../../support/counterparts/install.ts'
 import { type Neo4jServer, startNeo4j } from '../../support/counterparts/neo4j.ts'
+import { startCutProxy } from '../../support/cut-proxy.ts'
 import { clearServer, runOnServer } from '../../support/graph-servers.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -38,9 +39,9 @@ interface Instance {
   close(): Promise<void>
 }
 
-async function startInstance(dataDir = join(temporaryFolder(), 'data')): Promise<Instance> {
+async function startInstance(dataDir = join(temporaryFolder(), 'data'), configStore = neo4j!.url): Promise<Instance> {
   const collections = openCollections(join(dataDir, 'config'), { sync: false })
-  const settings = { ...defaultSettings, dataDir, configStore: neo4j!.url }
+  const settings = { ...defaultSettings, dataDir, configStore }
   const reports: string[] = []
   let shared: SharedConfiguration
   try {
@@ -89,7 +90,7 @@ test('changes of three instances follow each other, and each copy becomes equal'
     // Each instance has the events of its own changes.
     expect(eventsOf(instance).toSorted((a, b) => a - b)).toEqual(results[number]!.toSorted((a, b) => a - b))
     // A loaded machine may be late.
-    expect(instance.reports.filter((line) => !/time limit|reachable/.test(line))).toEqual([])
+    expect(instance.reports.filter((line) => !/time limit|read again/.test(line))).toEqual([])
   }
   await expect.poll(() => instances.filter(({ shared }) => shared.isLeading()).length, { timeout: 20_000 }).toBe(1)
   await instances[0]!.shared.transact(({ delete: remove }) => remove('numbers', 'odd'))
@@ -200,4 +201,172 @@ test('a folder with a configuration of its own moves it to an empty server', asy
   expect(await add(other, 'even')).toBe(2)
   await expect.poll(() => documentsOf(moved), { timeout: 20_000 }).toEqual([['even', 2]])
   for (const { close } of [moved, other]) await close()
+}, 120_000)
+
+test('a folder whose move was interrupted is recognized at the next start', async (context) => {
+  if (neo4j === null) return context.skip()
+  const dataDir = join(temporaryFolder(), 'data')
+  const collections = openCollections(join(dataDir, 'config'), { sync: false })
+  await collections.transact(({ put }) => put('numbers', 'even', 1))
+  await collections.close()
+  const moved = await startInstance(dataDir)
+  await moved.close()
+  // As if the process had ended after the server had the documents, and before the folder was a copy.
+  await endCopy(join(dataDir, 'config'))
+  const other = await startInstance()
+  expect(await add(other, 'even')).toBe(2)
+  const again = await startInstance(dataDir)
+  expect(documentsOf(again)).toEqual([['even', 2]])
+  await again.close()
+  // Its documents are others now.
+  await endCopy(join(dataDir, 'config'))
+  await expect(startInstance(dataDir)).rejects.toThrow('has a configuration of its own')
+  await other.close()
+}, 120_000)
+
+test('a copy does not continue with another history of the same configuration', async (context) => {
+  if (neo4j === null) return context.skip()
+  const first = await startInstance()
+  await add(first, 'even')
+  const [head] = await runOnServer(
+    neo4j.url,
+    "MATCH (h:_VerdigraphState {key: 'configuration'}) RETURN h.version AS version, h.commits AS commits",
+  )
+  await add(first, 'odd')
+  await first.close()
+  // The database is restored from a backup without the last change, and other changes follow.
+  await runOnServer(neo4j.url, "MATCH (d:_VerdigraphDocument {document: 'odd'}) DETACH DELETE d")
+  await runOnServer(
+    neo4j.url,
+    "MATCH (h:_VerdigraphState {key: 'configuration'}) SET h.version = $version, h.commits = $commits",
+    head,
+  )
+  const second = await startInstance()
+  // As many changes, and then more.
+  for (const _ of [1, 2]) {
+    await add(second, 'even')
+    const again = await startInstance(first.dataDir)
+    await expect.poll(() => again.reports.join(), { timeout: 20_000 }).toContain('is not the one of which')
+    await expect(again.shared.recent()).rejects.toThrow()
+    await expect(add(again, 'even')).rejects.toThrow('is not the one of which')
+    await again.close()
+  }
+  expect(documentsOf(second)).toEqual([['even', 3]])
+  await second.close()
+}, 120_000)
+
+test('what deleted documents leave is removed, and a copy that is far behind is made again', async (context) => {
+  if (neo4j === null) return context.skip()
+  const first = await startInstance()
+  await add(first, 'even')
+  await add(first, 'odd')
+  await first.close()
+  const second = await startInstance()
+  await second.shared.transact(({ delete: remove }) => remove('numbers', 'odd'))
+  for (let number = 0; number < 330; number++) {
+    await second.shared.transact((transaction) => {
+      transaction.put('numbers', `made ${number}`, number)
+      transaction.delete('numbers', `made ${number - 1}`)
+      transaction.appendEvents('sink', new Uint8Array([1]), 1, 0)
+    })
+  }
+  const [{ left } = {}] = await runOnServer(
+    neo4j.url,
+    'MATCH (d:_VerdigraphDocument) WHERE d.json IS NULL RETURN count(d) AS left',
+  )
+  expect(Number(left)).toBeLessThan(330)
+  const again = await startInstance(first.dataDir)
+  const expected = [
+    ['even', 1],
+    ['made 329', 329],
+  ]
+  for (const instance of [again, second]) {
+    await expect.poll(() => documentsOf(instance), { timeout: 20_000 }).toEqual(expected)
+  }
+  // Its own events are not repeated.
+  expect(eventsOf(again)).toEqual([1, 1])
+  for (const { close } of [again, second]) await close()
+}, 300_000)
+
+test('an unreachable server is reported once, and when it answers again', async (context) => {
+  if (neo4j === null) return context.skip()
+  const proxy = await startCutProxy(neo4j.url)
+  const instance = await startInstance(undefined, proxy.url)
+  await expect.poll(() => instance.shared.recent(), { timeout: 20_000 }).toBe(null)
+  proxy.cut()
+  await expect.poll(() => instance.shared.notReadyReason(), { timeout: 20_000 }).toContain('too old')
+  await Bun.sleep(5000)
+  proxy.mend()
+  await expect.poll(() => instance.shared.notReadyReason(), { timeout: 20_000 }).toBe(null)
+  await expect.poll(() => instance.reports.length, { timeout: 20_000 }).toBe(2)
+  expect(instance.reports).toEqual([
+    expect.stringContaining('cannot be read:'),
+    expect.stringMatching(/can be read again$/),
+  ])
+  await instance.close()
+  proxy.close()
+}, 120_000)
+
+test('a process that computes for long does not look for changes', async (context) => {
+  if (neo4j === null) return context.skip()
+  const serving = await startInstance()
+  const { dataDir } = serving
+  const settings = { ...defaultSettings, dataDir, configStore: neo4j.url }
+  const lane = await SharedConfiguration.open(serving.collections, settings, () => undefined, false)
+  await expect.poll(() => lane.recent(), { timeout: 20_000 }).toBe(null)
+  await serving.shared.close()
+  await expect.poll(() => lane.notReadyReason(), { timeout: 20_000 }).toContain('too old')
+  await Bun.sleep(1000)
+  expect(lane.notReadyReason()).toContain('too old')
+  await lane.close()
+  await serving.collections.close()
+}, 120_000)
+
+test('a change that a copy would not accept is not stored', async (context) => {
+  if (neo4j === null) return context.skip()
+  const first = await startInstance()
+  const tooLong = first.shared.transact(({ put }) => put('numbers', 'x'.repeat(5000), 1))
+  await expect(tooLong).rejects.toThrow('a document key is short')
+  expect(await add(first, 'even')).toBe(1)
+  await first.close()
+}, 120_000)
+
+test('instances start at the same time on an empty database', async (context) => {
+  if (neo4j === null) return context.skip()
+  for (const _ of [1, 2, 3]) {
+    await clearServer(neo4j.url)
+    for (const name of ['verdigraph_documents', 'verdigraph_events'])
+      await runOnServer(neo4j.url, `DROP INDEX ${name} IF EXISTS`)
+    const instances = await Promise.all(Array.from({ length: 6 }, () => startInstance()))
+    const results = await Promise.all(instances.map((instance) => add(instance, 'even')))
+    expect(results.toSorted()).toEqual([1, 2, 3, 4, 5, 6])
+    for (const { close } of instances) await close()
+  }
+}, 120_000)
+
+test('an instance that is paused in a change does not keep others from answering', async (context) => {
+  if (neo4j === null) return context.skip()
+  const [first, second] = [await startInstance(), await startInstance()]
+  await add(first, 'even')
+  await expect.poll(() => documentsOf(second), { timeout: 20_000 }).toEqual([['even', 1]])
+  await second.close()
+  await add(first, 'even')
+  // A change that has begun, of an instance that does not continue.
+  const server = new BoltServer({ url: neo4j.url, username: null, password: null })
+  const { promise: continued, resolve: resume } = Promise.withResolvers<void>()
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  const paused = new ConfigurationStore(server, null).write('paused', async () => {
+    begin()
+    await continued
+    return { value: null, edits: { documents: [], events: [] } }
+  })
+  await begun
+  const again = await startInstance(second.dataDir)
+  await expect.poll(() => documentsOf(again), { timeout: 10_000 }).toEqual([['even', 2]])
+  await expect.poll(() => again.shared.notReadyReason(), { timeout: 10_000 }).toBe(null)
+  resume()
+  await paused
+  await server.close()
+  expect(await add(again, 'even')).toBe(3)
+  for (const { close } of [first, again]) await close()
 }, 120_000)

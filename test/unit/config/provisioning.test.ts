@@ -212,3 +212,41 @@ test('a FAILED project in a database server is tried again by itself, one of the
   expect(status(setup, embedded)).toBe('FAILED')
   await setup.close()
 })
+
+test('the next leader tries a FAILED project in a database server again', async () => {
+  const board = new RecordingProvisioner()
+  board.gate = Promise.reject(new Error('the server is away'))
+  board.gate.catch(() => undefined)
+  const setup = await openConfiguration({ board })
+  const remote = { ...projectBody(setup), name: 'remote', db_connection: { url: 'bolt://127.0.0.1' } }
+  const [embedded, served] = [
+    (await setup.create('projects', projectBody(setup))).id,
+    (await setup.create('projects', remote)).id,
+  ]
+  await setup.provisioning.whenIdle()
+  const { dir } = setup
+  await setup.close()
+  board.gate = Promise.resolve()
+  const again = await openConfiguration({ dir, board })
+  await expect.poll(() => status(again, served)).toBe('ACTIVE')
+  expect(status(again, embedded)).toBe('FAILED')
+  await again.close()
+})
+
+test('an instance removes what it has of projects that others have deleted, also while it did not run', async () => {
+  const setup = await openConfiguration()
+  const [kept, deleted] = [
+    (await setup.create('projects', projectBody(setup))).id,
+    (await setup.create('projects', { ...projectBody(setup), name: 'deleted' })).id,
+  ]
+  await setup.provisioning.whenIdle()
+  const { documents, provisioning, board } = setup
+  provisioning.removeLocal([kept, 'gid:DELETED'])
+  await provisioning.whenIdle()
+  expect([board.nodes.has(kept), board.deleted]).toEqual([true, ['gid:DELETED']])
+  // As the copy of a shared configuration: no effect of this service deletes it.
+  await documents.write((draft) => draft.remove('projects', deleted))
+  await provisioning.whenIdle()
+  expect(board.deleted).toEqual(['gid:DELETED', deleted])
+  await setup.close()
+})

@@ -25,31 +25,37 @@ async function openCopy(): Promise<OpenedCopy> {
     writing: (documents) => void steps.push(documents.map(({ key }) => key)),
     written: () => void steps.push('done'),
   })
-  await copy.begin('store', 3)
+  await copy.begin({ store: 'store', version: 3, commit: 'three' })
   return { folder, collections, copy, steps }
 }
 
 const edit = (collection: string, key: string, json: string | null = '1'): DocumentEdit => ({ collection, key, json })
+const changes = (version: number, documents: DocumentEdit[], events = [] as (typeof event)[]) => ({
+  head: { store: 'store', version, commit: `c${version}` },
+  after: '',
+  documents,
+  events,
+})
 const event = { stream: 's', record: new Uint8Array([1]), count: 2, timeMs: 5 }
 
 test('a change is written once, from the version that it follows', async () => {
   const { collections, copy, steps } = await openCopy()
   expect(copy.state()).toMatchObject({ store: 'store', version: 3 })
-  await copy.begin('another', 9)
+  await copy.begin({ store: 'another', version: 9, commit: 'nine' })
   expect(copy.state()).toMatchObject({ store: 'store', version: 3 })
-  const change = { version: 4, documents: [edit('a', 'x'), edit('a', 'y', '{"n":1}')], events: [event] }
+  const change = changes(4, [edit('a', 'x'), edit('a', 'y', '{"n":1}')], [event])
   await Promise.all([copy.apply(3, change), copy.apply(3, change)])
-  await copy.apply(2, { version: 4, documents: [edit('a', 'late')], events: [] })
-  await copy.apply(4, { version: 4, documents: [edit('a', 'late')], events: [] })
+  await copy.apply(2, changes(4, [edit('a', 'late')]))
+  await copy.apply(4, changes(4, [edit('a', 'late')]))
   expect(collections.all('a')).toEqual([
     ['x', 1],
     ['y', { n: 1 }],
   ])
   expect(collections.outbox.status('s')?.next).toBe(3)
   expect(steps).toEqual([['x', 'y'], 'done'])
-  await copy.apply(4, { version: 9, documents: [edit('a', 'x', null)], events: [] })
+  await copy.apply(4, changes(9, [edit('a', 'x', null)]))
   expect(collections.all('a')).toEqual([['y', { n: 1 }]])
-  expect(copy.state()?.version).toBe(9)
+  expect(copy.state()).toMatchObject({ version: 9, commit: 'c9' })
   await collections.close()
 })
 
@@ -57,7 +63,7 @@ test('many documents are written in slices, and those that make them visible wit
   const { collections, copy, steps } = await openCopy()
   const documents = [edit('heads', 'head'), ...Array.from({ length: 120 }, (_, i) => edit('a', `k${i}`))]
   const versions: unknown[] = []
-  const watched = copy.apply(3, { version: 4, documents, events: [event] })
+  const watched = copy.apply(3, changes(4, documents, [event]))
   while (copy.state()?.version === 3) {
     versions.push(collections.get('heads', 'head'))
     await Bun.sleep(0)
