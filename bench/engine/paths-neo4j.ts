@@ -37,7 +37,7 @@ export class Neo4jGraph {
 
   /** Starts Neo4j and loads the graph. Throws CounterpartMissing without Java or Maven. */
   static async load({ nodes, relationships }: RecordedGraph): Promise<Neo4jGraph> {
-    const server = await startNeo4j(undefined, 'measured')
+    const server = await startNeo4j({ purpose: 'measured' })
     const driver = neo4j.driver(
       server.url,
       { scheme: 'none', principal: '', credentials: '' },

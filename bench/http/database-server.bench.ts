@@ -26,7 +26,7 @@ export const databaseServer: Bench = {
     const rounds = small ? 300 : 2_000
     const folder = mkdtempSync(join(tmpdir(), 'verdigraph-bench-servers-'))
     const children: Bun.Subprocess[] = []
-    const neo4j = await startNeo4j(undefined, 'measured')
+    const neo4j = await startNeo4j({ purpose: 'measured' })
     try {
       const graph = ownershipGraph(nodes, seed)
       const policies = [

@@ -18,7 +18,7 @@ export const instances: Bench = {
     const rounds = small ? 20 : 200
     const folder = mkdtempSync(join(tmpdir(), 'verdigraph-bench-instances-'))
     const children: Bun.Subprocess[] = []
-    const neo4j = await startNeo4j(undefined, 'measured')
+    const neo4j = await startNeo4j({ purpose: 'measured' })
     try {
       const folders = Array.from({ length: INSTANCES }, (_, number) => join(folder, `instance-${number}`))
       // Without the shared database: the first start moves its configuration there.

@@ -122,7 +122,7 @@ export async function openPlatform(
 
   const outboxBytesMax = writersBound(settings.eventBacklogBytesMax)
   const collections = stack.adopt(openConfiguration(dataDir, { sync, outboxBytesMax }), (opened) => opened.close())
-  const shared = await openSharedConfiguration(collections, settings, report, !isLane)
+  const shared = await openSharedConfiguration(collections, settings, report, overrides.lane === undefined)
   if (shared !== null) stack.defer(() => shared.close())
   const store = shared ?? collections
   const found = openRepository(store, dataDir, clock)

@@ -1,8 +1,16 @@
 // Connects the projects whose graph is in a database server: their configuration, their events, and the creation of what the service
 // needs in their databases.
+import { loadBoltDriver } from '../bolt/bolt-server.ts'
+import type { CommitMark } from '../bolt/graph-state.ts'
 import { RemoteGraphs, type RemoteProject, type RemoteTotals } from '../bolt/remote-graphs.ts'
-import { layoutOf } from '../config/db-connection.ts'
-import { type ConfigReader, projectsKind, type Sealer, type StoredDocument } from '../config/kind.ts'
+import { layoutOf, parseLayout } from '../config/db-connection.ts'
+import {
+  type ConfigSource,
+  type DocumentFields,
+  projectsKind,
+  type Sealer,
+  type StoredDocument,
+} from '../config/kind.ts'
 import type { Provisioner } from '../config/provisioning.ts'
 import { openSecret } from '../config/secrets.ts'
 import type { GraphStore } from '../engine/store.ts'
@@ -14,9 +22,12 @@ import type { Catalog } from '../store/tenancy/catalog.ts'
 import type { Constituent, GraphLayout } from '../store/tenancy/project-graphs.ts'
 import type { Destinations } from '../upstream/destinations.ts'
 
+/** Time between two questions to a server whether a write was committed. */
+const SETTLE_MS = 1_000
+
 /** Collaborators of the remote graphs of a process. */
 export interface RemoteGraphAccessDeps {
-  readonly documents: ConfigReader
+  readonly documents: ConfigSource
   readonly sealer: Pick<Sealer, 'open'>
   readonly catalog: Catalog
   readonly clock: Clock
@@ -33,8 +44,11 @@ export class RemoteGraphAccess {
   private readonly deps: RemoteGraphAccessDeps
   private readonly graphs: RemoteGraphs
   private readonly projects = new WeakMap<StoredDocument, RemoteProject>()
-  /** Constituents with nodes, as they were when `open` last looked. */
-  private readonly filled = new Map<string, boolean>()
+  /** Whether constituents hold data, as it was when `open` last looked. */
+  private readonly filled = new WeakMap<StoredDocument, ReadonlyMap<string, boolean>>()
+  /** Projects with writes of which it is not known whether they were committed. */
+  private readonly unsettled = new Map<string, NodeJS.Timeout>()
+  private isClosed = false
 
   constructor(deps: RemoteGraphAccessDeps) {
     this.deps = deps
@@ -53,10 +67,29 @@ export class RemoteGraphAccess {
         if (!found.ok) throw new OperationalError(`${url}: ${found.error.message}`)
       },
       events: {
-        prepare: (projectId, constituent, batch, events, mark) =>
-          catalog.prepareRemote(projectId, constituent, batch, events, mark),
+        prepare: async (projectId, constituent, batch, events, mark) => {
+          const isCommitted = (earlier: CommitMark): Promise<boolean> =>
+            this.isCommitted(projectId, constituent, earlier)
+          const report = await catalog.prepareRemote(projectId, constituent, batch, events, { mark, isCommitted })
+          return {
+            committed: async () => {
+              if ((await report.committed()) === 'stored') this.settleLater(projectId)
+            },
+            dropped: report.dropped,
+            undecided: () => this.settleLater(projectId),
+          }
+        },
       },
     })
+    deps.documents.subscribe((changes) => {
+      const isLeft = changes.some(
+        ({ before, after }) => before !== null && isRemote(before) && !hasConnectionOf(before, after),
+      )
+      if (isLeft) this.closeUnused()
+    })
+    // At start, and not with the first request: all others would wait for it. A failure is reported when it is used.
+    const isUsed = deps.documents.all(projectsKind).some(isRemote)
+    if (isUsed) loadBoltDriver().catch(() => undefined)
   }
 
   /** Null: the graph of the project is in this process. */
@@ -65,20 +98,17 @@ export class RemoteGraphAccess {
     if (document === null || layoutOf(document).isRemote !== true) return null
     let project = this.projects.get(document)
     if (project === undefined) {
-      const connection = document.fields.db_connection as Readonly<Record<string, string | undefined>>
       const password = openSecret(document, ['db_connection', 'password'], this.deps.sealer)
-      project = {
-        id: projectId,
-        url: connection.url ?? '',
-        username: connection.username ?? null,
-        password: typeof password === 'string' ? password : null,
-        name: connection.name ?? null,
-        compositeName: connection.composite_db_name ?? null,
-        constituents: constituentsOf(layoutOf(document)).filter((constituent) => constituent !== 'global'),
-      }
+      project = remoteProject(projectId, document.fields, typeof password === 'string' ? password : null)
       this.projects.set(document, project)
     }
     return project
+  }
+
+  /** Projects were deleted, or have other connections. */
+  private closeUnused(): void {
+    const projects = this.deps.documents.all(projectsKind).map(({ id }) => this.project(id))
+    this.graphs.keepOnly(projects.filter((project) => project !== null))
   }
 
   /** A constituent; null: the graph of the project is in this process. */
@@ -92,26 +122,80 @@ export class RemoteGraphAccess {
     if (project !== null) await this.graphs.provision(project, constituentsOf(layout))
   }
 
-  private async open(projectId: string): Promise<void> {
+  private async open(projectId: string, next: DocumentFields | null): Promise<void> {
     const project = this.project(projectId)
     const document = this.deps.documents.get(projectsKind, projectId)
     if (project === null || document === null) return
+    const filled = new Map<string, boolean>()
     for (const constituent of constituentsOf(layoutOf(document))) {
-      this.filled.set(keyOf(projectId, constituent), await this.graphs.holdsData(project, constituent))
+      const holds = await this.graphs.holdsData(project, constituent)
+      const hasMoved = holds && next !== null && (await this.hasMoved(project, document, constituent, next))
+      filled.set(keyOf(constituent), holds && !hasMoved)
     }
+    this.filled.set(document, filled)
   }
 
-  /** Decides what became of writes that a crash interrupted, and records the events of those that were committed. */
-  private async settleEvents(project: RemoteProject): Promise<void> {
-    await this.deps.catalog.settleRemote(project.id, async (constituent, mark) => {
-      const outcome = await this.graphs.outcome(project, constituent, mark)
-      if (outcome === 'unknown') {
-        this.deps.report(
-          `project ${project.id}: it is not known whether a write before the last stop was committed; its events are recorded`,
-        )
-      }
-      return outcome !== 'lost'
-    })
+  /** Whether the databases of a changed project that take over from a constituent are copies of it. */
+  private async hasMoved(
+    project: RemoteProject,
+    document: StoredDocument,
+    constituent: Constituent,
+    fields: DocumentFields,
+  ): Promise<boolean> {
+    const [before, after] = [layoutOf(document), parseLayout(fields)]
+    if (after.isRemote !== true || before.isComposite !== after.isComposite) return false
+    const password = (fields.db_connection as { readonly password?: string | null }).password ?? project.password
+    const next = remoteProject(project.id, fields, password)
+    const successors: Constituent[] = typeof constituent === 'string' ? [constituent] : []
+    for (const [location, of] of before.locations) {
+      if (keyOf(of) !== keyOf(constituent)) continue
+      const successor = after.locations.get(location)
+      if (successor === undefined) return false
+      successors.push(successor)
+    }
+    for (const successor of new Set<Constituent>(successors)) {
+      if (!(await this.graphs.isCopied([project, constituent], [next, successor]))) return false
+    }
+    return successors.length > 0
+  }
+
+  /** Unknown counts as true: of a graph that was not opened. */
+  private holdsData(projectId: string, constituent: Constituent): boolean {
+    const document = this.deps.documents.get(projectsKind, projectId)
+    return document === null || (this.filled.get(document)?.get(keyOf(constituent)) ?? true)
+  }
+
+  /** Finds out which of the interrupted writes were committed, and records their events. */
+  private settleEvents(projectId: string): Promise<void> {
+    return this.deps.catalog.settleRemote(projectId, (constituent, mark) =>
+      this.isCommitted(projectId, constituent, mark),
+    )
+  }
+
+  private async isCommitted(projectId: string, constituent: Constituent, mark: CommitMark): Promise<boolean> {
+    const project = this.project(projectId)
+    // The project was deleted, and its events are deleted with it.
+    if (project === null) return false
+    const outcome = await this.graphs.outcome(project, constituent, mark)
+    if (outcome === 'unknown') {
+      this.deps.report(`project ${projectId}: it is not known whether a write was committed; its events are recorded`)
+    }
+    return outcome !== 'lost'
+  }
+
+  /** Settles the events of a project when its server can be asked. */
+  private settleLater(projectId: string): void {
+    if (this.isClosed || this.unsettled.has(projectId)) return
+    const timer = setTimeout(async () => {
+      const isSettled = await this.settleEvents(projectId).then(
+        () => true,
+        () => this.project(projectId) === null,
+      )
+      this.unsettled.delete(projectId)
+      if (!isSettled) this.settleLater(projectId)
+    }, SETTLE_MS)
+    timer.unref()
+    this.unsettled.set(projectId, timer)
   }
 
   /** The provisioner of both kinds of graphs. The databases of a deleted project keep their data: they are not the service's. */
@@ -132,16 +216,14 @@ export class RemoteGraphAccess {
       replayIntents: (projectId) =>
         onRemote(projectId, async (project) => {
           await this.graphs.replayIntents(project)
-          await this.settleEvents(project)
+          await this.settleEvents(project.id)
         }) ?? local.replayIntents(projectId),
-      openAll: async (projectId) => {
+      openAll: async (projectId, next) => {
         await local.openAll(projectId)
-        await this.open(projectId)
+        await this.open(projectId, next ?? null)
       },
       holdsData: (projectId, constituent) =>
-        isRemote(projectId)
-          ? (this.filled.get(keyOf(projectId, constituent)) ?? true)
-          : local.holdsData(projectId, constituent),
+        isRemote(projectId) ? this.holdsData(projectId, constituent) : local.holdsData(projectId, constituent),
     }
   }
 
@@ -150,9 +232,32 @@ export class RemoteGraphAccess {
     return this.graphs.totals()
   }
 
-  /** Closes all connections. */
+  /** Closes all connections. Events that are not settled are settled at the next start. */
   close(): Promise<void> {
+    this.isClosed = true
+    for (const timer of this.unsettled.values()) clearTimeout(timer)
     return this.graphs.close()
+  }
+}
+
+function isRemote(document: StoredDocument): boolean {
+  return document.kind === projectsKind && layoutOf(document).isRemote === true
+}
+
+function hasConnectionOf(before: StoredDocument, after: StoredDocument | null): boolean {
+  return JSON.stringify(before.fields.db_connection) === JSON.stringify(after?.fields.db_connection)
+}
+
+function remoteProject(id: string, fields: DocumentFields, password: string | null): RemoteProject {
+  const connection = fields.db_connection as Readonly<Record<string, string | null | undefined>>
+  return {
+    id,
+    url: connection.url ?? '',
+    username: connection.username ?? null,
+    password,
+    name: connection.name ?? null,
+    compositeName: connection.composite_db_name ?? null,
+    constituents: constituentsOf(parseLayout(fields)).filter((constituent) => constituent !== 'global'),
   }
 }
 
@@ -162,6 +267,6 @@ function constituentsOf({ isComposite, locations }: GraphLayout): readonly Const
   return [...new Set<Constituent>(['default', ...(isComposite ? (['global'] as const) : []), ...locations.values()])]
 }
 
-function keyOf(projectId: string, constituent: Constituent): string {
-  return `${projectId} ${typeof constituent === 'string' ? constituent : `database ${constituent.database}`}`
+function keyOf(constituent: Constituent): string {
+  return typeof constituent === 'string' ? constituent : `database ${constituent.database}`
 }

@@ -7,7 +7,7 @@ import { BoltServer } from '../bolt/bolt-server.ts'
 import { type ConfigurationHead, ConfigurationStore, type FetchedChanges } from '../bolt/configuration-store.ts'
 import { layoutOf } from '../config/db-connection.ts'
 import { projectsKind, type StoredDocument } from '../config/kind.ts'
-import { commitNumberOf } from '../config/repository.ts'
+import { commitNumberOf, isCommitRecord } from '../config/repository.ts'
 import { parseBoltUrl } from '../kernel/bolt-address.ts'
 import {
   CONFIGURATION_COMMIT_FILE,
@@ -59,6 +59,8 @@ export class SharedConfiguration implements DocumentStore {
   private readonly report: (line: string) => void
   private readonly ageMaxMs: number
   private readonly url: string
+  /** Time limit of the move of a configuration to the server, milliseconds. */
+  private readonly moveTimeMs: number
   /** The time at which the copy was the newest, in milliseconds modulo 2^32; 0: never. */
   private readonly confirmed: SharedCounter
   /** The time until which this instance has the lease, in milliseconds modulo 2^32; 0: it does not. */
@@ -84,6 +86,7 @@ export class SharedConfiguration implements DocumentStore {
     this.report = report
     this.url = server.address.url
     this.ageMaxMs = settings.configStoreAgeMaxMs
+    this.moveTimeMs = settings.databaseTimeMs
     this.stored = new ConfigurationStore(server, database)
     this.elections = new LeaderElection(dataDir)
     const commits = openSharedCounter(join(dataDir, CONFIGURATION_COMMIT_FILE))
@@ -91,6 +94,7 @@ export class SharedConfiguration implements DocumentStore {
     this.confirmed = openSharedCounter(join(dataDir, CONFIRMED_FILE))
     this.lease = openSharedCounter(join(dataDir, LEASE_FILE))
     this.copy = new DocumentCopy(collections, {
+      isLast: isCommitRecord,
       writing(documents) {
         const commit = commitNumberOf(documents)
         if (commit !== null) commits.store(commit)
@@ -145,10 +149,13 @@ export class SharedConfiguration implements DocumentStore {
     // Version 0: another process may be making the copy.
     if ((this.copy.state()?.version ?? 0) === 0) await this.makeCopy()
     if (!isPolling) return
+    let isFirst = true
     this.elections.campaign('configuration', () => {
-      this.confirmed.store(0)
+      // No other process has followed the server since this instance was started.
+      if (isFirst) this.confirmed.store(0)
       this.running = Promise.all([this.poll(), this.keepLease()])
     })
+    isFirst = false
   }
 
   private async makeCopy(): Promise<void> {
@@ -175,7 +182,7 @@ export class SharedConfiguration implements DocumentStore {
       if (version > 0) throw new OperationalError(twoConfigurations(this.url))
       return { value: null, edits: { documents: own, events: [] } }
     }
-    return (await this.stored.write('', change, id)).head ?? found
+    return (await this.stored.write('', change, { id, timeMs: this.moveTimeMs })).head ?? found
   }
 
   read<T>(look: (reader: DocumentReader) => T): T {

@@ -3,6 +3,7 @@
 import type { BookmarkManager, Driver, ManagedTransaction, QueryResult, RecordShape, Session } from 'neo4j-driver-lite'
 import { ExecutionError } from '../engine/errors.ts'
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
+import { mapInSlices } from '../kernel/slices.ts'
 import type { BoltDriver } from './driver-values.ts'
 
 /** Where a server is, and who connects. */
@@ -54,7 +55,8 @@ export interface BoltQuery {
 
 /** An open transaction. */
 export interface BoltTransaction {
-  run(text: string, parameters: Readonly<Record<string, unknown>>): Promise<readonly BoltRecord[]>
+  /** `timeMs`: the time limit of the statement, if it is less than that of the transaction. */
+  run(text: string, parameters: Readonly<Record<string, unknown>>, timeMs?: number): Promise<readonly BoltRecord[]>
 }
 
 /** What an operator sees of a server. */
@@ -72,6 +74,9 @@ const CLOSED_MS = 1_000
 /** For how long a client is asked to wait. */
 const RETRY_AFTER_S = 2
 
+/** Records that a server sends before it is asked for more: those of large nodes are decoded in a few milliseconds. */
+const RECORDS_PER_BATCH = 100
+
 /** A transaction whose commit may or may not have happened. */
 export class CommitUnknownError extends Error {
   override readonly name = 'CommitUnknownError'
@@ -87,8 +92,8 @@ export class RefusedQueryError extends Error {
   override readonly name = 'RefusedQueryError'
 }
 
-/** Loads the driver. */
-async function loadBoltDriver(): Promise<BoltDriver> {
+/** Loads the driver, which takes some 70 ms of the event loop. */
+export async function loadBoltDriver(): Promise<BoltDriver> {
   return (await import('neo4j-driver-lite')).default
 }
 
@@ -106,6 +111,8 @@ export class BoltServer {
   private queries = 0
   private failures = 0
   private isClosed = false
+  private users = 0
+  private isRetired = false
 
   constructor(address: BoltAddress, { limits, permit, report }: BoltServerOptions = {}) {
     this.address = address
@@ -145,12 +152,39 @@ export class BoltServer {
       connectionTimeout: connectTimeMs,
       // Writes are repeated by `write`, which knows whether they were committed.
       maxTransactionRetryTime: 0,
+      // The driver decodes the records of one batch at once.
+      fetchSize: RECORDS_PER_BATCH,
       // Idle connections are tested before use: a firewall may have dropped them.
       connectionLivenessCheckTimeout: 10_000,
       userAgent: 'verdigraph',
     })
     this.bookmarks = module.bookmarkManager()
     return { driver, module }
+  }
+
+  /** Keeps the connections of a retired server until the returned function is called. */
+  hold(): () => void {
+    this.users += 1
+    let isHeld = true
+    return () => {
+      if (isHeld) this.users -= 1
+      isHeld = false
+      this.closeUnused()
+    }
+  }
+
+  /** No project uses the server any more: its connections are closed when the running work has ended. */
+  retire(): void {
+    this.isRetired = true
+    this.closeUnused()
+  }
+
+  /** What was begun before may still connect again. */
+  private closeUnused(): void {
+    if (!this.isRetired || this.users > 0 || this.opening === null) return
+    const { opening } = this
+    this.opening = null
+    opening.then(({ driver }) => driver.close()).catch(() => undefined)
   }
 
   /** The module of the driver, loaded. */
@@ -196,6 +230,20 @@ export class BoltServer {
 
   private async single(
     database: string | null,
+    query: BoltQuery,
+    timeMs: number,
+    isRead: boolean,
+  ): Promise<readonly BoltRecord[]> {
+    const release = this.hold()
+    try {
+      return await this.singleHeld(database, query, timeMs, isRead)
+    } finally {
+      release()
+    }
+  }
+
+  private async singleHeld(
+    database: string | null,
     { text, parameters }: BoltQuery,
     timeMs: number,
     isRead: boolean,
@@ -205,7 +253,7 @@ export class BoltServer {
       const session = await this.session(database, isRead)
       try {
         const result = session.run(text, parameters, { timeout: Math.max(1, Math.ceil(timeMs)) })
-        return this.succeeded(await withinTime(result, timeMs))
+        return await this.succeeded(await withinTime(result, timeMs))
       } catch (error) {
         // A pooled connection may have been lost since its last use; the query can be repeated.
         const isLost = isDriverError(error) && isConnectionError(error)
@@ -216,28 +264,46 @@ export class BoltServer {
     }
   }
 
-  private succeeded<R extends RecordShape>(result: QueryResult<R>): readonly BoltRecord[] {
+  private succeeded<R extends RecordShape>({ records }: QueryResult<R>): Promise<readonly BoltRecord[]> {
     this.queries += 1
     this.reached()
-    return result.records.map((record) => record.toObject())
+    return mapInSlices(records, (record) => record.toObject())
   }
 
   /**
    * Runs `work` in one transaction and commits it; again after a deadlock or a change of the leader, until the time limit, so `work` may
    * run several times. Rejects as `read`, with FailedStatementError if a statement failed because of its text or a value, and with
-   * CommitUnknownError if the connection was lost during the commit: the caller has to find out.
+   * CommitUnknownError if the connection was lost during the commit: the caller has to find out. `timeMs`: the time limit of the
+   * transaction, absent: that of the server.
    */
-  async write<T>(database: string | null, work: (transaction: BoltTransaction) => Promise<T>): Promise<T> {
+  async write<T>(
+    database: string | null,
+    work: (transaction: BoltTransaction) => Promise<T>,
+    timeMs = this.limits.queryTimeMs,
+  ): Promise<T> {
+    const release = this.hold()
+    try {
+      return await this.writeHeld(database, work, timeMs)
+    } finally {
+      release()
+    }
+  }
+
+  private async writeHeld<T>(
+    database: string | null,
+    work: (transaction: BoltTransaction) => Promise<T>,
+    timeMs: number,
+  ): Promise<T> {
     this.refuseWhileClosed()
-    const { queryTimeMs, retryTimeMs } = this.limits
+    const { retryTimeMs } = this.limits
     const giveUpMs = performance.now() + retryTimeMs
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.writeOnce(database, work, queryTimeMs)
+        return await this.writeOnce(database, work, timeMs)
       } catch (error) {
         if (error instanceof CommitUnknownError) throw error
         const isTransient = isDriverError(error) && error.retriable === true && !isConnectionError(error)
-        if (!isTransient || performance.now() > giveUpMs) throw this.failed(error, queryTimeMs)
+        if (!isTransient || performance.now() > giveUpMs) throw this.failed(error, timeMs)
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * 2 ** Math.min(attempt, 6)))
       }
     }
@@ -253,9 +319,9 @@ export class BoltServer {
       const transaction = await session.beginTransaction({ timeout: timeMs })
       let isCommitting = false
       try {
-        const run: BoltTransaction['run'] = async (text, parameters) => {
+        const run: BoltTransaction['run'] = async (text, parameters, statementMs = timeMs) => {
           const result = (transaction as unknown as ManagedTransaction).run(text, parameters)
-          return this.succeeded(await withinTime(result, timeMs))
+          return await this.succeeded(await withinTime(result, Math.min(timeMs, statementMs)))
         }
         const value = await work({ run })
         isCommitting = true
@@ -336,7 +402,12 @@ async function withinTime<T>(result: PromiseLike<T>, timeMs: number): Promise<T>
 }
 
 function timeError(timeMs: number): ExecutionError {
-  return new ExecutionError('budget', `the time limit of ${timeMs} ms is reached`, 'decisionTimeMs')
+  return new ExecutionError('budget', `the time limit of ${Math.ceil(timeMs)} ms is reached`, 'decisionTimeMs')
+}
+
+/** Whether a call ended at its time limit. */
+export function isTimeError(error: unknown): boolean {
+  return error instanceof ExecutionError && error.code === 'budget' && error.subject === 'decisionTimeMs'
 }
 
 interface DriverError extends Error {

@@ -1,6 +1,7 @@
 // The configuration that several instances of the service share, in a database server: one node with the version, one node for each
 // document, and a lease (docs/decisions/0068-instances-that-share-a-configuration.md). All nodes have the label of the state of the
 // service, so a graph in the same database does not contain them.
+import { ExecutionError } from '../engine/errors.ts'
 import type { DocumentEdit, DocumentEdits, EventEdit } from '../kernel/document-store.ts'
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import { type BoltRecord, type BoltServer, type BoltTransaction, CommitUnknownError } from './bolt-server.ts'
@@ -25,6 +26,10 @@ const CLEAN_CHANGES = 64
 const BATCH = 1000
 /** Time limit of a poll, milliseconds. */
 const POLL_TIME_MS = 2000
+/**
+ * Time limit of a change, milliseconds: an instance that is paused in a transaction must not stop the changes of the others for long.
+ */
+const CHANGE_TIME_MS = 5000
 /** How often changes are read without locking the configuration, while other instances change it. */
 const READ_ATTEMPTS = 5
 /** How often a constraint or an index is created that other instances may create too. */
@@ -137,7 +142,8 @@ export class ConfigurationStore {
 
   /**
    * Runs `change` while no other instance changes the configuration, and writes what it returns. `change` gets the newest version and
-   * may run several times. `id` identifies the change. Rejects with what it throws; with ThrownServiceError `unavailable` if the server does not answer, and nothing
+   * may run several times. `id` identifies the change; `timeMs`: time limit. Rejects with what it throws; with ThrownServiceError
+   * `unavailable` if the server does not answer, and nothing
    * is written, or the outcome is unknown and in the message.
    */
   async write<T>(
@@ -146,21 +152,28 @@ export class ConfigurationStore {
       head: ConfigurationHead,
       fetch: (version: number) => Promise<FetchedChanges>,
     ) => Promise<{ readonly value: T; readonly edits: DocumentEdits }>,
-    id: string = crypto.randomUUID(),
+    {
+      id = crypto.randomUUID() as string,
+      timeMs = CHANGE_TIME_MS,
+    }: { readonly id?: string; readonly timeMs?: number } = {},
   ): Promise<CommittedChange<T>> {
     let attempt: { readonly mark: CommitMark; readonly committed: CommittedChange<T> } | null = null
     try {
-      return await this.server.write(this.database, async (transaction) => {
-        attempt = null
-        const head = await lock(transaction)
-        const { value, edits } = await change(head, (version) => fetchChanges(transaction, head, version, instance))
-        if (edits.documents.length === 0 && edits.events.length === 0) return { value, edits, head: null }
-        const mark = { id, version: head.version + 1 }
-        const committed = { value, edits, head: { store: head.store, version: mark.version, commit: id } }
-        attempt = { mark, committed }
-        await store(transaction, mark, instance, edits)
-        return committed
-      })
+      return await this.server.write(
+        this.database,
+        async (transaction) => {
+          attempt = null
+          const head = await lock(transaction)
+          const { value, edits } = await change(head, (version) => fetchChanges(transaction, head, version, instance))
+          if (edits.documents.length === 0 && edits.events.length === 0) return { value, edits, head: null }
+          const mark = { id, version: head.version + 1 }
+          const committed = { value, edits, head: { store: head.store, version: mark.version, commit: id } }
+          attempt = { mark, committed }
+          await store(transaction, mark, instance, edits)
+          return committed
+        },
+        timeMs,
+      )
     } catch (error) {
       // Assigned in a function, which the compiler does not follow.
       const last = attempt as { readonly mark: CommitMark; readonly committed: CommittedChange<T> } | null
@@ -323,7 +336,9 @@ function eventParameter(id: string, { stream, record, count, timeMs }: EventEdit
 }
 
 function unavailableInstead(error: unknown): unknown {
-  return error instanceof ThrownServiceError && error.error.kind === 'unavailable' ? unavailable(error.message) : error
+  const isUnavailable = error instanceof ThrownServiceError && error.error.kind === 'unavailable'
+  // A time limit, or an error of the server.
+  return isUnavailable || error instanceof ExecutionError ? unavailable(error.message) : error
 }
 
 function unavailable(detail: string | null): ThrownServiceError {

@@ -3,6 +3,7 @@
 import type { Direction, NodeId, RelationshipId, SymbolId } from '../engine/store.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
+import { eachInSlices, mapInSlices } from '../kernel/slices.ts'
 import type { NodeRecord, RelationshipRecord } from '../store/format/records.ts'
 import type { BoltRecord } from './bolt-server.ts'
 import { type BoltDriver, propertyToDriver } from './driver-values.ts'
@@ -29,11 +30,7 @@ const AHEAD_MAX = 256
 const ELEMENTS_MAX = 500_000
 
 /** Runs a query that reads. */
-export type BoltRead = (
-  text: string,
-  parameters: Readonly<Record<string, unknown>>,
-  timeMs?: number,
-) => Promise<readonly BoltRecord[]>
+export type BoltRead = (text: string, parameters: Readonly<Record<string, unknown>>) => Promise<readonly BoltRecord[]>
 
 /** Lets a fetch run before the next attempt. */
 export interface FetchRequests {
@@ -67,6 +64,8 @@ export class FetchedGraph {
   private knownState: GraphState | null = null
   /** Answers of whole queries, by text and parameters. */
   readonly answers = new Map<string, unknown>()
+  /** Why the graph cannot be read in this request: each read that needs it fails, and no other. */
+  failure: ThrownServiceError | null = null
   /** Nodes that were listed, and not read or expanded yet. */
   private readonly listed = new Set<NodeId>()
 
@@ -123,8 +122,8 @@ export class FetchedGraph {
     return requests.require(async (run, driver) => {
       const wanted = [id, ...this.unread(id)]
       const records = await run('MATCH (n) WHERE id(n) IN $ids RETURN n', { ids: wanted.map(databaseId) })
-      for (const one of wanted) this.nodes.set(one, null)
-      for (const record of records) this.addNode(driver, record.n as DriverNode)
+      await eachInSlices(records, ({ n }) => void this.addNode(driver, n as DriverNode))
+      for (const one of wanted) if (!this.nodes.has(one)) this.nodes.set(one, null)
     })
   }
 
@@ -195,7 +194,10 @@ export class FetchedGraph {
         from: BigInt(after),
         ...(property === null ? {} : { value: propertyToDriver(driver, property[1]) }),
       })
-      for (const record of records) filled.nodes.push(this.addNode(driver, record.n as DriverNode))
+      const nodes = await mapInSlices(records, ({ n }) => this.addNode(driver, n as DriverNode))
+      // Another part of the request may have fetched the same page.
+      if ((filled.nodes.at(-1) ?? 0) !== after) return
+      for (const node of nodes) filled.nodes.push(node)
       if (records.length < PAGE) filled.isComplete = true
     })
   }
@@ -218,7 +220,7 @@ export class FetchedGraph {
           `MATCH (n)${arrow}(m) WHERE id(n) = $id AND (id(m) > $m OR (id(m) = $m AND id(r) > $r)) RETURN m, r ORDER BY id(m), id(r) LIMIT ${PAGE}`,
           { id: databaseId(node), m: databaseId(list.nodes.at(-1)!), r: databaseId(list.relationships.at(-1)!) },
         )
-        this.append(driver, list, records)
+        await this.append(driver, list, records)
         if (records.length < PAGE) list.isComplete = true
         return
       }
@@ -227,11 +229,12 @@ export class FetchedGraph {
         `UNWIND $ids AS wanted MATCH (n) WHERE id(n) = wanted CALL (n) { MATCH (n)${arrow}(m) RETURN m, r ORDER BY id(m), id(r) LIMIT ${PAGE} } RETURN wanted, m, r`,
         { ids: wanted.map(databaseId) },
       )
-      const byNode = Map.groupBy(records, (record) => engineId(record.wanted as bigint))
-      for (const one of wanted) {
-        const found = byNode.get(one) ?? []
-        const filled: FetchedNeighbours = { nodes: [], relationships: [], isComplete: found.length < PAGE }
-        this.append(driver, filled, found)
+      const found = new Map(wanted.map((one) => [one, emptyNeighbours()]))
+      await eachInSlices(records, (record) => {
+        this.addNeighbour(driver, found.get(engineId(record.wanted as bigint))!, record)
+      })
+      for (const [one, filled] of found) {
+        filled.isComplete = filled.nodes.length < PAGE
         this.neighbourLists.set(keyOf(one), filled)
       }
     })
@@ -247,13 +250,21 @@ export class FetchedGraph {
     }
   }
 
-  private append(driver: BoltDriver, list: FetchedNeighbours, records: readonly BoltRecord[]): void {
-    for (const { m, r } of records) {
-      const node = this.addNode(driver, m as DriverNode)
-      list.nodes.push(node)
-      list.relationships.push(this.addRelationship(driver, r as DriverRelationship))
-      this.listed.add(node)
-    }
+  private async append(driver: BoltDriver, list: FetchedNeighbours, records: readonly BoltRecord[]): Promise<void> {
+    const { length } = list.nodes
+    const more = emptyNeighbours()
+    await eachInSlices(records, (record) => this.addNeighbour(driver, more, record))
+    // Another part of the request may have fetched the same page.
+    if (list.nodes.length !== length) return
+    for (const node of more.nodes) list.nodes.push(node)
+    for (const relationship of more.relationships) list.relationships.push(relationship)
+  }
+
+  private addNeighbour(driver: BoltDriver, list: FetchedNeighbours, { m, r }: BoltRecord): void {
+    const node = this.addNode(driver, m as DriverNode)
+    list.nodes.push(node)
+    list.relationships.push(this.addRelationship(driver, r as DriverRelationship))
+    this.listed.add(node)
   }
 
   /** The types of the relationships of a node, ascending. */
@@ -315,6 +326,10 @@ export class FetchedGraph {
       ])
     })
   }
+}
+
+function emptyNeighbours(): FetchedNeighbours {
+  return { nodes: [], relationships: [], isComplete: false }
 }
 
 function keyText(label: string, externalId: string): string {

@@ -1,7 +1,7 @@
 // What the service creates in a database: the node of its state, and a constraint for each node type, which makes the pair of type and
 // external id unique and is the index for it.
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
-import type { BoltServer } from './bolt-server.ts'
+import { type BoltServer, CommitUnknownError } from './bolt-server.ts'
 import { quoted, STATE_LABEL } from './print/names.ts'
 import type { RemoteBatch } from './remote-batch.ts'
 import type { SharedSymbols } from './shared-symbols.ts'
@@ -30,8 +30,33 @@ export class GraphSchema {
     this.database = database
   }
 
-  private async run(text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    return this.server.write(this.database, (transaction) => transaction.run(text, {}))
+  private async run(
+    text: string,
+    parameters: Readonly<Record<string, unknown>> = {},
+  ): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    return this.server.write(this.database, (transaction) => transaction.run(text, parameters))
+  }
+
+  /**
+   * Creates a constraint unless it exists. A server creates its index first: if the server ends before the constraint, an index with its
+   * name is left, and the constraint is refused until that index is dropped.
+   */
+  private async constrain(name: string, label: string, property: string): Promise<void> {
+    const text = `CREATE CONSTRAINT ${quoted(name)} IF NOT EXISTS FOR (n:${quoted(label)}) REQUIRE n.${property} IS UNIQUE`
+    try {
+      await this.run(text)
+    } catch (error) {
+      // A server that has not answered may still be at work on the constraint.
+      const isAnswered = !isAway(error) && !(error instanceof CommitUnknownError)
+      const left = !isAnswered
+        ? []
+        : await this.run('SHOW INDEXES YIELD name, owningConstraint WHERE name = $name AND owningConstraint IS NULL', {
+            name,
+          })
+      if (left.length === 0) throw error
+      await this.run(`DROP INDEX ${quoted(name)} IF EXISTS`)
+      await this.run(text)
+    }
   }
 
   /** Rejects with OperationalError if the server lacks something that the service asks of it. */
@@ -54,7 +79,7 @@ export class GraphSchema {
    */
   async prepare(purpose: 'serve' | 'copy' = 'serve'): Promise<void> {
     await this.probe()
-    await this.run(`CREATE CONSTRAINT verdigraph_state IF NOT EXISTS FOR (s:${STATE_LABEL}) REQUIRE s.key IS UNIQUE`)
+    await this.constrain('verdigraph_state', STATE_LABEL, 'key')
     const [state] = await this.run(
       `MERGE (s:${STATE_LABEL} {key: 'state'}) ON CREATE SET s.version = 0, s.external_names = [], s.commits = [] RETURN s.copy AS copy`,
     )
@@ -87,16 +112,15 @@ export class GraphSchema {
     return constrained === null ? [...types] : [...types].filter((type) => !constrained.has(type))
   }
 
-  /** Rejects with OperationalError if nodes of a type have the same external id. */
+  /** Rejects with OperationalError if nodes of a type have the same external id; as BoltServer.write if the server is away. */
   async create(types: readonly string[]): Promise<void> {
     const constrained = await this.readConstraints()
     for (const type of types) {
       if (constrained.has(type)) continue
       try {
-        await this.run(
-          `CREATE CONSTRAINT ${quoted(`${CONSTRAINT_PREFIX}${type}`)} IF NOT EXISTS FOR (n:${quoted(type)}) REQUIRE n.${EXTERNAL_ID} IS UNIQUE`,
-        )
+        await this.constrain(`${CONSTRAINT_PREFIX}${type}`, type, EXTERNAL_ID)
       } catch (error) {
+        if (isAway(error)) throw error
         throw new OperationalError(
           `the constraint of the node type ${type} cannot be created: ${(error as Error).message}`,
         )
@@ -111,4 +135,9 @@ export class GraphSchema {
     const records = await this.run(`MATCH ${pattern} RETURN 1 AS one LIMIT 1`)
     return records.length > 0
   }
+}
+
+/** Whether the server could not be reached. */
+function isAway(error: unknown): boolean {
+  return error instanceof ThrownServiceError && error.error.kind === 'unavailable'
 }

@@ -9,7 +9,9 @@ import { type PushedQuery, valuesQuery } from '../engine/pushdown.ts'
 import { allRows } from '../engine/relation-query.ts'
 import type { PushedRun, QueryPushdown, Snapshot } from '../engine/store.ts'
 import { NodeValue, PathValue, RelationshipValue, type Value } from '../engine/value/value.ts'
-import { type BoltRecord, RefusedQueryError } from './bolt-server.ts'
+import type { ExecutionTime, ExecutionTimes } from '../kernel/execution-times.ts'
+import { mapInSlices } from '../kernel/slices.ts'
+import { type BoltRecord, isTimeError, RefusedQueryError } from './bolt-server.ts'
 import { type BoltDriver, scalarOfDriver, toDriver } from './driver-values.ts'
 import type { FetchedGraph, FetchRequests } from './fetched-graph.ts'
 import { STATE_QUERY, stateOf } from './graph-state.ts'
@@ -90,22 +92,42 @@ type PushedAnswer =
   | { readonly kind: 'executed'; readonly reason: string }
   | { readonly kind: 'failed'; readonly error: ExecutionError }
 
+/** Collaborators of the pushdown of one request. */
+export interface PushdownDeps {
+  readonly plans: PushedPlans
+  readonly fetched: FetchedGraph
+  readonly requests: FetchRequests
+  /** For the values of parameters, which read no graph. */
+  readonly snapshot: Snapshot
+  readonly executions: ExecutionTimes
+  /** False: the engine executes all queries. */
+  readonly isUsed?: boolean
+}
+
 /** The pushdown of one request. */
 export class Pushdown implements QueryPushdown {
   private readonly plans: PushedPlans
   private readonly fetched: FetchedGraph
   private readonly requests: FetchRequests
-  /** For the values of parameters, which read no graph. */
   private readonly snapshot: Snapshot
+  private readonly executions: ExecutionTimes
+  private readonly isUsed: boolean
 
-  constructor(plans: PushedPlans, fetched: FetchedGraph, requests: FetchRequests, snapshot: Snapshot) {
+  constructor({ plans, fetched, requests, snapshot, executions, isUsed = true }: PushdownDeps) {
     this.plans = plans
     this.fetched = fetched
     this.requests = requests
     this.snapshot = snapshot
+    this.executions = executions
+    this.isUsed = isUsed
+  }
+
+  begin(timeMs: number): ExecutionTime {
+    return this.executions.begin(timeMs)
   }
 
   rows(pushed: object, run: PushedRun): readonly (readonly unknown[])[] | null {
+    if (!this.isUsed) return null
     const query = pushed as PushedQuery
     const plan = this.plans.of(query)
     if (typeof plan === 'string') return this.plans.executed(plan)
@@ -151,7 +173,7 @@ export class Pushdown implements QueryPushdown {
     query: PushedQuery,
     { printed, text }: PushedPlan,
     values: ReadonlyMap<string, Value>,
-    { after, rowsMax, timeMs }: PushedRun,
+    { after, rowsMax }: PushedRun,
     ask: Parameters<Parameters<FetchRequests['require']>[0]>[0],
     driver: BoltDriver,
   ): Promise<void> {
@@ -162,7 +184,7 @@ export class Pushdown implements QueryPushdown {
     if (typeof returns === 'object') parameters.set('after', BigInt(after - 1))
     const { answers } = this.fetched
     try {
-      const records = await ask(text, Object.fromEntries(parameters), timeMs)
+      const records = await ask(text, Object.fromEntries(parameters))
       if (printed.propertyNames.length > 0) {
         const { externalNames } = stateOf(returns === 'exists' ? records : await ask(STATE_QUERY, {}))
         const external = printed.propertyNames.find((name) => externalNames.has(name))
@@ -177,9 +199,10 @@ export class Pushdown implements QueryPushdown {
           ? records[0]?.found === true
             ? [[]]
             : []
-          : records.map((record) => this.rowOf(record, query, printed, driver))
+          : await mapInSlices(records, (record) => this.rowOf(record, query, printed, driver))
       answers.set(key, { kind: 'rows', rows } satisfies PushedAnswer)
     } catch (error) {
+      if (isTimeError(error)) throw error
       if (error instanceof ExecutionError && error.code === 'budget')
         answers.set(key, { kind: 'failed', error } satisfies PushedAnswer)
       else if (error instanceof ExecutionError || error instanceof RefusedQueryError) {

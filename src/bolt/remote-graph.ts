@@ -1,6 +1,5 @@
 // A graph in a database server, behind the port of the graphs of this process (docs/decisions/0067-graphs-in-a-database-server.md).
 
-import { ExecutionError } from '../engine/errors.ts'
 import type {
   BatchView,
   GraphStore,
@@ -12,14 +11,15 @@ import type {
 } from '../engine/store.ts'
 import { assert } from '../kernel/assert.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
-import { currentRemoteReads, PendingReadsError, type RemoteReads, settleRemoteReads } from '../kernel/remote-reads.ts'
+import { ThrownServiceError } from '../kernel/errors.ts'
+import { type ExecutionTime, ExecutionTimes } from '../kernel/execution-times.ts'
+import { currentRemoteReads, PendingReadsError, settleRemoteReads } from '../kernel/remote-reads.ts'
 import {
   type BoltServer,
   type BoltTransaction,
   CommitUnknownError,
   FailedStatementError,
-  RefusedQueryError,
+  isTimeError,
 } from './bolt-server.ts'
 import type { BoltDriver } from './driver-values.ts'
 import { type BoltRead, FetchedGraph, type FetchRequests } from './fetched-graph.ts'
@@ -29,10 +29,12 @@ import { hidden, quoted, STATE_LABEL } from './print/names.ts'
 import { Pushdown, type PushedPlans } from './pushed-queries.ts'
 import { type AssignedIdentity, RemoteBatch } from './remote-batch.ts'
 import { RemoteSnapshot } from './remote-snapshot.ts'
+import { openExecution, requestFetches } from './request-fetches.ts'
 import { SharedSymbols } from './shared-symbols.ts'
 import { EXTERNAL_ID, nodeTypeOf, TYPE_TEXT } from './stored-elements.ts'
 import { TouchedElements } from './touched-elements.ts'
 import { VanishedElementError, writeChanges } from './write-changes.ts'
+import { unknownCommit, writeError } from './write-error.ts'
 
 /** Attempts of one batch within its transaction. A batch that reads rows needs one for each fetch. */
 const ATTEMPTS_MAX = 1_000
@@ -65,10 +67,12 @@ export interface RemoteCommits {
   prepare(batch: RemoteBatch, mark: CommitMark): Promise<PreparedReport>
 }
 
-/** What to call when a transaction has ended. */
+/** To be called when a transaction has ended. */
 export interface PreparedReport {
   committed(): Promise<void>
   dropped(): Promise<void>
+  /** It is not known whether it was committed: the server has to be asked later. */
+  undecided(): void
 }
 
 /** Parts of a graph that the service shares among its graphs. */
@@ -98,11 +102,16 @@ export class RemoteGraph implements GraphStore {
 
   /** A snapshot of what the running request has fetched. Throws PendingReadsError outside of `withRemoteReads`. */
   snapshot(): Snapshot {
-    const reads = currentRemoteReads()
-    const fetched = reads.of(this, () => this.newFetched())
-    const requests = this.requestsOf(reads)
+    const running = currentRemoteReads()
+    const { reads, executions } = running
+    const { server, database } = this.deps
+    const fetched = reads.of(this, () => {
+      reads.whenEnded(server.hold())
+      return this.newFetched()
+    })
+    const requests = requestFetches(server, database, running, fetched)
     const { startedMs } = reads
-    const pushdown = this.pushdown(fetched, requests, startedMs)
+    const pushdown = this.pushdown(fetched, requests, startedMs, executions)
     return new RemoteSnapshot(this, fetched, requests, this.nextVersion(), startedMs, pushdown)
   }
 
@@ -111,35 +120,22 @@ export class RemoteGraph implements GraphStore {
     return new FetchedGraph(this.symbols)
   }
 
-  private pushdown(fetched: FetchedGraph, requests: FetchRequests, statementMs: number): QueryPushdown {
-    const values = new RemoteSnapshot(this, fetched, requests, this.nextVersion(), statementMs, null)
-    return new Pushdown(this.deps.plans, fetched, requests, values)
+  private pushdown(
+    fetched: FetchedGraph,
+    requests: FetchRequests,
+    statementMs: number,
+    executions: ExecutionTimes,
+    isUsed = true,
+  ): QueryPushdown {
+    const { plans } = this.deps
+    const snapshot = new RemoteSnapshot(this, fetched, requests, this.nextVersion(), statementMs, null)
+    return new Pushdown({ plans, fetched, requests, snapshot, executions, isUsed })
   }
 
   /** No two attempts see the same version: nothing tells that the database has not changed in between. */
   private nextVersion(): GraphVersion {
     this.attempts += 1
     return { writer: this.writer, commit: this.attempts }
-  }
-
-  private requestsOf(reads: RemoteReads): FetchRequests {
-    const { server, database } = this.deps
-    return {
-      require: (fetch) =>
-        reads.require(async () => {
-          const driver = await server.module()
-          const run: BoltRead = (text, parameters, timeMs) => {
-            const leftMs = Math.max(1, reads.deadlineMs - performance.now())
-            return server.read(database, { text, parameters }, Math.min(leftMs, timeMs ?? leftMs))
-          }
-          try {
-            await fetch(run, driver)
-          } catch (error) {
-            // Outside of the features, which know only errors of the service.
-            throw error instanceof ExecutionError ? writeError(error) : error
-          }
-        }),
-    }
   }
 
   write<T>(change: (batch: WriteBatch) => T): Promise<T> {
@@ -168,7 +164,11 @@ export class RemoteGraph implements GraphStore {
         }
         await (attempt as WriteAttempt<T> | null)?.report?.dropped()
         if (error instanceof FailedChange) throw error.cause
-        if (error instanceof MissingConstraints) await this.schema.create(error.types)
+        if (error instanceof MissingConstraints) {
+          await this.schema.create(error.types).catch((failure: unknown) => {
+            throw writeError(failure)
+          })
+        }
         // An error of a statement ends its transaction: the engine then executes the queries of the batch.
         else if (error instanceof FailedStatementError && usesPushdown) usesPushdown = false
         else if (error instanceof VanishedElementError && repeats < VANISHED_REPEATS_MAX) repeats += 1
@@ -182,7 +182,7 @@ export class RemoteGraph implements GraphStore {
 
   /**
    * Finds out whether an attempt was committed whose connection was lost. Rejects if the server cannot be asked in time; what the
-   * attempt has to report is then decided at the next start of the service.
+   * attempt has to report is then decided later.
    */
   private async outcomeOf(
     { mark, report }: WriteAttempt<unknown>,
@@ -198,6 +198,7 @@ export class RemoteGraph implements GraphStore {
       if (outcome === 'lost') await report?.dropped()
       return outcome
     }
+    report?.undecided()
     throw unknownCommit(error)
   }
 
@@ -226,6 +227,7 @@ export class RemoteGraph implements GraphStore {
       fetched,
       nowMs: this.deps.clock.now(),
       usesPushdown,
+      executions: new ExecutionTimes(),
     }
     const { value, batch } = await this.attempt(change, transaction, driver, elements, [])
     const missing = this.schema.missing(batch, symbols)
@@ -249,17 +251,19 @@ export class RemoteGraph implements GraphStore {
     elements: BatchElements,
     assigned: readonly AssignedIdentity[],
   ): Promise<{ readonly value: T; readonly batch: RemoteBatch }> {
-    const { touched, fetched, nowMs } = elements
+    const { touched, fetched, nowMs, executions } = elements
     const run: BoltRead = (text, parameters) => transaction.run(text, parameters)
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      let pending: ((run: BoltRead, driver: BoltDriver) => Promise<void>) | null = null
+      let pending: (() => Promise<void>) | null = null
       let isForeign = false
       const requests: FetchRequests = {
         require(fetch) {
-          pending = fetch
+          const execution = openExecution(executions)
+          pending = () => fetchWithin(execution, transaction, (limited) => fetch(limited, driver))
           throw new PendingReadsError()
         },
       }
+      executions.restart()
       const view = (of: RemoteBatch): BatchView => this.viewOf(of, elements, requests)
       const batch = new RemoteBatch(fetched.symbols, touched, nowMs, view, assigned)
       try {
@@ -272,7 +276,7 @@ export class RemoteGraph implements GraphStore {
       }
       // A change may read other graphs, which it does outside of this transaction.
       if (isForeign) await settleRemoteReads()
-      else if (pending !== null) await (pending as (run: BoltRead, driver: BoltDriver) => Promise<void>)(run, driver)
+      else if (pending !== null) await (pending as () => Promise<void>)()
       await touched.fetch(run, driver, fetched)
     }
     throw new ThrownServiceError({ kind: 'timed-out', message: 'the write reads too much of the graph' })
@@ -280,10 +284,10 @@ export class RemoteGraph implements GraphStore {
 
   private viewOf(
     batch: RemoteBatch,
-    { fetched, nowMs, usesPushdown }: BatchElements,
+    { fetched, nowMs, usesPushdown, executions }: BatchElements,
     requests: FetchRequests,
   ): BatchView {
-    const pushdown = usesPushdown ? this.pushdown(fetched, requests, nowMs) : null
+    const pushdown = this.pushdown(fetched, requests, nowMs, executions, usesPushdown)
     return new RemoteSnapshot(this, fetched, requests, this.nextVersion(), nowMs, pushdown, {
       node: (id) => batch.nodes.get(id)?.now,
       relationship: (id) => batch.relationships.get(id)?.now,
@@ -402,6 +406,24 @@ interface BatchElements {
   readonly nowMs: number
   /** False: the engine executes all queries. */
   readonly usesPushdown: boolean
+  /** The queries that the batch runs. */
+  readonly executions: ExecutionTimes
+}
+
+/** Fetches in a transaction, with the time limit of an execution. */
+async function fetchWithin(
+  execution: ExecutionTime | null,
+  transaction: BoltTransaction,
+  fetch: (run: BoltRead) => Promise<void>,
+): Promise<void> {
+  const leftMs = (): number | undefined =>
+    execution === null ? undefined : Math.max(1, execution.deadlineMs - performance.now())
+  try {
+    await fetch((text, parameters) => transaction.run(text, parameters, leftMs()))
+  } catch (error) {
+    // The transaction cannot be used any more.
+    throw execution !== null && isTimeError(error) ? new FailedChange(error) : error
+  }
 }
 
 class MissingConstraints extends Error {
@@ -411,30 +433,4 @@ class MissingConstraints extends Error {
     super(`constraints are missing: ${types.join(', ')}`)
     this.types = types
   }
-}
-
-/** The error of a write for its caller. */
-function writeError(error: unknown): unknown {
-  const isLate = error instanceof ExecutionError && error.code === 'budget'
-  if (isLate) return new ThrownServiceError({ kind: 'timed-out', message: error.message })
-  const isRefused = error instanceof FailedStatementError || error instanceof RefusedQueryError
-  if (!isRefused && !(error instanceof VanishedElementError) && !(error instanceof OperationalError)) return error
-  const thrown = new ThrownServiceError(
-    isRefused
-      ? { kind: 'invalid', issues: ['the graph database refused a value'] }
-      : { kind: 'unavailable', message: 'the change cannot be stored now', retryAfterS: 2 },
-  )
-  thrown.message = `a write to the graph database failed: ${error.message}`
-  return thrown
-}
-
-/** The error for a write whose commit may have happened. */
-export function unknownCommit(error: CommitUnknownError): ThrownServiceError {
-  const thrown = new ThrownServiceError({
-    kind: 'unavailable',
-    message: 'the connection to the graph database was lost: the write may have been stored; repeat it',
-    retryAfterS: 2,
-  })
-  thrown.message = `the connection was lost during a commit: ${error.message}`
-  return thrown
 }

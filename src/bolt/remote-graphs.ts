@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import type { Constituent } from '../store/tenancy/project-graphs.ts'
 import { type BoltAddress, type BoltLimits, BoltServer, type BoltServerState } from './bolt-server.ts'
-import { type CommitMark, type CommitOutcome, outcomeOf } from './graph-state.ts'
+import { type CommitMark, type CommitOutcome, outcomeOf, STATE_QUERY, stateOf } from './graph-state.ts'
 import { PushedPlans } from './pushed-queries.ts'
 import type { RemoteBatch } from './remote-batch.ts'
 import { type CompositeDatabases, completeProxies, RemoteConstituent, replayIntents } from './remote-constituent.ts'
@@ -64,6 +64,8 @@ export class RemoteGraphs {
   private readonly servers = new Map<string, BoltServer>()
   private readonly graphs = new Map<string, RemoteGraph>()
   private readonly stores = new Map<string, GraphStore>()
+  /** Of servers that no project uses any more. */
+  private readonly past = { queries: 0, failures: 0 }
   private readonly plans = new PushedPlans()
 
   constructor(deps: RemoteGraphsDeps) {
@@ -71,7 +73,7 @@ export class RemoteGraphs {
   }
 
   private server(address: BoltAddress): BoltServer {
-    const key = JSON.stringify([address.url, address.username, address.password])
+    const key = serverKey(address)
     let server = this.servers.get(key)
     if (server === undefined) {
       const { limits, permit, report } = this.deps
@@ -81,21 +83,11 @@ export class RemoteGraphs {
     return server
   }
 
-  private placeOf(project: RemoteProject, constituent: Constituent): DatabasePlace {
-    const { url } = project
-    const name =
-      constituent === 'default' ? project.name : constituent === 'global' ? project.compositeName : constituent.database
-    if (name === null || !name.includes('://')) return { url, database: name }
-    const place = parseBoltUrl(name)
-    if (!place.ok) throw new OperationalError(`the database of a location: ${place.error}`)
-    return place.value
-  }
-
   /** One database as a graph, without what a composite project adds. */
   private graph(project: RemoteProject, constituent: Constituent): RemoteGraph {
-    const { url, database } = this.placeOf(project, constituent)
+    const { url, database } = placeOf(project, constituent)
     const { username, password } = project
-    const key = JSON.stringify([project.id, url, username, password, database])
+    const key = graphKey(project, constituent)
     let graph = this.graphs.get(key)
     if (graph === undefined) {
       const { clock, events } = this.deps
@@ -121,7 +113,7 @@ export class RemoteGraphs {
   store(project: RemoteProject, constituent: Constituent): GraphStore {
     const graph = this.graph(project, constituent)
     if (project.compositeName === null || constituent === 'global') return graph
-    const key = JSON.stringify([project, constituent])
+    const key = storeKey(project, constituent)
     let store = this.stores.get(key)
     if (store === undefined) {
       store = new RemoteConstituent(graph, this.databases(project))
@@ -164,6 +156,43 @@ export class RemoteGraphs {
     return this.graph(project, constituent).holds(constituent === 'global' ? 'relationships' : 'nodes')
   }
 
+  /**
+   * Whether a database has the same last write as the constituent of a project: the tools of the server have copied it. False too if it
+   * cannot be read. Waits for the writes in progress.
+   */
+  async isCopied(
+    [project, constituent]: readonly [RemoteProject, Constituent],
+    [next, nextConstituent]: readonly [RemoteProject, Constituent],
+  ): Promise<boolean> {
+    const { url, database } = placeOf(next, nextConstituent)
+    const { limits, permit } = this.deps
+    const server = new BoltServer({ url, username: next.username, password: next.password }, { limits, permit })
+    try {
+      const { version, commits } = await this.graph(project, constituent).lockedState()
+      const query = { text: STATE_QUERY, parameters: {} }
+      const copy = stateOf(await server.read(database, query, limits.queryTimeMs))
+      return commits.length > 0 && copy.version === version && copy.commits.at(-1) === commits.at(-1)
+    } catch {
+      return false
+    } finally {
+      await server.close()
+    }
+  }
+
+  /** Forgets what none of these projects uses. Connections are closed when the running requests have ended. */
+  keepOnly(projects: readonly RemoteProject[]): void {
+    const used = projects.flatMap((project) => constituentsOf(project).map((one) => [project, one] as const))
+    forgetOthers(this.stores, new Set(used.map(([project, one]) => storeKey(project, one))))
+    forgetOthers(this.graphs, new Set(used.map(([project, one]) => graphKey(project, one))))
+    const keys = new Set(used.map(([project, one]) => serverKey({ ...project, ...placeOf(project, one) })))
+    for (const server of forgetOthers(this.servers, keys)) {
+      const { queries, failures } = server.state
+      this.past.queries += queries
+      this.past.failures += failures
+      server.retire()
+    }
+  }
+
   /** Counts of all servers of this process. */
   totals(): RemoteTotals {
     const states = Array.from(this.servers.values(), ({ state }) => state)
@@ -172,8 +201,8 @@ export class RemoteGraphs {
     return {
       reachable: sum(({ isReachable }) => (isReachable ? 1 : 0)),
       unreachable: sum(({ isReachable }) => (isReachable ? 0 : 1)),
-      queries: sum(({ queries }) => queries),
-      failures: sum(({ failures }) => failures),
+      queries: this.past.queries + sum(({ queries }) => queries),
+      failures: this.past.failures + sum(({ failures }) => failures),
       pushed,
       executed: [...executed.values()].reduce((all, one) => all + one, 0),
     }
@@ -183,4 +212,38 @@ export class RemoteGraphs {
   async close(): Promise<void> {
     for (const server of this.servers.values()) await server.close()
   }
+}
+
+function constituentsOf({ compositeName, constituents }: RemoteProject): readonly Constituent[] {
+  return compositeName === null ? constituents : ['global', ...constituents]
+}
+
+function placeOf(project: RemoteProject, constituent: Constituent): DatabasePlace {
+  const { url } = project
+  const name =
+    constituent === 'default' ? project.name : constituent === 'global' ? project.compositeName : constituent.database
+  if (name === null || !name.includes('://')) return { url, database: name }
+  const place = parseBoltUrl(name)
+  if (!place.ok) throw new OperationalError(`the database of a location: ${place.error}`)
+  return place.value
+}
+
+function serverKey({ url, username, password }: BoltAddress): string {
+  return JSON.stringify([url, username, password])
+}
+
+function graphKey(project: RemoteProject, constituent: Constituent): string {
+  const { url, database } = placeOf(project, constituent)
+  return JSON.stringify([project.id, url, project.username, project.password, database])
+}
+
+function storeKey(project: RemoteProject, constituent: Constituent): string {
+  return JSON.stringify([project, constituent])
+}
+
+/** Deletes the entries with other keys, and returns their values. */
+function forgetOthers<T>(from: Map<string, T>, kept: ReadonlySet<string>): readonly T[] {
+  const others = [...from].filter(([key]) => !kept.has(key))
+  for (const [key] of others) from.delete(key)
+  return others.map(([, value]) => value)
 }

@@ -1,5 +1,7 @@
 // The elements that a batch names, fetched within its transaction: all at once, after an attempt has noted which ones.
+
 import type { NodeId, RelationshipId } from '../engine/store.ts'
+import { eachInSlices } from '../kernel/slices.ts'
 import type { NodeRecord, RelationshipRecord } from '../store/format/records.ts'
 import type { BoltDriver } from './driver-values.ts'
 import type { BoltRead, FetchedGraph } from './fetched-graph.ts'
@@ -91,7 +93,7 @@ export class TouchedElements {
     if (wantedIds.size > 0) {
       const records = await run('MATCH (n) WHERE id(n) IN $ids RETURN n', { ids: [...wantedIds].map(databaseId) })
       for (const id of wantedIds) this.nodes.set(id, null)
-      for (const { n } of records) addNode(n as DriverNode)
+      await eachInSlices(records, ({ n }) => void addNode(n as DriverNode))
     }
     for (const [type, ids] of wantedKeys) {
       const records = await run(
@@ -101,7 +103,7 @@ export class TouchedElements {
       const byKey = this.keys.get(type) ?? new Map<string, Found<NodeRecord> | null>()
       this.keys.set(type, byKey)
       for (const id of ids) byKey.set(id, null)
-      for (const { key, n } of records) byKey.set(String(key), addNode(n as DriverNode))
+      await eachInSlices(records, ({ key, n }) => void byKey.set(String(key), addNode(n as DriverNode)))
     }
     for (const [type, ends] of Map.groupBy(wantedEnds.values(), ({ type }) => type)) {
       const rows = ends.map(({ source, target }) => ({ source: databaseId(source), target: databaseId(target) }))
@@ -110,10 +112,10 @@ export class TouchedElements {
         { rows },
       )
       for (const { source, target } of ends) this.ends.set(`${source} ${type} ${target}`, [])
-      for (const { r } of records) {
+      await eachInSlices(records, ({ r }) => {
         const found = addRelationship(r as DriverRelationship)
         this.ends.get(`${found.record.source} ${type} ${found.record.target}`)?.push(found)
-      }
+      })
     }
     if (wantedAttached.size > 0) {
       const records = await run(
@@ -121,10 +123,10 @@ export class TouchedElements {
         { ids: [...wantedAttached].map(databaseId) },
       )
       for (const node of wantedAttached) this.attached.set(node, [])
-      for (const { node, r, m } of records) {
+      await eachInSlices(records, ({ node, r, m }) => {
         addNode(m as DriverNode)
         this.attached.get(engineId(node as bigint))?.push(addRelationship(r as DriverRelationship))
-      }
+      })
     }
   }
 }

@@ -79,7 +79,7 @@ async function withDocuments<T>(settings: Settings, work: (documents: ConfigRepo
   const collections = openConfiguration(dataDir, { sync: true })
   let shared: SharedConfiguration | null = null
   try {
-    shared = await openSharedConfiguration(collections, settings, printNotice)
+    shared = await openSharedConfiguration(collections, settings, printNotice, false)
     return await work(openRepository(shared ?? collections, dataDir))
   } finally {
     await shared?.close()

@@ -115,7 +115,8 @@ export function parseAliasMapping(text: string): Result<ReadonlyMap<string, stri
 
 function decode(text: string): string | null {
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
+    // A plus is a space, but not in the scheme of a server.
+    return decodeURIComponent(text.replace(/\+(?!s(?:sc)?:\/\/)/g, ' '))
   } catch {
     return null
   }

@@ -4,7 +4,8 @@ import { boltHost, isVerified } from '../kernel/bolt-address.ts'
 import { type ApiPermission, apiPermissions } from '../kernel/caller.ts'
 import { pageTokenCounts } from '../kernel/page-token-counts.ts'
 import { err, ok } from '../kernel/result.ts'
-import { dbConnection, layoutChangeErrors, layoutOf, parseLayout, serverUrls } from './db-connection.ts'
+import { connectionChangeErrors, keepsDatabases } from './database-places.ts'
+import { dbConnection, layoutOf, parseLayout, serverUrls } from './db-connection.ts'
 import {
   applicationAgentsKind,
   applicationsKind,
@@ -16,6 +17,7 @@ import {
   organizationsKind,
   projectsKind,
   reference,
+  type StoredDocument,
 } from './kind.ts'
 import { ikgStatus, type Provisioning } from './provisioning.ts'
 import type { SystemGraph } from './system-nodes.ts'
@@ -94,7 +96,11 @@ function projects({ provisioning, hostError, isShared }: ProjectKindsDeps): Conf
     },
     omittedInLists: [],
     defaults: { page_token_counts: 'rows' },
-    beforeUpdate: ({ id }, body) => (body.db_connection === undefined ? Promise.resolve() : provisioning.open(id)),
+    beforeUpdate(project, body) {
+      if (body.db_connection === undefined || hasNoGraph(project)) return Promise.resolve()
+      // The password of the server may have changed: then the graph cannot be opened with the old one.
+      return keepsDatabases(project.fields, body) ? Promise.resolve() : provisioning.open(project.id, body)
+    },
     check(fields, { current }) {
       if (fields.replica_region === fields.region) {
         return err({ kind: 'invalid', issues: ['replica_region: expected another region than `region`'] })
@@ -110,8 +116,10 @@ function projects({ provisioning, hostError, isShared }: ProjectKindsDeps): Conf
         return err({ kind: 'invalid', issues: [issue] })
       }
       if (current !== null) {
-        const issues = layoutChangeErrors(layoutOf(current), parseLayout(fields), (constituent) =>
-          provisioning.holdsData(current.id, constituent),
+        const issues = connectionChangeErrors(
+          current.fields,
+          fields,
+          (constituent) => !hasNoGraph(current) && provisioning.holdsData(current.id, constituent),
         )
         return issues.length > 0 ? err({ kind: 'invalid', issues }) : ok({ fields })
       }
@@ -123,6 +131,11 @@ function projects({ provisioning, hostError, isShared }: ProjectKindsDeps): Conf
       deleted: (project) => provisioning.drop(project.id),
     },
   }
+}
+
+/** A project whose database server has not been reached yet holds nothing there, and must be mended even so. */
+function hasNoGraph(project: StoredDocument): boolean {
+  return layoutOf(project).isRemote === true && project.fields.ikg_status !== 'ACTIVE'
 }
 
 function applications({ reader, systemGraph }: ProjectKindsDeps): ConfigKind {

@@ -9,6 +9,7 @@ import {
   applicationsKind,
   type ConfigReader,
   type ConfigWriter,
+  type DocumentFields,
   projectsKind,
   type StoredDocument,
 } from './kind.ts'
@@ -29,8 +30,8 @@ export interface Provisioner {
   completeProxies(projectId: string): Promise<void>
   /** Creates the proxies of captures that a crash interrupted between a constituent and the global graph. */
   replayIntents(projectId: string): Promise<void>
-  /** Opens all databases of the project without blocking the event loop. */
-  openAll(projectId: string): Promise<void>
+  /** Opens all databases of the project without blocking the event loop. `next`: the fields that it would have. */
+  openAll(projectId: string, next?: DocumentFields): Promise<void>
   /** Whether a constituent contains nodes. Requires `openAll`. */
   holdsData(projectId: string, constituent: Constituent): boolean
 }
@@ -130,9 +131,9 @@ export class Provisioning {
    * Opens the databases before a change of the mapping is checked: the check runs synchronously within a write.
    * Throws ThrownServiceError (`unavailable`) if a database cannot be opened.
    */
-  async open(projectId: string): Promise<void> {
+  async open(projectId: string, next: DocumentFields): Promise<void> {
     try {
-      await this.deps.provisioner.openAll(projectId)
+      await this.deps.provisioner.openAll(projectId, next)
     } catch (fault) {
       if (!(fault instanceof OperationalError)) throw fault
       this.deps.report(`the graph of project ${projectId} cannot be opened: ${fault.message}`)

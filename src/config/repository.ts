@@ -206,6 +206,11 @@ function changedIdsSince(from: RepositoryState, { commit }: CommitHead, reading:
   return new Set([...from.documents.ids(), ...reading.all(CURRENT_DOCUMENTS).map(([id]) => id)])
 }
 
+/** Whether documents of the collection make the other documents of a commit visible. */
+export function isCommitRecord(collection: string): boolean {
+  return collection === HEADS || collection === LOG
+}
+
 /** The number of the commit that has written these documents; null: it has not changed the configuration. */
 export function commitNumberOf(edits: readonly DocumentEdit[]): number | null {
   const head = edits.find(({ collection, json }) => collection === HEADS && json !== null)

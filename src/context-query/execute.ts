@@ -9,7 +9,7 @@ import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import type { InlineHistory } from '../kernel/inline-history.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import type { PageTokenCounts } from '../kernel/page-token-counts.ts'
-import { readingGraphs } from '../kernel/remote-reads.ts'
+import { readingGraphs, requestStartMs } from '../kernel/remote-reads.ts'
 import { noOrigin, type RequestOrigin } from '../kernel/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ExternalDataResolvers, Resolution } from '../pip/resolution.ts'
@@ -171,7 +171,7 @@ async function execute(
               query,
               parameters: bound.value,
               limits,
-              deadlineMs: performance.now() + limits.timeMs,
+              deadlineMs: requestStartMs() + limits.timeMs,
               onWritten,
             },
             query.writes,

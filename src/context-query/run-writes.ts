@@ -107,13 +107,13 @@ function currentRows(
   isLong: boolean,
 ): MaterializedRow[] {
   if (view.version.writer === read.writer && view.version.commit === read.commit) return rows
+  const limits = remainingLimits(call)
+  // Every read is a round trip there, and another version does not tell that the graph has changed.
+  if (call.graph.isRemote === true) return checkLimits(call, materializeRows(rowsRequest(call, limits), view))
   if (isLong) throw new GraphChangedError()
   try {
-    const { timeMs, ...others } = remainingLimits(call)
-    return checkLimits(
-      call,
-      materializeRows(rowsRequest(call, { ...others, timeMs: Math.min(timeMs, LOCKED_MS) }), view),
-    )
+    const timeMs = Math.min(limits.timeMs, LOCKED_MS)
+    return checkLimits(call, materializeRows(rowsRequest(call, { ...limits, timeMs }), view))
   } catch (error) {
     const isLate = error instanceof ExecutionError && error.code === 'budget' && error.subject === 'decisionTimeMs'
     throw isLate ? new GraphChangedError() : error

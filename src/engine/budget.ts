@@ -1,6 +1,7 @@
 // Limits of executions. Operators, expressions, functions and policy filters charge their work to the budget that they
 // are passed, before they do it. Work that takes longer than a millisecond is done in slices and each slice is charged, so
 // that the clock is read in between.
+import type { ExecutionTime } from '../kernel/execution-times.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { ExecutionError } from './errors.ts'
 
@@ -64,6 +65,8 @@ export class Budget {
   private inlineMs: number | null = null
   private inlineDeadline = 0
   private sizes: WeakMap<object, ValueSize> | null = null
+  /** Null: the execution has not read a graph in a database server. */
+  private execution: ExecutionTime | null = null
 
   /** Sets all counters to zero and replaces the limits. The time starts with the first clock read, within 256 steps. */
   start(limits: BudgetLimits): void {
@@ -78,7 +81,23 @@ export class Budget {
     this.inlineMs = limits.inlineMs ?? null
     // An execution that ends within its first 256 steps never reads the clock.
     this.deadline = 0
+    this.inlineDeadline = 0
+    this.execution = null
     this.sizes = null
+  }
+
+  /**
+   * Called before an execution reads a graph in a database server: its time then includes the fetches of all attempts. `begin` is
+   * called once. Throws ExecutionError if the time has ended.
+   */
+  includeFetches(begin: (timeMs: number) => ExecutionTime): void {
+    if (this.execution === null) {
+      this.execution = begin(this.timeMs)
+      // An execution that has ended is only repeated.
+      if (this.execution.state !== 'done') this.deadline = this.execution.deadlineMs
+    }
+    const isOver = this.deadline !== 0 && this.clock() > this.deadline
+    if (isOver || this.execution.state === 'late') this.throwTimeExceeded()
   }
 
   /**
@@ -174,13 +193,17 @@ export class Budget {
       throw new ExecutionError('budget', `the limit of ${this.stepsMax} steps is reached`, 'traversalStepsMax')
     }
     const now = this.clock()
-    if (this.deadline === 0) {
-      this.deadline = now + this.timeMs
-      if (this.inlineMs !== null) this.inlineDeadline = now + this.inlineMs
-    } else if (this.inlineMs !== null && now > this.inlineDeadline) throw new LaneRequiredError('time')
-    else if (now > this.deadline) {
-      throw new ExecutionError('budget', `the time limit of ${this.timeMs} ms is reached`, 'decisionTimeMs')
+    if (this.inlineMs !== null) {
+      if (this.inlineDeadline === 0) this.inlineDeadline = now + this.inlineMs
+      else if (now > this.inlineDeadline) throw new LaneRequiredError('time')
     }
+    if (this.deadline === 0) this.deadline = now + this.timeMs
+    else if (now > this.deadline) this.throwTimeExceeded()
+  }
+
+  private throwTimeExceeded(): never {
+    if (this.execution !== null) this.execution.state = 'late'
+    throw new ExecutionError('budget', `the time limit of ${this.timeMs} ms is reached`, 'decisionTimeMs')
   }
 
   /** Milliseconds. Tests override it to observe when the clock is read. */

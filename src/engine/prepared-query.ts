@@ -132,6 +132,7 @@ export class PreparedQuery {
   }
 
   private openAt(context: QueryContext, nodes: readonly NodeId[], after: NodeId): Execution {
+    includeFetches(context)
     const execution = this.planned.prepare(context)
     const { run, root } = execution
     run.resumeAfter = after
@@ -204,6 +205,7 @@ export class PreparedQuery {
     rowsMax: number,
   ): Execution | null {
     if (context.snapshot.pushdown === null) return null
+    includeFetches(context)
     this.pushed ??= new PushedExecutions(this.source, this.accessQuery, this.planned)
     return this.pushed.open(context, externalIds, after, rowsMax)
   }
@@ -232,6 +234,7 @@ export class PreparedQuery {
     externalIds: readonly string[],
     profiler: Profiler,
   ): { readonly plan: Plan; readonly execution: Execution | null } {
+    includeFetches(context)
     const prepared = this.planned.prepareProfiled(context, profiler)
     return { plan: prepared.plan, execution: this.openWithFixedNodes(prepared, context, externalIds) }
   }
@@ -295,6 +298,12 @@ export class PreparedQuery {
     }
     return sortWithCharges(run.budget, found, (a, b) => a.graph - b.graph || a.id - b.id)
   }
+}
+
+/** The fetches from a database server count as time of the execution. */
+function includeFetches({ snapshot, budget }: QueryContext): void {
+  const { pushdown } = snapshot
+  if (pushdown !== null) budget?.includeFetches((timeMs) => pushdown.begin(timeMs))
 }
 
 function enlarged(nodes: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {

@@ -1,4 +1,5 @@
 // The graph port of the engine: what operators read from a graph, and what features write to it. The store implements it.
+import type { ExecutionTime } from '../kernel/execution-times.ts'
 import type { PropertyValue, Value } from './value/value.ts'
 
 /** Id of a node within one environment: dense and positive. 0: no such node. */
@@ -72,6 +73,8 @@ export interface PushedRun {
 
 /** Executes whole queries where a graph is stored. */
 export interface QueryPushdown {
+  /** Begins an execution, whose time limit includes its fetches. */
+  begin(timeMs: number): ExecutionTime
   /**
    * The rows: at most one for `exists`, one node each for a search, ascending by id, otherwise the columns of the query, each in the
    * form of its slot. Null: the server would not answer as the engine does, which then executes the query itself. Throws

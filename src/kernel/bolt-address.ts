@@ -12,6 +12,18 @@ export interface DatabasePlace {
   readonly database: string | null
 }
 
+/** The port of a URL without one. */
+const DEFAULT_PORT = '7687'
+
+/** Whether both are the same database of the same host and port, however it is reached. */
+export function samePlace(a: DatabasePlace, b: DatabasePlace): boolean {
+  const textOf = ({ url, database }: DatabasePlace): string => {
+    const { port } = new URL(url)
+    return [boltHost(url), port === '' ? DEFAULT_PORT : port, database?.toLowerCase() ?? ''].join('/')
+  }
+  return textOf(a) === textOf(b)
+}
+
 /** Whether the connection is encrypted, and the certificate of the server is checked. */
 export function isVerified(url: string): boolean {
   return /^(?:bolt|neo4j)\+s:/i.test(url)

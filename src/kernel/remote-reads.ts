@@ -5,6 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { systemClock } from './clock.ts'
 import { ThrownServiceError } from './errors.ts'
+import { ExecutionTimes } from './execution-times.ts'
 import { RestartRequiredError } from './restart-required.ts'
 
 /** Thrown by a read of a graph that is not in this process, if the data was not fetched. */
@@ -17,7 +18,7 @@ export class PendingReadsError extends RestartRequiredError {
 
 /** Limits of one run of work with remote reads. */
 export interface RemoteReadLimits {
-  /** Milliseconds for all fetches of the work. */
+  /** Milliseconds for the fetches of the work that belong to no execution: each of those has a time limit of its own. */
   readonly timeMs: number
   /** How often the work may be run again. */
   readonly roundsMax: number
@@ -29,13 +30,16 @@ const defaultLimits: RemoteReadLimits = { timeMs: 30_000, roundsMax: 5_000 }
 export class RemoteReads {
   private readonly byOwner = new Map<object, unknown>()
   private pending: (() => Promise<void>)[] = []
+  private readonly endings: (() => void)[] = []
   /** Milliseconds since the Unix epoch. */
   readonly startedMs = systemClock.now()
+  /** As `startedMs`, on the clock of `performance.now()`. */
+  readonly beganMs = performance.now()
   /** On the clock of `performance.now()`. */
   readonly deadlineMs: number
 
   constructor(timeMs: number) {
-    this.deadlineMs = performance.now() + timeMs
+    this.deadlineMs = this.beganMs + timeMs
   }
 
   /** What an owner keeps for this work. */
@@ -46,6 +50,16 @@ export class RemoteReads {
       this.byOwner.set(owner, kept)
     }
     return kept
+  }
+
+  /** Calls `end` when the work has ended. */
+  whenEnded(end: () => void): void {
+    this.endings.push(end)
+  }
+
+  /** The work has ended. */
+  end(): void {
+    for (const end of this.endings) end()
   }
 
   /** Requires a fetch before the work can continue. */
@@ -62,18 +76,35 @@ export class RemoteReads {
   }
 }
 
-const current = new AsyncLocalStorage<RemoteReads>()
+/** Running work. */
+export interface RunningReads {
+  readonly reads: RemoteReads
+  /** Parts of the work that are run again alone have executions of their own. */
+  readonly executions: ExecutionTimes
+}
+
+const current = new AsyncLocalStorage<RunningReads>()
 
 /** The reads of the running work. Throws PendingReadsError if the work was not started by `withRemoteReads`. */
-export function currentRemoteReads(): RemoteReads {
-  const reads = current.getStore()
-  if (reads === undefined) throw new PendingReadsError()
-  return reads
+export function currentRemoteReads(): RunningReads {
+  const running = current.getStore()
+  if (running === undefined) throw new PendingReadsError()
+  return running
 }
 
 /** Fetches what the running work requires, without running all of it again. */
 export async function settleRemoteReads(): Promise<void> {
-  await currentRemoteReads().settle()
+  await currentRemoteReads().reads.settle()
+}
+
+/** When the running request began, in its first attempt: on the clock of `performance.now()`. */
+export function requestStartMs(): number {
+  return current.getStore()?.reads.beganMs ?? performance.now()
+}
+
+/** When the execution that comes next first began, in an attempt before this one; else now. On the clock of `performance.now()`. */
+export function nextExecutionMs(): number {
+  return current.getStore()?.executions.nextStartMs ?? performance.now()
 }
 
 /**
@@ -85,17 +116,20 @@ export async function withRemoteReads<T>(
   work: () => T | Promise<T>,
   { timeMs, roundsMax }: RemoteReadLimits = defaultLimits,
 ): Promise<T> {
-  const reads = new RemoteReads(timeMs)
-  for (let round = 0; ; round++) {
-    try {
-      return await current.run(reads, work)
-    } catch (error) {
-      if (!(error instanceof PendingReadsError)) throw error
+  const running = { reads: new RemoteReads(timeMs), executions: new ExecutionTimes() }
+  try {
+    for (let round = 0; ; round++) {
+      running.executions.restart()
+      try {
+        return await current.run(running, work)
+      } catch (error) {
+        if (!(error instanceof PendingReadsError)) throw error
+      }
+      if (round >= roundsMax || isOver(running)) throw tooLong()
+      await running.reads.settle()
     }
-    if (round >= roundsMax || performance.now() > reads.deadlineMs) {
-      throw tooLong()
-    }
-    await reads.settle()
+  } finally {
+    running.reads.end()
   }
 }
 
@@ -113,16 +147,22 @@ export function readingGraphs<T>(work: () => T): T | Promise<T> {
 }
 
 async function settled<T>(work: () => T): Promise<T> {
-  const reads = currentRemoteReads()
+  const running = { reads: currentRemoteReads().reads, executions: new ExecutionTimes() }
   for (;;) {
-    if (performance.now() > reads.deadlineMs) throw tooLong()
-    await reads.settle()
+    if (isOver(running)) throw tooLong()
+    await running.reads.settle()
+    running.executions.restart()
     try {
-      return work()
+      return current.run(running, work)
     } catch (error) {
       if (!(error instanceof PendingReadsError)) throw error
     }
   }
+}
+
+/** An execution ends itself at its own time limit, which may be later. */
+function isOver({ reads, executions }: RunningReads): boolean {
+  return executions.current?.state !== 'open' && performance.now() > reads.deadlineMs
 }
 
 function tooLong(): ThrownServiceError {

@@ -6,6 +6,7 @@ import type { NodeId } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
+import { requestStartMs } from '../kernel/remote-reads.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import { type ComparisonScope, PairParameters, parametersNotGiven } from './comparison-parameters.ts'
@@ -115,7 +116,7 @@ class PolicyComparison {
     this.caller = caller
     this.scope = scope
     this.limits = limits
-    this.endMs = performance.now() + limits.timeMs
+    this.endMs = requestStartMs() + limits.timeMs
   }
 
   /** Finds what has to be compared. */

@@ -4,6 +4,7 @@ import type { ExecutionError } from '../engine/errors.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound, type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
+import { nextExecutionMs, requestStartMs } from '../kernel/remote-reads.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { RestartRequiredError } from '../kernel/restart-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -35,16 +36,16 @@ export function evaluateBatch(
   const evaluation: EvaluationContext = { deps, caller, kind: 'evaluation' }
   const session = new ReadSession(graphs, deps, deps.inlineMs !== undefined || deps.limits.inlineMs !== undefined)
   const decisions: Decision[] = []
-  const beganMs = performance.now()
-  const endsMs = beganMs + deps.batchTimeMs
-  const laneMs = deps.inlineMs === undefined ? Number.POSITIVE_INFINITY : beganMs + deps.inlineMs
+  const endsMs = requestStartMs() + deps.batchTimeMs
+  const laneMs = deps.inlineMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + deps.inlineMs
   try {
     for (const item of readItems(request)) {
       const startedMs = performance.now()
       // Nothing is reported yet, so a lane can decide the whole batch again.
       if (startedMs > laneMs) throw new LaneRequiredError('batch')
+      const leftMs = endsMs - nextExecutionMs()
       const decided: Result<Decision, ServiceError> =
-        startedMs > endsMs ? outOfTime : decideItem(evaluation, session, item, endsMs - startedMs)
+        leftMs < 0 ? outOfTime : decideItem(evaluation, session, item, leftMs)
       const decision = decided.ok ? decided.value : { decision: false, context: { reason: reasonOf(decided.error) } }
       const id = onDecided === null || deps.decisionId === null ? null : deps.decisionId()
       if (onDecided !== null) {

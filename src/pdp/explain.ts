@@ -7,6 +7,7 @@ import type { AgentCaller } from '../kernel/caller.ts'
 import { TRUST_SCORE_LABEL } from '../kernel/element-rules.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
+import { nextExecutionMs, requestStartMs } from '../kernel/remote-reads.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
@@ -56,7 +57,7 @@ export function explainDecision(
     session.parameters = bound.value
     // Each policy has a budget of its own. All policies together have the time of a batch, because an explanation
     // blocks the event loop.
-    const endsMs = startedMs + deps.batchTimeMs
+    const endsMs = requestStartMs() + deps.batchTimeMs
     const laneMs = deps.inlineMs === undefined ? Number.POSITIVE_INFINITY : startedMs + deps.inlineMs
     const weightsOf: DimensionWeights = (nodeType) => deps.dimensionWeights?.(caller.projectId, nodeType) ?? null
     const policies = policiesOfStatus(deps, request.context).find(
@@ -108,7 +109,7 @@ function explainPolicy(
 ): PolicyExplanation {
   const startedMs = performance.now()
   const outcome: PolicyOutcome =
-    startedMs > endsMs
+    nextExecutionMs() > endsMs
       ? { outcome: 'skipped', because: 'time' }
       : outcomeOf(policy, caller, session, request, endsMs, mask)
   const { id, name, revision, version, tags } = policy
@@ -159,7 +160,7 @@ function outcomeOf(
 
 /** Each policy has the time of an evaluation, within the time that all of them share. */
 function startUntil({ budget, limits }: ReadSession, endsMs: number): void {
-  const timeMs = Math.max(1, Math.min(limits.timeMs, endsMs - performance.now()))
+  const timeMs = Math.max(1, Math.min(limits.timeMs, endsMs - nextExecutionMs()))
   budget.start({ ...limits, timeMs })
 }
 

@@ -4,6 +4,7 @@
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
+import { nextExecutionMs, requestStartMs } from '../kernel/remote-reads.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { RestartRequiredError } from '../kernel/restart-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -150,7 +151,7 @@ class SearchSeries {
       decisionId: id === null ? null : () => id,
       onDecided: onDecided && ((event) => void this.reports.push({ ...event, partOf })),
     }
-    this.endMs = performance.now() + deps.batchTimeMs
+    this.endMs = requestStartMs() + deps.batchTimeMs
     this.pagedPath = pagedPath
     this.resultsLeft = deps.searchPageMax
   }
@@ -193,7 +194,7 @@ class SearchSeries {
     search: (limited: DecisionDeps) => Result<SearchAnswer, ServiceError>,
   ): Result<SearchAnswer['results'], ServiceError> {
     const { deps, resultsLeft } = this
-    const leftMs = this.endMs - performance.now()
+    const leftMs = this.endMs - nextExecutionMs()
     if (leftMs <= 0) {
       return err({ kind: 'budget', limit: 'batchTimeMs', message: 'the time limit of the batch is reached' })
     }

@@ -64,7 +64,7 @@ function wholeNumber(name: string, text: string): number {
 async function withNeo4j(use: (url: string) => Promise<void>): Promise<void> {
   if (values.bolt !== undefined) return use(values.bolt)
   const started = performance.now()
-  const server = await startNeo4j(values.port === undefined ? undefined : wholeNumber('port', values.port))
+  const server = await startNeo4j(values.port === undefined ? {} : { port: wholeNumber('port', values.port) })
   console.log(`Neo4j ${NEO4J_VERSION} at ${server.url}, started in ${seconds(started)} s`)
   try {
     await use(server.url)

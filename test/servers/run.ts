@@ -1,44 +1,61 @@
 // `npm run test:servers`: the tests of decisions, searches, captures, knowledge queries, graph queries, trust scores, entity
-// matching, MCP and all scenarios once more, on graphs in Neo4j. Seven servers, because a composite project of a test has up to seven databases, and a server of
-// the Community edition has one. Without Java or Maven it prints a line that begins with `skipped`. The last line is `N passed, N failed`.
+// matching, MCP and all scenarios once more, on graphs in Neo4j. They run in two groups at a time, each with servers of its own: a server
+// of the Community edition has one database, and a composite project of a test has up to seven. Without Java or Maven it prints a line
+// that begins with `skipped`. The last line is `N passed, N failed`.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CounterpartMissing } from '../support/counterparts/install.ts'
 import { startNeo4j } from '../support/counterparts/neo4j.ts'
 
-const SERVERS = 7
-const files = [
-  'test/http/authzen',
-  'test/http/capture',
-  'test/http/context-query',
-  'test/http/decisions',
-  'test/http/graph-query',
-  'test/http/mcp',
-  'test/http/tokens',
-  'test/http/trust',
-  'test/process/matching/matching.test.ts',
-  'test/scenarios',
+interface TestGroup {
+  readonly servers: number
+  readonly files: readonly string[]
+}
+
+const groups: readonly TestGroup[] = [
+  {
+    servers: 7,
+    files: [
+      'test/http/authzen',
+      'test/http/capture',
+      'test/http/context-query',
+      'test/http/decisions',
+      'test/http/trust',
+      'test/process/matching/matching.test.ts',
+    ],
+  },
+  { servers: 2, files: ['test/http/graph-query', 'test/http/mcp', 'test/http/tokens', 'test/scenarios'] },
 ]
 
-const only = process.argv.slice(2)
-const servers: Awaited<ReturnType<typeof startNeo4j>>[] = []
+interface GroupResult {
+  readonly passed: number
+  readonly failed: number
+}
+
 const scratch = mkdtempSync(join(tmpdir(), 'verdigraph-test-servers-'))
-try {
-  for (let i = 0; i < SERVERS; i++) servers.push(await startNeo4j())
-  const report = join(scratch, 'report.json')
+const servers: Awaited<ReturnType<typeof startNeo4j>>[] = []
+
+async function runGroup(group: TestGroup, name: string): Promise<GroupResult> {
+  const own = name === '0' ? [...servers] : []
+  while (own.length < group.servers) {
+    const server = await startNeo4j()
+    own.push(server)
+    servers.push(server)
+  }
+  const report = join(scratch, `report-${name}.json`)
   const child = Bun.spawn(
     [
       ...['bun', '--bun', 'vitest', 'run', '--project', 'in-process', '--project', 'process', '--no-file-parallelism'],
       ...['--testTimeout', '60000', '--hookTimeout', '60000'],
       ...['--reporter=default', '--reporter=json', `--outputFile=${report}`],
-      ...(only.length > 0 ? only : files),
+      ...group.files,
     ],
     {
       env: {
         ...process.env,
         BUN_JSC_useFTLJIT: '0',
-        TEST_GRAPH_SERVERS: servers.map(({ url }) => url).join(','),
+        TEST_GRAPH_SERVERS: own.map(({ url }) => url).join(','),
       },
       stdin: 'ignore',
       stdout: 'inherit',
@@ -59,8 +76,19 @@ try {
   )
   const failed = numFailedTests + broken.length
   const isUnexplained = status !== 0 && failed === 0
-  console.log(`${numPassedTests} passed, ${failed + (isUnexplained ? 1 : 0)} failed`)
-  process.exitCode = failed === 0 && !isUnexplained ? 0 : 1
+  return { passed: numPassedTests, failed: failed + (isUnexplained ? 1 : 0) }
+}
+
+const only = process.argv.slice(2)
+try {
+  // The first one downloads Neo4j, if it is not in the cache.
+  servers.push(await startNeo4j())
+  const chosen = only.length > 0 ? [{ servers: 7, files: only }] : groups
+  const results = await Promise.all(chosen.map((group, number) => runGroup(group, String(number))))
+  const sum = (of: (result: GroupResult) => number): number => results.reduce((all, result) => all + of(result), 0)
+  const failed = sum((result) => result.failed)
+  console.log(`${sum(({ passed }) => passed)} passed, ${failed} failed`)
+  process.exitCode = failed === 0 ? 0 : 1
 } catch (error) {
   if (!(error instanceof CounterpartMissing)) throw error
   console.log(`skipped: the tests on graphs in database servers: ${error.message}`)

@@ -242,9 +242,10 @@ export async function createFleet(
   token: string,
   organization_id: string,
   permissions: readonly string[] = ['Capture'],
+  fields: object = {},
 ) {
   const call = (method: string, path: string, body?: object) => configure(server, token, method, path, body)
-  const project = await call('POST', 'projects', { organization_id, name: 'fleet', region: 'local' })
+  const project = await call('POST', 'projects', { organization_id, name: 'fleet', region: 'local', ...fields })
   while ((await call('GET', `projects/${project.id}`)).ikg_status !== 'ACTIVE') await Bun.sleep(10)
   const application = await call('POST', 'applications', { project_id: project.id, name: 'shop' })
   const agent = { application_id: application.id, name: 'agent', api_permissions: permissions }

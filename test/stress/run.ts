@@ -27,8 +27,13 @@ const programs: Readonly<Record<string, StressProgram>> = {
   },
   'database-faults': {
     about:
-      'cut and stopped connections to Neo4j lose no acknowledged capture and permit nothing wrong; skips without Java and Maven',
-    short: { flags: '--seconds 30', limitSeconds: 240 },
+      'kills, pauses and lost connections of Neo4j and the service lose no acknowledged capture, permit nothing wrong, and record each event once; skips without Java and Maven',
+    short: { flags: '--seconds 15', limitSeconds: 240 },
+  },
+  instances: {
+    about:
+      'kills, pauses and cuts of instances that share a configuration lose no acknowledged change, and no revoked key is used after a second; skips without Java and Maven',
+    short: null,
   },
   fuzz: {
     about: 'no text makes the parser or the binder throw, overflow or run for long',

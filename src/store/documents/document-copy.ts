@@ -7,6 +7,8 @@ import { type Collections, openCollections } from './collections.ts'
 /** The collection with the state of the copy, which is not copied. */
 export const COPY_STATE = 'copy-state'
 const KEY = 'state'
+/** Documents of one transaction: about two milliseconds. */
+const SLICE = 50
 
 /** The origin and the version of the copy in a data folder. */
 export interface CopyState {
@@ -55,9 +57,11 @@ export async function endCopy(path: string): Promise<void> {
 
 /** Receives the documents that are written to the copy. */
 export interface CopyListener {
-  /** Called in the transaction that writes them. */
+  /** Whether documents of the collection make the others visible. */
+  isLast(collection: string): boolean
+  /** Called in each transaction that writes some of them. */
   writing(documents: readonly DocumentEdit[]): void
-  /** Called when they are written. */
+  /** Called when all are written. */
   written(documents: readonly DocumentEdit[]): void
 }
 
@@ -84,25 +88,45 @@ export class DocumentCopy {
     })
   }
 
-  /** Writes what was changed after version `from`. Does nothing if another process has done so, and the copy has another version now. */
+  /**
+   * Writes what was changed after version `from`. Does nothing if another process has done so, and the copy has another version now. Many
+   * documents are written in several transactions, between which this process answers requests; the last one has the documents of which
+   * `isLast` is true, the events and the version, so the others are not taken for the new state before.
+   */
   async apply(from: number, changes: DocumentChanges): Promise<void> {
-    const { events } = changes
-    const { version, commit } = changes.head
+    const { head, events } = changes
+    if (head.version <= from) return
     // Read after `from` was: if another process has changed the copy since, nothing is written.
     const documents = changes.after === null ? this.differences(changes.documents) : changes.documents
-    const isWritten = await this.store.transact((transaction) => {
+    const { early = [], last = [] } = Object.groupBy(documents, ({ collection }) =>
+      this.listener.isLast(collection) ? 'last' : 'early',
+    )
+    while (early.length > SLICE) {
+      const isWritten = await this.write(from, { documents: early.splice(0, SLICE), events: [] }, null)
+      if (!isWritten) return
+    }
+    const isWritten = await this.write(from, { documents: [...early, ...last], events }, head)
+    if (isWritten) this.listener.written(documents)
+  }
+
+  /** `head`: the state of the copy from then on; null: the same as before. */
+  private write(
+    from: number,
+    { documents, events }: DocumentEdits,
+    head: DocumentChanges['head'] | null,
+  ): Promise<boolean> {
+    return this.store.transact((transaction) => {
       const state = copyStateOf(transaction)
-      if (state === null || state.version !== from || version <= from) return false
+      if (state?.version !== from) return false
       for (const { collection, key, json } of documents) {
         if (json === null) transaction.delete(collection, key)
         else transaction.put(collection, key, JSON.parse(json))
       }
       for (const { stream, record, count, timeMs } of events) transaction.appendEvents(stream, record, count, timeMs)
-      transaction.put(COPY_STATE, KEY, { ...state, version, commit } satisfies CopyState)
+      if (head !== null) transaction.put(COPY_STATE, KEY, { ...state, ...head } satisfies CopyState)
       this.listener.writing(documents)
       return true
     })
-    if (isWritten) this.listener.written(documents)
   }
 
   /** The edits that make the copy contain these documents and no others. */

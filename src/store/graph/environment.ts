@@ -255,6 +255,18 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
     )
   }
 
+  /** Whether an intent other than this one is stored. */
+  hasIntentsBut(number: number): boolean {
+    return this.inspect(({ meta }, transaction) => {
+      const start = { kind: META_KIND.intent, symbol: 0 }
+      for (const key of meta.raw.getKeys({ start, end: undefined, ...transaction })) {
+        if (key.kind !== META_KIND.intent) return false
+        if (key.symbol !== number) return true
+      }
+      return false
+    })
+  }
+
   /** The intents that batches have written and not removed, by number. */
   intents(): ReadonlyMap<number, string> {
     return this.inspect(({ meta }, transaction) => {

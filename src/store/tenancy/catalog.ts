@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { GraphStore, Snapshot, WrittenBatch } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import { DATA_FILE, PROJECTS_FOLDER, REMOVED_PREFIX } from '../../kernel/data-folder.ts'
-import { OperationalError } from '../../kernel/errors.ts'
+import { OperationalError, StorageWriteError } from '../../kernel/errors.ts'
 import { isGid } from '../../kernel/ids.ts'
 import { type EnvironmentOptions, type LmdbEnvironment, openEnvironment } from '../graph/environment.ts'
 import type { LmdbWriteBatch } from '../graph/write-batch.ts'
@@ -28,7 +28,13 @@ import {
 import { type OpenConstituent, OpenProjects, ReopeningStore } from './open-projects.ts'
 import { constituentFolderName, listConstituentFolders, projectFolderName } from './project-folders.ts'
 import type { Constituent, GraphLayout } from './project-graphs.ts'
-import { type RemoteEvents, type RemoteIntent, readRemoteIntent, writeRemoteIntent } from './remote-intent.ts'
+import {
+  type RemoteEvents,
+  type RemoteIntent,
+  readRemoteIntent,
+  readRemoteMark,
+  writeRemoteIntent,
+} from './remote-intent.ts'
 
 const singleGraphLayout: GraphLayout = { isComposite: false, locations: new Map() }
 
@@ -42,6 +48,13 @@ export interface CatalogOptions extends Omit<EnvironmentOptions, 'onWritten'> {
  * Called with each batch after its writes, within the transaction; not for bulk loads. If it throws, nothing is written.
  */
 export type BatchObserver = (graph: WrittenGraph, batch: WrittenBatch) => void
+
+/** A transaction on another server. */
+export interface RemoteTransaction {
+  readonly mark: RemoteIntent['mark']
+  /** Whether an earlier transaction of the same graph was committed. Rejects if the server cannot be asked. */
+  isCommitted(earlier: RemoteIntent['mark']): Promise<boolean>
+}
 
 /** The graph to which a batch is written. */
 export interface WrittenGraph {
@@ -349,14 +362,16 @@ export class Catalog {
   /**
    * Stores the events of a batch of another server before its transaction commits. `committed` moves them to the outbox of the project,
    * unless `settleRemote` has done so, and calls the observer of batches again, whose events are already stored; `dropped` removes them.
+   * Events are recorded in the order of the transactions: before, `committed` settles what earlier ones have left. If `isCommitted` cannot
+   * tell whether those were committed, it resolves with `stored`, and `settleRemote` has to be called later.
    */
   async prepareRemote(
     projectId: string,
     constituent: Constituent,
     batch: Pick<WrittenBatch, 'changes'>,
     events: readonly RemoteEvents[],
-    mark: RemoteIntent['mark'],
-  ): Promise<{ committed(): Promise<void>; dropped(): Promise<void> }> {
+    { mark, isCommitted }: RemoteTransaction,
+  ): Promise<{ committed(): Promise<'recorded' | 'stored'>; dropped(): Promise<void> }> {
     const part = this.folderOf(constituent)
     const found: RemoteEvents[] = [...events]
     const observe = (transaction: () => number, appendEvents: WrittenBatch['appendEvents']): void =>
@@ -381,12 +396,39 @@ export class Catalog {
       await writeEvents((local) => local.intents.put(intent, writeRemoteIntent({ constituent, mark, events: found })))
     }
     return {
-      committed: () =>
-        writeEvents((local, transaction) => {
-          if (found.length > 0) takeIntent(local, intent, found)
+      committed: async () => {
+        const isNext =
+          found.length === 0 || (await this.settleBefore(projectId, { constituent, mark, intent }, isCommitted))
+        await writeEvents((local, transaction) => {
+          if (found.length > 0 && isNext) takeIntent(local, intent, found)
           observe(transaction, () => 0)
-        }),
+        })
+        return isNext ? 'recorded' : 'stored'
+      },
       dropped: () => (found.length === 0 ? Promise.resolve() : writeEvents((local) => local.intents.remove(intent))),
+    }
+  }
+
+  /** Settles the intents of earlier transactions of a graph. Resolves with false if the server cannot be asked about them. */
+  private async settleBefore(
+    projectId: string,
+    { constituent, mark, intent }: Pick<RemoteIntent, 'constituent' | 'mark'> & { readonly intent: number },
+    isCommitted: RemoteTransaction['isCommitted'],
+  ): Promise<boolean> {
+    const isAlone = await this.open.hold(
+      projectId,
+      async () => !(await this.eventsOf(projectId)).environment.hasIntentsBut(intent),
+    )
+    if (isAlone) return true
+    const part = this.folderOf(constituent)
+    const isEarlier = (of: Pick<RemoteIntent, 'constituent' | 'mark'>): boolean =>
+      this.folderOf(of.constituent) === part && of.mark.version < mark.version
+    try {
+      await this.settle(projectId, isEarlier, (_, earlier) => isCommitted(earlier))
+      return true
+    } catch (error) {
+      if (error instanceof StorageWriteError) throw error
+      return false
     }
   }
 
@@ -397,21 +439,35 @@ export class Catalog {
   }
 
   /**
-   * Settles what a crash has left of `prepareRemote`. `isCommitted` asks the server of a constituent, after the transactions that are in
-   * progress: this process or another may be about to call `committed`.
+   * Settles what a crash or an unreachable server has left of `prepareRemote`, in the order of the transactions. `isCommitted` asks the
+   * server of a constituent, after the transactions that are in progress: this process or another may be about to call `committed`.
    */
   async settleRemote(
     projectId: string,
     isCommitted: (constituent: Constituent, mark: RemoteIntent['mark']) => Promise<boolean>,
   ): Promise<void> {
+    await this.settle(projectId, () => true, isCommitted)
+  }
+
+  private async settle(
+    projectId: string,
+    isMeant: (intent: Pick<RemoteIntent, 'constituent' | 'mark'>) => boolean,
+    isCommitted: (constituent: Constituent, mark: RemoteIntent['mark']) => Promise<boolean>,
+  ): Promise<void> {
     await this.open.hold(projectId, async () => {
       const environment = (await this.openAsync(projectId, 'default', false))?.environment
       // Without a folder nothing was prepared here.
-      for (const [number, text] of environment?.intents() ?? []) {
-        const { constituent, mark, events } = readRemoteIntent(text)
+      if (environment === undefined) return
+      const meant = [...environment.intents()]
+        .flatMap(([number, text]) => {
+          const of = readRemoteMark(text)
+          return of !== null && isMeant(of) ? [{ number, text, ...of }] : []
+        })
+        .sort((a, b) => a.mark.version - b.mark.version)
+      for (const { number, text, constituent, mark } of meant) {
         const isRecorded = await isCommitted(constituent, mark)
-        await environment?.write((local) => {
-          takeIntent(local, number, isRecorded ? events : [])
+        await environment.write((local) => {
+          takeIntent(local, number, isRecorded ? readRemoteIntent(text).events : [])
         })
       }
     })

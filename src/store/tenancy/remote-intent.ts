@@ -51,3 +51,10 @@ export function readRemoteIntent(text: string): RemoteIntent {
     })),
   }
 }
+
+/** Of which graph an intent is, and of which write, without its events; null: it was left when the graph was in this folder. */
+export function readRemoteMark(text: string): Pick<RemoteIntent, 'constituent' | 'mark'> | null {
+  // Within a text of JSON, quotes are escaped: this is the member.
+  const end = text.indexOf(',"events":[')
+  return end < 0 ? null : JSON.parse(`${text.slice(0, end)}}`)
+}

@@ -18,7 +18,7 @@ let neo4j: Neo4jServer | null = null
 
 beforeAll(async () => {
   try {
-    neo4j = await startNeo4j(undefined, 'small', true)
+    neo4j = await startNeo4j({ hasPasswords: true })
     await setNeo4jPassword(neo4j.url, 'neo4j', PASSWORD)
   } catch (failure) {
     if (!(failure instanceof CounterpartMissing)) throw failure

@@ -45,7 +45,7 @@ async function startInstance(dataDir = join(temporaryFolder(), 'data'), configSt
   const reports: string[] = []
   let shared: SharedConfiguration
   try {
-    shared = await SharedConfiguration.open(collections, settings, (line) => reports.push(line))
+    shared = await SharedConfiguration.open(collections, settings, (line) => reports.push(line), true)
   } catch (failure) {
     await collections.close()
     throw failure

@@ -33,7 +33,7 @@ const login = (password: string) => ({ scheme: 'basic', principal: 'neo4j', cred
 
 beforeAll(async () => {
   try {
-    server = await startNeo4j(undefined, 'small', true)
+    server = await startNeo4j({ hasPasswords: true })
     await setNeo4jPassword(server.url, 'neo4j', PASSWORD)
     driver = neo4j.driver(server.url, login(PASSWORD), { disableLosslessIntegers: true })
   } catch (failure) {

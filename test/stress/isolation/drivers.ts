@@ -5,8 +5,8 @@ import type { HostileCommand, HostileResult } from './hostile-tenant.ts'
 import { GRACE_MS } from './hostile-tenant.ts'
 import type { SteadyCommand, SteadyResult } from './steady-tenant.ts'
 
-/** Preparing a load builds a few megabytes of text. */
-const READY_MS = 20_000
+/** Preparing a load builds a few megabytes of text, or starts a database server. */
+const READY_MS = 90_000
 
 export class Driver {
   private readonly child: Bun.Subprocess

@@ -8,6 +8,7 @@ import { descendantsOf, type LimitName, lanesOf, policy } from './fixture.ts'
 import type { HostileLoad } from './hostile-load.ts'
 import type { Hostile, Request } from './hostile-tenant.ts'
 import { operatorLoads } from './operator-loads.ts'
+import { remoteLoad } from './remote-load.ts'
 
 const repeat = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 
@@ -797,6 +798,7 @@ const hostileLoads = {
   verify: runs(() => ['verify']),
   'trust passes': trustPasses,
   'entity matching': entityMatching,
+  'graph in Neo4j': remoteLoad,
   'eight at once': {
     bar: 50,
     isShort: true,

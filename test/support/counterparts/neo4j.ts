@@ -18,6 +18,16 @@ export interface Neo4jServer {
   stop(): Promise<void>
 }
 
+/** A Neo4j that keeps its data when its process ends. */
+export interface KeptNeo4jServer extends Neo4jServer {
+  /** Ends the process as a crash does: with SIGKILL. */
+  kill(): Promise<void>
+  /** Starts it again on its port, with its data. Resolves when it listens. */
+  start(): Promise<void>
+  /** Stops the process, or lets it continue. */
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void
+}
+
 /** What a Neo4j may use. */
 interface Neo4jResources {
   readonly pageCacheMb: number
@@ -37,15 +47,41 @@ const resources: Readonly<Record<'small' | 'measured', Neo4jResources>> = {
   measured: { pageCacheMb: 1024, transactionMb: 0, java: ['-Xms4g', '-Xmx4g', '-XX:+UseParallelGC'] },
 }
 
+/** How a Neo4j is started. */
+export interface Neo4jOptions {
+  /** By default a free one. */
+  readonly port?: number
+  readonly purpose?: keyof typeof resources
+  /** The user neo4j has the password neo4j, which must be changed first. */
+  readonly hasPasswords?: boolean
+}
+
 /**
- * Starts Neo4j with an empty database. `port`: by default a free one. `hasPasswords`: the user neo4j has the password neo4j, which must be
- * changed first. It ends with this process, however that ends. Throws `CounterpartMissing` without Java or Maven.
+ * Starts Neo4j with an empty database. It ends with this process, however that ends. Throws `CounterpartMissing` without Java or Maven.
  */
-export async function startNeo4j(
-  port?: number,
-  purpose: keyof typeof resources = 'small',
+export async function startNeo4j({
+  port,
+  purpose = 'small',
   hasPasswords = false,
-): Promise<Neo4jServer> {
+}: Neo4jOptions = {}): Promise<Neo4jServer> {
+  const program = await prepareNeo4j('Neo4jMain', purpose, port)
+  await program.start(hasPasswords ? ['auth'] : [])
+  const { url, stop } = program
+  return { url, stop }
+}
+
+/** As `startNeo4j`, with a folder of data that outlives the process of the server, until `stop`. */
+export async function startKeptNeo4j(): Promise<KeptNeo4jServer> {
+  const program = await prepareNeo4j('KeptNeo4jMain', 'small')
+  await program.start()
+  return program
+}
+
+interface Neo4jProgram extends KeptNeo4jServer {
+  start(more?: readonly string[]): Promise<void>
+}
+
+async function prepareNeo4j(main: string, purpose: keyof typeof resources, port?: number): Promise<Neo4jProgram> {
   const { pageCacheMb, transactionMb, java } = resources[purpose]
   requireJava()
   if (!hasCommand('java')) throw new Error('javac is installed, and java is not')
@@ -57,46 +93,43 @@ export async function startNeo4j(
   mkdirSync(join(folder, 'data'))
   // Neo4j finds a procedure only in a class that was compiled before.
   const libs = join(libraries, 'libs', '*')
-  const source = join(import.meta.dirname, 'java', 'Neo4jMain.java')
+  const source = join(import.meta.dirname, 'java', `${main}.java`)
   await run(['javac', '-nowarn', '-d', folder, '-cp', libs, source], folder)
-  const child = Bun.spawn(
-    [
-      'java',
-      ...java,
-      '-cp',
-      `${folder}:${libs}`,
-      'Neo4jMain',
-      join(folder, 'data'),
-      String(listening),
-      String(pageCacheMb),
-      String(transactionMb),
-      ...(hasPasswords ? ['auth'] : []),
-    ],
-    // The end of standard input ends the process: it does not outlive this one.
-    { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe', cwd: folder },
-  )
+  const limits = [String(listening), String(pageCacheMb), String(transactionMb)]
+  const command = ['java', ...java, '-cp', `${folder}:${libs}`, main, join(folder, 'data'), ...limits]
+  let child: Bun.Subprocess<'pipe', 'pipe', 'pipe'> | null = null
+  const kill = async (): Promise<void> => {
+    child?.kill('SIGKILL')
+    await child?.exited
+    child = null
+  }
   const stop = async (): Promise<void> => {
-    child.kill('SIGKILL')
-    await child.exited
+    await kill()
     rmSync(folder, { recursive: true, force: true })
   }
-  let output = ''
-  const started = (async () => {
-    const decoder = new TextDecoder()
-    const read = async (stream: ReadableStream<Uint8Array>): Promise<boolean> => {
-      for await (const bytes of stream) {
-        output = `${output}${decoder.decode(bytes, { stream: true })}`.slice(-10_000)
-        if (/^listening /m.test(output)) return true
-      }
-      return false
-    }
-    void read(child.stderr)
-    return read(child.stdout)
-  })()
-  const isListening = await Promise.race([started, Bun.sleep(START_SECONDS_MAX * 1000).then(() => false)])
-  if (!isListening) {
+  const start = async (more: readonly string[] = []): Promise<void> => {
+    // The end of standard input ends the process: it does not outlive this one.
+    child = Bun.spawn([...command, ...more], { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe', cwd: folder })
+    const failure = await listens(child)
+    if (failure === null) return
     await stop()
-    throw new Error(`Neo4j did not start within ${START_SECONDS_MAX} s: ${output.slice(-2000)}`)
+    throw new Error(`Neo4j did not start within ${START_SECONDS_MAX} s: ${failure.slice(-2000)}`)
   }
-  return { url: `bolt://127.0.0.1:${listening}`, stop }
+  return { url: `bolt://127.0.0.1:${listening}`, stop, kill, start, signal: (name) => child?.kill(name) }
+}
+
+/** Resolves when the process listens, with null; else with its output. */
+async function listens({ stdout, stderr }: Bun.Subprocess<'pipe', 'pipe', 'pipe'>): Promise<string | null> {
+  let output = ''
+  const decoder = new TextDecoder()
+  const read = async (stream: ReadableStream<Uint8Array>): Promise<boolean> => {
+    for await (const bytes of stream) {
+      output = `${output}${decoder.decode(bytes, { stream: true })}`.slice(-10_000)
+      if (/^listening /m.test(output)) return true
+    }
+    return false
+  }
+  void read(stderr)
+  const limit = Bun.sleep(START_SECONDS_MAX * 1000).then(() => false)
+  return (await Promise.race([read(stdout), limit])) ? null : output
 }

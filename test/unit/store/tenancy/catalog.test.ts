@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { GraphStore } from '../../../../src/engine/store.ts'
 import { mintGid } from '../../../../src/kernel/ids.ts'
-import { openCatalog } from '../../../../src/store/tenancy/catalog.ts'
+import { type Catalog, openCatalog } from '../../../../src/store/tenancy/catalog.ts'
 import type { GraphLayout } from '../../../../src/store/tenancy/project-graphs.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
@@ -123,13 +123,14 @@ describe('a catalog', () => {
 
 describe('events of a batch of another server', () => {
   const mark = { id: 'one', version: 1 }
+  const isCommitted = (): Promise<boolean> => Promise.resolve(true)
   const events = [{ record: 'created', count: 1, stream: 'sinks' }]
 
   async function prepared() {
     const catalog = openCatalog(temporaryFolder(), options)
     const project = mintGid(1)
     await catalog.create(project)
-    const report = await catalog.prepareRemote(project, 'default', { changes: () => [] }, events, mark)
+    const report = await catalog.prepareRemote(project, 'default', { changes: () => [] }, events, { mark, isCommitted })
     /** The sequence of the next event; the number of intents that are left. */
     const stored = () =>
       catalog.withOutboxes(project, async ([first]) => {
@@ -166,6 +167,46 @@ describe('events of a batch of another server', () => {
     await catalog.close()
   })
 
+  test('are stored in the order of the transactions, and those of a lost one never', async () => {
+    const committed = new Set(['one', 'two', 'four'])
+    const { catalog, project, report } = await prepared()
+    const prepare = (id: string, version: number) =>
+      catalog.prepareRemote(project, 'default', { changes: () => [] }, [{ record: id, count: 1, stream: 'sinks' }], {
+        mark: { id, version },
+        isCommitted: (earlier) => Promise.resolve(committed.has(earlier.id)),
+      })
+    await prepare('two', 2)
+    await prepare('three', 3)
+    const last = await prepare('four', 4)
+    const later = await prepare('five', 5)
+    expect(await last.committed()).toBe('recorded')
+    expect(await report.committed()).toBe('recorded')
+    await later.dropped()
+    expect(await recordsOf(catalog, project)).toEqual(['created', 'two', 'four'])
+    await catalog.close()
+  })
+
+  test('wait for earlier ones while the server cannot be asked about them', async () => {
+    let isAway = true
+    const { catalog, project } = await prepared()
+    const second = await catalog.prepareRemote(
+      project,
+      'default',
+      { changes: () => [] },
+      [{ record: 'two', count: 1, stream: 'sinks' }],
+      {
+        mark: { id: 'two', version: 2 },
+        isCommitted: () => (isAway ? Promise.reject(new Error('away')) : Promise.resolve(true)),
+      },
+    )
+    expect(await second.committed()).toBe('stored')
+    expect(await recordsOf(catalog, project)).toEqual([])
+    isAway = false
+    await catalog.settleRemote(project, () => Promise.resolve(true))
+    expect(await recordsOf(catalog, project)).toEqual(['created', 'two'])
+    await catalog.close()
+  })
+
   test('are not stored if the transaction was lost', async () => {
     for (const isWriterFirst of [true, false]) {
       const { catalog, project, report, stored } = await prepared()
@@ -177,3 +218,10 @@ describe('events of a batch of another server', () => {
     }
   })
 })
+
+function recordsOf(catalog: Catalog, project: string): Promise<readonly string[]> {
+  const limits = { events: 100, bytes: 100_000 }
+  return catalog.withOutboxes(project, async ([first]) =>
+    first!.outbox.read('sinks', 0, limits).map(({ bytes }) => new TextDecoder().decode(bytes)),
+  )
+}

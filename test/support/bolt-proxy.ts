@@ -1,0 +1,136 @@
+// A proxy in front of a server that speaks Bolt. Its connections can be cut, refused and stopped, at any time or exactly at a commit.
+import { createConnection, createServer, type Socket } from 'node:net'
+
+/** The message COMMIT, which has no fields, in a chunk of its own. */
+const COMMIT = Buffer.from([0x00, 0x02, 0xb0, 0x12, 0x00, 0x00])
+
+/**
+ * A moment of a commit. `unsent`: the server has not received it. `sent`: the server has it, and its answer is on the way.
+ * `answered`: the server has answered, and the client has not received the answer. `delivered`: the client has it.
+ */
+export type CommitMoment = 'unsent' | 'sent' | 'answered' | 'delivered'
+
+interface CommitTrap {
+  readonly moment: CommitMoment
+  readonly spring: () => void
+}
+
+/** A proxy on 127.0.0.1. */
+export class BoltProxy {
+  private readonly sockets = new Set<Socket>()
+  private isRefusing = false
+  private isStopped = false
+  private trap: CommitTrap | null = null
+  private readonly port: number
+  private readonly server = createServer((client) => this.join(client))
+
+  /** `port`: that of the server, on 127.0.0.1. */
+  constructor(port: number) {
+    this.port = port
+  }
+
+  /** Resolves with the URL of the proxy. */
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve))
+    return `bolt://127.0.0.1:${(this.server.address() as { readonly port: number }).port}`
+  }
+
+  private join(client: Socket): void {
+    if (this.isRefusing) {
+      client.destroy()
+      return
+    }
+    const upstream = createConnection(this.port, '127.0.0.1')
+    let answering: CommitTrap | null = null
+    client.on('data', (bytes: Buffer) => {
+      const caught = bytes.includes(COMMIT) ? this.takeTrap() : null
+      if (caught?.moment === 'unsent') {
+        this.cut()
+        caught.spring()
+        return
+      }
+      if (caught?.moment === 'sent') upstream.write(bytes, caught.spring)
+      else upstream.write(bytes)
+      if (caught?.moment === 'answered' || caught?.moment === 'delivered') answering = caught
+    })
+    upstream.on('data', (bytes) => {
+      const caught = answering
+      answering = null
+      if (caught?.moment === 'answered') {
+        this.cut()
+        caught.spring()
+      } else if (caught?.moment === 'delivered') client.write(bytes, caught.spring)
+      else client.write(bytes)
+    })
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      this.sockets.add(from)
+      from.on('error', () => undefined)
+      from.on('close', () => {
+        this.sockets.delete(from)
+        to.destroy()
+      })
+      if (this.isStopped) from.pause()
+    }
+  }
+
+  private takeTrap(): CommitTrap | null {
+    const { trap } = this
+    this.trap = null
+    return trap
+  }
+
+  /**
+   * Resolves at that moment of the next commit. All connections are cut then if the moment is `unsent` or `answered`. Resolves with
+   * false if nothing is committed in time.
+   */
+  async atCommit(moment: CommitMoment, limitMs = 20_000): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    this.trap = { moment, spring: () => resolve(true) }
+    const timer = setTimeout(() => {
+      this.trap = null
+      resolve(false)
+    }, limitMs)
+    try {
+      return await promise
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Cuts all connections. */
+  cut(): void {
+    for (const socket of this.sockets) socket.destroy()
+  }
+
+  /** Cuts all connections and refuses new ones, until `accept`. */
+  refuse(): void {
+    this.isRefusing = true
+    this.cut()
+  }
+
+  /** Accepts connections again. */
+  accept(): void {
+    this.isRefusing = false
+  }
+
+  /** Delivers nothing until `resume`; connections stay open. */
+  stop(): void {
+    this.isStopped = true
+    for (const socket of this.sockets) socket.pause()
+  }
+
+  /** Delivers again, also what has arrived since `stop`. */
+  resume(): void {
+    this.isStopped = false
+    for (const socket of this.sockets) socket.resume()
+  }
+
+  /** Cuts all connections for ever. */
+  close(): void {
+    this.cut()
+    this.server.close()
+  }
+}
