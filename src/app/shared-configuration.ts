@@ -312,14 +312,23 @@ export class SharedConfiguration implements DocumentStore {
     return leftMs > 0 && leftMs <= LEASE_MS
   }
 
-  /** Waits for the lease. Resolves with false if another instance keeps it, because it runs. */
-  async waitForLease(): Promise<boolean> {
-    const giveUpMs = performance.now() + LEASE_MS + 3 * RENEW_MS
-    while (!this.isLeading()) {
-      if (performance.now() > giveUpMs) return false
-      await Bun.sleep(WAIT_STEP_MS)
+  /**
+   * Whether another instance runs, for a command on a folder that is not served: gives the lease up, and looks whether an instance takes
+   * it, or keeps it. Does not see an instance that does not reach the server. Rejects if the server does not answer.
+   */
+  async isAnotherRunning(): Promise<boolean> {
+    const { instance } = this.state
+    // This instance may have been killed while it had the lease.
+    await this.stored.leaveLease(instance)
+    await Bun.sleep(3 * RENEW_MS)
+    const giveUpMs = performance.now() + LEASE_MS + RENEW_MS
+    while (!(await this.stored.takeLease(instance, LEASE_MS))) {
+      // One that was killed loses the lease by then.
+      if (performance.now() > giveUpMs) return true
+      await Bun.sleep(POLL_MS)
     }
-    return true
+    await this.stored.leaveLease(instance)
+    return false
   }
 
   /** Milliseconds since the copy was known to be the newest. */

@@ -370,3 +370,24 @@ test('an instance that is paused in a change does not keep others from answering
   expect(await add(again, 'even')).toBe(3)
   for (const { close } of [first, again]) await close()
 }, 120_000)
+
+test('a command finds out whether another instance runs, also if its own was killed with the lease', async (context) => {
+  if (neo4j === null) return context.skip()
+  const first = await startInstance()
+  await expect.poll(() => first.shared.isLeading(), { timeout: 20_000 }).toBe(true)
+  const { instance } = first.shared
+  await first.close()
+  // As after SIGKILL: the lease is that of the instance of the command.
+  const server = new BoltServer({ url: neo4j.url, username: null, password: null })
+  expect(await new ConfigurationStore(server, null).takeLease(instance, 5000)).toBe(true)
+  await server.close()
+  const other = await startInstance()
+  const collections = openCollections(join(first.dataDir, 'config'), { sync: false })
+  const settings = { ...defaultSettings, dataDir: first.dataDir, configStore: neo4j.url }
+  const command = await SharedConfiguration.open(collections, settings, () => undefined, false)
+  expect(await command.isAnotherRunning()).toBe(true)
+  await other.close()
+  expect(await command.isAnotherRunning()).toBe(false)
+  await command.close()
+  await collections.close()
+}, 120_000)
