@@ -323,7 +323,7 @@ export class SharedConfiguration implements DocumentStore {
     await Bun.sleep(3 * RENEW_MS)
     const giveUpMs = performance.now() + LEASE_MS + RENEW_MS
     while (!(await this.stored.takeLease(instance, LEASE_MS))) {
-      // One that was killed loses the lease by then.
+      // The lease of an instance that was killed has expired.
       if (performance.now() > giveUpMs) return true
       await Bun.sleep(POLL_MS)
     }

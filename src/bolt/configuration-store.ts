@@ -43,7 +43,7 @@ export interface ConfigurationHead {
   readonly store: string
   /** Counts the changes. 0: the configuration is empty. */
   readonly version: number
-  /** Identifies the last change; empty: there was none. */
+  /** Identifies the last change; empty if no change was made. */
   readonly commit: string
 }
 
