@@ -312,6 +312,16 @@ export class SharedConfiguration implements DocumentStore {
     return leftMs > 0 && leftMs <= LEASE_MS
   }
 
+  /** Waits for the lease. Resolves with false if another instance keeps it, because it runs. */
+  async waitForLease(): Promise<boolean> {
+    const giveUpMs = performance.now() + LEASE_MS + 3 * RENEW_MS
+    while (!this.isLeading()) {
+      if (performance.now() > giveUpMs) return false
+      await Bun.sleep(WAIT_STEP_MS)
+    }
+    return true
+  }
+
   /** Milliseconds since the copy was known to be the newest. */
   private age(): number {
     const confirmed = this.confirmed.load()

@@ -75,7 +75,9 @@ export class Outbox {
   async resume(of: 'process' | 'instance' | 'all'): Promise<void> {
     for (const intent of this.documents.all(INTENTS_KIND)) {
       const { place, instance = null } = intent.fields
-      const isOwn = instance === this.instance && (of === 'instance' || place === this.processNumber)
+      // A restored configuration, which no other instance shares, has the intents of the instances that shared it.
+      const isOfInstance = this.instance === null || instance === this.instance
+      const isOwn = isOfInstance && (of === 'instance' || place === this.processNumber)
       if (of === 'all' || isOwn) await this.run([intent]).catch(() => undefined)
     }
   }

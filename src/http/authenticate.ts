@@ -129,6 +129,14 @@ export function createAuthenticator(
   }
 }
 
+/** Whether the answer to a request depends on the configuration: not for public routes, or with a token of the settings. */
+export function needsConfiguration(auth: Auth, request: HttpRequest): boolean {
+  if (auth.kind === 'public') return false
+  if (auth.kind !== 'service-account' || auth.fixedTokens === undefined) return true
+  const token = readCredentials(request).bearerToken()
+  return !token.ok || !auth.fixedTokens.accepts(token.value)
+}
+
 function authenticateAgentCaller(
   verifier: CredentialVerifier,
   auth: Extract<Auth, { readonly kind: 'agent' }>,

@@ -1,7 +1,7 @@
 // Identifies the caller of every request: reads the latest configuration, and opens the graph of the caller's project before
 // the handler runs, so that no handler blocks on the open lock of the graph.
 import type { ConfigRepository } from '../config/repository.ts'
-import type { Authentication } from '../http/authenticate.ts'
+import { type Authentication, needsConfiguration } from '../http/authenticate.ts'
 import type { DispatcherDeps } from '../http/dispatch.ts'
 
 type Authenticate = DispatcherDeps['authenticate']
@@ -29,8 +29,8 @@ export function createCallerIdentifier({ documents, authenticate, ready, recent 
     identifyWhenReady(() => identify(auth, request, origin), openingFor)
   if (recent === undefined) return identifyReady
   return (auth, request, origin) => {
-    // Health and metrics do not depend on the configuration.
-    const waiting = auth.kind === 'public' ? null : recent()
+    // Health, and metrics with a token of the settings, do not wait.
+    const waiting = needsConfiguration(auth, request) ? recent() : null
     return waiting === null
       ? identifyReady(auth, request, origin)
       : waiting.then(() => identifyReady(auth, request, origin))

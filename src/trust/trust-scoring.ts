@@ -100,7 +100,9 @@ export class TrustScoring {
     for (;;) {
       // Other processes change profiles and ask for passes.
       this.deps.documents.catchUp()
-      const due = this.isStopping ? [] : this.dueDocuments()
+      // The lease may have been lost since the last pass; a pass that was asked for here runs anyway.
+      const isElsewhere = profileId === null && this.deps.isLeading?.() === false
+      const due = this.isStopping || isElsewhere ? [] : this.dueDocuments()
       const next = due.find(({ id }) => profileId === null || id === profileId)
       if (next === undefined) return
       await this.attempt(next)

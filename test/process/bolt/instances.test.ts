@@ -12,6 +12,7 @@ import { type CutProxy, startCutProxy } from '../../support/cut-proxy.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const PASSWORD = 'instances-2026'
+const METRICS_TOKEN = 'metrics-of-instances-2026-0001'
 
 let neo4j: Neo4jServer | null = null
 
@@ -94,7 +95,11 @@ test('instances share configuration and graph, and work without each other', asy
   const [a, b, c] = (await Promise.all([
     startServer(['--data', folders[0]!, '--workers', '2'], environment),
     startServer(['--data', folders[1]!], environment),
-    startServer(['--data', folders[2]!], { ...environment, VERDIGRAPH_CONFIG_STORE: proxy.url }),
+    startServer(['--data', folders[2]!], {
+      ...environment,
+      VERDIGRAPH_CONFIG_STORE: proxy.url,
+      VERDIGRAPH_METRICS_TOKEN: METRICS_TOKEN,
+    }),
   ])) as [Server, Server, Server]
   const create = async (server: Server, kind: string, fields: object): Promise<Record<string, string>> => {
     const { status, body } = await send(server, `/configs/v1/${kind}`, admin, fields)
@@ -179,6 +184,12 @@ test('instances share configuration and graph, and work without each other', asy
   proxy.cut()
   await expect.poll(async () => (await decide(c)).status, patient).toBe(503)
   expect((await send(c, '/ready', {})).status).toBe(503)
+  const metrics = await send(c, '/metrics', { authorization: `Bearer ${METRICS_TOKEN}` })
+  expect([metrics.status, metrics.body.text]).toEqual([
+    200,
+    expect.stringMatching(/^verdigraph_config_age_seconds \S+$/m),
+  ])
+  expect((await send(c, '/metrics', admin)).status).toBe(503)
   const credentials = `/configs/v1/application-agent-credentials/${credential.id}`
   expect((await send(c, credentials, admin, undefined, 'DELETE')).status).toBe(503)
   expect((await send(a, credentials, admin, undefined, 'DELETE')).status).toBe(200)
@@ -189,6 +200,11 @@ test('instances share configuration and graph, and work without each other', asy
 
   // The others continue without the instance that leads, and a deleted project disappears everywhere.
   await a.kill('SIGKILL')
+  const early = await runCommand(['rotate-master-key', '--data', folders[0]!], {
+    ...environment,
+    VERDIGRAPH_MASTER_KEY_NEXT: 'ef'.repeat(32),
+  })
+  expect([early.exitCode, early.stderr]).toEqual([1, expect.stringContaining('another instance of the service runs')])
   const { exitCode, stdout } = await run(folders[1]!)
   expect([exitCode, stdout]).toEqual([0, expect.stringContaining('1 nodes scored')])
   expect((await send(b, `/configs/v1/projects/${project_id}`, admin, undefined, 'DELETE')).status).toBe(200)

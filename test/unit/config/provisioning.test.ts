@@ -250,3 +250,22 @@ test('an instance removes what it has of projects that others have deleted, also
   expect(board.deleted).toEqual(['gid:DELETED', deleted])
   await setup.close()
 })
+
+test('a restored configuration applies the effects that the instances which shared it have left', async () => {
+  const { setup, board, gate, project } = await houseWithGate()
+  gate.open()
+  await setup.provisioning.whenIdle()
+  board.nodes.delete(project)
+  await expect(setup.create('applications', { project_id: project, name: 'shop' })).rejects.toThrow('no such graph')
+  await setup.documents.write((draft) => {
+    for (const intent of draft.all('pending-effects'))
+      draft.put({ ...intent, fields: { ...intent.fields, instance: 'an-instance' } })
+  })
+  await setup.close()
+  const mended = new RecordingProvisioner()
+  mended.nodes.set(project, new Set())
+  const again = await openConfiguration({ dir: setup.dir, board: mended })
+  await again.service.resume('instance')
+  expect([mended.nodes.get(project)?.size, again.documents.all('pending-effects')]).toEqual([1, []])
+  await again.close()
+})

@@ -1,7 +1,8 @@
 // How each credential header is read, and how each route's use of user tokens treats it.
 import { expect, test } from 'vitest'
-import { createAuthenticator } from '../../../src/http/authenticate.ts'
+import { createAuthenticator, needsConfiguration } from '../../../src/http/authenticate.ts'
 import type { Auth, HttpRequest, UserTokenUse } from '../../../src/http/route.ts'
+import { FixedTokens } from '../../../src/identity/fixed-tokens.ts'
 import type { AgentCaller, UserToken } from '../../../src/kernel/caller.ts'
 import { noOrigin } from '../../../src/kernel/request-origin.ts'
 import { ok } from '../../../src/kernel/result.ts'
@@ -96,4 +97,23 @@ test('the key is checked before the token, and an agent without the permission l
   expect(await ask('optional', { 'x-svc-clientkey': '', authorization: 'key' })).toMatchObject({
     message: 'an application agent key is required in the header X-SVC-ClientKey',
   })
+})
+
+test('only public routes, and tokens of the settings, do not depend on the configuration', () => {
+  const request = (authorization: string | null): HttpRequest => ({
+    method: 'GET',
+    path: '/metrics',
+    query: '',
+    header: (name) => (name === 'authorization' ? authorization : null),
+    headers: () => [],
+    body: () => new Uint8Array(),
+  })
+  const metrics = { kind: 'service-account', fixedTokens: new FixedTokens('token-of-the-settings') } as const
+  const needs = (auth: Auth, authorization: string | null): boolean => needsConfiguration(auth, request(authorization))
+  expect(needs({ kind: 'public' }, null)).toBe(false)
+  expect(needs(metrics, 'Bearer token-of-the-settings')).toBe(false)
+  expect(needs(metrics, 'Bearer another')).toBe(true)
+  expect(needs(metrics, null)).toBe(true)
+  expect(needs({ kind: 'service-account' }, 'Bearer token-of-the-settings')).toBe(true)
+  expect(needs({ kind: 'user' }, null)).toBe(true)
 })

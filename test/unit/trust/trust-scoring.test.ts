@@ -21,6 +21,8 @@ let profile: string
 let beforeWrite: () => Promise<void>
 let events: string[]
 let log: string[]
+/** Another instance has the lease. */
+let isElsewhere: boolean
 
 beforeEach(async () => {
   setup = await openProject()
@@ -40,6 +42,7 @@ beforeEach(async () => {
   }
   events = []
   log = []
+  isElsewhere = false
   scoring = new TrustScoring({
     documents,
     graphsOf: async () => [graph],
@@ -49,6 +52,7 @@ beforeEach(async () => {
     },
     clock,
     report: (message) => void log.push(message),
+    isLeading: () => !isElsewhere,
   })
   const body = {
     project_id: project,
@@ -107,6 +111,24 @@ function scores(): { names: Set<string>; unscored: number; loose: number } {
 }
 
 describe('a pass', () => {
+  it('is left to the instance that leads, unless it is asked for here', async () => {
+    isElsewhere = true
+    const time = '2026-01-01T00:00:00Z'
+    await requestRun(setup.documents, profile, { id: 'gid:RUN', time, by: 'ann' })
+    await scoring.runDue()
+    expect([events, document().fields.requested_run === undefined]).toEqual([[], false])
+    isElsewhere = false
+    // The lease is lost during a pass: it ends, and no other begins.
+    duringPass(async () => {
+      isElsewhere = true
+      await requestRun(setup.documents, profile, { id: 'gid:RUN2', time, by: 'ann' })
+    })
+    await scoring.runDue()
+    expect([events.length, document().fields.requested_run === undefined]).toEqual([2, false])
+    await scoring.runNow(profile, 'ann')
+    expect(events.length).toBe(4)
+  })
+
   it('starts over with the new dimensions if its profile is changed, as the same run', async () => {
     const dimensions = [{ name: 'ORIGIN', weight: 1 }]
     duringPass(async () => {
