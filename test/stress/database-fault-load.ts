@@ -247,7 +247,7 @@ export class FaultLoad {
       if (decision === true) this.wrong.push(`${STRANGER} may drive a car of ${family.name}`)
   }
 
-  /** The decisions; null: there is no answer. A null among them is a denial at the time limit. */
+  /** The decisions; null: there is no answer. A null among them is a denial at the time limit, or because the server is away. */
   private async decide(evaluations: readonly EvaluationItem[]): Promise<readonly (boolean | null)[] | null> {
     const sentMs = performance.now()
     const answer = await this.send('/access/v1/evaluations', { evaluations })
@@ -256,12 +256,16 @@ export class FaultLoad {
       this.counts.undecided += evaluations.length
       return null
     }
-    const decisions = (answer.body.evaluations as { decision: boolean }[]).map(({ decision }) =>
-      isLate && !decision ? null : decision,
-    )
-    const late = decisions.filter((decision) => decision === null).length
+    const items = answer.body.evaluations as { readonly decision: boolean; readonly context?: { reason?: string } }[]
+    // Of a server that is away.
+    const isUnanswered = ({ context }: (typeof items)[number]): boolean =>
+      context?.reason?.startsWith('unavailable:') === true
+    const unanswered = items.filter(isUnanswered).length
+    const decisions = items.map((item) => (isUnanswered(item) || (isLate && !item.decision) ? null : item.decision))
+    const late = decisions.filter((decision) => decision === null).length - unanswered
+    this.counts.undecided += unanswered
     this.counts.late += late
-    this.counts.decisions += decisions.length - late
+    this.counts.decisions += decisions.length - late - unanswered
     return decisions
   }
 
