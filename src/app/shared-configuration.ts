@@ -246,7 +246,7 @@ export class SharedConfiguration implements DocumentStore {
   }
 
   /** Fetches what the copy lacks of the newest version. Another process may fetch the same. */
-  private async catchUp(): Promise<void> {
+  async catchUp(): Promise<void> {
     for (;;) {
       const { state } = this
       const head = await this.stored.head()

@@ -80,6 +80,8 @@ async function withDocuments<T>(settings: Settings, work: (documents: ConfigRepo
   let shared: SharedConfiguration | null = null
   try {
     shared = await openSharedConfiguration(collections, settings, printNotice, false)
+    // The profile may have been created through another instance just now.
+    await shared?.catchUp()
     return await work(openRepository(shared ?? collections, dataDir))
   } finally {
     await shared?.close()
