@@ -8,7 +8,7 @@ import type { AppOverrides } from '../../src/app/overrides.ts'
 import { type App, createApp } from '../../src/app.ts'
 import { defaultSettings, type Settings } from '../../src/settings.ts'
 import { DescribedResponses } from './described-responses.ts'
-import { type EmbeddedConnection, graphServers, testConnection } from './graph-servers.ts'
+import { type EmbeddedConnection, graphServers, type TestConnection, testConnection } from './graph-servers.ts'
 
 export interface TestResponse {
   readonly status: number
@@ -73,6 +73,7 @@ const patient = {
 export async function startService(
   settings: Partial<Settings> = {},
   overrides: AppOverrides = {},
+  place: TestConnection | null = null,
 ): Promise<TestService> {
   const dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'verdigraph-test-'))
   // No test cuts the power, so nothing waits for the disk.
@@ -108,7 +109,7 @@ export async function startService(
     return created.body as Record<string, string>
   }
 
-  const connection = await testConnection()
+  const connection = place ?? (await testConnection())
   const project = await create('projects', {
     organization_id: app.organizationId,
     name: 'test',

@@ -9,9 +9,12 @@ import { BoltProxy } from '../../support/bolt-proxy.ts'
 import { CounterpartMissing } from '../../support/counterparts/install.ts'
 import { type Neo4jServer, startNeo4j } from '../../support/counterparts/neo4j.ts'
 import { addSink, eventsOf } from '../../support/events.ts'
+import { clearServer, runOnServer } from '../../support/graph-servers.ts'
+import { startService } from '../../support/service.ts'
 
 let neo4j: Neo4jServer | null = null
 let proxy: BoltProxy | null = null
+let proxyUrl = ''
 
 beforeAll(async () => {
   try {
@@ -22,25 +25,20 @@ beforeAll(async () => {
     return
   }
   proxy = new BoltProxy(Number(new URL(neo4j.url).port))
-  // The modules that start a service read it when they are loaded.
-  process.env.TEST_GRAPH_SERVERS = await proxy.listen()
+  proxyUrl = await proxy.listen()
 }, 600_000)
 afterAll(async () => {
   proxy?.close()
   await neo4j?.stop()
 })
 
-const servers = () => import('../../support/graph-servers.ts')
-
 async function constraintsOf(url: string): Promise<readonly unknown[]> {
-  const { runOnServer } = await servers()
   return (await runOnServer(url, 'SHOW CONSTRAINTS YIELD name')).map(({ name }) => name).sort()
 }
 
 test('an index that a killed server has left without its constraint is replaced, others are kept', async (context) => {
   if (neo4j === null) return context.skip()
   const { url } = neo4j
-  const { clearServer, runOnServer } = await servers()
   await clearServer(url)
   await runOnServer(url, 'CREATE INDEX verdigraph_state FOR (s:_VerdigraphState) ON (s.key)')
   await runOnServer(url, 'CREATE INDEX verdigraph_external_id_Person FOR (n:Person) ON (n.external_id)')
@@ -73,9 +71,16 @@ test('an index that a killed server has left without its constraint is replaced,
 
 test('events of a commit whose answer was lost are recorded in order when the server is back', async (context) => {
   if (neo4j === null || proxy === null) return context.skip()
-  const { runOnServer } = await servers()
-  const { startService } = await import('../../support/service.ts')
-  const service = await startService({ databaseConnectTimeMs: 1_000, databaseRetryMs: 500 }, { log: () => undefined })
+  await clearServer(neo4j.url)
+  const service = await startService(
+    { databaseConnectTimeMs: 1_000, databaseRetryMs: 500, upstreamAllow: '127.0.0.1' },
+    { log: () => undefined },
+    {
+      fields: { db_connection: { url: proxyUrl } },
+      of: (connection) => Promise.resolve(connection),
+      release: () => undefined,
+    },
+  )
   const capture = async (id: string): Promise<number> =>
     (await service.ask('/capture/v1/nodes', { nodes: [{ type: 'Person', external_id: id }] })).status
   const captured = async (): Promise<readonly string[]> =>
