@@ -26,6 +26,7 @@ const WORKERS = 3
 const WRITERS = 4
 /** A write waits for ten seconds before it is refused: no process is stopped for as long. */
 const STOP_MAX_MS = 800
+const LISTENING_TRIES = 50
 
 interface OpenedServer {
   readonly fixture: WorkerFixture
@@ -78,11 +79,24 @@ class OpeningsRun {
     Object.assign(this.outcome, { acknowledged, cut })
     const { fixture, data } = this.served
     // A replacement repairs what the previous worker left unfinished before it listens.
-    for (const line of (await connectionsTo(fixture.server.url, WORKERS, 1)).flat()) line.close()
+    await this.listening(fixture.server.url)
     await this.succeeds('verify', '--data', data)
     await fixture.close()
     await this.succeeds('verify', '--data', data)
     await this.writers.readAll(data)
+  }
+
+  /** Resolves when all workers answer. The last one that was killed may accept a connection before it ends. */
+  private async listening(url: string): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      try {
+        for (const line of (await connectionsTo(url, WORKERS, 1)).flat()) line.close()
+        return
+      } catch (failure) {
+        if (tries === LISTENING_TRIES) throw failure
+        await Bun.sleep(100)
+      }
+    }
   }
 
   private get isOver(): boolean {
