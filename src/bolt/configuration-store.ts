@@ -143,8 +143,7 @@ export class ConfigurationStore {
   /**
    * Runs `change` while no other instance changes the configuration, and writes what it returns. `change` gets the newest version and
    * may run several times. `id` identifies the change; `timeMs`: time limit. Rejects with what it throws; with ThrownServiceError
-   * `unavailable` if the server does not answer, and nothing
-   * is written, or the outcome is unknown and in the message.
+   * `unavailable` if the server does not answer: then nothing is written, unless the message tells that this is not known.
    */
   async write<T>(
     instance: string,
@@ -180,11 +179,7 @@ export class ConfigurationStore {
       if (error instanceof CommitUnknownError && last !== null) {
         const outcome = await this.outcome(last.mark)
         if (outcome === 'committed') return last.committed
-        throw unavailable(
-          outcome === 'lost'
-            ? null
-            : 'the connection to it was lost, and it is not known whether the change was stored',
-        )
+        throw unavailable(error.message, outcome === 'unknown')
       }
       throw unavailableInstead(error)
     }
@@ -341,12 +336,11 @@ function unavailableInstead(error: unknown): unknown {
   return isUnavailable || error instanceof ExecutionError ? unavailable(error.message) : error
 }
 
-function unavailable(detail: string | null): ThrownServiceError {
-  const error = new ThrownServiceError({
-    kind: 'unavailable',
-    message: 'the database server with the shared configuration cannot be reached',
-    retryAfterS: 2,
-  })
-  if (detail !== null) error.message = `the shared configuration: ${detail}`
+/** `detail`: for the log. `isUnknown`: the change may have been stored. */
+function unavailable(detail: string, isUnknown = false): ThrownServiceError {
+  const lost = 'the database server with the shared configuration cannot be reached'
+  const message = isUnknown ? `${lost}, and it is not known whether the change was stored` : lost
+  const error = new ThrownServiceError({ kind: 'unavailable', message, retryAfterS: 2 })
+  error.message = `the shared configuration: ${detail}`
   return error
 }
