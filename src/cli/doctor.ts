@@ -31,7 +31,8 @@ import { entityMatchingPipelinesKind } from '../matching/entity-matching-pipelin
 import { readCertificate } from '../ops/certificate.ts'
 import { scheduledJobs } from '../runtime/backup-schedule.ts'
 import type { Settings } from '../settings.ts'
-import { openCollections } from '../store/documents/collections.ts'
+import { type Collections, openCollections } from '../store/documents/collections.ts'
+import { copyStateOf } from '../store/documents/document-copy.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../store/lmdb/open-lock.ts'
 import { isFolderLocked, lockFileNames } from '../store/process/folder-lock.ts'
 import { folderPermissionWarning } from '../store/process/folder-permissions.ts'
@@ -307,6 +308,7 @@ async function configurationOfFolder(settings: Settings, isServed: boolean, nowM
   try {
     const documents = new ConfigRepository(collections)
     return [
+      ...sharingOf(settings, collections),
       await masterKeyOf(settings),
       ...(await checkOwners(settings, findAdmin(documents).organizationId)),
       ...checkExpiry('agent keys', keysOf(documents.all(agentCredentialsKind)), nowMs),
@@ -319,6 +321,20 @@ async function configurationOfFolder(settings: Settings, isServed: boolean, nowM
   } finally {
     await collections.close()
   }
+}
+
+/** Whether the folder has the configuration that the settings expect: its own, or a copy of a shared one. */
+function sharingOf({ configStore }: Settings, collections: Collections): Finding[] {
+  const check = 'configuration'
+  const copy = collections.read(copyStateOf)
+  const mend = 'set `config_store`, or start with an empty data folder'
+  if (configStore === '') {
+    if (copy === null) return []
+    return [failed(check, 'a copy of a configuration that several instances share, without `config_store`', mend)]
+  }
+  if (copy !== null) return [passed(check, `a copy of the one in ${configStore}, at change ${copy.version}`)]
+  const own = `of this folder; the next start moves it to ${configStore}`
+  return [warned(check, own, 'start with an empty data folder if that server has a configuration')]
 }
 
 /** A token of the administrator needs a secret, which only the right key opens. */

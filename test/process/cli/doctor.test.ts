@@ -17,6 +17,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { StoredDocument } from '../../../src/config/kind.ts'
 import { ConfigRepository } from '../../../src/config/repository.ts'
 import { openCollections } from '../../../src/store/documents/collections.ts'
+import { DocumentCopy } from '../../../src/store/documents/document-copy.ts'
 import { GRAPH_DESCRIPTION, openMeta } from '../../../src/store/lmdb/databases.ts'
 import { encodeLayout, graphLayout, LAYOUT_KEY } from '../../../src/store/lmdb/layout.ts'
 import { LmdbFile } from '../../../src/store/lmdb/lmdb-file.ts'
@@ -123,6 +124,41 @@ describe('a sound folder', () => {
     expect(exitCode).toBe(0)
     expect(stdout).toMatch(/^✓ folder +\/.*, not served$/m)
     expect(stdout).toMatch(/^! settings +Prometheus has no credential that does not expire\n +→ set `metrics_token`/m)
+  })
+})
+
+describe('a configuration', () => {
+  const shared = { VERDIGRAPH_CONFIG_STORE: 'bolt://db.example:7687' }
+  const finding = ({ findings }: DoctorAnswer) => findings.find(({ check }) => check === 'configuration')
+
+  it('of the folder is moved by the next start of an instance', async () => {
+    const folder = copyOfSound()
+    expect(finding(await doctor(folder))).toBeUndefined()
+    expect(finding(await doctor(folder, shared))).toMatchObject({
+      status: 'warning',
+      found: 'of this folder; the next start moves it to bolt://db.example:7687',
+    })
+  })
+
+  it('that is a copy needs the setting, and tells the change that it contains', async () => {
+    const folder = copyOfSound()
+    const collections = openCollections(join(folder, 'config'), {})
+    const copy = new DocumentCopy(collections, { isLast: () => false, writing: () => {}, written: () => {} })
+    await copy.begin({ store: 'store', version: 7, commit: 'seven' })
+    await collections.close()
+    expect(finding(await doctor(folder, shared))).toMatchObject({
+      status: 'ok',
+      found: 'a copy of the one in bolt://db.example:7687, at change 7',
+    })
+    const without = await doctor(folder)
+    expect([without.exitCode, finding(without)]).toMatchObject([
+      1,
+      {
+        status: 'failed',
+        found: 'a copy of a configuration that several instances share, without `config_store`',
+        mend: 'set `config_store`, or start with an empty data folder',
+      },
+    ])
   })
 })
 

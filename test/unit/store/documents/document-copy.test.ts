@@ -4,7 +4,12 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { DocumentEdit } from '../../../../src/kernel/document-store.ts'
 import { type Collections, openCollections } from '../../../../src/store/documents/collections.ts'
-import { copyStateOf, DocumentCopy, endCopy, openOwnCollections } from '../../../../src/store/documents/document-copy.ts'
+import {
+  copyStateOf,
+  DocumentCopy,
+  endCopy,
+  openOwnCollections,
+} from '../../../../src/store/documents/document-copy.ts'
 import { rehearseChange } from '../../../../src/store/documents/rehearsal.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
