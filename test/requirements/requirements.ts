@@ -791,7 +791,7 @@ export const requirements: readonly Requirement[] = [
       ['http/context-query/execute.test.ts', 'returns the rows for the person of the token, path by path'],
       ['http/context-query/filters.test.ts', 'accepts parameters, their members, and lists of them'],
       ['http/context-query/filters.test.ts', 'never reads a value as text of the query'],
-      ['oracle/context-filters.test.ts', 'a filtered query returns exactly the rows of the reference'],
+      ['process/oracle/context-filters.test.ts', 'a filtered query returns exactly the rows of the reference'],
     ],
   },
   {
@@ -1070,7 +1070,7 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'REQ-W10',
     sentence: 'no query can write outside its policy; a refused call leaves no trace',
-    shownBy: [['oracle/context-writes.test.ts', 'random queries write only what their random policies allow']],
+    shownBy: [['process/oracle/context-writes.test.ts', 'random queries write only what their random policies allow']],
   },
   {
     id: 'REQ-E1',
@@ -1107,7 +1107,10 @@ export const requirements: readonly Requirement[] = [
     shownBy: [
       ['unit/http/openapi/document.test.ts', 'contains every route, each with a unique name'],
       ['unit/http/openapi/document.test.ts', 'is checked against every response of these tests'],
-      ['http/fuzz.test.ts', 'get responses that it describes, no internal error, and no secret in them or in the log'],
+      [
+        'process/oracle/fuzz-http.test.ts',
+        'get responses that it describes, no internal error, and no secret in them or in the log',
+      ],
     ],
   },
   {
@@ -1130,7 +1133,10 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-O2',
     sentence: 'no secret appears in a response after its creation, or in the log',
     shownBy: [
-      ['http/fuzz.test.ts', 'get responses that it describes, no internal error, and no secret in them or in the log'],
+      [
+        'process/oracle/fuzz-http.test.ts',
+        'get responses that it describes, no internal error, and no secret in them or in the log',
+      ],
       ['unit/ops/log.test.ts', 'does not contain a member with the name of a secret'],
     ],
   },

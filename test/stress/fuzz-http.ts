@@ -1,4 +1,4 @@
-// `bun test/stress/fuzz-http.ts --requests 20000 [--seed n]`: the long run of test/http/fuzz.test.ts.
+// `bun test/stress/fuzz-http.ts --requests 20000 [--seed n]`: the long run of test/process/oracle/fuzz-http.test.ts.
 import { parseArgs } from 'node:util'
 import { stressSeed } from '../generate/random.ts'
 import { fuzzHttp } from '../support/http-fuzz.ts'

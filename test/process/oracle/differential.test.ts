@@ -1,8 +1,8 @@
 // Compares engine with rules, engine without rules and reference interpreter on random graphs, conditions and queries.
 // VERDIGRAPH_SEED sets the seed; a failure prints the smallest case found. test/stress/differential.ts runs more of them.
 import { expect, test } from 'vitest'
-import { testSeed } from '../generate/random.ts'
-import { campaign, compared } from './differential.ts'
+import { testSeed } from '../../generate/random.ts'
+import { campaign, compared } from '../../oracle/differential.ts'
 
 const PLAN = { rounds: 10, conditionsPerRound: 11, rowsPerRound: 11, failuresMax: 1 }
 const ALL = PLAN.rounds * (PLAN.conditionsPerRound + PLAN.rowsPerRound)

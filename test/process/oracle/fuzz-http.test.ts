@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { testSeed } from '../generate/random.ts'
-import { fuzzHttp } from '../support/http-fuzz.ts'
+import { testSeed } from '../../generate/random.ts'
+import { fuzzHttp } from '../../support/http-fuzz.ts'
 
 const seed = testSeed()
 

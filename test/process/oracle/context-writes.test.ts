@@ -1,28 +1,28 @@
 // Context queries write nothing outside the policy: after any query the graph differs only in what the policy allows
 // around the rows of the reference interpreter. A refused query leaves no trace.
 import { expect, test } from 'vitest'
-import { parse } from '../../grammar/index.ts'
-import type { StoredDocument } from '../../src/config/kind.ts'
-import { compileStoredQuery } from '../../src/context-query/compile-query.ts'
-import { runWrites } from '../../src/context-query/run-writes.ts'
-import { createChunk, type GraphStore } from '../../src/engine/store.ts'
-import { fromJson } from '../../src/engine/value/json-conversion.ts'
-import type { BoundParameters } from '../../src/policy/value-reference.ts'
-import { openEnvironment } from '../../src/store/graph/environment.ts'
-import { Random, testSeed } from '../generate/random.ts'
+import { parse } from '../../../grammar/index.ts'
+import type { StoredDocument } from '../../../src/config/kind.ts'
+import { compileStoredQuery } from '../../../src/context-query/compile-query.ts'
+import { runWrites } from '../../../src/context-query/run-writes.ts'
+import { createChunk, type GraphStore } from '../../../src/engine/store.ts'
+import { fromJson } from '../../../src/engine/value/json-conversion.ts'
+import type { BoundParameters } from '../../../src/policy/value-reference.ts'
+import { openEnvironment } from '../../../src/store/graph/environment.ts'
+import { Random, testSeed } from '../../generate/random.ts'
 import {
   documentOf,
   randomWritingCase,
   SUBJECT,
   type WritingCase,
   type WritingPolicy,
-} from '../generate/writing-query.ts'
-import { writeGraph } from '../support/convert-graph.ts'
-import { ManualClock } from '../support/manual-clock.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-import type { Bindings } from './cypher/expression.ts'
-import { Interpreter } from './cypher/interpreter.ts'
-import { isNode, isRelationship, type ReferenceValue } from './cypher/values.ts'
+} from '../../generate/writing-query.ts'
+import type { Bindings } from '../../oracle/cypher/expression.ts'
+import { Interpreter } from '../../oracle/cypher/interpreter.ts'
+import { isNode, isRelationship, type ReferenceValue } from '../../oracle/cypher/values.ts'
+import { writeGraph } from '../../support/convert-graph.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const CASES = 300
 
