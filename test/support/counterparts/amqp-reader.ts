@@ -12,24 +12,46 @@ export interface QueueReadOptions {
   readonly quietMs?: number
 }
 
-/** All messages of a queue, in order; they are removed. */
-export function readQueue({ port, username, password, address, quietMs = 1500 }: QueueReadOptions): Promise<Message[]> {
+/** A broker that was killed and started again refuses the sessions of some seconds: its queues are not ready yet. */
+const READY_MS = 30_000
+
+/** All messages of a queue, in order; they are removed. Waits for a queue that is not ready. */
+export async function readQueue(options: QueueReadOptions): Promise<Message[]> {
+  const end = performance.now() + READY_MS
+  for (;;) {
+    const messages: Message[] = []
+    try {
+      await receive(options, messages)
+      return messages
+    } catch (error) {
+      // Messages that were received are removed, so reading again would not return them.
+      if (messages.length > 0 || performance.now() > end) throw error
+      await Bun.sleep(500)
+    }
+  }
+}
+
+function receive(
+  { port, username, password, address, quietMs = 1500 }: QueueReadOptions,
+  messages: Message[],
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const container = rhea.create_container()
-    const messages: Message[] = []
     let timer: ReturnType<typeof setTimeout>
     const connection = container.connect({ host: '127.0.0.1', port, username, password, reconnect: false })
     const arm = (): void => {
       clearTimeout(timer)
       timer = setTimeout(() => {
         connection.close()
-        resolve(messages)
+        resolve()
       }, quietMs)
     }
     for (const event of ['connection_error', 'session_error', 'receiver_error', 'disconnected', 'error']) {
       container.on(event, (context: EventContext) => {
         clearTimeout(timer)
-        reject(new Error(`${event} at ${address}: ${context.error ?? context.receiver?.error}`))
+        connection.close()
+        const error = context.error ?? context.session?.error ?? context.receiver?.error
+        reject(new Error(`${event} at ${address}: ${error === undefined ? 'no reason' : JSON.stringify(error)}`))
       })
     }
     container.on('receiver_open', arm)
