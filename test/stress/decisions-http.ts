@@ -41,6 +41,9 @@ const LANES = 32
 /** Pages of the usual size, and pages so small that every result has several. */
 const PAGE_MAXES = [null, 3] as const
 
+/** The oracle has no time limit, at which a decision is a denial. */
+const unhurried = { VERDIGRAPH_LOG_LEVEL: 'error', VERDIGRAPH_DECISION_TIME_MS: '60000' }
+
 const worlds = numberAfter('--worlds', 100)
 const workers = numberAfter('--workers', 1)
 const seed = numberAfter('--seed', stressSeed())
@@ -50,6 +53,8 @@ interface DecisionCase {
   readonly policies: readonly DecisionPolicy[]
   readonly sent: RequestContents
   readonly question: NaiveQuestion
+  /** The difference, as it was first seen. */
+  readonly first: string
 }
 
 const counts = new Map<string, number>()
@@ -71,8 +76,8 @@ async function worldDiffers(fixture: WorkerFixture, worldSeed: number): Promise<
     let found: DecisionCase | null = null
     const lane = async (): Promise<void> => {
       for (let question = left.shift(); question !== undefined && found === null; question = left.shift()) {
-        if ((await difference(post, scene, sent, question, count)) !== null)
-          found ??= { world, policies, sent, question }
+        const first = await difference(post, scene, sent, question, count)
+        if (first !== null) found ??= { world, policies, sent, question, first }
       }
     }
     await Promise.all(Array.from({ length: LANES }, lane))
@@ -134,10 +139,12 @@ async function reported(fixture: WorkerFixture, found: DecisionCase, where: stri
   const isShown = async (one: DecisionCase): Promise<boolean> => (await differs(one)) !== null
   // A difference that does not occur again is reported as it was first seen.
   const smallest = (await isShown(found)) ? await made(found, isShown) : null
-  const { world, policies, sent, question } = smallest ?? found
+  const one = smallest ?? found
+  const { world, policies, sent, question, first } = one
   return [
     `${where}${smallest === null ? ': not seen again' : ''}`,
-    (await differs({ world, policies, sent, question })) ?? 'agrees when it is repeated',
+    `first: ${first}`,
+    (await differs(one)) ?? 'agrees when it is repeated',
     ...capturesOf(world).map(([path, body]) => `${path} ${JSON.stringify(body)}`),
     ...policies.map((one) => `${one.name} ${one.status} [${one.tags}] ${JSON.stringify(decisionDocument(one))}`),
     `claims ${JSON.stringify(sent.claims)}`,
@@ -208,7 +215,7 @@ let differing: string | null = null
 try {
   for (const [i, max] of PAGE_MAXES.entries()) {
     const environment = max === null ? {} : { VERDIGRAPH_SEARCH_PAGE_MAX: String(max) }
-    crews.push(await startWorkers(join(folder, String(i)), workers, { VERDIGRAPH_LOG_LEVEL: 'error', ...environment }))
+    crews.push(await startWorkers(join(folder, String(i)), workers, { ...unhurried, ...environment }))
   }
   for (let world = 0; world < worlds && differing === null; world++) {
     // By the seed, so that a single graph can be repeated alone.
