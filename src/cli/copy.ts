@@ -1,9 +1,10 @@
-// The command `copy`: the graph of a project, from a data folder to a database server or back.
+// The command `copy`: the graphs of a project, from a data folder to database servers or back.
 import { readFileSync } from 'node:fs'
+import { serverUrls } from '../config/db-connection.ts'
 import { hasBoltScheme, parseBoltUrl } from '../kernel/bolt-address.ts'
-import type { Settings } from '../settings.ts'
-import type { CopyResult } from '../transfer/servers/copy.ts'
+import type { CopyResult, DatabaseCopy } from '../transfer/servers/copy.ts'
 import { CliError, UsageError } from './cli-error.ts'
+import { type FiledConnection, readConnectionFile, type ServerCredentials } from './connection-file.ts'
 import { type Flags, settingsFrom } from './flag-settings.ts'
 import { printLine, printNotice } from './print.ts'
 import { progressLine } from './progress.ts'
@@ -11,8 +12,10 @@ import { recorded } from './record-operation.ts'
 
 /** The options of `copy`. */
 export interface CopyFlags {
-  readonly from: string
-  readonly to: string
+  readonly from?: string
+  readonly to?: string
+  /** A file with the connection, instead of a URL. */
+  readonly connection?: string
   readonly project?: string
   readonly passwordFile?: string
   readonly compare: boolean
@@ -21,12 +24,72 @@ export interface CopyFlags {
   readonly json: boolean
 }
 
+/** What is copied where. */
+interface CopyPlaces extends FiledConnection {
+  readonly dataDir: string
+  /** As the operator has named them. */
+  readonly from: string
+  readonly to: string
+  readonly isFromServer: boolean
+}
+
 /** Runs `copy`. Rejects with OperationalError if it fails, with CliError if the graphs differ. */
 export async function copy(flags: Flags & CopyFlags): Promise<void> {
-  const { from, to, project, compare: isComparison } = flags
+  const { project, compare: isComparison } = flags
+  const places = flags.connection === undefined ? urlPlaces(flags) : connectionPlaces(flags, flags.connection)
+  const { dataDir, isFromServer, fields, from, to } = places
+  if (flags.switch && isFromServer)
+    throw new UsageError(['--switch: only a project of a data folder can be connected to a database server'])
+  const credentials = credentialsFrom(flags, places)
+  const settings = settingsFrom({ ...flags, data: dataDir })
+  const progress = progressLine(`opening ${dataDir}`)
+  const run = async (): Promise<CopyResult> => {
+    const { copyGraph } = await import('../transfer/servers/copy.ts')
+    const result = await copyGraph({
+      dataDir: settings.dataDir,
+      connection: fields,
+      direction: isFromServer ? 'to-folder' : 'to-server',
+      ...(project === undefined ? {} : { project }),
+      ...credentials,
+      isComparison,
+      ...(flags.switch
+        ? {
+            async onEqual(projectId: string) {
+              const { switchToServer } = await import('./switch-project.ts')
+              await switchToServer(settings.dataDir, projectId, fields, credentials)
+            },
+          }
+        : {}),
+      progress: (done, total, what) => progress.show(done, total, what),
+    })
+    progress.end()
+    report(result, places, flags)
+    return result
+  }
+  const servers =
+    flags.connection === undefined ? {} : { servers: [...new Set(serverUrls(fields).map(({ url }) => url))] }
+  const asked = {
+    from,
+    to,
+    ...servers,
+    ...(project === undefined ? {} : { project }),
+    ...(flags.switch ? { switch: true } : {}),
+  }
+  try {
+    if (isComparison && !flags.switch) await run()
+    else await recorded(settings, 'svc.audit.operations.copy', asked, run, ({ counts }) => counts)
+  } finally {
+    progress.end()
+  }
+}
+
+/** One of the places is a URL. */
+function urlPlaces({ from, to }: CopyFlags): CopyPlaces {
+  if (from === undefined || to === undefined || from.includes('://') === to.includes('://'))
+    throw new UsageError([
+      '--from and --to: expected one data folder and one URL such as `bolt://host:7687/database`; or one data folder, and --connection',
+    ])
   const isFromServer = from.includes('://')
-  if (isFromServer === to.includes('://'))
-    throw new UsageError(['--from and --to: expected one data folder and one URL such as `bolt://host:7687/database`'])
   const [url, dataDir, option] = isFromServer ? ([from, to, '--from'] as const) : ([to, from, '--to'] as const)
   const place = parseBoltUrl(url)
   if (!place.ok && hasBoltScheme(url) && url.includes('@'))
@@ -34,51 +97,25 @@ export async function copy(flags: Flags & CopyFlags): Promise<void> {
       `${option}: put the credentials into NEO4J_USERNAME and NEO4J_PASSWORD, or --password-file, and not into the URL`,
     ])
   if (!place.ok) throw new UsageError([`${option}: ${place.error}`])
-  if (flags.switch && isFromServer)
-    throw new UsageError(['--switch: only a project of a data folder can be connected to a database server'])
-  const settings = settingsFrom({ ...flags, data: dataDir })
-  const progress = progressLine(`opening ${dataDir}`)
-  try {
-    const run = async (): Promise<CopyResult> => {
-      const { copyGraph } = await import('../transfer/servers/copy.ts')
-      const result = await copyGraph({
-        dataDir: settings.dataDir,
-        url,
-        direction: isFromServer ? 'to-folder' : 'to-server',
-        ...(project === undefined ? {} : { project }),
-        ...credentialsFrom(flags),
-        isComparison,
-        ...(flags.switch
-          ? {
-              async onEqual(projectId: string) {
-                const { switchToServer } = await import('./switch-project.ts')
-                await switchToServer(settings.dataDir, projectId, place.value, credentialsFrom(flags))
-              },
-            }
-          : {}),
-        progress: (done, total, what) => progress.show(done, total, what),
-      })
-      progress.end()
-      report(result, flags)
-      return result
-    }
-    const asked = { from, to, ...(project === undefined ? {} : { project }), ...(flags.switch ? { switch: true } : {}) }
-    if (isComparison && !flags.switch) await run()
-    else await recordedCopy(settings, asked, run)
-  } finally {
-    progress.end()
-  }
+  const { database } = place.value
+  const db_connection = { url: place.value.url, ...(database === null ? {} : { name: database }) }
+  return { dataDir, from, to, isFromServer, fields: { db_connection }, credentials: null }
 }
 
-async function recordedCopy(settings: Settings, asked: object, run: () => Promise<CopyResult>): Promise<void> {
-  await recorded(settings, 'svc.audit.operations.copy', asked, run, ({ comparison: { nodes, relationships } }) => ({
-    nodes,
-    relationships,
-  }))
+/** The databases are those of a file. */
+function connectionPlaces({ from, to }: CopyFlags, file: string): CopyPlaces {
+  const dataDir = from ?? to
+  if (dataDir === undefined || (from !== undefined && to !== undefined) || dataDir.includes('://'))
+    throw new UsageError(['--connection: expected one data folder, with --from or --to, and no URL'])
+  return { dataDir, from: from ?? file, to: to ?? file, isFromServer: from === undefined, ...readConnectionFile(file) }
 }
 
-function credentialsFrom({ passwordFile }: CopyFlags): { username: string | null; password: string | null } {
+function credentialsFrom({ passwordFile }: CopyFlags, { credentials }: CopyPlaces): ServerCredentials {
   const { NEO4J_USERNAME: username = 'neo4j', NEO4J_PASSWORD } = process.env
+  if (credentials !== null) {
+    if (passwordFile === undefined) return credentials
+    throw new UsageError(['--password-file: the file of --connection has a password'])
+  }
   if (passwordFile === undefined) {
     // A server without authentication accepts any credentials.
     return NEO4J_PASSWORD === undefined ? { username: null, password: null } : { username, password: NEO4J_PASSWORD }
@@ -90,48 +127,95 @@ function credentialsFrom({ passwordFile }: CopyFlags): { username: string | null
   }
 }
 
-function report(result: CopyResult, { from, to, compare: isComparison, switch: isSwitch, json }: CopyFlags): void {
-  const { comparison, written, copyS, compareS, isResumed, restartHint } = result
-  const { nodes, relationships, hash, differences } = comparison
-  const isEqual = differences.length === 0
-  const rate = (elements: number, seconds: number): number => Math.round(elements / Math.max(seconds, 0.001))
-  const copyRate = rate(written.nodes + written.relationships, copyS)
-  const compareRate = rate(nodes + relationships, compareS)
-  if (json) {
-    const rates = { copied_per_second: copyRate, compared_per_second: compareRate }
-    const seconds = { copy_s: round(copyS), compare_s: round(compareS) }
-    printLine(
-      JSON.stringify({
-        nodes,
-        relationships,
-        written,
-        resumed: isResumed,
-        equal: isEqual,
-        ...(isSwitch ? { switched: isEqual } : {}),
-        hash,
-        ...rates,
-        ...seconds,
-        differences,
-      }),
-    )
+function report(result: CopyResult, places: CopyPlaces, flags: CopyFlags): void {
+  const { databases, isEqual, hash } = result
+  const { nodes, relationships } = result.counts
+  const isOne = databases.length === 1
+  if (flags.json) {
+    const switched = flags.switch ? { switched: isEqual } : {}
+    const [only] = databases
+    const printed = isOne
+      ? jsonOf(only!, switched)
+      : {
+          nodes,
+          relationships,
+          equal: isEqual,
+          ...switched,
+          hash,
+          databases: databases.map((one) => ({ name: one.name, place: one.place, ...jsonOf(one, {}) })),
+        }
+    printLine(JSON.stringify(printed))
   } else {
-    if (isResumed) printNotice('an interrupted copy was continued')
-    if (!isComparison)
-      printNotice(
-        `copied ${written.nodes} nodes and ${written.relationships} relationships in ${round(copyS)} s: ${copyRate} per second`,
-      )
-    printNotice(
-      `compared ${nodes} nodes and ${relationships} relationships in ${round(compareS)} s: ${compareRate} per second`,
-    )
-    if (isEqual) printLine(`equal: ${nodes} nodes and ${relationships} relationships, hash ${hash}`)
-    if (isEqual && isSwitch) printLine('the project is connected to the database from its next start on')
+    if (databases.some(({ isResumed }) => isResumed)) printNotice('an interrupted copy was continued')
+    for (const one of databases) {
+      notice(one, isOne ? '' : `${one.name}: `, flags)
+      if (!isOne && isEqualCopy(one)) printLine(`${one.name}: ${equalText(one.comparison)}`)
+    }
+    if (isEqual)
+      printLine(`${equalText({ nodes, relationships, hash })}${isOne ? '' : ` in ${databases.length} databases`}`)
+    if (isEqual && flags.switch)
+      printLine(`the project is connected to the database${isOne ? '' : 's'} from its next start on`)
   }
   if (isEqual) return
+  const different = databases.filter((one) => !isEqualCopy(one))
+  const hints = different.flatMap(({ restartHint }) => restartHint ?? [])
   throw new CliError([
-    `${from} and ${to} differ:`,
-    ...differences.map((difference) => `  ${difference}`),
-    ...(restartHint === null ? [] : [`the copy stays unfinished. ${restartHint}`]),
+    `${places.from} and ${places.to} differ:`,
+    ...different.flatMap(({ name, comparison }) =>
+      comparison.differences.map((difference) => `  ${isOne ? '' : `${name}: `}${difference}`),
+    ),
+    ...(hints.length === 0 ? [] : [`the copy stays unfinished. ${[...new Set(hints)].join('; ')}`]),
   ])
+}
+
+function isEqualCopy({ comparison }: DatabaseCopy): boolean {
+  return comparison.differences.length === 0
+}
+
+function equalText({
+  nodes,
+  relationships,
+  hash,
+}: Pick<DatabaseCopy['comparison'], 'nodes' | 'relationships' | 'hash'>) {
+  return `equal: ${nodes} nodes and ${relationships} relationships, hash ${hash}`
+}
+
+function ratesOf({ comparison: { nodes, relationships }, written, copyS, compareS }: DatabaseCopy) {
+  const rate = (elements: number, seconds: number): number => Math.round(elements / Math.max(seconds, 0.001))
+  return {
+    copied_per_second: rate(written.nodes + written.relationships, copyS),
+    compared_per_second: rate(nodes + relationships, compareS),
+  }
+}
+
+function jsonOf(copied: DatabaseCopy, switched: object): object {
+  const { comparison, written, copyS, compareS, isResumed } = copied
+  const { nodes, relationships, hash, differences } = comparison
+  return {
+    nodes,
+    relationships,
+    written,
+    resumed: isResumed,
+    equal: isEqualCopy(copied),
+    ...switched,
+    hash,
+    ...ratesOf(copied),
+    copy_s: round(copyS),
+    compare_s: round(compareS),
+    differences,
+  }
+}
+
+function notice(copied: DatabaseCopy, prefix: string, { compare: isComparison }: CopyFlags): void {
+  const { comparison, written, copyS, compareS } = copied
+  const rates = ratesOf(copied)
+  if (!isComparison)
+    printNotice(
+      `${prefix}copied ${written.nodes} nodes and ${written.relationships} relationships in ${round(copyS)} s: ${rates.copied_per_second} per second`,
+    )
+  printNotice(
+    `${prefix}compared ${comparison.nodes} nodes and ${comparison.relationships} relationships in ${round(compareS)} s: ${rates.compared_per_second} per second`,
+  )
 }
 
 function round(seconds: number): number {

@@ -1,25 +1,19 @@
-// Connects a project of a data folder to a database server, after its graph was copied there. The folder is locked by the caller.
+// Connects a project of a data folder to database servers, after its graphs were copied there. The folder is locked by the caller.
 import { join } from 'node:path'
 import { openSealer } from '../app/master-keys.ts'
-import { projectsKind, secretPath } from '../config/kind.ts'
+import { type DocumentFields, projectsKind, secretPath } from '../config/kind.ts'
 import { ConfigRepository } from '../config/repository.ts'
-import type { DatabasePlace } from '../kernel/bolt-address.ts'
 import { systemClock, timestamp } from '../kernel/clock.ts'
 import { CONFIGURATION_FOLDER } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { openOwnCollections } from '../store/documents/document-copy.ts'
+import type { ServerCredentials } from './connection-file.ts'
 
-/** Who connects. */
-export interface ServerCredentials {
-  readonly username: string | null
-  readonly password: string | null
-}
-
-/** Replaces the `db_connection` of a project. Rejects with OperationalError. */
+/** Replaces the `db_connection` of a project by that of `connection`, with these credentials. Rejects with OperationalError. */
 export async function switchToServer(
   dataDir: string,
   projectId: string,
-  { url, database }: DatabasePlace,
+  connection: DocumentFields,
   { username, password }: ServerCredentials,
 ): Promise<void> {
   const box = openSealer(dataDir)
@@ -31,8 +25,7 @@ export async function switchToServer(
       const sealed =
         password === null ? null : box.seal(password, secretPath(projectsKind, projectId, 'db_connection.password'))
       const db_connection = {
-        url,
-        ...(database === null ? {} : { name: database }),
+        ...(connection.db_connection as object),
         ...(username === null || sealed === null ? {} : { username, password: sealed }),
       }
       draft.put({

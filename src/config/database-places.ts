@@ -27,6 +27,11 @@ function isSameDatabase(
   return a !== null && b !== null && samePlace(a, b)
 }
 
+/** Where a database of a connection is. Null: its text is no URL of a database. */
+export function databasePlace(fields: DocumentFields, constituent: Constituent): DatabasePlace | null {
+  return placeOf(connectionOf(fields), constituent)
+}
+
 /** Null: the text is no URL of a database. */
 function placeOf(connection: ServerConnection, constituent: Constituent): DatabasePlace | null {
   const database = databaseOf(connection, constituent)

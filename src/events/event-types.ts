@@ -695,10 +695,12 @@ export const eventTypes = {
   'svc.audit.operations.copy': {
     group: 'operations',
     summary:
-      'The graph of a project was copied between the data folder and a database server. A copy has no event for each element.',
+      'The graphs of a project were copied between the data folder and database servers. A copy has no event for each element.',
     data: command({
-      from: text.describe('the folder, or the URL of the database'),
-      to: text.describe('the folder, or the URL of the database'),
+      from: text.describe('the folder, the URL of the database, or the file with the connection'),
+      to: text.describe('the folder, the URL of the database, or the file with the connection'),
+      servers: z.array(text).optional().describe('the URLs in the file'),
+      switch: z.literal(true).optional().describe('the project was to be connected to the databases'),
       project: text.optional().describe('name or id; absent: the only project'),
       nodes: z.int().optional(),
       relationships: z.int().optional(),

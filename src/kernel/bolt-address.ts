@@ -24,6 +24,11 @@ export function samePlace(a: DatabasePlace, b: DatabasePlace): boolean {
   return textOf(a) === textOf(b)
 }
 
+/** The URL of a database. */
+export function placeUrl({ url, database }: DatabasePlace): string {
+  return database === null ? url : `${url}/${encodeURIComponent(database)}`
+}
+
 /** Whether the connection is encrypted, and the certificate of the server is checked. */
 export function isVerified(url: string): boolean {
   return /^(?:bolt|neo4j)\+s:/i.test(url)

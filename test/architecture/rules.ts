@@ -596,13 +596,14 @@ export const layerRules: readonly LayerRule[] = [
       'src/engine/errors.ts',
       'src/engine/store.ts',
       'src/engine/value/',
+      'src/config/database-places.ts',
       'src/config/db-connection.ts',
       'src/config/kind.ts',
       'src/kernel/',
       'node:',
     ],
     sentence:
-      'transfer/servers copies graphs between data folders and database servers: it imports both implementations of the graph port, the layout of a project and kernel; never http, policies or decisions',
+      'transfer/servers copies graphs between data folders and database servers: it imports both implementations of the graph port, the layout of a project, the places of its databases and kernel; never http, policies or decisions',
   },
   {
     files: ['src/transfer/'],

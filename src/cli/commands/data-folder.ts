@@ -112,17 +112,21 @@ export function addDataFolderCommands(command: Command): void {
   command
     .command('copy')
     .description(
-      'copy the graph of a project from a data folder to a database server, or back, and compare both; the folder must not be served',
+      'copy the graphs of a project from a data folder to database servers, or back, and compare both; the folder must not be served',
     )
-    .requiredOption('--from <place>', 'a data folder, or the URL of a database, such as bolt://host:7687/database')
-    .requiredOption('--to <place>', 'the other one; its graph must be empty, or an unfinished copy of the same')
+    .option('--from <place>', 'a data folder, or the URL of a database, such as bolt://host:7687/database')
+    .option('--to <place>', 'the other one; its graph must be empty, or an unfinished copy of the same')
+    .option(
+      '--connection <file>',
+      'instead of the URL: a JSON file with the db_connection of a project, which names the databases of all locations of a composite project',
+    )
     .option('--project <name>', 'name or id of the project in the data folder, if there are several')
     .option(
       '--password-file <file>',
       'the file with the password of the database (default: NEO4J_PASSWORD of the environment; NEO4J_USERNAME is the user, default neo4j)',
     )
     .option('--compare', 'copy nothing, only compare', false)
-    .option('--switch', 'if both are equal, connect the project to the database', false)
+    .option('--switch', 'if both are equal, connect the project to the database, or to those of --connection', false)
     .option('--settings <file>', 'JSON file with settings')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & CopyFlags) => {

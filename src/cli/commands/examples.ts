@@ -31,6 +31,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   copy: [
     'copy --from /var/lib/verdigraph --to bolt://graph.internal:7687/authz --password-file password',
     'copy --from bolt://graph.internal:7687/authz --to /var/lib/verdigraph --project cars',
+    'copy --from /var/lib/verdigraph --connection connection.json --switch',
   ],
   verify: ['verify', 'verify --data /var/lib/verdigraph --json'],
   migrate: ['migrate --data /var/lib/verdigraph --check', 'migrate --data /var/lib/verdigraph'],

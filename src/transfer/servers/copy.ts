@@ -1,27 +1,30 @@
-// Copies the graph of one project between a data folder and a database server, and compares both afterwards. A copy that was
+// Copies the graphs of one project between a data folder and database servers, and compares both afterwards. A copy that was
 // interrupted continues after its last batch.
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BoltAddress, BoltServer, defaultBoltLimits } from '../../bolt/bolt-server.ts'
-import type { Symbols } from '../../bolt/stored-elements.ts'
+import { BoltServer, defaultBoltLimits } from '../../bolt/bolt-server.ts'
 import { layoutOf } from '../../config/db-connection.ts'
-import { projectsKind, type StoredDocument } from '../../config/kind.ts'
-import { type DatabasePlace, parseBoltUrl } from '../../kernel/bolt-address.ts'
+import { type DocumentFields, projectsKind, type StoredDocument } from '../../config/kind.ts'
+import { placeUrl } from '../../kernel/bolt-address.ts'
 import { CONFIGURATION_FOLDER, CURRENT_DOCUMENTS, DATA_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { openCollections } from '../../store/documents/collections.ts'
-import type { NodeRecord } from '../../store/format/records.ts'
 import { lockFolder } from '../../store/process/folder-lock.ts'
 import { compareGraphs, type GraphComparison } from './compare-graphs.ts'
-import { COPY_BEGIN, type CopyPosition, FolderGraph, type FolderProject, FolderTarget } from './folder-graph.ts'
-import type { CopiedCounts, CopiedRelationship, ElementPage, GraphReader } from './graph-reader.ts'
-import { COPY_QUERY_MS, type CopyDatabase, ServerGraph, ServerTarget } from './server-graph.ts'
+import { type CopiedDatabase, copiedDatabases } from './copied-databases.ts'
+import type { CopyTarget, CopyTargets } from './copy-target.ts'
+import { completeProject, FolderGraph, type FolderProject, requireGraph } from './folder-graph.ts'
+import { FolderTargets } from './folder-target.ts'
+import type { CopiedCounts, ElementPage, GraphReader } from './graph-reader.ts'
+import { COPY_QUERY_MS, type CopyDatabase, ServerGraph } from './server-graph.ts'
+import { type CopySource, ServerTargets } from './server-target.ts'
 
-/** A copy of the graph of one project. */
+/** A copy of the graphs of one project. */
 export interface GraphCopyRequest {
   readonly dataDir: string
-  /** The URL of a database: `bolt://host:7687/movies`; without path its default database. */
-  readonly url: string
+  /** Fields with the `db_connection` of the databases; its credentials are not used. */
+  readonly connection: DocumentFields
   readonly direction: 'to-server' | 'to-folder'
   /** Name or id; absent: the only project of the folder. */
   readonly project?: string
@@ -29,13 +32,17 @@ export interface GraphCopyRequest {
   readonly password: string | null
   /** Only compare. */
   readonly isComparison: boolean
-  /** Called with the id of the project when both graphs are equal, while the folder is still locked. */
+  /** Called with the id of the project when all graphs are equal, while the folder is still locked. */
   readonly onEqual?: (projectId: string) => Promise<void>
   readonly progress: (done: number, total: number | null, what: string) => void
 }
 
-/** The result of a copy. */
-export interface CopyResult {
+/** The copy of one graph. */
+export interface DatabaseCopy {
+  /** As in `CopiedDatabase`. */
+  readonly name: string
+  /** The URL of the database. */
+  readonly place: string
   readonly comparison: GraphComparison
   /** Elements that this run wrote. */
   readonly written: CopiedCounts
@@ -47,65 +54,79 @@ export interface CopyResult {
   readonly restartHint: string | null
 }
 
-/** Where batches are written. */
-interface CopyTarget {
-  readonly position: CopyPosition
-  readonly isResumed: boolean
-  readonly restartHint: string
-  writeNodes(nodes: readonly NodeRecord[], symbols: Symbols, position: CopyPosition): Promise<void>
-  writeRelationships(
-    relationships: readonly CopiedRelationship[],
-    symbols: Symbols,
-    position: CopyPosition,
-  ): Promise<void>
-  finish(): Promise<void>
-  /** Removes the notes of a copy that has written nothing. */
-  abandon(): Promise<void>
+/** The result of a copy. */
+export interface CopyResult {
+  /** Several for a composite project. */
+  readonly databases: readonly DatabaseCopy[]
+  readonly isEqual: boolean
+  readonly counts: CopiedCounts
+  /** Of all graphs; of one graph its own. */
+  readonly hash: string
+}
+
+/** Everything that a copy needs. */
+interface OpenedCopy {
+  readonly request: GraphCopyRequest
+  readonly project: FolderProject
+  readonly databases: readonly (CopiedDatabase & CopyDatabase)[]
 }
 
 /**
- * Copies and compares. If the graphs differ, the copy stays unfinished. Rejects with OperationalError, or with ThrownServiceError if
- * the server cannot be reached.
+ * Copies and compares. If a graph differs, the whole copy stays unfinished. Rejects with OperationalError, or with ThrownServiceError if
+ * a server cannot be reached.
  */
 export async function copyGraph(request: GraphCopyRequest): Promise<CopyResult> {
-  const { dataDir, direction, isComparison, progress } = request
-  const place = parseBoltUrl(request.url)
-  if (!place.ok) throw new OperationalError(place.error)
+  const { dataDir, direction, isComparison } = request
   if (!existsSync(join(dataDir, CONFIGURATION_FOLDER, DATA_FILE)))
     throw new OperationalError(`the folder ${dataDir} has no organization`)
   const lock = lockFolder(dataDir)
+  const servers = new Map<string, BoltServer>()
   try {
-    const project: FolderProject = { dataDir, id: await projectOf(dataDir, request.project) }
-    const server = new BoltServer(addressOf(place.value, request), {
-      limits: { ...defaultBoltLimits, queryTimeMs: COPY_QUERY_MS },
-    })
-    try {
-      progress(0, null, `connecting to ${request.url}`)
-      await server.probe(place.value.database)
-      const database: CopyDatabase = {
-        server,
-        database: place.value.database,
-        driver: await server.module(),
-        place: request.url,
-      }
-      const run = isComparison ? compareOnly : direction === 'to-server' ? copyToServer : copyToFolder
-      const result = await run(request, project, database)
-      if (result.comparison.differences.length === 0) await request.onEqual?.(project.id)
-      return result
-    } finally {
-      await server.close()
-    }
+    const document = await projectOf(dataDir, request.project)
+    const project: FolderProject = { dataDir, id: document.id, layout: layoutOf(document) }
+    const databases = await connect(request, copiedDatabases(document, request.connection), servers)
+    const run = isComparison ? compareOnly : direction === 'to-server' ? copyToServers : copyToFolder
+    const result = resultOf(await run({ request, project, databases }))
+    if (result.isEqual) await request.onEqual?.(project.id)
+    return result
   } finally {
+    for (const server of servers.values()) await server.close()
     lock.release()
   }
 }
 
-function addressOf({ url }: DatabasePlace, { username, password }: GraphCopyRequest): BoltAddress {
-  return { url, username, password }
+/** Connects to the databases. Adds the servers to `servers`. Rejects with OperationalError if two names are one database. */
+async function connect(
+  { username, password, progress }: GraphCopyRequest,
+  databases: readonly CopiedDatabase[],
+  servers: Map<string, BoltServer>,
+): Promise<OpenedCopy['databases']> {
+  const opened: (CopiedDatabase & CopyDatabase)[] = []
+  const ids = new Map<unknown, string>()
+  for (const one of databases) {
+    const { url, database } = one.place
+    const place = placeUrl(one.place)
+    progress(0, null, `connecting to ${place}`)
+    const server =
+      servers.get(url) ??
+      new BoltServer({ url, username, password }, { limits: { ...defaultBoltLimits, queryTimeMs: COPY_QUERY_MS } })
+    servers.set(url, server)
+    await server.probe(database)
+    if (databases.length > 1) {
+      // A server may have several addresses, and a database several names.
+      const [found] = await server.read(database, { text: 'CALL db.info() YIELD id', parameters: {} }, COPY_QUERY_MS)
+      const other = ids.get(found?.id)
+      if (other !== undefined)
+        throw new OperationalError(`${place}: the same database as ${other}; each needs one of its own`)
+      ids.set(found?.id, place)
+    }
+    opened.push({ ...one, server, database, driver: await server.module(), url: place })
+  }
+  return opened
 }
 
-/** The id of a project with an embedded graph. */
-async function projectOf(dataDir: string, wanted: string | undefined): Promise<string> {
+/** A project with an embedded graph. */
+async function projectOf(dataDir: string, wanted: string | undefined): Promise<StoredDocument> {
   const collections = openCollections(join(dataDir, CONFIGURATION_FOLDER), { readOnly: true })
   try {
     const projects = collections
@@ -120,92 +141,143 @@ async function projectOf(dataDir: string, wanted: string | undefined): Promise<s
     if (found.length > 1)
       throw new OperationalError(`the folder ${dataDir} has several projects: name one of ${names} with --project`)
     const [project] = found as [StoredDocument]
-    const { isComposite, isRemote } = layoutOf(project)
-    if (isComposite)
-      throw new OperationalError(
-        `the project ${project.name} is composite: only projects with one database can be copied`,
-      )
-    if (isRemote === true)
+    if (layoutOf(project).isRemote === true)
       throw new OperationalError(
         `the project ${project.name} has its graph in a database server already: name a project whose graph is in the folder ${dataDir}`,
       )
-    return project.id
+    return project
   } finally {
     await collections.close()
   }
 }
 
-async function compareOnly(
-  request: GraphCopyRequest,
-  project: FolderProject,
-  database: CopyDatabase,
-): Promise<CopyResult> {
-  const folder = FolderGraph.open(project)
-  try {
-    const server = new ServerGraph(database)
-    const [left, right] = request.direction === 'to-server' ? [folder, server] : [server, folder]
-    const [comparison, compareS] = await compare(request, left, right)
+function resultOf(databases: readonly DatabaseCopy[]): CopyResult {
+  const all = databases.map(({ comparison }) => comparison)
+  const sum = (of: (comparison: GraphComparison) => number): number => all.reduce((total, one) => total + of(one), 0)
+  const [first] = all
+  return {
+    databases,
+    isEqual: all.every(({ differences }) => differences.length === 0),
+    counts: { nodes: sum(({ nodes }) => nodes), relationships: sum(({ relationships }) => relationships) },
+    hash:
+      all.length === 1
+        ? first!.hash
+        : createHash('sha256')
+            .update(JSON.stringify(all.map(({ hash }) => hash)))
+            .digest('hex')
+            .slice(0, first!.hash.length),
+  }
+}
+
+async function compareOnly({ request, project, databases }: OpenedCopy): Promise<DatabaseCopy[]> {
+  requireGraph(project)
+  await completeProject(project)
+  const copies: DatabaseCopy[] = []
+  for (const database of databases) {
+    const run = runOf(request, database, databases.length)
+    const result = await withGraph(project, database, (folder) => {
+      const server = new ServerGraph(database)
+      return request.direction === 'to-server' ? compare(run, folder, server) : compare(run, server, folder)
+    })
     const written = { nodes: 0, relationships: 0 }
-    return { comparison, written, copyS: 0, compareS, isResumed: false, restartHint: null }
-  } finally {
-    await folder.close()
+    copies.push({ ...run.named, ...result, written, copyS: 0, isResumed: false, restartHint: null })
   }
+  return copies
 }
 
-async function copyToServer(
-  request: GraphCopyRequest,
-  project: FolderProject,
-  database: CopyDatabase,
-): Promise<CopyResult> {
-  const source = FolderGraph.open(project)
+async function withGraph<T>(
+  { dataDir, id }: FolderProject,
+  { part }: CopiedDatabase,
+  use: (graph: FolderGraph) => Promise<T> | T,
+): Promise<T> {
+  const graph = FolderGraph.open({ dataDir, id, part })
   try {
-    const target = await ServerTarget.open(database, project.id, source.version())
-    return await copyAndCompare(request, source, target, async () => new ServerGraph(database))
+    return await use(graph)
   } finally {
-    await source.close()
+    await graph.close()
   }
 }
 
-async function copyToFolder(
-  request: GraphCopyRequest,
-  project: FolderProject,
-  database: CopyDatabase,
-): Promise<CopyResult> {
-  const target = await FolderTarget.open(project, request.url)
+async function copyToServers(opened: OpenedCopy): Promise<DatabaseCopy[]> {
+  const { project, databases } = opened
+  requireGraph(project)
+  await completeProject(project)
+  const graphs: (readonly [CopyDatabase, CopySource])[] = []
+  for (const database of databases) {
+    const { part } = database
+    const version = await withGraph(project, database, (graph) => graph.version())
+    const hasProxies = project.layout.isComposite && part !== 'global'
+    graphs.push([database, { project: project.id, part, version, hasProxies }])
+  }
+  return await copyAll(opened, await ServerTargets.open(graphs), (database, use) => withGraph(project, database, use))
+}
+
+async function copyToFolder(opened: OpenedCopy): Promise<DatabaseCopy[]> {
+  const { project, databases } = opened
+  const { isComposite } = project.layout
+  if (isComposite)
+    for (const database of databases) if (database.part !== 'global') await new ServerGraph(database).requireProxies()
+  const parts = databases.map(({ part }) => part)
+  const targets = await FolderTargets.open(project, parts, databases.map(({ url }) => url).join(', '))
+  return await copyAll(opened, targets, (database, use) => use(new ServerGraph(database, isComposite)))
+}
+
+/** Copies all graphs, and finishes them when all are equal. `withSource` calls `use` with the graph of a database. */
+async function copyAll(
+  { request, databases }: OpenedCopy,
+  targets: CopyTargets,
+  withSource: (
+    database: CopiedDatabase & CopyDatabase,
+    use: (source: GraphReader) => Promise<DatabaseCopy>,
+  ) => Promise<DatabaseCopy>,
+): Promise<DatabaseCopy[]> {
+  const copies: DatabaseCopy[] = []
   try {
-    return await copyAndCompare(request, new ServerGraph(database), target, () =>
-      target.complete((done, total) => request.progress(done, total, 'lists of relationships')),
-    )
-  } finally {
-    await target.close()
+    for (const [index, database] of databases.entries()) {
+      const run = runOf(request, database, databases.length)
+      const copy = await withSource(database, async (source) => {
+        const target = await targets.open(index)
+        try {
+          return await copyAndCompare(run, source, target)
+        } finally {
+          await target.close()
+        }
+      })
+      copies.push(copy)
+    }
+  } catch (error) {
+    // The targets are as they were before. If the notes cannot be removed, the same command continues.
+    if (targets.isUntouched) await targets.abandon().catch(() => undefined)
+    throw error
+  }
+  if (copies.every(({ comparison }) => comparison.differences.length === 0)) await targets.finish()
+  return copies
+}
+
+/** What the copy of one graph reports. */
+interface DatabaseRun {
+  readonly named: Pick<DatabaseCopy, 'name' | 'place'>
+  readonly progress: GraphCopyRequest['progress']
+}
+
+function runOf({ progress }: GraphCopyRequest, { name, url }: CopiedDatabase & CopyDatabase, of: number): DatabaseRun {
+  return {
+    named: { name, place: url },
+    progress: of === 1 ? progress : (done, total, what) => progress(done, total, `${name}: ${what}`),
   }
 }
 
-async function copyAndCompare(
-  request: GraphCopyRequest,
-  source: GraphReader,
-  target: CopyTarget,
-  complete: () => Promise<GraphReader>,
-): Promise<CopyResult> {
+async function copyAndCompare(run: DatabaseRun, source: GraphReader, target: CopyTarget): Promise<DatabaseCopy> {
   const { isResumed } = target
   const began = performance.now()
-  const written = await copyElements(request, source, target).catch(async (error: unknown) => {
-    // The target is as it was before. If the note cannot be removed, the same command continues.
-    if (target.position.nodes === COPY_BEGIN.nodes) await target.abandon().catch(() => undefined)
-    throw error
-  })
-  const copied = await complete()
+  const written = await copyElements(run, source, target)
+  const copied = await target.complete((done, total) => run.progress(done, total, 'lists of relationships'))
   const copyS = (performance.now() - began) / 1000
-  const [comparison, compareS] = await compare(request, source, copied)
-  if (comparison.differences.length === 0) await target.finish()
-  return { comparison, written, copyS, compareS, isResumed, restartHint: target.restartHint }
+  const result = await compare(run, source, copied)
+  return { ...run.named, ...result, written, copyS, isResumed, restartHint: target.restartHint }
 }
 
-async function copyElements(
-  { progress }: GraphCopyRequest,
-  source: GraphReader,
-  target: CopyTarget,
-): Promise<CopiedCounts> {
+async function copyElements({ progress }: DatabaseRun, source: GraphReader, target: CopyTarget): Promise<CopiedCounts> {
   const counts = await source.counts()
   const total = counts.nodes + counts.relationships
   const written = { nodes: 0, relationships: 0 }
@@ -256,11 +328,11 @@ async function eachPage<T>(
 }
 
 async function compare(
-  { progress }: GraphCopyRequest,
+  { progress }: DatabaseRun,
   left: GraphReader,
   right: GraphReader,
-): Promise<readonly [GraphComparison, number]> {
+): Promise<Pick<DatabaseCopy, 'comparison' | 'compareS'>> {
   const began = performance.now()
   const comparison = await compareGraphs(left, right, (done, total) => progress(done, total, 'comparing'))
-  return [comparison, (performance.now() - began) / 1000]
+  return { comparison, compareS: (performance.now() - began) / 1000 }
 }

@@ -1,34 +1,19 @@
-// The graph in a database of a server, as the source or the target of a copy. It is read by ranges of ids. As the target it has a note
-// in the node of the state, which each transaction replaces together with its elements: a batch is written exactly once, also if the
-// copy was killed or a second one runs.
+// The graph in a database of a server, as the source of a copy. It is read by ranges of ids.
 import { createHash } from 'node:crypto'
-import { type BoltServer, type BoltTransaction, CommitUnknownError, RefusedQueryError } from '../../bolt/bolt-server.ts'
+import type { BoltServer } from '../../bolt/bolt-server.ts'
 import type { BoltDriver } from '../../bolt/driver-values.ts'
-import { GraphSchema } from '../../bolt/graph-schema.ts'
-import { hidden, isHiddenName, quoted, STATE_LABEL } from '../../bolt/print/names.ts'
-import { NotPrintable } from '../../bolt/print/not-printable.ts'
+import { hidden, isHiddenName, STATE_LABEL } from '../../bolt/print/names.ts'
 import { SharedSymbols } from '../../bolt/shared-symbols.ts'
 import {
   type DriverNode,
   type DriverRelationship,
   EXTERNAL_ID,
   nodeOfDriver,
-  nodeToDriver,
   nodeTypeOf,
   relationshipOfDriver,
-  relationshipToDriver,
-  type Symbols,
 } from '../../bolt/stored-elements.ts'
-import { addExternalNames } from '../../bolt/write-changes.ts'
-import { ExecutionError } from '../../engine/errors.ts'
-import type { GraphVersion } from '../../engine/store.ts'
-import { isTemporal } from '../../engine/value/temporal/temporal.ts'
-import type { PropertyScalar } from '../../engine/value/value.ts'
 import { OperationalError } from '../../kernel/errors.ts'
-import { Float } from '../../kernel/float.ts'
-import { parseJson } from '../../kernel/json.ts'
 import type { NodeRecord, StoredProperties } from '../../store/format/records.ts'
-import { COPY_BEGIN, type CopyPosition } from './folder-graph.ts'
 import {
   type CopiedCounts,
   type CopiedRelationship,
@@ -52,8 +37,8 @@ export interface CopyDatabase {
   /** Null: the default database. */
   readonly database: string | null
   readonly driver: BoltDriver
-  /** For messages: the URL. */
-  readonly place: string
+  /** For messages: its URL. */
+  readonly url: string
 }
 
 type ElementKind = 'node' | 'relationship'
@@ -66,15 +51,30 @@ export class ServerGraph implements GraphReader {
   private readonly lastIds = new Map<ElementKind, number>()
   private range = PAGE_ELEMENTS
   private readonly nowMs = Date.now()
+  private readonly needsIds: boolean
 
-  constructor(database: CopyDatabase) {
+  /** `needsIds`: nodes of other tools, which have no global id, are refused. */
+  constructor(database: CopyDatabase, needsIds = false) {
     this.in = database
-    this.place = database.place
+    this.place = database.url
+    this.needsIds = needsIds
   }
 
   private async read(text: string, parameters: Record<string, unknown>): Promise<readonly Record<string, unknown>[]> {
     const { server, database } = this.in
     return server.read(database, { text, parameters }, COPY_QUERY_MS)
+  }
+
+  /** Rejects with OperationalError if nodes of this database may have no proxy, or an old one, in the global database. */
+  async requireProxies(): Promise<void> {
+    const [state] = await this.read(
+      `MATCH (s:${STATE_LABEL} {key: 'state'}) RETURN s.proxies_complete AS isComplete, size(coalesce(s.intents, [])) AS intents`,
+      {},
+    )
+    if (state?.isComplete !== true || Number(state.intents) > 0)
+      throw new OperationalError(
+        `${this.place}: the proxies of its nodes are not complete. Start the service with the project of this database, stop it, and copy again`,
+      )
   }
 
   async counts(): Promise<CopiedCounts> {
@@ -129,6 +129,11 @@ export class ServerGraph implements GraphReader {
     if (record.type === 0) throw noKey(id, node.labels)
     const what = `the node ${keyOfNode(record, this.symbols)}`
     requireReadable(what, node.properties, record.properties)
+    // The proxy of a node is found by the id of the node.
+    if (record.gid === '' && this.needsIds)
+      throw new OperationalError(
+        `${this.place}: ${what} of a composite project cannot be copied: another tool has written it without a global id. Capture it, which gives it one, and copy again`,
+      )
     return this.complete(record, 'node', id)
   }
 
@@ -206,218 +211,4 @@ function foreignGid(text: string): string {
   let gid = FOREIGN_GID
   for (let i = 0; i < GID_RANDOM; i++) gid += GID_LETTERS[digest[i]! & 31]
   return gid
-}
-
-/** The note of an unfinished copy. */
-interface CopyNote extends CopyPosition {
-  readonly project: string
-  /** The version of the source, which must be the same when the copy is resumed. */
-  readonly version: GraphVersion
-}
-
-/** Writes a graph to a database. */
-export class ServerTarget {
-  private readonly in: CopyDatabase
-  private readonly schema: GraphSchema
-  private note: CopyNote
-  readonly isResumed: boolean
-
-  private constructor(database: CopyDatabase, schema: GraphSchema, note: CopyNote, isResumed: boolean) {
-    this.in = database
-    this.schema = schema
-    this.note = note
-    this.isResumed = isResumed
-  }
-
-  get position(): CopyPosition {
-    return this.note
-  }
-
-  /** Opens the database, which must be empty or contain an unfinished copy of the same graph. Rejects with OperationalError. */
-  static async open(database: CopyDatabase, project: string, version: GraphVersion): Promise<ServerTarget> {
-    const { server, database: name, place } = database
-    const schema = new GraphSchema(server, name)
-    await schema.prepare('copy')
-    const own: CopyNote = { ...COPY_BEGIN, project, version }
-    const stored = await noteIn(database)
-    if (stored === null) {
-      if (await schema.holds('nodes'))
-        throw new OperationalError(`${place}: the database has nodes: the target of a copy must be empty`)
-      const target = new ServerTarget(database, schema, own, false)
-      await target.replaceNote(null, JSON.stringify(own), async () => undefined)
-      return target
-    }
-    const parsed = parseJson(stored)
-    const begun = parsed.ok ? (parsed.value as unknown as CopyNote) : own
-    if (begun.project !== project)
-      throw new OperationalError(`${place}: the database has an unfinished copy of another project, ${begun.project}`)
-    if (begun.version.writer !== version.writer || begun.version.commit !== version.commit)
-      throw new OperationalError(
-        `${place}: the graph has changed since the unfinished copy in this database was begun. ${restartHint}`,
-      )
-    return new ServerTarget(database, schema, begun, true)
-  }
-
-  async writeNodes(nodes: readonly NodeRecord[], symbols: Symbols, position: CopyPosition): Promise<void> {
-    const { driver, place } = this.in
-    const types = [...new Set(nodes.map(({ type }) => symbols.name('label', type)))]
-    const groups = new Map<string, Record<string, unknown>[]>()
-    for (const node of nodes) {
-      const what = `the node ${keyOfNode(node, symbols)}`
-      requireStorable(what, node.properties, symbols)
-      const labels = node.labels.map((label) => `:${nameOf(what, symbols.name('label', label))}`).join('')
-      addTo(groups, labels, nodeToDriver(driver, node, symbols))
-    }
-    await this.schema.create(types)
-    await this.write(position, async (transaction) => {
-      for (const [labels, rows] of groups)
-        await transaction.run(`UNWIND $rows AS row CREATE (n${labels}) SET n = row`, { rows })
-      await addExternalNames(transaction, externalNames(nodes, symbols))
-    }).catch((error: unknown) => {
-      throw named(error, place)
-    })
-  }
-
-  async writeRelationships(
-    relationships: readonly CopiedRelationship[],
-    symbols: Symbols,
-    position: CopyPosition,
-  ): Promise<void> {
-    const { driver, place } = this.in
-    const groups = new Map<string, Record<string, unknown>[]>()
-    for (const copied of relationships) {
-      const { record, source, target } = copied
-      const what = `the relationship ${keyOfRelationship(copied, symbols)}`
-      requireStorable(what, record.properties, symbols)
-      const type = nameOf(what, symbols.name('type', record.type))
-      const text = `MATCH (a:${nameOf(what, source.type)} {${EXTERNAL_ID}: row.a}) WHERE a.${hidden.type} = $source MATCH (b:${nameOf(what, target.type)} {${EXTERNAL_ID}: row.b}) WHERE b.${hidden.type} = $target CREATE (a)-[r:${type}]->(b) SET r = row.set RETURN count(r) AS created`
-      const row = { a: source.externalId, b: target.externalId, set: relationshipToDriver(driver, record, symbols) }
-      addTo(groups, JSON.stringify([text, source.type, target.type]), row)
-    }
-    await this.write(position, async (transaction) => {
-      for (const [group, rows] of groups) {
-        const [text, source, target] = JSON.parse(group) as [string, string, string]
-        const [result] = await transaction.run(`UNWIND $rows AS row ${text}`, { rows, source, target })
-        if (Number(result!.created) !== rows.length)
-          throw new OperationalError(
-            `${place}: ${rows.length - Number(result!.created)} ends of relationships from ${source} to ${target} are missing. ${restartHint}`,
-          )
-      }
-      await addExternalNames(
-        transaction,
-        externalNames(
-          relationships.map(({ record }) => record),
-          symbols,
-        ),
-      )
-    }).catch((error: unknown) => {
-      throw named(error, place)
-    })
-  }
-
-  private async write(position: CopyPosition, change: (transaction: BoltTransaction) => Promise<void>): Promise<void> {
-    const next: CopyNote = { ...this.note, ...position }
-    await this.replaceNote(JSON.stringify(this.note), JSON.stringify(next), change)
-    this.note = next
-  }
-
-  /** Replaces the note `before` and makes a change, in one transaction. Null: there is no note. */
-  private async replaceNote(
-    before: string | null,
-    after: string | null,
-    change: (transaction: BoltTransaction) => Promise<void>,
-  ): Promise<void> {
-    const { server, database, place } = this.in
-    for (let attempt = 0; ; attempt++) {
-      try {
-        await server.write(database, async (transaction) => {
-          // The first statement locks the node, so that the note is compared with that of the last transaction.
-          const [replaced] = await transaction.run(
-            `MATCH (s:${STATE_LABEL} {key: 'state'}) SET s.version = s.version + 1 WITH s, s.copy IS NULL AND $before IS NULL OR s.copy = $before AS isOwn SET s.copy = CASE WHEN isOwn THEN $after ELSE s.copy END RETURN isOwn`,
-            { before, after },
-          )
-          if (replaced?.isOwn !== true) throw new OperationalError(`${place}: another copy writes to this database`)
-          await change(transaction)
-        })
-        return
-      } catch (error) {
-        if (!(error instanceof CommitUnknownError)) throw error
-        if (attempt > 0) throw new OperationalError(`${place}: the connection was lost while a batch was committed`)
-        if ((await noteIn(this.in)) === after) return
-      }
-    }
-  }
-
-  /** Removes the note, after the graph was compared. */
-  async finish(): Promise<void> {
-    await this.replaceNote(JSON.stringify(this.note), null, async () => undefined)
-  }
-
-  /** Removes the note of a copy that has written nothing. */
-  abandon(): Promise<void> {
-    return this.finish()
-  }
-
-  /** How an operator begins again. */
-  get restartHint(): string {
-    return restartHint
-  }
-}
-
-const restartHint =
-  'To begin again, empty the database with `MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS`, and copy again'
-
-async function noteIn({ server, database }: CopyDatabase): Promise<string | null> {
-  const text = `MATCH (s:${STATE_LABEL} {key: 'state'}) RETURN s.copy AS note`
-  const [found] = await server.read(database, { text, parameters: {} }, COPY_QUERY_MS)
-  return typeof found?.note === 'string' ? found.note : null
-}
-
-function addTo(groups: Map<string, Record<string, unknown>[]>, key: string, row: Record<string, unknown>): void {
-  const rows = groups.get(key)
-  if (rows === undefined) groups.set(key, [row])
-  else rows.push(row)
-}
-
-function nameOf(what: string, name: string): string {
-  try {
-    if (isHiddenName(name)) throw new NotPrintable('a reserved name')
-    return quoted(name)
-  } catch (error) {
-    if (!(error instanceof NotPrintable)) throw error
-    throw new OperationalError(`${what} cannot be copied to a database server: \`${name}\`: ${error.message}`)
-  }
-}
-
-/** Throws OperationalError if a database server cannot store the properties. */
-function requireStorable(what: string, properties: StoredProperties, symbols: Symbols): void {
-  for (const [symbol, { value }] of properties) {
-    const name = symbols.name('property', symbol)
-    const refuse = (reason: string): OperationalError =>
-      new OperationalError(`${what} cannot be copied to a database server: the property \`${name}\` ${reason}`)
-    if (name === EXTERNAL_ID || name === '__proto__' || isHiddenName(name)) throw refuse('has a reserved name')
-    if (!Array.isArray(value)) continue
-    const kinds = new Set((value as readonly PropertyScalar[]).map(kindOf))
-    if (kinds.size > 1) throw refuse('is a list of several types')
-  }
-}
-
-function kindOf(value: PropertyScalar): string {
-  if (isTemporal(value)) return value.kind
-  return value instanceof Float || typeof value === 'bigint' ? 'number' : typeof value
-}
-
-function externalNames(records: readonly Pick<NodeRecord, 'properties'>[], symbols: Symbols): string[] {
-  const names = new Set<string>()
-  for (const { properties } of records) {
-    for (const [symbol, { externalValue }] of properties)
-      if (externalValue !== null) names.add(symbols.name('property', symbol))
-  }
-  return [...names]
-}
-
-/** An error of a query has a message without the server. */
-function named(error: unknown, place: string): unknown {
-  const isOfQuery = error instanceof ExecutionError || error instanceof RefusedQueryError
-  return isOfQuery ? new OperationalError(`${place}: ${error.message}`) : error
 }
