@@ -187,6 +187,14 @@ test('everything is copied to a server and back, and is equal', async (context) 
   const to = await newProject()
   expect((await copied(server.url, to.data, 3, 3)).hash).toBe(hash)
   expect((await copied(to.data, server.url, 3, 3, '--compare')).hash).toBe(hash)
+  const connection = join(temporaryFolder(), 'connection.json')
+  writeFileSync(connection, JSON.stringify({ url: server.url, username: 'neo4j', password: PASSWORD, name: null }))
+  const compared = await runCommand(['copy', '--connection', connection, '--to', to.data, '--compare', '--json'])
+  expect([compared.exitCode, compared.stderr, JSON.parse(compared.stdout)]).toEqual([
+    0,
+    '',
+    expect.objectContaining({ nodes: 3, relationships: 3, equal: true, hash, differences: [] }),
+  ])
   expect(existsSync(join(to.data, 'import.unfinished'))).toBe(false)
   await succeed('verify', '--data', to.data)
   const started = await startServer(['--data', to.data])
@@ -396,7 +404,7 @@ test('a property that the database cannot hold is named, and the database stays 
   await copied(other.data, server.url, 3, 3)
 }, 300_000)
 
-test('several projects, composite projects and projects in a database are refused with their names', async () => {
+test('several projects, composite projects without a connection and projects in a database are refused with their names', async () => {
   const { data } = await newProject()
   await addProject(data, 'boats')
   const { exitCode, stderr } = await copy(data, 'bolt://127.0.0.1:9')
@@ -411,7 +419,17 @@ test('several projects, composite projects and projects in a database are refuse
   const connection =
     'db_connection:\n  url: "lmdb:"\n  name: home\n  composite_db_name: all\n  alias_mapping: eu=europe\n'
   const composite = await newProject('world', connection)
-  expect((await copy(composite.data, 'bolt://127.0.0.1:9')).stderr).toContain('the project world is composite')
+  expect((await copy(composite.data, 'bolt://127.0.0.1:9')).stderr).toContain(
+    'the project world is composite: name the databases of its locations in a file, with --connection',
+  )
+  const file = join(temporaryFolder(), 'connection.json')
+  const several = { url: 'bolt://127.0.0.1:9', composite_db_name: 'all', alias_mapping: 'eu=europe' }
+  writeFileSync(file, JSON.stringify(several))
+  const single = await runCommand(['copy', '--from', data, '--project', 'boats', '--connection', file])
+  expect([single.exitCode, single.stderr]).toEqual([
+    1,
+    expect.stringContaining('the project boats is not composite, and the connection has `composite_db_name`'),
+  ])
   const remote = await newProject('far', 'db_connection:\n  url: "bolt://127.0.0.1:9"\n')
   expect((await copy(remote.data, 'bolt://127.0.0.1:9')).stderr).toContain(
     'the project far has its graph in a database server already',
