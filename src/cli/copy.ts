@@ -24,7 +24,7 @@ export interface CopyFlags {
   readonly json: boolean
 }
 
-/** What is copied where. */
+/** The source and the target of a copy. */
 interface CopyPlaces extends FiledConnection {
   readonly dataDir: string
   /** As the operator has named them. */

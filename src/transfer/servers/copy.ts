@@ -65,7 +65,7 @@ export interface CopyResult {
 }
 
 /** Everything that a copy needs. */
-interface OpenedCopy {
+interface ConnectedCopy {
   readonly request: GraphCopyRequest
   readonly project: FolderProject
   readonly databases: readonly (CopiedDatabase & CopyDatabase)[]
@@ -100,7 +100,7 @@ async function connect(
   { username, password, progress }: GraphCopyRequest,
   databases: readonly CopiedDatabase[],
   servers: Map<string, BoltServer>,
-): Promise<OpenedCopy['databases']> {
+): Promise<ConnectedCopy['databases']> {
   const opened: (CopiedDatabase & CopyDatabase)[] = []
   const ids = new Map<unknown, string>()
   for (const one of databases) {
@@ -169,7 +169,7 @@ function resultOf(databases: readonly DatabaseCopy[]): CopyResult {
   }
 }
 
-async function compareOnly({ request, project, databases }: OpenedCopy): Promise<DatabaseCopy[]> {
+async function compareOnly({ request, project, databases }: ConnectedCopy): Promise<DatabaseCopy[]> {
   requireGraph(project)
   await completeProject(project)
   const copies: DatabaseCopy[] = []
@@ -198,7 +198,7 @@ async function withGraph<T>(
   }
 }
 
-async function copyToServers(opened: OpenedCopy): Promise<DatabaseCopy[]> {
+async function copyToServers(opened: ConnectedCopy): Promise<DatabaseCopy[]> {
   const { project, databases } = opened
   requireGraph(project)
   await completeProject(project)
@@ -212,7 +212,7 @@ async function copyToServers(opened: OpenedCopy): Promise<DatabaseCopy[]> {
   return await copyAll(opened, await ServerTargets.open(graphs), (database, use) => withGraph(project, database, use))
 }
 
-async function copyToFolder(opened: OpenedCopy): Promise<DatabaseCopy[]> {
+async function copyToFolder(opened: ConnectedCopy): Promise<DatabaseCopy[]> {
   const { project, databases } = opened
   const { isComposite } = project.layout
   if (isComposite)
@@ -224,7 +224,7 @@ async function copyToFolder(opened: OpenedCopy): Promise<DatabaseCopy[]> {
 
 /** Copies all graphs, and finishes them when all are equal. `withSource` calls `use` with the graph of a database. */
 async function copyAll(
-  { request, databases }: OpenedCopy,
+  { request, databases }: ConnectedCopy,
   targets: CopyTargets,
   withSource: (
     database: CopiedDatabase & CopyDatabase,
@@ -254,7 +254,7 @@ async function copyAll(
   return copies
 }
 
-/** What the copy of one graph reports. */
+/** Progress and name of the copy of one graph. */
 interface DatabaseRun {
   readonly named: Pick<DatabaseCopy, 'name' | 'place'>
   readonly progress: GraphCopyRequest['progress']
