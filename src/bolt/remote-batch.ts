@@ -160,7 +160,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
       isIdentity: input.isIdentity ?? old.isIdentity,
       location: input.location ?? old.location,
       // A node of another tool gets the fields of a captured one.
-      gid: old.gid === '' ? mintGid(now) : old.gid,
+      gid: old.gid === '' ? (preserved.gid ?? mintGid(now)) : old.gid,
       createdMs: Number.isNaN(old.createdMs) ? now : old.createdMs,
       updatedMs: now,
       properties: withProperties(old.properties, input.properties, now, this.symbols),

@@ -53,8 +53,8 @@ export type StateNote = 'intents' | 'proxies_complete'
 /** The fields that a node and its proxy share. */
 export interface NodeIdentity {
   readonly key: NodeKey
-  /** Null: another tool has written the node. */
-  readonly gid: string | null
+  /** Empty: another tool has written the node. */
+  readonly gid: string
   readonly location: string | null
 }
 
@@ -321,7 +321,7 @@ export class RemoteGraph implements GraphStore {
       for (const { key, gid, location } of records) {
         found.push({
           key: { type, externalId: String(key) },
-          gid: typeof gid === 'string' ? gid : null,
+          gid: typeof gid === 'string' ? gid : '',
           location: typeof location === 'string' ? location : null,
         })
       }

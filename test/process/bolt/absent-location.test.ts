@@ -1,4 +1,6 @@
-// A batch over a composite project answers the items that do not need the server of a location that is away. Needs Java and Maven.
+// A composite project in three servers: relationships of a node that another tool has written stay when it is captured, and a batch
+// answers the items that do not need the server of a location that is away. Needs Java and Maven.
+import neo4j from 'neo4j-driver-lite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Neo4jServer, startNeo4j } from '../../support/counterparts/neo4j.ts'
 import { createRemoteProject, type StartedServers, startServers } from '../../support/remote-projects.ts'
@@ -16,6 +18,14 @@ afterAll(async () => {
   await servers?.stop()
 })
 
+const noLogin = { scheme: 'none', principal: '', credentials: '' }
+
+async function emptied(url: string): Promise<void> {
+  const driver = neo4j.driver(url, noLogin)
+  await driver.executeQuery('MATCH (n) DETACH DELETE n')
+  await driver.close()
+}
+
 const asked = (action: string) => ({
   subject: { type: 'Person', id: 'ann' },
   action: { name: action },
@@ -25,6 +35,56 @@ const unavailable = {
   decision: false,
   context: { reason: 'unavailable: the graph database of this project cannot be reached' },
 }
+
+test('a node of another tool keeps its relationships to other locations when it is captured', async (context) => {
+  if (servers === null || lost === null) return context.skip()
+  const [main, joined] = servers.urls as [string, string]
+  const driver = neo4j.driver(lost.url, noLogin)
+  const service = await startService({ upstreamAllow: '127.0.0.1' })
+  try {
+    await driver.executeQuery("CREATE (:Person {external_id: 'bob', name: 'Bob'}), (:Person {external_id: 'cho'})")
+    const db_connection = {
+      url: main,
+      name: main,
+      composite_db_name: joined,
+      alias_mapping: `home=${main}&eu=${lost.url}&all=${joined}`,
+    }
+    const project = await createRemoteProject(service, db_connection, 'composite')
+    const cypher = "USE graph.byName('all') MATCH (subject:Person)-[:OWNS]->(resource:Car)"
+    await project.addPolicy({ name: 'across', cypher, actions: ['drive'] })
+    await project.capture(['Car:c9'])
+    const relationships = ['bob', 'cho'].map((external_id) => ({
+      source: { type: 'Person', external_id, location: 'eu' },
+      type: 'OWNS',
+      target: { type: 'Car', external_id: 'c9' },
+    }))
+    const captured = await project.ask('/capture/v1/relationships', { relationships, use_global_db: true })
+    expect([captured.status, captured.text]).toEqual([200, expect.any(String)])
+    const drives = async (id: string): Promise<unknown> =>
+      (
+        await project.ask('/access/v1/evaluation', {
+          ...asked('drive'),
+          subject: { type: 'Person', id },
+          resource: { type: 'Car', id: 'c9' },
+        })
+      ).body
+    expect(await drives('bob')).toEqual({ decision: true })
+    await project.capture(['Person:bob'], { location: 'eu' })
+    expect(await drives('bob')).toEqual({ decision: true })
+    // Once more: the node has a global id now, and its proxy the same one.
+    await project.capture(['Person:bob'], { location: 'eu' })
+    expect(await drives('bob')).toEqual({ decision: true })
+    // A node that is captured after another tool has deleted one with its key is another node.
+    await driver.executeQuery("MATCH (n {external_id: 'cho'}) DELETE n")
+    expect(await drives('cho')).toEqual({ decision: true })
+    await project.capture(['Person:cho'], { location: 'eu' })
+    expect(await drives('cho')).toEqual({ decision: false })
+  } finally {
+    await driver.close()
+    await service.stop()
+    for (const url of [main, joined, lost.url]) await emptied(url)
+  }
+}, 300_000)
 
 test('an absent location fails only the items that need it', async (context) => {
   if (servers === null || lost === null) return context.skip()
