@@ -41,7 +41,10 @@ export interface AppendedEvents {
   readonly stream: string | undefined
 }
 
-/** What a batch assigned to the elements that it created, in that order; a batch that runs again assigns the same. */
+/**
+ * What a batch assigned to the elements that it created, and to those of other tools, which have no id, in that order; a batch that runs
+ * again assigns the same.
+ */
 export interface AssignedIdentity {
   readonly id: number
   readonly gid: string
@@ -63,7 +66,6 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
   /** Relationships of the batch by ends and type. */
   private readonly created = new Map<string, RelationshipId[]>()
   private lastId = FIRST_NEW_ID
-  /** The elements that the batch has created. */
   readonly assigned: AssignedIdentity[] = []
   /** Whether the batch has read its view, through which it sees the ids of what it creates. */
   isViewed = false
@@ -160,7 +162,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
       isIdentity: input.isIdentity ?? old.isIdentity,
       location: input.location ?? old.location,
       // A node of another tool gets the fields of a captured one.
-      gid: old.gid === '' ? (preserved.gid ?? mintGid(now)) : old.gid,
+      gid: old.gid === '' ? this.assign(mintGid(now)).gid : old.gid,
       createdMs: Number.isNaN(old.createdMs) ? now : old.createdMs,
       updatedMs: now,
       properties: withProperties(old.properties, input.properties, now, this.symbols),
@@ -281,7 +283,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
     const old = edited.now!
     edited.now = {
       ...old,
-      gid: old.gid === '' ? mintGid(now) : old.gid,
+      gid: old.gid === '' ? this.assign(mintGid(now)).gid : old.gid,
       createdMs: Number.isNaN(old.createdMs) ? now : old.createdMs,
       updatedMs: now,
       properties: withProperties(old.properties, input.properties, now, this.symbols),

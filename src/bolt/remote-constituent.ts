@@ -1,7 +1,8 @@
-// A constituent of a composite project in database servers. The global database has a proxy of each node: its key, its location and its
-// global id, unless another tool has written the node, which has none then. So relationships can connect nodes of different
-// constituents. No transaction spans two databases. The constituent is written first; the same transaction notes which nodes it has
-// touched. Proxies are derived from the current contents of all constituents, so an interrupted update can be repeated by any process.
+// A constituent of a composite project in database servers. The global database has a proxy of each node: its key, its global id and
+// its location, so that relationships can connect nodes of different constituents. A node that another tool has written has an id from
+// its first capture on, or from the provisioning of the project, and a proxy from then on. No transaction spans two databases. The
+// constituent is written first; the same transaction notes which nodes it has touched. Proxies are derived from the current contents of
+// all constituents, so an interrupted update can be repeated by any process.
 
 import type { GraphStore, NodeKey, Snapshot, WriteBatch } from '../engine/store.ts'
 import { parseJson, writeJson } from '../kernel/json.ts'
@@ -32,7 +33,7 @@ export class RemoteConstituent implements GraphStore {
   }
 
   async write<T>(change: (batch: WriteBatch) => T): Promise<T> {
-    let touched: readonly MovedNode[] = []
+    let touched: readonly NodeKey[] = []
     let left: readonly string[] = []
     let intent = ''
     const value = await this.own.writeBatch(change, {
@@ -61,34 +62,25 @@ export class RemoteConstituent implements GraphStore {
   }
 }
 
-/** A node whose proxy may have to change. */
-interface MovedNode extends NodeKey {
-  /** The global id that the batch has given to the node of another tool. */
-  readonly given?: string
-}
-
-/** The nodes that a batch has created, deleted, or given a location or a global id. */
-function movedNodes(batch: RemoteBatch): readonly MovedNode[] {
-  return [...batch.nodes.values()].flatMap(({ before, now }): MovedNode[] => {
+/** The nodes that a batch has created, deleted or given a location. */
+function movedNodes(batch: RemoteBatch): readonly NodeKey[] {
+  return [...batch.nodes.values()].flatMap(({ before, now }): NodeKey[] => {
     const record = now ?? before
     if (before === now || record === null || record.type === 0) return []
     const isMoved = before === null || now === null || before.location !== now.location || before.gid !== now.gid
-    if (!isMoved) return []
-    const key = { type: batch.nameOfType(record.type), externalId: record.externalId }
-    return [before?.gid === '' && now !== null ? { ...key, given: now.gid } : key]
+    return isMoved ? [{ type: batch.nameOfType(record.type), externalId: record.externalId }] : []
   })
 }
 
-function intentOf(nodes: readonly MovedNode[]): string {
-  const keys = nodes.map(({ type, externalId, given }) => [type, externalId, ...(given === undefined ? [] : [given])])
-  return writeJson({ id: crypto.randomUUID(), keys })
+function intentOf(keys: readonly NodeKey[]): string {
+  return writeJson({ id: crypto.randomUUID(), keys: keys.map(({ type, externalId }) => [type, externalId]) })
 }
 
-function keysOf(intent: string): readonly MovedNode[] {
+function keysOf(intent: string): readonly NodeKey[] {
   const read = parseJson(intent)
   if (!read.ok) return []
-  const { keys } = read.value as { readonly keys: readonly (readonly [string, string, string?])[] }
-  return keys.map(([type, externalId, given]) => ({ type, externalId, ...(given === undefined ? {} : { given }) }))
+  const { keys } = read.value as { readonly keys: readonly (readonly [string, string])[] }
+  return keys.map(([type, externalId]) => ({ type, externalId }))
 }
 
 async function removeIntents(graph: RemoteGraph, intents: readonly string[]): Promise<void> {
@@ -113,7 +105,7 @@ export async function completeProxies(databases: CompositeDatabases): Promise<vo
   for (const constituent of databases.constituents()) {
     if ((await constituent.note('proxies_complete')) === true) continue
     for (let after: bigint | null = -1n; after !== null; ) {
-      const { keys, last }: Awaited<ReturnType<RemoteGraph['keys']>> = await constituent.keys(after)
+      const { keys, last }: Awaited<ReturnType<RemoteGraph['identifiedKeys']>> = await constituent.identifiedKeys(after)
       await updateProxies(databases, keys)
       after = last
     }
@@ -121,7 +113,7 @@ export async function completeProxies(databases: CompositeDatabases): Promise<vo
   }
 }
 
-async function updateProxies(databases: CompositeDatabases, keys: readonly MovedNode[]): Promise<void> {
+async function updateProxies(databases: CompositeDatabases, keys: readonly NodeKey[]): Promise<void> {
   if (keys.length === 0) return
   let holders: Map<string, NodeIdentity[]> = new Map()
   const textOf = ({ type, externalId }: NodeKey): string => `${type}\u0000${externalId}`
@@ -142,13 +134,11 @@ async function updateProxies(databases: CompositeDatabases, keys: readonly Moved
  * Several constituents may have a node with the same key. The proxy represents one of them as long as it exists. After that the
  * proxy is deleted with its relationships and created again for another node.
  */
-function updateProxy(batch: RemoteBatch, node: MovedNode, holders: readonly NodeIdentity[]): void {
-  const { given, ...key } = node
+function updateProxy(batch: RemoteBatch, key: NodeKey, holders: readonly NodeIdentity[]): void {
   const proxy = batch.nodeImage(key)
-  const isOf = ({ gid }: NodeIdentity): boolean => gid === proxy?.id || (proxy?.id === '' && gid === given)
-  const represented = proxy === null ? undefined : holders.find(isOf)
-  if (proxy !== null && represented === undefined) batch.deleteNode(key)
-  const holder = represented ?? holders.find(({ location }) => location !== null) ?? holders[0]
+  const holder =
+    holders.find(({ gid }) => gid === proxy?.id) ?? holders.find(({ location }) => location !== null) ?? holders[0]
+  if (proxy !== null && proxy.id !== holder?.gid) batch.deleteNode(key)
   if (holder === undefined || (holder.gid === proxy?.id && holder.location === proxy.location)) return
   const { gid, location } = holder
   batch.upsertNode({ ...key, ...(location === null ? {} : { location }) }, { gid })

@@ -10,9 +10,10 @@ import type {
   WriteBatch,
 } from '../engine/store.ts'
 import { assert } from '../kernel/assert.ts'
-import type { Clock } from '../kernel/clock.ts'
+import { type Clock, timestamp } from '../kernel/clock.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
 import { type ExecutionTime, ExecutionTimes } from '../kernel/execution-times.ts'
+import { mintGid } from '../kernel/ids.ts'
 import { currentRemoteReads, PendingReadsError, settleRemoteReads } from '../kernel/remote-reads.ts'
 import {
   type BoltServer,
@@ -53,7 +54,6 @@ export type StateNote = 'intents' | 'proxies_complete'
 /** The fields that a node and its proxy share. */
 export interface NodeIdentity {
   readonly key: NodeKey
-  /** Empty: another tool has written the node. */
   readonly gid: string
   readonly location: string | null
 }
@@ -305,7 +305,10 @@ export class RemoteGraph implements GraphStore {
     return this.schema.holds(what)
   }
 
-  /** Reads the fields that a node and its proxy share; a key without a node is missing in the result. */
+  /**
+   * Reads the fields that a node and its proxy share. A key without a node is missing in the result, and one whose node another tool has
+   * written: it has no id.
+   */
   async identities(keys: readonly NodeKey[]): Promise<readonly NodeIdentity[]> {
     const { server, database } = this.deps
     const found: NodeIdentity[] = []
@@ -313,7 +316,7 @@ export class RemoteGraph implements GraphStore {
       const records = await server.read(
         database,
         {
-          text: `UNWIND $keys AS key MATCH (n:${quoted(type)} {${EXTERNAL_ID}: key}) WHERE ${TYPE_TEXT} = $type RETURN key, n.${hidden.id} AS gid, n.${hidden.location} AS location`,
+          text: `UNWIND $keys AS key MATCH (n:${quoted(type)} {${EXTERNAL_ID}: key}) WHERE ${TYPE_TEXT} = $type AND n.${hidden.id} IS NOT NULL RETURN key, n.${hidden.id} AS gid, n.${hidden.location} AS location`,
           parameters: { keys: ofType.map(({ externalId }) => externalId), type },
         },
         server.limits.queryTimeMs,
@@ -321,7 +324,7 @@ export class RemoteGraph implements GraphStore {
       for (const { key, gid, location } of records) {
         found.push({
           key: { type, externalId: String(key) },
-          gid: typeof gid === 'string' ? gid : '',
+          gid: String(gid),
           location: typeof location === 'string' ? location : null,
         })
       }
@@ -329,23 +332,40 @@ export class RemoteGraph implements GraphStore {
     return found
   }
 
-  /** Keys of nodes, ascending by their ids after `after`, at most a page of them. */
-  async keys(after: bigint): Promise<{ readonly keys: readonly NodeKey[]; readonly last: bigint | null }> {
+  /**
+   * Keys of nodes, ascending by their ids in the database after `after`, at most a page of them. Gives those that another tool has written
+   * a global id.
+   */
+  async identifiedKeys(after: bigint): Promise<{ readonly keys: readonly NodeKey[]; readonly last: bigint | null }> {
     const { server, database } = this.deps
     const records = await server.read(
       database,
       {
-        text: `MATCH (n) WHERE n.${EXTERNAL_ID} IS NOT NULL AND id(n) > $after RETURN id(n) AS id, labels(n) AS labels, n.${hidden.type} AS type, n.${EXTERNAL_ID} AS key ORDER BY id LIMIT ${KEYS_PER_PAGE}`,
+        text: `MATCH (n) WHERE n.${EXTERNAL_ID} IS NOT NULL AND id(n) > $after RETURN id(n) AS id, labels(n) AS labels, n.${hidden.type} AS type, n.${EXTERNAL_ID} AS key, n.${hidden.id} IS NULL AS isForeign ORDER BY id LIMIT ${KEYS_PER_PAGE}`,
         parameters: { after },
       },
       server.limits.queryTimeMs,
     )
-    const keys = records.flatMap(({ labels, type, key }): NodeKey[] => {
+    const foreign: unknown[] = []
+    const keys = records.flatMap(({ id, labels, type, key, isForeign }): NodeKey[] => {
       const name = nodeTypeOf(labels as readonly string[], type)
-      return name === null || typeof key !== 'string' ? [] : [{ type: name, externalId: key }]
+      if (name === null || typeof key !== 'string') return []
+      if (isForeign === true) foreign.push(id)
+      return [{ type: name, externalId: key }]
     })
+    await this.identify(foreign)
     const last = records.length < KEYS_PER_PAGE ? null : (records.at(-1)!.id as bigint)
     return { keys, last }
+  }
+
+  /** Gives nodes of other tools an id and times, as a capture does. `at`: their ids in the database. */
+  private async identify(at: readonly unknown[]): Promise<void> {
+    if (at.length === 0) return
+    const nowMs = this.deps.clock.now()
+    await this.runInLock(
+      `UNWIND $rows AS row MATCH (n) WHERE id(n) = row.at AND n.${hidden.id} IS NULL SET n.${hidden.id} = row.id, n.${hidden.created} = $now, n.${hidden.updated} = $now`,
+      { rows: at.map((id) => ({ at: id, id: mintGid(nowMs) })), now: timestamp(nowMs) },
+    )
   }
 
   /** Runs one statement in a transaction that has the lock of the graph. */
