@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { serverUrls } from '../config/db-connection.ts'
 import { hasBoltScheme, parseBoltUrl } from '../kernel/bolt-address.ts'
+import { OperationalError } from '../kernel/errors.ts'
 import type { CopyResult, DatabaseCopy } from '../transfer/servers/copy.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { type FiledConnection, readConnectionFile, type ServerCredentials } from './connection-file.ts'
@@ -56,7 +57,12 @@ export async function copy(flags: Flags & CopyFlags): Promise<void> {
         ? {
             async onEqual(projectId: string) {
               const { switchToServer } = await import('./switch-project.ts')
-              await switchToServer(settings.dataDir, projectId, fields, credentials)
+              await switchToServer(settings.dataDir, projectId, fields, credentials).catch((failure: unknown) => {
+                const { message } = failure as Error
+                throw new OperationalError(
+                  `the graphs are equal, but the project is not connected: ${message}. Connect it with \`--compare --switch\``,
+                )
+              })
             },
           }
         : {}),

@@ -101,7 +101,9 @@ export function parseAliasMapping(text: string): Result<ReadonlyMap<string, stri
   for (const pair of text.split('&')) {
     const [location, database, ...rest] = pair.split('=').map(decode)
     if (location == null || database == null || database === '' || rest.length > 0) {
-      return err(`expected \`location=database\`, found \`${pair}\``)
+      // A URL may have a password.
+      const shown = pair.includes('@') ? `${pair.slice(0, pair.indexOf('=') + 1)}…` : pair
+      return err(`expected \`location=database\`, found \`${shown}\``)
     }
     const { min, max } = locationLength
     const { length } = [...location]

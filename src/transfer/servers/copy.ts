@@ -18,7 +18,7 @@ import { completeProject, FolderGraph, type FolderProject, requireGraph } from '
 import { FolderTargets } from './folder-target.ts'
 import type { CopiedCounts, ElementPage, GraphReader } from './graph-reader.ts'
 import { COPY_QUERY_MS, type CopyDatabase, ServerGraph } from './server-graph.ts'
-import { type CopySource, ServerTargets } from './server-target.ts'
+import { type CopySource, noteIn, ServerTargets, storedVersion } from './server-target.ts'
 
 /** A copy of the graphs of one project. */
 export interface GraphCopyRequest {
@@ -90,8 +90,11 @@ export async function copyGraph(request: GraphCopyRequest): Promise<CopyResult> 
     if (result.isEqual) await request.onEqual?.(project.id)
     return result
   } finally {
-    for (const server of servers.values()) await server.close()
-    lock.release()
+    try {
+      for (const server of servers.values()) await server.close()
+    } finally {
+      lock.release()
+    }
   }
 }
 
@@ -171,6 +174,8 @@ function resultOf(databases: readonly DatabaseCopy[]): CopyResult {
 
 async function compareOnly({ request, project, databases }: ConnectedCopy): Promise<DatabaseCopy[]> {
   requireGraph(project)
+  // A project is not connected to a database that a service refuses.
+  if (request.onEqual !== undefined) await requireFinished(databases)
   await completeProject(project)
   const copies: DatabaseCopy[] = []
   for (const database of databases) {
@@ -215,21 +220,46 @@ async function copyToServers(opened: ConnectedCopy): Promise<DatabaseCopy[]> {
 async function copyToFolder(opened: ConnectedCopy): Promise<DatabaseCopy[]> {
   const { project, databases } = opened
   const { isComposite } = project.layout
+  await requireFinished(databases)
+  const versions = await Promise.all(databases.map(storedVersion))
   if (isComposite)
     for (const database of databases) if (database.part !== 'global') await new ServerGraph(database).requireProxies()
   const parts = databases.map(({ part }) => part)
   const targets = await FolderTargets.open(project, parts, databases.map(({ url }) => url).join(', '))
-  return await copyAll(opened, targets, (database, use) => use(new ServerGraph(database, isComposite)))
+  const fromServer: WithSource = (database, use) => use(new ServerGraph(database, isComposite))
+  return await copyAll(opened, targets, fromServer, async () => {
+    // Graphs that are copied one after another belong together only if none of them has changed.
+    for (const [at, database] of databases.entries()) {
+      if ((await storedVersion(database)) === versions[at]) continue
+      throw new OperationalError(
+        `${database.url}: a service has written to the database during the copy, which stays unfinished: repeat it when no service writes`,
+      )
+    }
+  })
 }
 
-/** Copies all graphs, and finishes them when all are equal. `withSource` calls `use` with the graph of a database. */
+/** Rejects with OperationalError if a database has an unfinished copy. */
+async function requireFinished(databases: readonly CopyDatabase[]): Promise<void> {
+  for (const database of databases) {
+    if ((await noteIn(database)) === null) continue
+    throw new OperationalError(
+      `${database.url}: the database has an unfinished copy: finish it first, with \`verdigraph copy\` into this database`,
+    )
+  }
+}
+
+/** Calls `use` with the graph of a database that is copied. */
+type WithSource = (
+  database: CopiedDatabase & CopyDatabase,
+  use: (source: GraphReader) => Promise<DatabaseCopy>,
+) => Promise<DatabaseCopy>
+
+/** Copies all graphs, and finishes them when all are equal. `requireUnchanged` rejects if the sources have changed since. */
 async function copyAll(
   { request, databases }: ConnectedCopy,
   targets: CopyTargets,
-  withSource: (
-    database: CopiedDatabase & CopyDatabase,
-    use: (source: GraphReader) => Promise<DatabaseCopy>,
-  ) => Promise<DatabaseCopy>,
+  withSource: WithSource,
+  requireUnchanged: () => Promise<void> = async () => undefined,
 ): Promise<DatabaseCopy[]> {
   const copies: DatabaseCopy[] = []
   try {
@@ -250,7 +280,9 @@ async function copyAll(
     if (targets.isUntouched) await targets.abandon().catch(() => undefined)
     throw error
   }
-  if (copies.every(({ comparison }) => comparison.differences.length === 0)) await targets.finish()
+  if (copies.some(({ comparison }) => comparison.differences.length > 0)) return copies
+  await requireUnchanged()
+  await targets.finish()
   return copies
 }
 
@@ -322,7 +354,9 @@ async function eachPage<T>(
   while (page !== null) {
     const { items, next }: ElementPage<T> = page
     const reading: Promise<ElementPage<T> | null> = next === null ? Promise.resolve(null) : read(next)
-    await Promise.all([write(items, next), reading])
+    // What is written is known before an error of the read is reported.
+    const [written] = await Promise.allSettled([write(items, next), reading])
+    if (written.status === 'rejected') throw written.reason
     page = await reading
   }
 }

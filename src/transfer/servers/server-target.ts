@@ -61,7 +61,9 @@ export class ServerTargets implements CopyTargets {
     const filled = found.find(({ isFilled }) => isFilled)
     // Notes are removed when all graphs are equal: a database without one is finished then.
     if (filled !== undefined && found.every(({ note }) => note === null))
-      throw new OperationalError(`${filled.database.url}: the database has nodes: the target of a copy must be empty`)
+      throw new OperationalError(
+        `${filled.database.url}: the database has nodes: the target of a copy must be empty. If it is a finished copy of this project, connect the project with \`--compare --switch\``,
+      )
     const targets = new ServerTargets(found.map((one) => new ServerTarget(one)))
     try {
       for (const target of targets.targets) await target.begin()
@@ -265,10 +267,18 @@ class ServerTarget implements CopyTarget {
 const restartHint =
   'To begin again, empty the database with `MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS`, and copy again'
 
-async function noteIn({ server, database }: CopyDatabase): Promise<string | null> {
+/** The note of an unfinished copy in a database, as JSON; null: it has none. */
+export async function noteIn({ server, database }: CopyDatabase): Promise<string | null> {
   const text = `MATCH (s:${STATE_LABEL} {key: 'state'}) RETURN s.copy AS note`
   const [found] = await server.read(database, { text, parameters: {} }, COPY_QUERY_MS)
   return typeof found?.note === 'string' ? found.note : null
+}
+
+/** The version that each write of a service changes; null: no service has used the database. */
+export async function storedVersion({ server, database }: CopyDatabase): Promise<string | null> {
+  const text = `MATCH (s:${STATE_LABEL} {key: 'state'}) RETURN toString(s.version) AS version`
+  const [found] = await server.read(database, { text, parameters: {} }, COPY_QUERY_MS)
+  return typeof found?.version === 'string' ? found.version : null
 }
 
 function addTo(groups: Map<string, Record<string, unknown>[]>, key: string, row: Record<string, unknown>): void {

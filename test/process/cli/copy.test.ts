@@ -299,6 +299,14 @@ test('a copy that was killed continues, in both directions', async (context) => 
     exitCode: 1,
     stderr: expect.stringContaining('the database has an unfinished copy of another project'),
   })
+  const { data: empty } = await newProject()
+  for (const args of [
+    ['--from', url, '--to', empty],
+    ['--from', from.data, '--to', url, '--compare', '--switch'],
+  ]) {
+    const { exitCode, stderr } = await runCommand(['copy', ...args], credentials)
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('the database has an unfinished copy: finish it')])
+  }
   const bolt = new BoltServer({ url, username: 'neo4j', password: PASSWORD })
   await expect(new GraphSchema(bolt, null).prepare()).rejects.toThrow('the database has an unfinished copy')
   const continued = await copied(from.data, url, PEOPLE, relationships)
@@ -315,6 +323,22 @@ test('a copy that was killed continues, in both directions', async (context) => 
     1,
     expect.stringContaining(`was interrupted: finish it with \`verdigraph copy\``),
   ])
+  // What a service writes while the graphs are compared belongs to none of them.
+  const comparing = Bun.spawn([bin, 'copy', '--from', url, '--to', to.data, '--json'], {
+    env: { ...ownEnvironment, ...credentials },
+    stdout: 'ignore',
+    stderr: 'pipe',
+  })
+  const writer = setInterval(() => {
+    run("MATCH (s:_VerdigraphState {key: 'state'}) SET s.version = s.version + 1").catch(() => undefined)
+  }, 50)
+  const told = await new Response(comparing.stderr).text()
+  clearInterval(writer)
+  expect([await comparing.exited, told]).toEqual([
+    1,
+    expect.stringContaining('a service has written to the database during the copy'),
+  ])
+  expect(existsSync(marker)).toBe(true)
   const back = await copied(url, to.data, PEOPLE, relationships)
   expect(back.hash).toBe(continued.hash)
   expect(existsSync(marker)).toBe(false)

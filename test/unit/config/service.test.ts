@@ -462,6 +462,10 @@ describe('db_connection', () => {
       ['db_connection.alias_mapping: expected `location=database`, found `us`'],
     ],
     [
+      { url: 'lmdb:', composite_db_name: 'w', alias_mapping: 'eu=bolt://neo4j:pass=word@db' },
+      ['db_connection.alias_mapping: expected `location=database`, found `eu=…`'],
+    ],
+    [
       { url: 'lmdb:', composite_db_name: 'w', alias_mapping: 'e=a' },
       ['db_connection.alias_mapping: expected a location of 2 to 32 characters, found `e`'],
     ],
