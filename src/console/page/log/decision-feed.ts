@@ -50,6 +50,8 @@ export function useDecisionFeed(projectId: string, filter: LineFilter, list: Liv
     const control = new AbortController()
     const { signal } = control
     const take = (events: readonly StreamEvent[]): void => {
+      // Of a stream that has ended, such as that of another filter.
+      if (signal.aborted) return
       list.add(events.flatMap(({ name, data }) => (name === 'decision' ? [received(data)] : [])))
       for (const { name, data } of events) {
         const value = name === 'decision' ? null : (JSON.parse(data) as Record<string, number>)

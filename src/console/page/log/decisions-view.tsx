@@ -45,11 +45,12 @@ export function DecisionsView(props: { readonly projectId: string; readonly para
     if (JSON.stringify(form) === JSON.stringify(filter)) return
     const timer = setTimeout(() => {
       replaceParameters({ tab: 'decisions', ...form })
-      list.clear()
       setFilter(form)
     }, TYPING_PAUSE_MS)
     return () => clearTimeout(timer)
   }, [form])
+  // After the stream of the filter before has ended, which would add to the list.
+  useEffect(() => list.clear(), [filter])
   const wanted = search.trim().toLowerCase()
   const shown = useMemo(
     () => (wanted === '' ? items : items.filter(({ text }) => text.includes(wanted))),

@@ -23,9 +23,11 @@ export function Combobox(props: {
   const { label, value, placeholder, onInput, onEnter, suggest, inputs = [] } = props
   const id = useId()
   const [isOpen, setOpen] = useState(false)
-  const [active, setActive] = useState(-1)
+  const [chosen, setChosen] = useState<string | null>(null)
   const [list, setList] = useState<readonly Suggestion[]>([])
   const options = useRef<HTMLDivElement>(null)
+  // Another list, such as that of the whole text, keeps the suggestion that the arrow keys have reached.
+  const active = list.findIndex(({ value: suggested }) => suggested === chosen)
 
   useEffect(() => {
     if (!isOpen) return
@@ -35,7 +37,6 @@ export function Combobox(props: {
         (found) => {
           if (control.signal.aborted) return
           setList(found)
-          setActive(-1)
         },
         () => control.signal.aborted || setList([]),
       )
@@ -50,10 +51,13 @@ export function Combobox(props: {
     options.current?.children[active]?.scrollIntoView({ block: 'nearest' })
   }, [active])
 
+  const close = (): void => {
+    setOpen(false)
+    setChosen(null)
+  }
   const choose = (suggestion: Suggestion): void => {
     onInput(suggestion.value)
-    setOpen(false)
-    setActive(-1)
+    close()
   }
   const onKeyDown = (event: KeyboardEvent): void => {
     const { key } = event
@@ -62,17 +66,18 @@ export function Combobox(props: {
       if (!isOpen) setOpen(true)
       else if (list.length > 0) {
         const step = key === 'ArrowDown' ? 1 : -1
-        setActive((at) => (at < 0 && step < 0 ? list.length - 1 : (at + step + list.length) % list.length))
+        const next = active < 0 && step < 0 ? list.length - 1 : (active + step + list.length) % list.length
+        setChosen(list[next]?.value ?? null)
       }
     } else if (key === 'Escape' && isOpen) {
       event.preventDefault()
-      setOpen(false)
+      close()
     } else if (key === 'Enter') {
       event.preventDefault()
-      const chosen = isOpen ? list[active] : undefined
-      if (chosen !== undefined) choose(chosen)
+      const suggestion = isOpen ? list[active] : undefined
+      if (suggestion !== undefined) choose(suggestion)
       else {
-        setOpen(false)
+        close()
         onEnter?.()
       }
     }
@@ -96,11 +101,12 @@ export function Combobox(props: {
         placeholder={placeholder}
         onInput={(event) => {
           onInput(event.currentTarget.value)
+          setChosen(null)
           setOpen(true)
         }}
         onFocus={() => setOpen(true)}
         onClick={() => setOpen(true)}
-        onBlur={() => setOpen(false)}
+        onBlur={close}
         onKeyDown={onKeyDown}
       />
       <div id={`${id}-list`} role="listbox" aria-label={`Suggestions for ${label}`} hidden={!isShown} ref={options}>
