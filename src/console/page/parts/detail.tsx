@@ -1,6 +1,6 @@
 // A list, and next to it the detail of one of its items: over the list on a phone.
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
 /** `detail`: null if no item is open. */
@@ -22,7 +22,8 @@ export function Detail(props: {
   const id = useId()
   const heading = useRef<HTMLHeadingElement>(null)
   const before = useRef<HTMLElement | null>(null)
-  useEffect(() => {
+  // Before the next key, which would act on what had the focus.
+  useLayoutEffect(() => {
     const { activeElement } = document
     before.current = activeElement instanceof HTMLElement ? activeElement : null
     heading.current?.focus()
