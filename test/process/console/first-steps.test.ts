@@ -51,7 +51,7 @@ test.skipIf(isSkipped)(
     await page.getByText('"name":"Bad Name"').waitFor()
     await page.keyboard.press('Enter')
     await page.getByText('Expected a lower-case letter').waitFor()
-    expect(await name.getAttribute('aria-invalid')).toBe('true')
+    await expect.poll(() => name.getAttribute('aria-invalid')).toBe('true')
     await expectAccessible(page)
     await name.focus()
     await page.keyboard.press('ControlOrMeta+A')
@@ -71,11 +71,13 @@ test.skipIf(isSkipped)(
     const key = shown ?? ''
     expect(key.length).toBeGreaterThan(20)
     await page.getByRole('button', { name: 'Copy the key' }).press('Enter')
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key)
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(key)
     await page.getByRole('button', { name: 'I have stored it' }).press('Enter')
     await page.getByRole('button', { name: /^Key 1 key/ }).waitFor()
-    expect(await page.content()).not.toContain(key)
-    expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage, history.state])')).not.toContain(key)
+    await expect.poll(() => page.content()).not.toContain(key)
+    await expect
+      .poll(() => page.evaluate('JSON.stringify([localStorage, sessionStorage, history.state])'))
+      .not.toContain(key)
 
     // A policy whose pattern is wrong is refused at the condition.
     const condition = page.getByLabel('Condition, in Cypher')
@@ -93,7 +95,7 @@ test.skipIf(isSkipped)(
     await page.getByRole('button', { name: /^Data 2 nodes/ }).waitFor()
     await page.getByRole('button', { name: 'Ask it' }).press('Enter')
     await page.getByText('Granted', { exact: true }).waitFor()
-    expect(await page.title()).toBe('First steps – Verdigraph console')
+    await expect.poll(() => page.title()).toBe('First steps – Verdigraph console')
     await expectAccessible(page)
     // The answer of the key has no secret.
     await step(page, 'Key').locator('summary').click()
@@ -123,7 +125,7 @@ test.skipIf(isSkipped)('a name that is taken is refused at the field, by mouse, 
   await page.locator('#application-name-fault').getByText('another application').waitFor()
   await expectAccessible(page)
   // Nothing is wider than the screen.
-  expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
   expect(complaints).toEqual([])
   await close()
 })
@@ -154,12 +156,14 @@ test.skipIf(isSkipped)('a viewer sees what exists, and that it may not create an
   await page.getByRole('link', { name: 'First steps' }).click()
   await page.getByText('You are signed in as a viewer').waitFor()
   await page.getByRole('button', { name: /^Policy/ }).click()
-  expect(await page.getByRole('button', { name: 'Create the policy' }).isDisabled()).toBe(true)
+  await expect.poll(() => page.getByRole('button', { name: 'Create the policy' }).isDisabled()).toBe(true)
   await expectAccessible(page)
   // The page does not offer operations that the service refuses.
   await page.getByRole('link', { name: 'Operate' }).click()
   await page.getByRole('tab', { name: 'Keys' }).waitFor()
-  expect(await page.getByRole('tab').allTextContents()).toEqual(['Now', 'Keys', 'Connections', 'Jobs', 'MCP'])
+  await expect
+    .poll(() => page.getByRole('tab').allTextContents())
+    .toEqual(['Now', 'Keys', 'Connections', 'Jobs', 'MCP'])
   expect(complaints).toEqual([])
   await close()
 })

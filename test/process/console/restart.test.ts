@@ -41,7 +41,7 @@ describe.skipIf(isSkipped)('a service that goes away and returns', () => {
       service = await startAgain(service)
       // The session is stored, so that the answer needs no other sign-in.
       await page.getByRole('heading', { name: 'Denied' }).waitFor()
-      expect(await page.getByText('The service does not answer.').count()).toBe(0)
+      await expect.poll(() => page.getByText('The service does not answer.').count()).toBe(0)
       expect(complaints).toEqual([])
       await close()
     } finally {
