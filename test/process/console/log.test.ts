@@ -200,7 +200,8 @@ async function openRecords(options: Parameters<typeof openConsole>[2] = {}, type
   const opened = await openLog('audit', options)
   const { page } = opened
   await page.getByLabel('Type', { exact: true }).fill(type)
-  await page.getByRole('button', { name: 'Search' }).click()
+  // The suggestions may cover the button.
+  await page.getByRole('button', { name: 'Search' }).press('Enter')
   await page
     .getByRole('option', { name: new RegExp(type.replace('svc.audit.', '')) })
     .first()
@@ -316,7 +317,8 @@ describe.skipIf(isSkipped)('audit records', () => {
       await route.fulfill({ response, body: (await response.text()).replaceAll('the first change', 'a harmless text') })
     })
     await page.getByLabel('Type', { exact: true }).fill('svc.audit.config.update')
-    await page.getByRole('button', { name: 'Search' }).click()
+    // The suggestions may cover the button.
+    await page.getByRole('button', { name: 'Search' }).press('Enter')
     await expect.poll(() => page.getByRole('listbox', { name: 'Records' }).textContent()).not.toContain('config.read')
     await firstRecord(page).click()
     await page.getByText('The entry in the proof has another content than the record in the list.').waitFor()

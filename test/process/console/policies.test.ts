@@ -169,6 +169,8 @@ describe.skipIf(isSkipped)('the screen Policies', () => {
     await page.getByRole('combobox', { name: 'Subject type' }).fill('Person')
     await page.getByLabel('Actions').fill('drive')
     await page.getByRole('combobox', { name: 'Resource type' }).fill('Car')
+    // The suggestions may cover the condition.
+    await page.getByRole('combobox', { name: 'Resource type' }).press('Tab')
     await writeCondition(page, 'MATCH (subject)-[:MEMBER]->(:Team)-[:OWNS]->(resource)')
     await page.getByRole('heading', { name: 'One decision' }).waitFor()
     await page.getByRole('tab', { name: 'Try' }).click()
