@@ -74,5 +74,5 @@ export async function expectAccessible(page: Page): Promise<void> {
         .filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
     )
-  await expect.poll(faults, { interval: 1000, timeout: 5000 }).toEqual([])
+  await expect.poll(faults, { interval: 500, timeout: 60_000 }).toEqual([])
 }
