@@ -48,12 +48,10 @@ interface LoggedAnswer {
 
 type LogLine = Record<string, unknown>
 
+/** The complete lines: a write that is under way may have ended within the last one. */
 function linesOf(file: string): LogLine[] {
-  const text = readFileSync(file, 'utf8')
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as LogLine)
+  const lines = readFileSync(file, 'utf8').split('\n')
+  return lines.slice(0, -1).map((line) => JSON.parse(line) as LogLine)
 }
 
 /** Lines are written to the file in the background. */
