@@ -8,6 +8,15 @@ export const graphServers: readonly string[] = (process.env.TEST_GRAPH_SERVERS ?
   .split(',')
   .filter((url) => url !== '')
 
+/**
+ * The results of a search for a comparison with the order of capture. A database server orders them by ids that it may use again, so that
+ * there they are sorted by their external ids.
+ */
+export function inOrderOfCapture<T>(results: readonly T[], idOf: (result: T) => string = String): readonly T[] {
+  if (graphServers.length === 0) return results
+  return results.toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
+}
+
 const drivers = new Map<string, Promise<Driver>>()
 
 function driverOf(url: string): Promise<Driver> {

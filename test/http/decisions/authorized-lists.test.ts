@@ -1,5 +1,6 @@
 // The deprecated requests what-authorized and who-authorized find exactly what the searches find.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { graphServers, inOrderOfCapture } from '../../support/graph-servers.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'
 
 const RESULTS_MAX = 6
@@ -84,13 +85,15 @@ describe('what-authorized', () => {
     }
     expect(answered.body).toEqual({ evaluations: expected })
     expect(expected.length).toBe(6)
-    expect(expected[0]).toEqual({ action: { name: 'drive' }, resource: { type: 'Van', id: 'v1' } })
+    const van = { action: { name: 'drive' }, resource: { type: 'Van', id: 'v1' } }
+    if (graphServers.length === 0) expect(expected[0]).toEqual(van)
+    else expect(expected).toContainEqual(van)
   })
 
   it('binds the context to every evaluation', async () => {
     const ask = (context: object) => what({ subject: ann, evaluations: [item('load', 'Car')], context })
     const ids = ({ body }: TestResponse) =>
-      (body.evaluations as { resource: { id: string } }[]).map(({ resource }) => resource.id)
+      inOrderOfCapture((body.evaluations as { resource: { id: string } }[]).map(({ resource }) => resource.id))
     expect(ids(await ask({ input_params: { least: 1 } }))).toEqual(['c2', 'c3'])
     expect(ids(await ask({ input_params: { least: 5 } }))).toEqual([])
     expect(errorsOf(await ask({}))).toEqual([422, "missing or wrong input params, 'least'"])
@@ -141,19 +144,27 @@ describe('what-authorized', () => {
 })
 
 describe('who-authorized', () => {
+  interface SubjectList {
+    readonly action: object
+    readonly resource: object
+    readonly subjects: readonly SearchResult[]
+  }
+  const inOrder = (lists: readonly SubjectList[]): readonly SubjectList[] =>
+    lists.map((list) => ({ ...list, subjects: inOrderOfCapture(list.subjects, ({ id }) => id) }))
+
   it('returns what subject searches find, over all types of subjects', async () => {
     const evaluations = [about('drive', 'c1'), about('drive', 'c2'), about('fly', 'c1')]
     const answered = await who({ evaluations })
     expect(answered.status).toBe(200)
-    const expected: unknown[] = []
+    const expected: SubjectList[] = []
     for (const one of evaluations) {
-      const subjects: unknown[] = []
+      const subjects: SearchResult[] = []
       for (const type of ['Person', 'Robot'])
         subjects.push(...(await searched('subject', { subject: { type }, ...one })))
       expected.push({ ...one, subjects })
     }
     expect(answered.body).toEqual({ evaluations: expected })
-    expect(expected).toEqual([
+    expect(inOrder(expected)).toEqual([
       { ...about('drive', 'c1'), subjects: [ann, { type: 'Person', id: 'bob' }, { type: 'Robot', id: 'r2' }] },
       { ...about('drive', 'c2'), subjects: [ann] },
       { ...about('fly', 'c1'), subjects: [] },
@@ -169,11 +180,10 @@ describe('who-authorized', () => {
       "missing or wrong input params, 'least'",
     ])
     const context = { input_params: { least: 0 } }
-    expect((await who({ evaluations: [about('load', 'c1')], context })).body).toEqual({
-      evaluations: [
-        { ...about('load', 'c1'), subjects: [ann, { type: 'Person', id: 'bob' }, { type: 'Robot', id: 'r2' }] },
-      ],
-    })
+    const { body } = await who({ evaluations: [about('load', 'c1')], context })
+    expect(inOrder(body.evaluations as SubjectList[])).toEqual([
+      { ...about('load', 'c1'), subjects: [ann, { type: 'Person', id: 'bob' }, { type: 'Robot', id: 'r2' }] },
+    ])
     // The rules for input parameters hold also if no policy applies.
     const reserved = { input_params: { subject_type: 'x' } }
     expect((await who({ evaluations: [about('fly', 'c1')], context: reserved })).status).toBe(422)

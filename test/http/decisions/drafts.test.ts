@@ -2,6 +2,7 @@
 // the configuration.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient } from '../../../src/client/index.ts'
+import { inOrderOfCapture } from '../../support/graph-servers.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 let service: TestService
@@ -73,7 +74,8 @@ describe('a request about drafts', () => {
     expect(batch.body.evaluations).toMatchObject([{ decision: false }, { decision: true }, { decision: true }])
     const search = { subject: ann, action: drive, resource: { type: 'Car' } }
     expect((await ask('search/resource', search)).body.results).toEqual([c1])
-    expect((await ask('search/resource', { ...search, context: draft })).body.results).toEqual([c1, c2])
+    const drafted = (await ask('search/resource', { ...search, context: draft })).body.results as (typeof c1)[]
+    expect(inOrderOfCapture(drafted, ({ id }) => id)).toEqual([c1, c2])
     const subjects = { subject: { type: 'Person' }, action: drive, resource: c2, context: draft }
     expect((await ask('search/subject', subjects)).body.results).toEqual([ann])
     const actions = { subject: ann, resource: c2 }

@@ -1,6 +1,7 @@
 // The effect of a user token on decisions, with real tokens of a real issuer over HTTP
 // (docs/decisions/0009-user-tokens.md).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { inOrderOfCapture } from '../../support/graph-servers.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { startIssuer, type TestIssuer } from '../../support/token-issuer.ts'
 
@@ -93,7 +94,8 @@ async function decide(who: string, action: string, what: string, bearer: string 
 async function resources(who: string, action: string, bearer: string | null) {
   const body = { subject: { type: 'Person', id: who }, action: { name: action }, resource: { type: 'Car' } }
   const { status, body: answer } = await ask('search/resource', body, bearer)
-  return status === 200 ? (answer.results as { id: string }[]).map(({ id }) => id) : [status, answer.message]
+  if (status !== 200) return [status, answer.message]
+  return inOrderOfCapture((answer.results as { id: string }[]).map(({ id }) => id))
 }
 
 const differs = [403, 'bearer token subject differs from requested subject']
@@ -204,7 +206,7 @@ describe('the subject of a token', () => {
         bearer,
       )
       if (status !== 200) return [status, body.message]
-      return (body.evaluations as { resource: { id: string } }[]).map(({ resource }) => resource.id)
+      return inOrderOfCapture((body.evaluations as { resource: { id: string } }[]).map(({ resource }) => resource.id))
     }
     expect(await what('ann', 'old', ann)).toEqual(['c1'])
     expect(await what('bob', 'old', ann)).toEqual([])

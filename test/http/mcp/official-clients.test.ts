@@ -3,6 +3,7 @@ import { Client, StreamableHTTPClientTransport, type VersionNegotiationOptions }
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { inOrderOfCapture } from '../../support/graph-servers.ts'
 import { type McpService, startMcpService } from '../../support/mcp-service.ts'
 import { type OpenIdProvider, startProvider } from '../../support/oidc-provider.ts'
 
@@ -116,14 +117,12 @@ async function tour(client: Tourist): Promise<void> {
   expect(await call('authzen_evaluations', { ...flat, evaluations })).toMatchObject({
     structuredContent: { evaluations: [{ decision: true }, { decision: false }] },
   })
-  expect(await call('authzen_search_resource', { ...flat, resource_type: 'Car' })).toMatchObject({
-    structuredContent: {
-      results: [
-        { type: 'Car', id: 'c1' },
-        { type: 'Car', id: 'c2' },
-      ],
-    },
-  })
+  const found = await call('authzen_search_resource', { ...flat, resource_type: 'Car' })
+  const { results } = found.structuredContent as { results: { type: string; id: string }[] }
+  expect(inOrderOfCapture(results, ({ id }) => id)).toEqual([
+    { type: 'Car', id: 'c1' },
+    { type: 'Car', id: 'c2' },
+  ])
   const { action: _, ...pair } = drive('c1')
   expect(await call('authzen_search_action', pair)).toMatchObject({
     structuredContent: { results: [{ name: 'drive' }] },
