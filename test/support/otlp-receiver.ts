@@ -119,7 +119,7 @@ export function startOtlpReceiver(): OtlpReceiver {
           waiting.delete(check)
           const names = receiver.spans.map(({ name }) => name).join(', ')
           reject(new Error(`no such span arrived; received: ${names}; faults: ${receiver.faults.join('; ')}`))
-        }, 20_000)
+        }, 60_000)
         const check = (): void => {
           const found = receiver.spans.find(isWanted)
           if (found === undefined) return

@@ -246,8 +246,8 @@ describe('a traced service', () => {
     expect(await read(failed)).toBe(0)
     collector.answer = 400
     expect((await ask({ 'x-request-id': 'r-13' })).status).toBe(200)
-    for (let tries = 0; (await read(failed)) === 0 && tries < 200; tries++) await Bun.sleep(20)
-    expect(await read(failed)).toBeGreaterThanOrEqual(2)
+    // The request and its decision; they may be refused one after the other.
+    await expect.poll(() => read(failed)).toBeGreaterThanOrEqual(2)
   })
 })
 
@@ -324,8 +324,9 @@ describe('events of a request', () => {
         const request = await collector.waitFor(({ spanId }) => spanId === span)
         expect([request.traceId, request.parentSpanId, request.kind]).toEqual([TRACE, PARENT, 2])
       }
+      // An event may be delivered more than once.
       const changes = receiver.accepted.filter(({ type }) => type.includes('cdc'))
-      expect(changes.map(({ traceparent }) => traceparent)).toEqual([undefined])
+      expect(new Set(changes.map(({ traceparent }) => traceparent))).toEqual(new Set([undefined]))
     } finally {
       await service.stop()
       await receiver.stop()
