@@ -2,6 +2,7 @@
 // tokens are those of a real OpenID provider, or signed by a pinned key, which is cheap.
 import { SignJWT } from 'jose'
 import type { AppOverrides } from '../../src/app/overrides.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
 import type { Settings } from '../../src/settings.ts'
 import { startService, type TestResponse, type TestService } from './service.ts'
 import { makeKey } from './token-issuer.ts'
@@ -58,6 +59,7 @@ export interface McpMembers {
 
 export async function startMcpService({ settings, overrides, provider }: McpMembers = {}): Promise<McpService> {
   const service = await startService(settings, { log: () => undefined, ...overrides })
+  const clock = overrides?.clock ?? systemClock
   const signing = await makeKey('people')
   const create: McpService['create'] = async (kind, body) => {
     const created = await service.configure('POST', kind, { project_id: service.projectId, ...body })
@@ -108,7 +110,8 @@ export async function startMcpService({ settings, overrides, provider }: McpMemb
         .setIssuer(issuer)
         .setAudience(audience)
         .setSubject(subject)
-        .setIssuedAt()
+        // Not later than now for a service whose clock stands still.
+        .setIssuedAt(Math.floor(clock.now() / 1000))
         .setExpirationTime(expires)
         .sign(signing.privateKey),
     ask(token, method, params = {}, { headers = {}, meta = {} } = {}) {
