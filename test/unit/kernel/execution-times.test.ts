@@ -29,11 +29,16 @@ test('what has ended at its limit ends at once in later attempts, and what has e
   const times = new ExecutionTimes()
   const budget = new Budget()
   begin(times, budget, LONG_MS)
-  begin(times, budget, 1)
+  const isLate = /the time limit of 1 ms is reached/
+  try {
+    begin(times, budget, 1)
+  } catch (error) {
+    // On a slow machine its time is over when it begins.
+    expect(String(error)).toMatch(isLate)
+  }
   await expect.poll(() => performance.now() > times.current!.deadlineMs).toBe(true)
   times.restart()
   begin(times, budget, LONG_MS)
-  const isLate = /the time limit of 1 ms is reached/
   expect(() => begin(times, budget, 1)).toThrow(isLate)
   begin(times, budget, LONG_MS)
   times.restart()
