@@ -6,15 +6,15 @@ import { type HttpServer, startHttpServer } from '../../../src/http/server.ts'
 let front: HttpServer | null = null
 afterEach(() => front?.stop())
 
-function serve(stream: AsyncIterator<string, void>): HttpServer {
+function serve(stream: AsyncIterator<string, void>, drainMs = 60_000): HttpServer {
   front = startHttpServer(async () => ({ status: 200, headers: { 'content-type': 'text/plain' }, body: '', stream }), {
     host: '127.0.0.1',
     port: 0,
     bodyBytesMax: 100,
     bodyTotalBytesMax: 1 << 20,
     bodyCallerBytesMax: 1 << 20,
-    bodyTimeMs: 5000,
-    drainMs: 5000,
+    bodyTimeMs: 60_000,
+    drainMs,
     routes: [],
     idleTimeS: 75,
     tls: null,
@@ -121,7 +121,7 @@ describe('a streaming body', () => {
     expect(await text).toBe('early late')
     const silent = source()
     silent.say('.')
-    const begun = await fetch(serve(silent.live).url)
+    const begun = await fetch(serve(silent.live, 500).url)
     const broken = expect(begun.text()).rejects.toThrow()
     await front?.stop()
     await broken
