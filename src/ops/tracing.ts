@@ -221,16 +221,23 @@ function countingExporter({ url, headers, timeoutMs, count, report }: TracingOpt
     timeoutMillis: timeoutMs,
     concurrencyLimit: 1,
   })
-  return {
-    export(spans, done) {
+  let sent: Promise<void> = Promise.resolve()
+  const send = (...[spans, done]: Parameters<SpanExporter['export']>): Promise<void> =>
+    new Promise((resolve) => {
       exporter.export(spans, (result) => {
         if (result.code === ExportResultCode.SUCCESS) count.exported(spans.length)
         else {
           count.dropped('export_failed', spans.length)
           report(result.error?.message ?? 'unknown error')
         }
+        resolve()
         done(result)
       })
+    })
+  return {
+    export(spans, done) {
+      // A stop hands over all batches at once, and the exporter refuses all but one.
+      sent = sent.then(() => send(spans, done))
     },
     shutdown: () => exporter.shutdown(),
     forceFlush: () => exporter.forceFlush(),
