@@ -4,7 +4,7 @@ import type { Random } from '../generate/random.ts'
 import { EventStreamReader } from '../support/server-events.ts'
 import type { TestService } from '../support/service.ts'
 
-const WAIT_MS = 20_000
+const WAIT_MS = 60_000
 const people = ['ann', 'bob', 'cid']
 const cars = ['c1', 'c2', 'c3']
 const labels = ['Vip', 'Old', 'Odd']

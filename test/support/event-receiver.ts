@@ -30,14 +30,43 @@ export interface EventReceiver {
   /** Closes all connections. The next `start` uses the same port. */
   stop(): Promise<void>
   start(): void
-  /** Resolves when an accepted event fulfils the condition, or rejects after 60 s. */
+  /** Resolves when the accepted events fulfil the condition, or rejects after 120 s: the last wait before a retry has up to 60 s. */
   until(condition: (accepted: readonly AcceptedEvent[]) => boolean): Promise<void>
+}
+
+/**
+ * Ports below those that operating systems choose. While a receiver is stopped, no connection or other server gets its port, and a
+ * sender that tries again and again cannot connect to itself.
+ */
+const PORTS = { first: 15_000, count: 16_000 }
+
+function serveOnFreePort(serve: (port: number) => Bun.Server<undefined>): Bun.Server<undefined> {
+  for (;;) {
+    try {
+      return serve(PORTS.first + Math.floor(Math.random() * PORTS.count))
+    } catch (failure) {
+      if ((failure as { readonly code?: string }).code !== 'EADDRINUSE') throw failure
+    }
+  }
 }
 
 /** Starts a receiver on a free port of the loopback address. */
 export function startReceiver(): EventReceiver {
   let server: Bun.Server<undefined> | null = null
   let port = 0
+  const serve = (on: number): Bun.Server<undefined> =>
+    Bun.serve({
+      port: on,
+      hostname: '127.0.0.1',
+      async fetch(request) {
+        const events = eventsIn(await request.text())
+        receiver.keys.push(request.headers.get('aeg-sas-key') ?? '')
+        receiver.seen.push(...events)
+        const status = await receiver.answer(events)
+        if (status === 200) receiver.accepted.push(...events)
+        return new Response('', { status })
+      },
+    })
   const receiver: EventReceiver = {
     get endpoint() {
       return `http://127.0.0.1:${port}/events`
@@ -51,22 +80,11 @@ export function startReceiver(): EventReceiver {
       server = null
     },
     start() {
-      server = Bun.serve({
-        port,
-        hostname: '127.0.0.1',
-        async fetch(request) {
-          const events = eventsIn(await request.text())
-          receiver.keys.push(request.headers.get('aeg-sas-key') ?? '')
-          receiver.seen.push(...events)
-          const status = await receiver.answer(events)
-          if (status === 200) receiver.accepted.push(...events)
-          return new Response('', { status })
-        },
-      })
+      server = port === 0 ? serveOnFreePort(serve) : serve(port)
       port = server.port as number
     },
     async until(condition) {
-      const end = performance.now() + 60_000
+      const end = performance.now() + 120_000
       while (!condition(receiver.accepted)) {
         if (performance.now() > end) {
           throw new Error(`not received; accepted ${JSON.stringify(receiver.accepted.map(({ type }) => type))}`)

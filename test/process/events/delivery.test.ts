@@ -74,7 +74,7 @@ function dispatchersOf(parent: number): number[] {
 }
 
 async function untilDispatchers(server: Server, condition: (pids: readonly number[]) => boolean): Promise<number[]> {
-  const end = performance.now() + 20_000
+  const end = performance.now() + 60_000
   for (;;) {
     const pids = dispatchersOf(server.pid)
     if (condition(pids)) return pids
@@ -135,7 +135,7 @@ describe('the process that delivers events', () => {
     await client.capture(server, 'b')
     const [pid] = dispatchersOf(server.pid)
     await server.kill('SIGKILL')
-    const end = performance.now() + 10_000
+    const end = performance.now() + 60_000
     while (isRunning(pid!) && performance.now() < end) await Bun.sleep(10)
     expect(isRunning(pid!)).toBe(false)
     receiver.start()
@@ -158,7 +158,7 @@ describe('the process that delivers events', () => {
     const starter = childrenOf(workers.pid).find(({ pid }) => dispatchersOf(pid).length > 0)
     process.kill(starter!.pid, 'SIGKILL')
     await untilDispatchers(workers, (pids) => pids.length === 1 && pids[0] !== starter?.pid)
-    const end = performance.now() + 20_000
+    const end = performance.now() + 60_000
     for (;;) {
       const isCaptured = await client.capture(workers, 'e').then(
         () => true,

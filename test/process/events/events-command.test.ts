@@ -244,7 +244,7 @@ describe('events dead-letters', () => {
       .map((line) => JSON.parse(line))
   }
   async function untilListed(count: number): Promise<Letter[]> {
-    const end = performance.now() + 30_000
+    const end = performance.now() + 60_000
     for (;;) {
       const found = await listed()
       if (found.length === count) return found

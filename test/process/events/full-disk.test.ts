@@ -77,7 +77,7 @@ describe.skipIf(!isMounted)('delivery while the disk is full', () => {
     await untilAll()
     /** Resolves when the state of the sink shows that everything is delivered and stored. */
     const untilStored = async (delivered = 0): Promise<void> => {
-      const end = performance.now() + 30_000
+      const end = performance.now() + 60_000
       for (;;) {
         const { body } = await line.request('GET', `/configs/v1/event-sinks?project_id=${project.id}`, fixture.admin)
         const [sink] = JSON.parse(body).data

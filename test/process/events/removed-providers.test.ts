@@ -74,7 +74,7 @@ function inGraph<T>(work: (outbox: EventOutbox, name: string) => T | Promise<T>)
 }
 
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 20_000
+  const end = performance.now() + 60_000
   while (!(await condition())) {
     if (performance.now() > end) throw new Error(`${what} did not happen`)
     await Bun.sleep(10)
