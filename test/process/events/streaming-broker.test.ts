@@ -17,7 +17,7 @@ async function silent(): Promise<SilentServer> {
   return server
 }
 
-function send(config: Partial<StreamingBrokerConfig>, allowed = '', deadlineMs = 5000) {
+function send(config: Partial<StreamingBrokerConfig>, allowed = '', deadlineMs = 60_000) {
   const connection = streamingBroker.connect({ brokers: [], topic: 't', ...config }, providerDeps(allowed))
   cleanups.push(() => connection.close())
   return connection.send(outgoingEvents(0, 2), deadlineMs)

@@ -35,7 +35,7 @@ describe('a provider', () => {
   it('with an invalid configuration sends nothing', async () => {
     for (const [provider, error] of wrong) {
       const connection = connectProvider(provider, providerDeps(''))
-      expect(await connection.send(outgoingEvents(0, 1), 1000)).toEqual({ kind: 'retry', delivered: 0, error })
+      expect(await connection.send(outgoingEvents(0, 1), 60_000)).toEqual({ kind: 'retry', delivered: 0, error })
       await connection.close()
     }
   })

@@ -29,7 +29,7 @@ function connectTo(topic_endpoint: string, allowed = '127.0.0.1,::1'): ProviderC
 describe('a batch for an event topic', () => {
   it('is a JSON array of CloudEvents, with the key in a header', async () => {
     const server = await topic()
-    expect(await connectTo(server.endpoint).send([outgoingEvent(1)], 5000)).toEqual({ kind: 'delivered' })
+    expect(await connectTo(server.endpoint).send([outgoingEvent(1)], 60_000)).toEqual({ kind: 'delivered' })
     expect(server.requests).toEqual([
       {
         method: 'POST',
@@ -47,7 +47,7 @@ describe('a batch for an event topic', () => {
 
   it('keeps a version and other parameters of the endpoint', async () => {
     const server = await topic()
-    await connectTo(`${server.endpoint}?a=b&api-version=2030-01-01`).send([outgoingEvent(1)], 5000)
+    await connectTo(`${server.endpoint}?a=b&api-version=2030-01-01`).send([outgoingEvent(1)], 60_000)
     expect(server.requests[0]?.path).toBe('/api/events?a=b&api-version=2030-01-01')
   })
 
@@ -62,20 +62,20 @@ describe('a batch for an event topic', () => {
   ])('that gets the status %i', async (status, outcome) => {
     const body = JSON.stringify({ error: { code: 'Unauthorized', message: `the key ${access_key}\nis wrong` } })
     const server = await topic(() => ({ status, body }))
-    expect(await connectTo(server.endpoint).send(outgoingEvents(0, 2), 5000)).toMatchObject(outcome)
+    expect(await connectTo(server.endpoint).send(outgoingEvents(0, 2), 60_000)).toMatchObject(outcome)
   })
 
   it('is delivered up to and after an event that is refused', async () => {
     const server = await topic(({ body }) => ({ status: body.includes('"graph-6"') ? 413 : 200 }))
     const connection = connectTo(server.endpoint)
     const events = outgoingEvents(0, 10)
-    expect(await connection.send(events, 5000)).toEqual({
+    expect(await connection.send(events, 60_000)).toEqual({
       kind: 'refused',
       delivered: 6,
       error: 'HTTP status 413',
       isFinal: true,
     })
-    expect(await connection.send(events.slice(7), 5000)).toEqual({ kind: 'delivered' })
+    expect(await connection.send(events.slice(7), 60_000)).toEqual({ kind: 'delivered' })
     const accepted = server.requests.filter(({ body }) => !body.includes('"graph-6"'))
     const ids = accepted.flatMap(({ body }) => JSON.parse(body).map(({ id }: { id: string }) => id))
     expect(ids).toEqual(events.map(({ attributes }) => attributes.id).filter((id) => id !== 'graph-6'))
@@ -83,7 +83,7 @@ describe('a batch for an event topic', () => {
 
   it('is sent in requests of at most a megabyte', async () => {
     const server = await topic()
-    expect(await connectTo(server.endpoint).send(outgoingEvents(0, 30, 13, 100_000), 20_000)).toEqual({
+    expect(await connectTo(server.endpoint).send(outgoingEvents(0, 30, 13, 100_000), 60_000)).toEqual({
       kind: 'delivered',
     })
     expect(server.requests.length).toBeGreaterThan(3)
@@ -109,7 +109,7 @@ describe('a batch for an event topic', () => {
     ['https://[::1]:1/', '', 'the address `::1` is not public'],
     ['https://metadata.google.internal/', '', 'the host `metadata.google.internal` is not public'],
   ])('to %s is refused', async (endpoint, allowed, error) => {
-    expect(await connectTo(endpoint, allowed).send([outgoingEvent(0)], 2000)).toEqual({
+    expect(await connectTo(endpoint, allowed).send([outgoingEvent(0)], 60_000)).toEqual({
       kind: 'retry',
       delivered: 0,
       error: `topic_endpoint: ${error}`,

@@ -72,8 +72,8 @@ describe('a batch for a Pub/Sub topic', () => {
   it('has one message per event, and a token that the account signed', async () => {
     const { requests, connect } = await service()
     const connection = connect()
-    expect(await connection.send(outgoingEvents(0, 3), 5000)).toEqual({ kind: 'delivered' })
-    expect(await connection.send(outgoingEvents(3, 1), 5000)).toEqual({ kind: 'delivered' })
+    expect(await connection.send(outgoingEvents(0, 3), 60_000)).toEqual({ kind: 'delivered' })
+    expect(await connection.send(outgoingEvents(3, 1), 60_000)).toEqual({ kind: 'delivered' })
     const [first, second] = requests
     expect(first?.path).toBe('/v1/projects/project-1/topics/events:publish')
     const { attributes, data, orderingKey } = outgoingEvent(0)
@@ -100,7 +100,7 @@ describe('a batch for a Pub/Sub topic', () => {
 
   it('is not delivered if the answer acknowledges fewer messages', async () => {
     const { connect } = await service(() => ({ status: 200, body: { messageIds: ['1'] } }))
-    expect(await connect().send(outgoingEvents(0, 3), 5000)).toEqual({
+    expect(await connect().send(outgoingEvents(0, 3), 60_000)).toEqual({
       kind: 'retry',
       delivered: 0,
       error: '1 of 3 messages were acknowledged',
@@ -111,13 +111,13 @@ describe('a batch for a Pub/Sub topic', () => {
     const error = { code: 401, message: 'expired', status: 'UNAUTHENTICATED' }
     const { requests, connect } = await service((_, at) => (at === 0 ? { status: 401, body: { error } } : null))
     const connection = connect()
-    expect(await connection.send(outgoingEvents(0, 1), 5000)).toEqual({
+    expect(await connection.send(outgoingEvents(0, 1), 60_000)).toEqual({
       kind: 'retry',
       delivered: 0,
       error: 'HTTP status 401: UNAUTHENTICATED: expired',
     })
     await Bun.sleep(1100)
-    expect(await connection.send(outgoingEvents(0, 1), 5000)).toEqual({ kind: 'delivered' })
+    expect(await connection.send(outgoingEvents(0, 1), 60_000)).toEqual({ kind: 'delivered' })
     expect(requests[1]?.token).not.toBe(requests[0]?.token)
   })
 
@@ -125,7 +125,7 @@ describe('a batch for a Pub/Sub topic', () => {
     const { requests, connect } = await service()
     const long = { ...outgoingEvent(0), orderingKey: 'ü'.repeat(600) }
     const subject = { ...outgoingEvent(2), attributes: { ...outgoingEvent(2).attributes, subject: 'x'.repeat(1025) } }
-    expect(await connect().send([long, outgoingEvent(1), subject, outgoingEvent(3)], 5000)).toEqual({
+    expect(await connect().send([long, outgoingEvent(1), subject, outgoingEvent(3)], 60_000)).toEqual({
       kind: 'refused',
       delivered: 2,
       error: 'the attribute `subject` has 1025 bytes; Pub/Sub accepts 1024',
@@ -155,7 +155,7 @@ describe('a batch for a Pub/Sub topic', () => {
     ],
   ])('with credentials that are %s is refused without quoting them', async (_, credentials_json, error) => {
     const { requests, connect } = await service()
-    expect(await connect({ credentials_json }).send(outgoingEvents(0, 1), 5000)).toEqual({
+    expect(await connect({ credentials_json }).send(outgoingEvents(0, 1), 60_000)).toEqual({
       kind: 'retry',
       delivered: 0,
       error,
