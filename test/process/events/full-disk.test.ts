@@ -100,6 +100,7 @@ describe.skipIf(!isMounted)('delivery while the disk is full', () => {
     }
 
     for (const isKilled of [false, true]) {
+      await untilStored()
       const known = acknowledged.length
       await receiver.stop()
       const unpin = pinPages()

@@ -95,6 +95,7 @@ test('a provider that is added again while nothing is delivered receives nothing
   const sink = await addSink(service, routes, { main: receiverProvider(old), kept: receiverProvider(kept) })
   await capture('large')
   await until('a dead letter', () => inGraph((outbox, name) => outbox.deadLetters.list(name, 9).length === 1))
+  await until('a position', () => inGraph((outbox, name) => outbox.cursors(name).get('kept')?.next === 2))
   // Both wait: events of the removed provider also stay stored for the other one.
   await Promise.all([old.stop(), kept.stop()])
   await capture('waiting')
