@@ -16,25 +16,32 @@ afterEach(async () => {
   for (const receiver of receivers.splice(0)) await receiver.stop()
 })
 
+type Call = (server: Server, method: string, path: string, body?: object) => Promise<Record<string, unknown>>
+
 /** A project with a sink that sends captures to the receiver. */
 interface EventFleet {
   readonly data: string
+  readonly organization: string
   readonly project: string
   readonly sink: string
   readonly receiver: EventReceiver
-  call(server: Server, method: string, path: string, body?: object): Promise<Record<string, unknown>>
+  readonly call: Call
   capture(server: Server, ...externalIds: readonly string[]): Promise<void>
+}
+
+function receive(): EventReceiver {
+  const receiver = startReceiver()
+  receivers.push(receiver)
+  return receiver
 }
 
 const serve = (data: string): Promise<Server> => startServer(['--data', data], environment)
 
 async function createFleet(): Promise<{ fleet: EventFleet; server: Server }> {
-  const receiver = startReceiver()
-  receivers.push(receiver)
   const data = join(temporaryFolder(), 'data')
   const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
   const server = await serve(data)
-  const call: EventFleet['call'] = async (at, method, path, body) => {
+  const call: Call = async (at, method, path, body) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const sent = body === undefined ? {} : { body: JSON.stringify(body) }
     const response = await fetch(`${at.url}/configs/v1/${path}`, { method, headers, ...sent })
@@ -42,9 +49,19 @@ async function createFleet(): Promise<{ fleet: EventFleet; server: Server }> {
     if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
     return text === '' ? {} : JSON.parse(text)
   }
+  return { server, fleet: { data, ...(await addProject(server, call, organization_id, 'fleet')) } }
+}
+
+async function addProject(
+  server: Server,
+  call: Call,
+  organization: string,
+  name: string,
+): Promise<Omit<EventFleet, 'data'>> {
+  const receiver = receive()
   const create = async (kind: string, body: object): Promise<Record<string, unknown>> =>
     call(server, 'POST', kind, body)
-  const project = (await create('projects', { organization_id, name: 'fleet', region: 'local' })).id as string
+  const project = (await create('projects', { organization_id: organization, name, region: 'local' })).id as string
   while ((await call(server, 'GET', `projects/${project}`)).ikg_status !== 'ACTIVE') await Bun.sleep(10)
   const application_id = (await create('applications', { project_id: project, name: 'shop' })).id
   const agent = { application_id, name: 'shop-agent', api_permissions: ['Capture'] }
@@ -59,7 +76,7 @@ async function createFleet(): Promise<{ fleet: EventFleet; server: Server }> {
     const response = await fetch(`${at.url}/capture/v1/nodes`, sent)
     if (!response.ok) throw new Error(`a capture answered ${response.status}: ${await response.text()}`)
   }
-  return { server, fleet: { data, project, sink, receiver, call, capture } }
+  return { organization, project, sink, receiver, call, capture }
 }
 
 const carsIn = (accepted: EventReceiver['accepted']): string[] =>
@@ -160,26 +177,37 @@ describe('events that were not delivered', () => {
     await capture(server, 'a', 'b')
     await untilBacklog(fleet, server, 2)
     await call(server, 'DELETE', `event-sinks/${sink}`)
-    receiver.start()
-    const body = sinkBody(project, [{ type: 'svc.audit.capture.*' }], { main: receiverProvider(receiver) })
+    // Another one, because an attempt to deliver to the first one may be under way.
+    const second = receive()
+    const body = sinkBody(project, [{ type: 'svc.audit.capture.*' }], { main: receiverProvider(second) })
     const next = (await call(server, 'POST', 'event-sinks', body)).id as string
     await untilBacklog({ ...fleet, sink: next }, server, 0)
     await capture(server, 'c')
-    await receiver.until(has('c'))
-    expect(carsIn(receiver.accepted)).toEqual(['c'])
+    await second.until(has('c'))
+    // The delivery of the deleted sink has ended.
+    receiver.start()
+    await capture(server, 'd')
+    await second.until(has('d'))
     expect(await server.kill('SIGTERM')).toBe(0)
+    expect([carsIn(receiver.accepted), carsIn(second.accepted)]).toEqual([[], ['c', 'd']])
     const log = (await server.errors()).split('\n').find((line) => line.includes('an event sink was deleted'))
     expect(JSON.parse(log ?? 'null')).toMatchObject({ project, events: 2 })
   })
 
   test('are dropped with their project, which the log reports', async () => {
     const { fleet, server } = await createFleet()
-    const { receiver, capture, call, project, data } = fleet
+    const { receiver, capture, call, organization, project, data } = fleet
     await receiver.stop()
     await capture(server, 'a', 'b', 'c')
     await untilBacklog(fleet, server, 3)
     await call(server, 'DELETE', `projects/${project}`)
+    // Events of a later project show that the delivery of the deleted one has ended, also an attempt that was under way.
+    const later = await addProject(server, call, organization, 'later')
+    await later.capture(server, 'd')
+    await later.receiver.until(has('d'))
     receiver.start()
+    await later.capture(server, 'e')
+    await later.receiver.until(has('e'))
     expect(await server.kill('SIGTERM')).toBe(0)
     const again = await serve(data)
     expect((await runCommand(['verify', '--data', data])).exitCode).toBe(0)
