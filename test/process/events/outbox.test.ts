@@ -151,7 +151,8 @@ describe('kills of the service', () => {
           else if (!isKilled) await Bun.sleep(2)
         }
       })
-      await Bun.sleep(random.between(150, 500))
+      while (acknowledged.size < 10 * (round + 1)) await Bun.sleep(5)
+      await Bun.sleep(random.between(0, 500))
       const killed = server.kill('SIGKILL')
       isKilled = true
       await Promise.all([killed, ...writers])
