@@ -36,7 +36,7 @@ beforeAll(async () => {
   const line = await HttpConnection.to(fixture.server.url)
   project = await makeProject(fixture, line, 'streams')
   line.close()
-  client = createClient({ url: fixture.server.url, key: project.key })
+  client = createClient({ url: fixture.server.url, key: project.key, timeoutMs: 60_000 })
   await client.write({ nodes: [person('ann'), person('bob'), { type: 'Page', external_id: 'p1' }] })
   await addPolicy('read', 'MATCH (subject:Person)-[:WROTE]->(resource:Page)')
 })
@@ -142,6 +142,12 @@ describe('tail and replay', () => {
     }
 
     const [, granted] = ids as [string, string]
+    // The log is written in the background.
+    const unlogged = (): readonly string[] => {
+      const written = readFileSync(log, 'utf8')
+      return written.endsWith('\n') ? ids.filter((id) => !written.includes(id)) : ids
+    }
+    await expect.poll(unlogged).toEqual([])
     const hidden = await runCommand(['replay', granted, ...service()], at())
     expect([hidden.exitCode, hidden.stdout]).toEqual([2, ''])
     expect(hidden.stderr).toContain('--param pin=…')
