@@ -194,12 +194,12 @@ describe('a project without a sink', () => {
     service = await startService()
     const everything = [{ type: 'svc.audit.*' }]
     const sink = await addSink(service, everything)
-    const write = async (): Promise<void> => {
+    const write = async (name: string): Promise<void> => {
       await service.ask('/capture/v1/nodes', { nodes: [{ type: 'Car', external_id: 'c' }] })
       await service.configure('GET', `projects/${service.projectId}`)
-      await service.configure('POST', 'applications', { project_id: service.projectId, name: `app-${Date.now()}` })
+      await service.configure('POST', 'applications', { project_id: service.projectId, name })
     }
-    await write()
+    await write('before')
     expect(new Set((await eventsOf(service)).map(({ source }) => source))).toEqual(
       new Set(['graph', 'configuration', 'activity']),
     )
@@ -207,7 +207,7 @@ describe('a project without a sink', () => {
     expect(await eventsOf(service)).toEqual([])
 
     await addSink(service, everything)
-    await write()
+    await write('after')
     expect((await eventsLike(service, 'svc.audit')).length).toBeGreaterThan(3)
     expect((await service.configure('DELETE', `projects/${service.projectId}`)).status).toBe(200)
     expect(await eventsOf(service)).toEqual([])

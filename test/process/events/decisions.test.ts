@@ -191,8 +191,7 @@ describe('decisions', () => {
         await service.ask('/access/v1/evaluation', asked('c1'))
         if (eventActivityStrict === 'on') expect(await stored()).toBe(count)
       }
-      for (let waited = 0; (await stored()) < 3 && waited < 100; waited++) await Bun.sleep(20)
-      expect(await stored()).toBe(3)
+      await expect.poll(stored).toBe(3)
       await service.stop()
       stop = null
     }

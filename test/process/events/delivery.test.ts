@@ -155,9 +155,10 @@ describe('the process that delivers events', () => {
     await untilDispatchers(workers, ({ length }) => length === 1)
     for (const name of ['a', 'b', 'c', 'd']) await client.capture(workers, name)
     await receiver.until(has('a', 'b', 'c', 'd'))
+    const [killed] = dispatchersOf(workers.pid)
     const starter = childrenOf(workers.pid).find(({ pid }) => dispatchersOf(pid).length > 0)
     process.kill(starter!.pid, 'SIGKILL')
-    await untilDispatchers(workers, (pids) => pids.length === 1 && pids[0] !== starter?.pid)
+    await untilDispatchers(workers, (pids) => pids.length === 1 && pids[0] !== killed)
     const end = performance.now() + 60_000
     for (;;) {
       const isCaptured = await client.capture(workers, 'e').then(
