@@ -145,7 +145,7 @@ async function restart(receiver: KilledReceiver, downMs: number): Promise<void> 
 }
 
 async function killDispatcher(server: Server): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
+  for (let tries = 0; tries < 3000; tries++) {
     const found = childrenOf(server.pid).find(({ words }) => words.includes('background'))
     if (found !== undefined) {
       process.kill(found.pid, 'SIGKILL')

@@ -1,4 +1,5 @@
 // A broker as a child process: started on given ports, killed and started again on the same data.
+import { readFileSync } from 'node:fs'
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net'
 import { childrenOf } from '../child-processes.ts'
 
@@ -9,6 +10,8 @@ export class BrokerProcess {
   private readonly ports: readonly number[]
   private child: Bun.Subprocess<'ignore', 'pipe', 'pipe'> | null = null
   private output = ''
+  /** Processes that were killed. They have their ports and files until they have ended. */
+  private killed: readonly number[] = []
 
   constructor(
     command: readonly string[],
@@ -22,6 +25,11 @@ export class BrokerProcess {
 
   /** Starts the broker and waits until all its ports accept connections. */
   async start(limitSeconds = 120): Promise<void> {
+    const end = performance.now() + limitSeconds * 1000
+    for (; this.killed.length > 0; this.killed = this.killed.filter(isAlive)) {
+      if (performance.now() > end) throw new Error(`processes do not end: ${this.killed.join(', ')}`)
+      await Bun.sleep(5)
+    }
     const child = Bun.spawn(['nice', '-n', '10', ...this.command], {
       stdin: 'ignore',
       stdout: 'pipe',
@@ -30,7 +38,6 @@ export class BrokerProcess {
     })
     this.child = child
     for (const stream of [child.stdout, child.stderr]) void this.read(stream)
-    const end = performance.now() + limitSeconds * 1000
     for (const port of this.ports) {
       while (!(await accepts(port))) {
         if (child.exitCode !== null || performance.now() > end) {
@@ -49,7 +56,7 @@ export class BrokerProcess {
 
   /** SIGKILL for the process and its descendants: brokers are started by scripts. */
   kill(): void {
-    if (this.child !== null) killTree(this.child.pid)
+    if (this.child !== null) this.killed = [...this.killed, ...killTree(this.child.pid)]
     this.child = null
   }
 
@@ -64,14 +71,24 @@ export class BrokerProcess {
   }
 }
 
-function killTree(pid: number): void {
+/** Returns the ids of all processes that were killed. */
+function killTree(pid: number): number[] {
   const children = childrenOf(pid)
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
     // It ended by itself.
   }
-  for (const child of children) killTree(child.pid)
+  return [pid, ...children.flatMap((child) => killTree(child.pid))]
+}
+
+/** Whether the process runs. One that has ended may be listed until its parent has noticed it. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/^.*\) [ZX] /s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
 }
 
 /** Free ports of 127.0.0.1. */
