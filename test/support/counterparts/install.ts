@@ -24,13 +24,17 @@ export function hasCommand(name: string): boolean {
 export async function installed(name: string, build: (folder: string) => Promise<void>): Promise<string> {
   const folder = join(cacheFolder(), name)
   if (existsSync(folder)) return folder
-  const building = `${folder}.${process.pid}`
-  rmSync(building, { recursive: true, force: true })
+  // Threads of one process may install the same.
+  const building = `${folder}.${process.pid}-${crypto.randomUUID()}`
   mkdirSync(building, { recursive: true })
   try {
     await build(building)
-    // Another process may have been faster.
-    if (!existsSync(folder)) renameSync(building, folder)
+    try {
+      renameSync(building, folder)
+    } catch (failure) {
+      // Another process was faster.
+      if (!existsSync(folder)) throw failure
+    }
   } finally {
     rmSync(building, { recursive: true, force: true })
   }

@@ -1,9 +1,9 @@
 // moto, an independent implementation of CLOUD1's key and token services, installed by pip into the cache folder. It does not check
 // signatures of requests; the fake of key-services.ts does.
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { AwsClient } from 'aws4fetch'
+import { freePorts } from './broker-process.ts'
 import { CounterpartMissing, download, hasCommand, installed } from './install.ts'
 
 const VERSION = '5.2.5'
@@ -31,7 +31,7 @@ export async function startMoto(): Promise<MotoServer> {
     // Scripts that pip installs have the path of a folder that is renamed.
     writeFileSync(join(target, 'serve.py'), 'from moto.server import main\nmain()\n')
   })
-  const port = await freePort()
+  const [port] = (await freePorts(1)) as [number]
   const child = Bun.spawn(['nice', '-n', '5', 'python3', 'serve.py', '-H', '127.0.0.1', '-p', String(port)], {
     cwd: folder,
     env: { ...process.env, PYTHONPATH: join(folder, 'packages') },
@@ -72,15 +72,4 @@ async function isReady(url: string): Promise<boolean> {
   } catch {
     return false
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 }
