@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const receiver of receivers.splice(0)) await receiver.stop()
 })
 
-type Call = (server: Server, method: string, path: string, body?: object) => Promise<Record<string, unknown>>
+type FleetCall = (server: Server, method: string, path: string, body?: object) => Promise<Record<string, unknown>>
 
 /** A project with a sink that sends captures to the receiver. */
 interface EventFleet {
@@ -25,7 +25,7 @@ interface EventFleet {
   readonly project: string
   readonly sink: string
   readonly receiver: EventReceiver
-  readonly call: Call
+  readonly call: FleetCall
   capture(server: Server, ...externalIds: readonly string[]): Promise<void>
 }
 
@@ -41,7 +41,7 @@ async function createFleet(): Promise<{ fleet: EventFleet; server: Server }> {
   const data = join(temporaryFolder(), 'data')
   const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
   const server = await serve(data)
-  const call: Call = async (at, method, path, body) => {
+  const call: FleetCall = async (at, method, path, body) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const sent = body === undefined ? {} : { body: JSON.stringify(body) }
     const response = await fetch(`${at.url}/configs/v1/${path}`, { method, headers, ...sent })
@@ -54,7 +54,7 @@ async function createFleet(): Promise<{ fleet: EventFleet; server: Server }> {
 
 async function addProject(
   server: Server,
-  call: Call,
+  call: FleetCall,
   organization: string,
   name: string,
 ): Promise<Omit<EventFleet, 'data'>> {
