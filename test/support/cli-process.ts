@@ -10,8 +10,14 @@ export const ownEnvironment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith('VERDIGRAPH_')),
 )
 
-/** The settings of every server of a test, unless the test chooses others: a lane of a busy machine starts late. */
-export const patientEnvironment = { VERDIGRAPH_LANE_WAIT_MS: '60000' }
+/** The settings of every server of a test, unless the test chooses others: a busy machine must not change responses. */
+export const patientEnvironment = {
+  VERDIGRAPH_LANE_WAIT_MS: '60000',
+  VERDIGRAPH_DECISION_TIME_MS: '60000',
+  VERDIGRAPH_BATCH_TIME_MS: '60000',
+  VERDIGRAPH_EXECUTE_TIME_MS: '60000',
+  VERDIGRAPH_UPSTREAM_TIME_MS: '30000',
+}
 
 export interface Finished {
   readonly exitCode: number
@@ -40,7 +46,10 @@ export interface Server {
   notices(): string
   /** Resolves with the standard error when the process has ended. */
   errors(): Promise<string>
-  /** Sends the signal. Resolves with the exit code when the process has ended; null if the signal ended it. */
+  /**
+   * Sends the signal. Resolves with the exit code when the process has ended; null if the signal ended it. Except after SIGKILL, which
+   * child processes may survive for a moment, `output` and `notices` are complete then.
+   */
   kill(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>
   readonly pid: number
 }
@@ -60,7 +69,7 @@ export async function startServer(
     return notices
   })()
   const listening = Promise.withResolvers<string>()
-  void (async () => {
+  const printing = (async () => {
     const decoder = new TextDecoder()
     for await (const bytes of child.stdout) {
       output += decoder.decode(bytes, { stream: true })
@@ -83,6 +92,7 @@ export async function startServer(
     async kill(signal) {
       child.kill(signal)
       await child.exited
+      if (signal !== 'SIGKILL') await Promise.all([printing, errors])
       return child.exitCode
     },
   }
