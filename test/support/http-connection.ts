@@ -14,6 +14,8 @@ export class HttpConnection {
   private waiting: { resolve(reply: HttpReply): void; reject(fault: Error): void } | null = null
   private tail: Promise<unknown> = Promise.resolve()
   private isClosed = false
+  /** What the socket has not taken yet: a busy process reads a long request in parts. */
+  private unsent = Buffer.alloc(0)
 
   static async to(url: string): Promise<HttpConnection> {
     const { hostname, port } = new URL(url)
@@ -23,6 +25,7 @@ export class HttpConnection {
       port: Number(port),
       socket: {
         data: (_, bytes) => line.current?.take(bytes),
+        drain: () => line.current?.write(),
         close: () => line.current?.lose(),
         error: () => line.current?.lose(),
       },
@@ -52,9 +55,16 @@ export class HttpConnection {
     return new Promise<HttpReply>((resolve, reject) => {
       if (this.isClosed) return reject(new Error('the connection is closed'))
       this.waiting = { resolve, reject }
-      const message = Buffer.concat([Buffer.from(`${head}\r\n\r\n`), bytes])
-      if (this.socket.write(message) !== message.length) reject(new Error('the request did not fit into the socket'))
+      this.unsent = Buffer.concat([Buffer.from(`${head}\r\n\r\n`), bytes])
+      this.write()
     })
+  }
+
+  private write(): void {
+    if (this.unsent.length === 0) return
+    const sent = this.socket.write(this.unsent)
+    if (sent < 0) this.lose()
+    else this.unsent = this.unsent.subarray(sent)
   }
 
   private take(bytes: Buffer): void {
@@ -78,6 +88,7 @@ export class HttpConnection {
 
   private lose(): void {
     this.isClosed = true
+    this.unsent = Buffer.alloc(0)
     this.waiting?.reject(new Error('the connection was lost'))
     this.waiting = null
   }
