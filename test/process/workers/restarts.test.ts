@@ -27,21 +27,23 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Of the child processes of that one. */
+/** The child processes of that one in the order in which they started: the numbers begin again at the highest one. */
 function childrenOf(pid: number): number[] {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
-    .filter((entry) => {
+    .flatMap((entry) => {
       try {
         const stat = readFileSync(`/proc/${entry}/stat`, 'latin1')
-        const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-        return state !== 'Z' && Number(parent) === pid
+        const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+        const [state, parent] = fields
+        // Field 22 of proc(5) stat: the time of the start.
+        return state !== 'Z' && Number(parent) === pid ? [{ child: Number(entry), startedAt: Number(fields[19]) }] : []
       } catch {
-        return false
+        return []
       }
     })
-    .map(Number)
-    .sort((a, b) => a - b)
+    .sort((a, b) => a.startedAt - b.startedAt || a.child - b.child)
+    .map(({ child }) => child)
 }
 
 const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
@@ -144,10 +146,7 @@ describe.skipIf(!existsSync('/proc/self/stat'))('workers whose parent is killed 
       parent.kill('SIGKILL')
       await parent.exited
       orphans += workers.length
-      // In steps of 10 ms: a limit on the number of checks, far above what a busy machine needs.
-      let looks = 0
-      await until(() => workers.filter(isAlive).length === 0 || ++looks > 500)
-      expect([round, workers.filter(isAlive)]).toEqual([round, []])
+      await expect.poll(() => workers.filter(isAlive), { message: `round ${round}` }).toEqual([])
     }
     expect(orphans).toBeGreaterThanOrEqual(6)
     const next = await startServer(['--data', data, '--workers', '2'])
