@@ -23,7 +23,7 @@ function candidate(folder: string) {
   return {
     said: () => said,
     async says(text: string) {
-      while (!said.includes(text)) await Bun.sleep(5)
+      while (!said.includes(text) && !child.killed) await Bun.sleep(5)
     },
     async kill() {
       child.kill('SIGKILL')

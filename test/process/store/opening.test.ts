@@ -75,7 +75,7 @@ test('loses no commit of concurrent writers', async () => {
     expect(found).toEqual(Array.from({ length: written }, (_, i) => i))
   }
   await file.close()
-}, 60_000)
+})
 
 test('a file is valid although another process commits to it during the check', async () => {
   const folder = fastFolder()
@@ -86,7 +86,7 @@ test('a file is valid although another process commits to it during the check', 
   }
   writer.child.stdin.write('stop\n')
   expect(JSON.parse(await writer.line())).toMatchObject({ missed: [] })
-}, 60_000)
+})
 
 test('a write waits for an opening, also for one that is killed', async () => {
   const folder = fastFolder()
@@ -182,7 +182,7 @@ test("processes that open each other's folders do not block each other", async (
   for (const { line } of both) expect(await line()).toBe('opened')
   for (const { child } of both) child.stdin.write('stop\n')
   for (const { child } of both) expect(await child.exited).toBe(0)
-}, 30_000)
+})
 
 test('a write to a closed file is refused, also if it was waiting', async () => {
   const folder = fastFolder()

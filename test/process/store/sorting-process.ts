@@ -1,5 +1,6 @@
 // Loads a graph by sorting into a folder, or continues a load that was killed. Prints `lists` before the edge lists are built, and a tick each
-// millisecond in which the process waits for the disk while they are built. Exits with 0 when the graph is complete.
+// millisecond in which the process waits for the disk while they are built. With a number at the end, it stops at so many ticks and waits to be
+// killed. Exits with 0 when the graph is complete.
 import { writeSync } from 'node:fs'
 import { systemClock } from '../../../src/kernel/clock.ts'
 import { openEnvironment } from '../../../src/store/graph/environment.ts'
@@ -7,11 +8,17 @@ import { loadedNode, loadedRelationship, RELATIONSHIPS, SORT_LIMITS, SORTED_NODE
 
 const PER_BATCH = 2000
 
-const [folder = ''] = process.argv.slice(2)
+const [folder = '', ticksMax = 'Infinity'] = process.argv.slice(2)
 const environment = openEnvironment(folder, { clock: systemClock, entriesPerChunk: 16, forLoad: true })
+let ticked = 0
+const tick = (): void => {
+  writeSync(1, '.\n')
+  ticked += 1
+  if (ticked >= Number(ticksMax)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+}
 const ticks = (): ReturnType<typeof setInterval> => {
   writeSync(1, 'lists\n')
-  return setInterval(() => writeSync(1, '.\n'), 1)
+  return setInterval(tick, 1)
 }
 const snapshot = environment.snapshot()
 const stored = snapshot.nodeCount(null)

@@ -3,6 +3,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { childrenOf } from '../../support/child-processes.ts'
 import { killAll, runCommand, type Server, startServer } from '../../support/cli-process.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -154,7 +155,9 @@ test('a failure is in the log, the figures, the metrics and the report of doctor
   ])
   await stopped(server)
   expect(server.notices()).toContain('a scheduled backup failed')
-  expect(server.notices().match(/"level":"error"/g)).toHaveLength(1)
+  // One line for one failure. After a minute it is repeated, which a busy machine may need for the above.
+  const { failures } = JSON.parse(readFileSync(join(data, 'backups.json'), 'utf8')).backup
+  expect(server.notices().match(/"level":"error"/g)).toHaveLength(failures)
   expect(server.notices()).not.toContain('see the log of its process')
   expect(readdirSync(work)).toEqual([])
 })
@@ -214,10 +217,10 @@ test('the upload of a killed job is never listed, and the next run removes it', 
   const [cut] = [...uploads.values()]
   expect(cut).toMatch(/^authz\/scheduled-.*\.tar$/)
   // The job is a child of the serving process.
-  const children = readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, 'utf8').trim().split(' ')
-  const job = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('backup-job'))
-  // A low priority: the service is not slowed down.
-  expect(Number(readFileSync(`/proc/${job}/stat`, 'utf8').split(') ')[1]?.split(' ')[16])).toBeGreaterThan(0)
+  const job = childrenOf(service.pid).find(({ words }) => words.includes('backup-job'))?.pid
+  // A low priority, which it gets after its start: the service is not slowed down.
+  const niceness = () => Number(readFileSync(`/proc/${job}/stat`, 'utf8').split(') ')[1]?.split(' ')[16])
+  await expect.poll(niceness).toBeGreaterThan(0)
   process.kill(Number(job), 'SIGKILL')
   await expect.poll(async () => (await figures()).schedule.jobs[0]?.failed_runs, LONG).toBe(1)
   const failed = await figures()
@@ -342,7 +345,7 @@ test('backups that another service of the organization has made are not removed,
       return seen.size >= 3
     }, LONG)
     .toBe(true)
-  expect((await restored.figures()).schedule.kept).toBe(1)
+  await expect.poll(async () => (await restored.figures()).schedule.kept, LONG).toBe(1)
   await stopped(restored.server)
   const left = scheduledIn(place)
   expect(left).toEqual(expect.arrayContaining(before))
