@@ -10,7 +10,10 @@ export const ownEnvironment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith('VERDIGRAPH_')),
 )
 
-/** The settings of every server of a test, unless the test chooses others: a busy machine must not change responses. */
+/**
+ * The settings of every server of a test, unless the test chooses others. On a busy machine a lane starts late, and a decision, a query
+ * or a call may pause for longer than the limits of a service.
+ */
 export const patientEnvironment = {
   VERDIGRAPH_LANE_WAIT_MS: '60000',
   VERDIGRAPH_DECISION_TIME_MS: '60000',
@@ -47,8 +50,8 @@ export interface Server {
   /** Resolves with the standard error when the process has ended. */
   errors(): Promise<string>
   /**
-   * Sends the signal. Resolves with the exit code when the process has ended; null if the signal ended it. Except after SIGKILL, which
-   * child processes may survive for a moment, `output` and `notices` are complete then.
+   * Sends the signal. Resolves with the exit code when the process has ended; null if the signal ended it. After a stop, `output` and
+   * `notices` are complete.
    */
   kill(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>
   readonly pid: number
@@ -69,11 +72,11 @@ export async function startServer(
     return notices
   })()
   const listening = Promise.withResolvers<string>()
-  const printing = (async () => {
+  const printed = (async () => {
     const decoder = new TextDecoder()
     for await (const bytes of child.stdout) {
       output += decoder.decode(bytes, { stream: true })
-      const url = /listening on (http:\/\/\S+)\n/.exec(output)?.[1]
+      const url = /listening on (https?:\/\/\S+)\n/.exec(output)?.[1]
       if (url !== undefined) listening.resolve(url)
     }
     listening.reject(new Error(`the server ended without listening: ${output}${await errors}`))
@@ -92,7 +95,8 @@ export async function startServer(
     async kill(signal) {
       child.kill(signal)
       await child.exited
-      if (signal !== 'SIGKILL') await Promise.all([printing, errors])
+      // The children of a killed process may keep its streams open.
+      if (signal !== 'SIGKILL') await Promise.all([printed, errors])
       return child.exitCode
     },
   }

@@ -9,7 +9,7 @@ import type { Settings } from '../../../src/settings.ts'
 import { type Child, childrenOf } from '../../support/child-processes.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'
 
-/** A service with lanes that `laneProcesses` tells from those of the test files that run in other threads of this process. */
+/** A service with lanes. Those of test files in other threads of this process are not among its `laneProcesses`. */
 interface LaneService extends TestService {
   readonly log: readonly LogEntry[]
   /** The process ids of its lanes. */

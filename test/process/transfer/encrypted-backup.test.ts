@@ -49,7 +49,7 @@ beforeAll(async () => {
   }
 })
 afterAll(async () => {
-  killAll()
+  await killAll()
   await server?.stop()
 })
 

@@ -301,7 +301,7 @@ test('a place that is away for a while gets all changes afterwards, and the fail
     await captured(line, project, 'nodes', { nodes: nodes(name) })
     await expect.poll(() => metric('verdigraph_shipping_failures_total'), { timeout: 120_000 }).toBeGreaterThan(before)
   }
-  expect(fixture.server.notices()).toContain('changes could not be shipped')
+  await expect.poll(() => fixture.server.notices()).toContain('changes could not be shipped')
   rmSync(place)
   renameSync(`${place}-away`, place)
   await shipped(line, project)
@@ -363,7 +363,7 @@ test('a lost object is a failed check of `doctor`, until a restart begins a new 
 
   const server = await startServer(['--data', data], environment)
   await shipped(await HttpConnection.to(server.url), project)
-  expect(server.notices()).toMatch(/a shipped object is lost: a new generation begins/)
+  await expect.poll(() => server.notices()).toMatch(/a shipped object is lost: a new generation begins/)
   expect((await doctor()).map(({ status }) => status)).not.toContain('failed')
   expect(await server.kill('SIGTERM')).toBe(0)
   expect(await partsOf(await restore('latest'), project, ['after'])).toEqual([1])
