@@ -6,7 +6,7 @@ export interface TerminalProgram {
   write(keys: string): void
   /** Resolves when the text is printed after the last call; rejects after 30 s with what was printed. */
   until(text: string): Promise<void>
-  /** Resolves with the exit code. */
+  /** Resolves with the exit code when the program has ended and `output` is complete. */
   readonly ended: Promise<number>
   kill(): void
 }
@@ -15,14 +15,21 @@ export function onTerminal(command: readonly string[], environment: Readonly<Rec
   let output = ''
   let seen = 0
   const decoder = new TextDecoder()
-  const terminal = new Bun.Terminal({
-    cols: 120,
-    rows: 40,
-    data(_terminal, bytes) {
-      output += decoder.decode(bytes, { stream: true })
+  // The process can be seen to have ended before its last output is read.
+  const read = Promise.withResolvers<void>()
+  const child = Bun.spawn([...command], {
+    env: { TERM: 'xterm', ...environment },
+    terminal: {
+      cols: 120,
+      rows: 40,
+      data(_terminal, bytes) {
+        output += decoder.decode(bytes, { stream: true })
+      },
+      exit: () => read.resolve(),
     },
   })
-  const child = Bun.spawn([...command], { env: { TERM: 'xterm', ...environment }, terminal })
+  const { terminal } = child
+  if (terminal === undefined) throw new Error('the program has no terminal')
   return {
     output: () => output,
     write: (keys) => void terminal.write(keys),
@@ -35,7 +42,10 @@ export function onTerminal(command: readonly string[], environment: Readonly<Rec
           throw new Error(`\`${text}\` was not printed: ${JSON.stringify(output.slice(seen))}`)
       }
     },
-    ended: child.exited,
+    ended: (async () => {
+      await read.promise
+      return child.exited
+    })(),
     kill: () => child.kill('SIGKILL'),
   }
 }
