@@ -7,8 +7,9 @@ import { emptyTree, extendTree, leafHash, rootOf } from '../../src/audit/log/mer
 import { openNote, parseVerifierKey, verifierKey } from '../../src/audit/log/signed-note.ts'
 import { TileFolder } from '../../src/audit/log/tile-folder.ts'
 import { verifyLog } from '../../src/audit/log/verify-log.ts'
+import { OperationalError } from '../../src/kernel/errors.ts'
 import { AuditIndex } from '../../src/store/audit/audit-index.ts'
-import type { AuditBatch, AuditCheckpoint, AuditLog, AuditSigningKey } from '../../src/store/audit/audit-types.ts'
+import type { AuditBatch, AuditCheckpoint, AuditLog } from '../../src/store/audit/audit-types.ts'
 
 /** An entry of a log, as JSON. */
 export interface ReadEntry {
@@ -33,38 +34,45 @@ export interface ReadLog {
   readonly problems: readonly string[]
 }
 
-/** Far longer than a slow disk takes to store a checkpoint. */
-const PUBLISHING_MAX_MS = 10_000
+/** Far longer than a busy machine takes to create the index, or to store a checkpoint. Only for a test that hangs. */
+const WAIT_MAX_MS = 60_000
 
-/** Reads all logs of a data folder, by owner. The folder may be in use. */
+/** Reads all logs of a data folder, by owner. The folder may be in use: waits for the process that creates the index. */
 export async function readAuditLogs(dataDir: string): Promise<ReadonlyMap<string, ReadLog>> {
-  const index = new AuditIndex(join(dataDir, 'audit/index'), { readOnly: true })
+  const index = await openIndex(join(dataDir, 'audit/index'))
   try {
-    const keys = index.keys()
     const logs = new Map<string, ReadLog>()
-    for (const { id } of index.logs()) logs.set(...(await readLog(dataDir, index, id, keys)))
+    for (const { id } of index.logs()) logs.set(...(await readLog(dataDir, index, id)))
     return logs
   } finally {
     await index.close()
   }
 }
 
-/** A running sealer commits entries before it publishes their checkpoint. After `PUBLISHING_MAX_MS` the caller reports that it is missing. */
+/** After `WAIT_MAX_MS` it throws why the index cannot be opened. */
+async function openIndex(path: string): Promise<AuditIndex> {
+  for (const endMs = performance.now() + WAIT_MAX_MS; ; await Bun.sleep(20)) {
+    try {
+      return new AuditIndex(path, { readOnly: true })
+    } catch (failure) {
+      if (!(failure instanceof OperationalError) || performance.now() > endMs) throw failure
+    }
+  }
+}
+
+/** A running sealer commits entries before it publishes their checkpoint. After `WAIT_MAX_MS` the caller reports that it is missing. */
 async function untilPublished(folder: TileFolder, size: number): Promise<void> {
-  const endMs = performance.now() + PUBLISHING_MAX_MS
+  const endMs = performance.now() + WAIT_MAX_MS
   while (((await folder.published())?.size ?? 0) < size && performance.now() < endMs) await Bun.sleep(20)
 }
 
-async function readLog(
-  dataDir: string,
-  index: AuditIndex,
-  id: string,
-  keys: readonly AuditSigningKey[],
-): Promise<[string, ReadLog]> {
+async function readLog(dataDir: string, index: AuditIndex, id: string): Promise<[string, ReadLog]> {
   // The log may grow: what is read first is the older state.
   const checkpoints = [...index.checkpoints(id, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)].reverse()
   const log = index.state(id) as AuditLog
   const batches = index.batches(id, 0, Number.POSITIVE_INFINITY)
+  // A running sealer may create a key at any time: those that have signed the above are there now.
+  const keys = index.keys()
   const problems: string[] = []
   const entries: ReadEntry[] = []
   const isSigned = (kid: string, text: string, signature: string): boolean => {
@@ -133,9 +141,10 @@ async function readLog(
       const known = index.checkpoints(id, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)
       return published === null || known.some((each) => each.generation === number && each.note === published)
     }
-    // A signature may be added to it between the two reads.
-    if (!(await isPublishedKnown()) && !(await isPublishedKnown()))
-      problems.push(`the published checkpoint of ${name} is unknown`)
+    // A signature may be added to it between the two reads, and another one between the next two.
+    let isKnown = false
+    for (let tries = 0; tries < 20 && !isKnown; tries++) isKnown = await isPublishedKnown()
+    if (!isKnown) problems.push(`the published checkpoint of ${name} is unknown`)
   }
   return [log.owner, { log, entries, batches, checkpoints, problems }]
 }
