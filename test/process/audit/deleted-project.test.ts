@@ -20,12 +20,13 @@ afterAll(async () => {
 it('deletes the graphs of a project after their records are sealed, if the sealing is late', async () => {
   const data = join(folder, 'data')
   const fixture = await startWorkers(data, 1)
-  const line = await HttpConnection.to(fixture.server.url)
-  const project = await makeProject(fixture, line, 'deleted')
+  const first = await HttpConnection.to(fixture.server.url)
+  const project = await makeProject(fixture, first, 'deleted')
   const graphs = join(data, 'projects', projectFolderName(project.id))
-  await captured(line, project, 'nodes', { nodes: [{ type: 'Page', external_id: 'first' }] })
+  await captured(first, project, 'nodes', { nodes: [{ type: 'Page', external_id: 'first' }] })
+  first.close()
   const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
-    const end = performance.now() + 60_000
+    const end = performance.now() + 120_000
     while (!(await condition())) {
       if (performance.now() > end) throw new Error('it did not happen')
       await Bun.sleep(100)
@@ -39,9 +40,24 @@ it('deletes the graphs of a project after their records are sealed, if the seali
   await until(async () => (await pages()).length === 1)
   const [background] = childrenOf(fixture.server.pid).filter(({ words }) => words.includes('background'))
   const pid = background?.pid as number
-  // A process that is stopped within a transaction keeps the lock: let it end what follows the sealing.
-  await Bun.sleep(3000)
-  process.kill(pid, 'SIGSTOP')
+  // The service closes connections that are idle for long.
+  const [line, other] = [await HttpConnection.to(fixture.server.url), await HttpConnection.to(fixture.server.url)]
+  // A process that is stopped within a transaction keeps the lock. It has none if changes of both are answered while it is stopped.
+  let probes = 0
+  for (let isFree = false; !isFree; ) {
+    process.kill(pid, 'SIGSTOP')
+    probes += 1
+    const answered = Promise.all([
+      captured(line, project, 'nodes', { nodes: [{ type: 'Page', external_id: `probe-${probes}` }] }),
+      other
+        .request('PUT', `/configs/v1/projects/${project.id}`, fixture.admin, { display_name: `probe ${probes}` })
+        .then((reply) => expect(reply.status).toBe(200)),
+    ])
+    isFree = await Promise.race([answered.then(() => true), Bun.sleep(5000 * probes).then(() => false)])
+    if (isFree) break
+    process.kill(pid, 'SIGCONT')
+    await answered
+  }
   await captured(line, project, 'nodes', { nodes: [{ type: 'Page', external_id: 'last' }] })
   const deleted = await line.request('DELETE', `/configs/v1/projects/${project.id}`, fixture.admin)
   expect(deleted.status).toBe(200)
@@ -49,7 +65,9 @@ it('deletes the graphs of a project after their records are sealed, if the seali
   expect(existsSync(graphs)).toBe(true)
   process.kill(pid, 'SIGCONT')
   await until(() => !existsSync(graphs))
-  expect(await pages()).toEqual(['nodes/Page/first', 'nodes/Page/last'])
+  const probed = Array.from({ length: probes }, (_, i) => `nodes/Page/probe-${i + 1}`)
+  expect(await pages()).toEqual(['nodes/Page/first', ...probed, 'nodes/Page/last'])
   line.close()
+  other.close()
   await fixture.close()
 })
