@@ -29,7 +29,8 @@ async function recorded(type: string): Promise<{ readonly project: SeenData[]; r
 
 /** As `recorded`, when `total` events are recorded in both: counted ones are recorded later. */
 async function recordedInTotal(type: string, total: number): Promise<Awaited<ReturnType<typeof recorded>>> {
-  for (const endMs = performance.now() + 20_000; ; await Bun.sleep(100)) {
+  // The windows of counting grow with the time that the requests take. Only for a test that hangs.
+  for (const endMs = performance.now() + 120_000; ; await Bun.sleep(100)) {
     const seen = await recorded(type)
     const counted = [...seen.project, ...seen.organization].map(({ count = 1 }) => count as number)
     if (counted.reduce((sum, count) => sum + count, 0) >= total || performance.now() > endMs) return seen

@@ -107,16 +107,19 @@ describe('the verification of a log', () => {
     }
     const writing = write()
     let grew = 0
-    for (let round = 0; round < 150; round += 1) {
-      const before = growing.state.size
-      const { faults } = await verify(folderFiles(growing.folder))
-      expect(faults).toEqual([])
-      const [from, to] = [before - 5, before]
-      expect(await growing.tiles.entries(from, to)).toHaveLength(5)
-      if (growing.state.size > before) grew += 1
+    try {
+      for (let round = 0; round < 150; round += 1) {
+        const before = growing.state.size
+        const { faults } = await verify(folderFiles(growing.folder))
+        expect(faults).toEqual([])
+        const [from, to] = [before - 5, before]
+        expect(await growing.tiles.entries(from, to)).toHaveLength(5)
+        if (growing.state.size > before) grew += 1
+      }
+    } finally {
+      isDone = true
+      await writing
     }
-    isDone = true
-    await writing
     expect(grew).toBeGreaterThan(0)
   })
 
