@@ -27,6 +27,8 @@ const VICTIMS = ['service', 'background process', 'lane'] as const
 type Victim = (typeof VICTIMS)[number]
 /** Everything is sealed within this time after the last request. */
 const SEAL_LIMIT_MS = 60_000
+/** A child process that was killed, or is not needed yet, is started within this time. */
+const CHILD_LIMIT_MS = 60_000
 
 export interface AuditKillOptions {
   readonly rounds: number
@@ -117,7 +119,7 @@ function isRunning(pid: number): boolean {
 
 async function killChild(server: Server, victim: Victim): Promise<void> {
   const word = victim === 'lane' ? 'lane' : 'background'
-  for (let tries = 0; tries < 500; tries++) {
+  for (const endMs = performance.now() + CHILD_LIMIT_MS; performance.now() < endMs; ) {
     const found = childrenOf(server.pid).find(({ words }) => words.includes(word))
     if (found !== undefined) {
       process.kill(found.pid, 'SIGKILL')

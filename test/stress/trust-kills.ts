@@ -138,8 +138,12 @@ export async function trustKillRounds(options: TrustKillOptions): Promise<TrustK
 
 function killBackground(server: Server): void {
   const found = childrenOf(server.pid).find(({ words }) => words.includes('background'))
-  // It may just be restarting.
-  if (found !== undefined) process.kill(found.pid, 'SIGKILL')
+  // It may just be restarting, or end.
+  try {
+    if (found !== undefined) process.kill(found.pid, 'SIGKILL')
+  } catch (failure) {
+    if ((failure as NodeJS.ErrnoException).code !== 'ESRCH') throw failure
+  }
 }
 
 /** Reads all scores from the folder of the graph, again and again. */
