@@ -112,7 +112,7 @@ it('runs pipelines and decides in the service of the folder, at a URL, and other
     1,
     expect.stringContaining('source_external_id: the node `Person` `absent` does not exist'),
   ])
-}, 90_000)
+})
 
 it('completes a run whose processes are killed, and no reader sees half a pair', async () => {
   const seed = testSeed()
@@ -120,4 +120,4 @@ it('completes a run whose processes are killed, and no reader sees half a pair',
   const outcome = await matchingKillRounds({ rounds: 3, nodes: 200, seed })
   expect(outcome.faults).toEqual([])
   expect(outcome.seen).toBeGreaterThan(200)
-}, 180_000)
+})

@@ -38,7 +38,9 @@ async function servedCar(
     name: 'cars',
     node_classification: 'Car',
     schedule: 'DAILY',
-    dimensions: [{ name: 'FRESHNESS', weight: 1 }],
+    // Unlike the freshness, it does not change at midnight.
+    dimensions: [{ name: 'COMPLETENESS', weight: 1 }],
+    required_properties: ['plate'],
   })
   return {
     server,
@@ -90,7 +92,7 @@ it('runs a pass in the service that serves the folder, and otherwise itself', as
   const unknown = await run('gid:00000000000000000000000000')
   expect([unknown.exitCode, unknown.stdout]).toEqual([1, ''])
   expect(unknown.stderr).toContain('has no trust score profile `gid:00000000000000000000000000`')
-}, 60_000)
+})
 
 it('records the operation and the pass in the audit log of the service that serves the folder', async () => {
   const data = join(folder, 'data')
@@ -110,10 +112,10 @@ it('records the operation and the pass in the audit log of the service that serv
     { profile, runId, outcome: 'ok', actor: { type: 'operating-system-user', name: username } },
   ])
   expect(await sealed('project', 'svc.audit.trust.run.ended')).toMatchObject([{ runId, outcome: 'ok', nodesScored: 1 }])
-  expect(await recordsOf('project', 'svc.audit.trust.run.started')).toMatchObject([
+  expect(await sealed('project', 'svc.audit.trust.run.started')).toMatchObject([
     { runId, profileId: profile, nodeType: 'Car', requestedBy: username },
   ])
-}, 60_000)
+})
 
 it('has its scores in exports and backups: a pass over the copy writes nothing', async () => {
   const data = join(folder, 'data')
@@ -137,7 +139,7 @@ it('has its scores in exports and backups: a pass over the copy writes nothing',
     await command('verify', '--data', file(copy))
     expect([copy, await run(copy)]).toMatchObject([copy, { nodesScored: 1, scoresWritten: 0, scoresRemoved: 0 }])
   }
-}, 60_000)
+})
 
 it('completes a pass whose processes are killed, and no reader sees half a score', async () => {
   const seed = testSeed()
@@ -145,4 +147,4 @@ it('completes a pass whose processes are killed, and no reader sees half a score
   const outcome = await trustKillRounds({ rounds: 2, nodes: 3000, seed })
   expect(outcome.faults).toEqual([])
   expect(outcome.seen).toBeGreaterThan(3000)
-}, 120_000)
+})
