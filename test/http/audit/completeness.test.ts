@@ -458,6 +458,10 @@ beforeAll(async () => {
   await sampleMatching()
   const evaluated = await service.ask('/access/v1/evaluation', { ...ann, ...drive, ...car })
   loggedDecision = (evaluated.body.context as { readonly id: string }).id
+  // The line is written after the answer.
+  await expect
+    .poll(async () => (await service.send(`/access/v1/decisions/${loggedDecision}`, { headers: asAgent() })).status)
+    .toBe(200)
   await sampleContext()
   consoleHeaders = (await signIn(service)).headers
   writeFileSync(join(backupFolder, `${backupName}.tar.age`), 'age-encryption.org/v1\n-> made by a command')
@@ -473,12 +477,13 @@ beforeAll(async () => {
   for (const route of secured()) await failToAuthenticate(route)
   await failToStore()
   events = await eventsByRequest()
-}, 120_000)
+})
 
 afterAll(async () => {
   await mcp?.stop()
   await receiver?.stop()
   rmSync(logFolder, { recursive: true, force: true })
+  rmSync(backupFolder, { recursive: true, force: true })
 })
 
 /** A pipeline with a report and a decision. */
@@ -516,7 +521,7 @@ async function refusedEvent(): Promise<string> {
   const nodes = [{ type: 'Bike', external_id: 'refused' }]
   const captured = await service.ask('/capture/v1/nodes', { nodes })
   if (captured.status !== 200) throw new Error(captured.text)
-  const end = performance.now() + 20_000
+  const end = performance.now() + 60_000
   for (;;) {
     const { body, text } = await service.configure('GET', `event-sinks/${sink}/dead-letters`)
     const [letter] = body.dead_letters as { readonly id: string }[]

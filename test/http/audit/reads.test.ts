@@ -43,7 +43,7 @@ beforeAll(async () => {
     await capture(service, `car${part}`, `bike${part}`)
     await service.app.sealAudit()
   }
-}, 60_000)
+})
 afterAll(() => service?.stop())
 
 async function capture({ ask }: TestService, ...names: string[]): Promise<void> {
@@ -515,7 +515,8 @@ describe('over the life of a log', () => {
     const firsts = await openFolder(folder.dataDir, (at) =>
       Promise.all(lists.map((path) => readPage(read, at, path, { pagesize: '2', ...orderOf(path) }))),
     )
-    vi.spyOn(console, 'log').mockImplementation(() => undefined)
+    const printed = vi.spyOn(console, 'log').mockImplementation(() => undefined)
+    onTestFinished(() => printed.mockRestore())
     await rotateAuditKey({ ...defaultSettings, dataDir: folder.dataDir }, true)
     await openFolder(folder.dataDir, async (at) => {
       await captureAt(at, folder.captureKey, 'd')
@@ -537,7 +538,8 @@ describe('over the life of a log', () => {
   test('files of a log that are missing or changed are reported, not left out', async () => {
     const folder = await newFolderWith(['kept'])
     const read = readingAs(folder)
-    vi.spyOn(process.stderr, 'write').mockImplementation(() => true)
+    const written = vi.spyOn(process.stderr, 'write').mockImplementation(() => true)
+    onTestFinished(() => written.mockRestore())
     await openFolder(folder.dataDir, async (at) => {
       const { generations } = JSON.parse((await read(at, 'v1/tlog')).text) as { generations: readonly Tree[] }
       const { generation = '', size = 0 } = generations[0] ?? {}
