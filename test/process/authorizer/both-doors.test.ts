@@ -11,10 +11,13 @@ import { policyHeader } from '../../../src/policy/policy-header.ts'
 import { loadScenario } from '../../../src/scenarios/load-scenario.ts'
 import { openScenario } from '../../../src/scenarios/run.ts'
 import type { ScenarioFile } from '../../../src/scenarios/scenario.ts'
+import { defaultSettings } from '../../../src/settings.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 const REQUESTS = 30
+/** A stop of the process must not end a decision. The service of the tests has the same limits. */
+const patient = { ...defaultSettings, decisionTimeMs: 60_000, batchTimeMs: 60_000 }
 
 /** Mulberry32. */
 function randomOf(seed: number): () => number {
@@ -123,6 +126,8 @@ describe(`the authorizer and the service (SEED=${SEED})`, () => {
     const project_id = (
       await create('projects', { organization_id: service.app.organizationId, name: `s-${name}`, region: 'local' })
     ).id
+    const status = async () => (await service.configure('GET', `projects/${project_id}`)).body.ikg_status
+    while ((await status()) === 'PENDING') await Bun.sleep(5)
     const application_id = (await create('applications', { project_id, name: 'test' })).id
     const api_permissions = ['Authorization', 'Capture', 'ReadAuthZConfigs']
     const application_agent_id = (await create('application-agents', { application_id, name: 'test', api_permissions }))
@@ -154,7 +159,7 @@ describe(`the authorizer and the service (SEED=${SEED})`, () => {
     'answer alike in the scenario $name',
     async ({ scenario, i }) => {
       const key = await serve(scenario)
-      const authorizer: Authorizer = await openScenario(scenario)
+      const authorizer: Authorizer = await openScenario(scenario, undefined, undefined, patient)
       const random = randomOf(SEED + i)
       try {
         const requests = requestsOf(scenario, random)
