@@ -3,7 +3,7 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { processCommands } from '../../../src/cli/self-command.ts'
 import type { ConfigKind } from '../../../src/config/kind.ts'
 import type { Route } from '../../../src/http/route.ts'
@@ -459,9 +459,13 @@ beforeAll(async () => {
   const evaluated = await service.ask('/access/v1/evaluation', { ...ann, ...drive, ...car })
   loggedDecision = (evaluated.body.context as { readonly id: string }).id
   // The line is written after the answer.
-  await expect
-    .poll(async () => (await service.send(`/access/v1/decisions/${loggedDecision}`, { headers: asAgent() })).status)
-    .toBe(200)
+  await vi.waitFor(
+    async () => {
+      const { status } = await service.send(`/access/v1/decisions/${loggedDecision}`, { headers: asAgent() })
+      expect(status).toBe(200)
+    },
+    { timeout: 30_000 },
+  )
   await sampleContext()
   consoleHeaders = (await signIn(service)).headers
   writeFileSync(join(backupFolder, `${backupName}.tar.age`), 'age-encryption.org/v1\n-> made by a command')
