@@ -15,6 +15,7 @@ import { bin, killAll, ownEnvironment, runCommand, startServer } from '../../sup
 import { CounterpartMissing } from '../../support/counterparts/install.ts'
 import { type Neo4jServer, startNeo4j } from '../../support/counterparts/neo4j.ts'
 import { setNeo4jPassword } from '../../support/counterparts/neo4j-password.ts'
+import { type HeldProxy, startHeldProxy } from '../../support/held-proxy.ts'
 import { startService } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -184,13 +185,20 @@ async function newTarget(): Promise<{ readonly folder: string; readonly us: stri
   return { folder, us, id: `gid:${name}` }
 }
 
-/** Starts a copy, and kills it when `isDue`. */
-async function killed(args: readonly string[], isDue: () => Promise<boolean> | boolean): Promise<void> {
-  const child = Bun.spawn([bin, ...args], { env: ownEnvironment, stdout: 'ignore', stderr: 'ignore' })
-  while (child.exitCode === null && !(await isDue())) await Bun.sleep(1)
+/** The connection with a proxy of the server `us`. */
+const through = (proxy: HeldProxy): string => written(JSON.stringify(connection()).replaceAll(urlOf('us'), proxy.url))
+
+/** Starts a copy through a proxy, and kills it when the proxy holds it. */
+async function killed(proxy: HeldProxy, args: readonly string[]): Promise<void> {
+  const child = Bun.spawn([bin, ...args], { env: ownEnvironment, stdout: 'ignore', stderr: 'pipe' })
+  const ended = child.stderr.text()
+  await Promise.race([proxy.held, ended])
   child.kill('SIGKILL')
   await child.exited
-  expect(child.signalCode).toBe('SIGKILL')
+  expect(child.signalCode, await ended).toBe('SIGKILL')
+  proxy.release()
+  // A transaction of the killed copy may end later.
+  for (const name of NAMES) await expect.poll(() => run(name, 'SHOW TRANSACTIONS YIELD transactionId')).toHaveLength(1)
 }
 
 async function succeed(args: readonly string[]) {
@@ -210,7 +218,10 @@ let hash = ''
 test('a copy to three servers that was killed continues, and is equal', async (context) => {
   if (servers === null) return context.skip()
   const args = copyArguments('--from', data, written(connection()))
-  await killed(args, async () => Number((await run('us', 'MATCH (n:Person) RETURN count(n)'))[0]![0]) > 0)
+  const people = async (): Promise<number> => Number((await run('us', 'MATCH (n:Person) RETURN count(n)'))[0]![0])
+  const proxy = await startHeldProxy(urlOf('us'), async () => (await people()) > 0)
+  await killed(proxy, copyArguments('--from', data, through(proxy)))
+  proxy.close()
   const begun = await notes()
   expect(begun).toEqual([expect.any(String), expect.any(String), expect.any(String)])
   // No service opens any of them, also those that have all elements.
@@ -258,17 +269,20 @@ test('a copy to three servers that was killed continues, and is equal', async (c
 test('a copy back into a folder that was killed continues, and is equal', async (context) => {
   if (servers === null) return context.skip()
   const { folder, us, id } = await newTarget()
-  const args = copyArguments('--to', folder, written(connection()))
   const marker = join(folder, 'import.unfinished')
   // As if no location had used it yet.
   rmSync(us, { recursive: true })
   let empty = Number.POSITIVE_INFINITY
-  await killed(args, () => {
+  let isDue = async (): Promise<boolean> => {
     if (!existsSync(marker)) return false
     const { size } = statSync(join(us, DATA_FILE))
     empty = Math.min(empty, size)
     return size > empty
-  })
+  }
+  const proxy = await startHeldProxy(urlOf('us'), () => isDue())
+  const args = copyArguments('--to', folder, through(proxy))
+  await killed(proxy, args)
+  isDue = () => Promise.resolve(false)
   expect(readFileSync(marker, 'utf8').trimEnd().split('\n')).toHaveLength(1)
   const refused = await runCommand(['serve', '--port', '0', '--data', folder])
   expect([refused.exitCode, refused.stderr]).toEqual([
@@ -281,13 +295,14 @@ test('a copy back into a folder that was killed continues, and is equal', async 
   expect(result.databases).toMatchObject([
     { name: 'default', place: urlOf('main'), equal: true, resumed: true, written: { nodes: 0, relationships: 0 } },
     { name: 'global', place: urlOf('whole'), equal: true, relationships: 2, differences: [] },
-    { name: 'america', place: urlOf('us'), equal: true, nodes: PEOPLE + 2 },
+    { name: 'america', place: proxy.url, equal: true, nodes: PEOPLE + 2 },
   ])
   expect(existsSync(marker)).toBe(false)
   await succeed(['verify', '--data', folder])
   const compared = await succeed([...copyArguments('--from', folder, written(connection())), '--compare'])
   expect(compared.stdout).toContain(`hash ${hash} in 3 databases\n`)
   const filled = await runCommand(args)
+  proxy.close()
   expect([filled.exitCode, filled.stderr]).toEqual([1, expect.stringContaining('the target of a copy must be empty')])
   expect(existsSync(marker)).toBe(false)
   // Later writes maintain the proxies, also those of the graph that the copy has created.

@@ -22,6 +22,7 @@ import { bin, killAll, ownEnvironment, runCommand, startServer } from '../../sup
 import { CounterpartMissing } from '../../support/counterparts/install.ts'
 import { type Neo4jServer, startNeo4j } from '../../support/counterparts/neo4j.ts'
 import { setNeo4jPassword } from '../../support/counterparts/neo4j-password.ts'
+import { type HeldProxy, startHeldProxy } from '../../support/held-proxy.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const PASSWORD = 'a-long-password'
@@ -269,17 +270,23 @@ function writeMany(project: TestedProject): Promise<void> {
   })
 }
 
-/** Starts a copy, and kills it when `isDue`. */
-async function killed(from: string, to: string, isDue: () => Promise<boolean>): Promise<void> {
+/** Resolves when the server runs no transaction of a killed program any more. */
+const isQuiet = () => expect.poll(() => run('SHOW TRANSACTIONS YIELD transactionId')).toHaveLength(1)
+
+/** Starts a copy through a proxy, and kills it when the proxy holds it. */
+async function killed(proxy: HeldProxy, from: string, to: string): Promise<void> {
   const child = Bun.spawn([bin, 'copy', '--from', from, '--to', to], {
     env: { ...ownEnvironment, ...credentials },
     stdout: 'ignore',
-    stderr: 'ignore',
+    stderr: 'pipe',
   })
-  while (child.exitCode === null && !(await isDue())) await Bun.sleep(2)
+  const ended = child.stderr.text()
+  await Promise.race([proxy.held, ended])
   child.kill('SIGKILL')
   await child.exited
-  expect(child.signalCode).toBe('SIGKILL')
+  expect(child.signalCode, await ended).toBe('SIGKILL')
+  proxy.release()
+  await isQuiet()
 }
 
 test('a copy that was killed continues, in both directions', async (context) => {
@@ -289,7 +296,9 @@ test('a copy that was killed continues, in both directions', async (context) => 
   await writeMany(from)
   const relationships = PEOPLE * EACH
   const count = async (): Promise<number> => Number((await run('MATCH ()-[r]->() RETURN count(r)'))[0]![0])
-  await killed(from.data, url, async () => (await count()) > 0)
+  const writing = await startHeldProxy(url, async () => (await count()) > 0)
+  await killed(writing, from.data, writing.url)
+  writing.close()
   const part = await count()
   expect([part > 0, part < relationships]).toEqual([true, true])
   // Neither a service nor a copy of another graph uses the unfinished one.
@@ -317,29 +326,27 @@ test('a copy that was killed continues, in both directions', async (context) => 
 
   const to = await newProject()
   const marker = join(to.data, 'import.unfinished')
-  await killed(url, to.data, async () => existsSync(marker))
+  let isDue = async (): Promise<boolean> => existsSync(marker)
+  const reading = await startHeldProxy(url, () => isDue())
+  await killed(reading, reading.url, to.data)
   const refused = await runCommand(['serve', '--port', '0', '--data', to.data])
   expect([refused.exitCode, refused.stderr]).toEqual([
     1,
     expect.stringContaining(`was interrupted: finish it with \`verdigraph copy\``),
   ])
-  // What a service writes while the graphs are compared belongs to none of them.
-  const comparing = Bun.spawn([bin, 'copy', '--from', url, '--to', to.data, '--json'], {
-    env: { ...ownEnvironment, ...credentials },
-    stdout: 'ignore',
-    stderr: 'pipe',
+  // What a service writes while the graphs are compared belongs to none of them. Here it writes before each request of the copy.
+  isDue = async () => {
+    await run("MATCH (s:_VerdigraphState {key: 'state'}) SET s.version = s.version + 1")
+    return false
+  }
+  expect(await copy(reading.url, to.data, '--json')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('a service has written to the database during the copy'),
   })
-  const writer = setInterval(() => {
-    run("MATCH (s:_VerdigraphState {key: 'state'}) SET s.version = s.version + 1").catch(() => undefined)
-  }, 50)
-  const told = await new Response(comparing.stderr).text()
-  clearInterval(writer)
-  expect([await comparing.exited, told]).toEqual([
-    1,
-    expect.stringContaining('a service has written to the database during the copy'),
-  ])
+  isDue = () => Promise.resolve(false)
   expect(existsSync(marker)).toBe(true)
-  const back = await copied(url, to.data, PEOPLE, relationships)
+  const back = await copied(reading.url, to.data, PEOPLE, relationships)
+  reading.close()
   expect(back.hash).toBe(continued.hash)
   expect(existsSync(marker)).toBe(false)
   await succeed('verify', '--data', to.data)
@@ -375,7 +382,9 @@ test('a graph that has changed is not continued with', async (context) => {
   const from = await newProject()
   await writeMany(from)
   const count = async (): Promise<number> => Number((await run('MATCH (n:Person) RETURN count(n)'))[0]![0])
-  await killed(from.data, server.url, async () => (await count()) > 0)
+  const proxy = await startHeldProxy(server.url, async () => (await count()) > 0)
+  await killed(proxy, from.data, proxy.url)
+  proxy.close()
   await write(from, (batch) => batch.upsertNode(car))
   expect(await copy(from.data, server.url)).toMatchObject({
     exitCode: 1,
