@@ -81,17 +81,20 @@ export async function runLoad(
   return run.result(clock.nowNs())
 }
 
+/** Each caller asks at least one question that is measured, also if the process is held up for the whole time. */
 async function closedLoop(system: AskedSystem, run: LoadRun, clock: LoadClock): Promise<void> {
   const caller = async (number: number): Promise<void> => {
     let yieldedNs = clock.nowNs()
+    let isMeasured = false
     for (;;) {
       const sentNs = clock.nowNs()
-      if (sentNs >= run.endNs) return
+      if (sentNs >= run.endNs && isMeasured) return
       if (sentNs - yieldedNs > YIELD_NS) {
         yieldedNs = sentNs
         await clock.pauseUntil(sentNs)
         continue
       }
+      isMeasured ||= sentNs >= run.fromNs
       const question = run.next()
       const answer = system.ask(number, question)
       run.add(question, answer instanceof Promise ? await answer : answer, sentNs, clock.nowNs())
@@ -100,7 +103,10 @@ async function closedLoop(system: AskedSystem, run: LoadRun, clock: LoadClock): 
   await Promise.all(Array.from({ length: system.callers }, (_, number) => caller(number)))
 }
 
-/** Question `n` is due at `startNs + n / rate`. If no caller is free then, it waits, and its latency includes the wait. */
+/**
+ * Question `n` is due at `startNs + n / rate`. If no caller is free then, it waits, and its latency includes the wait. The first one is
+ * asked in any case.
+ */
 async function fixedRate(
   system: AskedSystem,
   run: LoadRun,
@@ -116,7 +122,7 @@ async function fixedRate(
     let yieldedNs = clock.nowNs()
     for (;;) {
       const dueNs = startNs + asked * intervalNs
-      if (dueNs >= run.endNs || clock.nowNs() >= giveUpNs) return
+      if (dueNs >= run.endNs || (asked > 0 && clock.nowNs() >= giveUpNs)) return
       asked += 1
       for (let nowNs = clock.nowNs(); nowNs < dueNs; nowNs = clock.nowNs()) {
         yieldedNs = nowNs
@@ -136,9 +142,9 @@ async function fixedRate(
 
 /** The answers of a load. */
 class LoadRun {
+  readonly fromNs: number
   readonly endNs: number
   readonly #questions: readonly CheckedQuestion[]
-  readonly #fromNs: number
   readonly #latency = new LatencyHistogram()
   readonly #seconds = new Map<number, LatencyHistogram>()
   readonly #cpuFrom = process.cpuUsage()
@@ -155,7 +161,7 @@ class LoadRun {
 
   constructor(questions: readonly CheckedQuestion[], fromNs: number, durationS: number) {
     this.#questions = questions
-    this.#fromNs = fromNs
+    this.fromNs = fromNs
     this.endNs = fromNs + durationS * 1e9
   }
 
@@ -177,13 +183,13 @@ class LoadRun {
       this.#errors += 1
       this.#firstError ??= answer.error
     }
-    if (nowNs > this.#fromNs) {
+    if (nowNs > this.fromNs) {
       this.#answered += 1
       this.#lastNs = nowNs
     }
-    if (fromNs < this.#fromNs) return
+    if (fromNs < this.fromNs) return
     this.#latency.record(nowNs - fromNs)
-    const second = Math.floor((fromNs - this.#fromNs) / 1e9)
+    const second = Math.floor((fromNs - this.fromNs) / 1e9)
     let histogram = this.#seconds.get(second)
     if (histogram === undefined) {
       histogram = new LatencyHistogram()
@@ -201,7 +207,7 @@ class LoadRun {
   }
 
   result(nowNs: number): LoadFigures {
-    const seconds = Math.max(1e-9, ((this.#lastNs || nowNs) - this.#fromNs) / 1e9)
+    const seconds = Math.max(1e-9, ((this.#lastNs || nowNs) - this.fromNs) / 1e9)
     const { user, system } = process.cpuUsage(this.#cpuFrom)
     const latency = this.#latency.summary()
     const us = (ns: number): number => Number((ns / 1000).toPrecision(5))

@@ -92,6 +92,31 @@ test('a rate that is too high shows the rate that was reached, although all answ
   expect(result.perSecond).toBeCloseTo(1000, 0)
 })
 
+test('a process that is held up for the whole time has asked nevertheless', async () => {
+  /** The process begins to run at once, but is held up before it asks. */
+  class HeldClock extends SetClock {
+    reads = 0
+
+    override nowNs(): number {
+      if (this.reads++ === 1) this.ns += 60_000 * MS
+      return super.nowNs()
+    }
+  }
+  for (const rate of [null, 100]) {
+    const clock = new HeldClock()
+    const result = await runLoad(stallingSystem(clock, -1), questions, { rate, durationS: 1, warmUpS: 0 }, clock)
+    expect([rate, result.checked, result.latency.count]).toEqual([rate, 1, 1])
+  }
+})
+
+test('after a warm-up in which the process was held up, one answer is measured', async () => {
+  const clock = new SetClock()
+  const plan = { rate: null, durationS: 1, warmUpS: 1 }
+  // The first answer ends after the time that is measured.
+  const result = await runLoad(stallingSystem(clock, 999), questions, { ...plan, durationS: 0.5 }, clock)
+  expect([result.checked, result.latency.count]).toEqual([1001, 1])
+})
+
 test('errors are counted, and are no wrong answers', async () => {
   const clock = new SetClock()
   const system: AskedSystem = {
