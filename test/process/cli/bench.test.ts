@@ -29,6 +29,7 @@ interface ShownReport {
     }
   }[]
   readonly refused: readonly object[]
+  readonly warnings: readonly string[]
 }
 
 /** A scenario with a policy, a graph, and expected decisions. */
@@ -54,12 +55,14 @@ function world(expected: 'yes' | 'no'): string {
 
 test('a scenario file is asked in process, and a page shows the latencies without foreign requests', async () => {
   const html = join(folder, 'world.html')
-  const { exitCode, stdout, stderr } = await runCommand(['bench', '--world', world('yes'), ...SHORT, '--html', html])
+  // A percentile needs more answers than the one of a process that is held up for the whole time.
+  const args = ['bench', '--world', world('yes'), '--duration', '3', '--warm-up', '0.1', '--html', html]
+  const { exitCode, stdout, stderr } = await runCommand(args)
   expect([exitCode, stderr]).toEqual([0, ''])
-  expect(stdout).toMatch(/load +closed loop, 1 caller, 0\.5 s after 0\.1 s of warm-up/)
+  expect(stdout).toMatch(/load +closed loop, 1 caller, 3 s after 0\.1 s of warm-up/)
   expect(stdout).toMatch(/questions +2: 1 granted, 1 denied, 0 without an expected answer/)
   expect(stdout).toMatch(/p50 +[\d.]+ (µs|ms|s)\n/)
-  // A dash on a machine that answers less than 10,000 questions in half a second.
+  // A dash on a machine that answers less than 10,000 questions.
   expect(stdout).toMatch(/p99\.99 +([\d.]+ (µs|ms|s)|–)\n/)
   const page = readFileSync(html, 'utf8')
   expect(page).not.toMatch(/<script|https?:\/\/(?!www\.w3\.org)/)
@@ -128,12 +131,14 @@ test('a rate that the machine does not reach is reported and fails the command; 
   const json = await runCommand([...args, '--rate', '10000000', '--json'])
   expect([json.exitCode, json.stderr]).toEqual([1, ''])
   expect(JSON.parse(json.stdout).warnings).toEqual([expect.stringContaining('the rate was not reached')])
-  expect(await runCommand([...args, '--rate', '20'])).toMatchObject({ exitCode: 0, stderr: '' })
+  // One question, which has ten seconds.
+  const reached = await runCommand([...args, '--warm-up', '0', '--rate', '0.1'])
+  expect(reached).toMatchObject({ exitCode: 0, stderr: '' })
 })
 
 test('a wrong answer is counted, shown, and fails the command', async () => {
   const { exitCode, stdout } = await runCommand(['bench', '--world', world('no'), ...SHORT, '--json'])
-  const { sides, warnings } = JSON.parse(stdout) as ShownReport & { readonly warnings: readonly string[] }
+  const { sides, warnings } = JSON.parse(stdout) as ShownReport
   expect(exitCode).toBe(1)
   expect(sides[0]!.result.wrong).toBeGreaterThan(0)
   expect(sides[0]!.result.wrong * 2).toBeLessThanOrEqual(sides[0]!.result.checked + 1)
@@ -201,9 +206,11 @@ describe('a service', () => {
     ]
     const { exitCode, stdout } = await bench(...flags)
     const report = JSON.parse(stdout) as ShownReport
-    expect(exitCode).toBe(0)
     expect(report.load).toMatchObject({ mode: 'fixed rate', callers: 2 })
-    expect(report.sides[0]!.result.latency.count).toBe(400)
+    expect(report.sides[0]!.result).toMatchObject({ wrong: 0, errors: 0 })
+    // A busy machine may delay more than the stall does: then the rate is not reached, and its last questions may not be asked.
+    if (report.warnings.length === 0) expect([exitCode, report.sides[0]!.result.latency.count]).toEqual([0, 400])
+    else expect([exitCode, report.warnings]).toEqual([1, [expect.stringContaining('the rate was not reached')]])
     // A quarter of the questions was due in the stall, evenly spread over its second. Two connections alone would show two of 400.
     expect(percentileOf(report, 90)).toBeGreaterThan(500_000)
     expect(percentileOf(report, 99)).toBeGreaterThan(900_000)
