@@ -485,7 +485,7 @@ describe('the installed command', () => {
       let address: string | undefined
       for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
         output += part
-        address = /listening on (http:\/\/[^\s"]+)/.exec(output)?.[1]
+        address = /listening on (http:\/\/[^\s"]+)\n/.exec(output)?.[1]
         if (address !== undefined) break
       }
       expect(address, output).toBeDefined()

@@ -101,8 +101,8 @@ describe('verdigraph serve', () => {
     expect(await server.kill('SIGTERM')).toBe(0)
 
     const again = await startServer(['--data', data])
-    expect(again.output()).not.toContain('token')
     expect(await again.kill('SIGINT')).toBe(0)
+    expect(again.output()).not.toContain('token')
   })
 
   it('accepts a token that another process created in the meantime', async () => {
@@ -137,12 +137,10 @@ describe('verdigraph serve', () => {
       stdout: 'pipe',
       stderr: 'pipe',
     })
-    const reader = child.stdout.getReader()
     let output = ''
-    while (!output.includes('listening on')) {
-      const { value, done } = await reader.read()
-      if (done) break
-      output += new TextDecoder().decode(value)
+    for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+      output += part
+      if (/listening on .*\n/.test(output)) break
     }
     expect(output).toMatch(/listening on http:\/\/127\.0\.0\.1:\d+\n/)
     child.kill('SIGTERM')

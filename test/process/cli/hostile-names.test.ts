@@ -112,12 +112,24 @@ describe('no control character of data reaches stdout or stderr', () => {
 
   test('tail and replay of a decision', async () => {
     const tail = startCommand(['tail', '--count', '1'], account)
+    let isOver = false
+    const ended = tail.ended.finally(() => {
+      isOver = true
+    })
     // The command does not report when it has connected.
-    for (let asked = 0; asked < 40 && tail.output() === ''; asked++) await run(['check', ann, 'wash', c1])
-    await tail.ended
+    while (!isOver) await run(['check', ann, 'wash', c1])
+    expect(await ended, tail.notices()).toBe(0)
     expect(tail.output()).toContain(escaped)
     expect(`${tail.output()}${tail.notices()}`).not.toMatch(raw)
-    const id: string = JSON.parse(readFileSync(log, 'utf8').trim().split('\n').at(-1)!).id
+    // The service writes its log in the background: a line is complete at its end.
+    const lastLogged = (): { readonly id: string } | undefined =>
+      readFileSync(log, 'utf8')
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line))
+        .findLast(({ kind }) => kind === 'evaluation')
+    await expect.poll(lastLogged).toBeDefined()
+    const { id } = lastLogged()!
     const replay = await run(['replay', id])
     expect(replay.stdout, replay.stderr).toContain(escaped)
     expect(`${replay.stdout}${replay.stderr}`).not.toMatch(raw)

@@ -28,7 +28,7 @@ async function operationsIn(dataDir: string): Promise<RecordedOperation[]> {
   const unique = new Map([...sealed, ...waiting].map((entry) => [`${entry.source} ${entry.id}`, entry]))
   const found = [...unique.values()].filter(({ type }) => type.startsWith(OPERATION))
   return found
-    .sort((a, b) => (a.time < b.time ? -1 : 1))
+    .sort((a, b) => Number(a.time > b.time) - Number(a.time < b.time))
     .map(({ type, data }) => {
       payloadSchema(type as Parameters<typeof payloadSchema>[0]).parse(data)
       return { type: type.replace(OPERATION, ''), data }
