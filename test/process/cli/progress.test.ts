@@ -5,6 +5,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { childrenOf } from '../../support/child-processes.ts'
 import { bin, killAll, ownEnvironment, runCommand } from '../../support/cli-process.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { onTerminal } from '../../support/terminal.ts'
 
 /** A command that ends before this writes no line into a pipe. */
 const FIRST_LINE_MS = 5000
@@ -57,26 +58,21 @@ beforeAll(async () => {
 
 afterEach(killAll)
 
-// script(1) gives a command a terminal.
-describe.skipIf(Bun.which('script') === null)('on a terminal of width 0', () => {
+describe('on a terminal of width 0', () => {
   it.each([
     ['verify', (): string[] => [], 'opening '],
     ['backup', (): string[] => ['--out', join(temporaryFolder(), 'out')], 'opening '],
     ['export', (): string[] => ['--out', join(temporaryFolder(), 'out')], 'opening '],
     ['migrate', (): string[] => [], 'opening '],
   ])('%s shows a line and removes it', async (command, more, what) => {
-    const line = ['stty cols 0;', bin, command, '--data', data, ...more()].join(' ')
-    const child = Bun.spawn(['script', '-qec', line, '/dev/null'], {
-      env: { ...ownEnvironment, TERM: 'xterm', SHELL: '/bin/sh' },
-      stdin: 'ignore',
-      stdout: 'pipe',
-    })
-    const output = await child.stdout.text()
-    expect(await child.exited, output).toBe(0)
-    const [, shown = '', ...later] = output.split('\r\x1b[2K')
+    const line = [bin, command, '--data', data, ...more()].join(' ')
+    const program = onTerminal(['sh', '-c', `stty cols 0; ${line}; echo "exit code $?"`], ownEnvironment)
+    await program.until('exit code 0')
+    const [, shown = '', ...later] = program.output().split('\r\x1b[2K')
     expect(shown).toMatch(new RegExp(`^${what}.{1,70}$`))
-    expect(later.length, output).toBeGreaterThan(0)
+    expect(later.length, program.output()).toBeGreaterThan(0)
     expect(later.at(-1)).not.toContain('█')
+    expect(await program.ended).toBe(0)
   })
 })
 
