@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { carProject, driveCypher, washCypher } from '../../support/car-project.ts'
-import { type Finished, runCommand } from '../../support/cli-process.ts'
+import { type Finished, patientEnvironment, runCommand } from '../../support/cli-process.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -55,7 +55,7 @@ afterAll(() => service.stop())
 
 /** Without the user's own contexts. */
 function run(args: readonly string[], environment: Record<string, string> = {}): Promise<Finished> {
-  return runCommand(args, { XDG_CONFIG_HOME: join(folder, '.config'), ...environment })
+  return runCommand(args, { XDG_CONFIG_HOME: join(folder, '.config'), ...patientEnvironment, ...environment })
 }
 
 /** The targets with the same graph: each with its options and variables. */

@@ -347,10 +347,15 @@ describe('the port', () => {
   const portOf = ({ findings }: DoctorAnswer) => findings.find(({ check }) => check === 'port')
 
   it('that is free passes, and that of the service of this folder too, also with workers', async () => {
-    const free = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
+    // Other tests listen on 127.0.0.1 only.
+    const host = `127.${process.pid % 250}.77.7`
+    const free = Bun.listen({ hostname: host, port: 0, socket: { data: () => undefined } })
     const { port } = free
     free.stop(true)
-    expect(portOf(await at(port, sound))).toMatchObject({ status: 'ok', found: `127.0.0.1:${port} is free` })
+    expect(portOf(await at(port, sound, { VERDIGRAPH_HOST: host }))).toMatchObject({
+      status: 'ok',
+      found: `${host}:${port} is free`,
+    })
     const folder = copyOfSound()
     for (const workers of ['1', '2']) {
       const server = await startServer(['--data', folder, '--workers', workers])
@@ -486,10 +491,7 @@ describe('places of backups', () => {
   })
 
   it('fail if the server cannot be reached, or credentials are missing', async () => {
-    const unused = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
-    const { port } = unused
-    unused.stop(true)
-    const away = { ...access, AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}`, VERDIGRAPH_BACKUP_TO: 's3://bucket' }
+    const away = { ...access, AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:1', VERDIGRAPH_BACKUP_TO: 's3://bucket' }
     expect(placesOf(await doctor(sound, away))).toMatchObject([
       { status: 'failed', mend: expect.stringContaining('AWS_ENDPOINT_URL_S3') },
     ])

@@ -22,12 +22,24 @@ const run = (...args: string[]) => runCommand(args, {}, openly)
 
 /** All entries below `path`, including itself, that grant any permission to others, each with its mode. */
 function wideIn(path: string): { seen: number; wide: string[] } {
-  const { mode } = lstatSync(path)
-  const own = (mode & 0o077) === 0 ? [] : [`${path} ${(mode & 0o777).toString(8)}`]
-  const inner = lstatSync(path).isDirectory() ? readdirSync(path).map((name) => wideIn(join(path, name))) : []
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  // A service may have removed or renamed it since the folder was read.
+  if (found === undefined) return { seen: 0, wide: [] }
+  const own = (found.mode & 0o077) === 0 ? [] : [`${path} ${(found.mode & 0o777).toString(8)}`]
+  const inner = found.isDirectory() ? namesIn(path).map((name) => wideIn(join(path, name))) : []
   return {
     seen: inner.reduce((sum, { seen }) => sum + seen, 1),
     wide: [...own, ...inner.flatMap(({ wide }) => wide)],
+  }
+}
+
+/** Empty if the folder was removed. */
+function namesIn(path: string): readonly string[] {
+  try {
+    return readdirSync(path)
+  } catch (failure) {
+    if ((failure as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw failure
   }
 }
 
@@ -44,7 +56,7 @@ describe.each([1, 2])('a folder that is served by %i', (workers) => {
     expect([wide, seen > 10, modeOf(data)]).toEqual([[], true, '700'])
     expect(modeOf(join(data, 'config', 'data.mdb'))).toBe('600')
     expect(modeOf(join(data, 'config', 'lock.mdb'))).toBe('600')
-    expect(modeOf(join(folder, 'decisions.ndjson'))).toBe('600')
+    await expect.poll(() => modeOf(join(folder, 'decisions.ndjson'))).toBe('600')
     expect(await server.kill('SIGTERM')).toBe(0)
     expect(wideIn(data).wide).toEqual([])
   })
