@@ -66,7 +66,9 @@ describe('on a terminal of width 0', () => {
     ['migrate', (): string[] => [], 'opening '],
   ])('%s shows a line and removes it', async (command, more, what) => {
     const line = [bin, command, '--data', data, ...more()].join(' ')
-    const program = onTerminal(['sh', '-c', `stty cols 0; ${line}; echo "exit code $?"`], ownEnvironment)
+    const program = onTerminal(['sh', '-c', `stty cols 0; ${line}; echo "exit code $?"`], {
+      PATH: process.env.PATH ?? '',
+    })
     await program.until('exit code 0')
     const [, shown = '', ...later] = program.output().split('\r\x1b[2K')
     expect(shown).toMatch(new RegExp(`^${what}.{1,70}$`))
