@@ -1,6 +1,6 @@
 // Search in an audit log of many records: fills the index and the bundles of a log with random records, then measures pages of
 // records over HTTP, by filter, and how long the service takes for another request during searches and an export.
-// Run alone: bun test/stress/audit-search.ts [--records 10000000] [--pages 200] [--seed N]
+// Run alone: bun test/stress/audit-search.ts [--records 10000000] [--pages 200] [--page-ms 1000] [--seed N]
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -33,8 +33,8 @@ const RESOURCES = 2_000_000
 const BUNDLES_PER_WRITE = 2000
 const STEP_MS = 8
 const START_MS = Date.UTC(2026, 0, 1)
-/** A log of this size must be searched within this time at the 99th percentile, on a busy machine. */
-const PAGE_P99_MS = 1000
+/** A page of a log of this size must be found within this time at the 99th percentile. */
+const pageMsMax = numberAfter('--page-ms', 1000)
 /** By id: entries of one actor share the object, as those of one record do. */
 const actors = new Map<string, EntryActor>()
 
@@ -61,7 +61,7 @@ process.exit(failed ? 1 : 0)
 
 /** The log exists when its first entries are sealed. */
 async function untilSealed(projectId: string): Promise<void> {
-  const limit = performance.now() + 60_000
+  const limit = performance.now() + 300_000
   while (performance.now() < limit) {
     const index = new AuditIndex(join(data, 'audit/index'), { readOnly: true })
     const log = index.state(projectId.slice('gid:'.length))
@@ -189,7 +189,7 @@ async function measure(url: string, projectId: string, key: string): Promise<voi
       }
       const p99 = percentile(times, 0.99)
       console.log(`${name}: ${quantiles(times)}, ${(items / pages).toFixed(1)} records a page`)
-      if (p99 > PAGE_P99_MS) {
+      if (p99 > pageMsMax) {
         console.log(`  too slow: a page takes ${p99.toFixed(0)} ms at the 99th percentile`)
         failed = true
       }

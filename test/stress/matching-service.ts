@@ -1,6 +1,6 @@
 // Measures entity matching through a served data folder: the time of a whole run (reading the graph, comparing, writing the
 // relationships), the memory of all processes, precision and recall, and the latency of decisions and captures of the same graph.
-// Run alone: bun test/stress/matching-service.ts [--nodes 5000] [--seconds 300] [--megabytes 1024] [--seed N]
+// Run alone: bun test/stress/matching-service.ts [--nodes 5000] [--seconds 300] [--megabytes 1024] [--growth 64] [--seed N]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,13 +21,15 @@ const CAPTURE_EVERY = 10
 const ASKED_NODES = 1000
 const QUIET_MS = 5000
 const SAMPLE_MS = 50
+/** More runs, until the matching process was seen. */
+const UNSEEN_RUNS_MAX = 20
 const LOWEST_F1 = 0.99
-/** Growth of the serving process by the other requests during the run, in MiB. */
-const SERVICE_GROWTH_MAX = 64
 
 const nodes = numberAfter('--nodes', 5000)
 const secondsMax = numberAfter('--seconds', 300)
 const megabytesMax = numberAfter('--megabytes', 1024)
+/** Growth of the serving process by the other requests during the run, in MiB. */
+const growthMax = numberAfter('--growth', 64)
 const seed = numberAfter('--seed', 1)
 
 /** Memory of a process in MiB. */
@@ -71,6 +73,11 @@ class MemoryWatch {
       peak: Math.max(before?.peak ?? 0, read('VmHWM')),
       private: Math.max(before?.private ?? 0, read('RssAnon')),
     })
+  }
+
+  /** Whether a process with that name was seen. */
+  hasSeen(name: string): boolean {
+    return (this.#seen.get(name)?.private ?? 0) > 0
   }
 
   /** The private memory of the service up to now, in MiB. */
@@ -259,6 +266,8 @@ try {
   const { pairs, seconds: reportSeconds } = await readReport(started.url, pipeline, token)
   const afterReport = watch.ofService
   const second = await run()
+  // On a busy machine no sample may fall into the time of a matching process.
+  for (let more = 0; more < UNSEEN_RUNS_MAX && !watch.hasSeen('matcher'); more++) await run()
   const memory = watch.end()
   const times = await requests.end()
 
@@ -296,7 +305,7 @@ try {
   if ((memory.matcher?.private ?? 0) === 0) faults.push('no matching process was seen')
   if ((memory.matcher?.peak ?? 0) > megabytesMax) faults.push(`the matching process had ${memory.matcher?.peak} MiB`)
   const growth = afterRun - (memoryBefore.service?.private ?? 0)
-  if (growth > SERVICE_GROWTH_MAX) faults.push(`the serving process grew by ${growth} MiB`)
+  if (growth > growthMax) faults.push(`the serving process grew by ${growth} MiB`)
   if ((await started.kill('SIGTERM')) !== 0) faults.push('the service did not end cleanly')
   server = null
 } finally {
