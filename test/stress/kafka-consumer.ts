@@ -9,7 +9,10 @@ import { CounterpartMissing } from '../support/counterparts/install.ts'
 import { createTopic, prepareKafka } from '../support/counterparts/kafka.ts'
 import { numberAfter } from './flags.ts'
 
-const WAIT_MS = 60_000
+/** Only a hang reaches it. */
+const WAIT_MS = 600_000
+/** Each node has an event of each. */
+const TYPES = ['svc.audit.capture.upsert.node', 'svc.audit.cdc.node.create']
 const consumerFile = join(import.meta.dirname, '../../examples/kafka-consumer/consumer.mjs')
 const folder = mkdtempSync(join(tmpdir(), 'verdigraph-consumer-'))
 const nodes = numberAfter('--nodes', 500)
@@ -70,32 +73,41 @@ async function readThrough(port: number): Promise<string[]> {
       }))
       await send('/capture/v1/nodes', { nodes: batch }, { 'x-svc-clientkey': key })
     }
-    return faultsIn(await linesOf(consumer.stdout, 2 * nodes))
+    return faultsIn(await linesOf(consumer.stdout))
   } finally {
     consumer.kill('SIGKILL')
   }
 }
 
-/** The first `count` lines, or those that arrive in time. */
-async function linesOf(stream: ReadableStream<Uint8Array>, count: number): Promise<string[]> {
+/** The lines until each element has its events, which may arrive more than once; or those that arrive in time. */
+async function linesOf(stream: ReadableStream<Uint8Array>): Promise<string[]> {
   const reader = stream.getReader()
   const decoder = new TextDecoder()
   const end = performance.now() + WAIT_MS
   let text = ''
-  while (text.split('\n').length <= count) {
+  while (TYPES.some((type) => subjectsOf(linesIn(text), type).size < nodes)) {
     const late = Bun.sleep(end - performance.now()).then(() => null)
     const part = await Promise.race([reader.read(), late])
     if (part === null || part.done) break
     text += decoder.decode(part.value, { stream: true })
   }
+  return linesIn(text)
+}
+
+/** The complete lines. */
+function linesIn(text: string): string[] {
   return text.split('\n').slice(0, -1)
+}
+
+function subjectsOf(lines: readonly string[], type: string): Set<string | undefined> {
+  return new Set(lines.filter((line) => line.includes(` ${type} `)).map((line) => line.split(' ')[3]))
 }
 
 function faultsIn(lines: readonly string[]): string[] {
   const faults = lines.filter((line) => !line.endsWith(' valid')).slice(0, 10)
-  for (const type of ['svc.audit.capture.upsert.node', 'svc.audit.cdc.node.create']) {
-    const subjects = new Set(lines.filter((line) => line.includes(` ${type} `)).map((line) => line.split(' ')[3]))
-    if (subjects.size !== nodes) faults.push(`${type}: ${subjects.size} of ${nodes} elements`)
+  for (const type of TYPES) {
+    const { size } = subjectsOf(lines, type)
+    if (size !== nodes) faults.push(`${type}: ${size} of ${nodes} elements`)
   }
   console.log(`${lines.length} events were read`)
   return faults
