@@ -86,7 +86,7 @@ export class BoltProxy {
    * Resolves at that moment of the next commit. All connections are cut then if the moment is `unsent` or `answered`. Resolves with
    * false if nothing is committed in time.
    */
-  async atCommit(moment: CommitMoment, limitMs = 20_000): Promise<boolean> {
+  async atCommit(moment: CommitMoment, limitMs = 240_000): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     this.trap = { moment, spring: () => resolve(true) }
     const timer = setTimeout(() => {
