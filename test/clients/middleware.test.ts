@@ -44,7 +44,7 @@ function permissionOf(
 }
 
 const clientOf = (url: string, key: string): ReturnType<typeof createClient> =>
-  createClient({ url, key, retries: 0, timeoutMs: 5000 })
+  createClient({ url, key, retries: 0, timeoutMs: 60_000 })
 
 async function expressApplication(url: string, key: string): Promise<Application> {
   const { default: express } = (await import(join(import.meta.dirname, 'node_modules', 'express', 'index.js'))) as {

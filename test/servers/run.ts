@@ -47,7 +47,7 @@ async function runGroup(group: TestGroup, name: string): Promise<GroupResult> {
   const child = Bun.spawn(
     [
       ...['bun', '--bun', 'vitest', 'run', '--project', 'in-process', '--project', 'process', '--no-file-parallelism'],
-      ...['--testTimeout', '60000', '--hookTimeout', '60000'],
+      ...['--testTimeout', '180000', '--hookTimeout', '180000'],
       ...['--reporter=default', '--reporter=json', `--outputFile=${report}`],
       ...group.files,
     ],

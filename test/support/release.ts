@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
+import { freePorts } from './counterparts/broker-process.ts'
 
 export const top = join(import.meta.dirname, '..', '..')
 export const { version } = packageJson
@@ -47,17 +48,15 @@ export async function succeed(
 /** Whether all programs are installed; `.ci/run` prints which tests are skipped. */
 export const has = (...names: string[]): boolean => names.every((name) => Bun.which(name) !== null)
 
-/** A port that no process uses at present. */
+/** A port that no process uses at present, and that nothing takes by chance. */
 export async function freePort(): Promise<number> {
-  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
-  const { port } = server
-  await server.stop(true)
+  const [port] = await freePorts(1)
   return port as number
 }
 
-/** Resolves with the milliseconds until the service is ready. Rejects after 60 s, or when its process ends. */
+/** Resolves with the milliseconds until the service is ready. Rejects after 150 s, or when its process ends. */
 export async function untilReady(url: string, sinceMs: number, service: Bun.Subprocess): Promise<number> {
-  const end = performance.now() + 60_000
+  const end = performance.now() + 150_000
   while (performance.now() < end) {
     if (service.exitCode !== null) throw new Error(`the service ended with exit code ${service.exitCode}`)
     const isReady = await fetch(`${url}/ready`).then(
@@ -67,5 +66,5 @@ export async function untilReady(url: string, sinceMs: number, service: Bun.Subp
     if (isReady) return Math.round(performance.now() - sinceMs)
     await Bun.sleep(10)
   }
-  throw new Error(`${url} was not ready within 60 s`)
+  throw new Error(`${url} was not ready within 150 s`)
 }

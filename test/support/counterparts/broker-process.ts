@@ -1,6 +1,6 @@
 // A broker as a child process: started on given ports, killed and started again on the same data.
 import { readFileSync } from 'node:fs'
-import { type AddressInfo, connect as connectSocket, createServer } from 'node:net'
+import { connect as connectSocket, createServer } from 'node:net'
 import { childrenOf } from '../child-processes.ts'
 
 /** A running broker. */
@@ -24,7 +24,7 @@ export class BrokerProcess {
   }
 
   /** Starts the broker and waits until all its ports accept connections. */
-  async start(limitSeconds = 120): Promise<void> {
+  async start(limitSeconds = 300): Promise<void> {
     const end = performance.now() + limitSeconds * 1000
     for (; this.killed.length > 0; this.killed = this.killed.filter(isAlive)) {
       if (performance.now() > end) throw new Error(`processes do not end: ${this.killed.join(', ')}`)
@@ -91,20 +91,28 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Free ports of 127.0.0.1. */
+/** Below the ports that operating systems choose: between the choice and the use, no other connection or server gets them. */
+const PORTS = { first: 15_000, count: 16_000 }
+const chosenPorts = new Set<number>()
+
+/** Free ports of 127.0.0.1, which no other call of this process returns. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise<ReturnType<typeof createServer>>((resolve) => {
-          const server = createServer().listen(0, '127.0.0.1', () => resolve(server))
-        }),
-    ),
-  )
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  const ports: number[] = []
+  while (ports.length < count) {
+    const port = PORTS.first + Math.floor(Math.random() * PORTS.count)
+    if (chosenPorts.has(port) || !(await isFree(port))) continue
+    chosenPorts.add(port)
+    ports.push(port)
+  }
   return ports
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
 }
 
 function accepts(port: number): Promise<boolean> {

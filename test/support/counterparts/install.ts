@@ -70,11 +70,22 @@ export function npmPackage(specification: string): Promise<string> {
   })
 }
 
-/** Runs a command that downloads. Throws `CounterpartMissing` with one line if it fails: there may be no network. */
-export async function download(command: readonly string[], folder: string): Promise<void> {
+/** Pauses before a download is tried again, in milliseconds. */
+const DOWNLOAD_PAUSES_MS = [2_000, 10_000]
+
+/**
+ * Runs a command that downloads, and repeats it if it fails: what it has downloaded stays in its cache. Throws `CounterpartMissing` with
+ * one line if it fails each time: there may be no network.
+ */
+export async function download(command: readonly string[], folder: string, tries = 0): Promise<void> {
   try {
     await run(command, folder)
   } catch (failure) {
+    const pauseMs = DOWNLOAD_PAUSES_MS[tries]
+    if (pauseMs !== undefined) {
+      await Bun.sleep(pauseMs)
+      return download(command, folder, tries + 1)
+    }
     const output = failure instanceof CommandError ? failure.output : String(failure)
     const line =
       output.split('\n').find((one) => one.trim() !== '' && !one.startsWith('go: downloading')) ?? 'no output'

@@ -8,7 +8,7 @@ import { hasCommand, installed, mavenLibraries, requireJava, run } from './insta
 /** The release that answers: the last line that runs on Java 17. */
 export const NEO4J_VERSION = '5.26.30'
 
-const START_SECONDS_MAX = 120
+const START_SECONDS_MAX = 300
 
 /** A running Neo4j. */
 export interface Neo4jServer {
