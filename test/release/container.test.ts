@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { childrenOf } from '../support/child-processes.ts'
+import { askUntilClosed } from '../support/keep-alive-client.ts'
 import { freePort, has, program, releaseFolder, run, succeed, top, untilReady } from '../support/release.ts'
 
 const isPossible = has('buildah', 'unshare', 'nsenter') && process.getuid?.() === 0
@@ -159,10 +160,13 @@ describe.skipIf(!isPossible)('the image', () => {
     const written = await run([...inside, 'chroot', root, '/opt/verdigraph/verdigraph', 'init', '--data', '/opt/other'])
     expect([written.exitCode, written.stderr]).toEqual([1, expect.stringMatching(/EROFS|read-only/i)])
 
-    const target = `http://127.0.0.1:${port}/openapi.json`
-    const running = Promise.all(Array.from({ length: 16 }, async () => (await fetch(target)).status))
+    const target = '/openapi.json'
+    const answer = await (await fetch(`http://127.0.0.1:${port}${target}`)).text()
+    const running = Array.from({ length: 16 }, () => askUntilClosed('127.0.0.1', port, () => ({ target, answer })))
+    await Promise.all(running.map(({ begun }) => begun))
     process.kill(Number(pid), config.StopSignal as 'SIGTERM')
-    expect(new Set(await running)).toEqual(new Set([200]))
+    const ends = await Promise.all(running.map(({ ended }) => ended))
+    expect(ends).toEqual(ends.map(() => ({ unanswered: 0, wrong: 0, fault: null, lastSaysClose: true })))
     expect(await child.exited).toBe(0)
     expect(await run(check)).toMatchObject({ exitCode: 1, stdout: '' })
     const size = (await buildah('images', '--format', '{{.Size}}', 'localhost/verdigraph')).trim()
