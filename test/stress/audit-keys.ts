@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { derSignature } from '../../src/audit/customer-keys/der-signature.ts'
 import { openNote, parseVerifierKey } from '../../src/audit/log/signed-note.ts'
 import { readAuditLogs } from '../support/audit-logs.ts'
-import { childrenOf } from '../support/child-processes.ts'
+import { childrenOf, killProcess } from '../support/child-processes.ts'
 import { runCommand, type Server, startServer } from '../support/cli-process.ts'
 import { CounterpartMissing } from '../support/counterparts/install.ts'
 import { type KeySdk, signWithSdk } from '../support/counterparts/key-sdks.ts'
@@ -19,7 +19,9 @@ import { Checks } from './event-providers/checks.ts'
 import { numberAfter, textsAfter } from './flags.ts'
 
 const authority = join(import.meta.dirname, '../support/data/certificates/authority.pem')
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 300_000
+/** Requests that are answered before the service of the keys answers. */
+const REQUESTS_MEANWHILE = 50
 
 type KeyAnswer = Readonly<Record<string, unknown>>
 
@@ -100,8 +102,7 @@ class ServedProject {
 
   /** Kills the process that signs. Another one is started. */
   async killBackground(): Promise<void> {
-    for (const { pid, words } of childrenOf(this.server.pid))
-      if (words.includes('background')) process.kill(pid, 'SIGKILL')
+    for (const { pid, words } of childrenOf(this.server.pid)) if (words.includes('background')) killProcess(pid)
   }
 
   async stop(): Promise<void> {
@@ -320,20 +321,26 @@ async function checkWithSdk(
       true,
     )
     // A slow service keeps neither other requests nor the log waiting.
+    const begun = Promise.withResolvers<void>()
+    const enough = Promise.withResolvers<void>()
     keys.behaviour.fault = async () => {
-      await Bun.sleep(1000)
+      begun.resolve()
+      await enough.promise
       return null
     }
     let isPending = true
     const slow = served.create(`${name}-slow`, { ...configuration, kid: `${configuration.kid}-slow` }).finally(() => {
       isPending = false
+      begun.resolve()
     })
+    await begun.promise
     let answered = 0
-    while (isPending && answered < 200) if (await served.isAlive()) answered++
+    while (isPending && answered < REQUESTS_MEANWHILE) if (await served.isAlive()) answered++
     checks.report(
       `${name}: ${answered} requests are answered while a key is tested`,
-      answered >= 100 ? null : 'too few',
+      answered === REQUESTS_MEANWHILE ? null : 'too few',
     )
+    enough.resolve()
     checks.equal(`${name}: the slow test succeeds`, (await slow).status, 201)
     keys.behaviour.fault = null
     await served.ask('DELETE', `audit-signings/${String((await slow).body.id)}`)

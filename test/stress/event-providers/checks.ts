@@ -121,7 +121,7 @@ export async function deliverThroughKills(
 export async function deliverAll(
   connection: ProviderConnection,
   events: readonly OutgoingEvent[],
-  { batch = 200, deadlineMs = 5000, limitSeconds = 180, beforeSend = (_at: number): void => undefined } = {},
+  { batch = 200, deadlineMs = 5000, limitSeconds = 600, beforeSend = (_at: number): void => undefined } = {},
 ): Promise<{ readonly retries: number; readonly errors: ReadonlySet<string> }> {
   const end = performance.now() + limitSeconds * 1000
   const errors = new Set<string>()

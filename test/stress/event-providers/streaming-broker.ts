@@ -110,7 +110,7 @@ export async function checkStreamingBroker({
         { brokers: [`localhost:${elsewhere}`], disable_tls: true },
         undefined,
         providerDeps('localhost', authorities),
-        8000,
+        20_000,
       ),
       /^retry after 0: .*broker 127\.0\.0\.2:\d+: the address `127\.0\.0\.2` is not public/,
     )
