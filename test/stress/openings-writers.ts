@@ -3,10 +3,13 @@
 
 import type { Snapshot } from '../../src/engine/store.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { COMMAND_LOCK_TIMEOUT_MS } from '../../src/store/lmdb/open-lock.ts'
 import { openCatalog } from '../../src/store/tenancy/catalog.ts'
 import type { Constituent } from '../../src/store/tenancy/project-graphs.ts'
 import { capture, HttpConnection, type WorkerProject } from '../support/worker-fixture.ts'
 
+/** On a busy machine a lane starts late after a kill. */
+const LATE_LANE = 'has not started in time; retry'
 const PLACES = ['eu', 'us', 'home'] as const
 /** By place, named as in the connection of the composite project. */
 const PARTS = { eu: { database: 'eu-db' }, us: { database: 'us-db' }, home: 'default' } as const
@@ -25,6 +28,8 @@ type Send = (project: WorkerProject, path: string, body: object) => Promise<bool
 
 export class Writers {
   acknowledged = 0
+  /** Requests whose lane did not start in time. */
+  refused = 0
   /** Connections that were lost with a request in progress. */
   cut = 0
   private readonly parts: WritersParts
@@ -80,6 +85,7 @@ export class Writers {
         line ??= await HttpConnection.to(this.parts.url)
         const reply = await capture(line, project, path, body)
         if (reply.status === 200) this.acknowledged += 1
+        else if (reply.status === 503 && reply.body.includes(LATE_LANE)) this.refused += 1
         else this.parts.fault(`${JSON.stringify(body)} answered ${reply.status} ${reply.body}`)
         return reply.status === 200
       } catch {
@@ -95,7 +101,7 @@ export class Writers {
   /** All acknowledged data exists, and trees, lists and proxies are consistent. */
   async readAll(data: string): Promise<void> {
     const { plain, composite, fault } = this.parts
-    const catalog = openCatalog(data, { clock: systemClock, readOnly: true })
+    const catalog = openCatalog(data, { clock: systemClock, readOnly: true, lockTimeoutMs: COMMAND_LOCK_TIMEOUT_MS })
     const snapshots: Snapshot[] = []
     const open = (project: WorkerProject, part: Constituent): Snapshot => {
       for (const finding of catalog.check(project.id, part) ?? ['it is missing']) fault(finding)

@@ -1,5 +1,5 @@
 // Opens a served folder again and again while three workers write to a plain and to a composite project and are stopped
-// and killed. Nothing acknowledged is lost, every response is 200, and the trees are valid. Verify, backup and export
+// and killed. Nothing acknowledged is lost, every response is 200, or 503 of a lane that starts late, and the trees are valid. Verify, backup and export
 // run concurrently.
 // Run alone: bun test/stress/openings.ts [--seconds 60] [--seed N]
 import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { LmdbFile } from '../../src/store/lmdb/lmdb-file.ts'
 import { openWhenUnwritten } from '../../src/store/lmdb/open-file.ts'
+import { COMMAND_LOCK_TIMEOUT_MS } from '../../src/store/lmdb/open-lock.ts'
 import { constituentFolderName, projectFolderNameOrNull } from '../../src/store/tenancy/project-folders.ts'
 import { Random, stressSeed } from '../generate/random.ts'
 import { killAll, runCommand } from '../support/cli-process.ts'
@@ -26,7 +27,12 @@ const WORKERS = 3
 const WRITERS = 4
 /** A write waits for ten seconds before it is refused: no process is stopped for as long. */
 const STOP_MAX_MS = 800
-const LISTENING_TRIES = 50
+const LISTENING_TRIES = 1200
+/** Writes before each kill: a busy machine starts workers late. */
+const WRITES_PER_KILL = 20
+/** A run that does less shows nothing: it goes on, up to the limit. */
+const LEAST = { acknowledged: 100, openings: 20, killed: 1, stopped: 1 }
+const SECONDS_MAX = 600
 
 interface OpenedServer {
   readonly fixture: WorkerFixture
@@ -37,6 +43,7 @@ interface OpenedServer {
 
 export interface OpeningsOutcome {
   acknowledged: number
+  refused: number
   cut: number
   openings: number
   commands: number
@@ -48,6 +55,7 @@ export interface OpeningsOutcome {
 class OpeningsRun {
   readonly outcome: OpeningsOutcome = {
     acknowledged: 0,
+    refused: 0,
     cut: 0,
     openings: 0,
     commands: 0,
@@ -58,12 +66,14 @@ class OpeningsRun {
   private readonly served: OpenedServer
   private readonly random: Random
   private readonly untilMs: number
+  private readonly limitMs: number
   private readonly writers: Writers
 
   constructor(served: OpenedServer, seconds: number, random: Random) {
     this.served = served
     this.random = random
     this.untilMs = performance.now() + seconds * 1000
+    this.limitMs = this.untilMs + SECONDS_MAX * 1000
     this.writers = new Writers({
       url: served.fixture.server.url,
       plain: served.plain,
@@ -75,8 +85,9 @@ class OpeningsRun {
 
   async all(): Promise<void> {
     await Promise.all([this.writers.write(WRITERS), this.open(), this.command(), this.disturb()])
-    const { acknowledged, cut } = this.writers
-    Object.assign(this.outcome, { acknowledged, cut })
+    const { acknowledged, refused, cut } = this.writers
+    Object.assign(this.outcome, { acknowledged, refused, cut })
+    if (!this.hasShown) this.fault(`the run shows nothing: ${JSON.stringify({ ...this.outcome, faults: [] })}`)
     const { fixture, data } = this.served
     // A replacement repairs what the previous worker left unfinished before it listens.
     await this.listening(fixture.server.url)
@@ -100,7 +111,14 @@ class OpeningsRun {
   }
 
   private get isOver(): boolean {
-    return performance.now() > this.untilMs || this.outcome.faults.length > 20
+    const now = performance.now()
+    return (now > this.untilMs && (this.hasShown || now > this.limitMs)) || this.outcome.faults.length > 20
+  }
+
+  private get hasShown(): boolean {
+    const { openings, killed, stopped } = this.outcome
+    const done = { acknowledged: this.writers.acknowledged, openings, killed, stopped }
+    return Object.entries(LEAST).every(([what, least]) => done[what as keyof typeof LEAST] >= least)
   }
 
   private fault(what: string): void {
@@ -119,7 +137,11 @@ class OpeningsRun {
     while (!this.isOver) {
       const folder = this.random.pick(folders)
       try {
-        const file = await openWhenUnwritten(folder, () => new LmdbFile(folder, { readOnly: true }))
+        const file = await openWhenUnwritten(
+          folder,
+          () => new LmdbFile(folder, { readOnly: true, lockTimeoutMs: COMMAND_LOCK_TIMEOUT_MS }),
+          COMMAND_LOCK_TIMEOUT_MS,
+        )
         await file.close()
         this.outcome.openings += 1
       } catch (failure) {
@@ -148,13 +170,16 @@ class OpeningsRun {
 
   private async disturb(): Promise<void> {
     const { pid } = this.served.fixture.server
+    let writesBefore = 0
     while (!this.isOver) {
       await Bun.sleep(this.random.between(50, 500))
       const workers = childrenOf(pid)
       const victim = this.random.pick(workers)
       // A worker that crashes often is restarted later and later: the others write in the meantime.
-      if (workers.length === WORKERS && this.random.odds(0.4)) {
+      const mayKill = this.writers.acknowledged >= writesBefore + WRITES_PER_KILL
+      if (workers.length === WORKERS && mayKill && this.random.odds(0.4)) {
         send('SIGKILL', victim)
+        writesBefore = this.writers.acknowledged
         this.outcome.killed += 1
         continue
       }
