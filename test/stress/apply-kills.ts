@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Random, stressSeed } from '../generate/random.ts'
-import { childrenOf } from '../support/child-processes.ts'
+import { childrenOf, killProcess } from '../support/child-processes.ts'
 import { bin, runCommand, type Server, startServer } from '../support/cli-process.ts'
 import { createFleet } from './event-kills.ts'
 import { numberAfter } from './flags.ts'
@@ -81,7 +81,7 @@ export async function applyKillRounds({
     const storedVersions = async (): Promise<string[]> => {
       let answered = await fetch(`${server?.url}/configs/v1/projects/fleet/documents`, { headers })
       // A killed lane is started again.
-      for (let i = 0; answered.status === 503 && i < 200; i++) {
+      for (let i = 0; answered.status === 503 && i < 2400; i++) {
         await Bun.sleep(50)
         answered = await fetch(`${server?.url}/configs/v1/projects/fleet/documents`, { headers })
       }
@@ -167,7 +167,7 @@ function isOneOf(description: string, version: number): boolean {
 function killLane(server: Server): void {
   const found = childrenOf(server.pid).find(({ words }) => words.includes('lane'))
   // It may just be restarting.
-  if (found !== undefined) process.kill(found.pid, 'SIGKILL')
+  if (found !== undefined) killProcess(found.pid)
 }
 
 async function captureCars(server: Server, key: string): Promise<void> {

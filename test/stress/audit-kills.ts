@@ -11,7 +11,7 @@ import { parseNote } from '../../src/audit/log/signed-note.ts'
 import { TileFolder } from '../../src/audit/log/tile-folder.ts'
 import { Random, stressSeed } from '../generate/random.ts'
 import { type ReadEntry, readAuditLogs } from '../support/audit-logs.ts'
-import { childrenOf } from '../support/child-processes.ts'
+import { childrenOf, killProcess } from '../support/child-processes.ts'
 import { runCommand, type Server, startServer } from '../support/cli-process.ts'
 import { createFleet } from './event-kills.ts'
 import { numberAfter } from './flags.ts'
@@ -26,7 +26,7 @@ const SETTINGS = {
 const VICTIMS = ['service', 'background process', 'lane'] as const
 type Victim = (typeof VICTIMS)[number]
 /** Everything is sealed within this time after the last request. */
-const SEAL_LIMIT_MS = 60_000
+const SEAL_LIMIT_MS = 300_000
 /** A child process that was killed, or is not needed yet, is started within this time. */
 const CHILD_LIMIT_MS = 60_000
 
@@ -122,7 +122,7 @@ async function killChild(server: Server, victim: Victim): Promise<void> {
   for (const endMs = performance.now() + CHILD_LIMIT_MS; performance.now() < endMs; ) {
     const found = childrenOf(server.pid).find(({ words }) => words.includes(word))
     if (found !== undefined) {
-      process.kill(found.pid, 'SIGKILL')
+      killProcess(found.pid)
       return
     }
     await Bun.sleep(20)

@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { COMMAND_LOCK_TIMEOUT_MS } from '../../src/store/lmdb/open-lock.ts'
 import { openCatalog } from '../../src/store/tenancy/catalog.ts'
 import { Random, stressSeed } from '../generate/random.ts'
 import { killAll, runCommand, type Server, startServer } from '../support/cli-process.ts'
@@ -176,7 +177,7 @@ export function childrenOf(pid: number): number[] {
 }
 
 function readBeside(data: string, project: string, batches: readonly SentBatch[], tell: (finding: string) => void) {
-  const catalog = openCatalog(data, { clock: systemClock, readOnly: true })
+  const catalog = openCatalog(data, { clock: systemClock, readOnly: true, lockTimeoutMs: COMMAND_LOCK_TIMEOUT_MS })
   const snapshots = Object.fromEntries(
     (
       [

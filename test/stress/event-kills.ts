@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { GRAPH_STREAM } from '../../src/store/graph/write-batch.ts'
+import { COMMAND_LOCK_TIMEOUT_MS } from '../../src/store/lmdb/open-lock.ts'
 import { openCatalog } from '../../src/store/tenancy/catalog.ts'
 import { Random, stressSeed } from '../generate/random.ts'
-import { childrenOf } from '../support/child-processes.ts'
+import { childrenOf, killProcess } from '../support/child-processes.ts'
 import { runCommand, type Server, startServer } from '../support/cli-process.ts'
 import { BrokerProcess, freePorts } from '../support/counterparts/broker-process.ts'
 import { createTopic, prepareKafka, readTopic } from '../support/counterparts/kafka.ts'
@@ -148,7 +149,7 @@ async function killDispatcher(server: Server): Promise<void> {
   for (let tries = 0; tries < 3000; tries++) {
     const found = childrenOf(server.pid).find(({ words }) => words.includes('background'))
     if (found !== undefined) {
-      process.kill(found.pid, 'SIGKILL')
+      killProcess(found.pid)
       return
     }
     await Bun.sleep(20)
@@ -273,7 +274,7 @@ async function configure(
 async function untilDelivered(data: string, projectId: string): Promise<Map<string, number>> {
   const limit = performance.now() + 600_000
   for (;;) {
-    const catalog = openCatalog(data, { clock: systemClock, readOnly: true })
+    const catalog = openCatalog(data, { clock: systemClock, readOnly: true, lockTimeoutMs: COMMAND_LOCK_TIMEOUT_MS })
     try {
       const ends = await catalog.withOutboxes(projectId, async ([graph]) => {
         const status = graph?.outbox.status(GRAPH_STREAM) ?? null

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createChunk, type Snapshot } from '../../src/engine/store.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { COMMAND_LOCK_TIMEOUT_MS } from '../../src/store/lmdb/open-lock.ts'
 import { openCatalog } from '../../src/store/tenancy/catalog.ts'
 import { Random, stressSeed } from '../generate/random.ts'
 import { runCommand, type Server, startServer } from '../support/cli-process.ts'
@@ -179,7 +180,7 @@ async function loadUntilKilled(server: Server, project: KilledProject, load: Cap
 
 /** Inconsistencies, and every item of these groups, read from the files while the server runs. */
 async function readBeside(data: string, project: KilledProject, groups: readonly string[]) {
-  const catalog = openCatalog(data, { clock: systemClock, readOnly: true })
+  const catalog = openCatalog(data, { clock: systemClock, readOnly: true, lockTimeoutMs: COMMAND_LOCK_TIMEOUT_MS })
   try {
     const graph = catalog.graph(project.id, 'default')
     if (graph === null) throw new Error('the graph of the project is missing')

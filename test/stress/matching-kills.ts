@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createChunk, type Snapshot } from '../../src/engine/store.ts'
 import { PROJECTS_FOLDER } from '../../src/kernel/data-folder.ts'
+import { COMMAND_LOCK_TIMEOUT_MS } from '../../src/store/lmdb/open-lock.ts'
 import { projectFolderName } from '../../src/store/tenancy/project-folders.ts'
 import { Random, stressSeed } from '../generate/random.ts'
 import { childrenOf } from '../support/child-processes.ts'
@@ -16,7 +17,7 @@ import { createFleet } from './event-kills.ts'
 import { numberAfter } from './flags.ts'
 
 const SETTINGS = { VERDIGRAPH_LANES: '1' }
-const RUN_TIMEOUT_MS = 120_000
+const RUN_TIMEOUT_MS = 600_000
 const MEMBERS = ['matched_properties', 'pipeline_id', 'run_id', 'score', 'similarities']
 
 export interface MatchingKillOptions {
@@ -215,7 +216,7 @@ class MatchReader {
 
   /** `expected`: all pairs. */
   look(expected: ReadonlySet<string>): string[] {
-    return this.#reads.once((snapshot) => this.#check(snapshot, expected))
+    return this.#reads.once((snapshot) => this.#check(snapshot, expected), COMMAND_LOCK_TIMEOUT_MS)
   }
 
   /** `expected`: null: a run may be in progress. */

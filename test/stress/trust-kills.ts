@@ -8,9 +8,10 @@ import { join } from 'node:path'
 import { createChunk, type Snapshot } from '../../src/engine/store.ts'
 import { PROJECTS_FOLDER } from '../../src/kernel/data-folder.ts'
 import { Float } from '../../src/kernel/float.ts'
+import { COMMAND_LOCK_TIMEOUT_MS } from '../../src/store/lmdb/open-lock.ts'
 import { projectFolderName } from '../../src/store/tenancy/project-folders.ts'
 import { Random, stressSeed } from '../generate/random.ts'
-import { childrenOf } from '../support/child-processes.ts'
+import { childrenOf, killProcess } from '../support/child-processes.ts'
 import { runCommand, type Server, startServer } from '../support/cli-process.ts'
 import { captureNodes, RepeatedReads } from '../support/repeated-reads.ts'
 import { createFleet } from './event-kills.ts'
@@ -138,12 +139,8 @@ export async function trustKillRounds(options: TrustKillOptions): Promise<TrustK
 
 function killBackground(server: Server): void {
   const found = childrenOf(server.pid).find(({ words }) => words.includes('background'))
-  // It may just be restarting, or end.
-  try {
-    if (found !== undefined) process.kill(found.pid, 'SIGKILL')
-  } catch (failure) {
-    if ((failure as NodeJS.ErrnoException).code !== 'ESRCH') throw failure
-  }
+  // It may just be restarting.
+  if (found !== undefined) killProcess(found.pid)
 }
 
 /** Reads all scores from the folder of the graph, again and again. */
@@ -166,7 +163,7 @@ class ScoreReader {
 
   /** `nodes`, `expected`: the number of scores and each of them. */
   look(nodes: number, expected: Readonly<Record<string, number>>): string[] {
-    return this.#reads.once((snapshot) => this.#check(snapshot, nodes, expected))
+    return this.#reads.once((snapshot) => this.#check(snapshot, nodes, expected), COMMAND_LOCK_TIMEOUT_MS)
   }
 
   /** Null: scores may be of this round or the one before. */

@@ -7,6 +7,15 @@ export interface Child {
   readonly words: readonly string[]
 }
 
+/** Kills a process with SIGKILL, unless it has ended since it was found. */
+export function killProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (failure) {
+    if ((failure as { readonly code?: string }).code !== 'ESRCH') throw failure
+  }
+}
+
 /** Processes that end during the scan are left out. */
 export function childrenOf(parent: number): Child[] {
   return readdirSync('/proc')

@@ -36,9 +36,9 @@ export class RepeatedReads {
     this.#timer = null
   }
 
-  /** Reads one snapshot of the present state. */
-  once<T>(read: (snapshot: Snapshot) => T): T {
-    const store = openStore(this.#path, { readOnly: true })
+  /** Reads one snapshot of the present state. `lockTimeoutMs`: how long it waits while another process opens the folder. */
+  once<T>(read: (snapshot: Snapshot) => T, lockTimeoutMs?: number): T {
+    const store = openStore(this.#path, { readOnly: true, ...(lockTimeoutMs !== undefined && { lockTimeoutMs }) })
     const snapshot = store.snapshot()
     try {
       return read(snapshot)

@@ -6,7 +6,9 @@ import { GRACE_MS } from './hostile-tenant.ts'
 import type { SteadyCommand, SteadyResult } from './steady-tenant.ts'
 
 /** Preparing a load builds a few megabytes of text, or starts a database server. */
-const READY_MS = 90_000
+const READY_MS = 400_000
+/** Beyond the time that a command takes by itself. Only a hang reaches these limits. */
+const ANSWER_MS = 120_000
 
 export class Driver {
   private readonly child: Bun.Subprocess
@@ -60,15 +62,15 @@ export class SteadyDriver {
   }
 
   open(fixture: IsolationFixture): Promise<unknown> {
-    return this.driver.ask({ do: 'open', fixture, seed: this.seed } satisfies SteadyCommand, 10_000)
+    return this.driver.ask({ do: 'open', fixture, seed: this.seed } satisfies SteadyCommand, ANSWER_MS)
   }
 
   start(): Promise<unknown> {
-    return this.driver.ask({ do: 'start' } satisfies SteadyCommand, 10_000)
+    return this.driver.ask({ do: 'start' } satisfies SteadyCommand, ANSWER_MS)
   }
 
   stop(waitMs: number): Promise<SteadyResult> {
-    return this.driver.ask({ do: 'stop', waitMs } satisfies SteadyCommand, waitMs + 10_000)
+    return this.driver.ask({ do: 'stop', waitMs } satisfies SteadyCommand, waitMs + ANSWER_MS)
   }
 
   end(): Promise<void> {
@@ -91,7 +93,7 @@ export async function prepareScene(command: HostileCommand): Promise<PreparedLoa
     throw fault
   }
   return {
-    run: (seconds) => driver.ask({ go: seconds }, seconds * 1000 + GRACE_MS + 5000),
+    run: (seconds) => driver.ask({ go: seconds }, seconds * 1000 + GRACE_MS + ANSWER_MS),
     end: () => driver.end(),
   }
 }
