@@ -1,6 +1,6 @@
 // Measures whether one tenant can delay another: the decisions of a steady tenant while a hostile tenant applies each
 // load of a table, and then eight loads at once. The served process is a black box over HTTP.
-// Run alone: bun test/stress/isolation.ts [--short] [--seconds 6] [--scene "query trails"] [--tries 2] [--seed N]
+// Run alone: bun test/stress/isolation.ts [--short] [--seconds 6] [--scene "query trails"] [--tries N] [--seed N]
 // [--list]
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -26,7 +26,7 @@ const SHORT_FACTOR = 10
 /** After this many loads the baseline is measured again. */
 const SCENES_PER_BASELINE = 9
 /** How long to wait for missing responses at the end of a load; then the server is killed. */
-const WAIT_MS = 20_000
+const WAIT_MS = 60_000
 /** A response may be this much later than the limit of its request. */
 const OVERRUN_MS = 250
 
@@ -39,7 +39,8 @@ interface IsolationRow {
 
 const isShort = hasFlag('--short')
 const seconds = numberAfter('--seconds', isShort ? 2 : 6)
-const tries = numberAfter('--tries', 2)
+/** A machine with other work has stalls of its own: a missed limit is measured again. */
+const tries = numberAfter('--tries', isShort ? 6 : 2)
 const seed = numberAfter('--seed', stressSeed())
 
 if (hasFlag('--list')) {
@@ -189,17 +190,21 @@ function barOf(name: HostileLoadName, baselineMs: number): number {
   return isShort ? Math.max(baselineMs, BASELINE_MIN_MS) * SHORT_FACTOR : baselineMs + sceneOf(name).bar
 }
 
-/** The failure of a load; empty if it passes. */
+/** Failures of a load that no other work of the machine explains. */
+function wrongOf({ name, steady }: IsolationRow): string[] {
+  return steady.wrong > 0 ? [`${name}: ${steady.wrong} wrong decisions`] : []
+}
+
+/** Missed limits of a load; empty if it passes. */
 function faultsOf({ name, steady, hostile }: IsolationRow, baselineMs: number): string[] {
   const scene = sceneOf(name as HostileLoadName)
   const bar = barOf(name as HostileLoadName, baselineMs)
   const faults: string[] = []
   if (steady.longest > bar) faults.push(`longest stall ${ms(steady.longest)} ms, bar ${ms(bar)} ms`)
-  if (steady.wrong > 0) faults.push(`${steady.wrong} wrong decisions`)
   if (steady.errors > (scene.errorsMax ?? 0)) faults.push(`${steady.errors} errors of the steady tenant`)
   const overrun = overrunMs(hostile)
-  const overrunMax = isShort ? OVERRUN_MS * 4 : OVERRUN_MS
-  if (overrun > overrunMax) faults.push(`a request ended ${ms(overrun)} ms after its limit, bar ${overrunMax} ms`)
+  const overrunMax = isShort ? Math.max(OVERRUN_MS * 4, bar) : OVERRUN_MS
+  if (overrun > overrunMax) faults.push(`a request ended ${ms(overrun)} ms after its limit, bar ${ms(overrunMax)} ms`)
   const failed = hostile?.notes.find((note) => note.startsWith('the scene failed'))
   if (failed !== undefined) faults.push(failed)
   return faults
@@ -231,18 +236,23 @@ try {
       if (i % SCENES_PER_BASELINE === 0 || hasOwnServer) await baseline(scene)
       const row = await run.scene(name)
       print(row, baselineMs)
+      failures.push(...wrongOf(row))
       rows.push(row)
     }
     await baseline()
     const missed = rows.filter((row) => faultsOf(row, baselineMs).length > 0)
-    // A machine with other work has stalls of its own: a missed limit is measured again.
     for (const row of missed) {
       let best = faultsOf(row, baselineMs)
       for (let done = 1; done < tries && best.length > 0; done++) {
         console.log('again:')
+        // The machine as it is now: a stall counts if it is long in comparison with those without a hostile tenant.
+        const now = await run.baseline(sceneOf(row.name as HostileLoadName))
+        const nowMs = isShort ? Math.max(baselineMs, now.steady.longest) : baselineMs
+        print(now, nowMs)
         const again = await run.scene(row.name as HostileLoadName)
-        print(again, baselineMs)
-        const faults = faultsOf(again, baselineMs)
+        print(again, nowMs)
+        failures.push(...wrongOf(again))
+        const faults = faultsOf(again, nowMs)
         if (faults.length < best.length || faults.length === 0) best = faults
       }
       failures.push(...best.map((fault) => `${row.name}: ${fault}`))
@@ -258,7 +268,7 @@ try {
 console.log(
   `baseline: longest stall ${ms(baselineMs)} ms; ${isShort ? `bar: ${SHORT_FACTOR} times that, and of at least ${BASELINE_MIN_MS} ms` : 'bars: that and 30 to 50 ms'}`,
 )
-for (const failure of failures) console.log(`above its bar: ${failure}`)
+for (const failure of failures) console.log(`failed: ${failure}`)
 console.log(
   `${names.length} scenes, ${failures.length} faults, ${Math.round((performance.now() - startMs) / 1000)} seconds`,
 )

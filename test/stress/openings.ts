@@ -1,6 +1,6 @@
 // Opens a served folder again and again while three workers write to a plain and to a composite project and are stopped
-// and killed. Nothing acknowledged is lost, every response is 200, or 503 of a lane that starts late, and the trees are valid. Verify, backup and export
-// run concurrently.
+// and killed. Nothing acknowledged is lost, every response is 200, or 503 of a lane that starts late, and the trees are
+// valid. Verify, backup and export run concurrently.
 // Run alone: bun test/stress/openings.ts [--seconds 60] [--seed N]
 import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
