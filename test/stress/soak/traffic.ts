@@ -21,9 +21,9 @@ import {
 } from './world.ts'
 
 /** A watcher receives an event of a write within this time. */
-const WATCH_LIMIT_MS = 60_000
-const JOB_LIMIT_MS = 240_000
-const STOP_LIMIT_MS = 90_000
+const WATCH_LIMIT_MS = 300_000
+const JOB_LIMIT_MS = 600_000
+const STOP_LIMIT_MS = 400_000
 /** The provider issues tokens for ten minutes. */
 const TOKEN_USE_MS = 300_000
 const FILL_BATCHES_MAX = 80
@@ -550,7 +550,7 @@ export class Traffic {
     const { served, world } = this.#options
     const watcher = { revision: 0, events: 0, isOpen: false }
     this.#watchers.push(watcher)
-    const client = createClient({ url: served.url, key: world.key, retries: 100, timeoutMs: 30_000 })
+    const client = createClient({ url: served.url, key: world.key, retries: 100, timeoutMs: 120_000 })
     const options = { signal: this.#stopWatching.signal, subjectType: 'Keeper' }
     while (!this.#isStopping) {
       try {
@@ -678,7 +678,7 @@ export class Traffic {
       method: 'POST',
       headers: { 'content-type': 'application/json', origin },
       body: JSON.stringify({ link }),
-      signal: AbortSignal.timeout(90_000),
+      signal: AbortSignal.timeout(300_000),
     })
     const text = await answer.text()
     if (answer.status !== 200) return this.#refused('console session', { status: answer.status, text, body: null })

@@ -42,7 +42,7 @@ export async function send(
     method,
     headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(90_000),
+    signal: AbortSignal.timeout(300_000),
     redirect: 'manual',
   })
   const text = await response.text()
