@@ -83,14 +83,15 @@ async function readThrough(port: number): Promise<string[]> {
 async function linesOf(stream: ReadableStream<Uint8Array>): Promise<string[]> {
   const reader = stream.getReader()
   const decoder = new TextDecoder()
-  const end = performance.now() + WAIT_MS
+  const { promise: late, resolve } = Promise.withResolvers<null>()
+  const timer = setTimeout(resolve, WAIT_MS, null)
   let text = ''
   while (TYPES.some((type) => subjectsOf(linesIn(text), type).size < nodes)) {
-    const late = Bun.sleep(end - performance.now()).then(() => null)
     const part = await Promise.race([reader.read(), late])
     if (part === null || part.done) break
     text += decoder.decode(part.value, { stream: true })
   }
+  clearTimeout(timer)
   return linesIn(text)
 }
 

@@ -13,11 +13,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -38,6 +41,19 @@ public class KafkaTool {
     try (Admin admin = Admin.create(properties)) {
       NewTopic topic = new NewTopic(args[2], Integer.parseInt(args[3]), (short) 1).configs(settings);
       admin.createTopics(List.of(topic)).all().get();
+      while (!isKnown(admin, topic)) Thread.sleep(20);
+    }
+  }
+
+  /** Whether the broker has learnt of the topic, which comes after its creation, and leads all its partitions. */
+  private static boolean isKnown(Admin admin, NewTopic topic) throws Exception {
+    try {
+      List<TopicPartitionInfo> partitions =
+          admin.describeTopics(List.of(topic.name())).allTopicNames().get().get(topic.name()).partitions();
+      return partitions.size() == topic.numPartitions() && partitions.stream().allMatch(one -> one.leader() != null);
+    } catch (ExecutionException failure) {
+      if (failure.getCause() instanceof UnknownTopicOrPartitionException) return false;
+      throw failure;
     }
   }
 
