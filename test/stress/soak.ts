@@ -24,6 +24,8 @@ const SETTINGS = {
   VERDIGRAPH_DECISION_TIME_MS: '60000',
   VERDIGRAPH_BATCH_TIME_MS: '60000',
   VERDIGRAPH_EXECUTE_TIME_MS: '60000',
+  // Otherwise a stop on a busy machine ends requests, and with an exit code.
+  VERDIGRAPH_DRAIN_MS: '60000',
   VERDIGRAPH_LANES: '2',
   VERDIGRAPH_UPSTREAM_ALLOW: '127.0.0.1',
   VERDIGRAPH_AUDIT_DECISIONS: 'sampled',

@@ -820,7 +820,9 @@ export class Traffic {
       }
     }
     const made = await settled(({ state }) => state !== 'running')
-    if (served.pid !== pid) this.#count('backup interrupted')
+    // A service that stops ends a backup, and answers until it has ended.
+    const isInterrupted = (): boolean => served.isStopping || served.pid !== pid
+    if (isInterrupted()) this.#count('backup interrupted')
     else if (made?.state !== 'complete') this.#report(`the backup ${name}: ${JSON.stringify(made)}`)
     else {
       for (let tries = 0; ; tries++) {
@@ -828,11 +830,11 @@ export class Traffic {
         if (verified.status === 202) break
         // The process that made the backup has not ended.
         this.#count(`verification of a backup status ${verified.status}`)
-        if (verified.status !== 409 || tries === 100) return this.#refused('verification of a backup', verified)
+        if (verified.status !== 409 || tries === 1000) return this.#refused('verification of a backup', verified)
         await Bun.sleep(300)
       }
       const checked = await settled(({ verification }) => verification !== null && verification.state !== 'running')
-      if (checked?.verification?.state !== 'sound')
+      if (checked?.verification?.state !== 'sound' && !isInterrupted())
         this.#report(`the verified backup ${name}: ${JSON.stringify(checked)}`)
       if (this.#options.random.odds(0.25)) {
         const into = mkdtempSync(join(folder, 'restored-'))
