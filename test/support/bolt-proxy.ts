@@ -1,4 +1,5 @@
-// A proxy in front of a server that speaks Bolt. Its connections can be cut, refused and stopped, at any time or exactly at a commit.
+// A proxy in front of a server that speaks Bolt. Its connections can be cut, refused, stopped and slowed, at any time, exactly at a
+// commit, or when a query is sent.
 import { createConnection, createServer, type Socket } from 'node:net'
 
 /** The message COMMIT, which has no fields, in a chunk of its own. */
@@ -15,12 +16,20 @@ interface CommitTrap {
   readonly spring: () => void
 }
 
+/** A query at which a connection is stopped. */
+interface QueryHold {
+  readonly text: string
+  readonly spring: () => void
+}
+
 /** A proxy on 127.0.0.1. */
 export class BoltProxy {
   private readonly sockets = new Set<Socket>()
   private isRefusing = false
   private isStopped = false
   private trap: CommitTrap | null = null
+  private hold: QueryHold | null = null
+  private delayMs = 0
   private readonly port: number
   private readonly server = createServer((client) => this.join(client))
 
@@ -52,6 +61,12 @@ export class BoltProxy {
       if (caught?.moment === 'sent') upstream.write(bytes, caught.spring)
       else upstream.write(bytes)
       if (caught?.moment === 'answered' || caught?.moment === 'delivered') answering = caught
+      if (this.hold !== null && bytes.includes(this.hold.text)) {
+        const { spring } = this.hold
+        this.hold = null
+        upstream.pause()
+        spring()
+      }
     })
     upstream.on('data', (bytes) => {
       const caught = answering
@@ -60,6 +75,7 @@ export class BoltProxy {
         this.cut()
         caught.spring()
       } else if (caught?.moment === 'delivered') client.write(bytes, caught.spring)
+      else if (this.delayMs > 0) setTimeout(() => client.write(bytes), this.delayMs)
       else client.write(bytes)
     })
     for (const [from, to] of [
@@ -98,6 +114,18 @@ export class BoltProxy {
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  /** Resolves when a client has sent a query that contains a text. Its connection delivers no answer then, until `resume`. */
+  async holdQuery(text: string): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.hold = { text, spring: resolve }
+    await promise
+  }
+
+  /** Delivers each answer that many milliseconds later. */
+  slowDown(ms: number): void {
+    this.delayMs = ms
   }
 
   /** Cuts all connections. */

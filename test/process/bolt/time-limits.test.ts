@@ -2,13 +2,14 @@
 // they have on an embedded graph. Needs Java and Maven.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Settings } from '../../../src/settings.ts'
+import { BoltProxy } from '../../support/bolt-proxy.ts'
 import {
   createRemoteProject,
   type RemoteTestProject,
   type StartedServers,
   startServers,
 } from '../../support/remote-projects.ts'
-import { startService, type TestService } from '../../support/service.ts'
+import { startService } from '../../support/service.ts'
 
 let servers: StartedServers | null = null
 
@@ -19,10 +20,10 @@ afterAll(() => servers?.stop())
 
 /** Each step along the chain is a round trip. */
 const CHAIN = 800
-/** So many round trips take longer than SHORT_MS on any machine. */
-const LONG_CHAIN = 3_000
+/** With it, the round trips along the chain take ten times SHORT_MS, on any machine. */
+const ROUND_TRIP_MS = 50
 /** Long enough for one decision near by, also on a busy machine. */
-const SHORT_MS = 1_000
+const SHORT_MS = 4_000
 /** The server cannot compute the operator ^ as the engine does, so the engine executes this condition. */
 const far = 'MATCH (subject:Person)-[:NEXT*1..]->(resource:Car) WHERE resource.number ^ 2 > 0'
 const near = 'MATCH (subject:Person)-[:OWNS]->(resource:Car) WHERE resource.number ^ 2 > 0'
@@ -30,22 +31,25 @@ const near = 'MATCH (subject:Person)-[:OWNS]->(resource:Car) WHERE resource.numb
 const project = (
   url: string,
   settings: Partial<Settings>,
-  use: (service: TestService, remote: RemoteTestProject) => Promise<void>,
+  use: (proxy: BoltProxy, remote: RemoteTestProject) => Promise<void>,
 ) =>
   (async () => {
     await servers!.clear()
+    const proxy = new BoltProxy(Number(new URL(url).port))
     const service = await startService({ ...settings, upstreamAllow: '127.0.0.1' })
     try {
-      const remote = await createRemoteProject(service, { url })
-      await use(service, remote)
+      const remote = await createRemoteProject(service, { url: await proxy.listen() })
+      await use(proxy, remote)
     } finally {
+      proxy.slowDown(0)
       await service.stop()
+      proxy.close()
     }
   })()
 
-async function captureChain(remote: RemoteTestProject, length = CHAIN): Promise<void> {
-  const step = (at: number): string => (at === 0 ? 'Person:ann' : at === length ? 'Car:far' : `Step:${at}`)
-  const steps = Array.from({ length: length + 1 }, (_, at) => step(at))
+async function captureChain(remote: RemoteTestProject): Promise<void> {
+  const step = (at: number): string => (at === 0 ? 'Person:ann' : at === CHAIN ? 'Car:far' : `Step:${at}`)
+  const steps = Array.from({ length: CHAIN + 1 }, (_, at) => step(at))
   await remote.capture(['Car:near', ...steps, 'Person:ann OWNS Car:near'], {
     properties: [{ type: 'number', value: 3 }],
   })
@@ -64,10 +68,11 @@ const decide = async (remote: RemoteTestProject, action: string, id: string): Pr
 
 test('a decision and a batch end at the limit of a decision', async (context) => {
   if (servers === null) return context.skip()
-  await project(servers.urls[0]!, { decisionTimeMs: SHORT_MS, lanes: 0 }, async (_, remote) => {
-    await captureChain(remote, LONG_CHAIN)
+  await project(servers.urls[0]!, { decisionTimeMs: SHORT_MS, lanes: 0 }, async (proxy, remote) => {
+    await captureChain(remote)
     await remote.addPolicy({ name: 'far', cypher: far, actions: ['reach'] })
     await remote.addPolicy({ name: 'near', cypher: near, actions: ['drive'] })
+    proxy.slowDown(ROUND_TRIP_MS)
     await expect.poll(() => decide(remote, 'drive', 'near'), { timeout: 60_000 }).toBe(true)
     expect(await decide(remote, 'reach', 'far')).toBe(false)
     const evaluations = [asked('drive', 'near'), asked('reach', 'far'), asked('drive', 'near'), asked('reach', 'far')]
@@ -91,10 +96,11 @@ test('a decision and a batch end at the limit of a decision', async (context) =>
 
 test('a batch ends at its own limit, and what it has decided before stays', async (context) => {
   if (servers === null) return context.skip()
-  await project(servers.urls[0]!, { batchTimeMs: 2 * SHORT_MS, lanes: 0 }, async (_, remote) => {
-    await captureChain(remote, LONG_CHAIN)
+  await project(servers.urls[0]!, { batchTimeMs: 2 * SHORT_MS, lanes: 0 }, async (proxy, remote) => {
+    await captureChain(remote)
     await remote.addPolicy({ name: 'far', cypher: far, actions: ['reach'] })
     await remote.addPolicy({ name: 'near', cypher: near, actions: ['drive'] })
+    proxy.slowDown(ROUND_TRIP_MS)
     await expect.poll(() => decide(remote, 'drive', 'near'), { timeout: 60_000 }).toBe(true)
     const evaluations = [asked('drive', 'near'), asked('reach', 'far'), asked('drive', 'near')]
     const { body } = await remote.ask('/access/v1/evaluations', { evaluations })
@@ -118,8 +124,9 @@ test('with enough time, the same conditions grant', async (context) => {
 
 test('a knowledge query that reads or writes ends at its limit', async (context) => {
   if (servers === null) return context.skip()
-  await project(servers.urls[0]!, { executeTimeMs: 300, lanes: 0 }, async (_, remote) => {
+  await project(servers.urls[0]!, { executeTimeMs: 300, lanes: 0 }, async (proxy, remote) => {
     await captureChain(remote)
+    proxy.slowDown(ROUND_TRIP_MS)
     const late = [408, expect.stringContaining('the time limit of 300 ms is reached')]
     for (const id of await addQueries(remote)) {
       const { status, text } = await remote.ask('/contx-iq/v1/execute', { id, page_size: 10 })
