@@ -1,6 +1,7 @@
 // Tests of the commands of pages: all pages of a file share one service with the demo, each has a shell of its own.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { demoLines } from '../../src/cli/serve.ts'
+import { freePorts } from '../support/counterparts/broker-process.ts'
 import { startService, type TestService } from '../support/service.ts'
 import type { Page } from './pages.ts'
 import { isRunnable, runPage } from './run-page.ts'
@@ -61,16 +62,12 @@ export function describePages(pages: readonly Page[]): void {
 
   describe('the commands of', () => {
     test.concurrent.for(pages.filter(({ blocks }) => blocks.some(isRunnable)))('$path', async (page) => {
-      const { differences, exitCode, log } = await runPage(page, { ...environment, PORT: String(await freePort()) })
+      const { differences, exitCode, log } = await runPage(page, {
+        ...environment,
+        PORT: String((await freePorts(1))[0]),
+      })
       expect(differences, log).toEqual([])
       expect(exitCode, log).toBe(0)
     })
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
-  const { port } = server
-  await server.stop(true)
-  return port as number
 }

@@ -3,12 +3,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApp } from '../../../src/app.ts'
 import { createClient, NotAuthorizedError, UnavailableError, type WatchEvent } from '../../../src/client/index.ts'
 import { defaultSettings } from '../../../src/settings.ts'
+import { freePorts } from '../../support/counterparts/broker-process.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 let service: TestService
 
 beforeAll(async () => {
-  service = await startService({}, { sync: false, log: () => undefined })
+  // A port that no other server gets between the end of the service and its next start.
+  const [port] = await freePorts(1)
+  service = await startService({ port: port! }, { sync: false, log: () => undefined })
   await service.addPolicy({ name: 'all', cypher: 'MATCH (subject:Person), (resource:Car)' })
 })
 afterAll(() => service?.stop())
