@@ -1,8 +1,12 @@
 // Projects in Neo4j servers that a test starts itself, in a service of this process.
+import { type BoltLimits, defaultBoltLimits } from '../../src/bolt/bolt-server.ts'
 import { CounterpartMissing } from './counterparts/install.ts'
 import { type Neo4jServer, startNeo4j } from './counterparts/neo4j.ts'
 import { clearServer, runOnServer } from './graph-servers.ts'
 import type { PolicyInput, TestResponse, TestService } from './service.ts'
+
+/** A busy machine must not change what a test finds. */
+export const patientBoltLimits: BoltLimits = { ...defaultBoltLimits, connectTimeMs: 60_000, queryTimeMs: 60_000 }
 
 /** Servers of a test. */
 export interface StartedServers {

@@ -68,6 +68,8 @@ const patient = {
   executeTimeMs: 60_000,
   laneWaitMs: 60_000,
   upstreamTimeMs: 30_000,
+  databaseConnectTimeMs: 60_000,
+  databaseTimeMs: 60_000,
 }
 
 export async function startService(

@@ -75,7 +75,7 @@ test('a copy of the database is accepted if nothing was written since', async (c
 test('a project that has never reached its server gets another one', async (context) => {
   if (servers === null) return context.skip()
   await servers.clear()
-  const service = await startService({ upstreamAllow: '127.0.0.1', databaseConnectTimeMs: 500 })
+  const service = await startService({ upstreamAllow: '127.0.0.1' })
   try {
     const fields = { organization_id: service.app.organizationId, name: 'lost', region: 'local' }
     const created = await service.configure('POST', 'projects', {

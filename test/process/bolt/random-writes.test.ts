@@ -18,6 +18,7 @@ import { openEnvironment } from '../../../src/store/graph/environment.ts'
 import { Random } from '../../generate/random.ts'
 import { CounterpartMissing } from '../../support/counterparts/install.ts'
 import { type Neo4jServer, startNeo4j } from '../../support/counterparts/neo4j.ts'
+import { patientBoltLimits } from '../../support/remote-projects.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 let neo4j: Neo4jServer | null = null
@@ -159,7 +160,7 @@ test(`random batches write the same to both, seed ${SEED}`, async (context) => {
   let nowMs = Date.parse('2026-01-01T00:00:00Z')
   const clock = { now: () => nowMs }
   const embedded = openEnvironment(temporaryFolder(), { clock, sync: false })
-  const server = new BoltServer({ url: neo4j.url, username: null, password: null })
+  const server = new BoltServer({ url: neo4j.url, username: null, password: null }, { limits: patientBoltLimits })
   const remote = new RemoteGraph({ server, database: null, clock, commits: null, plans: new PushedPlans() })
   await remote.provision()
   const read = (store: GraphStore): string[] | Promise<string[]> =>

@@ -23,7 +23,7 @@ afterAll(async () => {
   await neo4j?.stop()
 })
 
-const allowed = { VERDIGRAPH_UPSTREAM_ALLOW: '127.0.0.1', VERDIGRAPH_DATABASE_CONNECT_TIME_MS: '1000' }
+const allowed = { VERDIGRAPH_UPSTREAM_ALLOW: '127.0.0.1', VERDIGRAPH_DATABASE_CONNECT_TIME_MS: '60000' }
 
 interface Answered {
   readonly status: number

@@ -10,6 +10,7 @@ import { CounterpartMissing } from '../../support/counterparts/install.ts'
 import { type Neo4jServer, startNeo4j } from '../../support/counterparts/neo4j.ts'
 import { addSink, eventsOf } from '../../support/events.ts'
 import { clearServer, runOnServer } from '../../support/graph-servers.ts'
+import { patientBoltLimits } from '../../support/remote-projects.ts'
 import { startService } from '../../support/service.ts'
 
 let neo4j: Neo4jServer | null = null
@@ -43,7 +44,7 @@ test('an index that a killed server has left without its constraint is replaced,
   await runOnServer(url, 'CREATE INDEX verdigraph_state FOR (s:_VerdigraphState) ON (s.key)')
   await runOnServer(url, 'CREATE INDEX verdigraph_external_id_Person FOR (n:Person) ON (n.external_id)')
   await runOnServer(url, 'CREATE INDEX of_the_customer FOR (n:Car) ON (n.external_id)')
-  const server = new BoltServer({ url, username: null, password: null })
+  const server = new BoltServer({ url, username: null, password: null }, { limits: patientBoltLimits })
   const graph = new RemoteGraph({
     server,
     database: null,
@@ -67,13 +68,13 @@ test('an index that a killed server has left without its constraint is replaced,
     await clearServer(url)
     await runOnServer(url, 'DROP INDEX of_the_customer')
   }
-}, 120_000)
+})
 
 test('events of a commit whose answer was lost are recorded in order when the server is back', async (context) => {
   if (neo4j === null || proxy === null) return context.skip()
   await clearServer(neo4j.url)
   const service = await startService(
-    { databaseConnectTimeMs: 1_000, databaseRetryMs: 500, upstreamAllow: '127.0.0.1' },
+    { databaseRetryMs: 500, upstreamAllow: '127.0.0.1' },
     { log: () => undefined },
     {
       fields: { db_connection: { url: proxyUrl } },
@@ -89,7 +90,7 @@ test('events of a commit whose answer was lost are recorded in order when the se
     await addSink(service, [{ type: 'svc.audit.capture.*' }])
     expect(await capture('one')).toBe(200)
     const lost = capture('two')
-    expect(await proxy.atCommit('answered')).toBe(true)
+    expect(await proxy.atCommit('answered', 60_000)).toBe(true)
     proxy.refuse()
     expect(await lost).toBe(503)
     expect(await captured()).toEqual(['nodes/Person/one'])
@@ -97,7 +98,7 @@ test('events of a commit whose answer was lost are recorded in order when the se
     await expect.poll(captured, { timeout: 60_000 }).toEqual(['nodes/Person/one', 'nodes/Person/two'])
 
     const next = capture('three')
-    expect(await proxy.atCommit('unsent')).toBe(true)
+    expect(await proxy.atCommit('unsent', 60_000)).toBe(true)
     proxy.refuse()
     expect(await next).toBe(503)
     proxy.accept()
@@ -108,4 +109,4 @@ test('events of a commit whose answer was lost are recorded in order when the se
   } finally {
     await service.stop()
   }
-}, 180_000)
+})

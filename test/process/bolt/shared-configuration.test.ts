@@ -12,6 +12,7 @@ import { CounterpartMissing } from '../../support/counterparts/install.ts'
 import { type Neo4jServer, startNeo4j } from '../../support/counterparts/neo4j.ts'
 import { startCutProxy } from '../../support/cut-proxy.ts'
 import { clearServer, runOnServer } from '../../support/graph-servers.ts'
+import { patientBoltLimits } from '../../support/remote-projects.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 let neo4j: Neo4jServer | null = null
@@ -31,6 +32,9 @@ afterAll(async () => {
   await neo4j?.stop()
 })
 
+/** A busy machine must not change what a test finds. */
+const patientSettings = { ...defaultSettings, databaseConnectTimeMs: 60_000, databaseTimeMs: 60_000 }
+
 interface Instance {
   readonly dataDir: string
   readonly collections: Collections
@@ -41,7 +45,7 @@ interface Instance {
 
 async function startInstance(dataDir = join(temporaryFolder(), 'data'), configStore = neo4j!.url): Promise<Instance> {
   const collections = openCollections(join(dataDir, 'config'), { sync: false })
-  const settings = { ...defaultSettings, dataDir, configStore }
+  const settings = { ...patientSettings, dataDir, configStore }
   const reports: string[] = []
   let shared: SharedConfiguration
   try {
@@ -82,7 +86,7 @@ test('changes of three instances follow each other, and each copy becomes equal'
   expect(all).toEqual(Array.from({ length: 60 }, (_, i) => Math.floor(i / 2) + 1))
   for (const [number, instance] of instances.entries()) {
     await expect
-      .poll(() => documentsOf(instance), { timeout: 20_000 })
+      .poll(() => documentsOf(instance))
       .toEqual([
         ['even', 30],
         ['odd', 30],
@@ -92,10 +96,10 @@ test('changes of three instances follow each other, and each copy becomes equal'
     // A loaded machine may be late.
     expect(instance.reports.filter((line) => !/time limit|read again/.test(line))).toEqual([])
   }
-  await expect.poll(() => instances.filter(({ shared }) => shared.isLeading()).length, { timeout: 20_000 }).toBe(1)
+  await expect.poll(() => instances.filter(({ shared }) => shared.isLeading()).length).toBe(1)
   await instances[0]!.shared.transact(({ delete: remove }) => remove('numbers', 'odd'))
   for (const instance of instances) {
-    await expect.poll(() => documentsOf(instance), { timeout: 20_000 }).toEqual([['even', 30]])
+    await expect.poll(() => documentsOf(instance)).toEqual([['even', 30]])
   }
   const failing = instances[1]!.shared.transact(({ put }) => {
     put('numbers', 'even', 99)
@@ -104,7 +108,7 @@ test('changes of three instances follow each other, and each copy becomes equal'
   await expect(failing).rejects.toThrow('refused')
   expect(documentsOf(instances[1]!)).toEqual([['even', 30]])
   for (const { close } of instances) await close()
-}, 120_000)
+})
 
 test('an instance that ended between the server and its copy stores its change and its events once', async (context) => {
   if (neo4j === null) return context.skip()
@@ -112,7 +116,7 @@ test('an instance that ended between the server and its copy stores its change a
   await add(first, 'even')
   const { instance } = first.shared
   await first.close()
-  const server = new BoltServer({ url: neo4j.url, username: null, password: null })
+  const server = new BoltServer({ url: neo4j.url, username: null, password: null }, { limits: patientBoltLimits })
   const events = [2, 3].map((byte) => ({ stream: 'sink', record: new Uint8Array([byte]), count: 1, timeMs: 5 }))
   await new ConfigurationStore(server, null).write(instance, async () => ({
     value: null,
@@ -123,26 +127,55 @@ test('an instance that ended between the server and its copy stores its change a
   expect(documentsOf(other)).toEqual([['even', 7]])
   expect(eventsOf(other)).toEqual([])
   const again = await startInstance(first.dataDir)
-  await expect.poll(() => eventsOf(again), { timeout: 20_000 }).toEqual([1, 2, 3])
+  await expect.poll(() => eventsOf(again)).toEqual([1, 2, 3])
   expect(await add(again, 'even')).toBe(8)
   expect(eventsOf(again)).toEqual([1, 2, 3, 8])
   const left = await runOnServer(neo4j.url, 'MATCH (e:_VerdigraphEvents) RETURN count(e) AS left')
   // Those of the last change: they are removed with the next one.
   expect(left).toEqual([{ left: 1n }])
   for (const { close } of [other, again]) await close()
-}, 120_000)
+})
 
 test('another instance takes over the lease', async (context) => {
   if (neo4j === null) return context.skip()
   const first = await startInstance()
-  await expect.poll(() => first.shared.isLeading(), { timeout: 20_000 }).toBe(true)
+  await expect.poll(() => first.shared.isLeading()).toBe(true)
   const second = await startInstance()
-  await Bun.sleep(1500)
-  expect([first.shared.isLeading(), second.shared.isLeading()]).toEqual([true, false])
-  await first.close()
-  await expect.poll(() => second.shared.isLeading(), { timeout: 20_000 }).toBe(true)
-  await second.close()
-}, 120_000)
+  const leading = (): Instance[] => [first, second].filter(({ shared }) => shared.isLeading())
+  // The lease of an instance that is late lapses, and the other one takes it: then there is another leader, and never two.
+  const until = performance.now() + 1500
+  while (performance.now() < until) {
+    expect(leading().length).toBeLessThan(2)
+    await Bun.sleep(20)
+  }
+  let leader: Instance | undefined
+  await expect
+    .poll(() => {
+      leader = leading()[0]
+      return leader
+    })
+    .toBeDefined()
+  await leader!.close()
+  const other = leader === first ? second : first
+  await expect.poll(() => other.shared.isLeading()).toBe(true)
+  await other.close()
+})
+
+test('a lease belongs to one instance until it ends or is given up', async (context) => {
+  if (neo4j === null) return context.skip()
+  const server = new BoltServer({ url: neo4j.url, username: null, password: null }, { limits: patientBoltLimits })
+  const store = new ConfigurationStore(server, null)
+  await store.prepare()
+  expect(await store.takeLease('first', 600_000)).toBe(true)
+  expect(await store.takeLease('second', 600_000)).toBe(false)
+  await store.leaveLease('second')
+  expect(await store.takeLease('second', 600_000)).toBe(false)
+  expect(await store.takeLease('first', 600_000)).toBe(true)
+  await store.leaveLease('first')
+  expect(await store.takeLease('second', 1)).toBe(true)
+  await expect.poll(() => store.takeLease('first', 600_000)).toBe(true)
+  await server.close()
+})
 
 test('a folder is a copy of one configuration only', async (context) => {
   if (neo4j === null) return context.skip()
@@ -177,14 +210,12 @@ test('a folder is a copy of one configuration only', async (context) => {
   ] as const) {
     await setHead(store, version)
     const again = await startInstance(first.dataDir)
-    await expect
-      .poll(() => again.reports.join(), { timeout: 20_000 })
-      .toContain('is not the one of which this data folder')
+    await expect.poll(() => again.reports.join()).toContain('is not the one of which this data folder')
     await expect(again.shared.recent()).rejects.toThrow()
     await expect(add(again, 'even')).rejects.toThrow('is not the one of which')
     await again.close()
   }
-}, 120_000)
+})
 
 test('a folder with a configuration of its own moves it to an empty server', async (context) => {
   if (neo4j === null) return context.skip()
@@ -199,9 +230,9 @@ test('a folder with a configuration of its own moves it to an empty server', asy
   const other = await startInstance()
   expect(documentsOf(other)).toEqual([['even', 1]])
   expect(await add(other, 'even')).toBe(2)
-  await expect.poll(() => documentsOf(moved), { timeout: 20_000 }).toEqual([['even', 2]])
+  await expect.poll(() => documentsOf(moved)).toEqual([['even', 2]])
   for (const { close } of [moved, other]) await close()
-}, 120_000)
+})
 
 test('a folder whose move was interrupted is recognized at the next start', async (context) => {
   if (neo4j === null) return context.skip()
@@ -222,7 +253,7 @@ test('a folder whose move was interrupted is recognized at the next start', asyn
   await endCopy(join(dataDir, 'config'))
   await expect(startInstance(dataDir)).rejects.toThrow('has a configuration of its own')
   await other.close()
-}, 120_000)
+})
 
 test('a copy does not continue with another history of the same configuration', async (context) => {
   if (neo4j === null) return context.skip()
@@ -246,14 +277,14 @@ test('a copy does not continue with another history of the same configuration', 
   for (const _ of [1, 2]) {
     await add(second, 'even')
     const again = await startInstance(first.dataDir)
-    await expect.poll(() => again.reports.join(), { timeout: 20_000 }).toContain('is not the one of which')
+    await expect.poll(() => again.reports.join()).toContain('is not the one of which')
     await expect(again.shared.recent()).rejects.toThrow()
     await expect(add(again, 'even')).rejects.toThrow('is not the one of which')
     await again.close()
   }
   expect(documentsOf(second)).toEqual([['even', 3]])
   await second.close()
-}, 120_000)
+})
 
 test('what deleted documents leave is removed, and a copy that is far behind is made again', async (context) => {
   if (neo4j === null) return context.skip()
@@ -281,7 +312,7 @@ test('what deleted documents leave is removed, and a copy that is far behind is 
     ['made 329', 329],
   ]
   for (const instance of [again, second]) {
-    await expect.poll(() => documentsOf(instance), { timeout: 20_000 }).toEqual(expected)
+    await expect.poll(() => documentsOf(instance)).toEqual(expected)
   }
   // Its own events are not repeated.
   expect(eventsOf(again)).toEqual([1, 1])
@@ -292,35 +323,37 @@ test('an unreachable server is reported once, and when it answers again', async 
   if (neo4j === null) return context.skip()
   const proxy = await startCutProxy(neo4j.url)
   const instance = await startInstance(undefined, proxy.url)
-  await expect.poll(() => instance.shared.recent(), { timeout: 20_000 }).toBe(null)
+  await expect.poll(() => instance.shared.recent()).toBe(null)
   proxy.cut()
-  await expect.poll(() => instance.shared.notReadyReason(), { timeout: 20_000 }).toContain('too old')
+  await expect.poll(() => instance.shared.notReadyReason()).toContain('too old')
+  // A busy machine may have been late before: that is another report, and one that the server answers again.
+  await expect.poll(() => instance.reports.at(-1)).toContain('cannot be read:')
+  const { length } = instance.reports
   await Bun.sleep(5000)
+  expect(instance.reports).toHaveLength(length)
   proxy.mend()
-  await expect.poll(() => instance.shared.notReadyReason(), { timeout: 20_000 }).toBe(null)
-  await expect.poll(() => instance.reports.length, { timeout: 20_000 }).toBe(2)
-  expect(instance.reports).toEqual([
-    expect.stringContaining('cannot be read:'),
-    expect.stringMatching(/can be read again$/),
-  ])
+  await expect.poll(() => instance.shared.notReadyReason()).toBe(null)
+  await expect.poll(() => instance.reports.at(-1)).toMatch(/can be read again$/)
+  const isRecovery = instance.reports.map((line) => line.endsWith('can be read again'))
+  expect(isRecovery).toEqual(isRecovery.map((_, at) => at % 2 === 1))
   await instance.close()
   proxy.close()
-}, 120_000)
+})
 
 test('a process that computes for long does not look for changes', async (context) => {
   if (neo4j === null) return context.skip()
   const serving = await startInstance()
   const { dataDir } = serving
-  const settings = { ...defaultSettings, dataDir, configStore: neo4j.url }
+  const settings = { ...patientSettings, dataDir, configStore: neo4j.url }
   const lane = await SharedConfiguration.open(serving.collections, settings, () => undefined, false)
-  await expect.poll(() => lane.recent(), { timeout: 20_000 }).toBe(null)
+  await expect.poll(() => lane.recent()).toBe(null)
   await serving.shared.close()
-  await expect.poll(() => lane.notReadyReason(), { timeout: 20_000 }).toContain('too old')
+  await expect.poll(() => lane.notReadyReason()).toContain('too old')
   await Bun.sleep(1000)
   expect(lane.notReadyReason()).toContain('too old')
   await lane.close()
   await serving.collections.close()
-}, 120_000)
+})
 
 test('a change that a copy would not accept is not stored', async (context) => {
   if (neo4j === null) return context.skip()
@@ -329,7 +362,7 @@ test('a change that a copy would not accept is not stored', async (context) => {
   await expect(tooLong).rejects.toThrow('a document key is short')
   expect(await add(first, 'even')).toBe(1)
   await first.close()
-}, 120_000)
+})
 
 test('instances start at the same time on an empty database', async (context) => {
   if (neo4j === null) return context.skip()
@@ -342,52 +375,54 @@ test('instances start at the same time on an empty database', async (context) =>
     expect(results.toSorted()).toEqual([1, 2, 3, 4, 5, 6])
     for (const { close } of instances) await close()
   }
-}, 120_000)
+})
 
 test('an instance that is paused in a change does not keep others from answering', async (context) => {
   if (neo4j === null) return context.skip()
   const [first, second] = [await startInstance(), await startInstance()]
   await add(first, 'even')
-  await expect.poll(() => documentsOf(second), { timeout: 20_000 }).toEqual([['even', 1]])
+  await expect.poll(() => documentsOf(second)).toEqual([['even', 1]])
   await second.close()
   await add(first, 'even')
   // A change that has begun, of an instance that does not continue.
-  const server = new BoltServer({ url: neo4j.url, username: null, password: null })
+  const server = new BoltServer({ url: neo4j.url, username: null, password: null }, { limits: patientBoltLimits })
   const { promise: continued, resolve: resume } = Promise.withResolvers<void>()
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
-  const paused = new ConfigurationStore(server, null).write('paused', async () => {
+  const change = async () => {
     begin()
     await continued
     return { value: null, edits: { documents: [], events: [] } }
-  })
+  }
+  // A time limit that does not end it: the others have to answer while it is open.
+  const paused = new ConfigurationStore(server, null).write('paused', change, { timeMs: 600_000 })
   await begun
   const again = await startInstance(second.dataDir)
-  await expect.poll(() => documentsOf(again), { timeout: 10_000 }).toEqual([['even', 2]])
-  await expect.poll(() => again.shared.notReadyReason(), { timeout: 10_000 }).toBe(null)
+  await expect.poll(() => documentsOf(again)).toEqual([['even', 2]])
+  await expect.poll(() => again.shared.notReadyReason()).toBe(null)
   resume()
   await paused
   await server.close()
   expect(await add(again, 'even')).toBe(3)
   for (const { close } of [first, again]) await close()
-}, 120_000)
+})
 
 test('a command finds out whether another instance runs, also if its own was killed with the lease', async (context) => {
   if (neo4j === null) return context.skip()
   const first = await startInstance()
-  await expect.poll(() => first.shared.isLeading(), { timeout: 20_000 }).toBe(true)
+  await expect.poll(() => first.shared.isLeading()).toBe(true)
   const { instance } = first.shared
   await first.close()
   // As after SIGKILL: the lease is that of the instance of the command.
-  const server = new BoltServer({ url: neo4j.url, username: null, password: null })
-  expect(await new ConfigurationStore(server, null).takeLease(instance, 5000)).toBe(true)
+  const server = new BoltServer({ url: neo4j.url, username: null, password: null }, { limits: patientBoltLimits })
+  expect(await new ConfigurationStore(server, null).takeLease(instance, 600_000)).toBe(true)
   await server.close()
   const other = await startInstance()
   const collections = openCollections(join(first.dataDir, 'config'), { sync: false })
-  const settings = { ...defaultSettings, dataDir: first.dataDir, configStore: neo4j.url }
+  const settings = { ...patientSettings, dataDir: first.dataDir, configStore: neo4j.url }
   const command = await SharedConfiguration.open(collections, settings, () => undefined, false)
   expect(await command.isAnotherRunning()).toBe(true)
   await other.close()
   expect(await command.isAnotherRunning()).toBe(false)
   await command.close()
   await collections.close()
-}, 120_000)
+})
