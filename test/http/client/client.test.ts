@@ -221,7 +221,10 @@ describe('repetitions of a client', () => {
 
   test('follow a time limit of one attempt', async () => {
     const never = (): Promise<Response> => new Promise(() => undefined)
-    await withAnswers([never, permit], async (url) => expect(await may(url, { timeoutMs: 100 })).toBe(true))
+    // A busy machine may also be late with a later attempt.
+    await withAnswers([never, permit], async (url) =>
+      expect(await may(url, { timeoutMs: 1000, retries: 10 })).toBe(true),
+    )
     await withAnswers([never], async (url) => {
       const error = await failure(may(url, { timeoutMs: 50, retries: 0 }))
       expect([error.status, error.message]).toEqual([null, expect.stringContaining('no answer in time')])

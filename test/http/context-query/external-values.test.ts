@@ -17,17 +17,10 @@ type Answering = (response: ServerResponse, seen: ReceivedRequest) => void
 const SECRET = 'very-secret-key'
 let seen: ReceivedRequest[] = []
 let answering: Answering
-let running = 0
-let mostRunning = 0
 const log: LogEntry[] = []
 
 const upstream = createServer((request, response) => {
   let body = ''
-  running += 1
-  mostRunning = Math.max(mostRunning, running)
-  response.on('close', () => {
-    running -= 1
-  })
   request.on('data', (part) => {
     body += part
   })
@@ -67,7 +60,6 @@ afterAll(async () => {
 beforeEach(() => {
   seen = []
   log.length = 0
-  mostRunning = 0
   answering = json({ price: 7 })
 })
 
@@ -419,8 +411,16 @@ describe('a property of a resolver', () => {
 
   it('is requested with a limited concurrency, and a limited number per execution', async () => {
     const read = await carWith({ url: `http://127.0.0.1:${port}/{$external_id}` }, { cars: 24 })
+    let running = 0
+    let mostRunning = 0
     answering = (response, one) => {
-      setTimeout(() => json({ price: one.url })(response, one), 10)
+      running += 1
+      mostRunning = Math.max(mostRunning, running)
+      setTimeout(() => {
+        // Before the answer, after which the next request comes.
+        running -= 1
+        json({ price: one.url })(response, one)
+      }, 10)
     }
     const { data, warnings } = await read()
     const prices = (data as unknown as { nodes: Record<string, unknown> }[]).map(
@@ -505,7 +505,7 @@ describe('if the resolver fails, the row stays, its value is null and a warning 
 
   it('a timeout', async () => {
     const own = await startContextService(
-      { upstreamAllow: '127.0.0.1', upstreamTimeMs: 300 },
+      { upstreamAllow: '127.0.0.1', upstreamTimeMs: 3_000 },
       { log: (entry) => log.push(entry) },
     )
     const before = setup
@@ -590,7 +590,7 @@ describe('without an entry in the allow list', () => {
 describe('the time limit of an execution', () => {
   it('applies to its resolvers: missing responses are null', async () => {
     const own = await startContextService(
-      { upstreamAllow: '127.0.0.1', upstreamTimeMs: 60_000, executeTimeMs: 1500, resolverParallel: 1 },
+      { upstreamAllow: '127.0.0.1', upstreamTimeMs: 60_000, executeTimeMs: 4_000, resolverParallel: 1 },
       { log: () => undefined },
     )
     const before = setup
@@ -617,7 +617,7 @@ describe('the time limit of an execution', () => {
   })
 
   it('responses are cached for equal requests as long as configured', async () => {
-    const own = await startContextService({ upstreamAllow: '127.0.0.1', resolverCacheMs: 60_000 })
+    const own = await startContextService({ upstreamAllow: '127.0.0.1', resolverCacheMs: 600_000 })
     const before = setup
     setup = own
     try {
