@@ -47,7 +47,6 @@ async function runGroup(group: TestGroup, name: string): Promise<GroupResult> {
   const child = Bun.spawn(
     [
       ...['bun', '--bun', 'vitest', 'run', '--project', 'in-process', '--project', 'process', '--no-file-parallelism'],
-      ...['--testTimeout', '180000', '--hookTimeout', '180000'],
       ...['--reporter=default', '--reporter=json', `--outputFile=${report}`],
       ...group.files,
     ],

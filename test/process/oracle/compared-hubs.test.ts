@@ -63,4 +63,4 @@ test('each pair of a hub is found once', async () => {
   expect(left).toMatchObject({ policy: { name: 'held' }, reason: 'budget', pairs: 0 })
   expect(left?.message).toContain('100 rows')
   await store.close()
-}, 60_000)
+})

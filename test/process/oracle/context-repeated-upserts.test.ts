@@ -79,8 +79,8 @@ async function call(graph: LmdbEnvironment, one: RepeatedUpsert): Promise<CallOu
     query: compiled.value,
     parameters: new Map(),
     bound: bound.value,
-    limits: { stepsMax: 1_000_000, timeMs: 10_000 },
-    deadlineMs: performance.now() + 10_000,
+    limits: { stepsMax: 1_000_000, timeMs: 60_000 },
+    deadlineMs: performance.now() + 60_000,
     rowsMax: 1000,
     writesMax: 10_000,
     answerMax: 10_000_000,
@@ -318,4 +318,4 @@ test(`${CASES} random queries return of what existed only own fields, what they 
       }
     }
   }
-}, 120_000)
+})

@@ -188,8 +188,8 @@ async function tried(
     query: compiled.value,
     parameters: given,
     bound: bound.value,
-    limits: { stepsMax: 1_000_000, timeMs: 10_000 },
-    deadlineMs: performance.now() + 10_000,
+    limits: { stepsMax: 1_000_000, timeMs: 60_000 },
+    deadlineMs: performance.now() + 60_000,
     rowsMax: 1000,
     writesMax: 10_000,
     answerMax: 1_000_000,
@@ -249,7 +249,7 @@ test(`${CASES} random queries write only what their random policies allow`, asyn
   expect(outcomes.get('changed') ?? 0).toBeGreaterThan(CASES / 8)
   expect(outcomes.get('refused when run') ?? 0).toBeGreaterThan(CASES / 40)
   expect(outcomes.get('refused when stored') ?? 0).toBeGreaterThan(CASES / 40)
-}, 120_000)
+})
 
 /** All keys that a case may leave in the graph. */
 const kept = ['TA', 'TB', 'TC', '_Own'].flatMap((type) =>

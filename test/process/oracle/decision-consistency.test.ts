@@ -16,11 +16,11 @@ describe('evaluations, batches, searches, pages and explanations', () => {
     // If nothing or everything were permitted, the comparison would prove nothing.
     expect(permits).toBeGreaterThan(0)
     expect(permits).toBeLessThan(pairs)
-  }, 120_000)
+  })
 })
 
 describe('a revocation', () => {
   it('is visible to the next decision, and so is a grant', async () => {
     expect(await revokeAndAsk(400, seed)).toEqual({ revokes: 400, stalePermits: 0, staleDenials: 0 })
-  }, 60_000)
+  })
 })

@@ -68,7 +68,7 @@ function read(
   { rowsMax, stepsMax }: ExpectedBounds = { rowsMax: 100, stepsMax: 100_000 },
 ): (string | null)[][] {
   const snapshot = stored.environment.snapshot()
-  const limits = { stepsMax, timeMs: 10_000 }
+  const limits = { stepsMax, timeMs: 60_000 }
   try {
     const cursor = reading.open({ snapshot, parameters: new Map(Object.entries(parameters)), limits })
     const rows: (string | null)[][] = []

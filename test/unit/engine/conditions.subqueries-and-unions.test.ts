@@ -45,7 +45,7 @@ function within<T>(parameters: Readonly<Record<string, string>>, ask: (asking: Q
     return ask({
       snapshot: take(graphs.home),
       parameters: new Map(Object.entries(parameters)),
-      limits: { stepsMax: 1_000_000, timeMs: 10_000 },
+      limits: { stepsMax: 1_000_000, timeMs: 60_000 },
       locate: (location) => {
         if (location !== 'abroad') throw new Error(`unknown location ${location}`)
         return take(graphs.abroad)

@@ -27,7 +27,7 @@ afterAll(() => stored.close())
 function within<T>(ask: (asking: QueryContext) => T): T {
   const snapshot = stored.environment.snapshot()
   try {
-    return ask({ snapshot, parameters: new Map([['min', 18]]), limits: { stepsMax: 100_000, timeMs: 10_000 } })
+    return ask({ snapshot, parameters: new Map([['min', 18]]), limits: { stepsMax: 100_000, timeMs: 60_000 } })
   } finally {
     snapshot.close()
   }
@@ -321,7 +321,7 @@ describe('a condition that is traced several times', () => {
     const decisions: boolean[][] = []
     const compare = (): void => {
       const snapshot = environment.snapshot()
-      const asking = { snapshot, parameters: new Map(), limits: { stepsMax: 100_000, timeMs: 10_000 } }
+      const asking = { snapshot, parameters: new Map(), limits: { stepsMax: 100_000, timeMs: 60_000 } }
       decisions.push([])
       texts.forEach((text, i) => {
         for (const subject of ['ann', 'bob', 'ann']) {

@@ -34,7 +34,7 @@ function run(
     return compiled.value.run({
       snapshot,
       parameters: new Map(Object.entries(parameters)) as never,
-      limits: { stepsMax, timeMs: 10_000 },
+      limits: { stepsMax, timeMs: 60_000 },
     })
   } finally {
     snapshot.close()
@@ -129,7 +129,7 @@ describe('a quantified path pattern', () => {
     const compiled = compileCondition({ text, dialect: '2.0-kbac', subjectType: 'Stop', resourceType: 'Stop' })
     if (!compiled.ok) throw new Error(compiled.error[0]!.message)
     const snapshot = stored.environment.snapshot()
-    const asking = { snapshot, parameters: new Map(), limits: { stepsMax: 10_000, timeMs: 1000 } }
+    const asking = { snapshot, parameters: new Map(), limits: { stepsMax: 10_000, timeMs: 60_000 } }
     const granted = ['a', 'b', 'c', 'd', 'e'].filter((id) => compiled.value.check(asking, 'a', id))
     snapshot.close()
     expect(granted).toEqual(['d', 'e'])

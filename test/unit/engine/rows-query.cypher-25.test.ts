@@ -22,7 +22,7 @@ function rowsOf(text: string, isOptimized: boolean): string {
   if (!compiled.ok) throw new Error(compiled.error.map((issue) => renderDiagnostic(text, issue)).join('\n'))
   const snapshot = stored.environment.snapshot()
   try {
-    const limits = { stepsMax: 100_000, timeMs: 5_000 }
+    const limits = { stepsMax: 100_000, timeMs: 60_000 }
     const { rows } = compiled.value.run({ snapshot, parameters: new Map(), limits, locate: () => snapshot })
     return rows.map((row) => row.map((cell) => JSON.stringify(cell)).join(' ')).join(', ')
   } finally {
