@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { LogEntry } from '../../../src/ops/log.ts'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
 import { graphServers } from '../../support/graph-servers.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 
 interface ReceivedRequest {
   readonly method: string
@@ -556,12 +557,24 @@ describe('if the resolver fails, the row stays, its value is null and a warning 
   })
 
   it('an outage is logged at a limited rate, not for every row', async () => {
-    answering = (response) => response.writeHead(500).end(SECRET)
-    const read = await carWith({ url: `http://127.0.0.1:${port}/{$external_id}` }, { cars: 5 })
-    expect((await read()).warnings).toHaveLength(1)
-    await read()
-    expect(seen).toHaveLength(10)
-    expect(log.filter(({ message }) => message.includes('supplied no value'))).toHaveLength(1)
+    const clock = new ManualClock(Date.now())
+    const own = await startContextService({ upstreamAllow: '127.0.0.1' }, { clock, log: (entry) => log.push(entry) })
+    const before = setup
+    setup = own
+    try {
+      answering = (response) => response.writeHead(500).end(SECRET)
+      const read = await carWith({ url: `http://127.0.0.1:${port}/{$external_id}` }, { cars: 5 })
+      const logged = () => log.filter(({ message }) => message.includes('supplied no value')).length
+      expect((await read()).warnings).toHaveLength(1)
+      await read()
+      expect([seen.length, logged()]).toEqual([10, 1])
+      clock.advance(10_000)
+      await read()
+      expect([seen.length, logged()]).toEqual([15, 2])
+    } finally {
+      setup = before
+      await own.stop()
+    }
   })
 })
 
