@@ -75,7 +75,7 @@ async function change<T>({ shared }: Instance, edit: (transaction: DocumentTrans
       return await shared.transact(edit)
     } catch (error) {
       if (!(error instanceof ThrownServiceError) || !error.message.endsWith('ms is reached')) throw error
-      if (error.error.message.includes('not known')) throw error
+      if (error.error.kind !== 'unavailable' || error.error.message?.includes('not known') !== false) throw error
       console.log(`once more: ${error.message}`)
     }
   }
