@@ -228,7 +228,7 @@ class EventLoad {
     const text = await response?.text().catch(() => null)
     if (response == null || text == null) return null
     if (response.status === 503) {
-      // On a busy machine a lane does not start in time after a kill. The answer says that the request can be repeated.
+      // On a busy machine a lane does not start in time after a kill. By its answer, the request can be repeated.
       await Bun.sleep(100)
       return 0
     }

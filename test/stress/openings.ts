@@ -30,7 +30,7 @@ const STOP_MAX_MS = 800
 const LISTENING_TRIES = 1200
 /** Writes before each kill: a busy machine starts workers late. */
 const WRITES_PER_KILL = 20
-/** A run that does less shows nothing: it goes on, up to the limit. */
+/** A run that does less proves nothing: it continues, up to the limit. */
 const LEAST = { acknowledged: 100, openings: 20, killed: 1, stopped: 1 }
 const SECONDS_MAX = 600
 

@@ -64,7 +64,7 @@ export async function openConsole(
   return { page, complaints, close: () => context.close() }
 }
 
-/** Fails if axe-core finds a serious or critical fault on the page. A part that is only there while the page changes is no fault. */
+/** Fails if axe-core finds a serious or critical fault on the page. A part that exists only while the page changes does not fail it. */
 export async function expectAccessible(page: Page): Promise<void> {
   // The tools of the browser may run scripts that the policy of the page refuses.
   await page.evaluate(axeText)

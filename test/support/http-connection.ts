@@ -14,7 +14,7 @@ export class HttpConnection {
   private waiting: { resolve(reply: HttpReply): void; reject(fault: Error): void } | null = null
   private tail: Promise<unknown> = Promise.resolve()
   private isClosed = false
-  /** What the socket has not taken yet: a busy process reads a long request in parts. */
+  /** The bytes that the socket has not taken yet: a busy process reads a long request in parts. */
   private unsent = Buffer.alloc(0)
 
   static async to(url: string): Promise<HttpConnection> {

@@ -334,7 +334,7 @@ test('a copy that was killed continues, in both directions', async (context) => 
     1,
     expect.stringContaining(`was interrupted: finish it with \`verdigraph copy\``),
   ])
-  // What a service writes while the graphs are compared belongs to none of them. Here it writes before each request of the copy.
+  // Data that a service writes while the graphs are compared belongs to none of them. Here it writes before each request of the copy.
   isDue = async () => {
     await run("MATCH (s:_VerdigraphState {key: 'state'}) SET s.version = s.version + 1")
     return false

@@ -80,7 +80,7 @@ describe('on a terminal of width 0', () => {
 
 describe('in a pipe', () => {
   it('a short command writes nothing', async () => {
-    // On a busy machine a run may last until the first line is due: such a run tells nothing.
+    // On a busy machine a run may last until the first line is due: such a run proves nothing.
     let stderr: string
     let ms: number
     do {

@@ -326,7 +326,7 @@ describe('a lane that ends', () => {
       void answer.then((answered) => {
         if (answered.status === 503) refused.push(answered)
       })
-    // All have arrived: a lane that goes on makes space in the queue.
+    // All have arrived: a lane that continues makes space in the queue.
     await until(() => refused.length === 4)
     for (const { headers, body } of refused) {
       expect(headers.get('retry-after')).toBe('1')

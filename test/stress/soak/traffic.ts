@@ -481,7 +481,7 @@ export class Traffic {
       const body = { id: world.queries.write, input_params: { page: question.page, views: this.#views } }
       const reply = await this.#ask('query', '/contx-iq/v1/execute', body, { authorization })
       if (reply.status === 507 && this.#options.fault() === 'full disk') return
-      // On a busy machine. The answer says that the change may have been stored.
+      // On a busy machine. By its answer, the change may have been stored.
       if (reply.status === 408) return this.#count('query status 408')
       if (reply.status !== 200 && reply.status !== 503)
         throw new Error(`a query that writes was answered ${reply.status}: ${reply.text}`)

@@ -33,7 +33,7 @@ test('what has ended at its limit ends at once in later attempts, and what has e
   try {
     begin(times, budget, 1)
   } catch (error) {
-    // On a slow machine its time is over when it begins.
+    // On a slow machine its time has passed when it begins.
     expect(String(error)).toMatch(isLate)
   }
   await expect.poll(() => performance.now() > times.current!.deadlineMs).toBe(true)
