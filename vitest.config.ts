@@ -12,6 +12,18 @@ const shared = {
   expect: { poll: { timeout: 30_000 } },
 } as const
 
+/** Public suites, which only developers have, and generated cases: each takes seconds of processor time. They start no other process. */
+const long = [
+  'test/tck/tck.test.ts',
+  'test/http/authzen/public-suites.test.ts',
+  'test/oracle/trust-scores.test.ts',
+  'test/unit/grammar/index.fuzz.test.ts',
+  'test/unit/matching/linkage/linkage.oracle.test.ts',
+  'test/unit/pdp/read-request.test.ts',
+  'test/unit/pdp/search.changing-graph.test.ts',
+  'test/unit/store/tenancy/composite.test.ts',
+]
+
 export default defineConfig({
   test: {
     // One more than two cores: many tests wait for a disk, a timeout or a connection.
@@ -23,11 +35,11 @@ export default defineConfig({
           ...shared,
           name: 'in-process',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/process/**', 'test/timing/**', 'test/clients/**', 'test/release/**'],
+          exclude: ['test/process/**', 'test/timing/**', 'test/clients/**', 'test/release/**', ...long],
         },
       },
       // `npm run test:process`: tests that start servers, commands and helper processes, and those that take seconds of processor time.
-      { test: { ...shared, name: 'process', include: ['test/process/**/*.test.ts'] } },
+      { test: { ...shared, name: 'process', include: ['test/process/**/*.test.ts', ...long] } },
       // `npm run test:release`: tests of the artefacts of `npm run release`, which must have run before.
       { test: { ...shared, name: 'release', include: ['test/release/*.test.ts'] } },
       // `npm run test:timing`: tests that read a clock, for a quiet machine.

@@ -198,7 +198,7 @@ const programs: Readonly<Record<string, StressProgram>> = {
   memory: { about: 'memory of the processes before, during and after memory-intensive requests', short: null },
   'super-nodes': { about: 'the cost of a node does not grow with its degree', short: null },
   'second-provider': { about: 'user tokens of glewlwyd; skips if it is not installed', short: null },
-  'new-seeds': { about: 'the in-process tests with a new seed', short: null },
+  'new-seeds': { about: 'the tests of `npm test` and `npm run test:process` with a new seed', short: null },
 }
 
 const args = process.argv.slice(2)
@@ -244,7 +244,7 @@ async function run(name: string, flags: readonly string[], limitSeconds: number 
     stdin: 'ignore',
     stdout: 'inherit',
     stderr: 'inherit',
-    env: name === 'new-seeds' ? { ...process.env, VERDIGRAPH_SEED: newSeed() } : process.env,
+    env: name === 'new-seeds' ? { ...process.env, BUN_JSC_useFTLJIT: '0', VERDIGRAPH_SEED: newSeed() } : process.env,
     ...(limitSeconds === null ? {} : { timeout: limitSeconds * 1000, killSignal: 'SIGKILL' as const }),
   })
   const forward = (signal: NodeJS.Signals): void => child.kill(signal)
@@ -255,7 +255,10 @@ async function run(name: string, flags: readonly string[], limitSeconds: number 
 }
 
 function commandOf(name: string, flags: readonly string[]): string[] {
-  if (name === 'new-seeds') return ['npm', 'test', '--', ...flags]
+  if (name === 'new-seeds') {
+    const projects = ['--project', 'in-process', '--project', 'process', '--maxWorkers', '2']
+    return [process.execPath, '--bun', 'vitest', 'run', ...projects, ...flags]
+  }
   if (name === 'damage-structure') return commandOf('damage', ['--structure', ...flags])
   return [process.execPath, join(import.meta.dirname, `${name}.ts`), ...flags]
 }
