@@ -12,7 +12,7 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api'
-import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core'
+import { type ExportResult, ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import {
@@ -20,6 +20,7 @@ import {
   AlwaysOnSampler,
   BatchSpanProcessor,
   ParentBasedSampler,
+  type ReadableSpan,
   type Sampler,
   type SpanExporter,
   TraceIdRatioBasedSampler,
@@ -84,13 +85,14 @@ const SCOPE = 'verdigraph'
 
 /** Starts tracing. */
 export function openTracing(options: TracingOptions): OpenTracing {
+  const exporter = countingExporter(options)
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ ...options.resource }),
     sampler: samplerOf(options),
     spanLimits: { attributeValueLengthLimit: 4096 },
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: countingExporter(options),
+        exporter,
         maxQueueSize: options.queueMax,
         maxExportBatchSize: Math.min(options.batchMax, options.queueMax),
         scheduledDelayMillis: options.delayMs,
@@ -130,7 +132,9 @@ export function openTracing(options: TracingOptions): OpenTracing {
       const limit = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, FLUSH_MS)
       })
-      await Promise.race([provider.shutdown().catch(() => undefined), limit])
+      // The provider waits only until a first batch is refused.
+      const stopped = provider.shutdown().catch(() => undefined)
+      await Promise.race([stopped.then(() => exporter.idle()), limit])
       clearTimeout(timer)
     },
   }
@@ -214,31 +218,50 @@ function samplerOf({ sampler, ratio }: TracingOptions): Sampler {
   }
 }
 
-function countingExporter({ url, headers, timeoutMs, count, report }: TracingOptions): SpanExporter {
+/** An exporter that counts what it sends, and that can be waited for. */
+interface CountingExporter extends SpanExporter {
+  /** Resolves when all batches up to now have been sent or dropped. */
+  idle(): Promise<void>
+}
+
+/** Sends one batch after another: a stop hands over all at once. Those that wait have at most `queueMax` spans; others are dropped. */
+function countingExporter({ url, headers, timeoutMs, queueMax, count, report }: TracingOptions): CountingExporter {
   const exporter = new OTLPTraceExporter({
     url,
     headers: { ...headers },
     timeoutMillis: timeoutMs,
     concurrencyLimit: 1,
   })
+  const send = async (spans: ReadableSpan[]): Promise<ExportResult> => {
+    try {
+      return await new Promise((resolve) => exporter.export(spans, resolve))
+    } catch (failure) {
+      return { code: ExportResultCode.FAILED, error: failure as Error }
+    }
+  }
+  let waiting = 0
   let sent: Promise<void> = Promise.resolve()
-  const send = (...[spans, done]: Parameters<SpanExporter['export']>): Promise<void> =>
-    new Promise((resolve) => {
-      exporter.export(spans, (result) => {
+  return {
+    export(spans, done) {
+      const end = (result: ExportResult): void => {
         if (result.code === ExportResultCode.SUCCESS) count.exported(spans.length)
         else {
           count.dropped('export_failed', spans.length)
           report(result.error?.message ?? 'unknown error')
         }
-        resolve()
         done(result)
+      }
+      if (waiting + spans.length > queueMax) {
+        end({ code: ExportResultCode.FAILED, error: new Error('too many spans wait for the collector') })
+        return
+      }
+      waiting += spans.length
+      sent = sent.then(async () => {
+        waiting -= spans.length
+        end(await send(spans))
       })
-    })
-  return {
-    export(spans, done) {
-      // A stop hands over all batches at once, and the exporter refuses all but one.
-      sent = sent.then(() => send(spans, done))
     },
+    idle: () => sent,
     shutdown: () => exporter.shutdown(),
     forceFlush: () => exporter.forceFlush(),
   }
