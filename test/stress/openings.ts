@@ -174,6 +174,7 @@ class OpeningsRun {
     while (!this.isOver) {
       await Bun.sleep(this.random.between(50, 500))
       const workers = childrenOf(pid)
+      if (workers.length === 0) continue
       const victim = this.random.pick(workers)
       // A worker that crashes often is restarted later and later: the others write in the meantime.
       const mayKill = this.writers.acknowledged >= writesBefore + WRITES_PER_KILL

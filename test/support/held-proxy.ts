@@ -1,6 +1,7 @@
 // A proxy on 127.0.0.1 that holds back what its clients send. A test acts between two steps of a program that asks a server, however
 // fast or slow each of them is.
-import { createConnection, createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { startTcpProxy } from './tcp-proxy.ts'
 
 export interface HeldProxy {
   /** The URL of the server through the proxy. */
@@ -18,8 +19,6 @@ export interface HeldProxy {
  * resolved with true, nothing is passed on any more.
  */
 export async function startHeldProxy(server: string, isDue: () => Promise<boolean>): Promise<HeldProxy> {
-  const { port, protocol } = new URL(server)
-  const sockets = new Set<Socket>()
   const held = Promise.withResolvers<void>()
   let isHeld = false
   // One part after another, also those of several connections.
@@ -30,38 +29,19 @@ export async function startHeldProxy(server: string, isDue: () => Promise<boolea
     if (isHeld) held.resolve()
     else upstream.write(bytes)
   }
-  const proxy = createServer((client) => {
-    const upstream = createConnection(Number(port), '127.0.0.1')
+  const { url, cut, close } = await startTcpProxy(server, (client, upstream) => {
     client.on('data', (bytes: Buffer) => {
       passing = passing.then(() => pass(bytes, upstream)).catch(held.reject)
     })
     upstream.pipe(client)
-    for (const [from, to] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(from)
-      from.on('error', () => undefined)
-      from.on('close', () => {
-        sockets.delete(from)
-        to.destroy()
-      })
-    }
   })
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-  const cut = (): void => {
-    for (const socket of sockets) socket.destroy()
-  }
   return {
-    url: `${protocol}//127.0.0.1:${(proxy.address() as { readonly port: number }).port}`,
+    url,
     held: held.promise,
     release() {
       cut()
       isHeld = false
     },
-    close() {
-      cut()
-      proxy.close()
-    },
+    close,
   }
 }

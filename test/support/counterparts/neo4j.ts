@@ -131,6 +131,9 @@ async function listens({ stdout, stderr }: Bun.Subprocess<'pipe', 'pipe', 'pipe'
     return false
   }
   void read(stderr)
-  const limit = Bun.sleep(START_SECONDS_MAX * 1000).then(() => false)
-  return (await Promise.race([read(stdout), limit])) ? null : output
+  const limit = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => limit.resolve(false), START_SECONDS_MAX * 1000)
+  const isListening = await Promise.race([read(stdout), limit.promise])
+  clearTimeout(timer)
+  return isListening ? null : output
 }

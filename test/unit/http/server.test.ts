@@ -546,11 +546,8 @@ describe('a body that does not arrive', () => {
   it('and whose caller disconnects is not logged as a failure', async () => {
     const refused = async () => {
       const { text } = await service.send('/metrics')
-      return Number(
-        /^http_server_request_duration_seconds_count\{[^}]*"\/access\/v1\/evaluation",[^}]*"400"\} (\d+)$/m.exec(
-          text,
-        )?.[1],
-      )
+      const line = /^http_server_request_duration_seconds_count\{[^}]*"\/access\/v1\/evaluation",[^}]*"400"\} (\d+)$/m
+      return Number(line.exec(text)?.[1] ?? 0)
     }
     const before = await refused()
     log.length = 0
