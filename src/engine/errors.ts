@@ -48,6 +48,8 @@ export type ExecutionErrorCode =
   | 'entity'
   /** A limit on time, steps or memory is reached; `subject` is the name of the limit. */
   | 'budget'
+  /** A plan that would overwrite a value is refused before it runs: a fault of the planner. */
+  | 'plan'
 
 /**
  * Execution failed. Operators and expressions throw it; the callers of the engine catch it.

@@ -2,6 +2,7 @@
 // replaced when the names or the counts of a graph have changed too much.
 import { assertNever } from '../kernel/assert.ts'
 import type { BoundQuery, Slot } from './bind/bound.ts'
+import { slotsOf } from './bind/expression-tree.ts'
 import { Budget, type BudgetLimits } from './budget.ts'
 import { ExecutionError } from './errors.ts'
 import { compilePlan, type PlanCompilerDeps } from './exec/compile-plan.ts'
@@ -19,6 +20,7 @@ import {
 } from './plan/build-plan.ts'
 import { costOrder, type GraphCounts, textOrder } from './plan/expand-order.ts'
 import type { Plan } from './plan/operators.ts'
+import { slotFault } from './plan/slot-fault.ts'
 import type { PlanUses } from './plan-uses.ts'
 import type { GraphVersion, Snapshot } from './store.ts'
 import { StatementClock } from './value/expression-context.ts'
@@ -158,7 +160,9 @@ export class PlannedQuery {
       ...(onWork ? { onWork } : {}),
     }
     const built = this.addRoot(buildPlan(this.query, this.argumentSlots, planning))
-    return { plan: this.optimized(built, this.columns ? { ...planning, columns: this.columns } : planning), planning }
+    const plan = this.optimized(built, this.columns ? { ...planning, columns: this.columns } : planning)
+    requireSoundSlots(plan, this.argumentSlots, planning)
+    return { plan, planning }
   }
 
   /**
@@ -338,12 +342,20 @@ export class PlannedQuery {
 
   private planSubquery(expression: SubqueryExpression, firstOnly: boolean, planning: PlanningContext): Plan {
     const plan = buildSubquery(expression, planning)
-    return this.optimized(firstOnly ? { op: 'First', input: plan } : plan, planning)
+    const optimized = this.optimized(firstOnly ? { op: 'First', input: plan } : plan, planning)
+    requireSoundSlots(optimized, slotsOf(expression), planning)
+    return optimized
   }
 
   private optimized(plan: Plan, planning: OptimizerContext): Plan {
     return this.options.rules === 'on' ? optimize(plan, planning, this.options.disabledRules) : plan
   }
+}
+
+/** Throws ExecutionError for a plan that breaks the invariant of slots: its rows would be wrong. */
+function requireSoundSlots(plan: Plan, given: readonly Slot[], { onWork }: PlanningContext): void {
+  const fault = slotFault(plan, given, onWork)
+  if (fault !== null) throw new ExecutionError('plan', `the plan of the query is refused, please report it: ${fault}`)
 }
 
 function startedBudget(budget: Budget, limits: BudgetLimits): Budget {

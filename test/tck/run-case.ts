@@ -106,6 +106,7 @@ const types: Readonly<Record<ExecutionError['code'], string>> = {
   external: 'External',
   entity: 'EntityNotFound',
   budget: 'Budget',
+  plan: 'Plan',
 }
 
 function ofFault({ code, detail, message }: ExecutionError): Raised {

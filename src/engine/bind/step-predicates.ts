@@ -45,7 +45,7 @@ export function hopsOf(step: BoundRelationship): readonly BoundHop[] {
   return step.quantified === null ? [step] : [step, ...step.quantified.further]
 }
 
-/** The slots that a step fills in addition to its own. */
+/** The slots that a step fills in addition to its own. The end nodes are not among them: they belong to the MATCH. */
 export function innerSlotsOf(step: BoundRelationship): readonly Slot[] {
   const { each, quantified, selection } = step
   if (each === null && quantified === null && selection === null) return []
@@ -60,8 +60,11 @@ export function innerSlotsOf(step: BoundRelationship): readonly Slot[] {
     slots.push(...quantified.nodes, ...quantified.relationships, ...quantified.groups.map((group) => group.slot))
   }
   if (selection !== null) {
-    slots.push(...selection.nodes.slice(1, -1))
-    for (const inner of selection.steps) slots.push(inner.slot, ...innerSlotsOf(inner))
+    const between = [...selection.nodes.slice(1, -1)]
+    for (const inner of selection.steps) between.push(inner.slot, ...innerSlotsOf(inner))
+    // The test of the first or the last hop names an end of the path.
+    const ends = new Set([selection.nodes[0]!.index, selection.nodes.at(-1)!.index])
+    slots.push(...between.filter((slot) => !ends.has(slot.index)))
   }
   return slots
 }

@@ -72,6 +72,11 @@ export interface OperatorDescriptor<P extends Plan> {
   inputDuplicates(plan: P): 'matter' | 'irrelevant' | 'as-above'
   /** The slots that the operator itself fills; those of its inputs are not among them. */
   fills(plan: P): readonly Slot[]
+  /**
+   * The slots that the operator writes while it works, such as the elements of one hop for its predicate. They hold nothing
+   * afterwards. Slots that it restores are not among them.
+   */
+  scratch(plan: P): readonly Slot[]
   /** The slots that the operator itself reads. */
   reads(plan: P): readonly Slot[]
   /** The inputs whose slots still hold the current row after the operator has returned it; the frame is shared. */
@@ -90,6 +95,8 @@ export interface OperatorText {
   readonly detail: string
 }
 
+const none = (): readonly never[] => []
+
 /** The common descriptor of most operators: one input, and one output row or more for each input row. */
 const streaming = {
   inputs: 'input',
@@ -99,9 +106,8 @@ const streaming = {
   inputDuplicates: (): 'as-above' => 'as-above',
   readableInputs: (plan: { readonly input: Plan }) => [plan.input],
   readableSlots: 'filled',
+  scratch: none,
 } as const
-
-const none = (): readonly never[] => []
 
 const descriptors: { readonly [Op in OperatorName]: OperatorDescriptor<PlanOf<Op>> } = {
   Argument: {
@@ -174,6 +180,7 @@ const descriptors: { readonly [Op in OperatorName]: OperatorDescriptor<PlanOf<Op
     ...streaming,
     missing: 'relationship',
     fills: (plan) => (plan.into ? [plan.relationship] : [plan.to, plan.relationship]),
+    scratch: scratchOfStep,
     reads: (plan) => [plan.from, ...(plan.into ? [plan.to] : []), ...plan.distinctFrom, ...readsOfRepetition(plan)],
     describe: (plan) => ({
       operator: `VarLengthExpand(${plan.into ? 'Into' : 'All'})`,
@@ -184,6 +191,7 @@ const descriptors: { readonly [Op in OperatorName]: OperatorDescriptor<PlanOf<Op
     ...streaming,
     missing: 'relationship',
     fills: none,
+    scratch: scratchOfChain,
     reads: (plan) => [plan.from, plan.to, ...readsOfChain(plan)],
     describe: (plan) => ({ operator: 'BidirectionalExpandInto', detail: chainText(plan) }),
   },
@@ -191,6 +199,7 @@ const descriptors: { readonly [Op in OperatorName]: OperatorDescriptor<PlanOf<Op
     ...streaming,
     missing: 'relationship',
     fills: (plan) => [plan.to],
+    scratch: scratchOfChain,
     reads: (plan) => [plan.from, ...readsOfChain(plan)],
     describe: (plan) => ({ operator: 'PruningExpand', detail: chainText(plan) }),
   },
@@ -208,14 +217,14 @@ const descriptors: { readonly [Op in OperatorName]: OperatorDescriptor<PlanOf<Op
   ProjectEndpoints: {
     ...streaming,
     missing: 'relationship',
-    fills: (plan) => [plan.from.slot, plan.to.slot],
+    fills: filledEndpoints,
     reads: readsOfEndpoints,
     describe: (plan) => ({ operator: 'ProjectEndpoints', detail: endpointsText(plan) }),
   },
   ProjectVarLengthEndpoints: {
     ...streaming,
     missing: 'relationship',
-    fills: (plan) => [plan.from.slot, plan.to.slot],
+    fills: filledEndpoints,
     reads: readsOfEndpoints,
     describe: (plan) => ({ operator: 'ProjectEndpoints', detail: endpointsText(plan, rangeText(plan)) }),
   },
@@ -223,6 +232,9 @@ const descriptors: { readonly [Op in OperatorName]: OperatorDescriptor<PlanOf<Op
     ...streaming,
     missing: 'relationship',
     fills: (plan) => [...(plan.into ? [] : [plan.to]), plan.relationship, ...slotsInside(plan)],
+    scratch: ({ steps, from, to }) =>
+      // The search writes its ends too, and restores them.
+      steps.flatMap(scratchOfStep).filter(({ index }) => index !== from.index && index !== to.index),
     reads: (plan) => [plan.from, ...(plan.into ? [plan.to] : []), ...readsOfSelection(plan)],
     describe: (plan) => ({ operator: selectionName(plan), detail: selectionText(plan) }),
   },
@@ -470,7 +482,25 @@ function readsOfHops(step: RepeatedHops): readonly Slot[] {
   return testsIn(step).flatMap((test) => slotsOf(test.predicate))
 }
 
-function readsOfRepetition(step: RepeatedHops & { readonly repetition: RepetitionTest | null }): readonly Slot[] {
+interface TestedStep extends RepeatedHops {
+  readonly repetition: RepetitionTest | null
+}
+
+/** The slots of the elements of one hop and of one repetition. */
+function scratchOfStep(step: TestedStep): readonly Slot[] {
+  const { nodes = [], relationships = [] } = step.repetition ?? {}
+  return [...scratchOfHops(step), ...nodes, ...relationships]
+}
+
+function scratchOfHops(step: RepeatedHops): readonly Slot[] {
+  return testsIn(step).flatMap(({ element, near, far }) => [element, near, far].flatMap((slot) => slot ?? []))
+}
+
+function scratchOfChain({ links, intermediates }: ExpandedChain): readonly Slot[] {
+  return [...intermediates.map((node) => node.slot), ...links.flatMap(scratchOfHops)]
+}
+
+function readsOfRepetition(step: TestedStep): readonly Slot[] {
   return [...readsOfHops(step), ...(step.repetition?.predicates ?? []).flatMap(slotsOf)]
 }
 
@@ -491,12 +521,18 @@ function readsOfSelection({ steps, nodes, predicates }: PlanOf<'ShortestPath'>):
   ]
 }
 
-function readsOfChain({ links, intermediates }: PlanOf<'BidirectionalExpandInto' | 'PruningExpand'>): readonly Slot[] {
+type ExpandedChain = PlanOf<'BidirectionalExpandInto' | 'PruningExpand'>
+
+function readsOfChain({ links, intermediates }: ExpandedChain): readonly Slot[] {
   const predicates: BoundExpression[] = intermediates.flatMap((node) => node.predicates)
   return [...predicates.flatMap((predicate) => slotsOf(predicate)), ...links.flatMap(readsOfHops)]
 }
 
 type Endpoints = PlanOf<'ProjectEndpoints' | 'ProjectVarLengthEndpoints'>
+
+function filledEndpoints({ from, to }: Endpoints): readonly Slot[] {
+  return [from, to].flatMap((end) => (end.known ? [] : [end.slot]))
+}
 
 function readsOfEndpoints({ relationship, from, to, distinctFrom }: Endpoints): readonly Slot[] {
   return [relationship, ...(from.known ? [from.slot] : []), ...(to.known ? [to.slot] : []), ...distinctFrom]
