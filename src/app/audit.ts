@@ -29,6 +29,7 @@ import {
 import { OperationalError } from '../kernel/errors.ts'
 import type { AuditTotals } from '../ops/service-metrics.ts'
 import { operatingSystemUser } from '../runtime/operating-system-user.ts'
+import { AuditHeads } from '../store/audit/audit-heads.ts'
 import { AuditIndex } from '../store/audit/audit-index.ts'
 import { openWhenUnwritten } from '../store/lmdb/open-file.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
@@ -194,6 +195,7 @@ export class AuditTrail {
     let counted = Number.NaN
     const created = new AuditSealer({
       index,
+      heads: new AuditHeads(collections),
       keys: new PlatformKeys(index, sealer, clock),
       sealer,
       folder: join(dataDir, AUDIT_FOLDER, AUDIT_LOGS_FOLDER),

@@ -22,7 +22,7 @@ import { isOfEndedSessions } from '../mcp/session/ended-sessions.ts'
 import type { SharedConfigurationFigures } from '../ops/service-metrics.ts'
 import type { Settings } from '../settings.ts'
 import type { Collections } from '../store/documents/collections.ts'
-import { COPY_STATE, type CopyState, DocumentCopy } from '../store/documents/document-copy.ts'
+import { type CopyState, DocumentCopy, isShared } from '../store/documents/document-copy.ts'
 import { rehearseChange } from '../store/documents/rehearsal.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
 import { openSharedCounter, type SharedCounter } from '../store/process/shared-counter.ts'
@@ -160,7 +160,7 @@ export class SharedConfiguration implements DocumentStore {
 
   private async makeCopy(): Promise<void> {
     const head = await this.stored.prepare()
-    const own = this.collections.everything().filter(({ collection }) => collection !== COPY_STATE)
+    const own = this.collections.everything().filter(isShared)
     // Looked at after the documents were read, which another process may have copied.
     if (own.length > 0 && this.copy.state() === null) {
       await this.copy.begin(await this.move(own, head))

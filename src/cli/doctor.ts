@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { issueAdminToken } from '../app/configuration.ts'
+import { lostLogFindings } from '../audit/seal/check-log-files.ts'
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
 import { ConfigRepository } from '../config/repository.ts'
 import { configurationOf, eventSinksKind } from '../events/event-sink.ts'
@@ -141,7 +142,10 @@ async function examine(settings: Settings, nowMs: number): Promise<readonly Find
   const layouts = await layoutsOf(dataDir)
   found.push(...layouts)
   const isReadable = existsSync(join(dataDir, CONFIGURATION_FOLDER, DATA_FILE)) && layouts.every(isSoundLayout)
-  if (isReadable) found.push(...(await configurationOfFolder(settings, isServed, nowMs)))
+  if (isReadable) {
+    found.push(...(await configurationOfFolder(settings, isServed, nowMs)))
+    found.push(...(await lostLogsOf(dataDir)))
+  }
   return [...found, ...machine]
 }
 
@@ -475,6 +479,13 @@ function sealingOf({ dataDir, audit }: Settings, nowMs: number): Finding[] {
   const found = `audit records were sealed ${Math.max(0, ageS)} s ago`
   const mend = 'see the log of the background process; the runbook Audit records are not sealed has more'
   return [ageS > SEAL_AGE_MAX_S ? failed('audit log', found, mend) : passed('audit log', found)]
+}
+
+/** Whether the audit logs have everything that the configuration knows. */
+async function lostLogsOf(dataDir: string): Promise<Finding[]> {
+  const mend =
+    'find out who removed it, and restore the folder `audit` of the newest backup next to this one for an investigation; the log itself names the gap'
+  return (await lostLogFindings(dataDir)).map((finding) => failed('audit log', finding, mend))
 }
 
 function readLimits(): ProcessLimits {

@@ -3,7 +3,7 @@
 // (docs/decisions/0020-integrity-checks.md).
 import { accessSync, constants, type Dirent, existsSync, readdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { auditLogFindings } from '../audit/seal/check-log-files.ts'
+import { auditLogFindings, lostLogFindings } from '../audit/seal/check-log-files.ts'
 import {
   AUDIT_FOLDER,
   AUDIT_INDEX_FOLDER,
@@ -90,8 +90,12 @@ async function verifyFolders(dataDir: string, json: boolean): Promise<number> {
     progress.clear()
     if (!json) printVerdict(verdict)
   }
-  const audit = folders.includes(join(AUDIT_FOLDER, AUDIT_INDEX_FOLDER)) ? await verifyAuditFiles(dataDir) : null
-  if (audit !== null) {
+  const hasIndex = folders.includes(join(AUDIT_FOLDER, AUDIT_INDEX_FOLDER))
+  const isReadable = verdicts.some(
+    ({ folder, findings, refused }) => folder === CONFIGURATION_FOLDER && refused === null && findings.length === 0,
+  )
+  const audit = await verifyAuditFiles(dataDir, hasIndex, isReadable)
+  if (hasIndex || audit.findings.length > 0) {
     verdicts.push(audit)
     progress.clear()
     if (!json) printVerdict(audit)
@@ -105,13 +109,15 @@ async function verifyFolders(dataDir: string, json: boolean): Promise<number> {
 }
 
 /**
- * Compares the right edge of the tree of each audit log with its state in the index. `audit verify` reads all entries. A damaged
- * index is reported elsewhere.
+ * Compares the right edge of the tree of each audit log with its state in the index, and the index with the newest states that the
+ * configuration knows. `audit verify` reads all entries. A damaged index or configuration is reported elsewhere.
  */
-async function verifyAuditFiles(dataDir: string): Promise<FolderVerdict> {
+async function verifyAuditFiles(dataDir: string, hasIndex: boolean, hasConfiguration: boolean): Promise<FolderVerdict> {
   const folder = join(AUDIT_FOLDER, AUDIT_LOGS_FOLDER)
   try {
-    return { folder, findings: await auditLogFindings(join(dataDir, AUDIT_FOLDER)), refused: null }
+    const lost = hasConfiguration ? await lostLogFindings(dataDir) : []
+    const findings = hasIndex ? await auditLogFindings(join(dataDir, AUDIT_FOLDER)) : []
+    return { folder, findings: [...lost, ...findings], refused: null }
   } catch (failure) {
     return { folder, findings: [], refused: failure instanceof Error ? failure.message : String(failure) }
   }

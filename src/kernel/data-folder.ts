@@ -37,6 +37,8 @@ export const WATCH_FOLDER = 'watch'
 export const CURRENT_DOCUMENTS = 'configuration'
 /** Collection with replaced revisions, by `id.revision`. */
 export const PAST_DOCUMENTS = 'configuration-past'
+/** Collection with the newest state of each audit log, by the id of the log. It belongs to this folder: instances do not share it. */
+export const AUDIT_HEADS = 'audit-heads'
 
 /** Shared counter with the number of the last configuration commit. */
 export const CONFIGURATION_COMMIT_FILE = 'config.commit'

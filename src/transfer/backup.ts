@@ -7,6 +7,7 @@ import { projectsKind } from '../config/kind.ts'
 import { auditStreamOf } from '../kernel/audit-stream.ts'
 import { timestamp } from '../kernel/clock.ts'
 import {
+  AUDIT_HEADS,
   CONFIGURATION_FOLDER,
   CURRENT_DOCUMENTS,
   DATA_FILE,
@@ -17,6 +18,7 @@ import {
 } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { withPath } from '../kernel/file-issue.ts'
+import { auditHeads } from '../store/audit/audit-heads.ts'
 import { AuditIndex } from '../store/audit/audit-index.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { compactFolder, type PinnedEnvironment, pinTogether } from '../store/lmdb/consistent-copy.ts'
@@ -217,7 +219,9 @@ async function removeOtherProjects(folder: string, projectId: string): Promise<v
           .all(collection)
           .filter(([, value]) => !belongsToProject(value as TransferredDocument, projectId)),
       }))
+      const heads = auditHeads(changes).filter(({ owner }) => owner !== projectId)
       for (const { collection, documents } of others) for (const [key] of documents) changes.delete(collection, key)
+      for (const { id } of heads) changes.delete(AUDIT_HEADS, id)
     })
     await removeOtherStreamsOf(collections.outbox, projectId)
   } finally {

@@ -96,6 +96,13 @@ export class AuditSealer {
     await this.scanner
       .storeStamps()
       .catch((failure: unknown) => this.errors.fail('the index cannot be written', '', failure))
+    await this.flushHeads()
+  }
+
+  private async flushHeads(): Promise<void> {
+    await this.deps.heads
+      .flush()
+      .catch((failure: unknown) => this.errors.fail('the heads of the audit logs cannot be written', '', failure))
   }
 
   /**
@@ -121,6 +128,7 @@ export class AuditSealer {
     if (isTrimmed) await this.trimmer.trimAll(true)
     await this.maintenance.maintain()
     await this.deps.signatures.settle(this.sealers.signedLogs)
+    await this.flushHeads()
     this.reportState()
   }
 
@@ -159,6 +167,7 @@ export class AuditSealer {
     this.lookedMs = nowMs
     await this.sealDue(nowMs)
     await this.errors.attempt('', () => this.deps.signatures.step(this.sealers.signedLogs))
+    await this.flushHeads()
     this.reportState()
     await this.trimmer.trimAll(false)
     if (nowMs - this.stampsMs >= STAMPS_INTERVAL_MS) {
@@ -188,9 +197,19 @@ export class AuditSealer {
       if (log.kind === 'project' && !projects.has(log.owner)) this.works.of(log.owner)
       await this.errors.attempt(log.owner, async () => {
         const sealer = this.sealers.of(ownerOf(log))
+        const isDamaged = sealer.state.isDamaged === true
         await sealer.republish()
-        if (await sealer.reopen()) this.reportReopened(log)
+        if ((await sealer.reopen()) && !isDamaged) this.reportReopened(log)
+        // Data folders of earlier versions have no heads.
+        this.deps.heads.put(sealer.state)
       })
+    }
+    const known = new Set(this.index.logs().map(({ id }) => id))
+    for (const head of this.deps.heads.all()) {
+      if (this.isClosing) return
+      if (known.has(head.id)) continue
+      const { id, owner, kind } = head
+      await this.errors.attempt(owner, async () => void (await this.sealers.of({ id, owner, kind }).reopen()))
     }
   }
 

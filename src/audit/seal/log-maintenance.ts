@@ -129,6 +129,8 @@ export class LogMaintenance {
 
   /** Removes the log of a project that was deleted, and all of whose entries are too old. */
   private async removeLog(log: AuditLog, sealer: LogSealer): Promise<void> {
+    // First: a head without its log would be taken for a loss.
+    await this.deps.heads.remove(log.id)
     await this.index.write((edits) => edits.removeLog(log.id))
     for (const { number } of log.generations) await this.index.removeBundles(number, 2 ** 32 - 1)
     await rm(sealer.folder(), { recursive: true, force: true })

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { Sealer } from '../../config/kind.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { type AuditHead, type AuditHeads, continuesHead } from '../../store/audit/audit-heads.ts'
 import type { AuditIndex, AuditIndexEdits } from '../../store/audit/audit-index.ts'
 import { comparePostings } from '../../store/audit/audit-terms.ts'
 import type {
@@ -60,8 +61,10 @@ export interface LogSealerDeps {
   readonly origin: string
   /** Returns a number for a generation that no other one has. */
   nextGeneration(): number
-  /** Called when a log begins although its folder has a published one, which the index does not know. */
-  onIndexLost(owner: LogOwner, before: LogCheckpoint, origin: string): void
+  /** The newest states of the logs, in the configuration. */
+  readonly heads: Pick<AuditHeads, 'get' | 'put'>
+  /** Called when a log continues under another origin, because the index does not have what was sealed up to `before`. */
+  onIndexLost(owner: LogOwner, before: Pick<LogCheckpoint, 'origin' | 'size'>, origin: string): void
 }
 
 /** The path that authenticates the encrypted key of hashes. */
@@ -80,12 +83,20 @@ export class LogSealer {
   private open: BundleTerms | null = null
   private mustPublish = true
   private hashKeyBytes: Uint8Array | null = null
+  /** What the index has lost, until the log continues after it. */
+  private lostHead: AuditHead | null = null
 
   /** Reads the state of the log from the index. */
   constructor(owner: LogOwner, deps: LogSealerDeps) {
     this.owner = owner
     this.deps = deps
-    this.log = deps.index.state(owner.id) ?? newLog(owner, deps.sealer)
+    const stored = deps.index.state(owner.id)
+    const head = deps.heads.get(owner.id)
+    this.log = stored ?? newLog(owner, deps.sealer)
+    if (head !== null && !continuesHead(stored, head)) {
+      this.lostHead = head
+      this.log = afterLoss(this.log, head)
+    }
     this.checkpoint = deps.index.newestCheckpoint(owner.id)
   }
 
@@ -304,10 +315,10 @@ export class LogSealer {
     let all = entries
     if (log.generations.length === 0 || log.mustReopen) {
       const before = log.generations.at(-1)
-      const lost = before === undefined ? await this.newestPublished() : null
+      const lost = await this.lostEnd(before)
       log = this.withGeneration(log)
       const opened = log.generations.at(-1) as AuditGeneration
-      const known = lost === null ? before : { ...lost, root: Buffer.from(lost.root).toString('base64') }
+      const known = lost ?? before
       const previous = known === undefined ? null : { origin: known.origin, size: known.size, root: known.root }
       const isDamaged = lost !== null || log.isDamaged === true
       const reason = previous === null ? 'new' : isDamaged ? 'damaged' : 'restored'
@@ -315,6 +326,10 @@ export class LogSealer {
       const first = logEntry(this.owner, opened, 0, 'svc.audit.log.opened', opened.openedMs, { reason, previous })
       all = [{ sequence: 0, entry: first, body: null, facts: null }, ...entries]
       await this.removeUnknownFolders(log)
+      if (lost !== null) {
+        const { name, origin, size } = lost
+        log = { ...log, lost: [...(log.lost ?? []), { name, origin, size }] }
+      }
     }
     if (all.length === 0) return
     const generation = log.generations.at(-1) as AuditGeneration
@@ -361,6 +376,7 @@ export class LogSealer {
     })
     this.open = open
     this.log = log
+    this.lostHead = null
     await this.publish(checkpoint)
   }
 
@@ -395,17 +411,36 @@ export class LogSealer {
     }
   }
 
+  /**
+   * The end of the log that the index does not have; null: it has lost nothing. A published end is newer than the head if the process was
+   * killed before it wrote the head.
+   */
+  private async lostEnd(before: AuditGeneration | undefined): Promise<LostEnd | null> {
+    const head = this.lostHead
+    if (head === null && before !== undefined) return null
+    const published = await this.newestPublished()
+    if (head === null) return published
+    const isNewer =
+      published !== null &&
+      (published.origin === head.generation.origin
+        ? published.size >= head.generation.size
+        : published.timeMs > head.sealedMs)
+    return isNewer ? published : head.generation
+  }
+
   /** The log in this folder whose last entry is the newest one; null: there is no published log. */
-  private async newestPublished(): Promise<LogCheckpoint | null> {
-    let newest: { readonly checkpoint: LogCheckpoint; readonly timeMs: number } | null = null
+  private async newestPublished(): Promise<(LostEnd & { readonly timeMs: number }) | null> {
+    let newest: (LostEnd & { readonly timeMs: number }) | null = null
     for (const name of await readdir(this.folder()).catch(() => [])) {
       const files = new TileFolder(join(this.folder(), name))
       const checkpoint = await files.published()
       if (checkpoint === null || checkpoint.size === 0) continue
       const timeMs = await timeOfLastEntry(files, checkpoint)
-      if (newest === null || timeMs > newest.timeMs) newest = { checkpoint, timeMs }
+      const { origin, size } = checkpoint
+      const root = Buffer.from(checkpoint.root).toString('base64')
+      if (newest === null || timeMs > newest.timeMs) newest = { name, origin, size, root, timeMs }
     }
-    return newest?.checkpoint ?? null
+    return newest
   }
 
   private async sign(
@@ -453,6 +488,7 @@ export class LogSealer {
   private async publish(checkpoint: AuditCheckpoint): Promise<void> {
     this.checkpoint = checkpoint
     this.mustPublish = true
+    this.deps.heads.put(this.log)
     await this.filesOf(checkpoint.generation).publish(checkpoint.note)
     this.mustPublish = false
   }
@@ -497,6 +533,38 @@ async function timeOfLastEntry(files: TileFolder, { size }: LogCheckpoint): Prom
   } catch {
     return 0
   }
+}
+
+/** What another generation names as the end of the one before. */
+type LostEnd = Pick<AuditGeneration, 'name' | 'origin' | 'size' | 'root'>
+
+/**
+ * The log as it has to continue after entries that the index does not have: under another origin, and with the next batch and checkpoint
+ * after those of the head, so that no number is used twice.
+ */
+function afterLoss(log: AuditLog, { sequence, headHash, checkpoint, generation }: AuditHead): AuditLog {
+  const isNew = log.generations.length === 0
+  return {
+    ...log,
+    sequence,
+    headHash,
+    checkpoint,
+    mustReopen: true,
+    isDamaged: true,
+    ...(isNew
+      ? { firstSequence: sequence + 1, thinnedTo: checkpoint }
+      : {
+          generations: [
+            ...log.generations.filter(({ origin }) => origin !== generation.origin),
+            lostGeneration(log, generation),
+          ],
+        }),
+  }
+}
+
+function lostGeneration({ generations }: AuditLog, lost: AuditHead['generation']): AuditGeneration {
+  const found = generations.find(({ origin }) => origin === lost.origin)
+  return { edge: [], prunedTo: 0, ...found, ...lost }
 }
 
 /** The state of the tree of a generation. */

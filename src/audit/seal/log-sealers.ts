@@ -20,17 +20,19 @@ export class LogSealers {
 
   constructor(deps: AuditSealerDeps) {
     this.deps = deps
-    const generations = deps.index.logs().flatMap((log) => log.generations)
-    this.lastGeneration = Math.max(0, ...generations.map(({ number }) => number))
+    const known = deps.index.logs().flatMap((log) => log.generations)
+    const lost = deps.heads.all().map(({ generation }) => generation)
+    this.lastGeneration = [...known, ...lost].reduce((last, { number }) => Math.max(last, number), 0)
   }
 
   /** The sealer of a log. */
   of(owner: LogOwner): LogSealer {
     let sealer = this.sealers.get(owner.id)
     if (sealer === undefined) {
-      const { index, keys, sealer: box, clock, folder, origin } = this.deps
+      const { index, heads, keys, sealer: box, clock, folder, origin } = this.deps
       sealer = new LogSealer(owner, {
         index,
+        heads,
         keys,
         sealer: box,
         clock,
@@ -43,7 +45,8 @@ export class LogSealers {
         onIndexLost: ({ kind, owner }, before, after) =>
           this.deps.log({
             level: 'error',
-            message: 'the index of the audit log was lost; the log continues under another origin',
+            message:
+              'entries of the audit log were lost: its folder was removed, or replaced by an older one; the log continues under another origin',
             [kind]: owner,
             before: before.origin,
             size: before.size,

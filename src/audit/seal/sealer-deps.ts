@@ -1,5 +1,6 @@
 // What the sealer of a data folder needs of the process that runs it.
 import type { Clock } from '../../kernel/clock.ts'
+import type { AuditHeads } from '../../store/audit/audit-heads.ts'
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
 import type { CustomerSignatures } from './customer-signatures.ts'
 import type { LogSealerDeps } from './log-sealer.ts'
@@ -22,6 +23,8 @@ export interface OpenGraphOutbox {
 /** Collaborators of the sealer. */
 export interface AuditSealerDeps extends Pick<LogSealerDeps, 'index' | 'keys' | 'sealer' | 'folder' | 'origin'> {
   readonly clock: Clock
+  /** The newest states of the logs, in the configuration. */
+  readonly heads: AuditHeads
   /** Signatures of keys that customers manage. */
   readonly signatures: CustomerSignatures
   /** The outbox of the configuration. Its streams are named by projects and organizations. */

@@ -53,6 +53,16 @@ export interface AuditLog {
   readonly isDamaged?: boolean
   /** When the last batch was sealed. */
   readonly sealedMs: number
+  /** Ends of the log that were lost with its index, oldest first; absent: none were. */
+  readonly lost?: readonly LostLogEnd[]
+}
+
+/** A generation of which the index has lost entries, because the folder of the audit trail was removed or replaced. */
+export interface LostLogEnd {
+  /** The name of its folder. */
+  readonly name: string
+  readonly origin: string
+  readonly size: number
 }
 
 /** How far a stream of an outbox is sealed. */

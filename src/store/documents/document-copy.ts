@@ -1,11 +1,13 @@
 // The copy that a data folder has of documents in a database server, which several instances of the service share. The folder has
 // the version of its copy, so each change is applied once, also if several processes fetch it.
+import { AUDIT_HEADS } from '../../kernel/data-folder.ts'
 import type { DocumentEdit, DocumentEdits, DocumentReader } from '../../kernel/document-store.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { type Collections, openCollections } from './collections.ts'
 
-/** The collection with the state of the copy, which is not copied. */
-export const COPY_STATE = 'copy-state'
+const COPY_STATE = 'copy-state'
+/** Collections that belong to one data folder and are not copied: the state of the copy, and what only this folder has. */
+const LOCAL_COLLECTIONS: readonly string[] = [COPY_STATE, AUDIT_HEADS]
 const KEY = 'state'
 /** Documents of one transaction: about two milliseconds. */
 const SLICE = 50
@@ -134,7 +136,7 @@ export class DocumentCopy {
     const present = new Map(
       this.store
         .everything()
-        .filter(({ collection }) => collection !== COPY_STATE)
+        .filter(isShared)
         .map((edit) => [nameOf(edit), edit]),
     )
     const changed: DocumentEdit[] = []
@@ -145,6 +147,11 @@ export class DocumentCopy {
     }
     return [...changed, ...Array.from(present.values(), (edit) => ({ ...edit, json: null }))]
   }
+}
+
+/** Whether instances share a document. */
+export function isShared({ collection }: DocumentEdit): boolean {
+  return !LOCAL_COLLECTIONS.includes(collection)
 }
 
 function nameOf({ collection, key }: DocumentEdit): string {

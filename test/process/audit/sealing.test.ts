@@ -1,5 +1,5 @@
 // Sealing through the HTTP interface: recorded events are in signed logs, once and in order.
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -7,7 +7,7 @@ import { openSealer } from '../../../src/app/master-keys.ts'
 import { createApp } from '../../../src/app.ts'
 import { isConsistent } from '../../../src/audit/log/merkle.ts'
 import { TileFolder } from '../../../src/audit/log/tile-folder.ts'
-import { auditLogFindings } from '../../../src/audit/seal/check-log-files.ts'
+import { auditLogFindings, lostLogFindings } from '../../../src/audit/seal/check-log-files.ts'
 import { hashKeyPath } from '../../../src/audit/seal/log-sealer.ts'
 import { PlatformKeys } from '../../../src/audit/seal/platform-keys.ts'
 import { rotateAuditKey } from '../../../src/cli/rotate-audit-key.ts'
@@ -494,11 +494,108 @@ describe('a log whose files do not agree with the index', () => {
     }
     for (const { name } of published)
       expect(existsSync(join(dataDir, 'audit/logs', projectFolderName(projectId), name, 'checkpoint'))).toBe(true)
-    const message = 'the index of the audit log was lost; the log continues under another origin'
+    const message = expect.stringContaining('entries of the audit log were lost')
     for (const [at, { origin: before, size }] of published.slice(0, -1).entries())
       expect(errors).toContainEqual(
         expect.objectContaining({ message, project: projectId, before, size, origin: published[at + 1]?.origin }),
       )
+  })
+})
+
+describe('the audit folder of a stopped service', () => {
+  const losses: readonly (readonly [what: string, change: (dataDir: string, older: string) => void])[] = [
+    // Renamed, because this process has had it open.
+    ['is removed', (dataDir) => renameSync(join(dataDir, 'audit'), `${dataDir}-removed`)],
+    [
+      'is replaced by an older one',
+      (dataDir, older) => {
+        renameSync(join(dataDir, 'audit'), `${dataDir}-removed`)
+        cpSync(join(older, 'audit'), join(dataDir, 'audit'), { recursive: true })
+      },
+    ],
+  ]
+
+  test.each(losses)(
+    '%s: the gap is named in the log of the service, in each audit log and by the checks',
+    async (_, change) => {
+      const errors: Record<string, unknown>[] = []
+      const log: Overrides['log'] = (entry) => void (entry.level === 'error' && errors.push(entry))
+      const fleet = await newFleet()
+      const { dataDir, projectId } = fleet
+      const older = `${dataDir}-older`
+      await captureIn(fleet, numbered('a', 50))
+      cpSync(dataDir, older, { recursive: true })
+      await captureIn(fleet, numbered('b', 50))
+      const kept = await soundLogs(dataDir)
+      expect(await lostLogFindings(dataDir)).toEqual([])
+      change(dataDir, older)
+      const lost = await lostLogFindings(dataDir)
+      const losers = [...kept].filter(
+        ([
+          ,
+          {
+            log: { id },
+          },
+        ]) => lost.some((finding) => finding.startsWith(id)),
+      )
+      expect(lost).toHaveLength(losers.length)
+      expect(losers.map(([owner]) => owner)).toContain(projectId)
+      // The log of the organization has got no entry since the older state.
+      expect(losers).toHaveLength(existsSync(join(dataDir, 'audit')) ? 1 : kept.size)
+      // Nothing is captured: a log does not wait for its next record.
+      await captureIn(fleet, [], { overrides: { log } })
+      const index = new AuditIndex(join(dataDir, 'audit/index'), { readOnly: true })
+      for (const [owner, { log: before }] of losers) {
+        const { origin, size, root } = before.generations.at(-1) as (typeof before.generations)[number]
+        const after = index.state(before.id)
+        const opened = after?.generations.at(-1)
+        const files = new TileFolder(join(dataDir, 'audit/logs', before.id, opened?.name ?? ''))
+        const [first = new Uint8Array()] = await files.entries(0, 1)
+        const previous = { origin, size, root }
+        expect(JSON.parse(Buffer.from(first).toString())).toMatchObject({
+          type: 'svc.audit.log.opened',
+          data: { reason: 'damaged', previous },
+        })
+        const message = expect.stringContaining('entries of the audit log were lost')
+        expect(errors).toContainEqual(
+          expect.objectContaining({ message, before: origin, size, origin: opened?.origin }),
+        )
+        // No number of a batch or a checkpoint is used twice.
+        expect(index.batch(before.id, before.sequence + 1)?.prevHash).toBe(before.headHash)
+        expect(index.newestCheckpoint(before.id)?.number).toBeGreaterThan(before.checkpoint)
+        const finding = (await lostLogFindings(dataDir)).find((each) => each.startsWith(before.id))
+        expect(finding).toContain(`entries of ${origin} are missing, of which ${size} were sealed`)
+        expect(errors.filter((each) => each[before.kind] === owner)).toHaveLength(1)
+      }
+      await index.close()
+      // It happens once.
+      errors.length = 0
+      await captureIn(fleet, ['after'], { overrides: { log } })
+      expect(errors).toEqual([])
+    },
+  )
+
+  test('is intact in a restored backup, and in a folder of which a process was killed before it wrote the heads', async () => {
+    const fleet = await newFleet()
+    const { dataDir, projectId } = fleet
+    const [out, restored] = [`${dataDir}.backup`, `${dataDir}-restored`]
+    await captureIn(fleet, numbered('a', 30))
+    const before = `${dataDir}-before`
+    cpSync(join(dataDir, 'config'), before, { recursive: true })
+    await captureIn(fleet, numbered('b', 30))
+    for (const projects of [{}, { projectId }]) {
+      await backup({ dataDir, out, madeBy: 'test', nowMs: 0, progress: () => undefined, ...projects })
+      await restore({ from: out, dataDir: restored, progress: () => undefined })
+      expect(await lostLogFindings(restored)).toEqual([])
+      rmSync(out)
+      rmSync(restored, { recursive: true })
+    }
+    rmSync(join(dataDir, 'config'), { recursive: true })
+    cpSync(before, join(dataDir, 'config'), { recursive: true })
+    expect(await lostLogFindings(dataDir)).toEqual([])
+    await captureIn(fleet, ['c'])
+    expect(((await soundLogs(dataDir)).get(projectId) as ReadLog).log.generations).toHaveLength(1)
+    expect(await lostLogFindings(dataDir)).toEqual([])
   })
 })
 

@@ -6,8 +6,10 @@ import { LogSealer } from '../../../../src/audit/seal/log-sealer.ts'
 import { PlatformKeys } from '../../../../src/audit/seal/platform-keys.ts'
 import { systemClock } from '../../../../src/kernel/clock.ts'
 import { defaultSettings } from '../../../../src/settings.ts'
+import { AuditHeads } from '../../../../src/store/audit/audit-heads.ts'
 import { AuditIndex } from '../../../../src/store/audit/audit-index.ts'
 import type { AuditSigningKey } from '../../../../src/store/audit/audit-types.ts'
+import { MemoryDocuments } from '../../../../src/store/documents/memory-documents.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 async function newKeys() {
@@ -57,7 +59,7 @@ describe('the platform key', () => {
     const folder = join(temporaryFolder(), 'logs')
     const onIndexLost = (): never => expect.fail('the index is not lost')
     const settings = { clock: systemClock, folder, origin: 'test', nextGeneration: () => 1, onIndexLost }
-    const deps = { index, keys, sealer, ...settings }
+    const deps = { index, heads: new AuditHeads(new MemoryDocuments()), keys, sealer, ...settings }
     const log = new LogSealer(owner, deps)
     for (let round = 0; round < 20; round++) {
       const entry = Buffer.from(JSON.stringify({ id: String(round), type: 'test', time: '2026-01-01T00:00:00.000Z' }))
