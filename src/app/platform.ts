@@ -8,6 +8,7 @@ import { ServiceAccounts } from '../identity/service-account.ts'
 import { type Clock, systemClock } from '../kernel/clock.ts'
 import type { DocumentStore } from '../kernel/document-store.ts'
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
+import { recordsFeature } from '../kernel/folder-features.ts'
 import type { Tracing } from '../kernel/tracing.ts'
 import { ConnectionOutcomes } from '../ops/connection-health.ts'
 import type { Log } from '../ops/log.ts'
@@ -122,6 +123,8 @@ export async function openPlatform(
 
   const outboxBytesMax = writersBound(settings.eventBacklogBytesMax)
   const collections = stack.adopt(openConfiguration(dataDir, { sync, outboxBytesMax }), (opened) => opened.close())
+  // Recorded before anything is: older programs would leave gaps.
+  await collections.requireProgram(settings.audit === 'off' ? [] : [recordsFeature])
   const shared = await openSharedConfiguration(collections, settings, report, overrides.lane === undefined)
   if (shared !== null) stack.defer(() => shared.close())
   const store = shared ?? collections

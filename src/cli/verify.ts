@@ -3,7 +3,7 @@
 // (docs/decisions/0020-integrity-checks.md).
 import { accessSync, constants, type Dirent, existsSync, readdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { auditLogFindings, lostLogFindings } from '../audit/seal/check-log-files.ts'
+import { auditLogFindings } from '../audit/seal/check-log-files.ts'
 import {
   AUDIT_FOLDER,
   AUDIT_INDEX_FOLDER,
@@ -18,6 +18,7 @@ import { LayoutError } from '../store/lmdb/layout.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
 import { exitCodes } from './exit-codes.ts'
+import { lostLogFindings } from './lost-audit-logs.ts'
 import { printLine } from './print.ts'
 import { progressLine } from './progress.ts'
 import { selfCommand, VERIFY_FOLDER_COMMAND } from './self-command.ts'

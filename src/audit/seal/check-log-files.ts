@@ -1,14 +1,9 @@
 // Compares the files of audit logs with the index: the right edge of each tree, and the published checkpoint. It reads a few tiles of
 // each log, so it is fast also for large logs.
 import { join } from 'node:path'
-import { AUDIT_FOLDER, AUDIT_INDEX_FOLDER, AUDIT_LOGS_FOLDER, CONFIGURATION_FOLDER } from '../../kernel/data-folder.ts'
-import { auditHeads, continuesHead } from '../../store/audit/audit-heads.ts'
+import { AUDIT_INDEX_FOLDER, AUDIT_LOGS_FOLDER } from '../../kernel/data-folder.ts'
 import { AuditIndex } from '../../store/audit/audit-index.ts'
-import type { AuditGeneration, AuditLog, LostLogEnd } from '../../store/audit/audit-types.ts'
-import { openCollections } from '../../store/documents/collections.ts'
-import { holdsEnvironment } from '../../store/lmdb/environment-folder.ts'
-import type { LmdbFileOptions } from '../../store/lmdb/open-file.ts'
-import { COMMAND_LOCK_TIMEOUT_MS } from '../../store/lmdb/open-lock.ts'
+import type { AuditGeneration } from '../../store/audit/audit-types.ts'
 import { decodeEntries } from '../log/entry-bundle.ts'
 import { equalBytes, leafHash } from '../log/merkle.ts'
 import { TileFolder } from '../log/tile-folder.ts'
@@ -35,44 +30,6 @@ export async function auditLogFindings(folder: string): Promise<string[]> {
   } finally {
     await index.close()
   }
-}
-
-/**
- * Returns what the audit logs have lost, as sentences: entries that the configuration knows and the index does not, because the folder of
- * the audit trail was removed or replaced by an older one; also those after which the log continues already. The folder may be in use.
- */
-export async function lostLogFindings(dataDir: string): Promise<string[]> {
-  const options = { readOnly: true, lockTimeoutMs: COMMAND_LOCK_TIMEOUT_MS }
-  const collections = openCollections(join(dataDir, CONFIGURATION_FOLDER), options)
-  // Read before the index: a head is written after the state that it describes.
-  const heads = collections.read(auditHeads)
-  await collections.close()
-  const folder = join(dataDir, AUDIT_FOLDER)
-  const logs = new Map((await readLogs(join(folder, AUDIT_INDEX_FOLDER), options)).map((log) => [log.id, log]))
-  const findings = heads
-    .filter((head) => !continuesHead(logs.get(head.id) ?? null, head))
-    .map(({ id, generation }) => lossFinding(id, generation))
-  for (const { id, lost = [] } of logs.values()) {
-    for (const end of lost) {
-      const published = await new TileFolder(join(folder, AUDIT_LOGS_FOLDER, id, end.name)).published()
-      if ((published?.size ?? 0) < end.size) findings.push(lossFinding(id, end))
-    }
-  }
-  return findings
-}
-
-async function readLogs(path: string, options: LmdbFileOptions): Promise<readonly AuditLog[]> {
-  if (!holdsEnvironment(path)) return []
-  const index = new AuditIndex(path, options)
-  try {
-    return index.logs()
-  } finally {
-    await index.close()
-  }
-}
-
-function lossFinding(id: string, { name, origin, size }: LostLogEnd): string {
-  return `${id}/${name}: entries of ${origin} are missing, of which ${size} were sealed: the folder was removed, or replaced by an older one`
 }
 
 /**

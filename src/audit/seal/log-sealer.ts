@@ -83,7 +83,7 @@ export class LogSealer {
   private open: BundleTerms | null = null
   private mustPublish = true
   private hashKeyBytes: Uint8Array | null = null
-  /** What the index has lost, until the log continues after it. */
+  /** The end of the log that the index does not have, until the log continues after it. */
   private lostHead: AuditHead | null = null
 
   /** Reads the state of the log from the index. */
@@ -535,7 +535,7 @@ async function timeOfLastEntry(files: TileFolder, { size }: LogCheckpoint): Prom
   }
 }
 
-/** What another generation names as the end of the one before. */
+/** The end of a generation, as the next one names it. */
 type LostEnd = Pick<AuditGeneration, 'name' | 'origin' | 'size' | 'root'>
 
 /**

@@ -3,12 +3,13 @@
 
 import { assert } from '../../kernel/assert.ts'
 import type { DocumentEdit, DocumentReader, DocumentStore, DocumentTransaction } from '../../kernel/document-store.ts'
+import { type FolderFeature, featureOf, PROGRAM_LEVEL } from '../../kernel/folder-features.ts'
 import { ByteWriter, type ValueView } from '../format/bytes.ts'
-import { DOCUMENT_KEY_UNITS_MAX, type DocumentKey, documentKeys } from '../format/keys.ts'
+import { DOCUMENT_KEY_UNITS_MAX, type DocumentKey, documentKeys, type SymbolKey } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
 import { DOCUMENTS_DESCRIPTION, openKeyed, openMeta, openOutbox } from '../lmdb/databases.ts'
 import type { ReadTransaction } from '../lmdb/environment-file.ts'
-import { checkLayout, documentsLayout } from '../lmdb/layout.ts'
+import { checkLayout, documentsLayout, readLayout, requireProgram } from '../lmdb/layout.ts'
 import { LmdbFile } from '../lmdb/lmdb-file.ts'
 import type { LmdbFileOptions } from '../lmdb/open-file.ts'
 import { PendingWrites } from '../lmdb/pending-writes.ts'
@@ -22,17 +23,13 @@ export class Collections implements DocumentStore {
   readonly outbox: EventOutbox
   private readonly file: LmdbFile
   private readonly documents: Database<DocumentKey>
+  private readonly meta: Database<SymbolKey>
 
   constructor(path: string, options: LmdbFileOptions & OutboxOptions) {
     this.file = new LmdbFile(path, options)
     try {
-      checkLayout(
-        this.file,
-        openMeta(this.file, DOCUMENTS_DESCRIPTION),
-        documentsLayout,
-        options.readOnly === true,
-        () => {},
-      )
+      this.meta = openMeta(this.file, DOCUMENTS_DESCRIPTION)
+      checkLayout(this.file, this.meta, documentsLayout, options.readOnly === true, () => {})
       this.documents = openKeyed(this.file, 'documents', documentKeys, DOCUMENTS_DESCRIPTION)
       this.outbox = new EventOutbox(this.file, openOutbox(this.file, DOCUMENTS_DESCRIPTION), options)
     } catch (error) {
@@ -134,7 +131,29 @@ export class Collections implements DocumentStore {
     }
   }
 
+  /**
+   * Raises the oldest program that may serve the folder to one that knows all features of its documents, and `features`. Resolves when it
+   * is on disk.
+   */
+  async requireProgram(features: readonly FolderFeature[]): Promise<void> {
+    const level = readLayout(this.meta)?.needs?.level ?? 0
+    if (level >= PROGRAM_LEVEL) return
+    const used = [...features]
+    for (const { collection, key } of this.everything()) {
+      const feature = featureOf(collection, this.get(collection, key))
+      if (feature !== null && !used.includes(feature)) used.push(feature)
+    }
+    if (used.every((feature) => feature.level <= level)) return
+    await this.file.transaction(() => {
+      for (const feature of used) requireProgram(this.meta, feature)
+    })
+  }
+
   private apply(pending: readonly DocumentEdit[], events: OutboxEdits): void {
+    for (const { collection, json } of pending) {
+      const feature = json === null ? null : featureOf(collection, JSON.parse(json))
+      if (feature !== null) requireProgram(this.meta, feature)
+    }
     const writer = new ByteWriter()
     const operations = new PendingWrites()
     for (const { collection, key, json } of pending) {

@@ -1,5 +1,6 @@
 // The layout entry of an environment folder: what the folder contains, and the version of its format.
 import { OperationalError } from '../../kernel/errors.ts'
+import { type FolderFeature, PROGRAM_LEVEL } from '../../kernel/folder-features.ts'
 import { ByteWriter, copyToView } from '../format/bytes.ts'
 import type { SymbolKey } from '../format/keys.ts'
 import type { Database } from './database.ts'
@@ -49,8 +50,9 @@ export function checkLayout(
   const stored = readLayout(meta)
   if (stored !== null) {
     if (stored.kind !== layout.kind) throw new LayoutError(`the folder does not contain ${layout.contents}`)
-    if (stored.version === layout.version) return
-    throw new LayoutError(versionMessage(layout, stored.version))
+    const { state, message } = describeLayout(stored)
+    if (state === 'current') return
+    throw new LayoutError(message)
   }
   if (readOnly) throw new LayoutError(`the folder does not contain ${layout.contents}`)
   file.transactionSync(() => {
@@ -64,14 +66,28 @@ export function checkLayout(
 /** How a stored layout compares with the one of this program. */
 export type LayoutState = 'current' | 'older' | 'newer' | 'unknown'
 
+/** The layout entry of a folder. */
+export interface StoredLayout extends Pick<FolderLayout, 'kind' | 'version'> {
+  /** The oldest program that may serve the folder; absent: any that reads the layout. */
+  readonly needs?: ProgramNeed
+}
+
+/** The feature because of which older programs may not serve a folder. */
+export type ProgramNeed = Pick<FolderFeature, 'level' | 'since' | 'name'>
+
 /** Compares a stored layout with the one of this program, and describes the difference. */
-export function describeLayout({ kind, version }: { readonly kind: number; readonly version: number }): {
+export function describeLayout({ kind, version, needs }: StoredLayout): {
   readonly state: LayoutState
   readonly message: string
 } {
   const layout = [graphLayout, documentsLayout, eventsLayout, auditLayout].find((one) => one.kind === kind)
   if (layout === undefined)
     return { state: 'unknown', message: 'the folder has contents of a kind that this program does not know' }
+  if (needs !== undefined && needs.level > PROGRAM_LEVEL)
+    return {
+      state: 'newer',
+      message: `the folder has ${needs.name}, which version ${needs.since} or a newer program serves; this program would drop it without a word`,
+    }
   if (version === layout.version) return { state: 'current', message: `${layout.contents}, layout version ${version}` }
   const isNewer = version > layout.version
   return { state: isNewer ? 'newer' : 'older', message: versionMessage(layout, version) }
@@ -85,7 +101,7 @@ function versionMessage(layout: FolderLayout, version: number): string {
 }
 
 /** Reads the layout of a folder of any kind. Throws LayoutError if it has no valid layout entry, or OperationalError. */
-export async function readFolderLayout(folder: string): Promise<{ kind: number; version: number }> {
+export async function readFolderLayout(folder: string): Promise<StoredLayout> {
   const file = new LmdbFile(folder, { readOnly: true, lockTimeoutMs: COMMAND_LOCK_TIMEOUT_MS })
   try {
     const stored = readLayout(openMeta(file, GRAPH_DESCRIPTION))
@@ -96,19 +112,50 @@ export async function readFolderLayout(folder: string): Promise<{ kind: number; 
   }
 }
 
-/** Encodes a layout entry. It has no checksum, so that every version of the program can read it. */
-export function encodeLayout({ kind, version }: FolderLayout): Uint8Array {
+/**
+ * Encodes a layout entry. It has no checksum, so that every version of the program can read it. Programs that do not know `needs` accept
+ * no entry of this length: they refuse the folder, as they should.
+ */
+export function encodeLayout({ kind, version, needs }: StoredLayout): Uint8Array {
   const writer = new ByteWriter(64)
   writer.u32(kind)
   writer.u32(version)
+  if (needs !== undefined) {
+    const { level, since, name } = needs
+    writer.u32(level)
+    writer.text(JSON.stringify({ since, name }))
+  }
   return writer.written()
 }
 
+/**
+ * Raises the level of a folder to that of a feature, within a write transaction: before the transaction that uses the feature, or in it.
+ * Does nothing if the folder has that level.
+ */
+export function requireProgram(meta: Database<SymbolKey>, { level, since, name }: ProgramNeed): void {
+  const stored = readLayout(meta)
+  if (stored === null || (stored.needs?.level ?? 0) >= level) return
+  meta.raw.put(LAYOUT_KEY, encodeLayout({ ...stored, needs: { level, since, name } }))
+}
+
 /** Reads the layout entry; null in a new folder. Throws LayoutError for an invalid entry. */
-export function readLayout(meta: Database<SymbolKey>): { kind: number; version: number } | null {
+export function readLayout(meta: Database<SymbolKey>): StoredLayout | null {
   const stored = meta.raw.getBinaryFast(LAYOUT_KEY)
   if (stored === undefined) return null
-  if (stored.length !== 8) throw new LayoutError('the folder has no valid layout entry')
-  const { words } = copyToView(stored.subarray(0, stored.length))
-  return { kind: words[0]!, version: words[1]! }
+  const isValid = stored.length === LAYOUT_BYTES || stored.length > NEED_TEXT_AT
+  if (!isValid) throw new LayoutError('the folder has no valid layout entry')
+  const { words, text } = copyToView(stored.subarray(0, stored.length))
+  const layout = { kind: words[0]!, version: words[1]! }
+  if (stored.length === LAYOUT_BYTES) return layout
+  try {
+    const { since, name } = JSON.parse(text.toString('utf8', NEED_TEXT_AT, NEED_TEXT_AT + words[3]!)) as ProgramNeed
+    return { ...layout, needs: { level: words[2]!, since: String(since), name: String(name) } }
+  } catch {
+    throw new LayoutError('the folder has no valid layout entry')
+  }
 }
+
+/** Kind and version. */
+const LAYOUT_BYTES = 8
+/** After them the level and the length of the text, if the folder needs a program of a level. */
+const NEED_TEXT_AT = 16

@@ -576,7 +576,7 @@ describe('a folder of a newer program', () => {
     const file = new LmdbFile(join(folder, 'config'), {})
     const meta = openMeta(file, GRAPH_DESCRIPTION)
     await file.transaction(() => {
-      meta.raw.put(LAYOUT_KEY, encodeLayout({ kind: 2, contents: 'documents', version: 99 }))
+      meta.raw.put(LAYOUT_KEY, encodeLayout({ kind: 2, version: 99 }))
     })
     await file.close()
     const { exitCode, stderr } = await runCommand(['serve', '--port', '0', '--data', folder])
