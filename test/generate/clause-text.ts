@@ -5,6 +5,7 @@
 import { NODE_TYPES } from './graph.ts'
 import { PathWriter } from './path-text.ts'
 import { predicate } from './predicate.ts'
+import { type SearchedText, searchedText } from './quantified-text.ts'
 import type { Random } from './random.ts'
 import { copyOf, emptyScope, type GeneratedScope, NamesInScope, restrict, someNodes } from './scope.ts'
 
@@ -31,7 +32,12 @@ export class ClauseWriter {
 
   // -------------------------------------------------------------- single clauses
 
-  match(word: 'MATCH' | 'OPTIONAL MATCH', patterns: readonly string[], scope = this.scope): string {
+  match(
+    word: 'MATCH' | 'OPTIONAL MATCH',
+    patterns: readonly string[],
+    scope = this.scope,
+    mode: SearchedText['mode'] = '',
+  ): string {
     const { random } = this
     const count = random.weighted([
       [6, 0],
@@ -39,7 +45,18 @@ export class ClauseWriter {
       [1, 2],
     ] as const)
     const conditions = Array.from({ length: count }, () => predicate(random, scope))
-    return `${word} ${patterns.join(', ')}${conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : ''}`
+    return `${word} ${mode}${patterns.join(', ')}${conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : ''}`
+  }
+
+  /** A match of one path that may be found by a search: with a selector or a quantified path pattern. */
+  private found(word: 'MATCH' | 'OPTIONAL MATCH', from: string, to: string | null, scope = this.scope): string {
+    const { random, names, paths } = this
+    if (!random.odds(0.3)) return this.match(word, [paths.path(from, to, scope)], scope)
+    const end = to ?? names.fresh('v')
+    const labelled = random.odds(0.2) ? `${end}:${random.pick(NODE_TYPES)}` : end
+    const { mode, text } = searchedText(random, from, labelled, (prefix) => names.fresh(prefix))
+    if (!someNodes(scope).includes(end)) scope.nodes.push(end)
+    return this.match(word, [text], scope, mode)
   }
 
   /** One or two clauses that add constraints on the names in scope. */
@@ -67,7 +84,7 @@ export class ClauseWriter {
       return this.match('MATCH', random.odds(0.5) ? [alone] : [alone, this.paths.node(this.names.fresh('v'), scope)])
     }
     const from = random.pick(random.odds(0.2) ? someNodes(scope) : scope.nodes)
-    return this.match('MATCH', [this.paths.path(from, random.odds(0.4) ? random.pick(scope.nodes) : null, scope)])
+    return this.found('MATCH', from, random.odds(0.4) ? random.pick(scope.nodes) : null)
   }
 
   /** A match of a relationship, or a path of them, that is already bound. */
@@ -86,7 +103,7 @@ export class ClauseWriter {
     const { random, scope } = this
     const before = copyOf(scope)
     const [from, to] = [random.pick(someNodes(scope)), random.odds(0.3) ? random.pick(scope.nodes) : null]
-    const clause = this.match('OPTIONAL MATCH', [this.paths.path(from, to, scope)])
+    const clause = this.found('OPTIONAL MATCH', from, to)
     const brought = scope.nodes.filter((name) => !before.nodes.includes(name))
     scope.nodes = before.nodes
     scope.maybe.push(...brought)
@@ -99,6 +116,8 @@ export class ClauseWriter {
       `${name} IS NULL OR ${name}.num > 0`,
       `NOT ${name}.flag`,
       `coalesce(${name}.num, 1) = 1`,
+      `NOT coalesce(${other}.flag, false)`,
+      `coalesce(${from}.num, 1) = 1`,
       `${name} <> ${other}`,
       `${name} = ${other} OR ${name} IS NULL`,
       `NOT EXISTS { (${name})--() }`,
@@ -171,7 +190,7 @@ export class ClauseWriter {
     const to = random.odds(0.4) ? random.pick(scope.nodes) : null
     if (random.odds(0.75)) return this.match('MATCH', [this.paths.path(name, to, scope)])
     const before = [...scope.nodes]
-    const clause = this.match('OPTIONAL MATCH', [this.paths.path(name, to, scope)])
+    const clause = this.found('OPTIONAL MATCH', name, to)
     scope.maybe.push(...scope.nodes.filter((each) => !before.includes(each)))
     scope.nodes = before
     return clause
@@ -354,8 +373,8 @@ export class ClauseWriter {
     const from = seen.length > 0 ? random.pick(seen) : null
     const isOptional = random.odds(0.15)
     this.givesNull ||= isOptional
-    const pattern = from ? paths.path(from, found, inner) : paths.node(found, inner)
-    const clauses = [this.match(isOptional ? 'OPTIONAL MATCH' : 'MATCH', [pattern], inner)]
+    const word = isOptional ? 'OPTIONAL MATCH' : 'MATCH'
+    const clauses = [from ? this.found(word, from, found, inner) : this.match(word, [paths.node(found, inner)], inner)]
     if (from && !byWith && random.odds(0.2)) clauses.push(this.bounded(found, from, inner))
     else if (random.odds(0.15)) clauses.push(`WITH DISTINCT ${found}`)
     else if (random.odds(0.12)) clauses.push(this.nested(found))

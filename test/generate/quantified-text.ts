@@ -84,3 +84,53 @@ export function selectedText(random: Random, from: string, to: string, path: str
   const chain = `(${from})${middle}(${to})`
   return where === '' ? `${path} = ${selector} ${chain}` : `${selector} (${path} = ${chain} WHERE ${where})`
 }
+
+/** A pattern, and the match mode before it, which is empty or ends with a space. */
+export interface SearchedText {
+  readonly mode: string
+  readonly text: string
+}
+
+/**
+ * A path with a selector, or a quantified path pattern, between two nodes, for all places where it may have no match. It names
+ * nothing that other clauses may read, so any of several paths gives the same row.
+ */
+export function searchedText(random: Random, from: string, to: string, fresh: Fresh): SearchedText {
+  const unnamed = (): string => repetition(random, fresh, random.pick(['{1,2}', '{0,1}', '{2}'])).text
+  if (random.odds(0.2)) {
+    const repeatable = random.odds(0.3)
+    const text = repeatable ? `(${from}) ${unnamed()} (${to})` : quantifiedText(random, from, to, fresh).text
+    return { mode: repeatable ? 'REPEATABLE ELEMENTS ' : random.pick(['', 'DIFFERENT RELATIONSHIPS ']), text }
+  }
+  const selector = random.pick([
+    ...['ANY', 'ANY SHORTEST', 'SHORTEST 1', 'SHORTEST 2', 'ANY 2', 'ALL'],
+    ...['ALL SHORTEST', 'SHORTEST 1 GROUPS', 'SHORTEST 2 GROUPS'],
+  ])
+  const mode = random.weighted([
+    [8, ''],
+    [1, 'DIFFERENT RELATIONSHIPS '],
+    [1, 'REPEATABLE ELEMENTS '],
+  ] as const)
+  const r = fresh('t')
+  const [arrow, back] = random.pick([
+    ['-', '->'],
+    ['<-', '-'],
+    ['-', '-'],
+  ] as const)
+  const test = random.pick([`${r}.since = 1`, `${r}.since IS NULL`, `${r}.role = 'a'`])
+  const only = (inside: string): string => `(${from})${arrow}[${inside}]${back}(${to})`
+  const type = random.pick(['', ':A', ':B', ':A|B'])
+  const text = random.weighted<() => string>([
+    [4, () => only(`${type} {since: 1}`)],
+    [2, () => only(`${r}${type || ':C'} WHERE ${test}`)],
+    [2, () => `(${only(`${r}${type || ':C'}`)} WHERE ${test})`],
+    [1, () => only(`${type} {role: $text}`)],
+    [1, () => only(type)],
+    [1, () => `(${from})-[${type} {since: 1}]->()-[:A {role: 'a'}]-(${to})`],
+    [1, () => `(${from})-[${type} {since: 1}]->(:!Hot)-->{0,2}(${to})`],
+    [1, () => `(${from})-[:A|B]->{1,3}(${to})`],
+    [1, () => `(${from}) ${unnamed()} (${to})`],
+    [1, () => `(${from})-->{0,1}()-[:B {since: 1}]->(${to})`],
+  ])()
+  return { mode, text: `${selector} ${text}` }
+}

@@ -1,6 +1,7 @@
 // Queries inside expressions: EXISTS, COUNT and COLLECT with a pattern or a whole query, and pattern comprehensions.
 
 import { NODE_TYPES, RELATIONSHIP_TYPES } from './graph.ts'
+import { searchedText } from './quantified-text.ts'
 import type { Random } from './random.ts'
 
 export function step(random: Random): string {
@@ -16,7 +17,12 @@ export function step(random: Random): string {
 }
 
 /** A pattern from a known node to `e`, with or without a condition over both. */
-function pattern(random: Random, node: string, known: readonly string[]): { path: string; where: string } {
+function pattern(
+  random: Random,
+  node: string,
+  known: readonly string[],
+  isSearched = random.odds(0.2),
+): { path: string; where: string } {
   const end = random.weighted([
     [6, '(e)'],
     [2, `(e:${random.pick(NODE_TYPES)})`],
@@ -31,6 +37,12 @@ function pattern(random: Random, node: string, known: readonly string[]): { path
     [1, ` WHERE (e)${step(random)}(${random.pick(known)})`],
     [0.5, ` WHERE EXISTS { (e)${step(random)}(:${random.pick(NODE_TYPES)}) }`],
   ] as const)
+  if (isSearched) {
+    let count = 0
+    // Names of one pattern: no other part of the query reads them, and a subquery may hide them.
+    const { mode, text } = searchedText(random, node, 'e', (prefix) => `${prefix}e${++count}`)
+    return { path: mode + text, where }
+  }
   return { path: `(${node})${step(random)}${end}${more}`, where }
 }
 
@@ -69,17 +81,27 @@ function second(random: Random, node: string, known: readonly string[], returned
   return `MATCH ${path}${where} RETURN ${returned} AS u`
 }
 
+/** The pattern of a subquery; a match mode needs the word MATCH. */
+function bodyOf(random: Random, path: string): string {
+  return random.odds(0.5) || /^(DIFFERENT|REPEATABLE)/.test(path) ? `MATCH ${path}` : path
+}
+
 export function existing(random: Random, node: string, known: readonly string[]): string {
   if (random.odds(0.05)) return `EXISTS { (${random.pick(known)}) }`
+  if (random.odds(0.1)) {
+    let count = 0
+    const { mode, text } = searchedText(random, node, random.pick(known), (prefix) => `${prefix}e${++count}`)
+    return `EXISTS { MATCH ${mode}${text} }`
+  }
   if (random.odds(0.35)) return `EXISTS { ${whole(random, node, known, 'e')} }`
   const { path, where } = pattern(random, node, known)
-  return `EXISTS { ${random.odds(0.5) ? 'MATCH ' : ''}${path}${where} }`
+  return `EXISTS { ${bodyOf(random, path)}${where} }`
 }
 
 export function counted(random: Random, node: string, known: readonly string[]): string {
   if (random.odds(0.4)) return `COUNT { ${whole(random, node, known, random.pick(['e', 'e.name', '1']))} }`
   const { path, where } = pattern(random, node, known)
-  return `COUNT { ${random.odds(0.5) ? 'MATCH ' : ''}${path}${where} }`
+  return `COUNT { ${bodyOf(random, path)}${where} }`
 }
 
 /** The same in the order of its ORDER BY. */
@@ -98,7 +120,7 @@ export function orderedList(random: Random, node: string, known: readonly string
 /** A list of property values, in no order. */
 export function valueList(random: Random, node: string, known: readonly string[], key: string): string {
   if (random.odds(0.4)) return `COLLECT { ${whole(random, node, known, `e.${key}`)} }`
-  const { path, where } = pattern(random, node, known)
+  const { path, where } = pattern(random, node, known, false)
   const [single] = path.split(', ')
   return `[${single}${where} | e.${key}]`
 }

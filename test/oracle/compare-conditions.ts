@@ -13,7 +13,8 @@ import type { ReferenceGraph } from './cypher/values.ts'
 /** The results of one engine for all pairs; each line is one result, so that two engines can be compared. */
 type ConditionAnswers = readonly string[]
 export type ComparisonOutcome =
-  | { readonly kind: 'agree'; readonly size: number }
+  /** `answers`: how many answers of the engine were compared, for each set of rules. */
+  | { readonly kind: 'agree'; readonly size: number; readonly answers: number }
   | { readonly kind: 'too-large' }
   | { readonly kind: 'refused' | 'differ'; readonly why: string }
 
@@ -150,7 +151,7 @@ function outcomeOf(case_: ConditionCase, stored: StoredGraph): ComparisonOutcome
   const known = new Set(expected)
   const other = answersInSteps(case_, stored).find((line) => !known.has(line))
   if (other !== undefined) return { kind: 'differ', why: `the engine returns in steps \`${other}\`` }
-  return { kind: 'agree', size: pairs.size }
+  return { kind: 'agree', size: pairs.size, answers: expected.length }
 }
 
 /** An exception is a difference too. */

@@ -101,7 +101,7 @@ function outcomeOf(case_: RowsCase, stored: StoredGraph): ComparisonOutcome {
     const why = difference(case_, expected, found)
     if (why) return { kind: 'differ', why: `the engine with rules ${rules}: ${why}` }
   }
-  return { kind: 'agree', size: expected === 'a fault' ? 0 : expected.rows.length }
+  return { kind: 'agree', size: expected === 'a fault' ? 0 : expected.rows.length, answers: 1 }
 }
 
 function difference(case_: RowsCase, expected: FoundRows, found: FoundRows): string | null {

@@ -20,6 +20,8 @@ export interface Campaign {
 
 export interface ComparisonCounts {
   agree: number
+  /** The answers in these: a condition has one for each check and each search. */
+  answers: number
   /** Agreed, and granted something or had rows. */
   fruitful: number
   refused: number
@@ -37,7 +39,7 @@ export interface Findings {
   readonly refusals: Map<string, string>
 }
 
-const tally = (): ComparisonCounts => ({ agree: 0, fruitful: 0, refused: 0, tooLarge: 0, differ: 0 })
+const tally = (): ComparisonCounts => ({ agree: 0, answers: 0, fruitful: 0, refused: 0, tooLarge: 0, differ: 0 })
 
 export const compared = ({ conditions, rows }: Findings): number => conditions.agree + rows.agree
 
@@ -88,6 +90,7 @@ async function judge<C extends ShrinkCase>(
   switch (outcome.kind) {
     case 'agree':
       count.agree += 1
+      count.answers += outcome.answers
       if (outcome.size > 0) count.fruitful += 1
       return
     case 'refused':

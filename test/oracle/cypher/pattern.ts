@@ -112,7 +112,12 @@ export class Matcher {
       }
       const kept = sorted.slice(0, selector.count)
       const isTied = sorted[selector.count]?.ends?.length === kept.at(-1)?.ends?.length
-      if (kept.length < sorted.length && (isTied || selector.keep === 'any')) {
+      // If the pattern names nothing but its ends, all choices are the same rows.
+      const isVisible = Matcher.names([pattern]).some((name) => {
+        const { nodes } = pattern
+        return name !== nodes[0]?.variable?.text && name !== nodes.at(-1)?.variable?.text
+      })
+      if (isVisible && kept.length < sorted.length && (isTied || selector.keep === 'any')) {
         throw new NotInReference('any of several paths')
       }
       return kept
