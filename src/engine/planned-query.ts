@@ -257,10 +257,11 @@ export class PlannedQuery {
         environments: located.map((graph) => graph.environment),
         symbolEpochs: located.map((graph) => graph.symbolEpoch),
       }
-      this.profiled = profiled
     }
     const graphs = located.map((graph) => profiler.countReads(graph))
     const built = this.compile(profiled, graphs, { onWork, observe: profiler.wrap })
+    // Only a complete one is kept: what a limit has interrupted would be planned later, with the counts of a closed snapshot.
+    this.profiled = profiled
     built.run.parameters = context.parameters
     built.run.budget = context.budget ?? startedBudget(built.run.budget, context.limits)
     return built

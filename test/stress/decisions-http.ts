@@ -208,9 +208,20 @@ function smallerFilters(filter: DecisionFilter): readonly DecisionFilter[] {
   ]
 }
 
+/** Request and stack of each internal error in the log of a server. */
+function internalErrorsIn(log: string): string[] {
+  const failures = log.split('\n').filter((line) => line.startsWith('{') && line.includes('"stack"'))
+  return failures.map((line) => {
+    const { method, path, stack } = JSON.parse(line) as Record<string, string>
+    return `internal error of ${method} ${path}\n${stack}`
+  })
+}
+
 console.log(`VERDIGRAPH_SEED=${seed}`)
 const folder = mkdtempSync(join(tmpdir(), 'verdigraph-decisions-'))
 const crews: WorkerFixture[] = []
+/** The internal errors of the servers: a response of 500 does not contain its cause. */
+const loggedErrors: string[] = []
 let differing: string | null = null
 try {
   for (const [i, max] of PAGE_MAXES.entries()) {
@@ -222,16 +233,18 @@ try {
     differing = await worldDiffers(crews[(seed + world) % crews.length] as WorkerFixture, seed + world)
     count('worlds')
   }
-  for (const fixture of crews.splice(0)) await fixture.close()
+  for (const fixture of crews) await fixture.close()
 } finally {
+  for (const { server } of crews) loggedErrors.push(...internalErrorsIn(server.notices()))
   await killAll()
   rmSync(folder, { recursive: true, force: true })
 }
 console.log(JSON.stringify(Object.fromEntries([...counts].sort())))
+for (const line of loggedErrors) console.error(line)
 if (differing !== null) console.error(differing)
 // Without enough results and refusals the run would prove nothing.
 const few = ['permits', 'denials', 'refused 422', 'advised', 'matched', 'searches that found', 'batches'].filter(
   (what) => (counts.get(what) ?? 0) < worlds * 2,
 )
 if (differing === null && few.length > 0) console.error(`hardly any: ${few.join(', ')}`)
-process.exit(differing !== null || few.length > 0 ? 1 : 0)
+process.exit(differing !== null || loggedErrors.length > 0 || few.length > 0 ? 1 : 0)
