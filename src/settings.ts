@@ -235,7 +235,7 @@ export const settingSpecs = {
     'public_url',
     { kind: 'url' },
     '',
-    'The URL that clients reach the service at, such as `https://pdp.example.org`. Empty: taken from the `Host` header.',
+    'The URL that clients reach the service at, such as `https://pdp.example.org`. Empty: taken from the `Host` header; a sign-in link of the console is then made for addresses of this machine only.',
   ),
   tlsCertificate: text(
     'Network',

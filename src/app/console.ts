@@ -1,5 +1,5 @@
 // Builds the console: its sessions, and its routes.
-import { isConsoleOn } from '../console/access.ts'
+import { isConsoleOn, isOwnHost } from '../console/access.ts'
 import { loadPageFiles } from '../console/page-files.ts'
 import { consoleRoutes } from '../console/routes.ts'
 import { SessionCookie } from '../console/session-cookie.ts'
@@ -34,6 +34,7 @@ export function createConsole(platform: Platform): Console | null {
     version,
     publicUrl,
     isTls,
+    isOwnHost: (name) => isOwnHost(name, settings),
     loadPage: loadPageFiles,
     authenticateServiceAccount: (bearer) => serviceAccounts.authenticateServiceAccount(bearer),
     refusedServiceAccount: (bearer) => serviceAccounts.refusedServiceAccount(bearer),

@@ -33,6 +33,8 @@ export interface ConsoleRouteDeps {
   /** The setting `public_url`; may be empty. */
   readonly publicUrl: string
   readonly isTls: boolean
+  /** Whether a host name, without port, names this service. */
+  isOwnHost(hostname: string): boolean
   /** Builds or reads the files of the page; called once. */
   loadPage(): Promise<PageFiles>
   /** See `CredentialVerifier`. */
@@ -86,7 +88,9 @@ const needsToken: ServiceError = {
 }
 const wrongHost: ServiceError = {
   kind: 'malformed',
-  issues: ['Host: expected a host and a port, from which the link is made (or set public_url)'],
+  issues: [
+    'Host: expected an address of this machine and a port, from which the link is made. For another name set public_url',
+  ],
 }
 const foreignOrigin: ServiceError = { kind: 'forbidden', message: 'Origin: sign in from a page of this service' }
 
@@ -261,7 +265,7 @@ function sessionRoutes(deps: ConsoleRouteDeps): Route[] {
         const { caller } = context
         const bearer = bearerOf(context)
         if (caller?.kind !== 'service-account' || bearer === null) return err(needsToken)
-        const baseUrl = publicUrl === '' ? baseUrlOf(context, deps.isTls) : publicUrl
+        const baseUrl = publicUrl === '' ? baseUrlOf(context, deps) : publicUrl
         if (baseUrl === null) return err(wrongHost)
         const now = clock.now()
         const secret = links.create(
@@ -328,10 +332,10 @@ function bearerOf(context: RequestContext): string | null {
   return /^bearer +(\S+)/i.exec(context.header('authorization') ?? '')?.[1] ?? null
 }
 
-/** Null: the header `Host` has more than a host and a port. */
-function baseUrlOf(context: RequestContext, isTls: boolean): string | null {
+/** Null: the header `Host` has more than a host and a port, or does not name this service. */
+function baseUrlOf(context: RequestContext, { isTls, isOwnHost }: ConsoleRouteDeps): string | null {
   const text = `${isTls ? 'https' : 'http'}://${context.header('host') ?? ''}`
   if (!URL.canParse(text)) return null
-  const { href, origin } = new URL(text)
-  return href === `${origin}/` ? origin : null
+  const { href, origin, hostname } = new URL(text)
+  return href === `${origin}/` && isOwnHost(hostname) ? origin : null
 }

@@ -18,6 +18,7 @@ import { LaneAssignment, type LaneDispatch } from './lane-assignment.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { validateQuery } from './query.ts'
 import type { RateLimiter } from './rate-limit.ts'
+import { hasUnreservedEscape, unreservedEscapeError } from './request-target.ts'
 import type { Auth, HttpRequest, HttpResponse, Route, RouteResponse } from './route.ts'
 import { createRouter, noParameters, type RouteMatch } from './router.ts'
 
@@ -95,7 +96,10 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
     if (exchange.targetError !== null) {
       return errorResponse({ kind: 'malformed', issues: [exchange.targetError] }, requestId)
     }
-    if (match.kind === 'none') return toErrorHttpResponse({ status: 404, message: 'Not Found' }, requestId)
+    if (match.kind === 'none') {
+      const errors = hasUnreservedEscape(request.path) ? { errors: [unreservedEscapeError] } : {}
+      return toErrorHttpResponse({ status: 404, message: 'Not Found', ...errors }, requestId)
+    }
     if (match.kind === 'method') {
       if (request.method === 'OPTIONS') return optionsResponse(match.allow, requestId, request, cors)
       return errorResponse({ kind: 'method-not-allowed', allow: match.allow }, requestId)

@@ -44,17 +44,36 @@ export function pathStart(url: string): number {
   return url.indexOf('/', url.indexOf('://') + 3)
 }
 
+/** Escapes of unreserved characters (RFC 3986, section 2.3): letters, digits, `-`, `.`, `_` and `~`. */
+const UNRESERVED_ESCAPE = /%(2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/gi
+
+/** The error for a path that matches no route and has an escape of an unreserved character. */
+export const unreservedEscapeError =
+  'path: expected letters, digits, `-`, `.`, `_` and `~` of a fixed part as they are, found a percent-encoded one'
+
 /**
  * Percent-decodes a path. An encoded slash is kept, because it does not separate segments (RFC 3986, section 2.2), and a proxy
  * sees it that way too. An encoded percent sign is kept, so that it cannot be taken for the first character of a kept escape.
+ * An encoded unreserved character is kept, so that no fixed part of a route has two spellings: a proxy that guards `/configs` would
+ * let `/%63onfigs` pass. `parameterOf` decodes it in a parameter.
  * A path that cannot be decoded is returned unchanged and matches no route without parameters.
  */
 export function decodePath(path: string): string {
   try {
-    return decodeURIComponent(path.replace(/%(2f|25)/gi, '%25$1'))
+    return decodeURIComponent(path.replace(/%(2f|25)/gi, '%25$1').replace(UNRESERVED_ESCAPE, '%25$1'))
   } catch {
     return path
   }
+}
+
+/** Whether a path that `decodePath` returned has an escape of an unreserved character. */
+export function hasUnreservedEscape(path: string): boolean {
+  return path.search(UNRESERVED_ESCAPE) >= 0
+}
+
+/** Returns the value of a path parameter: the segment of a path that `decodePath` returned, with unreserved characters decoded. */
+export function parameterOf(segment: string): string {
+  return segment.includes('%') ? segment.replace(UNRESERVED_ESCAPE, (encoded) => decodeURIComponent(encoded)) : segment
 }
 
 /** Returns the text of a segment of a path that `decodePath` returned; null if the path could not be decoded. */

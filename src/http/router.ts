@@ -1,5 +1,6 @@
 // Finds the route of a method and a path: a fixed path by a map lookup, a path with `{parameters}` segment by segment.
 // A trailing slash is ignored; a GET route also serves HEAD.
+import { parameterOf } from './request-target.ts'
 import type { Method, Route } from './route.ts'
 
 /** The parameters of a fixed path. */
@@ -84,7 +85,7 @@ function matchesTemplate(template: readonly string[], segments: readonly string[
 function readParameters(template: readonly string[], segments: readonly string[]): Record<string, string> {
   const names: Record<string, string> = {}
   template.forEach((part, i) => {
-    if (isParameter(part)) names[part.slice(1, -1)] = segments[i] ?? ''
+    if (isParameter(part)) names[part.slice(1, -1)] = parameterOf(segments[i] ?? '')
   })
   return names
 }

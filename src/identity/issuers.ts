@@ -90,14 +90,15 @@ export class Issuers {
   }
 
   /**
-   * Refreshes the keys after a lookup failed in `seen`. Returns `seen` if nothing changed or the refresh limit is
-   * reached. `kid`: the missing key id; null if the token has none.
-   * Errors: `unavailable` if the refresh failed.
+   * Refreshes the keys after a lookup failed in `seen`. Returns `seen` if nothing changed. `kid`: the missing key id; null if the
+   * token has none.
+   * Errors: `unavailable` if the refresh failed, or if the refresh limit is reached: the issuer may have the key.
    */
   async refreshedKeys(issuer: string, seen: KeySet, kid: string | null): Promise<Result<KeySet, IssuerUnavailable>> {
     const state = this.stateOf(issuer)
-    if (state.metadata?.keys === seen) await this.refreshForMissingKey(issuer, state, kid)
-    if (state.metadata === null || (state.metadata.keys === seen && state.failed)) return err('unavailable')
+    const isAsked = state.metadata?.keys !== seen || (await this.refreshForMissingKey(issuer, state, kid))
+    if (state.metadata === null || (state.metadata.keys === seen && (state.failed || !isAsked)))
+      return err('unavailable')
     return ok(state.metadata.keys)
   }
 
@@ -132,13 +133,15 @@ export class Issuers {
     return state
   }
 
-  /** Refreshes because of an unknown key id, within the limits. */
-  private refreshForMissingKey(issuer: string, state: IssuerState, kid: string | null): Promise<void> {
-    if (state.running !== null) return state.running
+  /** Refreshes because of an unknown key id, within the limits. Returns whether the issuer was asked for this key id, now or recently. */
+  private async refreshForMissingKey(issuer: string, state: IssuerState, kid: string | null): Promise<boolean> {
+    if (state.running !== null) {
+      await state.running
+      return true
+    }
     const now = this.deps.clock.now()
-    if (state.failed && isWithin(now, state.triedAtMs, ISSUER_RETRY_MS)) return Promise.resolve()
-    if (kid !== null && isWithin(now, state.missing.get(kid) ?? Number.NEGATIVE_INFINITY, MISSING_KEY_MS))
-      return Promise.resolve()
+    if (state.failed && isWithin(now, state.triedAtMs, ISSUER_RETRY_MS)) return false
+    if (kid !== null && isWithin(now, state.missing.get(kid) ?? Number.NEGATIVE_INFINITY, MISSING_KEY_MS)) return true
     const gained = Math.floor((now - state.countedAtMs) / KEY_REFRESH_MS)
     // If the clock was set back, count from the new time.
     if (gained < 0) state.countedAtMs = now
@@ -146,10 +149,11 @@ export class Issuers {
       state.refreshesLeft = Math.min(KEY_REFRESHES_MAX, state.refreshesLeft + gained)
       state.countedAtMs += gained * KEY_REFRESH_MS
     }
-    if (state.refreshesLeft === 0) return Promise.resolve()
+    if (state.refreshesLeft === 0) return false
     state.refreshesLeft -= 1
     if (kid !== null) state.missing.set(kid, now)
-    return this.fetchAndStore(issuer, state)
+    await this.fetchAndStore(issuer, state)
+    return true
   }
 
   /** Refreshes stale metadata: one call at a time, with a pause between calls. */
@@ -185,7 +189,8 @@ export class Issuers {
     if (!Array.isArray(keys) || keys.length > KEYS_MAX) return err(`expected a set of at most ${KEYS_MAX} keys`)
     try {
       return ok({
-        keys: createLocalJWKSet({ keys } as JSONWebKeySet),
+        // RFC 7517, section 5: keys that cannot be used are ignored, so that one of them does not disable the issuer.
+        keys: createLocalJWKSet({ keys: keys.filter(isJsonObject) } as JSONWebKeySet),
         userinfoEndpoint: typeof userinfo_endpoint === 'string' ? userinfo_endpoint : null,
       })
     } catch {

@@ -69,9 +69,12 @@ export function isPublic(address: string): boolean {
  */
 const INTERNAL_NAME = /(?:^|\.)(?:localhost|localdomain|local|internal|home\.arpa)\.?$/
 
-/** Whether a host name, in lower case, can only be a machine that is not public. */
+/**
+ * Whether a host name, in lower case, can only be a machine that is not public. A name of one label is one of the local network: no
+ * top-level domain has a host of its own (RFC 7085, section 1).
+ */
 export function isInternalName(host: string): boolean {
-  return INTERNAL_NAME.test(host)
+  return !/[^.]\.[^.]/.test(host) || INTERNAL_NAME.test(host)
 }
 
 function parseRange(entry: string): readonly [IpAddress, number] | null {

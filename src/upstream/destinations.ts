@@ -32,7 +32,7 @@ export function createDestinations(allowed: UpstreamAllowList): Destinations {
       const isAddress = ipaddr.isValid(host)
       if (hasName(host) || (isAddress && allowed.hasAddress(host))) return null
       if (isAddress && !isPublic(host)) return `the address \`${host}\` is not public`
-      if (isInternalName(host) && !allowed.hasRanges) return `the host \`${host}\` is not public`
+      if (!isAddress && isInternalName(host) && !allowed.hasRanges) return `the host \`${host}\` is not public`
       return isSecure || (!isAddress && allowed.hasRanges) ? null : `expected ${protocol}`
     },
     async addressesOf(host, isSecure, protocol = 'TLS') {

@@ -293,8 +293,10 @@ describe('a signature', () => {
     const stranger = async (i: number) => desk.ask(await desk.token({}, await makeKey(`stranger-${i}`)))
     // Concurrent requests share one fetch.
     const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => stranger(i)))
-    for (let i = 8; i < 30; i++) answers.push(await stranger(i))
+    for (let i = 8; i < 12; i++) answers.push(await stranger(i))
     expect(new Set(answers)).toEqual(new Set([refused('the issuer has no such key')]))
+    // The issuer is not asked: it may have such a key by now.
+    for (let i = 12; i < 30; i++) expect(await stranger(i)).toBe(notNow)
     expect(looks()).toBe(1 + 5)
     desk.clock.advance(5000)
     for (let i = 30; i < 34; i++) await stranger(i)
@@ -319,6 +321,25 @@ describe('a signature', () => {
     const next = await makeKey('next')
     desk.issuer.keys = [next]
     expect(await desk.ask(await desk.token({}, next))).toMatchObject(ann)
+  })
+
+  it('is accepted if a key of the issuer is none', async () => {
+    await desk.introspect()
+    const [key] = desk.issuer.keys
+    desk.issuer.instead.set('/jwks', json({ keys: [null, 7, 'key', [], {}, { kty: 'RSA' }, key?.jwk] }))
+    expect(await desk.ask(await desk.token())).toMatchObject(ann)
+  })
+
+  it('by a new key while the refreshes are used up is refused for now, and accepted afterwards', async () => {
+    await desk.introspect()
+    await desk.ask(await desk.token())
+    for (let i = 0; i < 5; i++) await desk.ask(await desk.token({}, await makeKey(`stranger-${i}`)))
+    const next = await makeKey('next')
+    desk.issuer.keys = [next]
+    const token = await desk.token({}, next)
+    expect(await desk.ask(token)).toBe(notNow)
+    desk.clock.advance(5000)
+    expect(await desk.ask(token)).toMatchObject(ann)
   })
 
   it('by an unknown key causes one fetch if the keys were not known', async () => {

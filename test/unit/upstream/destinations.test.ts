@@ -39,5 +39,12 @@ describe('the addresses of a host', () => {
     expect(hostError('192.168.0.1', true)).toBe('the address `192.168.0.1` is not public')
     expect(rule('').hostError('broker.internal', true)).toBe('the host `broker.internal` is not public')
     expect(rule('').hostError('broker.example', false)).toBe('expected TLS')
+    for (const host of ['metadata', 'db', 'kafka-1']) {
+      expect(rule('').hostError(host, true)).toBe(`the host \`${host}\` is not public`)
+      expect(rule(`${host},`).hostError(host, true)).toBe(null)
+      // The name may have a listed address.
+      expect(rule('10.0.0.0/8').hostError(host, true)).toBe(null)
+    }
+    expect(rule('').hostError('2606:4700:4700::1111', true)).toBe(null)
   })
 })
