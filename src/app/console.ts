@@ -1,5 +1,5 @@
 // Builds the console: its sessions, and its routes.
-import { isConsoleOn, isOwnHost } from '../console/access.ts'
+import { isConsoleOn } from '../console/access.ts'
 import { loadPageFiles } from '../console/page-files.ts'
 import { consoleRoutes } from '../console/routes.ts'
 import { SessionCookie } from '../console/session-cookie.ts'
@@ -7,6 +7,7 @@ import { ConsoleSessions } from '../console/sessions.ts'
 import { linkAddress, SignInLinks } from '../console/sign-in-link.ts'
 import type { Route } from '../http/route.ts'
 import { serviceAccountsKind } from '../identity/service-account.ts'
+import { isOwnHost } from '../runtime/own-host.ts'
 import type { Platform } from './platform.ts'
 
 /** The console of a process. */
