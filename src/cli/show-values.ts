@@ -1,4 +1,5 @@
 // The values of a query as text: in the notation of Cypher for people, and as cells of CSV.
+import { escapeInvisible } from '../kernel/invisible-characters.ts'
 import { writeJson } from '../kernel/json.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
 
@@ -72,11 +73,9 @@ function propertiesText({ properties }: ElementData): string {
   return isJsonObject(properties) && Object.keys(properties).length > 0 ? ` ${mapText(properties)}` : ''
 }
 
-/** A text without control characters, which could change the terminal: they are shown as escapes. */
+/** A text in one line, without characters that could change the terminal or cannot be seen: they are shown as escapes. */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, (character) =>
-    character === '\n' ? '\\n' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return escapeInvisible(text).replaceAll('\n', '\\n').replaceAll('\t', '\\u0009')
 }
 
 /** A line of CSV (RFC 4180). */

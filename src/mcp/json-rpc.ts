@@ -1,6 +1,7 @@
 // JSON-RPC 2.0 as MCP uses it: parses messages, and writes results, errors and events. Both protocol versions use it.
 
 import type { ServiceError } from '../kernel/errors.ts'
+import { escapeInvisible, escapeInvisibleIn } from '../kernel/invisible-characters.ts'
 import { writeJson } from '../kernel/json.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -86,10 +87,10 @@ export function invalidParams(message: string, data?: unknown): Result<never, Rp
   return err({ code: rpcCodes.invalidParams, message, ...(data === undefined ? {} : { data }) })
 }
 
-/** A response with a result. */
+/** A response with a result. A model reads its texts: invisible characters of names and descriptions become escapes. */
 export function resultResponse(id: RpcId, result: unknown, headers?: Readonly<Record<string, string>>): RpcResponse {
   return {
-    ...serializedResponse(id, writeJson(result)),
+    ...serializedResponse(id, writeJson(escapeInvisibleIn(result))),
     ...(headers === undefined ? {} : { headers }),
     ...(isJsonObject(result) && result.isError === true && { failure: 'tool' }),
   }
@@ -105,7 +106,11 @@ export function serializedResponse(id: RpcId, result: string): RpcResponse {
 export function errorResponse(status: number, id: RpcId | null, error: RpcError): RpcResponse {
   return {
     status,
-    text: writeJson({ jsonrpc: '2.0', ...(id === null ? {} : { id }), error }),
+    text: writeJson({
+      jsonrpc: '2.0',
+      ...(id === null ? {} : { id }),
+      error: { ...error, message: escapeInvisible(error.message) },
+    }),
     failure: String(error.code),
   }
 }

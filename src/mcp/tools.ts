@@ -1,6 +1,7 @@
 // The methods `tools/list` and `tools/call`. A tool calls the same feature as the HTTP API, as the configured agent for the
 // holder of the token. An error of the feature becomes a result with `isError` and a text.
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
+import { escapeInvisible } from '../kernel/invisible-characters.ts'
 import { writeJson } from '../kernel/json.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -82,9 +83,9 @@ function toToolError(error: unknown): ToolResult {
 function toMethodResult(called: ToolResult, { server }: McpCaller): MethodResult {
   if (called.ok) {
     const { structured, hint } = called.value
-    // Hot path: the result is serialized once and used twice.
-    const text = writeJson(structured)
-    const more = hint === undefined ? '' : `,{"type":"text","text":${JSON.stringify(hint)}}`
+    // Hot path: the result is serialized once and used twice. As JSON, the escapes have the same value; a model sees them in the text.
+    const text = escapeInvisible(writeJson(structured))
+    const more = hint === undefined ? '' : `,{"type":"text","text":${JSON.stringify(escapeInvisible(hint))}}`
     const content = `[{"type":"text","text":${JSON.stringify(text)}}${more}]`
     return ok({ serialized: `"content":${content},"structuredContent":${text}` })
   }

@@ -2,6 +2,7 @@
 // Each line is written at once, with secrets masked.
 import { pino } from 'pino'
 import { type Clock, timestamp } from '../kernel/clock.ts'
+import { escapeInvisible } from '../kernel/invisible-characters.ts'
 import { maskSecrets } from './secret-mask.ts'
 
 /** One entry. */
@@ -34,15 +35,9 @@ export function openLog({ clock, level, secrets, write }: LogOptions): Log {
       timestamp: () => `,"time":"${timestamp(clock.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
+    // JSON permits DEL, C1 and invisible characters unescaped. A caller may have sent them, and terminals interpret them.
     // A destination without worker thread and buffer, so that the last line before a crash is written.
-    { write: (line: string) => write(maskSecrets(line, secrets).replace(TERMINAL_CONTROLS, escaped)) },
+    { write: (line: string) => write(escapeInvisible(maskSecrets(line, secrets))) },
   )
   return ({ level: at, message, ...fields }) => logger[at](fields, message)
-}
-
-/** DEL and C1 control characters: JSON permits them unescaped, and terminals interpret them. A caller may have sent them. */
-const TERMINAL_CONTROLS = /[\x7f-\x9f]/g
-
-function escaped(character: string): string {
-  return `\\u00${character.charCodeAt(0).toString(16)}`
 }

@@ -6,6 +6,7 @@ import { toJson } from '../engine/value/json-conversion.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import { TRUST_SCORE_LABEL } from '../kernel/element-rules.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
+import { escapeInvisible, escapeInvisibleIn } from '../kernel/invisible-characters.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { nextExecutionMs, requestStartMs } from '../kernel/remote-reads.ts'
 import { ok, type Result } from '../kernel/result.ts'
@@ -144,7 +145,11 @@ function outcomeOf(
   try {
     if (policy.filter !== null && !policy.filter.admits(session.budget, parameters)) {
       const { leaves, advice } = policy.filter.explainRejection(session.budget, parameters)
-      return { outcome: 'skipped', because: 'filter', filter: { failing: [...leaves], advice: [...advice] } }
+      return {
+        outcome: 'skipped',
+        because: 'filter',
+        filter: { failing: [...leaves], advice: advice.map((one) => escapeInvisibleIn(one) as typeof one) },
+      }
     }
     const { subject, resource } = request
     const granted = policy.condition.check(session, subject.id ?? '', resource.id ?? '')
@@ -154,7 +159,7 @@ function outcomeOf(
     if (error.code === 'missing-parameter') {
       return { outcome: 'skipped', because: 'parameters', missing: error.subject === null ? [] : [error.subject] }
     }
-    return { outcome: 'faulted', fault: { code: error.code, message: error.redactedMessage } }
+    return { outcome: 'faulted', fault: { code: error.code, message: escapeInvisible(error.redactedMessage) } }
   }
 }
 
@@ -185,17 +190,20 @@ function details(
     }
   } catch (error) {
     if (!(error instanceof ExecutionError)) throw error
-    return { fault: { code: error.code, message: error.redactedMessage } }
+    return { fault: { code: error.code, message: escapeInvisible(error.redactedMessage) } }
   }
 }
 
 function missOf({ reached, stopped }: NonNullable<DecisionTrace['nearestMiss']>, mask: ParameterMask): NearestMiss {
   const { step, says, found, comparisons } = stopped
   return {
-    reached: reached === null ? null : { step: reached.step, rows: reached.rows, sample: elementsOf(reached.sample) },
+    reached:
+      reached === null
+        ? null
+        : { step: escapeInvisible(reached.step), rows: reached.rows, sample: elementsOf(reached.sample) },
     stopped: {
-      step,
-      says,
+      step: escapeInvisible(step),
+      says: escapeInvisible(says),
       ...(found === null ? {} : { found: elementsOf(found) }),
       ...(comparisons.length === 0 ? {} : { comparisons: comparisons.map((one) => comparisonOf(one, mask)) }),
     },
@@ -205,9 +213,9 @@ function missOf({ reached, stopped }: NonNullable<DecisionTrace['nearestMiss']>,
 /** A value is shown if no name on the way to it is masked. */
 function comparisonOf({ text, values }: FailedComparison, mask: ParameterMask): FailedComparisonText {
   return {
-    text,
+    text: escapeInvisible(text),
     values: values.map(({ text: of, names, value }) => ({
-      of,
+      of: escapeInvisible(of),
       value:
         value === null
           ? null
@@ -238,7 +246,7 @@ export function elementsOf({ nodes, relationships }: MatchedPattern): MatchedEle
 
 function stepOf({ operator, detail, rows, reads, timeMs, children }: ProfileNode): PlanStep {
   const below = children.map(({ role, node }) => ({ role, ...stepOf(node) }))
-  return { operator, detail, rows, reads, time_ms: timeMs, children: below }
+  return { operator, detail: escapeInvisible(detail), rows, reads, time_ms: timeMs, children: below }
 }
 
 /** Returns the masked values of the parameters that the policies read, from any source. */

@@ -525,6 +525,7 @@ export const layerRules: readonly LayerRule[] = [
     files: ['src/console/page/'],
     mayImport: [
       'src/console/page/',
+      'src/kernel/invisible-characters.ts',
       'grammar/words.ts',
       'preact',
       'd3-force',
@@ -535,7 +536,7 @@ export const layerRules: readonly LayerRule[] = [
       'uplot',
     ],
     sentence:
-      'console/page runs in browsers: it imports preact, the graph, editor and chart libraries, and the keywords of the grammar; no file of the service',
+      'console/page runs in browsers: it imports preact, the graph, editor and chart libraries, the keywords of the grammar and the table of invisible characters; no other file of the service',
   },
   {
     files: ['src/console/'],

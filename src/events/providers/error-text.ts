@@ -1,4 +1,5 @@
 // Error texts for `last_error`: one line with the causes, limited in length, without secrets.
+import { escapeInvisible } from '../../kernel/invisible-characters.ts'
 
 const TEXT_MAX = 500
 /** General texts, which are left out if a cause is more specific. */
@@ -28,7 +29,7 @@ export function withoutSecrets(text: string, secrets: readonly (string | null | 
 
 /** Makes one printable line of limited length. */
 export function oneLine(text: string): string {
-  const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim()
+  const line = escapeInvisible(text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim())
   return line.length > TEXT_MAX ? `${line.slice(0, TEXT_MAX - 1)}…` : line
 }
 

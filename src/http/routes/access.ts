@@ -1,7 +1,10 @@
 // The decision routes of AuthZEN (evaluation, batch evaluation, three searches), explanations, and the list of policies.
+
 import type { z } from 'zod'
 import type { AgentCaller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
+import { escapeInvisible } from '../../kernel/invisible-characters.ts'
+import { writeJson } from '../../kernel/json.ts'
 import type { RequestOrigin } from '../../kernel/request-origin.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import {
@@ -175,7 +178,8 @@ export function accessRoutes(deps: DecisionDeps, mask: ParameterMask): Route[] {
       responses: { 200: explanation, ...errors },
       handle(context, body) {
         const explained = explainDecision(deps, agentOf(context), mask, body as EvaluationRequest)
-        return explained.ok ? ok({ status: 200, body: explained.value }) : explained
+        // As JSON, the escapes have the same value. A reader of the text sees them.
+        return explained.ok ? ok({ status: 200, text: escapeInvisible(writeJson(explained.value)) }) : explained
       },
     },
     {

@@ -7,10 +7,11 @@ import { bin, type Finished, runCommand, startCommand } from '../../support/cli-
 import { startService, type TestService } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** A colour, a title of the window, a new line, a text direction, and a C1 control that erases the screen. */
-const hostile = 'x\u001b[31m\u001b]0;t\u0007\r\nFORGED\u202e\u009b2Jy'
-const escaped = 'x\\u001b[31m\\u001b]0;t\\u0007\\u000d\\nFORGED\\u202e\\u009b2Jy'
-const raw = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|^FORGED/mu
+/** A colour, a title of the window, a new line, a text direction, a space without width, a tag, and a C1 control that erases the screen. */
+const hostile = 'x\u001b[31m\u001b]0;t\u0007\r\nFORGED\u202e\u200b\u{e0041}\u009b2Jy'
+const escaped = 'x\\u001b[31m\\u001b]0;t\\u0007\\u000d\\nFORGED\\u202e\\u200b\\udb40\\udc41\\u009b2Jy'
+const raw =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]|^FORGED/mu
 
 let service: TestService
 let folder: string

@@ -1,9 +1,10 @@
 // A text from outside. Characters that are invisible, or change the direction of what follows, are shown by their code, so that a
 // text cannot look like another one. Long texts are cut.
 import { useState } from 'preact/hooks'
+import { INVISIBLE_CHARACTER } from '../../../kernel/invisible-characters.ts'
 
-/** Control and format characters, among them those for the direction of text; line feed and tab are shown as they are. */
-const UNSEEN = /([\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}])/u
+/** Line feeds and tabs are shown as they are. */
+const UNSEEN = new RegExp(`(${INVISIBLE_CHARACTER})`, 'u')
 
 const SHOWN_MAX = 4000
 
@@ -16,7 +17,7 @@ export function PlainText(props: { readonly text: string; readonly max?: number;
   return (
     <bdi>
       {parts.map((part, index) =>
-        index % 2 === 1 && part !== '\n' && part !== '\t' ? (
+        index % 2 === 1 ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no other identity.
           <span class="unseen" key={index} title="An invisible character">
             {codeOf(part)}

@@ -1,5 +1,6 @@
 // Draws a picture of a graph on a canvas. Shapes of one colour are one path, and what is outside the canvas is not drawn, so that a
 // frame with 5,000 elements takes some milliseconds without a graphics processor. Text is drawn as text.
+import { INVISIBLE_CHARACTER } from '../../../../kernel/invisible-characters.ts'
 import {
   type PictureCamera,
   type PictureEdge,
@@ -66,7 +67,7 @@ const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sa
 const EDGE_FONT = '10.5px ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace'
 const MARGIN = 40
 /** Characters that are invisible, or change the direction of what follows. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu
+const UNSEEN = new RegExp(`[\\n\\t]|${INVISIBLE_CHARACTER}`, 'gu')
 /** So few nodes have labels at any scale. */
 const LABELLED_MIN = 80
 
