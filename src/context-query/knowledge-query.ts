@@ -1,5 +1,6 @@
 // The configuration kind of knowledge queries. A query that is not DRAFT is checked against its policy when it is
 // stored.
+
 import { z } from 'zod'
 import {
   type ConfigKind,
@@ -15,6 +16,7 @@ import type { UnknownSymbols } from '../engine/unknown-symbols.ts'
 import { err, ok } from '../kernel/result.ts'
 import { documentStatus, policiesKind } from '../policy/authorization-policy.ts'
 import { compiledContextPolicy } from '../policy/compiled-policies.ts'
+import { filterLabelIssues } from '../policy/filter-labels.ts'
 import { filterWarnings, type NameSource, nameWarnings, pathWarnings } from '../policy/name-warnings.ts'
 import { isContextPolicy } from '../policy/policy-header.ts'
 import { queryIssues } from './check-query.ts'
@@ -47,7 +49,7 @@ export function knowledgeQueries(textMax: number, names: NameSource): ConfigKind
     secrets: [],
     jsonTexts: ['query'],
     omittedInLists: ['query'],
-    check(fields, { reader, parent }) {
+    check(fields, { reader, parent, current }) {
       const { policy_id, query, status } = fields as { policy_id: string; query: string; status: string }
       const policy = reader.get(policiesKind, policy_id)
       if (policy?.project_id !== parent.id) {
@@ -61,7 +63,9 @@ export function knowledgeQueries(textMax: number, names: NameSource): ConfigKind
       if (!compiled.ok) return err({ kind: 'invalid', issues: ['policy_id: the policy is a draft that cannot be run'] })
       const document = readQueryDocument(query)
       if (!document.ok) return err({ kind: 'invalid', issues: document.error })
-      const issues = queryIssues(document.value, compiled.value)
+      const isKept = current?.fields.query === query && current?.fields.status !== 'DRAFT'
+      const labels = isKept ? [] : filterLabelIssues(document.value.filter, 'query.filter')
+      const issues = [...labels, ...queryIssues(document.value, compiled.value)]
       if (issues.length > 0) return err({ kind: 'invalid', issues })
       const conditionRows = compileQuery(document.value, compiled.value)
       return conditionRows.ok ? ok({ fields }) : err({ kind: 'invalid', issues: conditionRows.error })

@@ -13,7 +13,8 @@ import {
 } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 import { receivesChanges } from './change-capture.ts'
-import { deadRouteErrors, type SinkRoute } from './routes.ts'
+import { isChangeType } from './event-types.ts'
+import { deadRouteErrors, isRoutable, type SinkRoute, typesOf } from './routes.ts'
 
 /** Kind name of event sinks. */
 export const eventSinksKind = 'event-sinks'
@@ -296,6 +297,10 @@ export const eventSinks: ConfigKind = {
       ...snapshotErrors(fields, all),
       // An update of other members keeps routes that an earlier release accepted.
       ...(body.routes == null ? [] : deadRouteErrors(fields.routes as readonly SinkRoute[])),
+      // An update of one of these can begin to withhold the events; another one keeps what an earlier release accepted.
+      ...(['include_cdc_events', 'providers', 'routes'].every((member) => body[member] == null)
+        ? []
+        : withheldRouteErrors(fields, all)),
     ]
     return issues.length === 0 ? ok({ fields: withAddedAt(fields, current) }) : err({ kind: 'invalid', issues })
   },
@@ -403,6 +408,19 @@ function snapshotErrors(sink: DocumentFields, providers: Providers): string[] {
   const isUsed = Object.values(providers).some((one) => receivesChanges(sink, one))
   if (sink.snapshot === 'initial' && !isUsed) refused.push('snapshot: requires `include_cdc_events`')
   return refused
+}
+
+/** The errors of routes for change data capture alone whose provider does not receive it: they would never send an event. */
+function withheldRouteErrors(sink: DocumentFields, providers: Providers): string[] {
+  return (sink.routes as readonly SinkRoute[]).flatMap(({ provider_id, event_type_key_values_filter: filter }, at) => {
+    const provider = Object.hasOwn(providers, provider_id) ? providers[provider_id] : undefined
+    const types = typesOf(filter.event_type).filter(isRoutable)
+    if (provider === undefined || types.length === 0 || !types.every(isChangeType)) return []
+    if (receivesChanges(sink, provider)) return []
+    return [
+      `routes[${at}].event_type_key_values_filter.event_type: the provider \`${provider_id}\` does not receive \`${filter.event_type}\`; set \`include_cdc_events\` of the provider or of the sink`,
+    ]
+  })
 }
 
 function unknownProviderErrors(routes: readonly { readonly provider_id: string }[], providers: Providers): string[] {

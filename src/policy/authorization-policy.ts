@@ -14,6 +14,7 @@ import { locationIssues } from './compile-policy.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
 import { policyDocument } from './context-document.ts'
 import { parseDocument } from './document-json.ts'
+import { policyLabelIssues } from './filter-labels.ts'
 import { type NameSource, nameWarnings, policyWarnings } from './name-warnings.ts'
 import { isContextPolicy, isContextVersion } from './policy-header.ts'
 
@@ -57,11 +58,14 @@ export function authorizationPolicies(
     jsonTexts: ['policy'],
     omittedInLists: ['policy'],
     filters: { type: { kbac: ({ fields }) => !isContextPolicy(fields), ciq: ({ fields }) => isContextPolicy(fields) } },
-    check(fields, { parent }) {
+    check(fields, { parent, current }) {
       const json = parseDocument(fields.policy as string, 'policy')
       const stored = { tags: [], ...fields }
       if (fields.status === 'DRAFT') return ok({ fields: stored })
       if (!json.ok) return err({ kind: 'invalid', issues: json.error })
+      const isKept = current?.fields.policy === fields.policy && current?.fields.status !== 'DRAFT'
+      const labels = isKept ? [] : policyLabelIssues(json.value)
+      if (labels.length > 0) return err({ kind: 'invalid', issues: labels })
       if (isContextVersion(json.value)) {
         const context = compiledContextPolicy(stored, json.value)
         return context.ok ? ok({ fields: stored }) : err({ kind: 'invalid', issues: context.error })

@@ -1,5 +1,7 @@
 // Filters of context policies and queries over the graph: every operator, every form of attribute and value.
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { filterLabelIssues } from '../../../src/policy/filter-labels.ts'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
 
 let setup: ContextService
@@ -110,7 +112,6 @@ describe('a filter', () => {
     [
       {
         operator: 'OR',
-        app: 'a label without effect',
         operands: [
           leaf('car.external_id', '=', 'c4'),
           { operator: 'AND', operands: [leaf('car.property.price', '>', 5), leaf('car.property.colour', '=', 'red')] },
@@ -120,6 +121,14 @@ describe('a filter', () => {
     ],
   ])('%j keeps %j', async (filter, expected) => {
     expect(await found(filter)).toEqual(expected)
+  })
+
+  it('refuses a label, which would have no effect', async () => {
+    const labelled = { operator: 'AND', operands: [{ ...leaf('car.external_id', '=', 'c4'), app: 'shop' }] }
+    const issue =
+      'query.filter.operands[0].app: has no effect and does not restrict the filter to an application; remove it'
+    expect(filterLabelIssues(labelled, 'query.filter')).toEqual([issue])
+    await expect(found(labelled)).rejects.toThrow('.operands[0].app: has no effect')
   })
 
   it('accepts parameters, their members, and lists of them', async () => {

@@ -29,7 +29,7 @@ const routes = [
   { type: 'svc.audit.capture.*', context: { captureLabel: 'Car', wheels: '4' }, provider: 'cars', stop: true },
   { type: 'svc.audit.capture.*', provider: 'all' },
   { type: upsert, provider: 'all' },
-  { type: 'svc.audit.cdc.*', provider: 'all' },
+  { type: 'svc.*', context: { captureLabel: 'Boat' }, provider: 'all' },
 ]
 
 async function sink(routesOf = routes): Promise<string> {
@@ -56,7 +56,7 @@ describe('the test of a sink', () => {
           ['context-differs', 'cars', '`captureLabel`: expected `Car`, found `Truck`'],
           ['sent', 'all', 'sent to `all`'],
           ['already-sent', 'all', 'an earlier route sends it to `all`'],
-          ['type-differs', 'all', `\`svc.audit.cdc.*\` does not match \`${upsert}\``],
+          ['context-differs', 'all', '`captureLabel`: expected `Boat`, found `Truck`'],
         ].map(([outcome, provider_id, reason], route) => ({ route, display_name: '', provider_id, outcome, reason })),
       },
     ])

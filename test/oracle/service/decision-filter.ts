@@ -217,7 +217,7 @@ export function randomDecisionFilter(random: Random, depth: number, more: readon
     const operator = random.pick(['AND', 'OR', 'NOT'])
     const length = operator === 'NOT' ? 1 : random.between(2, 3)
     const operands = Array.from({ length }, () => randomDecisionFilter(random, depth - 1, more))
-    return { operator, operands, ...advised(0.3), ...(random.odds(0.1) ? { app: 'x' } : {}) }
+    return { operator, operands, ...advised(0.3) }
   }
   const attribute = random.pick([...ATTRIBUTES, ...more])
   const operator = random.pick(OPERATORS)
