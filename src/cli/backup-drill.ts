@@ -58,7 +58,8 @@ export interface DrillAnswers {
 /** The report of a drill. */
 export interface DrillReport {
   readonly backup: string
-  readonly outcome: 'proven' | 'failed'
+  /** `unproven`: it was restored, but none of the questions to its policies could be asked. */
+  readonly outcome: 'proven' | 'unproven' | 'failed'
   /** The moment of the backup; null: it could not be read. */
   readonly made_at: string | null
   readonly start_time: string
@@ -133,6 +134,8 @@ export async function runDrill(request: DrillRequest): Promise<DrillReport> {
         if (faults.length > 0) throw new OperationalError(faults[0] as string)
         return { detail: describeAnswers(found.answers), value: true }
       })
+      if (found.answers !== null && isUnasked(found.answers))
+        steps.push({ ...(steps.pop() as DrillStep), outcome: 'skipped' })
       answers = found.answers
     }
   } finally {
@@ -140,7 +143,11 @@ export async function runDrill(request: DrillRequest): Promise<DrillReport> {
   }
   return {
     backup: source.label,
-    outcome: steps.every(({ outcome }) => outcome !== 'failed') ? 'proven' : 'failed',
+    outcome: steps.some(({ outcome }) => outcome === 'failed')
+      ? 'failed'
+      : answers !== null && isUnasked(answers)
+        ? 'unproven'
+        : 'proven',
     made_at: manifest?.made_at ?? null,
     start_time: new Date(startMs).toISOString(),
     end_time: new Date(clock.now()).toISOString(),
@@ -293,7 +300,15 @@ function nameOf(decision: boolean): string {
   return decision ? 'granted' : 'denied'
 }
 
-function describeAnswers({ kind, asked, compared, granted, denied, left_out }: DrillAnswers): string {
+/** Whether there were questions, and none could be asked. */
+function isUnasked({ asked, left_out, faults }: DrillAnswers): boolean {
+  return asked === 0 && left_out > 0 && faults.length === 0
+}
+
+function describeAnswers(answers: DrillAnswers): string {
+  const { kind, asked, compared, granted, denied, left_out } = answers
+  if (isUnasked(answers))
+    return `no question was asked: ${left_out} left out because their policies need parameters; name a file with questions (\`--questions FILE\`, or the setting \`drill_questions\`)`
   const counts = `${countOf(asked, 'question')}: ${granted} granted, ${denied} denied`
   const uncompared = 'so the answers are not compared with anything'
   if (kind === 'given')

@@ -1,6 +1,7 @@
 // The rules of `doctor` that compare numbers and settings: each returns what it found, and how to mend it.
 import { X509Certificate } from 'node:crypto'
 import { isLoopbackHost } from '../console/access.ts'
+import { secondsWarning } from '../kernel/period-schedule.ts'
 import type { Settings } from '../settings.ts'
 
 /** The result of one check. */
@@ -178,6 +179,11 @@ export function checkSettings(settings: Settings): Finding[] {
         'set `metrics_token` or `metrics_token_file`: see the how-to Operations',
       ),
     )
+  for (const member of ['backup', 'drill'] as const) {
+    const seconds = secondsWarning(settings[`${member}Schedule`])
+    if (seconds !== null)
+      findings.push(warned(check, `\`${member}_schedule\`: ${seconds}`, 'write five fields, unless seconds are meant'))
+  }
   if (audit === 'off' && auditDecisions !== 'none')
     findings.push(warned(check, '`audit_decisions` has no effect with `audit` `off`', 'set `audit` `on`'))
   if (settings.bodyCallerBytesMax > settings.bodyTotalBytesMax)

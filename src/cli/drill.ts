@@ -74,7 +74,7 @@ export async function drill(settings: Settings, flags: DrillFlags): Promise<void
   } finally {
     progress.end()
   }
-  if (report.outcome === 'failed') process.exitCode = exitCodes.failure.code
+  if (report.outcome !== 'proven') process.exitCode = exitCodes.failure.code
   if (flags.json) {
     printLine(JSON.stringify(report))
     return
@@ -87,6 +87,8 @@ export async function drill(settings: Settings, flags: DrillFlags): Promise<void
   printLine(
     outcome === 'proven'
       ? 'The backup was restored and can be used. The restored copy is deleted.'
-      : 'The backup cannot be used as it is. The restored copy is deleted.',
+      : outcome === 'unproven'
+        ? 'The backup was restored, but no question was asked: this proves nothing about its answers. The restored copy is deleted.'
+        : 'The backup cannot be used as it is. The restored copy is deleted.',
   )
 }

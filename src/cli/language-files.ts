@@ -6,6 +6,7 @@ import { validate } from '../config/validate.ts'
 import { dataSchema } from '../graph-statistics/schema.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { CONFIGURATION_FOLDER, CURRENT_DOCUMENTS, EVENTS_FOLDER } from '../kernel/data-folder.ts'
+import { isGid } from '../kernel/ids.ts'
 import { type DataNames, namesIn } from '../language/lint/data-names.ts'
 import { isLanguageFile, type LanguageDocument } from '../language/source/policy-source.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
@@ -16,6 +17,7 @@ import { auditIndexFolder, databaseFolders } from '../transfer/database-folders.
 import { UsageError } from './cli-error.ts'
 import { agentKeyVariable } from './environment-variables.ts'
 import { filesBelow, reading } from './files-below.ts'
+import { projectIdIn, unknownProject } from './project-id.ts'
 import { ServiceClient } from './service-client.ts'
 
 /** Where the names of the data come from. */
@@ -88,11 +90,12 @@ function namesFrom(json: unknown, at: string): DataNames {
 
 /** Reads the dictionaries of names only, so it takes the same time for every graph. Null: nothing was captured. */
 async function namesInFolder(dataDir: string, project: string): Promise<DataNames | null> {
+  const projectId = await projectIdIn(dataDir, project)
   const others = [CONFIGURATION_FOLDER, EVENTS_FOLDER]
     .map((name) => join(dataDir, name))
     .concat(auditIndexFolder(dataDir))
   const names = { label: new Set<string>(), type: new Set<string>(), property: new Set<string>() }
-  for (const folder of databaseFolders(dataDir, project)) {
+  for (const folder of databaseFolders(dataDir, projectId)) {
     if (others.includes(folder)) continue
     const environment = openEnvironment(folder, { clock: systemClock, readOnly: true })
     try {
@@ -132,14 +135,12 @@ interface StoredPolicyText {
 }
 
 async function policiesInFolder(dataDir: string, project: string): Promise<readonly StoredPolicyText[]> {
-  const [folder = ''] = databaseFolders(dataDir, project)
-  const collections = openCollections(folder, { readOnly: true })
+  const projectId = await projectIdIn(dataDir, project)
+  const collections = openCollections(join(dataDir, CONFIGURATION_FOLDER), { readOnly: true })
   try {
     const documents = collections.all(CURRENT_DOCUMENTS).map(([, value]) => value as StoredDocument)
-    if (!documents.some(({ kind, id }) => kind === projectsKind && id === project))
-      throw new UsageError([`${dataDir} has no project ${project}`])
     return documents
-      .filter(({ kind, project_id }) => kind === policiesKind && project_id === project)
+      .filter(({ kind, project_id }) => kind === policiesKind && project_id === projectId)
       .map(({ name, fields: { status, tags, policy } }) => ({ name, status, tags, policy }))
   } finally {
     await collections.close()
@@ -151,9 +152,30 @@ async function policiesOfService(
   project: string,
   url: string,
 ): Promise<readonly StoredPolicyText[]> {
-  const query = new URLSearchParams({ project_id: project, full_fetch: 'true' })
-  const { data } = (await new ServiceClient(settings, url).call('GET', `${policiesKind}?${query}`)) as ListedPolicies
+  const client = new ServiceClient(settings, url)
+  const query = new URLSearchParams({ project_id: await projectIdOf(client, project), full_fetch: 'true' })
+  const { data } = (await client.call('GET', `${policiesKind}?${query}`)) as ListedPolicies
   return data.map(({ name, status, tags, policy }) => ({ name, status, tags, policy }))
+}
+
+/** The id of a project of a service, which may be named by its name. */
+async function projectIdOf(client: ServiceClient, project: string): Promise<string> {
+  if (isGid(project)) return project
+  const { data } = (await client.call('GET', projectsKind)) as ListedNames
+  const found = data.find(({ name }) => name === project)
+  if (found === undefined)
+    throw new UsageError([
+      unknownProject(
+        client.url,
+        project,
+        data.map(({ name }) => name),
+      ),
+    ])
+  return found.id
+}
+
+interface ListedNames {
+  readonly data: readonly { readonly id: string; readonly name: string }[]
 }
 
 interface ListedPolicies {

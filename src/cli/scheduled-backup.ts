@@ -214,8 +214,8 @@ async function drillNewest(
     clock,
     progress: () => undefined,
   })
-  const failed = steps.find((step) => step.outcome === 'failed')
-  if (outcome === 'failed' || made_at === null)
+  const failed = steps.find((step) => step.outcome === 'failed') ?? steps.at(-1)
+  if (outcome !== 'proven' || made_at === null)
     throw new OperationalError(`${name}: ${failed?.step ?? 'restore'}: ${failed?.detail ?? 'failed'}`)
   updateBackupRecord(dataDir, {
     proven: { name, made_at, proven_at: end_time },

@@ -7,6 +7,7 @@ import { importFile } from '../transfer/import.ts'
 import type { ExportTotals } from '../transfer/line-format.ts'
 import { printNotice } from './print.ts'
 import { type ProgressLine, progressLine } from './progress.ts'
+import { projectIdIn } from './project-id.ts'
 import { recorded } from './record-operation.ts'
 import { remoteGraphNotices } from './remote-graph-notices.ts'
 
@@ -64,18 +65,19 @@ export interface ImportFlags {
 /** Runs `import`. Rejects with OperationalError if a line is invalid or the folder is being served. */
 export async function importFrom(settings: Settings, flags: ImportFlags): Promise<void> {
   const { dataDir } = settings
+  const projectId = flags.project === undefined ? undefined : await projectIdIn(dataDir, flags.project)
   const progress = progressLine(`reading ${flags.in === '-' ? 'the standard input' : flags.in}`)
   try {
     const run = () =>
       importFile({
         dataDir,
         from: flags.in,
-        ...(flags.project === undefined ? {} : { projectId: flags.project }),
+        ...(projectId === undefined ? {} : { projectId }),
         dryRun: flags.dryRun,
         resume: flags.resume,
         progress: (done, total, what) => progress.show(done, total, what),
       })
-    const asked = { file: flags.in, ...(flags.project !== undefined && { project: flags.project }) }
+    const asked = { file: flags.in, ...(projectId !== undefined && { project: projectId }) }
     // A dry run changes nothing, and may name a folder that does not exist.
     const imported = flags.dryRun
       ? await run()

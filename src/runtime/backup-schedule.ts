@@ -3,7 +3,7 @@
 import type { Clock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { fileProblemOf } from '../kernel/file-issue.ts'
-import { cronProblem, cronTimes } from '../kernel/period-schedule.ts'
+import { cronProblem, cronTimes, secondsWarning } from '../kernel/period-schedule.ts'
 import type { Log } from '../ops/log.ts'
 import type { BackupTotals } from '../ops/service-metrics.ts'
 import type { Settings } from '../settings.ts'
@@ -144,6 +144,11 @@ export class BackupSchedule {
   /** Becomes a candidate, if there is a schedule. */
   start(): void {
     if (this.schedules.length === 0) return
+    for (const { member, pattern } of this.schedules) {
+      const seconds = secondsWarning(pattern)
+      if (seconds !== null)
+        this.deps.log({ level: 'info', message: `warning: the setting ${member}_schedule: ${seconds}` })
+    }
     this.elections = new LeaderElection(this.deps.settings.dataDir)
     this.elections.campaign('backup-schedule', () => {
       this.timer = setInterval(() => this.poll(), POLL_MS)

@@ -102,7 +102,7 @@ export function addDataFolderCommands(command: Command): void {
   withSettings(command.command('import'))
     .description('import lines of an export, or of your own, into a data folder that is not served')
     .requiredOption('--in <file>', 'the file to read; - is the standard input')
-    .option('--project <id>', 'import the graphs into this project, without configuration')
+    .option('--project <name>', 'import the graphs into the project with this name or id, without configuration')
     .option('--dry-run', 'validate every line and write nothing', false)
     .option('--resume', 'continue an interrupted import of the same file', false)
     .action(async (flags: Flags & ImportFlags) => {

@@ -35,7 +35,7 @@ export function withService(command: Command): Command {
 export function withNames(command: Command): Command {
   return withSettings(command)
     .option('--schema <file>', 'the data schema: the answer of GET /data-schema/v1')
-    .option('--project <id>', 'the project whose data has the names')
+    .option('--project <name>', 'name or id of the project whose data has the names')
     .option(
       '--url <url>',
       `read the project from this service, not from the data folder; ${tokenVariable} may hold a token for it, ${agentKeyVariable} a key for its data schema`,

@@ -210,6 +210,15 @@ test('lint checks the policies that a project stores, with the names of its data
       VERDIGRAPH_TOKEN: token,
     })
     expect([overHttp.exitCode, JSON.parse(overHttp.stdout).files]).toEqual([1, JSON.parse(inFolder.stdout).files])
+    // By its name too.
+    const listed = (await call('GET', 'projects')) as { data: { id: string; name: string }[] }
+    const { name = '' } = listed.data.find(({ id }) => id === projectId) ?? {}
+    const named = await runCommand(['lint', '--project', name, '--data', data, '--json'])
+    expect(named.stdout).toBe(inFolder.stdout)
+    const namedOverHttp = await runCommand(['lint', '--project', name, '--url', server.url, '--json'], {
+      VERDIGRAPH_TOKEN: token,
+    })
+    expect(namedOverHttp.stdout).toBe(overHttp.stdout)
     const wrong = await runCommand(['lint', '--project', 'gid:none', '--data', data])
     expect([wrong.exitCode === 0, wrong.stderr]).toEqual([false, expect.stringContaining('has no project')])
   } finally {
