@@ -106,7 +106,9 @@ export class Similarity {
   #phones(codes: Uint16Array, a: number, endA: number, b: number, endB: number): number {
     const shorter = Math.min(endA - a, endB - b)
     if (shorter >= PHONE_SUFFIX && isEqual(codes, endA - shorter, endA, endB - shorter, endB)) return 0.98
-    return this.#edits(codes, a, endA, b, endB)
+    if (shorter < PHONE_SUFFIX) return this.#edits(codes, a, endA, b, endB)
+    // Numbers of one area share their first digits, whoever has them: only the subscriber part speaks for the same entity.
+    return this.#edits(codes, endA - PHONE_SUFFIX, endA, endB - PHONE_SUFFIX, endB)
   }
 
   /** YYYYMMDD: one digit, two adjacent digits, or day and month exchanged; else the parts that are equal. */
