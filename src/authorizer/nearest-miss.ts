@@ -57,9 +57,10 @@ function skippedText({ because, missing = [], filter }: ExplainedOutcome): strin
   }
 }
 
-function describeMiss({ unknown = [], nearest_miss: miss }: ExplainedOutcome): readonly string[] {
+function describeMiss({ unknown = [], nearest_miss: miss, fault }: ExplainedOutcome): readonly string[] {
   if (unknown.length > 0) return [`  not in the graph: ${unknown.join(', ')}`]
-  if (miss === undefined) return []
+  if (miss === undefined)
+    return fault === undefined ? [] : [`  the explanation ended before it found out why: ${fault.message}`]
   const { reached, stopped } = miss
   const sample = reached === null ? '' : describeElements(reached.sample)
   return [

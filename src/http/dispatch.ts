@@ -6,6 +6,7 @@ import { PendingReadsError, withRemoteReads } from '../kernel/remote-reads.ts'
 import type { RequestAudit } from '../kernel/request-audit.ts'
 import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { exemplarOf } from '../kernel/request-trace.ts'
+import { RestartRequiredError } from '../kernel/restart-required.ts'
 import { err, type Result } from '../kernel/result.ts'
 import type { SpanAttributes, Tracing } from '../kernel/tracing.ts'
 import type { Authentication } from './authenticate.ts'
@@ -210,6 +211,15 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
     if (error instanceof ThrownServiceError) {
       if (error.needsLogging) deps.onInternalError({ requestId, method, path, error })
       return refuse(exchange, error.error)
+    }
+    if (error instanceof RestartRequiredError) {
+      // No process can run it again: there are no lanes, or it had to be repeated where nothing repeats it.
+      deps.onInternalError({ requestId, method, path, error })
+      return refuse(exchange, {
+        kind: 'unavailable',
+        message: 'the request has to be repeated from its start; retry',
+        retryAfterS: 1,
+      })
     }
     exchange.errorKind = 'internal'
     deps.onInternalError({ requestId, method, path, error })

@@ -1,7 +1,6 @@
 // Makes one decision: permit if any policy for (subject type, action, resource type) grants, otherwise deny.
 // A policy without one of its parameters does not apply. If no policy grants and a parameter was missing, the result is
 // a 422 error and not a denial, because the parameter might change it. All policies share one budget.
-import type { Budget } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
@@ -11,11 +10,13 @@ import type { FilterAdvice, PolicyFilter } from '../policy/policy-filter.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import type { DecisionDeps, EvaluationRequest, PolicyError, RequestKind } from './decision-deps.ts'
+import { faultReason, NO_POLICY_REASON } from './denial-reasons.ts'
 import {
   bindParameters,
   firstMissingParameter,
   invalidLocation,
   isBudgetExhausted,
+  isNamed,
   policiesFor,
   rejectsForeignSubject,
   subjectMismatch,
@@ -45,6 +46,9 @@ export const permit: Decision = { decision: true }
 export const denial: Decision = { decision: false }
 const granted = ok(permit)
 const denied = ok(denial)
+/** The denial of a request whose action and types no policy names. */
+export const unnamedDenial: Decision = { decision: false, context: { reason: NO_POLICY_REASON } }
+const unnamed = ok(unnamedDenial)
 
 /** A decision with its id in the decision log. */
 export function withDecisionId(decision: Decision, id: string): Decision {
@@ -90,7 +94,7 @@ function decideWithPolicies(
   const { deps, caller } = evaluation
   const bound = bindParameters(deps, caller, request, policies)
   if (!bound.ok) return bound
-  if (policies.length === 0) return denied
+  if (policies.length === 0) return isNamed(deps, caller, request) ? denied : unnamed
   if (!tokenMatchesSubject(caller.user, request.subject))
     return policies.some(rejectsForeignSubject) ? subjectMismatch : denied
   const parameters = bound.value
@@ -101,8 +105,8 @@ function decideWithPolicies(
   const { subject, resource } = request
   let missing: string[] | null = null
   let denyingFilters: PolicyFilter[] | null = null
+  let fault: ExecutionError | null = null
   for (const policy of policies) {
-    session.budget.chargeSteps(1)
     const name = firstMissingParameter(policy, parameters)
     if (name !== null) {
       missing ??= []
@@ -110,6 +114,7 @@ function decideWithPolicies(
       continue
     }
     try {
+      session.budget.chargeSteps(1)
       if (policy.filter !== null && !policy.filter.admits(session.budget, parameters)) {
         denyingFilters ??= []
         denyingFilters.push(policy.filter)
@@ -124,16 +129,21 @@ function decideWithPolicies(
         missing.push(error.subject)
       } else {
         reportPolicyError(evaluation, session, policy, error)
+        fault ??= error
         // The budget is exhausted, so the remaining policies are not evaluated: what is not proved granted is denied.
         if (isBudgetExhausted(error)) {
           session.exhausted = error
+          fault = error
           break
         }
       }
     }
   }
   if (missing !== null) return missingParameters(missing)
-  return denyingFilters === null ? denied : ok(filterDenial(session.budget, denyingFilters, parameters))
+  if (denyingFilters === null) return fault === null ? denied : ok(faultDenial(fault))
+  const advice = adviceOf(session, denyingFilters, parameters)
+  const reason = fault === null ? FILTER_REASON : faultReason(fault.code)
+  return ok({ decision: false, context: advice.length === 0 ? { reason } : { reason, advice } })
 }
 
 /** Reports an error inside one policy to the log. */
@@ -155,9 +165,23 @@ export function reportPolicyError(
   session.report(() => deps.onPolicyError(policyFault))
 }
 
-/** Advice describes how the caller can satisfy the filter. */
-function filterDenial(budget: Budget, filters: readonly PolicyFilter[], parameters: BoundParameters): Decision {
-  const advice = filters.flatMap((filter) => filter.explainRejection(budget, parameters).advice)
-  const reason = 'the filter of a matching policy does not admit the token or the parameters'
-  return { decision: false, context: advice.length === 0 ? { reason } : { reason, advice } }
+const FILTER_REASON = 'the filter of a matching policy does not admit the token or the parameters'
+
+/** The denial after an error in a policy, which names no policy and no value. */
+function faultDenial({ code }: ExecutionError): Decision {
+  return { decision: false, context: { reason: faultReason(code) } }
+}
+
+/** Advice describes how the caller can satisfy the filter. It is left out if the budget does not suffice to collect it. */
+function adviceOf(
+  session: ReadSession,
+  filters: readonly PolicyFilter[],
+  parameters: BoundParameters,
+): readonly FilterAdvice[] {
+  try {
+    return filters.flatMap((filter) => filter.explainRejection(session.budget, parameters).advice)
+  } catch (error) {
+    if (!(error instanceof ExecutionError)) throw error
+    return []
+  }
 }

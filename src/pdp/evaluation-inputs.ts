@@ -51,6 +51,14 @@ export function policiesFor(
   return found.length === 0 ? noPolicies : found.filter((policy) => hasAnyTag(policy, tags))
 }
 
+/** Returns whether any policy, whatever its tags, names the action for the types of the request. */
+export function isNamed(deps: DecisionDeps, { projectId }: AgentCaller, request: EvaluationRequest): boolean {
+  const { subject, action, resource, context } = request
+  // Without tags, the caller has looked already.
+  if (context?.policy_tags === undefined) return false
+  return policiesOfStatus(deps, context).find(projectId, subject.type, action.name, resource.type).length > 0
+}
+
 /** Returns whether the policy has at least one of the tags. */
 export function hasAnyTag(policy: CompiledPolicy, tags: readonly string[]): boolean {
   return policy.tags.some((tag) => tags.includes(tag))

@@ -126,7 +126,13 @@ const policyExplanation = z
       .object({ failing: z.array(failingComparison), advice: z.array(advice) })
       .meta({ id: 'FilterExplanation' })
       .optional(),
-    fault: z.object({ code: z.string(), message: z.string() }).meta({ id: 'PolicyFault' }).optional(),
+    fault: z
+      .object({ code: z.string(), message: z.string() })
+      .meta({ id: 'PolicyFault' })
+      .optional()
+      .describe(
+        'of a policy that failed; with `granted` or `denied`: why the explanation ended before it had its details',
+      ),
     unknown: z.array(z.string()).optional().describe('entities of the request that are not in the graph'),
     matched: matchedElements.optional(),
     nearest_miss: nearestMiss.optional(),

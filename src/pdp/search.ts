@@ -12,6 +12,7 @@ import { missingParameters } from '../policy/input-parameters.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import { type EvaluationContext, reportPolicyError } from './decide.ts'
 import type { DecisionDeps, EvaluationRequest, RequestKind } from './decision-deps.ts'
+import { faultReason } from './denial-reasons.ts'
 import {
   bindParameters,
   firstMissingParameter,
@@ -155,6 +156,11 @@ function searchPage(
     const found = find({ deps, caller, kind }, session, window.value)
     session.flushReports()
     return found
+  } catch (error) {
+    // The page itself is charged too: sorting, merging and reading names.
+    if (!(error instanceof ExecutionError)) throw error
+    session.flushReports()
+    return executionError(error)
   } finally {
     session.close()
   }
@@ -261,6 +267,11 @@ function commonGraph(tasks: readonly SearchTask[]): string | null {
   })
   const [first = ''] = locations
   return locations.every((location) => location === first) ? first : null
+}
+
+/** Makes the error of a search that cannot be completed. The text contains no value. */
+function executionError(error: ExecutionError): Result<never, ServiceError> {
+  return error.code === 'budget' ? budgetError(error) : err({ kind: 'invalid', issues: [faultReason(error.code)] })
 }
 
 /** Makes the error for an exhausted budget. */

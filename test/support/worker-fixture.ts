@@ -109,7 +109,8 @@ export async function ask(
 export async function mayPerson(...asked: Parameters<typeof ask>): Promise<boolean> {
   const reply = await ask(...asked)
   if (reply.body === '{"decision":true}') return true
-  if (reply.body === '{"decision":false}') return false
+  // A denial may have a reason, for example that no policy names the action.
+  if (reply.status === 200 && JSON.parse(reply.body).decision === false) return false
   throw new Error(`no decision: ${reply.status} ${reply.body}`)
 }
 

@@ -213,7 +213,7 @@ function connectionsOf({ connections }: BenchFlags): number {
 /** The body of an answer of this service. It is parsed only if it is not one of the usual two. */
 function ownDecision(body: string): boolean | null {
   if (body === '{"decision":true}') return true
-  if (body === '{"decision":false}') return false
+  if (body.startsWith('{"decision":false')) return false
   const { decision } = JSON.parse(body) as { decision?: unknown }
   return typeof decision === 'boolean' ? decision : null
 }

@@ -148,14 +148,19 @@ describe('AZ evaluation', () => {
     for (const unknown of [
       { subject: { type: 'user', id: 'nobody' } },
       { resource: record('nothing') },
-      { subject: { type: 'robot', id: 'alice' } },
-      { resource: { type: 'thing', id: 'record-1' } },
-      { action: { name: 'fly' } },
       { subject: { type: 'user', id: 'Alice' } },
       { resource: record('RECORD-1') },
     ]) {
       const { status, body } = await evaluate({ ...Q, ...unknown })
       expect([status, body]).toEqual([200, no])
+    }
+    for (const unnamed of [
+      { subject: { type: 'robot', id: 'alice' } },
+      { resource: { type: 'thing', id: 'record-1' } },
+      { action: { name: 'fly' } },
+    ]) {
+      const { status, body } = await evaluate({ ...Q, ...unnamed })
+      expect([status, body]).toEqual([200, { ...no, context: { reason: expect.stringMatching(/^no_policy: /) } }])
     }
   })
 

@@ -462,7 +462,10 @@ describe('AZ extensions', () => {
     const ask = (path: string, body: unknown) =>
       service.send(path, { headers: { 'x-svc-clientkey': String(key) }, body })
     await ask('/capture/v1/nodes', { nodes: [node('user', 'alice'), node('record', 'record-1')] })
-    expect((await ask('/access/v1/evaluation', Q)).body).toEqual({ decision: false })
+    expect((await ask('/access/v1/evaluation', Q)).body).toEqual({
+      decision: false,
+      context: { reason: expect.stringMatching(/^no_policy: /) },
+    })
     const document = {
       meta: { policy_version: '3.0-kbac' },
       subject: { type: 'user' },
@@ -490,7 +493,10 @@ describe('AZ extensions', () => {
     })
     const asked = { ...Q, action: { name: 'fault' } }
     // A policy that fails at run time does not grant.
-    expect((await service.ask('/access/v1/evaluation', asked)).body).toEqual({ decision: false })
+    expect((await service.ask('/access/v1/evaluation', asked)).body).toEqual({
+      decision: false,
+      context: { reason: expect.stringMatching(/^policy_failed \(arithmetic\): /) },
+    })
     const batch = await service.ask('/access/v1/evaluations', {
       ...asked,
       evaluations: [{}, { resource: record('record-2') }, { action: read }],

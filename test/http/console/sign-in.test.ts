@@ -142,7 +142,7 @@ describe('a session', () => {
       resource: { type: 'Car', id: 'c1' },
     }
     const asked = { body, headers: { ...headers, 'x-project-id': service.projectId } }
-    expect((await service.send('/access/v1/evaluation', asked)).text).toBe('{"decision":false}')
+    expect((await service.send('/access/v1/evaluation', asked)).body).toMatchObject({ decision: false })
     const other = { body, headers: { ...headers, 'x-project-id': 'gid:00000000000000000000000000' } }
     expect((await service.send('/access/v1/evaluation', other)).status).toBe(403)
     // Without a project, and with the key of an agent, the cookie is no credential of an agent.

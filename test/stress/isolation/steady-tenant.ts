@@ -167,7 +167,7 @@ class Steady {
     if (!received.startsWith('HTTP/1.1 200')) this.errors += 1
     else if (asked.expected !== null && received.slice(end + 4) !== asked.expected) {
       const isLateDenial =
-        received.slice(end + 4) === '{"decision":false}' && performance.now() - asked.atMs >= LIMITS.decision
+        received.slice(end + 4).startsWith('{"decision":false') && performance.now() - asked.atMs >= LIMITS.decision
       if (!isLateDenial) this.wrong += 1
     }
   }

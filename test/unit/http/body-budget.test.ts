@@ -124,7 +124,7 @@ describe('the bodies of one caller', () => {
     expect((await ask(other.key, 250 * KIB)).status).toBe(200)
     // The client disconnects.
     held.destroy()
-    expect((await until(200, () => ask(one.key, 120 * KIB))).text).toBe('{"decision":false}')
+    expect((await until(200, () => ask(one.key, 120 * KIB))).text).toMatch(/^\{"decision":false/)
     expect((await ask(one.key, 290 * KIB)).status).toBe(200)
   })
 

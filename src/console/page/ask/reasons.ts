@@ -22,7 +22,14 @@ export function reasonsOf(policy: ShownPolicy, question: AskedQuestion): readonl
       if (unknown.length > 0) return unknown
       if (policy.because !== undefined) return [skippedReason(policy)]
       const says = policy.nearest_miss?.stopped.says
-      return [says === undefined ? 'Its condition is not met.' : `${says.charAt(0).toUpperCase()}${says.slice(1)}.`]
+      if (says !== undefined) return [`${says.charAt(0).toUpperCase()}${says.slice(1)}.`]
+      // A cut explanation does not know what is not met.
+      const { fault } = policy
+      return [
+        fault === undefined
+          ? 'Its condition is not met.'
+          : `It does not grant. The explanation ended before it found out why: ${fault.message}.`,
+      ]
     }
   }
 }
