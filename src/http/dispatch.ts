@@ -213,7 +213,7 @@ export function createDispatcher(deps: DispatcherDeps): RequestHandler {
       return refuse(exchange, error.error)
     }
     if (error instanceof RestartRequiredError) {
-      // No process can run it again: there are no lanes, or it had to be repeated where nothing repeats it.
+      // There are no lanes, or the error was thrown outside of a handler that is repeated.
       deps.onInternalError({ requestId, method, path, error })
       return refuse(exchange, {
         kind: 'unavailable',

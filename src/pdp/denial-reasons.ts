@@ -2,7 +2,7 @@
 // contains no value and no name of a policy, because the caller may not read policies.
 import type { ExecutionErrorCode } from '../engine/errors.ts'
 
-/** What a caller learns of each kind of fault inside a policy. */
+/** The text for the caller, by the kind of fault inside a policy. */
 const faultTexts: Readonly<Record<ExecutionErrorCode, string>> = {
   type: 'a value has a type that the policy does not accept',
   argument: 'a value is not in the range that the policy accepts',
