@@ -2,9 +2,11 @@
 // used. Such a document is valid, because the data may come later, but most often the name is misspelt
 // (docs/decisions/0008-policy-filters-and-parameters.md).
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
+import { openExclusionsIn } from '../engine/open-exclusions.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { type NamedSymbol, UnknownSymbols, unknownSymbolWarnings } from '../engine/unknown-symbols.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
+import { isJsonObject } from '../kernel/json-kind.ts'
 import { readingGraphs } from '../kernel/remote-reads.ts'
 import type { ContextPolicy } from './compile-context.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
@@ -54,10 +56,24 @@ export async function nameWarnings(
 /** The warnings about a stored policy; none for a DRAFT that does not compile. */
 export function policyWarnings({ fields }: StoredDocument, unknown: UnknownSymbols): readonly string[] {
   const json = parseDocument(fields.policy as string, 'policy')
-  if (!json.ok || !unknown.isMeaningful) return []
-  return isContextVersion(json.value)
+  if (!json.ok) return []
+  const exclusions = exclusionWarnings(json.value)
+  if (!unknown.isMeaningful) return exclusions
+  const names = isContextVersion(json.value)
     ? contextPolicyWarnings(fields, json.value, unknown)
     : decisionPolicyWarnings(fields, json.value, unknown)
+  return [...exclusions, ...names]
+}
+
+/** Warnings about exclusions that a null turns off. They need no data. */
+function exclusionWarnings(policy: unknown): string[] {
+  const condition = isJsonObject(policy) ? policy.condition : undefined
+  const cypher = isJsonObject(condition) ? condition.cypher : undefined
+  if (typeof cypher !== 'string') return []
+  return openExclusionsIn(cypher).map(({ message, span }) => {
+    const diagnostic = { code: 'open-exclusion', message, span }
+    return `policy.condition.cypher: ${formatDiagnostic(cypher, diagnostic)}`
+  })
 }
 
 function decisionPolicyWarnings(fields: DocumentFields, json: unknown, unknown: UnknownSymbols): readonly string[] {

@@ -19,6 +19,7 @@ const engineEntryPoints = [
   'src/engine/condition-rows.ts',
   'src/engine/store.ts',
   'src/engine/errors.ts',
+  'src/engine/open-exclusions.ts',
   'src/engine/unknown-symbols.ts',
   'src/engine/value/',
 ]
@@ -491,6 +492,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/engine/bind/',
       'src/engine/value/',
       'src/engine/prepared-query.ts',
+      'src/engine/open-exclusions.ts',
       'src/engine/unknown-symbols.ts',
       'src/graph-statistics/schema.ts',
       'grammar/',

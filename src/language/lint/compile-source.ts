@@ -28,6 +28,8 @@ export interface CompiledSource {
   readonly actions: readonly string[]
   readonly filter: PolicyFilter | null
   readonly filterSource: unknown
+  /** The filters of rows of a context policy, as the document has them. */
+  readonly rowFilters: readonly unknown[]
   readonly inputParameters: readonly string[]
   /** The span in the file of a span of the Cypher text. */
   place(span: Span): Span
@@ -78,14 +80,22 @@ export function compileSource(source: PolicySource): Result<CompiledSource, read
 type Errors = readonly string[]
 type PolicyPart = Pick<
   CompiledSource,
-  'subjectType' | 'resourceType' | 'actions' | 'filter' | 'filterSource' | 'inputParameters'
+  'subjectType' | 'resourceType' | 'actions' | 'filter' | 'filterSource' | 'rowFilters' | 'inputParameters'
 >
 
 function decision(json: unknown): Result<PolicyPart, Errors> {
   const compiled = compileDecisionDocument(json)
   if (!compiled.ok) return compiled
   const { subjectType, resourceType, actions, filter, inputParameters, document } = compiled.value
-  return ok({ subjectType, resourceType, actions, filter, filterSource: document.condition.filter, inputParameters })
+  return ok({
+    subjectType,
+    resourceType,
+    actions,
+    filter,
+    filterSource: document.condition.filter,
+    rowFilters: [],
+    inputParameters,
+  })
 }
 
 function context(json: unknown): Result<PolicyPart, Errors> {
@@ -100,6 +110,7 @@ function context(json: unknown): Result<PolicyPart, Errors> {
     actions: [],
     filter: filter.ok ? filter.value : null,
     filterSource: token_filter,
+    rowFilters: document.condition.filter ?? [],
     inputParameters: [],
   })
 }
@@ -143,6 +154,7 @@ function compileCypher(source: PolicySource): Result<CompiledSource, readonly Ra
     actions: [],
     filter: null,
     filterSource: undefined,
+    rowFilters: [],
     inputParameters: [],
   }
   return ok({ source, kind: 'cypher', version: 'open', place, ...compiled.value, ...part })

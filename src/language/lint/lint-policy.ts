@@ -4,6 +4,7 @@ import { type CypherNode, walkTree } from '../../../grammar/walk.ts'
 import type { BoundClause, BoundExpression, BoundMatch, BoundPart } from '../../engine/bind/bound.ts'
 import { platformParameters } from '../../engine/bind/dialect.ts'
 import { slotsOf } from '../../engine/bind/expression-tree.ts'
+import { openExclusions } from '../../engine/open-exclusions.ts'
 import type { UnknownSymbols } from '../../engine/unknown-symbols.ts'
 import type { PolicyFilterNode } from '../../policy/policy-filter.ts'
 import type { MemberPath } from '../source/policy-source.ts'
@@ -25,6 +26,8 @@ export function lintPolicy(compiled: CompiledSource, unknown: UnknownSymbols | n
     ...unboundedWalks(compiled),
     ...cartesianProducts(compiled),
     ...unsuppliedParameters(compiled),
+    ...callerChosenSubject(compiled),
+    ...excludingNothing(compiled),
     ...neverGranting(compiled),
   ]
 }
@@ -176,7 +179,7 @@ function declarationOf({ query }: CompiledSource, name: string): Span | null {
 }
 
 function unsuppliedParameters(compiled: CompiledSource): RawFinding[] {
-  const { source, query, kind, subjectType, filter, place } = compiled
+  const { source, query, kind, subjectType, filter, rowFilters, place } = compiled
   if (kind === 'cypher') return []
   const findings: RawFinding[] = []
   const visit = (name: string, span: Span, member?: MemberPath): void => {
@@ -201,7 +204,49 @@ function unsuppliedParameters(compiled: CompiledSource): RawFinding[] {
       visit(name, source.spanOf(member), member)
     })
   }
+  for (const { name, member } of parametersOf(rowFilters)) visit(name, source.spanOf(member), member)
   return findings
+}
+
+/** A context policy of a person decides nothing about who asks unless it reads the verified token. */
+function callerChosenSubject({ source, query, kind, subjectType, filter, rowFilters }: CompiledSource): RawFinding[] {
+  if (kind !== 'context' || subjectType === null || subjectType.startsWith('_')) return []
+  const read = new Set<string>()
+  walkTree(query, (node: CypherNode) => {
+    if (node.kind === 'parameter') read.add((node as Extract<Expression, { kind: 'parameter' }>).name)
+  })
+  if (filter !== null) visitLeaves(filter.root, (name) => read.add(name))
+  for (const { name } of parametersOf(rowFilters)) read.add(name)
+  // A finding about a parameter that the caller chooses says the same.
+  const isReported = [...read].some((name) => platformParameters.has(name) && !filledInContexts.has(name))
+  if (isReported || [...filledInContexts].some((name) => read.has(name))) return []
+  const member = ['subject', 'type']
+  const message =
+    'nothing ties the subject to the caller: compare it with `$token`, for example `subject.external_id = $token.sub`'
+  return [{ rule: 'caller-chosen-identity', document: source.document, span: source.spanOf(member), message, member }]
+}
+
+function excludingNothing({ source, query, kind, place }: CompiledSource): RawFinding[] {
+  if (kind === 'cypher') return []
+  return openExclusions(query, source.cypher?.text ?? '').map(({ span, message, suggestion }) => ({
+    rule: 'open-exclusion',
+    document: source.document,
+    span: place(span),
+    message,
+    suggestion,
+  }))
+}
+
+/** The parameters that filters of rows read on either side, with the steps to the side. */
+function parametersOf(
+  value: unknown,
+  path: MemberPath = ['condition', 'filter'],
+): { readonly name: string; readonly member: MemberPath }[] {
+  if (typeof value === 'string')
+    return value.startsWith('$') ? [{ name: value.slice(1).split('.')[0]!, member: path }] : []
+  if (value === null || typeof value !== 'object') return []
+  const steps = Array.isArray(value) ? [...value.entries()] : Object.entries(value)
+  return steps.flatMap(([step, child]) => parametersOf(child, [...path, step]))
 }
 
 function visitLeaves(node: PolicyFilterNode, visit: (parameter: string, path: string) => void): void {

@@ -89,12 +89,24 @@ export const lintRules = {
   },
   'caller-chosen-identity': {
     severity: 'warning',
-    summary: 'A context policy reads a parameter that the service fills in decisions only.',
+    summary: 'A context policy lets the caller choose who the subject is.',
     advice:
-      'In a context query the caller chooses its value, so it must not identify the subject. Use `$token`, or properties of the node `subject`.',
+      'In a context query the service does not fill `$subject_external_id` and its like: the caller chooses their values. Compare the node `subject` with a claim of `$token`, in the condition or in a filter. A policy for a type of the platform (`_Application`) needs no token.',
     canBeIgnored: true,
     example: single(
       'version: 1.0-ciq\nsubject: Person\ncypher: |\n  MATCH (subject)-[:OWNS]->(car:Car)\n  WHERE subject.external_id = $subject_external_id\nallowed_reads:\n  nodes: [car]\n',
+    ),
+  },
+  'open-exclusion': {
+    severity: 'warning',
+    summary: 'A value that may be null is compared where the comparison excludes.',
+    advice:
+      'A comparison with null is not true, so NOT EXISTS, `none()`, a count of 0 and their like then exclude nothing, and the request is granted. Write `coalesce(…, true)` around the comparison, or test the value with IS NOT NULL.',
+    canBeIgnored: true,
+    example: single(
+      policy(
+        'MATCH (subject)-[:OWNS]->(resource)\nWHERE NOT EXISTS { (subject)-[k:KNOWS]->(:Person) WHERE k.app = $context.app }',
+      ),
     ),
   },
   'never-grants': {

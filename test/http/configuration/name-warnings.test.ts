@@ -70,6 +70,13 @@ const warningsOf = async (policy: object | string, status?: string) => (await st
 
 const good = 'MATCH (subject:Author)-[:WROTE]->(resource:Page)'
 
+it('a policy whose exclusion a null turns off is stored with a warning', async () => {
+  const cypher = `${good} WHERE NOT EXISTS { (subject)-[b:BANNED]->(resource) WHERE b.region = $context.region }`
+  const [warning, ...others] = (await warningsOf(decision(cypher)))!.filter((text) => text.includes('may be null'))
+  expect(others).toEqual([])
+  expect(warning).toContain('write `coalesce(b.region = $context.region, true)`')
+})
+
 describe('while nothing was captured', () => {
   it('a policy is stored without warnings, also if an application and an agent exist', async () => {
     const before = await store(decision('MATCH (subject:Writer)-[:WROT {x: 1}]->(resource:Pag) WHERE resource.y = 1'))

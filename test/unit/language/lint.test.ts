@@ -270,3 +270,68 @@ describe('in patterns and clauses of GQL', () => {
     expect(found(cypher)).toEqual(rules)
   })
 })
+
+describe('an exclusion that a null turns off', () => {
+  const suggested = (where: string): (string | null)[] =>
+    run(['policies/a.policy.yaml', policy(`${OWNS} WHERE ${where}`)])
+      .filter(({ rule }) => rule === 'open-exclusion')
+      .map(({ suggestion }) => suggestion)
+
+  test.each([
+    [
+      'NOT EXISTS { (subject)-[k:KNOWS]->(resource) WHERE k.app = $context.app }',
+      'coalesce(k.app = $context.app, true)',
+    ],
+    ['NOT EXISTS { (subject)-[k:KNOWS {app: $app}]->(resource) }', 'WHERE coalesce(k.app = $app, true)'],
+    ['NOT EXISTS { (subject)-[:KNOWS {app: $token.app}]->(resource) }', null],
+    ['NOT (subject)-[:KNOWS {app: resource.app}]->()', null],
+    [
+      'NOT EXISTS { MATCH (subject)-[k:KNOWS]->(resource) WHERE NOT k.app <> $app RETURN k }',
+      'coalesce(k.app <> $app, false)',
+    ],
+    ['COUNT { (subject)-[k:KNOWS]->() WHERE k.app IN $apps } = 0', 'coalesce(k.app IN $apps, true)'],
+    ['none(app IN resource.app WHERE app = $app)', 'coalesce(app = $app, true)'],
+    ['NOT any(app IN resource.app WHERE app = $app)', 'coalesce(app = $app, true)'],
+    ['size([app IN resource.app WHERE app = $app]) = 0', 'coalesce(app = $app, true)'],
+    [
+      'resource.wheels > 1 AND NOT (resource.wheels > 3 OR EXISTS { (subject)-[k:KNOWS]->() WHERE k.app = $app })',
+      'coalesce(k.app = $app, true)',
+    ],
+  ])('is found: %s', (where, suggestion) => {
+    expect(suggested(where)).toEqual([suggestion])
+  })
+
+  test.each([
+    'EXISTS { (subject)-[k:KNOWS]->(resource) WHERE k.app = $context.app }',
+    'NOT EXISTS { (subject)-[k:KNOWS]->(resource) WHERE coalesce(k.app = $context.app, true) }',
+    "NOT EXISTS { (subject)-[k:KNOWS]->(resource) WHERE k.app = coalesce($context.app, 'none') }",
+    '$app IS NOT NULL AND NOT EXISTS { (subject)-[k:KNOWS]->(resource) WHERE k.app = $app }',
+    "NOT EXISTS { (subject)-[k:KNOWS]->(resource) WHERE k.app = 'crm' }",
+    'NOT EXISTS { (x:Person)-[:KNOWS]->(resource) WHERE x.external_id = $subject_external_id }',
+    // NOT null is null, which denies.
+    'NOT resource.app = $app',
+  ])('is not found: %s', (where) => {
+    expect(suggested(where)).toEqual([])
+  })
+})
+
+describe('an identity that the caller chooses', () => {
+  const chosen = (filter: string): string[] =>
+    run([
+      'policies/a.policy.yaml',
+      `version: 1.0-ciq\nsubject: Person\ncypher: MATCH (subject:Person)-[:OWNS]->(car:Car)\n${filter}allowed_reads:\n  nodes: [car]\n`,
+    ]).map(({ rule, message }) => `${rule}: ${message.split(':')[0]}`)
+
+  test('is found in a filter, also on its left side and in a list', () => {
+    const leaf = (attribute: string, operator: string, value: string): string =>
+      `filter:\n  - {operator: '${operator}', attribute: '${attribute}', value: ${value}}\n`
+    const finding = 'caller-chosen-identity: the service does not fill `$subject_external_id` in context queries'
+    expect(chosen(leaf('subject.external_id', '=', "'$subject_external_id'"))).toEqual([finding])
+    expect(chosen(leaf('subject.external_id', 'IN', "['a', '$subject_external_id']"))).toEqual([finding])
+    expect(chosen(leaf('subject.external_id', '=', "'$token.sub'"))).toEqual([])
+  })
+
+  test('is found in a policy for persons that never reads the token', () => {
+    expect(chosen('')).toEqual(['caller-chosen-identity: nothing ties the subject to the caller'])
+  })
+})
