@@ -31,7 +31,7 @@ function hashOf(text: string): number {
 /** Fields of a cron pattern without seconds. */
 const CRON_FIELDS = 5
 
-/** What to know of a cron pattern whose first field is seconds: `30 2 * * * *` is due each hour. Null: it has no seconds. */
+/** The warning about a cron pattern whose first field is seconds: `30 2 * * * *` is due each hour. Null: it has none. */
 export function secondsWarning(pattern: string): string | null {
   if (pattern.trim().split(/\s+/).length <= CRON_FIELDS) return null
   return `the pattern \`${pattern}\` has six fields, so the first one is seconds; a pattern of five fields begins with minutes`

@@ -6,7 +6,7 @@ import { OperationalError } from '../../kernel/errors.ts'
 import { type Collections, openCollections } from './collections.ts'
 
 const COPY_STATE = 'copy-state'
-/** Collections that belong to one data folder and are not copied: the state of the copy, and what only this folder has. */
+/** Collections that belong to one data folder and are not copied: the state of the copy, and data of this folder alone. */
 const LOCAL_COLLECTIONS: readonly string[] = [COPY_STATE, AUDIT_HEADS]
 const KEY = 'state'
 /** Documents of one transaction: about two milliseconds. */
