@@ -24,7 +24,8 @@ beforeAll(async () => {
       actions: [kind],
       cypher: `MATCH (subject:Person), (resource:Car) WHERE ${predicate}`,
     })
-  const large = 'MATCH (subject:Person), (resource:Car) WHERE COUNT { MATCH (a:Person), (b:Person) WHERE a.external_id < b.external_id } = 0'
+  const large =
+    'MATCH (subject:Person), (resource:Car) WHERE COUNT { MATCH (a:Person), (b:Person) WHERE a.external_id < b.external_id } = 0'
   await service.addPolicy({ name: 'hidden-budget', actions: ['budget'], cypher: large })
   await service.addPolicy({
     name: 'plain',
