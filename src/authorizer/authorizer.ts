@@ -71,6 +71,34 @@ export interface EvaluationInput {
   readonly context?: RequestParameters | undefined
 }
 
+/** A decision or a search whose names are inspected. */
+export interface InspectedRequest {
+  /** Without `id`: a search looks for subjects. */
+  readonly subject: SoughtEntity & { readonly id?: string | undefined }
+  /** Absent: a search looks for actions. */
+  readonly action?: RequestAction | undefined
+  /** Without `id`: a search looks for resources. */
+  readonly resource: SoughtEntity & { readonly id?: string | undefined }
+  /** Parameters of the policies. */
+  readonly context?: RequestParameters | undefined
+}
+
+/** A name in a request that the project or the graph does not have, or a parameter that is not read or not given. */
+export interface RequestIssue {
+  /** `unknown-action`: no policy for the two types names the action, or no policy is for the two types. */
+  readonly kind:
+    | 'unknown-type'
+    | 'unknown-node'
+    | 'unknown-action'
+    | 'unknown-tag'
+    | 'unread-parameter'
+    | 'missing-parameter'
+  /** Such as `Person:ann`, or the name of a parameter without `$`. */
+  readonly name: string
+  /** With the nearest known name, if one is near. */
+  readonly message: string
+}
+
 /** Several requests with common members. A member of an item replaces the whole common member. */
 export interface EvaluationsInput extends Partial<EvaluationInput> {
   /** At least one. */
@@ -576,6 +604,17 @@ export interface Authorizer extends AsyncDisposable {
   readonly search: AuthorizerSearch
   /** Decides one request, and reports the outcome of each policy. */
   explain(request: EvaluationInput, options?: CallOptions): ExplanationOutput
+  /**
+   * Finds names in a request that are probably misspelt: a decision denies them like others. The matchers and scenario files
+   * fail for each of them, unless the test expects it.
+   *
+   * @example
+   * authorizer.inspect({ subject: ann, action: { name: 'drvie' }, resource: car })[0]?.message
+   * // no policy for Person and Car names the action `drvie`; did you mean `drive`?
+   */
+  inspect(request: InspectedRequest, options?: CallOptions): readonly RequestIssue[]
+  /** As `inspect`, for a call of a knowledge query. */
+  inspectQuery(request: QueryInput, options?: CallOptions): Promise<readonly RequestIssue[]>
   /** Compares the ACTIVE policies with a proposal: which decisions would change. */
   compare(request: ComparisonInput): ComparisonOutput
   /** Runs a knowledge query. Asynchronous, because it may write and call external data resolvers. */

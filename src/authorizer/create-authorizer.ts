@@ -42,6 +42,7 @@ import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { Authorizer, AuthorizerToken, CallOptions, WriteInput, WriteOutput } from './authorizer.ts'
 import { authorizerError } from './authorizer-error.ts'
 import { findForeignValue } from './plain-data.ts'
+import { type KnownToProject, queryIssues, requestIssues } from './request-issues.ts'
 import type { KnowledgeQueryRunner } from './run-knowledge-query.ts'
 
 /** What an authorizer works on. */
@@ -101,6 +102,12 @@ export function createAuthorizer(deps: AuthorizerDeps): Authorizer {
       throw error instanceof ThrownServiceError ? authorizerError(error.error) : error
     }
   }
+  /** Loaded with the first call, because most programs ask no knowledge queries. */
+  const queryRunner = (): Promise<KnowledgeQueryRunner> => {
+    running ??= import('./run-knowledge-query.ts').then(({ knowledgeQueryRunner }) => knowledgeQueryRunner(deps))
+    return running
+  }
+  const known: KnownToProject = { decisions, documents, projectId, graphs: () => deps.graphs() }
   const begin = (): void => {
     if (closing !== null) throw new Error('the authorizer is closed')
     deps.catchUp()
@@ -124,13 +131,20 @@ export function createAuthorizer(deps: AuthorizerDeps): Authorizer {
     },
     explain: (request, options) =>
       call(request, options, readEvaluation, (as, read) => explainDecision(decisions, as, mask, read)),
+    inspect(request, options) {
+      begin()
+      return onGraphs(() => requestIssues(known, request, options?.token))
+    },
+    async inspectQuery({ id, input_params = {} }, options) {
+      begin()
+      const { parametersOf } = await queryRunner()
+      return onGraphs(() => queryIssues(known, id, input_params, parametersOf(id), options?.token))
+    },
     compare: (request) =>
       call(request, undefined, readComparison, (as, read) => compareProposal(decisions, as, mask, read)),
     async execute(request, options) {
       begin()
-      // Loaded here, because most programs ask no knowledge queries.
-      running ??= import('./run-knowledge-query.ts').then(({ knowledgeQueryRunner }) => knowledgeQueryRunner(deps))
-      const { read, run } = await running
+      const { read, run } = await queryRunner()
       return unwrap(await call(request, options, read, (as, query) => ok(run(as, query))).catch(thrownAsResult))
     },
     query(request) {

@@ -4,7 +4,13 @@
 //     expect.extend(matchers)
 import type { AuthorizerMatchers } from './matchers.ts'
 
-export { type AuthorizerMatchers, matchers, type TestedEntity, type TestedParameters } from './matchers.ts'
+export {
+  type AuthorizerMatchers,
+  type DenialOptions,
+  matchers,
+  type TestedEntity,
+  type TestedParameters,
+} from './matchers.ts'
 
 declare global {
   namespace jest {

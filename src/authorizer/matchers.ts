@@ -1,7 +1,9 @@
-// Matchers of decisions for Vitest and Jest. A red test shows the outcome of each policy, and how far a denying one came.
+// Matchers of decisions for Vitest and Jest. A red test shows the outcome of each policy, and how far a denying one came. A name that
+// the project or the graph does not have is an error, whatever the decision is.
 import { writeJson } from '../kernel/json.ts'
 import type { Authorizer, CallOptions, EvaluationInput, RequestEntity } from './authorizer.ts'
 import { AuthorizerError } from './authorizer-error.ts'
+import { type Intention, isIntention, unintendedIssues } from './intended-issues.ts'
 import { describeExplanation } from './nearest-miss.ts'
 
 /**
@@ -14,6 +16,12 @@ export type TestedEntity = string | Readonly<Record<string, string>> | RequestEn
 
 /** Values of the parameters of policies, by name without `$`. */
 export type TestedParameters = Readonly<Record<string, unknown>>
+
+/** The options of `toDeny`. */
+export interface DenialOptions extends CallOptions {
+  /** The type, the node or the action is unknown on purpose, or the request is refused. */
+  readonly because?: 'unknown-type' | 'unknown-node' | 'unknown-action' | 'refused' | undefined
+}
 
 /** The matchers of an authorizer, for the types of `expect`. */
 export interface AuthorizerMatchers<R> {
@@ -30,13 +38,19 @@ export interface AuthorizerMatchers<R> {
     params?: TestedParameters,
     options?: CallOptions,
   ): R
-  /** The subject may not perform the action on the resource. A refused request, such as one without a parameter, is no denial. */
+  /**
+   * The subject may not perform the action on the resource. A refused request, such as one without a parameter, is no denial, and
+   * neither is one with a name that the project or the graph does not have, unless it is expected (`options.because`).
+   *
+   * @example
+   * expect(authorizer).toDeny({ Person: 'ghost' }, 'drive', { Car: 'c1' }, {}, { because: 'unknown-node' })
+   */
   toDeny(
     subject: TestedEntity,
     action: string,
     resource: TestedEntity,
     params?: TestedParameters,
-    options?: CallOptions,
+    options?: DenialOptions,
   ): R
 }
 
@@ -46,45 +60,84 @@ interface MatcherResult {
 }
 
 type MatcherArguments = Parameters<AuthorizerMatchers<void>['toAllow']>
+type DenialArguments = Parameters<AuthorizerMatchers<void>['toDeny']>
 
 /** The matchers, for `expect.extend`. */
 export const matchers = {
   toAllow: (authorizer: Authorizer, ...args: MatcherArguments): MatcherResult => compare(authorizer, true, args),
-  toDeny: (authorizer: Authorizer, ...args: MatcherArguments): MatcherResult => compare(authorizer, false, args),
+  toDeny: (authorizer: Authorizer, ...args: DenialArguments): MatcherResult => compare(authorizer, false, args),
 }
 
 function compare(
   authorizer: Authorizer,
   isAllowed: boolean,
-  [subject, action, resource, params = {}, options = {}]: MatcherArguments,
+  [subject, action, resource, params = {}, { because: reason, ...options } = {}]: DenialArguments,
 ): MatcherResult {
+  const because = reason ?? null
+  if (because !== null && (isAllowed || !isIntention(because))) {
+    throw new TypeError(isAllowed ? '`because` is an option of toDeny' : `unknown reason \`${because}\``)
+  }
   const request: EvaluationInput = {
     subject: entityOf(subject),
     action: { name: action },
     resource: entityOf(resource),
     context: { input_params: params },
   }
-  const pass = decisionOf(authorizer, request, options) === isAllowed
+  const pass = decisionOf(authorizer, request, options, because) === isAllowed
   return {
     pass,
     message() {
       // With `.not`, the message is of a comparison that passed.
       const expected = pass ? !isAllowed : isAllowed
-      const lines = describeExplanation(authorizer.explain(request, options))
-      return [`expected ${titleOf(request)} to be ${expected ? 'allowed' : 'denied'}`, '', ...lines].join('\n')
+      const title = `expected ${titleOf(request)} to be ${expected ? 'allowed' : (because ?? 'denied')}`
+      return [title, '', ...explained(authorizer, request, options)].join('\n')
     },
   }
 }
 
-/** Throws AuthorizerError with the request in its message, with `.not` too: a refused request proves nothing. */
-function decisionOf(authorizer: Authorizer, request: EvaluationInput, options: CallOptions): boolean {
-  if (typeof authorizer?.evaluate !== 'function') throw new TypeError('expect: expected an authorizer')
+function explained(authorizer: Authorizer, request: EvaluationInput, options: CallOptions): readonly string[] {
   try {
-    return authorizer.evaluate(request, options).decision
+    return describeExplanation(authorizer.explain(request, options))
+  } catch (error) {
+    if (error instanceof AuthorizerError) return [error.message]
+    throw error
+  }
+}
+
+/**
+ * Throws AuthorizerError for a request that is refused, and Error for names that the test does not mean, each with the request in
+ * its message, with `.not` too: such a request proves nothing. A refusal that is meant is a denial.
+ */
+function decisionOf(
+  authorizer: Authorizer,
+  request: EvaluationInput,
+  options: CallOptions,
+  because: Intention | null,
+): boolean {
+  if (typeof authorizer?.evaluate !== 'function') throw new TypeError('expect: expected an authorizer')
+  let decision: boolean
+  let refusal: AuthorizerError | null = null
+  try {
+    decision = authorizer.evaluate(request, options).decision
   } catch (error) {
     if (!(error instanceof AuthorizerError)) throw error
-    throw new AuthorizerError(error.kind, error.status, `${titleOf(request)} was refused`, error.issues)
+    decision = false
+    refusal = error
   }
+  // A body that cannot be read has no names.
+  const issues = refusal?.kind === 'malformed' ? [] : authorizer.inspect(request, options)
+  const unintended = unintendedIssues(issues, because, true)
+  if (unintended.length > 0) {
+    throw new Error([`${titleOf(request)} is not tested: ${unintended[0]}`, ...unintended.slice(1)].join('\n  '))
+  }
+  if (because === 'refused') {
+    if (refusal === null) throw new Error(`${titleOf(request)} is ${decision ? 'allowed' : 'denied'}, and not refused`)
+    return false
+  }
+  if (refusal !== null) {
+    throw new AuthorizerError(refusal.kind, refusal.status, `${titleOf(request)} was refused`, refusal.issues)
+  }
+  return decision
 }
 
 function titleOf({ subject, action, resource, context }: EvaluationInput): string {

@@ -1,7 +1,8 @@
 // Runs the knowledge queries of an authorizer. Loaded with the first one.
 import type { ConfigSource } from '../config/kind.ts'
 import { validate } from '../config/validate.ts'
-import { executeQuery } from '../context-query/execute.ts'
+import { executeQuery, parametersRead } from '../context-query/execute.ts'
+import { serviceParameters } from '../context-query/parameters.ts'
 import { QueryIndex } from '../context-query/query-index.ts'
 import { type ExecuteAnswer, type ExecuteRequest, executeRequest } from '../context-query/schema.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
@@ -27,6 +28,8 @@ export interface KnowledgeQueryDeps {
 /** Reads and runs requests for knowledge queries. */
 export interface KnowledgeQueryRunner {
   read(body: unknown): Result<ExecuteRequest, ServiceError>
+  /** The parameters that a query reads, without those that the service binds; null: there is no such query. */
+  parametersOf(id: string): readonly string[] | null
   run(caller: AgentCaller, request: ExecuteRequest): Promise<Result<ExecuteAnswer, ServiceError>>
 }
 
@@ -55,6 +58,10 @@ export function knowledgeQueryRunner(deps: KnowledgeQueryDeps): KnowledgeQueryRu
     read(body) {
       const read = validate(executeRequest, body)
       return read.ok ? read : err({ kind: 'malformed', issues: read.error })
+    },
+    parametersOf(id) {
+      const query = queries.find(deps.projectId, id)
+      return query === null ? null : parametersRead(query).filter((name) => !serviceParameters.has(name))
     },
     async run(caller, request) {
       const query = queries.find(deps.projectId, request.id)

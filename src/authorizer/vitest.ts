@@ -5,7 +5,13 @@
 import type {} from 'vitest'
 import type { AuthorizerMatchers } from './matchers.ts'
 
-export { type AuthorizerMatchers, matchers, type TestedEntity, type TestedParameters } from './matchers.ts'
+export {
+  type AuthorizerMatchers,
+  type DenialOptions,
+  matchers,
+  type TestedEntity,
+  type TestedParameters,
+} from './matchers.ts'
 
 declare module 'vitest' {
   // The type parameters are those of Vitest 5. With another version, declare `Matchers` in the test project.

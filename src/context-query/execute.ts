@@ -113,6 +113,11 @@ export async function executeQuery(
   return executed
 }
 
+/** The parameters that condition, filters and writes of a query read; all of them must be bound. */
+export function parametersRead({ conditionRows, policy, writes }: CompiledQuery): readonly string[] {
+  return [...conditionRows.parameters, ...(policy.tokenFilter?.parameters ?? []), ...(writes?.parameters ?? [])]
+}
+
 /** `onWritten`: called within the transaction of a query that writes, with the number of records; null: not called. */
 async function execute(
   deps: ContextQueryDeps,
@@ -136,13 +141,8 @@ async function execute(
   const bound = bindParameters(caller, subjectType, request.input_params, deps.inputStringMax)
   if (!bound.ok) return bound
   const { tokenFilter } = query.policy
-  const named = [
-    ...query.conditionRows.parameters,
-    ...(tokenFilter?.parameters ?? []),
-    ...(query.writes?.parameters ?? []),
-  ]
   const limits = query.document.batch_read === true ? { ...deps.limits, timeMs: deps.batchReadTimeMs } : deps.limits
-  const missing = named.filter((name) => !bound.value.has(name))
+  const missing = parametersRead(query).filter((name) => !bound.value.has(name))
   if (missing.length > 0) return missingParameters(missing)
   // Writes have effects and must run once, so they never start on the event loop.
   const isWrite = query.writes !== null

@@ -9,6 +9,7 @@ import type {
   WrittenNode,
   WrittenRelationship,
 } from '../authorizer/authorizer.ts'
+import { type Intention, isIntention } from '../authorizer/intended-issues.ts'
 import { fileIssueOf } from '../kernel/file-issue.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
 import { type PolicyHeader, policyHeader } from '../policy/policy-header.ts'
@@ -21,7 +22,7 @@ import { documentOf, memberIssues } from '../project/read-document.ts'
 import { YamlFile } from '../project/yaml-file.ts'
 import { NotationError, type NotationGraph, type NotationNode, readGraphNotation } from './graph-notation.ts'
 import type { ScenarioCall, ScenarioFile } from './scenario.ts'
-import { type AnswerList, entryForms, scenarioSchema } from './scenario-schema.ts'
+import { type AnswerList, entryForms, listFormOf, scenarioSchema } from './scenario-schema.ts'
 
 type ScenarioData = Readonly<Record<string, unknown>>
 
@@ -144,13 +145,13 @@ class ScenarioReader {
         subject: entityOf(data.subject, exact.subject),
         action: textOf(data.action),
         resource: entityOf(data.resource, exact.resource),
-        expect: data.expect as 'yes',
+        expect: (data.expect === 'error' ? 'refused' : data.expect) as 'yes' | Intention,
       })),
       resources: this.entries('resources', (data, exact, call) => {
         const subject = entityOf(data.subject, exact.subject)
         const action = textOf(data.action)
         const type = this.soughtType(data, headers, subject.type, action, call(subject).position)
-        return { ...call(subject), subject, action, type, ids: idsOf(data.ids) }
+        return { ...call(subject), subject, action, type, ids: idsOf(data.ids), because: becauseOf(data.ids) }
       }),
       subjects: this.entries('subjects', (data, exact, call) => ({
         ...call(null),
@@ -158,17 +159,20 @@ class ScenarioReader {
         action: textOf(data.action),
         resource: entityOf(data.resource, exact.resource),
         ids: idsOf(data.ids),
+        because: becauseOf(data.ids),
       })),
       actions: this.entries('actions', (data, exact, call) => ({
         ...call(entityOf(data.subject, exact.subject)),
         subject: entityOf(data.subject, exact.subject),
         resource: entityOf(data.resource, exact.resource),
         actions: idsOf(data.actions),
+        because: becauseOf(data.actions),
       })),
       rows: this.entries('rows', (data, exact, call) => ({
         ...call(null),
         query: textOf(data.query),
-        rows: exact.rows as readonly ScenarioData[],
+        rows: Array.isArray(exact.rows) ? (exact.rows as readonly ScenarioData[]) : [],
+        because: becauseOf(data.rows),
       })),
       explanations: this.entries('explanations', (data, exact, call) => ({
         ...call(entityOf(data.subject, exact.subject)),
@@ -188,7 +192,6 @@ class ScenarioReader {
         messageContains: textOf(data['message-contains']),
       })),
     }
-    this.checkGranted(scenario)
     if (this.errors.length > 0) throw new ProjectFolderError(this.errors)
     return scenario
   }
@@ -307,7 +310,7 @@ class ScenarioReader {
   private entryOf(name: AnswerList, index: number, plain: unknown): ScenarioData | null {
     const { object, lists } = entryForms[name]
     if (!Array.isArray(plain)) return this.isValid(object, plain, [name, index]) ? (plain as ScenarioData) : null
-    const form = lists.find(({ members }) => members.length === plain.length)
+    const form = listFormOf(entryForms[name], plain)
     if (form === undefined) {
       const expected = lists.map(({ members }) => `[${members.join(', ')}]`).join(' or ')
       const found = `found ${plain.length} cells`
@@ -327,7 +330,7 @@ class ScenarioReader {
   /** An entry as an object. */
   private cellsOf(name: AnswerList, entry: unknown): ScenarioData | null {
     if (!Array.isArray(entry)) return isJsonObject(entry) ? entry : null
-    const form = entryForms[name].lists.find(({ members }) => members.length === entry.length)
+    const form = listFormOf(entryForms[name], entry)
     if (form === undefined) return null
     const cells = Object.fromEntries(form.members.map((member, i) => [member, entry[i] as unknown]))
     const { type } = cells
@@ -375,21 +378,13 @@ class ScenarioReader {
     )
     const [first] = types
     if (types.size === 1 && first !== undefined) return first
-    this.fail(place, `the resource type is not clear (${[...types].join(', ') || 'no policy'}): add {type: …}`)
+    const actions = headers.filter((header) => header.subjectType === subjectType).flatMap((header) => header.actions)
+    const found =
+      types.size === 0
+        ? `no policy for ${subjectType} names the action \`${action}\`${suggestion(action, actions)}`
+        : [...types].join(', ')
+    this.fail(place, `the resource type is not clear (${found}): add {type: …}`)
     return ''
-  }
-
-  /** Granted nodes must be in the graph: a misspelt id would otherwise only show as a wrong decision. */
-  private checkGranted({ decisions, items }: ScenarioFile): void {
-    const known = new Set((items.nodes ?? []).map(({ type, external_id }) => `${type}:${external_id}`))
-    for (const { expect, subject, resource, position } of decisions) {
-      if (expect !== 'yes') continue
-      for (const { type, id } of [subject, resource]) {
-        const key = `${type}:${id}`
-        if (type === '_Application' || known.has(key)) continue
-        this.fail(position, `${key} is granted but not in the graph${suggestion(key, known)}`)
-      }
-    }
   }
 
   private fail(place: FilePosition, message: string): void {
@@ -408,7 +403,11 @@ function textOf(value: unknown): string {
 }
 
 function idsOf(value: unknown): readonly string[] {
-  return (value as readonly unknown[]).map(String).sort()
+  return Array.isArray(value) ? value.map(String).sort() : []
+}
+
+function becauseOf(value: unknown): Intention | null {
+  return isIntention(value) ? value : null
 }
 
 /** The items to capture for a graph. */

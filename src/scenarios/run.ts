@@ -1,14 +1,17 @@
-// Runs a scenario: asks each question of the file in an authorizer of its own, and compares the answers. A failed check shows the
-// outcome of each policy. With coverage, it also finds the policies, operators and conditions that no check has reached.
+// Runs a scenario: asks each question of the file in an authorizer of its own, and compares the answers. A check with a
+// name that does not exist fails, unless it expects that. A failed check shows the outcome of each policy. With coverage, it also finds the policies, operators and conditions that no check has reached.
 import type {
   Authorizer,
   CallOptions,
   EvaluationInput,
   ExplanationOutput,
+  InspectedRequest,
   RequestEntity,
+  RequestIssue,
   RequestParameters,
 } from '../authorizer/authorizer.ts'
 import { AuthorizerError } from '../authorizer/authorizer-error.ts'
+import { hintFor, type Intention, isIntention, unintendedIssues } from '../authorizer/intended-issues.ts'
 import { openProjectAuthorizer, type StoredProjects } from '../authorizer/memory-authorizer.ts'
 import { describeExplanation } from '../authorizer/nearest-miss.ts'
 import { Float } from '../kernel/float.ts'
@@ -19,7 +22,7 @@ import { defaultSecretLookup, type SecretLookup } from '../project/secret-refere
 import { defaultSettings, type Settings } from '../settings.ts'
 import { CoverageRecorder, type PolicyVariants, type ScenarioCoverage } from './coverage.ts'
 import { loadScenario, positionInScenario } from './load-scenario.ts'
-import type { RefusedEntry, RowsEntry, ScenarioCall, ScenarioFile } from './scenario.ts'
+import type { DecisionEntry, RefusedEntry, RowsEntry, ScenarioCall, ScenarioFile } from './scenario.ts'
 import type { AnswerList } from './scenario-schema.ts'
 
 /** The result of one expected answer. */
@@ -146,6 +149,8 @@ async function openWithPlaces(
 interface FoundAnswer {
   readonly actual: string
   readonly passed: boolean
+  /** Details that make an explanation of the decision superfluous. */
+  readonly issues?: readonly string[]
 }
 
 /** An expected answer that was not asked yet. */
@@ -170,10 +175,7 @@ class ScenarioRunner {
       ...decisions.map((entry): Question => {
         const request = decisionRequest(entry, entry.action)
         return this.question('decisions', titleOf(request), (title) =>
-          this.check('decisions', entry, title, entry.expect, request, () => {
-            const actual = this.decide(request, optionsOf(entry))
-            return { actual, passed: actual === entry.expect || (entry.expect === 'no' && isMissing(actual)) }
-          }),
+          this.check('decisions', entry, title, entry.expect, request, () => this.decide(request, entry)),
         )
       }),
       ...resources.map((entry): Question => {
@@ -187,7 +189,11 @@ class ScenarioRunner {
         return this.question('resources', about, async (title) => {
           for (const id of entry.ids) this.record({ ...entry, resource: { type, id } }, entry.action)
           const pairOf = (id: string) => decisionRequest({ ...entry, resource: { type, id } }, entry.action)
-          return this.checkIds('resources', entry, title, entry.ids, found, pairOf)
+          return this.checkIds('resources', entry, title, entry.ids, found, pairOf, {
+            subject,
+            action,
+            resource: { type },
+          })
         })
       }),
       ...subjects.map((entry): Question => {
@@ -201,7 +207,11 @@ class ScenarioRunner {
         return this.question('subjects', about, async (title) => {
           for (const id of entry.ids) this.record({ ...entry, subject: { type, id } }, entry.action)
           const pairOf = (id: string) => decisionRequest({ ...entry, subject: { type, id } }, entry.action)
-          return this.checkIds('subjects', entry, title, entry.ids, found, pairOf)
+          return this.checkIds('subjects', entry, title, entry.ids, found, pairOf, {
+            subject: { type },
+            action,
+            resource,
+          })
         })
       }),
       ...actions.map((entry): Question => {
@@ -213,7 +223,7 @@ class ScenarioRunner {
             .results.map(({ name }) => name)
         const pairOf = (name: string) => decisionRequest(entry, name)
         return this.question('actions', about, (title) =>
-          this.checkIds('actions', entry, title, entry.actions, found, pairOf),
+          this.checkIds('actions', entry, title, entry.actions, found, pairOf, { subject, resource }),
         )
       }),
       ...rows.map((entry): Question => {
@@ -230,6 +240,8 @@ class ScenarioRunner {
         })
         return this.question('explanations', titleOf(request), (title) =>
           this.check('explanations', entry, title, expected, request, () => {
+            const issues = unintendedIssues(this.authorizer.inspect(request, optionsOf(entry)), null, true)
+            if (issues.length > 0) return withIssues(issues)
             const explained = this.authorizer.explain(request, optionsOf(entry))
             return explanationFound(explained, outcomes, reached, stopped)
           }),
@@ -248,14 +260,24 @@ class ScenarioRunner {
     this.recorder?.record(this.authorizer, decisionRequest(entry, action), optionsOf(entry))
   }
 
-  /** `yes`, `no`, or the error of the request. */
-  private decide(request: EvaluationInput, options: CallOptions): string {
-    try {
-      return this.authorizer.evaluate(request, options).decision ? 'yes' : 'no'
-    } catch (error) {
-      if (!(error instanceof AuthorizerError)) throw error
-      return isMissing(error.message) ? error.message : 'error'
+  /** Decides a request. A name that the check does not mean fails it, whatever the decision is. */
+  private decide(request: EvaluationInput, entry: DecisionEntry): FoundAnswer {
+    const { expect } = entry
+    const options = optionsOf(entry)
+    const issues = this.authorizer.inspect(request, options)
+    const intention = isIntention(expect) ? expect : null
+    const unintended = unintendedIssues(issues, intention, true)
+    if (unintended.length > 0) return withIssues(unintended)
+    const decided = orRefusal(() => (this.authorizer.evaluate(request, options).decision ? 'yes' : 'no'))
+    if (decided instanceof AuthorizerError) {
+      const passed = expect === 'refused'
+      const isMissing = issues.some(({ kind }) => kind === 'missing-parameter')
+      const actual = passed ? expect : `refused: ${decided.message}`
+      return { actual, passed, ...(!passed && isMissing && { issues: [hintFor('refused')] }) }
     }
+    // A name that is unknown on purpose must be denied.
+    const wanted = intention === null || intention === 'refused' ? expect : 'no'
+    return { actual: decided === wanted ? expect : decided, passed: decided === wanted }
   }
 
   private async check(
@@ -267,27 +289,32 @@ class ScenarioRunner {
     ask: () => FoundAnswer | Promise<FoundAnswer>,
   ): Promise<ScenarioCheck> {
     const startedMs = performance.now()
-    const found = await answered(ask)
+    const { issues = [], actual, passed } = await answered(ask)
     const durationMs = performance.now() - startedMs
     if (request !== null) this.recorder?.record(this.authorizer, request, optionsOf(entry))
-    const details = found.passed || request === null ? [] : this.details(request, optionsOf(entry))
-    return { list, title, position: entry.position, expected, ...found, details, durationMs }
+    const isExplained = !passed && request !== null && issues.length === 0
+    const details = [...issues, ...(isExplained ? this.details(request, optionsOf(entry)) : [])]
+    return { list, title, position: entry.position, expected, actual, passed, details, durationMs }
   }
 
   private async checkIds(
     list: AnswerList,
-    entry: ScenarioCall,
+    entry: ScenarioCall & { readonly because: Intention | null },
     title: string,
     expected: readonly string[],
     find: () => readonly string[],
     pairOf: (result: string) => EvaluationInput,
+    search: InspectedRequest,
   ): Promise<ScenarioCheck> {
-    const check = await this.check(list, entry, title, `[${expected.join(', ')}]`, null, () => {
-      const found = foundOrNothing(find)
-      return { actual: `[${found.join(', ')}]`, passed: `${found}` === `${expected}` }
-    })
-    if (check.passed || !check.actual.startsWith('[')) return check
-    const found = check.actual.slice(1, -1).split(', ').filter(Boolean)
+    let found: readonly string[] = []
+    const inspected = { ...search, context: contextOf(entry) }
+    const check = await this.check(list, entry, title, entry.because ?? `[${expected.join(', ')}]`, null, () =>
+      this.listed(this.authorizer.inspect(inspected, optionsOf(entry)), entry.because, () => {
+        found = [...find()].sort()
+        return { actual: `[${found.join(', ')}]`, passed: `${found}` === `${expected}` }
+      }),
+    )
+    if (check.passed || check.details.length > 0 || !check.actual.startsWith('[')) return check
     const missing = expected.filter((id) => !found.includes(id))
     const others = found.filter((id) => !expected.includes(id))
     // One explanation of each kind: the others usually have the same reason.
@@ -303,19 +330,43 @@ class ScenarioRunner {
     return { ...check, details }
   }
 
+  /** Compares an answer that is a list. A name that the check does not mean fails it, whatever is found. */
+  private async listed(
+    issues: readonly RequestIssue[],
+    because: Intention | null,
+    compare: () => FoundAnswer | Promise<FoundAnswer>,
+  ): Promise<FoundAnswer> {
+    const unintended = unintendedIssues(issues, because, false)
+    if (unintended.length > 0) return withIssues(unintended)
+    try {
+      const { actual, passed } = await compare()
+      if (because === null) return { actual, passed }
+      const isEmpty = because !== 'refused' && passed
+      return { actual: isEmpty ? because : actual, passed: isEmpty }
+    } catch (error) {
+      if (because === 'refused' && error instanceof AuthorizerError) return { actual: because, passed: true }
+      throw error
+    }
+  }
+
   private async checkRows(entry: RowsEntry, title: string): Promise<ScenarioCheck> {
-    const { query, params, token } = entry
+    const { query, params, token, because } = entry
     const expected = rowsText(entry.rows)
-    return this.check('rows', { ...entry, tags: null }, title, expected, null, async () => {
-      const { data } = await this.authorizer.execute(
-        { id: query, input_params: params, page_size: ROWS_MAX },
-        token === null ? {} : { token },
-      )
-      const actual = rowsText(
-        data.map(({ nodes, relationships, aggregate_values }) => ({ ...nodes, ...relationships, ...aggregate_values })),
-      )
-      return { actual, passed: actual === expected }
-    })
+    const request = { id: query, input_params: params, page_size: ROWS_MAX }
+    const options = token === null ? {} : { token }
+    return this.check('rows', { ...entry, tags: null }, title, because ?? expected, null, async () =>
+      this.listed(await this.authorizer.inspectQuery(request, options), because, async () => {
+        const { data } = await this.authorizer.execute(request, options)
+        const actual = rowsText(
+          data.map(({ nodes, relationships, aggregate_values }) => ({
+            ...nodes,
+            ...relationships,
+            ...aggregate_values,
+          })),
+        )
+        return { actual, passed: actual === expected }
+      }),
+    )
   }
 
   private details(request: EvaluationInput, options: CallOptions): readonly string[] {
@@ -331,10 +382,18 @@ class ScenarioRunner {
 /** Records of one answer. */
 const ROWS_MAX = 10_000
 
-const MISSING = 'missing or wrong input params'
+/** The answer to a request with issues: the first of them. */
+function withIssues([first = '', ...others]: readonly string[]): FoundAnswer {
+  return { actual: first, passed: false, issues: others }
+}
 
-function isMissing(text: string): boolean {
-  return text.includes(MISSING)
+function orRefusal<T>(ask: () => T): T | AuthorizerError {
+  try {
+    return ask()
+  } catch (error) {
+    if (error instanceof AuthorizerError) return error
+    throw error
+  }
 }
 
 /** An error of the request is an answer like others. */
@@ -343,16 +402,6 @@ async function answered(ask: () => FoundAnswer | Promise<FoundAnswer>): Promise<
     return await ask()
   } catch (error) {
     if (error instanceof AuthorizerError) return { actual: error.message, passed: false }
-    throw error
-  }
-}
-
-/** A search without one of its parameters finds nothing. */
-function foundOrNothing(find: () => readonly string[]): readonly string[] {
-  try {
-    return [...find()].sort()
-  } catch (error) {
-    if (error instanceof AuthorizerError && isMissing(error.message)) return []
     throw error
   }
 }

@@ -1,5 +1,7 @@
 // The schema of a scenario file: a graph, policies, and the expected answers. docs/reference/scenario-files.md describes it.
 import { z } from 'zod'
+import { intentions } from '../authorizer/intended-issues.ts'
+import { isJsonObject } from '../kernel/json-kind.ts'
 import { DEFAULT_POLICY_VERSION, policyFiles } from '../project/file-kinds.ts'
 import { queryFiles } from '../project/query-files.ts'
 
@@ -45,22 +47,49 @@ const call = {
 }
 
 const name = z.string().min(1)
-const ids = z.array(z.union([z.string(), z.int()], { error: 'expected an id' })).describe('external ids, in any order')
-const answer = z.enum(['yes', 'no', 'error']).meta({ id: 'ExpectedAnswer' })
+const intentionNames = intentions.map((one) => `\`${one}\``).join(' or ')
+const intention = z.enum(intentions).meta({ id: 'ExpectedDenial' })
+/** A list, or why the answer is empty. */
+function listOr(items: z.ZodType) {
+  return z.union([z.array(items), intention], { error: `expected a list of items, or ${intentionNames}` })
+}
+const ids = listOr(z.union([z.string(), z.int()], { error: 'expected an id' })).describe(
+  'external ids, in any order; or why nothing is found',
+)
+// `error` is the former name of `refused`.
+const answer = z.enum(['yes', 'no', ...intentions, 'error']).meta({ id: 'ExpectedAnswer' })
 
 /** The forms of an entry: a list for the usual case, an object for every case. */
 export interface EntryForms {
   readonly object: z.ZodObject
-  /** By number of cells. The cells are the members `members`, in this order. */
-  readonly lists: readonly { readonly schema: z.ZodTuple; readonly members: readonly string[] }[]
+  /** The cells are the members `members`, in this order. */
+  readonly lists: readonly ListForm[]
 }
 
-function forms(object: z.ZodObject, ...lists: readonly EntryForms['lists'][number][]): EntryForms {
-  return { object, lists }
+interface ListForm {
+  readonly schema: z.ZodTuple
+  readonly members: readonly string[]
 }
 
-function list(members: readonly string[], cells: readonly [z.ZodType, ...z.ZodType[]]): EntryForms['lists'][number] {
-  return { members, schema: z.tuple(cells as [z.ZodType, ...z.ZodType[]]) as unknown as z.ZodTuple }
+function forms(object: z.ZodObject, ...lists: readonly (readonly ListForm[])[]): EntryForms {
+  return { object, lists: lists.flat() }
+}
+
+/** The form with all cells, and the one without `params`, for a question without parameters. */
+function list(members: readonly string[], cells: readonly z.ZodType[]): readonly ListForm[] {
+  const at = members.indexOf('params')
+  const formOf = (kept: readonly string[], types: readonly z.ZodType[]): ListForm => ({
+    members: kept,
+    schema: z.tuple(types as [z.ZodType, ...z.ZodType[]]) as unknown as z.ZodTuple,
+  })
+  return [formOf(members, cells), formOf(members.toSpliced(at, 1), cells.toSpliced(at, 1))]
+}
+
+/** The list form of an entry, by the number of its cells and by whether it has parameters; undefined: no form fits. */
+export function listFormOf({ lists }: EntryForms, entry: readonly unknown[]): ListForm | undefined {
+  const candidates = lists.filter(({ members }) => members.length === entry.length)
+  const withParameters = candidates.find(({ members }) => isJsonObject(entry[members.indexOf('params')]))
+  return withParameters ?? candidates.at(-1)
 }
 
 const typeCell = z.strictObject({ type: name })
@@ -86,9 +115,9 @@ export const entryForms = {
   ),
   actions: forms(
     z
-      .strictObject({ subject: entity, resource: entity, ...call, actions: z.array(name) })
+      .strictObject({ subject: entity, resource: entity, ...call, actions: listOr(name) })
       .meta({ id: 'ScenarioActionSearch' }),
-    list(['subject', 'resource', 'params', 'actions'], [entity, entity, params, z.array(name)]),
+    list(['subject', 'resource', 'params', 'actions'], [entity, entity, params, listOr(name)]),
   ),
   rows: forms(
     z
@@ -96,7 +125,9 @@ export const entryForms = {
         query: name.describe('the name of a knowledge query'),
         params: call.params,
         token: call.token,
-        rows: z.array(z.record(z.string(), z.unknown())).describe('values by requested path, in any order'),
+        rows: listOr(z.record(z.string(), z.unknown())).describe(
+          'values by requested path, in any order; or why there are none',
+        ),
       })
       .meta({ id: 'ScenarioRows' }),
   ),

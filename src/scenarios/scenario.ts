@@ -1,5 +1,6 @@
 // A scenario that was read: a graph, policies over it, and the expected answers, each with its place in the file.
 import type { AuthorizerToken, RequestEntity, WriteInput } from '../authorizer/authorizer.ts'
+import type { Intention } from '../authorizer/intended-issues.ts'
 import type { FilePosition } from '../project/file-diagnostic.ts'
 import type { FolderDocument, ProjectFolder } from '../project/project-folder.ts'
 import type { NotationGraph } from './graph-notation.ts'
@@ -19,16 +20,22 @@ export interface ScenarioCall extends ScenarioEntry {
   readonly token: AuthorizerToken | null
 }
 
-/** An expected decision. `no`: not granted, also because a parameter is missing. `error`: the request is refused. */
+/** A request with several answers. */
+interface ListedAnswers extends ScenarioCall {
+  /** Why there is no answer; null: the listed ones are expected, which may be none. */
+  readonly because: Intention | null
+}
+
+/** An expected decision. */
 export interface DecisionEntry extends ScenarioCall {
   readonly subject: RequestEntity
   readonly action: string
   readonly resource: RequestEntity
-  readonly expect: 'yes' | 'no' | 'error'
+  readonly expect: 'yes' | 'no' | Intention
 }
 
 /** The expected results of a resource search. */
-export interface ResourceEntry extends ScenarioCall {
+export interface ResourceEntry extends ListedAnswers {
   readonly subject: RequestEntity
   readonly action: string
   readonly type: string
@@ -37,7 +44,7 @@ export interface ResourceEntry extends ScenarioCall {
 }
 
 /** The expected results of a subject search. */
-export interface SubjectEntry extends ScenarioCall {
+export interface SubjectEntry extends ListedAnswers {
   readonly type: string
   readonly action: string
   readonly resource: RequestEntity
@@ -46,7 +53,7 @@ export interface SubjectEntry extends ScenarioCall {
 }
 
 /** The expected results of an action search. */
-export interface ActionEntry extends ScenarioCall {
+export interface ActionEntry extends ListedAnswers {
   readonly subject: RequestEntity
   readonly resource: RequestEntity
   /** Sorted. */
@@ -54,7 +61,7 @@ export interface ActionEntry extends ScenarioCall {
 }
 
 /** The expected rows of a knowledge query, as values by requested path. */
-export interface RowsEntry extends Omit<ScenarioCall, 'tags'> {
+export interface RowsEntry extends Omit<ListedAnswers, 'tags'> {
   readonly query: string
   readonly rows: readonly Readonly<Record<string, unknown>>[]
 }

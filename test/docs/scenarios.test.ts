@@ -5,6 +5,8 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAuthorizer } from '../../src/authorizer/open-authorizer.ts'
 import { loadProject } from '../../src/project/load-project.ts'
+import { readScenarioText } from '../../src/scenarios/load-scenario.ts'
+import { runScenario } from '../../src/scenarios/run.ts'
 import {
   describeQuestion,
   type OpenScenario,
@@ -39,6 +41,18 @@ test('the files of a project folder in a page are a project without errors', asy
     expect(documents.length, path).toBe(files.length)
     await (await openAuthorizer({ memory: true, project: folder })).close()
   }
+})
+
+test.each(
+  readPages().flatMap(({ path, blocks }) =>
+    blocks
+      .filter(({ language, info }) => language === 'yaml' && info === '')
+      .map(({ text, line }) => [path, line, text]),
+  ) as [string, number, string][],
+)('%s:%d passes as a test', async (path, line, text) => {
+  const { checks } = await runScenario(readScenarioText(`${path}:${line}`, text, null))
+  const failed = checks.filter(({ passed }) => !passed)
+  expect(failed.map(({ title, expected, actual }) => `${title}: expected ${expected}, found ${actual}`)).toEqual([])
 })
 
 test('there are scenarios', () => expect(scenarios.length).toBeGreaterThanOrEqual(8))

@@ -54,21 +54,18 @@ describe('a scenario file', () => {
 
   it.each([
     [`${graph}police: []\n`, 'w:3:1: unknown member `police`; did you mean `policies`?'],
-    [
-      `${graph}decisions:\n  - [Person:ann, drive, Car:c1, {}]\n`,
-      'w:4:5: decisions[0]: expected [subject, action, resource, params, expect], found 4 cells',
-    ],
+    [`${graph}decisions:\n  - [Person:ann, drive, Car:c1, {}]\n`, 'w:4:33: decisions[0][3]: expected `yes` or `no` or'],
     [
       `${graph}decisions:\n  - [Person:ann, drive, Car:c1, {}, true]\n`,
-      'w:4:37: decisions[0][4]: expected `yes` or `no` or `error`, found `true`',
+      'w:4:37: decisions[0][4]: expected `yes` or `no` or `unknown-type` or `unknown-node` or `unknown-action` or `refused` or `error`, found `true`',
     ],
     [
-      `${graph}decisions:\n  - [Person:ann, drive, Car:c9, {}, yes]\n`,
-      'w:4:5: Car:c9 is granted but not in the graph; did you mean `Car:c1`?',
+      `${graph}decisions:\n  - [Person:ann, drive]\n`,
+      'w:4:5: decisions[0]: expected [subject, action, resource, params, expect] or [subject, action, resource, expect], found 2 cells',
     ],
     [
       `${graph}resources:\n  - [Person:ann, drive, {}, [c1]]\n`,
-      'w:4:5: the resource type is not clear (no policy): add {type',
+      'w:4:5: the resource type is not clear (no policy for Person names the action `drive`): add {type',
     ],
     [`${graph}policies:\n  - {subject: Person}\n`, 'w:4:5: policies[0].actions: expected array, found nothing'],
     ['graph: (a', 'w:1:10: graph: `)` is expected'],

@@ -35,7 +35,7 @@ export function scenarioRoutes(run: ScenarioRuns): Route[] {
           'graph: |',
           '  (ann:Person)-[:OWNS]->(c1:Car)',
           'decisions:',
-          '  - [Person:ann, drive, Car:c1, {}, yes]',
+          '  - [Person:ann, drive, Car:c1, yes]',
         ].join('\n'),
       },
       responses: { 200: scenarioRunAnswer, ...errorStatuses(400, 403, 404, 413, 415, 422, 503) },

@@ -141,7 +141,7 @@ export const lintRules = {
     canBeIgnored: true,
     example: [
       { file: 'policies/drive.policy.yaml', text: policy('MATCH (subject)-[:OWNS]->(resource)') },
-      { file: 'scenarios/cars.scenario.yaml', text: 'decisions:\n  - [Person:ann, drvie, Car:c1, {}, yes]\n' },
+      { file: 'scenarios/cars.scenario.yaml', text: 'decisions:\n  - [Person:ann, drvie, Car:c1, yes]\n' },
     ],
   },
   'secret-in-url': {

@@ -245,13 +245,15 @@ class DataReader {
     return isScalar(node) || isMap(node) || isSeq(node) || isAlias(node) ? node.toJS(this.yaml) : undefined
   }
 
-  /** The second entry of each decision or search of a scenario file. */
+  /** The second entry of each decision or search of a scenario file, without those that are unknown on purpose. */
   private asked(root: Node): AskedAction[] {
     const names = ['decisions', 'resources', 'subjects']
     const lists: unknown[] = isMap(root) ? names.map((name) => root.get(name, true)) : []
     return lists.flatMap((list) =>
       (isSeq(list) ? list.items : []).flatMap((item) => {
         const action = isSeq(item) ? item.items[1] : isMap(item) ? item.get('action', true) : null
+        const values = isSeq(item) ? item.items : isMap(item) ? item.items.map(({ value }) => value) : []
+        if (values.some((value) => isScalar(value) && value.value === 'unknown-action')) return []
         if (!isScalar(action) || typeof action.value !== 'string' || action.range == null) return []
         const [start, end] = action.range
         return [{ name: action.value, document: this.document, span: spanInFile(this.located, { start, end }) }]

@@ -60,7 +60,7 @@ describe('POST /access/v1/test', () => {
       context: { input_params: { min: 1 } },
     })
     expect(asked.body.results ?? []).toEqual([])
-    const unknown = await run(`${graph}${decisions('[Person:zoe, drive, Car:c1, {min: 1}, no]')}`)
+    const unknown = await run(`${graph}${decisions('[Person:zoe, drive, Car:c1, {min: 1}, unknown-node]')}`)
     expect(unknown.body).toMatchObject({ passed: true })
   })
 
@@ -85,6 +85,25 @@ describe('POST /access/v1/test', () => {
     expect((await run(asked, { draft: true })).body).toMatchObject({ passed: true, policies: 2 })
     const own = `policies:\n  - subject: Person\n    actions: [drive]\n    resource: Car\n    cypher: MATCH (subject) MATCH (resource)\n`
     expect((await run(own + asked)).body).toMatchObject({ passed: true, policies: 0 })
+  })
+
+  test.each([
+    [
+      '[Person:ann, drvie, Car:c1, {min: 9}, no]',
+      'no policy for Person and Car names the action `drvie`; did you mean `drive`?',
+    ],
+    ['[Person:anm, drive, Car:c1, {min: 9}, no]', '`Person:anm` is not in the graph; did you mean `Person:ann`?'],
+    ['[Person:ann, drive, Cra:c1, {min: 9}, no]', 'no policy and no node has the type `Cra`; did you mean `Car`?'],
+    [
+      '[Person:ann, drive, Car:c1, {mni: 9}, no]',
+      'no policy for Person and Car reads the parameter `$mni`; did you mean `$min`?',
+    ],
+    ['[Person:ann, drive, Car:c1, no]', expect.stringContaining("missing or wrong input params, 'min'")],
+  ])('fails for a name that the check does not mean: %s', async (row, actual) => {
+    expect((await run(`${graph}${decisions(row)}`)).body).toMatchObject({
+      passed: false,
+      checks: [{ passed: false, actual }],
+    })
   })
 
   test('reports errors of the file and of a policy with their places', async () => {

@@ -103,7 +103,7 @@ test('runs again what a change concerns, also new and removed files', async () =
   const other = temporaryFolder()
   writeFileSync(
     join(other, 'alone.scenario.yaml'),
-    `policies:\n  - {subject: Person, action: fly, resource: Car, cypher: 'MATCH (subject)-[:OWNS]->(resource)'}\n${scenario(1, 'no')}`,
+    `policies:\n  - {subject: Person, action: drive, resource: Car, cypher: 'MATCH (subject)-[:OWNS]->(resource) WHERE resource.wheels > $min'}\n${scenario(1, 'no')}`,
   )
   const child = Bun.spawn([bin, 'test', folder, other, '--watch'], {
     env: ownEnvironment,

@@ -232,10 +232,41 @@ describe('an authorizer in memory', () => {
       expect(run('toDeny', authorizer, ann, 'drive', c1, { min: 4 }).message()).toContain(
         'to be denied\n\npolicy drive grants: (Person:ann)-[:OWNS]->(Car:c1)',
       )
-      expect(run('toAllow', authorizer, ann, 'fly', c1).message()).toContain(
-        'no policy has these types and this action',
+    })
+
+    test.each<[string, string, string, string, Record<string, unknown>, string]>([
+      ['an action', 'Person:ann', 'drvie', 'Car:c1', {}, 'names the action `drvie`; did you mean `drive`?'],
+      ['a subject type', 'Persn:ann', 'drive', 'Car:c1', { min: 9 }, 'has the type `Persn`; did you mean `Person`?'],
+      ['a resource type', 'Person:ann', 'drive', 'Cra:c1', { min: 9 }, 'has the type `Cra`; did you mean `Car`?'],
+      [
+        'a subject',
+        'Person:anm',
+        'drive',
+        'Car:c1',
+        { min: 9 },
+        '`Person:anm` is not in the graph; did you mean `Person:ann`?',
+      ],
+      ['a resource', 'Person:ann', 'drive', 'Car:c3', { min: 9 }, '`Car:c3` is not in the graph; did you mean `Car:c'],
+      ['a parameter', 'Person:ann', 'drive', 'Car:c1', { mni: 9 }, 'the parameter `$mni`; did you mean `$min`?'],
+    ])(
+      'fail for %s that is misspelt, also where a denial is expected',
+      (_, subject, action, resource, params, message) => {
+        for (const name of ['toAllow', 'toDeny'] as const) {
+          expect(() => run(name, authorizer, subject, action, resource, params)).toThrow(message)
+        }
+      },
+    )
+
+    test('pass for what is unknown on purpose, and only then', () => {
+      const deny = (...args: Parameters<(typeof matchers)['toDeny']>) => matchers.toDeny(...args).pass
+      expect(deny(authorizer, ann, 'fly', c1, {}, { because: 'unknown-action' })).toBe(true)
+      expect(deny(authorizer, 'Person:zoe', 'drive', c1, { min: 1 }, { because: 'unknown-node' })).toBe(true)
+      expect(deny(authorizer, 'Robot:r2', 'drive', c1, {}, { because: 'unknown-type' })).toBe(true)
+      expect(deny(authorizer, ann, 'drive', c1, {}, { because: 'refused' })).toBe(true)
+      expect(() => deny(authorizer, ann, 'drive', c1, { min: 9 }, { because: 'unknown-node' })).toThrow(
+        'expected an unknown node, and the request has none',
       )
-      expect(run('toAllow', authorizer, 'Person:zoe', 'drive', c1, { min: 1 }).message()).toContain('not in the graph')
+      expect(() => deny(authorizer, ann, 'drive', c1, { min: 9 }, { because: 'refused' })).toThrow('and not refused')
     })
 
     test('fail for a refused request, also where a denial is expected', () => {

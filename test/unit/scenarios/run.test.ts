@@ -13,6 +13,7 @@ graph: |
   (bob:Person {identity: true})
 policies:
   - name: drive
+    tags: [internal]
     subject: Person
     action: drive
     resource: Car
@@ -56,7 +57,7 @@ decisions:
   - [Person:ann, drive, Car:c1, {token: 1}, error]
   - {subject: Person:ann, action: sign, resource: Car:c1, token: ann, expect: yes}
   - {subject: Person:ann, action: sign, resource: Car:c1, token: {claims: {email: x}}, expect: no}
-  - {subject: Person:ann, action: sign, resource: Car:c1, token: {type: Person, id: bob}, expect: error}
+  - {subject: Person:ann, action: sign, resource: Car:c1, token: {type: Person, id: bob}, expect: refused}
 resources:
   - [Person:ann, drive, {min: 1}, [c2, c1]]
   - [Person:ann, drive, {min: 4}, [c1, c2]]
@@ -78,11 +79,11 @@ refused:
     expect(found).toEqual([
       'decisions true yes / yes',
       'decisions false yes / no',
-      expect.stringMatching(/^decisions true no \/ .*missing or wrong input params, 'min'/),
-      'decisions true error / error',
+      expect.stringMatching(/^decisions false no \/ refused: .*missing or wrong input params, 'min'/),
+      'decisions true refused / refused',
       'decisions true yes / yes',
       'decisions true no / no',
-      'decisions true error / error',
+      'decisions true refused / refused',
       'resources true [c1, c2] / [c1, c2]',
       'resources false [c1, c2] / [c1]',
       'subjects true [ann] / [ann]',
@@ -113,7 +114,7 @@ refused:
           '  values: resource.wheels = 2, $min = 4',
           'with $min = 4',
         ],
-        '31:5',
+        '32:5',
       ],
       [
         'Person:ann drive Car {"min":4}',
@@ -130,9 +131,100 @@ refused:
           '  policy drive grants: (Person:ann)-[:OWNS]->(Car:c1)',
           '  with $min = 4',
         ],
-        '33:5',
+        '34:5',
       ],
     ])
+  })
+
+  test.each([
+    [
+      'decisions:\n  - [Person:ann, drvie, Car:c1, no]',
+      'no policy for Person and Car names the action `drvie`; did you mean `drive`?',
+    ],
+    [
+      'decisions:\n  - [Persn:ann, drive, Car:c1, no]',
+      'no policy and no node has the type `Persn`; did you mean `Person`?',
+    ],
+    [
+      'decisions:\n  - [Person:ann, drive, Car:c9, {min: 1}, no]',
+      '`Car:c9` is not in the graph; did you mean `Car:c1`?',
+    ],
+    [
+      'decisions:\n  - [Person:ann, drive, Car:c1, {mni: 9}, no]',
+      'no policy for Person and Car reads the parameter `$mni`; did you mean `$min`?',
+    ],
+    ['decisions:\n  - [Person:ann, drive, Person:bob, no]', 'no policy is for Person and Person'],
+    [
+      'decisions:\n  - {subject: Person:ann, action: drive, resource: Car:c1, params: {min: 9}, tags: [internl], expect: no}',
+      'no policy has the tag `internl`; did you mean `internal`?',
+    ],
+    [
+      'decisions:\n  - {subject: Person:ann, action: sign, resource: Car:c1, token: {claims: {emial: x}}, expect: no}',
+      'no policy reads `claims.emial`; did you mean `email`?',
+    ],
+    [
+      'decisions:\n  - {subject: {type: Person, id: ann, properties: {age: 3}}, action: drive, resource: Car:c1, params: {min: 9}, expect: no}',
+      'no policy for the two types reads subject.properties as `$subject_properties`',
+    ],
+    [
+      'resources:\n  - [Person:anm, drive, {min: 9}, []]',
+      '`Person:anm` is not in the graph; did you mean `Person:ann`?',
+    ],
+    ['resources:\n  - [Person:ann, drive, []]', 'the policy drive reads `$min`, which is not given'],
+    [
+      'subjects:\n  - [Person, drvie, Car:c1, []]',
+      'no policy for Person and Car names the action `drvie`; did you mean `drive`?',
+    ],
+    ['actions:\n  - [Person:ann, Car:c1, [sign]]', 'the policy drive reads `$min`, which is not given'],
+    [
+      'rows:\n  - {query: my-cars, token: ann-alone, params: {wheels: 1}, rows: []}',
+      'the knowledge query my-cars does not read the parameter `$wheels`',
+    ],
+    [
+      'rows:\n  - {query: my-cars, token: {type: Person, id: anm}, rows: []}',
+      '`Person:anm` is not in the graph; did you mean `Person:ann`?',
+    ],
+    [
+      'explanations:\n  - {subject: Person:ann, action: drvie, resource: Car:c1, outcomes: {}}',
+      'no policy for Person and Car names the action `drvie`; did you mean `drive`?',
+    ],
+    [
+      'decisions:\n  - [Person:ann, drive, Car:c1, {min: 1}, unknown-node]',
+      'expected an unknown node, and the request has none',
+    ],
+    [
+      'decisions:\n  - [Person:zoe, drive, Car:c99, {min: 1}, unknown-node]',
+      'expected one unknown node, found `Person:zoe` and `Car:c99`',
+    ],
+    ['decisions:\n  - [Person:ann, drive, Car:c1, {min: 1}, refused]', 'yes'],
+  ])('fails for a name that the check does not mean: %s', async (text, message) => {
+    const { checks } = await run(`${text}\n`)
+    expect(checks.map(({ passed, actual }) => [passed, actual])).toEqual([[false, message]])
+  })
+
+  test('passes for names that the check means, and needs no empty parameters', async () => {
+    const { checks } = await run(`
+decisions:
+  - [Person:ann, fly, Car:c1, unknown-action]
+  - [Person:zoe, drive, Car:c1, {min: 1}, unknown-node]
+  - [Robot:r2, drive, Car:c1, unknown-type]
+  - [Person:ann, drive, Car:c1, refused]
+  - [Person:ann, sign, Car:c1, no]
+resources:
+  - [Person:zoe, sign, unknown-node]
+  - [Person:ann, fly, unknown-action, {type: Car}]
+  - [Person:ann, sign, []]
+  - [Person:ann, drive, refused]
+subjects:
+  - [Person, drive, Car:c9, {min: 1}, unknown-node]
+  - [Person, sign, Car:c1, []]
+actions:
+  - [Person:zoe, Car:c1, {min: 1}, unknown-node]
+rows:
+  - {query: my-cars, rows: refused}
+`)
+    expect(checks.filter(({ passed }) => !passed)).toEqual([])
+    expect(checks).toHaveLength(13)
   })
 
   test('uses the policies of the project around it', async () => {
@@ -156,18 +248,18 @@ refused:
   test.each([
     [
       'decisions:\n  - {subject: Person:ann, action: sign, resource: Car:c1, token: an, expect: yes}\n',
-      '31:66: no token is named `an`; did you mean `ann`?',
+      '32:66: no token is named `an`; did you mean `ann`?',
     ],
     [
       'decisions:\n  - {subject: Person:ann, action: sign, resource: Car:c1, expected: yes}\n',
-      '31:5: decisions[0].expect: expected `yes` or `no` or `error`, found nothing\nw:31:59: decisions[0]: unknown member `expected`; did you mean `expect`?',
+      '32:5: decisions[0].expect: expected `yes` or `no` or `unknown-type` or `unknown-node` or `unknown-action` or `refused` or `error`, found nothing\nw:32:59: decisions[0]: unknown member `expected`; did you mean `expect`?',
     ],
     [
       'decisions:\n  - [ann, sign, Car:c1, {}, yes]\n',
-      '31:6: decisions[0][0]: expected `Type:id`, or an object with `type` and `id`',
+      '32:6: decisions[0][0]: expected `Type:id`, or an object with `type` and `id`',
     ],
-    ['rows:\n  - {query: my-cars, token: ann, rows: []}\n', '31:29: token: expected `type` and `id`'],
-    ['subjects: 4\n', '30:11: subjects: expected array, found number'],
+    ['rows:\n  - {query: my-cars, token: ann, rows: []}\n', '32:29: token: expected `type` and `id`'],
+    ['subjects: 4\n', '31:11: subjects: expected array, found number'],
   ])('refuses %j with its place', async (text, message) => {
     await expect(run(text)).rejects.toThrow(`w:${message}`)
   })

@@ -183,7 +183,11 @@ function Programs({ projectId, answer }: { readonly projectId: string; readonly 
         (one): one is ShownElements => one !== undefined && one !== null,
       ),
     )
-    download(scenarioFileName(question), scenarioText(question, decision, shown))
+    const read = {
+      hasPolicies: explanation.policies.length > 0,
+      parameters: new Set(Object.keys(explanation.parameters)),
+    }
+    download(scenarioFileName(question), scenarioText(question, decision, shown, read))
   }
   return (
     <section class="card" aria-labelledby="programs">

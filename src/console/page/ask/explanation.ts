@@ -53,6 +53,8 @@ export interface ShownPolicy {
 export interface ShownExplanation {
   readonly decision: boolean
   readonly context?: { readonly reason?: string }
+  /** The parameters that the policies read, by name. */
+  readonly parameters: Readonly<Record<string, unknown>>
   readonly policies: readonly ShownPolicy[]
   readonly duration_ms: number
 }

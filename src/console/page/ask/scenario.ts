@@ -3,9 +3,24 @@
 import type { ElementName, ShownElements } from './explanation.ts'
 import type { AskedQuestion } from './question.ts'
 
+/** The policies of a question. */
+export interface ReadByPolicies {
+  readonly hasPolicies: boolean
+  readonly parameters: ReadonlySet<string>
+}
+
 /** Returns the text of the file. JSON is YAML, so every name and value is quoted correctly. */
-export function scenarioText(question: AskedQuestion, decision: boolean, shown: readonly ShownElements[]): string {
-  const { subject, action, resource, parameters } = question
+export function scenarioText(
+  question: AskedQuestion,
+  decision: boolean,
+  shown: readonly ShownElements[],
+  read: ReadByPolicies,
+): string {
+  const { subject, action, resource } = question
+  // A test must not give a parameter that nothing reads.
+  const parameters = Object.fromEntries(
+    Object.entries(question.parameters).filter(([name]) => read.parameters.has(name)),
+  )
   const nodes = new Map<string, { type: string; external_id: string }>()
   const addNode = ({ type, id }: ElementName): void => {
     if (type !== null && id !== null) nodes.set(JSON.stringify([type, id]), { type, external_id: id })
@@ -27,7 +42,13 @@ export function scenarioText(question: AskedQuestion, decision: boolean, shown: 
   }
   addNode(subject)
   addNode(resource)
-  const row = [`${subject.type}:${subject.id}`, action, `${resource.type}:${resource.id}`, parameters]
+  const row = [
+    `${subject.type}:${subject.id}`,
+    action,
+    `${resource.type}:${resource.id}`,
+    ...(Object.keys(parameters).length > 0 ? [parameters] : []),
+  ]
+  const expected = decision ? 'yes' : read.hasPolicies ? 'no' : 'unknown-action'
   return [
     '# Saved from the console. The graph has what the answer showed, without properties: add those that the policies read.',
     '# Put the file into `scenarios/` of a project folder and run `verdigraph test`.',
@@ -37,7 +58,7 @@ export function scenarioText(question: AskedQuestion, decision: boolean, shown: 
     ...(relationships.size === 0 ? [] : ['  relationships:']),
     ...[...relationships.values()].map((one) => `    - ${JSON.stringify(one)}`),
     'decisions:',
-    `  - [${row.map((part) => JSON.stringify(part)).join(', ')}, ${decision ? 'yes' : 'no'}]`,
+    `  - [${row.map((part) => JSON.stringify(part)).join(', ')}, ${expected}]`,
     '',
   ].join('\n')
 }

@@ -39,7 +39,7 @@ const FILES_MAX = 50
 const example = `graph: |
   (ann:Person)-[:MEMBER]->(red:Team)-[:OWNS]->(c1:Car)
 decisions:
-  - [Person:ann, drive, Car:c1, {}, yes]
+  - [Person:ann, drive, Car:c1, yes]
 `
 
 /** The view. */

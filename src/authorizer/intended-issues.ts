@@ -1,0 +1,50 @@
+// Judges the issues of a tested request: each is an error of the test, unless the test expects it.
+import type { RequestIssue } from './authorizer.ts'
+
+/**
+ * The denials that a test can mean. `refused`: the service refuses the request, for example because a parameter is missing. The others: the
+ * request is denied because of that name.
+ */
+export const intentions = ['unknown-type', 'unknown-node', 'unknown-action', 'refused'] as const
+/** One of `intentions`. */
+export type Intention = (typeof intentions)[number]
+
+/** Whether a text is one of `intentions`. */
+export function isIntention(text: unknown): text is Intention {
+  return (intentions as readonly unknown[]).includes(text)
+}
+
+/**
+ * Returns the errors of a test of a request that has these issues; empty: none. `isDecision`: it is refused if it needs one
+ * of the missing parameters, so they are no issue of their own; a search leaves out what needs them.
+ */
+export function unintendedIssues(
+  issues: readonly RequestIssue[],
+  intention: Intention | null,
+  isDecision: boolean,
+): readonly string[] {
+  const others = issues.filter(({ kind }) =>
+    kind === 'missing-parameter' ? intention !== 'refused' && !isDecision : kind !== intention,
+  )
+  return [...others.map(({ message }) => message), ...absentIntention(issues, intention), ...hint(others)]
+}
+
+/** Exactly one name must be unknown: a second one is probably misspelt. */
+function absentIntention(issues: readonly RequestIssue[], intention: Intention | null): readonly string[] {
+  if (intention === null || intention === 'refused') return []
+  const found = issues.filter(({ kind }) => kind === intention)
+  if (found.length === 1) return []
+  const what = intention.replace('-', ' ')
+  if (found.length === 0) return [`expected an ${what}, and the request has none`]
+  return [`expected one ${what}, found ${found.map(({ name }) => `\`${name}\``).join(' and ')}`]
+}
+
+function hint([first]: readonly RequestIssue[]): readonly string[] {
+  const word = first?.kind === 'missing-parameter' ? 'refused' : first?.kind
+  return isIntention(word) ? [hintFor(word)] : []
+}
+
+/** The text that tells how a test expects such a denial. */
+export function hintFor(intention: Intention): string {
+  return `a test that means it expects \`${intention}\``
+}

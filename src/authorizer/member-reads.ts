@@ -1,0 +1,62 @@
+// The members of parameters that documents read, such as `email` of `$token.email`: found in their texts, so that conditions,
+// filters and writes are searched alike.
+import { isJsonObject } from '../kernel/json-kind.ts'
+
+/** The members of a value that are read. */
+export interface MemberReads {
+  /** The value is also read as a whole, so any member may be read. */
+  isWhole: boolean
+  readonly members: Map<string, MemberReads>
+}
+
+const STEP = /\.(?:([\p{L}\p{N}_-]+)|`([^`]+)`)/uy
+
+/** Returns the members of the parameter with that name that texts of policies and queries read. */
+export function readsOf(name: string, texts: readonly string[]): MemberReads {
+  const reads = noReads()
+  const reference = new RegExp(`\\$${name}(?![\\p{L}\\p{N}_])`, 'gu')
+  for (const text of texts)
+    for (const { index, 0: found } of text.matchAll(reference)) add(reads, text, index + found.length)
+  return reads
+}
+
+/** Returns the members of a value that nothing reads, each with the read names that the value does not have. */
+export function unreadMembers(
+  { isWhole, members }: MemberReads,
+  value: unknown,
+): readonly { readonly path: readonly string[]; readonly absent: readonly string[] }[] {
+  if (isWhole || !isJsonObject(value)) return []
+  const absent = [...members.keys()].filter((name) => !Object.hasOwn(value, name))
+  return Object.entries(value).flatMap(([name, member]) => {
+    const inner = members.get(name)
+    if (inner === undefined) return [{ path: [name], absent }]
+    return unreadMembers(inner, member).map((one) => ({ ...one, path: [name, ...one.path] }))
+  })
+}
+
+function add(reads: MemberReads, text: string, start: number): void {
+  let at = start
+  let place = reads
+  for (;;) {
+    STEP.lastIndex = at
+    const found = STEP.exec(text)
+    if (found === null) break
+    at += found[0].length
+    const step = (found[1] ?? found[2]) as string
+    // In Cypher, `$token.a-b` is a difference; in a filter it is one name.
+    const [first = step] = step.split('-')
+    if (first !== step) memberOf(place, first).isWhole = true
+    place = memberOf(place, step)
+  }
+  place.isWhole = true
+}
+
+function memberOf({ members }: MemberReads, name: string): MemberReads {
+  const known = members.get(name) ?? noReads()
+  members.set(name, known)
+  return known
+}
+
+function noReads(): MemberReads {
+  return { isWhole: false, members: new Map() }
+}
