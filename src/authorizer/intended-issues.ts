@@ -44,7 +44,7 @@ function hint([first]: readonly RequestIssue[]): readonly string[] {
   return isIntention(word) ? [hintFor(word)] : []
 }
 
-/** The text that tells how a test expects such a denial. */
+/** A line for the author of the test: how to expect such a denial. */
 export function hintFor(intention: Intention): string {
   return `a test that means it expects \`${intention}\``
 }
