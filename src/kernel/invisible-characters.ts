@@ -17,8 +17,7 @@ const ORDINARY = [
 ].join('|')
 
 /** A regular expression for one such character. Needs the flag `u`. Line feeds and tabs do not count. */
-export const INVISIBLE_CHARACTER =
-  `(?![\\n\\t]|${ORDINARY})` + '[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Co}\\p{Default_Ignorable_Code_Point}\\ufff9-\\ufffb]'
+export const INVISIBLE_CHARACTER = `(?![\\n\\t]|${ORDINARY})[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Co}\\p{Default_Ignorable_Code_Point}\\ufff9-\\ufffb]`
 
 const invisible = new RegExp(INVISIBLE_CHARACTER, 'gu')
 

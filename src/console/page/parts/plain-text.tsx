@@ -18,7 +18,6 @@ export function PlainText(props: { readonly text: string; readonly max?: number;
     <bdi>
       {parts.map((part, index) =>
         index % 2 === 1 ? (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no other identity.
           <span class="unseen" key={index} title="An invisible character">
             {codeOf(part)}
           </span>
