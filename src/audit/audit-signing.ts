@@ -216,7 +216,8 @@ async function needsTrial(
   const identify = ({ fields }: StoredDocument): string =>
     JSON.stringify([fields.provider, ...keyMembers.map((member) => fields[member] ?? null)])
   if (identify(document) !== identify(current)) return true
-  const isSent = keyMembers.some((member) => body[member] !== undefined)
+  // A document that is sent back as it was read has the pinned key, and keeps it.
+  const isSent = body[PUBLIC_KEY] === undefined && keyMembers.some((member) => body[member] !== undefined)
   return isSent && (await isFailing(document.id))
 }
 

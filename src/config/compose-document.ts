@@ -19,6 +19,7 @@ import {
   withArticle,
 } from './kind.ts'
 import { dropEmptySecrets, keepStoredSecrets, redirectedSecretErrors, sealSecrets } from './secrets.ts'
+import type { UpdateBody } from './update-body.ts'
 
 /** Inputs for creating and updating a document. */
 export interface ComposeContext {
@@ -90,17 +91,17 @@ export function newDocument(
 export function updatedFields(
   { kind, draft, sealer }: ComposeContext,
   current: StoredDocument,
-  body: DocumentFields,
+  { changes, sent }: UpdateBody,
 ): Result<CheckedFields, ServiceError> {
-  const sealed = sealSecrets(body, kind, current.id, sealer, current.fields)
+  const sealed = sealSecrets(changes, kind, current.id, sealer, current.fields)
   const members = Object.entries({ ...current.fields, ...sealed }).filter(([, value]) => value !== '')
   const parent = draft.get(kind.parent.kind, current.parent_id)
   assert(parent !== null, 'deleting a parent deletes its children')
   const fields = dropEmptySecrets(keepStoredSecrets(Object.fromEntries(members), current.fields, kind), kind)
-  const checked = kind.check(fields, { reader: draft, current, parent, body })
+  const checked = kind.check(fields, { reader: draft, current, parent, body: sent })
   if (!checked.ok) return checked
   // Checked on the fields to be stored: a secret that this update removes is not sent anywhere.
-  const stranded = redirectedSecretErrors(checked.value.fields, current.fields, body, kind)
+  const stranded = redirectedSecretErrors(checked.value.fields, current.fields, changes, kind)
   return stranded.length === 0 ? checked : err({ kind: 'invalid', issues: stranded })
 }
 

@@ -133,7 +133,7 @@ export interface CheckContext {
   readonly current: StoredDocument | null
   /** The parent of the document. */
   readonly parent: StoredDocument
-  /** The request body, for checks that depend on which members the caller sent. */
+  /** The request body without null members, for checks that depend on which members the caller sent. */
   readonly body: DocumentFields
 }
 

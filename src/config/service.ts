@@ -27,6 +27,7 @@ import { ProjectConfiguration } from './project-configuration.ts'
 import { authorshipOf, listItemOf, representationOf } from './representation.ts'
 import { methodNotAllowedError, normalisedBody, permissionError } from './request-checks.ts'
 import { changedDuringTrial, DocumentTrials, withFields } from './trials.ts'
+import { readUpdateBody } from './update-body.ts'
 import { validate } from './validate.ts'
 
 /** A response body with its ETag. */
@@ -228,7 +229,8 @@ export class ConfigService {
   }
 
   /**
-   * Updates a document if `ifMatch` matches its ETag. Absent and null members keep their values.
+   * Updates a document if `ifMatch` matches its ETag. Absent and null members keep their values, as do members with the value that
+   * a read returns.
    * Errors: `forbidden`, `method-not-allowed`, `not-found`, `invalid`, `stale-etag`, `conflict`. Rejects if a side
    * effect fails; the update is stored then.
    */
@@ -244,12 +246,10 @@ export class ConfigService {
     if (refused !== null || kind.updateSchema === null) return err(refused ?? methodNotAllowedError(kind))
     const found = this.find(caller, kind, id)
     if (!found.ok) return found
-    const fixed = immutableMemberErrors(body, kind)
-    if (fixed.length > 0) return err({ kind: 'invalid', issues: fixed })
-    const read = validate(kind.updateSchema, body)
-    if (!read.ok) return err({ kind: 'invalid', issues: read.error })
-    const given = normalisedBody(kind, read.value)
-    await kind.beforeUpdate?.(found.value, read.value)
+    const read = readUpdateBody(kind, found.value, this.documents, body)
+    if (!read.ok) return read
+    const given = read.value
+    await kind.beforeUpdate?.(found.value, given.changes)
     const tried = await this.trials.update(kind, found.value, given, ifMatch)
     if (!tried.ok) return tried
     const nowMs = this.clock.now()
@@ -257,7 +257,9 @@ export class ConfigService {
       const current = draft.get(kind.path, id)
       if (current === null) return err(notFoundError(kind, id))
       if (!matchesIfMatch(ifMatch, current)) return err<ServiceError>({ kind: 'stale-etag' })
-      if (kind.trial !== undefined && current.revision !== found.value.revision) return err(changedDuringTrial(kind))
+      // The body was compared with another revision.
+      if (current.revision !== found.value.revision)
+        return kind.trial === undefined ? null : err(changedDuringTrial(kind))
       const checked = updatedFields({ kind, draft, sealer: this.sealer }, current, given)
       if (!checked.ok) return checked
       const fields = { ...checked.value.fields, ...tried.value }
@@ -274,6 +276,7 @@ export class ConfigService {
       this.events?.changed({ caller, origin }, draft, [{ kind, before: current, after: document }])
       return ok({ document, intents: this.outbox.record(draft, 'changed', document, nowMs) })
     })
+    if (stored === null) return this.update(caller, kind, id, body, ifMatch, origin)
     if (!stored.ok) return stored
     await this.outbox.run(stored.value.intents)
     const { document } = stored.value
@@ -305,11 +308,8 @@ export class ConfigService {
     if (refused !== null || kind.updateSchema === null) return err(refused ?? methodNotAllowedError(kind))
     const found = this.find(caller, kind, id)
     if (!found.ok) return found
-    const fixed = immutableMemberErrors(body, kind)
-    if (fixed.length > 0) return err({ kind: 'invalid', issues: fixed })
-    const read = validate(kind.updateSchema, body)
-    if (!read.ok) return err({ kind: 'invalid', issues: read.error })
-    return this.trials.describeUpdate(kind, found.value, normalisedBody(kind, read.value), ifMatch)
+    const read = readUpdateBody(kind, found.value, this.documents, body)
+    return read.ok ? this.trials.describeUpdate(kind, found.value, read.value, ifMatch) : read
   }
 
   /**
@@ -382,13 +382,4 @@ function bodyWithState(
   body: DocumentFields,
 ): DocumentFields | Promise<DocumentFields> {
   return kind.withState?.(document, body) ?? body
-}
-
-/** An immutable member has its own message, different from that of an unknown member. */
-function immutableMemberErrors(body: unknown, kind: ConfigKind): string[] {
-  if (typeof body !== 'object' || body === null) return []
-  const after = kind.updateSchema?.shape ?? {}
-  return Object.keys(body)
-    .filter((member) => Object.hasOwn(kind.createSchema.shape, member) && !Object.hasOwn(after, member))
-    .map((member) => `${member}: cannot be changed after creation`)
 }

@@ -6,6 +6,7 @@ import { err, ok, type Result } from '../kernel/result.ts'
 import { newDocument, updatedFields } from './compose-document.ts'
 import { matchesIfMatch } from './etag.ts'
 import type { ConfigKind, ConfigReader, DocumentFields, Sealer, StoredDocument } from './kind.ts'
+import type { UpdateBody } from './update-body.ts'
 
 const nothing: DocumentFields = Object.freeze({})
 
@@ -45,13 +46,13 @@ export class DocumentTrials {
   async update(
     kind: ConfigKind,
     current: StoredDocument,
-    body: DocumentFields,
+    body: UpdateBody,
     ifMatch: string | null,
   ): Promise<Result<DocumentFields, ServiceError>> {
     const { trial } = kind
     if (trial === undefined) return ok(nothing)
     const draft = this.updatedDocument(kind, current, body, ifMatch)
-    return draft.ok ? trial.run(draft.value, current, body) : draft
+    return draft.ok ? trial.run(draft.value, current, body.sent) : draft
   }
 
   /** Resolves with the response to a dry run of a create request. */
@@ -68,11 +69,11 @@ export class DocumentTrials {
   async describeUpdate(
     kind: ConfigKind,
     current: StoredDocument,
-    body: DocumentFields,
+    body: UpdateBody,
     ifMatch: string | null,
   ): Promise<Result<DocumentFields, ServiceError>> {
     const draft = this.updatedDocument(kind, current, body, ifMatch)
-    return draft.ok ? described(kind, draft.value, current, body) : draft
+    return draft.ok ? described(kind, draft.value, current, body.sent) : draft
   }
 
   private newDocument(
@@ -87,7 +88,7 @@ export class DocumentTrials {
   private updatedDocument(
     kind: ConfigKind,
     current: StoredDocument,
-    body: DocumentFields,
+    body: UpdateBody,
     ifMatch: string | null,
   ): Result<StoredDocument, ServiceError> {
     if (!matchesIfMatch(ifMatch, current)) return err({ kind: 'stale-etag' })

@@ -44,7 +44,12 @@ export function knowledgeQueries(textMax: number, names: NameSource): ConfigKind
     parent: { field: 'project_id', kind: projectsKind },
     operations: { create: true, update: true, delete: true, byName: true },
     createSchema: z.strictObject({ ...envelope, project_id: reference, ...members }),
-    updateSchema: z.strictObject({ ...envelopeUpdate, ...members }),
+    updateSchema: z.strictObject({
+      ...envelopeUpdate,
+      policy_id: members.policy_id.nullish(),
+      query: members.query.nullish(),
+      status: members.status.nullish(),
+    }),
     readShape: { policy_id: z.string(), query: z.string(), status: members.status },
     secrets: [],
     jsonTexts: ['query'],

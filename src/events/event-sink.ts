@@ -11,6 +11,7 @@ import {
   type StoredDocument,
   tagList,
 } from '../config/kind.ts'
+import { canonicalJson } from '../kernel/canonical-json.ts'
 import { err, ok } from '../kernel/result.ts'
 import { receivesChanges } from './change-capture.ts'
 import { isChangeType } from './event-types.ts'
@@ -289,18 +290,18 @@ export const eventSinks: ConfigKind = {
   hiddenFields: [addedAtField],
   omittedInLists: [],
   defaults: { include_cdc_events: false, tags: [] },
-  check(fields, { body, current }) {
+  check(fields, { current }) {
     const all = fields.providers as Providers
+    const isStored = (member: string): boolean =>
+      current !== null && canonicalJson(fields[member] ?? null) === canonicalJson(current.fields[member] ?? null)
     const issues = [
       ...missingSecretErrors(all),
       ...unknownProviderErrors(fields.routes as readonly { provider_id: string }[], all),
       ...snapshotErrors(fields, all),
       // An update of other members keeps routes that an earlier release accepted.
-      ...(body.routes == null ? [] : deadRouteErrors(fields.routes as readonly SinkRoute[])),
-      // An update of one of these can begin to withhold the events; another one keeps what an earlier release accepted.
-      ...(['include_cdc_events', 'providers', 'routes'].every((member) => body[member] == null)
-        ? []
-        : withheldRouteErrors(fields, all)),
+      ...(isStored('routes') ? [] : deadRouteErrors(fields.routes as readonly SinkRoute[])),
+      // A change of one of these can begin to withhold the events; another one keeps what an earlier release accepted.
+      ...(['include_cdc_events', 'providers', 'routes'].every(isStored) ? [] : withheldRouteErrors(fields, all)),
     ]
     return issues.length === 0 ? ok({ fields: withAddedAt(fields, current) }) : err({ kind: 'invalid', issues })
   },

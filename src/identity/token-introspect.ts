@@ -83,8 +83,11 @@ const subClaim = z.union([selector, subClaimAlias], {
 /** A text that an empty string removes. */
 const removable = z.string().max(200).describe('an empty string removes the value')
 
-/** An update replaces these as a whole: a member that it omits is removed. */
-const replacedMembers = ['jwt_matcher', 'opaque_matcher', 'offline_validation', 'online_validation'] as const
+/** A document has one member of each pair: an update that sends one of them removes the other. */
+const alternatives = [
+  ['jwt_matcher', 'opaque_matcher'],
+  ['offline_validation', 'online_validation'],
+] as const
 
 const matcherSchemas = {
   jwt_matcher: jwtMatcher.nullish(),
@@ -136,7 +139,13 @@ export function tokenIntrospects(upstream: Pick<Upstream, 'urlError'>): ConfigKi
     secrets: [],
     omittedInLists: [],
     check(merged, { reader, current, parent, body }) {
-      const removed = current === null ? [] : replacedMembers.filter((member) => !Object.hasOwn(body, member))
+      const removed =
+        current === null
+          ? []
+          : alternatives.flatMap((pair) => {
+              const sent = pair.filter((member) => Object.hasOwn(body, member))
+              return sent.length === 1 ? pair.filter((member) => !sent.includes(member)) : []
+            })
       const fields = withDefaults(
         Object.fromEntries(Object.entries(merged).filter(([name]) => !removed.includes(name as never))),
       )

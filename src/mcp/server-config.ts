@@ -73,15 +73,15 @@ export const mcpServers: ConfigKind = {
   },
 }
 
-/** Checks only references in the request, so that a server with a deleted agent can still be disabled. */
+/** Checks only new references, so that a server with a deleted agent can still be disabled. */
 function checkReference(
   fields: DocumentFields,
   member: string,
   kind: string,
   label: string,
-  { reader, body, parent }: CheckContext,
+  { reader, current, parent }: CheckContext,
 ) {
-  if (body[member] === undefined) return []
   const id = fields[member] as string
+  if (id === current?.fields[member]) return []
   return reader.get(kind, id)?.project_id === parent.id ? [] : [`${member}: no ${label} \`${id}\` in the project`]
 }

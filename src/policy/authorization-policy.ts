@@ -52,7 +52,12 @@ export function authorizationPolicies(
     parent: { field: 'project_id', kind: projectsKind },
     operations: { create: true, update: true, delete: true, byName: true },
     createSchema: z.strictObject({ ...envelope, project_id: reference, ...document, ...members }),
-    updateSchema: z.strictObject({ ...envelopeUpdate, ...document, ...members }),
+    updateSchema: z.strictObject({
+      ...envelopeUpdate,
+      policy: document.policy.nullish(),
+      status: members.status.nullish(),
+      tags: members.tags,
+    }),
     readShape: { policy: z.string(), status: members.status, tags: z.array(z.string()) },
     secrets: [],
     jsonTexts: ['policy'],

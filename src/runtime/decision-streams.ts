@@ -21,8 +21,8 @@ const PROJECT_STREAMS_MAX = 16
 /** Characters that a client has not read. */
 const UNREAD_CHARACTERS_MAX = 512 * 1024
 const TICK_MS = 100
-/** Ticks after which credentials are checked. */
-const CHECK_TICKS = 50
+/** Ticks after which credentials are checked while there are no lines. */
+const CHECK_TICKS = 10
 /** Lines are written some milliseconds after the answer. */
 const WRITTEN_AFTER_MS = 100
 
@@ -148,6 +148,8 @@ export class DecisionStreams implements DecisionLogReads {
     try {
       const { lines, skippedBytes } = await reader.next()
       if (skippedBytes > 0) for (const stream of this.streams) stream.skip(skippedBytes)
+      // No line is sent to a client whose credentials or permission are gone since the last one.
+      if (lines.length > 0) await Promise.all([...this.streams].map((stream) => this.endUnlessAllowed(stream)))
       for (const line of lines) this.send(line)
       for (const stream of this.streams) this.keepAlive(stream)
     } catch (error) {

@@ -173,7 +173,6 @@ export const samples: Readonly<Record<string, Sample>> = {
   'authorization-policies': {
     body: ({ project }) => ({ project_id: project, policy: decisionPolicy, status: 'ACTIVE', tags: ['fleet'] }),
     reads: () => ({ policy: decisionPolicy, status: 'ACTIVE', tags: ['fleet'] }),
-    always: () => ({ policy: decisionPolicy, status: 'ACTIVE' }),
     change: {
       body: { policy: '{"unfinished":', status: 'DRAFT', tags: [] },
       reads: { policy: '{"unfinished":', status: 'DRAFT', tags: [] },
@@ -197,7 +196,6 @@ export const samples: Readonly<Record<string, Sample>> = {
   'knowledge-queries': {
     body: ({ project, policy }) => ({ project_id: project, policy_id: policy, query: contextQuery, status: 'ACTIVE' }),
     reads: ({ policy }) => ({ policy_id: policy, query: contextQuery, status: 'ACTIVE' }),
-    always: ({ policy }) => ({ policy_id: policy, query: contextQuery, status: 'ACTIVE' }),
     change: {
       body: { query: '{"unfinished":', status: 'DRAFT' },
       reads: { query: '{"unfinished":', status: 'DRAFT' },
@@ -288,11 +286,6 @@ export const samples: Readonly<Record<string, Sample>> = {
       claims_mapping: { region: { selector: 'zone' } },
       online_validation: { cache_ttl: 60 },
       perform_upsert: false,
-    }),
-    // An update replaces matchers and validation as a whole.
-    always: () => ({
-      jwt_matcher: { issuer: 'https://accounts.example', audience: 'fleet' },
-      online_validation: { cache_ttl: 60 },
     }),
     change: {
       body: {

@@ -11,6 +11,7 @@ import {
   scopeFieldOf,
 } from '../../config/kind.ts'
 import type { ConfigResponse, ConfigService } from '../../config/service.ts'
+import { describedUpdateSchema } from '../../config/update-body.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import { ok, type Result } from '../../kernel/result.ts'
 import {
@@ -185,13 +186,13 @@ function updateRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     operationId: `update${noun}`,
     tag,
     summary: `Update one ${kind.label}`,
-    description: `A null or absent member keeps its value, an empty string removes it. A request without changes keeps the ETag.${kind.trial === undefined ? '' : ` ${DRY_RUN_TEXT}`}`,
+    description: `A null or absent member keeps its value, an empty string removes it. A document can be sent back as it was read. A request without changes keeps the ETag.${kind.trial === undefined ? '' : ` ${DRY_RUN_TEXT}`}`,
     auth,
     lane: writingLane(kind),
     pathParameters: identifier,
     requestHeaders: ifMatchHeader,
     ...trialQuery(kind),
-    request: kind.updateSchema?.meta({ id: `${noun}Update` }) ?? null,
+    request: describedUpdateSchema(kind)?.meta({ id: `${noun}Update` }) ?? null,
     parse: ok,
     responses: {
       200:

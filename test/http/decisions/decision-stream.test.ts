@@ -66,6 +66,24 @@ describe('the stream of decisions', () => {
     }
   })
 
+  it('sends no line to a client whose key or permission is gone', async () => {
+    for (const takeAway of ['credential', 'permission'] as const) {
+      const { agentId, credentialId, key } = await service.addAgent(`leaver-${takeAway}`, ['Audit'])
+      await using stream = await open('', { 'x-svc-clientkey': key })
+      const before = await decide('ann')
+      await stream.until(has(before))
+      const gone =
+        takeAway === 'credential'
+          ? await service.configure('DELETE', `application-agent-credentials/${credentialId}`)
+          : await service.configure('PUT', `application-agents/${agentId}`, { api_permissions: ['Capture'] })
+      expect(gone.status).toBe(200)
+      const after = await decide('ann')
+      await written(after)
+      await stream.ended
+      expect(stream.events.some(has(after))).toBe(false)
+    }
+  })
+
   it('sends what its filters accept', async () => {
     await using denied = await open('?decision=denied')
     await using granted = await open('?decision=granted&action=drive&resource=Car:c1')

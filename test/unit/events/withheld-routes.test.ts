@@ -8,7 +8,7 @@ const quiet = { ...changeProvider, include_cdc_events: false }
 function issuesOf(event_type: string, provider: object, sink: object = {}, body?: object): readonly string[] {
   const routes = [{ provider_id: 'main', event_type_key_values_filter: { event_type } }]
   const fields = { providers: { main: provider }, routes, ...sink }
-  const checked = eventSinks.check!(fields, { body: body ?? fields, current: null } as never)
+  const checked = eventSinks.check!(fields, { current: body === undefined ? null : { fields } } as never)
   return checked.ok || checked.error.kind !== 'invalid' ? [] : checked.error.issues
 }
 
