@@ -157,7 +157,7 @@ export function createEventRecording(
     async sweep() {
       const outbox = await folder.openIfPresent()
       for (const stream of outbox?.streams() ?? []) {
-        // What the audit log receives stays until it is sealed.
+        // Records of the audit log stay until it is sealed.
         if (auditOwnerOf(stream) === null && !hasSink(stream)) await outbox?.drop(stream, () => !hasSink(stream))
       }
     },

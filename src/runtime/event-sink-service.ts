@@ -1,4 +1,4 @@
-// What administrators do with an event sink. Finds the sink of the caller's organization and checks the role.
+// Operations of administrators on an event sink. Finds the sink of the caller's organization and checks the role.
 import type { ConfigReader, StoredDocument } from '../config/kind.ts'
 import type { OpenProviderSecret } from '../events/connect-provider.ts'
 import { eventSinksKind } from '../events/event-sink.ts'

@@ -1,4 +1,4 @@
-// What the sealer of a data folder needs of the process that runs it.
+// Dependencies of the sealer of a data folder on the process that runs it.
 import type { Clock } from '../../kernel/clock.ts'
 import type { AuditHeads } from '../../store/audit/audit-heads.ts'
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
