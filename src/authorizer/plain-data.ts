@@ -12,6 +12,7 @@ export function findForeignValue(value: unknown): string | null {
 function find(value: unknown, path: readonly PropertyKey[], depth: number): string | null {
   switch (typeof value) {
     case 'string':
+      return value.isWellFormed() ? null : at(path, 'expected well-formed Unicode, found a lone surrogate')
     case 'boolean':
     case 'bigint':
     case 'undefined':
@@ -42,7 +43,7 @@ function findInObject(value: object, path: readonly PropertyKey[], depth: number
   for (const name in value) {
     const member = (value as Readonly<Record<string, unknown>>)[name]
     // Most members are texts, and need no path.
-    if (typeof member === 'string') continue
+    if (typeof member === 'string' && member.isWellFormed()) continue
     const found = find(member, [...path, name], depth + 1)
     if (found !== null) return found
   }

@@ -24,6 +24,7 @@ import { assert } from '../kernel/assert.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
 import { mintGid } from '../kernel/ids.ts'
 import type { NodeRecord, RelationshipRecord, StoredProperties } from '../store/format/records.ts'
+import { checkLabels, checkName, checkNodeKey, nodeText, relationshipText } from '../store/graph/element-checks.ts'
 import type { EditedRecord, PreservedFields } from '../store/graph/element-edits.ts'
 import { NodeRecordImage, RelationshipRecordImage } from '../store/graph/element-images.ts'
 import { NO_PROPERTIES, withoutMetadata, withoutProperties, withProperties } from '../store/graph/property-edits.ts'
@@ -149,6 +150,8 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
   // -- nodes
 
   upsertNode(input: NodeInput, preserved: PreservedFields = {}): UpsertResult {
+    checkNodeKey(input)
+    checkLabels(input.labels, () => nodeText(input))
     checkNames(input.properties)
     const now = this.nowMs
     const id = this.findNode(input)
@@ -165,7 +168,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
       gid: old.gid === '' ? this.assign(mintGid(now)).gid : old.gid,
       createdMs: Number.isNaN(old.createdMs) ? now : old.createdMs,
       updatedMs: now,
-      properties: withProperties(old.properties, input.properties, now, this.symbols),
+      properties: withProperties(old.properties, input.properties, now, this.symbols, () => nodeText(input)),
     }
     return { id, gid: edited.now.gid, created: false }
   }
@@ -189,7 +192,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
         gid,
         createdMs: preserved.createdMs ?? now,
         updatedMs: preserved.updatedMs ?? now,
-        properties: withProperties(NO_PROPERTIES, input.properties, now, this.symbols),
+        properties: withProperties(NO_PROPERTIES, input.properties, now, this.symbols, () => nodeText(input)),
       },
     })
     this.keys.set(`${input.type}\u0000${input.externalId}`, id)
@@ -204,6 +207,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
 
   createNode(labels: readonly string[], properties: readonly PropertyInput[]): NodeId {
     checkNames(properties)
+    checkLabels(labels, () => 'a node without external id')
     const now = this.nowMs
     const { id, gid } = this.assign(mintGid(now))
     const record: NodeRecord = {
@@ -215,7 +219,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
       gid,
       createdMs: now,
       updatedMs: now,
-      properties: withProperties(NO_PROPERTIES, properties, now, this.symbols),
+      properties: withProperties(NO_PROPERTIES, properties, now, this.symbols, () => 'a node without external id'),
     }
     this.nodes.set(id, { before: null, now: record })
     return id
@@ -272,13 +276,15 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
   // -- relationships
 
   upsertRelationship(input: RelationshipInput): UpsertResult | null {
+    checkName(input.type, () => 'the type of a relationship')
+    const element = (): string => relationshipText(input)
     checkNames(input.properties)
     const source = this.findNode(input.source)
     const target = this.findNode(input.target)
     if (source === 0 || target === 0) return this.isIncomplete ? { id: 0, gid: '', created: false } : null
     const [id] = this.between(source, input.type, target)
     const now = this.nowMs
-    if (id === undefined) return this.insertRelationship(source, input.type, target, input.properties, now)
+    if (id === undefined) return this.insertRelationship(source, input.type, target, input.properties, now, element)
     const edited = this.relationships.get(id)!
     const old = edited.now!
     edited.now = {
@@ -286,7 +292,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
       gid: old.gid === '' ? this.assign(mintGid(now)).gid : old.gid,
       createdMs: Number.isNaN(old.createdMs) ? now : old.createdMs,
       updatedMs: now,
-      properties: withProperties(old.properties, input.properties, now, this.symbols),
+      properties: withProperties(old.properties, input.properties, now, this.symbols, element),
     }
     return { id, gid: edited.now.gid, created: false }
   }
@@ -297,6 +303,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
     target: NodeId,
     inputs: readonly PropertyInput[] | undefined,
     now: number,
+    element: () => string,
   ): UpsertResult {
     const { id, gid } = this.assign(mintGid(now))
     const record: RelationshipRecord = {
@@ -306,7 +313,7 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
       gid,
       createdMs: now,
       updatedMs: now,
-      properties: withProperties(NO_PROPERTIES, inputs, now, this.symbols),
+      properties: withProperties(NO_PROPERTIES, inputs, now, this.symbols, element),
     }
     this.relationships.set(id, { before: null, now: record })
     const key = `${source} ${type} ${target}`
@@ -321,7 +328,8 @@ export class RemoteBatch implements WriteBatch, WrittenBatch {
     properties: readonly PropertyInput[],
   ): RelationshipId {
     checkNames(properties)
-    return this.insertRelationship(source, type, target, properties, this.nowMs).id
+    checkName(type, () => 'the type of a relationship')
+    return this.insertRelationship(source, type, target, properties, this.nowMs, () => `a relationship \`${type}\``).id
   }
 
   private relationshipsByKey({ source, type, target }: RelationshipKey): readonly RelationshipId[] {

@@ -1,15 +1,13 @@
 // Converts a property of a request to a graph property. A property that is sent again is replaced as a whole, because
 // its metadata describes the value that it came with.
 import type { PropertyInput, PropertyMetadata } from '../engine/store.ts'
-import { fromJson } from '../engine/value/json-conversion.ts'
-import type { PropertyValue } from '../engine/value/value.ts'
 import type { CapturedProperty } from './schema.ts'
 
 /** Returns the property to write. */
 export function propertyInput(property: CapturedProperty): PropertyInput {
   return {
     name: property.type,
-    ...(property.value === undefined ? {} : { value: fromJson(property.value) as PropertyValue }),
+    ...(property.value === undefined ? {} : { value: property.value }),
     ...(property.external_value === undefined ? {} : { externalValue: property.external_value }),
     ...(property.metadata === undefined ? {} : { metadata: metadataInput(property.metadata) }),
   }

@@ -2,6 +2,7 @@
 // rules that a schema cannot express.
 import { z } from 'zod'
 import { jsonObject } from '../config/json-schema.ts'
+import { canonicalProperty, textIssue } from '../engine/value/canonical-property.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import {
   ASSURANCE_LEVELS,
@@ -23,7 +24,9 @@ function textOf({ min, max }: LengthRange): z.ZodString {
   return z.string().min(min).max(max)
 }
 
-const externalId = textOf(externalIdLength)
+const externalId = textOf(externalIdLength).refine((text) => textIssue(text) === null, {
+  error: ({ input }) => textIssue(String(input)) ?? '',
+})
 const label = textOf(labelLength).regex(ELEMENT_NAME, { error: `expected a label: ${elementNameRule}` })
 const relationshipType = textOf(relationshipTypeLength).regex(ELEMENT_NAME, {
   error: `expected a relationship type: ${elementNameRule}`,
@@ -38,19 +41,15 @@ function isScalar(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number'
 }
 
-/**
- * A scalar or a list of scalars of one kind; integers and floats are one kind, because JSON writes both as numbers
- * (docs/decisions/0004-element-fields-and-values.md).
- */
-function isPropertyValue(value: unknown): value is PropertyValue {
-  if (!Array.isArray(value)) return isScalar(value)
-  return value.every((item) => isScalar(item) && jsonKindOf(item) === jsonKindOf(value[0]))
-}
-
-const propertyValue = z.custom<PropertyValue>(isPropertyValue, {
+const propertyValue = z.custom<PropertyValue>((value) => isJsonValue(value) && canonicalProperty(value).ok, {
   error: ({ input }) =>
     `expected a string, a finite number of at most 64 bits, a boolean or an array of one of these, found ${valueName(input)}`,
 })
+
+/** JSON has no temporal values and no infinite numbers, which other writers have. */
+function isJsonValue(value: unknown): boolean {
+  return Array.isArray(value) ? value.every(isScalar) : isScalar(value)
+}
 
 function valueName(value: unknown): string {
   if (!Array.isArray(value)) return jsonKindOf(value)

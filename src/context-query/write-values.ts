@@ -1,8 +1,9 @@
 // Values that a query writes: literals of its document, and parameters and claims of a call. None depends on a row, so
 // all are known before the graph is read, and an invalid value fails the whole call.
 import type { PropertyMetadata } from '../engine/store.ts'
+import { canonicalProperty, externalIdIssue } from '../engine/value/canonical-property.ts'
 import { fromJson, toJson } from '../engine/value/json-conversion.ts'
-import type { PropertyScalar, PropertyValue, Value } from '../engine/value/value.ts'
+import type { PropertyValue, Value } from '../engine/value/value.ts'
 import { isTimestamp } from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -81,33 +82,24 @@ export const expectedLabel = 'expected a label, or an array of labels, that is n
 /** The message for an invalid resolver name. */
 export const expectedName = 'expected the name of an external data resolver'
 
-const TEXT_MAX = 256
-
 /**
  * Returns the value as a property value; null if no property can hold it
  * (docs/decisions/0004-element-fields-and-values.md).
  */
 export function toPropertyValue(value: Value): PropertyValue | null {
-  if (!Array.isArray(value)) return isScalar(value) ? value : null
-  const kinds = new Set(value.map((item: Value) => (isScalar(item) ? kindOf(item) : 'none')))
-  return kinds.size > 1 || kinds.has('none') ? null : (value as readonly PropertyScalar[])
+  const items: readonly Value[] = Array.isArray(value) ? value : [value as Value]
+  if (!items.every(isJsonScalar)) return null
+  const canonical = canonicalProperty(value)
+  return canonical.ok ? canonical.value : null
 }
 
-function isScalar(value: Value): value is PropertyScalar {
-  if (value instanceof Float) return Number.isFinite(value.value)
-  return (
-    typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean'
-  )
-}
-
-/** Integers and floats are one kind, as in a capture. */
-function kindOf(value: PropertyScalar): string {
-  return value instanceof Float || typeof value === 'bigint' ? 'number' : typeof value
+function isJsonScalar(value: Value): boolean {
+  return value instanceof Float ? Number.isFinite(value.value) : value !== null && typeof value !== 'object'
 }
 
 /** Returns a string of 1 to 256 characters; null for any other value. */
 export function toExternalId(value: Value): string | null {
-  return typeof value === 'string' && value.length >= 1 && value.length <= TEXT_MAX ? value : null
+  return typeof value === 'string' && externalIdIssue(value) === null ? value : null
 }
 
 /** Returns a label or a list of labels as a list; null if one is invalid or reserved. */

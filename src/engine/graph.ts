@@ -2,7 +2,7 @@
 
 import type { BoundQuery } from './bind/bound.ts'
 import { Budget, type BudgetLimits } from './budget.ts'
-import { CompileError } from './errors.ts'
+import { CompileError, ExecutionError } from './errors.ts'
 import { defaultOptions, type QueryContext } from './planned-query.ts'
 import { compileText, findUnboundVariables, type NodeReference, PreparedQuery } from './prepared-query.ts'
 import type { AccessQuery } from './relation-query.ts'
@@ -189,5 +189,14 @@ function entityKeyOf({ snapshot, node }: NodeReference): EntityKey {
 }
 
 function toParameters(parameters: QueryParameters): ReadonlyMap<string, Value> {
-  return new Map(Object.entries(parameters).map(([name, value]) => [name, fromJson(value)]))
+  return new Map(Object.entries(parameters).map(([name, value]) => [name, parameterValue(name, value)]))
+}
+
+function parameterValue(name: string, value: unknown): Value {
+  try {
+    return fromJson(value)
+  } catch (error) {
+    if (!(error instanceof ExecutionError)) throw error
+    throw new ExecutionError(error.code, `the parameter $${name}: ${error.message}`)
+  }
 }

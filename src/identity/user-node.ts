@@ -3,9 +3,8 @@
 
 import { unlimitedBudget } from '../engine/budget.ts'
 import type { GraphStore, NodeId, PropertyInput, Snapshot } from '../engine/store.ts'
-import { fitsInt64 } from '../engine/value/arithmetic.ts'
+import { canonicalProperty } from '../engine/value/canonical-property.ts'
 import { equivalent } from '../engine/value/compare.ts'
-import { fromJson } from '../engine/value/json-conversion.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import type { Claims } from '../kernel/caller.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
@@ -56,14 +55,6 @@ function hasProperty(snapshot: Snapshot, node: NodeId, name: string, value: Prop
 
 /** Returns null for a value that cannot be a property: an object, a mixed list, or an integer beyond 64 bits. */
 function propertyValueOf(claim: unknown): PropertyValue | null {
-  const isList = Array.isArray(claim)
-  const items: readonly unknown[] = isList ? claim : [claim]
-  const kinds = new Set(items.map((item) => (typeof item === 'bigint' ? 'number' : typeof item)))
-  if (kinds.size > 1 || !items.every(isScalar)) return null
-  return fromJson(claim) as PropertyValue
-}
-
-function isScalar(item: unknown): boolean {
-  if (typeof item === 'bigint') return fitsInt64(item)
-  return typeof item === 'number' ? Number.isFinite(item) : typeof item === 'string' || typeof item === 'boolean'
+  const canonical = canonicalProperty(claim)
+  return canonical.ok ? canonical.value : null
 }

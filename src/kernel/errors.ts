@@ -55,6 +55,11 @@ export class OperationalError extends Error {
   override readonly name: string = 'OperationalError'
 }
 
+/** An element that no graph can hold, such as one with an empty external id. The message names the element and the part at fault. */
+export class InvalidElementError extends TypeError {
+  override readonly name: string = 'InvalidElementError'
+}
+
 /** Where a client finds the authorization server, and which scopes to request (RFC 9728, section 5.1). */
 export interface ResourceChallenge {
   readonly resourceMetadata: string

@@ -1,4 +1,5 @@
 // Readers of single fields of a line, for foreign lines and exports. Errors name the field.
+import { textIssue } from '../engine/value/canonical-property.ts'
 import {
   ELEMENT_NAME,
   elementNameRule,
@@ -48,6 +49,8 @@ export function readText(value: unknown, field: string, { min, max }: LengthRang
     if (length < min || length > max)
       throw new LineError(field, `expected ${min} to ${max} characters, found ${length}`)
   }
+  const issue = textIssue(value)
+  if (issue !== null) throw new LineError(field, issue)
   return value
 }
 

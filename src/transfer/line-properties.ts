@@ -1,8 +1,9 @@
 // Parses the properties of an element in a line: value or external value, update time and metadata.
 import type { PropertyMetadata } from '../engine/store.ts'
+import { canonicalProperty } from '../engine/value/canonical-property.ts'
 import { fromJson } from '../engine/value/json-conversion.ts'
 import { construct } from '../engine/value/temporal/construct.ts'
-import { isTemporal, type TemporalKind } from '../engine/value/temporal/temporal.ts'
+import type { TemporalKind } from '../engine/value/temporal/temporal.ts'
 import type { PropertyScalar, PropertyValue } from '../engine/value/value.ts'
 import {
   ASSURANCE_LEVELS,
@@ -55,17 +56,12 @@ function readProperty(members: Members, field: string, isExport: boolean, mayBeS
 }
 
 function readValue(value: unknown, field: string, isExport: boolean): PropertyValue {
-  if (!Array.isArray(value)) return readScalar(value, field, isExport)
-  const items = value.map((item, i) => readScalar(item, `${field}[${i}]`, isExport))
-  for (const [i, item] of items.entries())
-    if (scalarKind(item) !== scalarKind(items[0] as PropertyScalar))
-      throw new LineError(`${field}[${i}]`, 'expected items of one type')
-  return items
-}
-
-function scalarKind(value: PropertyScalar): string {
-  if (isTemporal(value)) return value.kind
-  return typeof value === 'string' || typeof value === 'boolean' ? typeof value : 'number'
+  const read = Array.isArray(value)
+    ? value.map((item, i) => readScalar(item, `${field}[${i}]`, isExport))
+    : readScalar(value, field, isExport)
+  const canonical = canonicalProperty(read)
+  if (!canonical.ok) throw new LineError(field, canonical.error)
+  return canonical.value
 }
 
 const TEMPORAL_KINDS: ReadonlySet<string> = new Set<TemporalKind>([

@@ -168,6 +168,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/engine/',
       'src/store/format/',
       'src/store/graph/element-edits.ts',
+      'src/store/graph/element-checks.ts',
       'src/store/graph/element-images.ts',
       'src/store/graph/fill-chunk.ts',
       'src/store/graph/property-edits.ts',

@@ -21,6 +21,8 @@ export function fromJson(data: unknown): Value {
 function fromData(data: unknown, depth: number): Value {
   switch (typeof data) {
     case 'string':
+      if (!data.isWellFormed()) throw invalidDataError('a text has a lone surrogate')
+      return data
     case 'boolean':
       return data
     case 'number':
@@ -36,9 +38,13 @@ function fromData(data: unknown, depth: number): Value {
     default:
       throw invalidDataError(`a ${typeof data} is not data`)
   }
-  if (data === null || data instanceof Float) return data
+  if (data === null || data instanceof Float || isTemporal(data)) return data
   if (depth >= DEPTH_MAX) throw invalidDataError(`a value is nested deeper than ${DEPTH_MAX} levels`)
   if (Array.isArray(data)) return data.map((item) => fromData(item, depth + 1))
+  if (!(data instanceof Map)) {
+    const prototype: unknown = Object.getPrototypeOf(data)
+    if (prototype !== null && prototype !== Object.prototype) throw instanceError(data)
+  }
   const map = new Map<string, Value>()
   const entries = data instanceof Map ? (data as Map<unknown, unknown>) : Object.entries(data)
   for (const [key, member] of entries) if (member !== undefined) map.set(String(key), fromData(member, depth + 1))
@@ -75,6 +81,12 @@ export function toJson(
 }
 
 const acceptAll = (): boolean => true
+
+/** Without this, an instance without members of its own, such as a Date, would be read as an empty map. */
+function instanceError(data: object): ExecutionError {
+  const hint = data instanceof Date ? ': pass its text, as `toISOString()` returns it' : ''
+  return invalidDataError(`an instance of ${data.constructor?.name || 'a class'} is not data${hint}`)
+}
 
 function invalidDataError(message: string): ExecutionError {
   return new ExecutionError('argument', message)

@@ -176,11 +176,29 @@ export function charactersOf(budget: Budget, text: string): Set<string> {
   return characters
 }
 
-/** Removes white space with a native method, which compares each character once. */
-export function trimNatively(budget: Budget, text: string, trim: (text: string) => string): string {
-  budget.chargeText(text.length)
-  return trim(text)
+/**
+ * White space as Neo4j trims it (`Character.isWhitespace` of Java): not that of JavaScript, which also has U+00A0, U+2007, U+202F and
+ * U+FEFF, and lacks U+001C to U+001F.
+ */
+const TRIMMED = /[\t-\r\x1c-\x20\u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000]/
+
+/** Removes white space from the start, the end or both. */
+export function trimWhiteSpace(text: string, atStart: boolean, atEnd: boolean): string {
+  let start = 0
+  let end = text.length
+  while (atStart && start < end && TRIMMED.test(text[start]!)) start += 1
+  while (atEnd && start < end && TRIMMED.test(text[end - 1]!)) end -= 1
+  return text.slice(start, end)
 }
+
+/** The same for a text of any length, which is charged. */
+export function trimCharged(budget: Budget, text: string, atStart: boolean, atEnd: boolean): string {
+  budget.chargeText(text.length * TRIM_COST)
+  return trimWhiteSpace(text, atStart, atEnd)
+}
+
+/** A test of one character costs about as much as this many comparisons. */
+const TRIM_COST = 8
 
 // ---------------------------------------------------------------- normal forms
 

@@ -19,6 +19,7 @@ import type { LoadId, RelationshipColumns } from '../sorting/edge-runs.ts'
 import { BulkAdjacency } from './bulk-adjacency.ts'
 import type { BulkKeyCache } from './bulk-key-cache.ts'
 import { BulkKeyEdits } from './bulk-key-edits.ts'
+import { checkName, relationshipText } from './element-checks.ts'
 import type { PreservedFields } from './element-edits.ts'
 import { type BulkProperty, NO_PROPERTIES, withProperties } from './property-edits.ts'
 import { putUnsorted } from './unsorted-state.ts'
@@ -103,6 +104,7 @@ export class BulkBatch extends LmdbWriteBatch {
     const now = input.updatedMs ?? input.createdMs ?? this.clock.now()
     const at = this.length
     if (at === this.sources.length) this.grow()
+    checkName(input.type, () => 'the type of a relationship')
     const type = this.symbols.intern('type', input.type)
     this.sources[at] = source
     this.types[at] = type
@@ -113,7 +115,7 @@ export class BulkBatch extends LmdbWriteBatch {
     this.starts[at] = start
     const { gid } = input
     const createdMs = input.createdMs ?? now
-    const properties = withProperties(NO_PROPERTIES, input.properties, now, this.symbols)
+    const properties = withProperties(NO_PROPERTIES, input.properties, now, this.symbols, () => relationshipText(input))
     const record = { type, source, target, createdMs, updatedMs: now, properties }
     if (gid === undefined) writeNewRelationship(this.writer, record)
     else writeRelationship(this.writer, { ...record, gid })

@@ -8,6 +8,7 @@ import { allocateId, type EnvironmentHeader } from '../format/header.ts'
 import { type NodeRecord, readNode, writeNode } from '../format/records.ts'
 import type { Databases } from '../lmdb/databases.ts'
 import type { PendingWrites } from '../lmdb/pending-writes.ts'
+import { nodeText } from './element-checks.ts'
 import { ElementEdits, type PreservedFields } from './element-edits.ts'
 import type { KeyEdits } from './key-edits.ts'
 import { LabelEdits } from './label-edits.ts'
@@ -53,7 +54,7 @@ export class NodeEdits extends ElementEdits<NodeRecord> {
       isIdentity: input.isIdentity ?? old.isIdentity,
       location: input.location ?? old.location,
       updatedMs: now,
-      properties: withProperties(old.properties, input.properties, now, this.symbols),
+      properties: withProperties(old.properties, input.properties, now, this.symbols, () => nodeText(input)),
     }
     return { id, gid: old.gid, created: false }
   }
@@ -70,7 +71,7 @@ export class NodeEdits extends ElementEdits<NodeRecord> {
       gid,
       createdMs: preserved.createdMs ?? now,
       updatedMs: now,
-      properties: withProperties(NO_PROPERTIES, input.properties, now, this.symbols),
+      properties: withProperties(NO_PROPERTIES, input.properties, now, this.symbols, () => nodeText(input)),
     })
     this.keys.set(type, input.externalId, id)
     return { id, gid, created: true }
@@ -88,7 +89,7 @@ export class NodeEdits extends ElementEdits<NodeRecord> {
       gid: mintGid(now),
       createdMs: now,
       updatedMs: now,
-      properties: withProperties(NO_PROPERTIES, properties, now, this.symbols),
+      properties: withProperties(NO_PROPERTIES, properties, now, this.symbols, () => 'a node without external id'),
     })
     return id
   }

@@ -8,7 +8,10 @@ import {
   type SymbolId,
   type SymbolKind,
 } from '../../engine/store.ts'
+import { canonicalProperty } from '../../engine/value/canonical-property.ts'
+import type { PropertyValue } from '../../engine/value/value.ts'
 import { assert } from '../../kernel/assert.ts'
+import { InvalidElementError } from '../../kernel/errors.ts'
 import type { StoredProperties } from '../format/records.ts'
 
 /** The properties of an element without any. */
@@ -24,12 +27,16 @@ export interface SymbolInterner {
   intern(kind: SymbolKind, name: string): SymbolId
 }
 
-/** Adds or replaces properties. A property that an external resolver supplies also interns its marker names. */
+/**
+ * Adds or replaces properties. A property that an external resolver supplies also interns its marker names. `element`: names the
+ * element in errors. Throws InvalidElementError for a value that no property can hold.
+ */
 export function withProperties(
   properties: StoredProperties,
   inputs: readonly BulkProperty[] | undefined,
   updatedMs: number,
   symbols: SymbolInterner,
+  element: () => string,
 ): StoredProperties {
   if (inputs === undefined || inputs.length === 0) return properties
   if (!Array.isArray(inputs)) throw new TypeError('properties: expected an array of { name, value }')
@@ -41,7 +48,7 @@ export function withProperties(
       for (const name of [input.name, '']) symbols.intern('property', externalPropertyName(name))
     }
     const property: StoredProperty = {
-      value: input.value ?? null,
+      value: input.value === undefined ? null : canonicalValue(input.name, input.value, element),
       externalValue: input.externalValue ?? null,
       updatedMs: input.updatedMs ?? updatedMs,
       metadata: input.metadata ?? null,
@@ -49,6 +56,12 @@ export function withProperties(
     merged.set(symbols.intern('property', input.name), property)
   }
   return merged
+}
+
+function canonicalValue(name: string, value: PropertyValue, element: () => string): PropertyValue {
+  const canonical = canonicalProperty(value)
+  if (canonical.ok) return canonical.value
+  throw new InvalidElementError(`${element()}: the property \`${name}\`: ${canonical.error}`)
 }
 
 /** Removes properties. */

@@ -38,13 +38,14 @@ export class RelationshipEdits extends ElementEdits<RelationshipRecord> {
     target: NodeId,
     properties: readonly PropertyInput[] | undefined,
     now: number,
+    element: () => string,
   ): UpsertResult {
     const [id] = this.between(source, type, target)
-    if (id === undefined) return this.create(source, type, target, properties, now)
+    if (id === undefined) return this.create(source, type, target, properties, now, element)
     const edited = this.at(id)
     const old = edited.now
     assert(old !== null, 'a list names relationships that exist')
-    const merged = withProperties(old.properties, properties, now, this.symbols)
+    const merged = withProperties(old.properties, properties, now, this.symbols, element)
     edited.now = { ...old, updatedMs: now, properties: merged }
     return { id, gid: old.gid, created: false }
   }
@@ -55,8 +56,9 @@ export class RelationshipEdits extends ElementEdits<RelationshipRecord> {
     target: NodeId,
     inputs: readonly PropertyInput[] | undefined,
     now: number,
+    element: () => string,
   ): UpsertResult {
-    const properties = withProperties(NO_PROPERTIES, inputs, now, this.symbols)
+    const properties = withProperties(NO_PROPERTIES, inputs, now, this.symbols, element)
     const id = allocateId(this.header, 'nextRelationship')
     const gid = mintGid(now)
     this.add(id, { type, source, target, gid, createdMs: now, updatedMs: now, properties })

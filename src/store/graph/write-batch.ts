@@ -34,6 +34,7 @@ import { type Databases, HEADER_KEY, META_KIND, missingSymbolsError } from '../l
 import { PendingWrites, type TouchedKey } from '../lmdb/pending-writes.ts'
 import type { OutboxEdits } from '../outbox/outbox-edits.ts'
 import type { BatchEdits } from './batch-view.ts'
+import { checkLabels, checkName, checkNodeKey, nodeText, relationshipText } from './element-checks.ts'
 import type { EditedRecord, PreservedFields } from './element-edits.ts'
 import { NodeRecordImage, RelationshipRecordImage } from './element-images.ts'
 import { FlagEdits } from './flags.ts'
@@ -58,11 +59,6 @@ export interface WriteBatchOptions {
   readonly entriesPerChunk: number
   /** The version that the batch creates. */
   readonly version: GraphVersion
-}
-
-/** The service validates names before; a program that uses the library may have no type checker. Throws TypeError. */
-function checkName(what: string, name: unknown): void {
-  if (typeof name !== 'string') throw new TypeError(`${what}: expected a string, found ${typeof name}`)
 }
 
 /** Without this, the key of `exists` and `find` (`['Person', 'ann']`) would be the key of a node that does not exist. */
@@ -167,8 +163,8 @@ export class LmdbWriteBatch implements WriteBatch, WrittenBatch {
 
   upsertNode(input: NodeInput, preserved: PreservedFields = {}): UpsertResult {
     this.assertOpen()
-    checkName('the type of a node', input.type)
-    checkName('the external id of a node', input.externalId)
+    checkNodeKey(input)
+    checkLabels(input.labels, () => nodeText(input))
     assert(input.externalId.length <= EXTERNAL_ID_UNITS_MAX, 'an external id has at most 256 characters')
     const upserted = this.nodes.upsert(input, preserved, preserved.updatedMs ?? preserved.createdMs ?? this.clock.now())
     this.onNodeTouched?.(input, upserted.created || input.location !== undefined)
@@ -177,6 +173,7 @@ export class LmdbWriteBatch implements WriteBatch, WrittenBatch {
 
   createNode(labels: readonly string[], properties: readonly PropertyInput[]): NodeId {
     this.assertOpen()
+    checkLabels(labels, () => 'a node without external id')
     return this.nodes.create(labels, properties, this.clock.now())
   }
 
@@ -214,14 +211,16 @@ export class LmdbWriteBatch implements WriteBatch, WrittenBatch {
   // -- relationships
 
   upsertRelationship(input: RelationshipInput): UpsertResult | null {
-    checkName('the type of a relationship', input.type)
+    checkName(input.type, () => 'the type of a relationship')
     checkKey('source', input.source)
     checkKey('target', input.target)
     const source = this.findNode(input.source)
     const target = this.findNode(input.target)
     if (source === 0 || target === 0) return null
     const type = this.symbols.intern('type', input.type)
-    return this.relationships.upsert(source, type, target, input.properties, this.clock.now())
+    return this.relationships.upsert(source, type, target, input.properties, this.clock.now(), () =>
+      relationshipText(input),
+    )
   }
 
   createRelationship(
@@ -232,8 +231,10 @@ export class LmdbWriteBatch implements WriteBatch, WrittenBatch {
   ): RelationshipId {
     this.assertOpen()
     assert(this.nodes.exists(source) && this.nodes.exists(target), 'both ends of a relationship exist')
+    checkName(type, () => 'the type of a relationship')
     const symbol = this.symbols.intern('type', type)
-    return this.relationships.create(source, symbol, target, properties, this.clock.now()).id
+    const element = (): string => `a relationship \`${type}\``
+    return this.relationships.create(source, symbol, target, properties, this.clock.now(), element).id
   }
 
   /** Deletes all parallel relationships. */

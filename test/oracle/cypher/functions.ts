@@ -38,7 +38,13 @@ const count = (name: string, value: ReferenceValue): number =>
 /** `undefined`: the value cannot be converted, which is an error; null: a text that is not such a value. */
 type Converted = ReferenceValue | undefined
 
-const NUMERAL = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$/
+const NUMERAL = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/
+const FLOAT_NUMERAL =
+  /^[\0-\x20]*(?<number>[+-]?((\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?(?=[fFdD]?[\0-\x20]*$)|Infinity(?=[\0-\x20]*$)|NaN(?=[\0-\x20]*$)))/
+/** White space of `Character.isWhitespace` in Java. */
+const SPACE = '[\\t-\\r\\x1c-\\x20\\u1680\\u2000-\\u2006\\u2008-\\u200a\\u2028\\u2029\\u205f\\u3000]+'
+const LEADING = new RegExp(`^${SPACE}`)
+const TRAILING = new RegExp(`${SPACE}$`)
 
 function toText(value: ReferenceValue): Converted {
   if (typeof value === 'number') return Number.isInteger(value) ? `${value}.0` : String(value)
@@ -57,14 +63,15 @@ function toInteger(value: ReferenceValue): Converted {
 function toFloat(value: ReferenceValue): Converted {
   if (isNumber(value)) return Number(value)
   if (typeof value !== 'string') return undefined
-  return NUMERAL.test(value) ? Number(value) : null
+  const number = FLOAT_NUMERAL.exec(value)?.groups?.number
+  return number === undefined ? null : Number(number)
 }
 
 function toBoolean(value: ReferenceValue): Converted {
   if (typeof value === 'boolean') return value
   if (typeof value === 'bigint') return value !== 0n
   if (typeof value !== 'string') return undefined
-  const word = value.trim().toLowerCase()
+  const word = value.replace(LEADING, '').replace(TRAILING, '').toLowerCase()
   return word === 'true' ? true : word === 'false' ? false : null
 }
 
@@ -97,9 +104,9 @@ const FUNCTIONS: Readonly<Record<string, readonly [min: number, max: number, mea
 
   toLower: [1, 1, (a) => string('toLower', a).toLowerCase()],
   toUpper: [1, 1, (a) => string('toUpper', a).toUpperCase()],
-  trim: [1, 1, (a) => string('trim', a).trim()],
-  lTrim: [1, 1, (a) => string('lTrim', a).trimStart()],
-  rTrim: [1, 1, (a) => string('rTrim', a).trimEnd()],
+  trim: [1, 1, (a) => string('trim', a).replace(LEADING, '').replace(TRAILING, '')],
+  lTrim: [1, 1, (a) => string('lTrim', a).replace(LEADING, '')],
+  rTrim: [1, 1, (a) => string('rTrim', a).replace(TRAILING, '')],
   left: [2, 2, (a, b) => string('left', a).slice(0, count('left', b))],
   right: [2, 2, (a, b) => string('right', a).slice(Math.max(0, string('right', a).length - count('right', b)))],
   split: [2, 2, (a, b) => string('split', a).split(string('split', b))],

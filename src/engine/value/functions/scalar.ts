@@ -4,6 +4,7 @@ import { ExecutionError } from '../../errors.ts'
 import { fitsInt64, normalizeInteger, numberText } from '../arithmetic.ts'
 import { equals, isList, isNumber } from '../compare.ts'
 import { type StaticKind, staticType } from '../static-type.ts'
+import { trimWhiteSpace } from '../string-operations.ts'
 import { isTemporal } from '../temporal/temporal.ts'
 import type { Value } from '../value.ts'
 import { BoundedListBuilder, boundedList, boundedText } from '../value-size.ts'
@@ -68,16 +69,17 @@ const DECIMAL_TEXT = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/
 // Longer than any sensible number. The time to parse an integer is quadratic in its length.
 const NUMBER_LENGTH_MAX = 400
 
-function trimNumeral(text: string): string {
-  return text.length > NUMBER_LENGTH_MAX ? '' : text.trim()
-}
+/** As Neo4j, which reads a float with `Double.parseDouble` of Java: its white space is everything up to U+0020. */
+const FLOAT_TEXT = /^[\0-\x20]*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)[fFdD]?[\0-\x20]*$/
+const SPECIAL_FLOAT_TEXT = /^[\0-\x20]*([+-]?(?:Infinity|NaN))[\0-\x20]*$/
 
 function toInteger(value: Value): Value | undefined {
   if (typeof value === 'number' || typeof value === 'bigint') return value
   if (typeof value === 'boolean') return value ? 1 : 0
   if (value instanceof Float) return truncateToInteger(value.value)
   if (typeof value !== 'string') return undefined
-  const text = trimNumeral(value)
+  // No white space around an integer, as in Neo4j.
+  const text = value.length > NUMBER_LENGTH_MAX ? '' : value
   if (INTEGER_TEXT.test(text)) {
     const whole = BigInt(text.replace(/^\+/, ''))
     return fitsInt64(whole) ? normalizeInteger(whole) : null
@@ -98,15 +100,19 @@ function toFloat(value: Value): Value | undefined {
   if (value instanceof Float) return value
   if (typeof value === 'number' || typeof value === 'bigint') return new Float(Number(value))
   if (typeof value !== 'string') return undefined
-  const text = trimNumeral(value)
-  return DECIMAL_TEXT.test(text) ? new Float(Number(text)) : null
+  if (value.length > NUMBER_LENGTH_MAX) return null
+  const decimal = FLOAT_TEXT.exec(value)?.[1]
+  if (decimal !== undefined) return new Float(Number(decimal))
+  const special = SPECIAL_FLOAT_TEXT.exec(value)?.[1]
+  // `+NaN` is NaN, and JavaScript reads it as NaN too.
+  return special === undefined ? null : new Float(Number(special))
 }
 
 function toBoolean(value: Value): Value | undefined {
   if (typeof value === 'boolean') return value
   if (typeof value === 'number' || typeof value === 'bigint') return value !== 0
   if (typeof value !== 'string') return undefined
-  const word = value.length > NUMBER_LENGTH_MAX ? '' : value.trim().toLowerCase()
+  const word = value.length > NUMBER_LENGTH_MAX ? '' : trimWhiteSpace(value, true, true).toLowerCase()
   return word === 'true' ? true : word === 'false' ? false : null
 }
 

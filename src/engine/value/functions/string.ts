@@ -11,7 +11,7 @@ import {
   normalizeText,
   sliceCodePoints,
   trimCharacters,
-  trimNatively,
+  trimCharged,
   upperCase,
 } from '../string-operations.ts'
 import type { Value } from '../value.ts'
@@ -38,7 +38,7 @@ export const stringFunctions: readonly CypherFunction[] = [
     codePointCount(run.budget, requireString('char_length', a)),
   ),
   defineFunction('trim', 1, [STRING], 'string', (run, a) =>
-    trimNatively(run.budget, requireString('trim', a), (text) => text.trim()),
+    trimCharged(run.budget, requireString('trim', a), true, true),
   ),
   defineTrim('btrim', true, true),
   defineTrim('ltrim', true, false),
@@ -88,14 +88,10 @@ function requireLength(name: string, value: Value): number {
 function defineTrim(name: string, atStart: boolean, atEnd: boolean): CypherFunction {
   return defineFunction(name, [1, 2], [STRING, STRING], 'string', (run, a, b) => {
     const text = requireString(name, a)
-    if (b === null) return trimNatively(run.budget, text, atStart ? (atEnd ? trimBoth : trimStart) : trimEnd)
+    if (b === null) return trimCharged(run.budget, text, atStart, atEnd)
     return trimCharacters(run.budget, text, charactersOf(run.budget, requireString(name, b)), atStart, atEnd)
   })
 }
-
-const trimBoth = (text: string): string => text.trim()
-const trimStart = (text: string): string => text.trimStart()
-const trimEnd = (text: string): string => text.trimEnd()
 
 /** Pieces that are joined in one call. */
 const PIECES_PER_JOIN = 1024

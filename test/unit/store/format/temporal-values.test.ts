@@ -40,7 +40,7 @@ function rowsOf(environment: LmdbEnvironment, text: string): unknown[][] {
 
 test('every type is read back as written, alone and in lists, also from disk', async () => {
   const folder = temporaryFolder()
-  const lists: PropertyValue[] = [temporals, temporals.toReversed(), []]
+  const lists: PropertyValue[] = [...temporals.map((value) => [value, value]), []]
   const first = openEnvironment(folder, options)
   await first.write((batch) => {
     for (const [i, value] of [...temporals, ...lists].entries()) {

@@ -122,7 +122,7 @@ describe('the view of a batch', () => {
           const custom = { note: 'x'.repeat(i % 3 === 0 ? 600 : i % 4) }
           const metadata = { source: `s${i % 3}`, assuranceLevel: 1 + (i % 3), ...(i % 2 === 0 && { custom }) }
           const properties = [
-            { name: 'p', value: ['a', i], metadata },
+            { name: 'p', value: ['a', String(i)], metadata },
             ...(i % 5 === 0 ? [{ name: 'q', externalValue: 'resolver', metadata: { source: 's1' } }] : []),
             ...(i % 7 === 0 ? [] : [{ name: `p${i}`, value: round, metadata: { source: `s${i % 3}` } }]),
           ]

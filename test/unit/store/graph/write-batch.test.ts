@@ -188,7 +188,7 @@ describe('a batch', () => {
     const { id } = await environment.write((batch) => batch.upsertNode({ type: 'A', externalId: longest }))
     const tooLong = 'x'.repeat(5000)
     await expect(environment.write((batch) => batch.upsertNode({ type: 'A', externalId: tooLong }))).rejects.toThrow(
-      'an external id has at most 256 characters',
+      'the external id of a node `A`: expected 1 to 256 characters, found 5000',
     )
     const snapshot = environment.snapshot()
     const label = snapshot.symbol('label', 'A')
@@ -201,13 +201,13 @@ describe('a batch', () => {
 
   test('with a value that no property can store is refused completely', async () => {
     const environment = open()
-    for (const value of [1.5, 2n ** 63n]) {
+    for (const value of [Number.NaN, 2n ** 63n]) {
       await expect(
         environment.write((batch) => {
           batch.upsertNode({ type: 'A', externalId: 'fine' })
           batch.upsertNode({ type: 'A', externalId: 'a', properties: [{ name: 'p', value }] })
         }),
-      ).rejects.toThrow('assertion failed')
+      ).rejects.toThrow('the node `A` `a`: the property `p`: expected a string, a finite number')
     }
     const snapshot = environment.snapshot()
     expect([snapshot.nodeCount(null), snapshot.symbol('label', 'A')]).toEqual([0, 0])

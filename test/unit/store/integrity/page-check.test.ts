@@ -13,7 +13,7 @@ import { Random, testSeed } from '../../../generate/random.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const NAMES = ['Person', 'Group', 'Größe', '_TrustScore']
-const keyOf = (i: number) => ({ type: NAMES[i % NAMES.length]!, externalId: i % 7 === 0 ? `ü\ud800${i}` : `node-${i}` })
+const keyOf = (i: number) => ({ type: NAMES[i % NAMES.length]!, externalId: i % 7 === 0 ? `ü𝒳${i}` : `node-${i}` })
 
 /** Nodes with labels and properties of all kinds, short and long lists, parallel relationships, deletions. */
 async function writeGraph(folder: string, random: Random): Promise<void> {

@@ -12,7 +12,7 @@ describe('functions', () => {
   const table: [string, Value][] = [
     // conversions
     ["toInteger('42')", 42],
-    ["toInteger(' -7 ')", -7],
+    ["toInteger(' -7 ')", null],
     ["toInteger('2.9')", 2],
     ["toInteger('foo')", null],
     ["toInteger('')", null],
