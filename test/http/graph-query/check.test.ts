@@ -96,7 +96,10 @@ describe('POST /graph/v1/check', () => {
       allowed_reads: { nodes: ['car.property.price'] },
     }
     const { body } = await check({ policy: context })
-    expect(body).toMatchObject({ findings: [], plans: [{ use: 'rows' }] })
+    expect(body).toMatchObject({
+      findings: [{ rule: 'caller-chosen-identity', member: 'subject.type' }],
+      plans: [{ use: 'rows' }],
+    })
     const empty = await check({ policy: {} })
     expect(empty.status).toBe(200)
     expect((empty.body.findings as unknown[]).length).toBeGreaterThan(0)
