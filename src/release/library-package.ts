@@ -1,12 +1,12 @@
 // The light npm package: the library and the client without the command, for programs that do not run the service. It has the files of
-// the package `verdigraph`, so that it can be installed under that name: npm install verdigraph@npm:verdigraph-library.
+// the package `verdigraph`, so that it can be installed under that name: `npm install verdigraph@file:PATH`.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type ArchiveFile, tarGz } from './archive.ts'
 import { top } from './compile.ts'
 
-/** Its name in the registry. */
+/** Its name. */
 export const LIBRARY_PACKAGE = 'verdigraph-library'
 
 const kept = ['version', 'license', 'type', 'main', 'types', 'exports', 'dependencies', 'engines'] as const
