@@ -20,6 +20,8 @@ export class ClauseWriter {
   protected readonly types: Readonly<Record<string, string>>
   /** Names that every WITH keeps. */
   readonly kept: readonly string[]
+  /** How often a path that may have a selector or a quantified path pattern has one. */
+  protected searchedOdds = 0.3
 
   constructor(random: Random, types: Readonly<Record<string, string>>, kept: readonly string[]) {
     this.random = random
@@ -51,7 +53,7 @@ export class ClauseWriter {
   /** A match of one path that may be found by a search: with a selector or a quantified path pattern. */
   private found(word: 'MATCH' | 'OPTIONAL MATCH', from: string, to: string | null, scope = this.scope): string {
     const { random, names, paths } = this
-    if (!random.odds(0.3)) return this.match(word, [paths.path(from, to, scope)], scope)
+    if (!random.odds(this.searchedOdds)) return this.match(word, [paths.path(from, to, scope)], scope)
     const end = to ?? names.fresh('v')
     const labelled = random.odds(0.2) ? `${end}:${random.pick(NODE_TYPES)}` : end
     const { mode, text } = searchedText(random, from, labelled, (prefix) => names.fresh(prefix))
@@ -99,7 +101,7 @@ export class ClauseWriter {
     return this.match('MATCH', [end() + step + end()])
   }
 
-  private optional(): string[] {
+  protected optional(): string[] {
     const { random, scope } = this
     const before = copyOf(scope)
     const [from, to] = [random.pick(someNodes(scope)), random.odds(0.3) ? random.pick(scope.nodes) : null]
@@ -230,7 +232,7 @@ export class ClauseWriter {
   }
 
   /** The newest variable combined with an older one. */
-  private compared(): string {
+  protected compared(): string {
     const { random, scope } = this
     const [known, last] = [random.pick(scope.nodes), someNodes(scope).at(-1)]
     const number = scope.numbers.at(-1)

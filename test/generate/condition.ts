@@ -4,6 +4,8 @@ import { ClauseWriter, paging } from './clause-text.ts'
 import { NODE_TYPES } from './graph.ts'
 import { predicate } from './predicate.ts'
 import type { Random } from './random.ts'
+import { searchedPlaces } from './searched-places.ts'
+import { existing } from './subquery.ts'
 
 export interface GeneratedCondition {
   readonly text: string
@@ -28,7 +30,18 @@ export const PARAMETERS: ReadonlyMap<string, ReferenceValue> = new Map<string, R
   ],
 ])
 
-export function randomCondition(random: Random): GeneratedCondition {
+/** A condition that has a selector or a quantified path pattern where there may be no match. */
+export function randomSearchedCondition(random: Random): GeneratedCondition {
+  for (;;) {
+    const drawn = randomCondition(random, (writer) => writer.writeSearched())
+    if (searchedPlaces(drawn.text).length > 0) return drawn
+  }
+}
+
+export function randomCondition(
+  random: Random,
+  write = (writer: ConditionWriter): readonly string[] => writer.write(),
+): GeneratedCondition {
   const subjectType = random.pick(NODE_TYPES.slice(0, 2))
   const resourceType = random.weighted([
     [3, NODE_TYPES[0]],
@@ -36,7 +49,7 @@ export function randomCondition(random: Random): GeneratedCondition {
     [1, NODE_TYPES[2]],
   ])
   const writer = new ConditionWriter(random, { subject: subjectType, resource: resourceType }, ['subject', 'resource'])
-  return { text: writer.write().join('\n'), parameters: PARAMETERS, subjectType, resourceType }
+  return { text: write(writer).join('\n'), parameters: PARAMETERS, subjectType, resourceType }
 }
 
 class ConditionWriter extends ClauseWriter {
@@ -58,6 +71,43 @@ class ConditionWriter extends ClauseWriter {
     // Both names are bound here; a WITH with DISTINCT, paging or a threshold may follow.
     if (random.odds(0.25)) clauses.push(this.barrier())
     return clauses
+  }
+
+  /** Mostly all pairs of nodes, then clauses that may have no match, with a search in most of them. */
+  writeSearched(): string[] {
+    const { random, scope, paths } = this
+    this.searchedOdds = 0.8
+    const ends = this.kept.map((name) => {
+      const plain = paths.node(name, scope)
+      return random.odds(0.8) ? `(${name}:${this.types[name]})` : plain
+    })
+    const clauses = [this.match('MATCH', random.odds(0.7) ? ends : this.ends())]
+    const more = random.weighted([
+      [4, 1],
+      [3, 2],
+      [1, 3],
+    ] as const)
+    for (let count = 0; count < more; count++) clauses.push(...this.mayHaveNoMatch())
+    // Paging over all pairs would make each check as expensive as a search, so only DISTINCT.
+    if (random.odds(0.15)) clauses.push('WITH DISTINCT resource, subject')
+    return clauses
+  }
+
+  private mayHaveNoMatch(): string[] {
+    const { random, scope } = this
+    return random.weighted<() => string[]>([
+      [6, () => this.optional()],
+      [3, () => [this.call(), ...(random.odds(0.3) ? [this.compared()] : [])]],
+      [3, () => [`WITH * WHERE ${random.odds(0.5) ? 'NOT ' : ''}${this.searchedSubquery()}`]],
+      [2, () => this.another()],
+      [1, () => [`WITH * WHERE ${predicate(random, scope)}`]],
+    ])()
+  }
+
+  private searchedSubquery(): string {
+    const { random } = this
+    const known = this.scope.nodes
+    return existing(random, random.pick(known), known)
   }
 
   /**

@@ -24,7 +24,36 @@ export const NODE_PROPERTIES = {
 } as const
 export const RELATIONSHIP_PROPERTIES = { since: NODE_PROPERTIES.num, role: NODE_PROPERTIES.name } as const
 
-export function randomGraph(random: Random): ReferenceGraph {
+/**
+ * Several random graphs as one, with few relationships between them: most pairs of nodes have no path, and each condition has
+ * many pairs.
+ */
+export function randomGraphs(random: Random, count: number): ReferenceGraph {
+  const nodes: GraphNode[] = []
+  const relationships: GraphRelationship[] = []
+  for (let each = 0; each < count; each++) {
+    const graph = randomGraph(random, nodes.length)
+    nodes.push(...graph.nodes)
+    relationships.push(...graph.relationships)
+  }
+  const between = count > 1 ? random.between(0, count) : 0
+  for (let each = 0; each < between; each++) {
+    const [source, target] = [random.pick(nodes), random.pick(nodes)]
+    const type = random.pick(RELATIONSHIP_TYPES)
+    if (relationships.some((old) => old.source === source && old.target === target && old.type === type)) continue
+    relationships.push({
+      kind: 'relationship',
+      source,
+      target,
+      type,
+      properties: someOf(RELATIONSHIP_PROPERTIES, random),
+    })
+  }
+  return { nodes, relationships }
+}
+
+/** `firstId` is the number in the id of the first node. */
+export function randomGraph(random: Random, firstId = 0): ReferenceGraph {
   const types = NODE_TYPES.slice(0, random.between(2, 3))
   // Only type and external id together identify a node: sometimes two types share ids.
   const shared = random.odds(0.2)
@@ -43,7 +72,7 @@ export function randomGraph(random: Random): ReferenceGraph {
       const type = shared ? (types[index % 2] as string) : random.pick(types)
       return {
         kind: 'node',
-        externalId: `n${shared ? Math.floor(index / 2) : index}`,
+        externalId: `n${firstId + (shared ? Math.floor(index / 2) : index)}`,
         type,
         labels: labels.filter((label) => label !== type && random.odds(0.2)),
         isIdentity: random.odds(0.8),

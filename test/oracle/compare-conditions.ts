@@ -2,7 +2,7 @@
 // file.
 import type { NodePage, QueryContext } from '../../src/engine/conditions.ts'
 import { ExecutionError } from '../../src/engine/errors.ts'
-import { type GeneratedCondition, randomCondition } from '../generate/condition.ts'
+import { type GeneratedCondition, randomCondition, randomSearchedCondition } from '../generate/condition.ts'
 import type { Random } from '../generate/random.ts'
 import { printGraph, printValue } from '../support/graph-notation.ts'
 import { ask, compiled, type Rules, type StoredGraph } from '../support/store-engine.ts'
@@ -32,6 +32,12 @@ export function randomCase(random: Random, graph: ReferenceGraph, drawsMax = 4):
   for (let draw = 1; draw < drawsMax && !grants(drawn); draw++) drawn = { graph, ...randomCondition(random) }
   return drawn
 }
+
+/** A condition with a selector or a quantified path pattern where there may be no match. */
+export const randomSearchedCase = (random: Random, graph: ReferenceGraph): ConditionCase => ({
+  graph,
+  ...randomSearchedCondition(random),
+})
 
 function grants(case_: ConditionCase): boolean {
   try {

@@ -43,7 +43,7 @@ export interface ReferenceContext {
 }
 
 export const bind = (environment: Bindings, name: string, value: ReferenceValue): Bindings =>
-  new Map([...environment, [name, value]])
+  new Map(environment).set(name, value)
 
 // ---------------------------------------------------------------- elements
 

@@ -52,9 +52,14 @@ export class Matcher {
   private stepsLeft = 500_000
   private mayRepeat = false
   private readonly graph: ReferenceGraph
+  private readonly incident = new Map<GraphNode, GraphRelationship[]>()
   private readonly evaluate: EvaluateExpression
   constructor(graph: ReferenceGraph, evaluate: EvaluateExpression) {
     this.graph = graph
+    for (const node of graph.nodes) this.incident.set(node, [])
+    for (const relationship of graph.relationships) {
+      for (const end of new Set([relationship.source, relationship.target])) this.incident.get(end)!.push(relationship)
+    }
     this.evaluate = evaluate
   }
 
@@ -128,7 +133,9 @@ export class Matcher {
   private lay(pattern: PathPattern, find: PatternSearch): PatternSearch[] {
     const [first] = pattern.nodes
     if (!first) throw new Error('a path without nodes')
-    return this.graph.nodes.flatMap((node) =>
+    const known = first.variable ? find.names.get(first.variable.text) : undefined
+    if (known === null) return []
+    return (isNode(known ?? null) ? [known as GraphNode] : this.graph.nodes).flatMap((node) =>
       this.place(first, node, find).flatMap((placed) => this.walk(pattern, 0, [node], [], placed)),
     )
   }
@@ -248,7 +255,7 @@ export class Matcher {
     const extend = (trail: ReferenceTrail): void => {
       if (trail.relationships.length >= min) found.push(trail)
       if (trail.relationships.length >= max) return
-      for (const relationship of this.graph.relationships) {
+      for (const relationship of this.incident.get(trail.end) ?? []) {
         this.count()
         if (!this.mayRepeat && (find.used.includes(relationship) || trail.relationships.includes(relationship)))
           continue
