@@ -1,13 +1,15 @@
-// Warnings about stored policies and knowledge queries that name a label, relationship type or property which no capture has ever
-// used. Such a document is valid, because the data may come later, but most often the name is misspelt
-// (docs/decisions/0008-policy-filters-and-parameters.md).
+// Warnings about stored policies and knowledge queries. A label, relationship type or property that no capture has ever used may
+// come later, but most often the name is misspelt (docs/decisions/0008-policy-filters-and-parameters.md). Policies are also warned
+// about an exclusion that a null turns off, and about a subject that the caller chooses.
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
 import { openExclusionsIn } from '../engine/open-exclusions.ts'
+import { parameterPlacesIn } from '../engine/parameter-places.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { type NamedSymbol, UnknownSymbols, unknownSymbolWarnings } from '../engine/unknown-symbols.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
 import { readingGraphs } from '../kernel/remote-reads.ts'
+import { callerChoices } from './caller-identity.ts'
 import type { ContextPolicy } from './compile-context.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
 import { readsOf } from './context-filter.ts'
@@ -57,12 +59,12 @@ export async function nameWarnings(
 export function policyWarnings({ fields }: StoredDocument, unknown: UnknownSymbols): readonly string[] {
   const json = parseDocument(fields.policy as string, 'policy')
   if (!json.ok) return []
-  const exclusions = exclusionWarnings(json.value)
-  if (!unknown.isMeaningful) return exclusions
+  const others = [...exclusionWarnings(json.value), ...identityWarnings(fields, json.value)]
+  if (!unknown.isMeaningful) return others
   const names = isContextVersion(json.value)
     ? contextPolicyWarnings(fields, json.value, unknown)
     : decisionPolicyWarnings(fields, json.value, unknown)
-  return [...exclusions, ...names]
+  return [...others, ...names]
 }
 
 /** Warnings about exclusions that a null turns off. They need no data. */
@@ -74,6 +76,26 @@ function exclusionWarnings(policy: unknown): string[] {
     const diagnostic = { code: 'open-exclusion', message, span }
     return `policy.condition.cypher: ${formatDiagnostic(cypher, diagnostic)}`
   })
+}
+
+/** Warnings about a context policy whose subject the caller chooses. They need no data. */
+function identityWarnings(fields: DocumentFields, json: unknown): string[] {
+  if (!isContextVersion(json)) return []
+  const compiled = compiledContextPolicy(fields, json)
+  if (!compiled.ok) return []
+  const { subject, condition } = compiled.value.document
+  const { cypher, filter, token_filter } = condition
+  const filters = { filter, token_filter }
+  return callerChoices({ subjectType: subject.type, cypher: parameterPlacesIn(cypher), filters }).map(
+    ({ at, message }) => {
+      if (at.kind === 'cypher') {
+        const diagnostic = { code: 'caller-chosen-identity', message, span: at.span }
+        return `policy.condition.cypher: ${formatDiagnostic(cypher, diagnostic)}`
+      }
+      const path = at.member.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('')
+      return `policy${path}: ${message}`
+    },
+  )
 }
 
 function decisionPolicyWarnings(fields: DocumentFields, json: unknown, unknown: UnknownSymbols): readonly string[] {

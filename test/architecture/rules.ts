@@ -20,6 +20,7 @@ const engineEntryPoints = [
   'src/engine/store.ts',
   'src/engine/errors.ts',
   'src/engine/open-exclusions.ts',
+  'src/engine/parameter-places.ts',
   'src/engine/unknown-symbols.ts',
   'src/engine/value/',
 ]
@@ -494,6 +495,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/engine/value/',
       'src/engine/prepared-query.ts',
       'src/engine/open-exclusions.ts',
+      'src/engine/parameter-places.ts',
       'src/engine/unknown-symbols.ts',
       'src/graph-statistics/schema.ts',
       'grammar/',

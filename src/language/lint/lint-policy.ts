@@ -1,11 +1,12 @@
 // The rules about one policy or Cypher text.
-import type { Expression, Span } from '../../../grammar/ast.ts'
-import { type CypherNode, walkTree } from '../../../grammar/walk.ts'
+import type { Span } from '../../../grammar/ast.ts'
+import { walkTree } from '../../../grammar/walk.ts'
 import type { BoundClause, BoundExpression, BoundMatch, BoundPart } from '../../engine/bind/bound.ts'
-import { platformParameters } from '../../engine/bind/dialect.ts'
 import { slotsOf } from '../../engine/bind/expression-tree.ts'
 import { openExclusions } from '../../engine/open-exclusions.ts'
+import { parameterPlaces } from '../../engine/parameter-places.ts'
 import type { UnknownSymbols } from '../../engine/unknown-symbols.ts'
+import { callerChoices } from '../../policy/caller-identity.ts'
 import type { PolicyFilterNode } from '../../policy/policy-filter.ts'
 import type { MemberPath } from '../source/policy-source.ts'
 import type { CompiledSource } from './compile-source.ts'
@@ -15,9 +16,6 @@ import type { LintRuleId } from './rules.ts'
 
 /** Maximum characters of the name of an input parameter: the default of the setting `input_string_max`. */
 const PARAMETER_NAME_MAX = 65_536
-
-/** The parameters that the service fills in context queries too. */
-const filledInContexts: ReadonlySet<string> = new Set(['token', 'svc_token', '_appId'])
 
 /** The findings about a source that compiles. `unknown`: null: there is no data schema. */
 export function lintPolicy(compiled: CompiledSource, unknown: UnknownSymbols | null): readonly RawFinding[] {
@@ -179,7 +177,7 @@ function declarationOf({ query }: CompiledSource, name: string): Span | null {
 }
 
 function unsuppliedParameters(compiled: CompiledSource): RawFinding[] {
-  const { source, query, kind, subjectType, filter, rowFilters, place } = compiled
+  const { source, query, kind, subjectType, filter, place } = compiled
   if (kind === 'cypher') return []
   const findings: RawFinding[] = []
   const visit = (name: string, span: Span, member?: MemberPath): void => {
@@ -190,40 +188,35 @@ function unsuppliedParameters(compiled: CompiledSource): RawFinding[] {
     } else if (name.length > PARAMETER_NAME_MAX) {
       const message = `no caller can send a parameter whose name has more than ${PARAMETER_NAME_MAX} characters`
       findings.push({ rule: 'unsupplied-parameter', ...found, message })
-    } else if (kind === 'context' && platformParameters.has(name) && !filledInContexts.has(name)) {
-      const message = `the service does not fill \`$${name}\` in context queries: the caller chooses its value`
-      findings.push({ rule: 'caller-chosen-identity', ...found, message })
     }
   }
-  walkTree(query, (node: CypherNode) => {
-    if (node.kind === 'parameter') visit((node as Extract<Expression, { kind: 'parameter' }>).name, place(node.span))
-  })
+  for (const { name, span } of parameterPlaces(query)) visit(name, place(span))
   if (filter !== null) {
     visitLeaves(filter.root, (name, path) => {
       const member = pathOf(path)
       visit(name, source.spanOf(member), member)
     })
   }
-  for (const { name, member } of parametersOf(rowFilters)) visit(name, source.spanOf(member), member)
   return findings
 }
 
-/** A context policy of a person decides nothing about who asks unless it reads the verified token. */
-function callerChosenSubject({ source, query, kind, subjectType, filter, rowFilters }: CompiledSource): RawFinding[] {
-  if (kind !== 'context' || subjectType === null || subjectType.startsWith('_')) return []
-  const read = new Set<string>()
-  walkTree(query, (node: CypherNode) => {
-    if (node.kind === 'parameter') read.add((node as Extract<Expression, { kind: 'parameter' }>).name)
+/** The places by which the caller of a context query chooses the subject. */
+function callerChosenSubject({
+  source,
+  query,
+  kind,
+  subjectType,
+  filterSource,
+  rowFilters,
+  place,
+}: CompiledSource): RawFinding[] {
+  if (kind !== 'context' || subjectType === null) return []
+  const filters = { filter: rowFilters, token_filter: filterSource }
+  return callerChoices({ subjectType, cypher: parameterPlaces(query), filters }).map(({ at, message }) => {
+    const found = { rule: 'caller-chosen-identity', document: source.document, message } as const
+    if (at.kind === 'cypher') return { ...found, span: place(at.span) }
+    return { ...found, span: source.spanOf(at.member), member: at.member }
   })
-  if (filter !== null) visitLeaves(filter.root, (name) => read.add(name))
-  for (const { name } of parametersOf(rowFilters)) read.add(name)
-  // A finding about a parameter that the caller chooses says the same.
-  const isReported = [...read].some((name) => platformParameters.has(name) && !filledInContexts.has(name))
-  if (isReported || [...filledInContexts].some((name) => read.has(name))) return []
-  const member = ['subject', 'type']
-  const message =
-    'nothing ties the subject to the caller: compare it with `$token`, for example `subject.external_id = $token.sub`'
-  return [{ rule: 'caller-chosen-identity', document: source.document, span: source.spanOf(member), message, member }]
 }
 
 function excludingNothing({ source, query, kind, place }: CompiledSource): RawFinding[] {
@@ -235,18 +228,6 @@ function excludingNothing({ source, query, kind, place }: CompiledSource): RawFi
     message,
     suggestion,
   }))
-}
-
-/** The parameters that filters of rows read on either side, with the steps to the side. */
-function parametersOf(
-  value: unknown,
-  path: MemberPath = ['condition', 'filter'],
-): { readonly name: string; readonly member: MemberPath }[] {
-  if (typeof value === 'string')
-    return value.startsWith('$') ? [{ name: value.slice(1).split('.')[0]!, member: path }] : []
-  if (value === null || typeof value !== 'object') return []
-  const steps = Array.isArray(value) ? [...value.entries()] : Object.entries(value)
-  return steps.flatMap(([step, child]) => parametersOf(child, [...path, step]))
 }
 
 function visitLeaves(node: PolicyFilterNode, visit: (parameter: string, path: string) => void): void {

@@ -77,6 +77,47 @@ it('a policy whose exclusion a null turns off is stored with a warning', async (
   expect(warning).toContain('write `coalesce(b.region = $context.region, true)`')
 })
 
+describe('a context policy whose subject the caller chooses', () => {
+  const cypher = 'MATCH (subject:Author)-[:WROTE]->(page:Page)'
+  const identityWarnings = async (policy: object, status?: string): Promise<readonly string[]> =>
+    ((await warningsOf(policy, status)) ?? []).filter((text) => /caller/.test(text))
+
+  it('is stored with a warning about the filter that compares with a value of the caller', async () => {
+    const filter = [{ operator: '=', attribute: 'subject.external_id', value: '$subject_external_id' }]
+    const reads = { allowed_reads: { nodes: ['page.*'] } }
+    const policy = context(cypher, { ...reads, condition: { cypher, filter } })
+    const expected =
+      'policy.condition.filter[0].value: the service does not fill `$subject_external_id` in context queries: the caller chooses its value'
+    expect(await identityWarnings(policy)).toEqual([expected])
+    expect(await identityWarnings(policy, 'DRAFT')).toEqual([expected])
+  })
+
+  it('is stored with a warning about the place in Cypher', async () => {
+    const [warning, ...others] = await identityWarnings(
+      context(`${cypher} WHERE subject.external_id = $subject_external_id`),
+    )
+    expect(others).toEqual([])
+    expect(warning).toContain('policy.condition.cypher: line 1, column 74: the service does not fill')
+  })
+
+  it('is stored with a warning if it never reads the token', async () => {
+    const [warning, ...others] = await identityWarnings(context(cypher))
+    expect(others).toEqual([])
+    expect(warning).toContain('policy.subject.type: nothing ties the subject to the caller')
+  })
+
+  it('is stored without one if it reads the token, in Cypher or in a filter, or if the subject is the application', async () => {
+    const byToken = [{ operator: '=', attribute: 'subject.external_id', value: '$token.sub' }]
+    expect(await identityWarnings(context(`${cypher} WHERE subject.external_id = $token.sub`))).toEqual([])
+    expect(await identityWarnings(context(cypher, { condition: { cypher, filter: byToken } }))).toEqual([])
+    const application = {
+      ...context('MATCH (subject:_Application) MATCH (page:Page)'),
+      subject: { type: '_Application' },
+    }
+    expect(await identityWarnings(application)).toEqual([])
+  })
+})
+
 describe('while nothing was captured', () => {
   it('a policy is stored without warnings, also if an application and an agent exist', async () => {
     const before = await store(decision('MATCH (subject:Writer)-[:WROT {x: 1}]->(resource:Pag) WHERE resource.y = 1'))
@@ -305,7 +346,7 @@ describe('a policy of context queries and its queries', () => {
   it('have none for what they write themselves', async () => {
     const { id, warnings } = await store(
       context(
-        'MATCH (subject:Author)-[w:WROTE]->(page:Page) OPTIONAL MATCH (page)-[:HAS_NOTE]->(note:Note) WITH subject, w, page, note WHERE page.reviewed IS NULL AND w.approved IS NULL',
+        'MATCH (subject:Author)-[w:WROTE]->(page:Page) OPTIONAL MATCH (page)-[:HAS_NOTE]->(note:Note) WITH subject, w, page, note WHERE page.reviewed IS NULL AND w.approved IS NULL AND subject.external_id = $token.sub',
         {
           allowed_reads: { nodes: ['page.property.reviewed', 'fresh.*'], relationships: ['w.approved'] },
           allowed_upserts: {

@@ -48,7 +48,7 @@ beforeAll(async () => {
   const policy_id = await storePolicy('pages', {
     meta: { policy_version: '1.0-ciq' },
     subject: { type: 'Author' },
-    condition: { cypher: 'MATCH (subject:Author)-[:WROTE]->(page:Page)' },
+    condition: { cypher: 'MATCH (subject:Author {external_id: $token.sub})-[:WROTE]->(page:Page)' },
     allowed_reads: { nodes: ['page.*'] },
   })
   const query = await service.configure('POST', 'knowledge-queries', {

@@ -1,0 +1,60 @@
+// Finds the places by which the caller of a context query chooses its subject. Lint and the warnings of stored policies report them.
+import { platformParameters } from '../engine/conditions.ts'
+import type { ParameterPlace } from '../engine/parameter-places.ts'
+
+/** A place of a context policy that lets the caller choose the subject. */
+export interface CallerChoice {
+  /** A span of the text of the condition, or the steps from the policy to a member. */
+  readonly at:
+    | { readonly kind: 'cypher'; readonly span: ParameterPlace['span'] }
+    | { readonly kind: 'member'; readonly member: readonly (string | number)[] }
+  readonly message: string
+}
+
+/** The parts of a context policy that read parameters. */
+export interface IdentitySource {
+  readonly subjectType: string
+  readonly cypher: readonly ParameterPlace[]
+  /** As the document has them. */
+  readonly filters: Readonly<Record<'filter' | 'token_filter', unknown>>
+}
+
+/** The parameters of the platform that the service fills in context queries too. */
+const filledInContexts: ReadonlySet<string> = new Set(['token', 'svc_token', '_appId'])
+
+/**
+ * The places that read a parameter which the service fills in decisions only. If there are none, and the subject is a person of
+ * the graph: the type of the subject, unless the policy reads the verified token.
+ */
+export function callerChoices({ subjectType, cypher, filters }: IdentitySource): readonly CallerChoice[] {
+  const inFilters = [
+    ...parametersIn(filters.filter, ['condition', 'filter']),
+    ...parametersIn(filters.token_filter, ['condition', 'token_filter']),
+  ]
+  const reads = [
+    ...cypher.map(({ name, span }) => ({ name, at: { kind: 'cypher', span } as const })),
+    ...inFilters.map(({ name, member }) => ({ name, at: { kind: 'member', member } as const })),
+  ]
+  const chosen = reads.filter(({ name }) => platformParameters.has(name) && !filledInContexts.has(name))
+  if (chosen.length > 0) {
+    return chosen.map(({ name, at }) => ({
+      at,
+      message: `the service does not fill \`$${name}\` in context queries: the caller chooses its value`,
+    }))
+  }
+  if (subjectType.startsWith('_') || reads.some(({ name }) => filledInContexts.has(name))) return []
+  const message =
+    'nothing ties the subject to the caller: compare it with `$token`, for example `subject.external_id = $token.sub`'
+  return [{ at: { kind: 'member', member: ['subject', 'type'] }, message }]
+}
+
+/** The parameters that a filter reads on either side, also in lists, with the steps to the side. */
+function parametersIn(
+  value: unknown,
+  member: readonly (string | number)[],
+): { readonly name: string; readonly member: readonly (string | number)[] }[] {
+  if (typeof value === 'string') return value.startsWith('$') ? [{ name: value.slice(1).split('.')[0]!, member }] : []
+  if (value === null || typeof value !== 'object') return []
+  const steps = Array.isArray(value) ? [...value.entries()] : Object.entries(value)
+  return steps.flatMap(([step, child]) => parametersIn(child, [...member, step]))
+}
