@@ -316,7 +316,7 @@ export class BoltServer {
   ): Promise<T> {
     const session = await this.session(database, false)
     try {
-      const transaction = await session.beginTransaction({ timeout: timeMs })
+      const transaction = await withinTime(session.beginTransaction({ timeout: timeMs }), timeMs)
       let isCommitting = false
       try {
         const run: BoltTransaction['run'] = async (text, parameters, statementMs = timeMs) => {
@@ -371,6 +371,24 @@ export class BoltServer {
       return unreachable(error.message)
     }
     return executionError(error, timeMs)
+  }
+
+  /**
+   * The error for the callers of a call that has failed: `unavailable` in place of a time error if the server does not answer a query
+   * that needs no time either, in the time for opening a connection.
+   */
+  async lateError(error: unknown, database: string | null): Promise<unknown> {
+    if (!isTimeError(error)) return error
+    const probe = { text: 'RETURN 1 AS one', parameters: {} }
+    try {
+      await this.read(database, probe, this.limits.connectTimeMs)
+      return error
+    } catch (failure) {
+      if (!isTimeError(failure)) return failure
+      const { message } = failure as Error
+      this.lost(new Error(`it does not answer: ${message}`))
+      return unreachable(message)
+    }
   }
 
   /** Checks that the server answers. Rejects with OperationalError, whose message is for the operator. */

@@ -163,7 +163,7 @@ export class RemoteGraph implements GraphStore {
           return await committedValue(attempt)
         }
         await (attempt as WriteAttempt<T> | null)?.report?.dropped()
-        if (error instanceof FailedChange) throw error.cause
+        if (error instanceof FailedChange) throw await server.lateError(error.cause, database)
         if (error instanceof MissingConstraints) {
           await this.schema.create(error.types).catch((failure: unknown) => {
             throw writeError(failure)
@@ -172,7 +172,7 @@ export class RemoteGraph implements GraphStore {
         // An error of a statement ends its transaction: the engine then executes the queries of the batch.
         else if (error instanceof FailedStatementError && usesPushdown) usesPushdown = false
         else if (error instanceof VanishedElementError && repeats < VANISHED_REPEATS_MAX) repeats += 1
-        else throw writeError(error)
+        else throw writeError(await server.lateError(error, database))
         continue
       }
       // From here on the batch is committed: a failure to report it must not drop its events.

@@ -24,11 +24,16 @@ export function requestFetches(
           server.read(database, { text, parameters }, Math.max(1, deadlineMs - performance.now()))
         try {
           await fetch(run, await server.module())
-        } catch (error) {
+        } catch (thrown) {
+          const error = await server.lateError(thrown, database)
           // The execution ends itself in the next attempt.
           if (execution !== null && isTimeError(error)) execution.state = 'late'
           // The next attempt fails where it needs the graph: the other items of a batch do not.
-          else if (isUnreadable(error)) fetched.failure = error
+          else if (isUnreadable(error)) {
+            fetched.failure = error
+            // The time limit that was reached in the meantime is not the cause.
+            if (execution !== null) execution.state = 'done'
+          }
           // Outside of the features, which know only errors of the service.
           else throw error instanceof ExecutionError ? writeError(error) : error
         }
