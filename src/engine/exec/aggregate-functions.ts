@@ -5,7 +5,8 @@ import type { Budget } from '../budget.ts'
 import { ExecutionError } from '../errors.ts'
 import { type AggregateName, findAggregate } from '../value/aggregate-signatures.ts'
 import { normalizeInteger, toDouble } from '../value/arithmetic.ts'
-import { type GroupingKey, groupingKey, isNumber, order } from '../value/compare.ts'
+import { groupingKey, isNumber, order } from '../value/compare.ts'
+import { GroupingKeySet } from '../value/grouping-key-set.ts'
 import { kindName } from '../value/kind-name.ts'
 import { sortWithCharges } from '../value/list-operations.ts'
 import { normalizeDuration } from '../value/temporal/duration.ts'
@@ -47,7 +48,7 @@ export function accumulatorFactory(name: string, distinct: boolean): Accumulator
 }
 
 class DistinctAccumulator implements Accumulator {
-  private readonly seen = new Set<GroupingKey>()
+  private readonly seen = new GroupingKeySet()
   private readonly budget: Budget
   private readonly inner: Accumulator
   constructor(budget: Budget, inner: Accumulator) {
@@ -56,9 +57,8 @@ class DistinctAccumulator implements Accumulator {
   }
   add(value: Value, parameter?: Value): void {
     const key = groupingKey(this.budget, value)
-    if (this.seen.has(key)) return
+    if (!this.seen.add(key)) return
     this.budget.retainBytes(keyBytes(key))
-    this.seen.add(key)
     this.inner.add(value, parameter)
   }
   result(): Value {

@@ -1,5 +1,5 @@
 // Distinct: the first row of each combination of values.
-import type { GroupingKey } from '../value/compare.ts'
+import { GroupingKeySet } from '../value/grouping-key-set.ts'
 import type { ExecutionContext } from './execution-context.ts'
 import { NodeSet } from './node-set.ts'
 import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
@@ -8,7 +8,7 @@ import { keyBytes, type RowKey } from './row-key.ts'
 /** The first row of each key. Retains the keys until the execution ends. */
 export class DistinctOperator extends UnaryOperator {
   private readonly key: RowKey
-  private readonly seen = new Set<GroupingKey>()
+  private readonly seen = new GroupingKeySet()
 
   constructor(input: PhysicalOperator, key: RowKey) {
     super(input)
@@ -24,8 +24,7 @@ export class DistinctOperator extends UnaryOperator {
     while (this.input.next(run)) {
       const key = this.key(run)
       run.budget.chargeSteps(1)
-      if (this.seen.has(key)) continue
-      this.seen.add(key)
+      if (!this.seen.add(key)) continue
       run.budget.retainBytes(keyBytes(key))
       run.budget.retainRow()
       return true

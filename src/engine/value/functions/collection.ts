@@ -1,6 +1,7 @@
 // The functions `coll.…` of Cypher 25: lists as values, not as properties of paths.
 import { type Budget, SLICE_ITEMS } from '../../budget.ts'
 import { equals, groupingKey, isList, order } from '../compare.ts'
+import { GroupingKeySet } from '../grouping-key-set.ts'
 import { appendSlice, copySlice, sortWithCharges } from '../list-operations.ts'
 import type { Value } from '../value.ts'
 import { BoundedListBuilder, boundedList } from '../value-size.ts'
@@ -77,15 +78,12 @@ function requireIndex(name: string, value: Value, last: number): number {
 
 /** The first of each group of equivalent items: null equals null, and 1 equals 1.0. */
 function distinct(budget: Budget, list: readonly Value[]): readonly Value[] {
-  const seen = new Set<unknown>()
+  const seen = new GroupingKeySet()
   return boundedList(
     budget,
     list.filter((item) => {
       budget.chargeSteps(1)
-      const key = groupingKey(budget, item)
-      if (seen.has(key)) return false
-      seen.add(key)
-      return true
+      return seen.add(groupingKey(budget, item))
     }),
   )
 }
