@@ -107,6 +107,11 @@ async function tour(client: Tourist): Promise<void> {
   const denial = await call('authzen_evaluate', { ...flat, resource_type: 'Car', resource_id: 'c3' })
   expect(denial).toMatchObject({ structuredContent: { decision: false } })
   expect(denial.isError ?? false).toBe(false)
+  const misspelt = await call('authzen_evaluate', { ...drive('c1'), action: { name: 'drvie' } })
+  expect(misspelt.structuredContent).toEqual({
+    decision: false,
+    context: { reason: expect.stringMatching(/^no_policy: /) },
+  })
   const explained = await call('authzen_explain', { ...flat, resource_type: 'Car', resource_id: 'c3' })
   expect(explained.structuredContent).toMatchObject({
     decision: false,
