@@ -1,8 +1,6 @@
 // Whichever step of a request meets a limit, the response is a typed one: a denial, a refusal or a shorter explanation, never 500.
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { Budget } from '../../../src/engine/budget.ts'
-import { ExecutionError } from '../../../src/engine/errors.ts'
-import { LaneRequiredError } from '../../../src/kernel/lane-required.ts'
+import { chargeFaults, failingAt } from '../../support/failing-charges.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 let service: TestService
@@ -51,32 +49,7 @@ const requests: Readonly<Record<string, object>> = {
   'who-authorized': { context, evaluations: [{ action, resource }] },
 }
 
-/** Lets the n-th charge of work fail, and each that follows. Returns whether there were as many. */
-async function failingAt(n: number, fault: () => Error, ask: () => Promise<void>): Promise<boolean> {
-  const real = Budget.prototype.chargeSteps
-  let charges = 0
-  const spy = vi.spyOn(Budget.prototype, 'chargeSteps').mockImplementation(function (this: Budget, count: number) {
-    charges += 1
-    if (charges > n) throw fault()
-    real.call(this, count)
-  })
-  try {
-    await ask()
-  } finally {
-    spy.mockRestore()
-  }
-  return charges > n
-}
-
-const limits = ['decisionTimeMs', 'traversalStepsMax', 'rowsHeldMax', 'valueSizeMax']
-const faults: Readonly<Record<string, () => Error>> = {
-  ...Object.fromEntries(
-    limits.map((limit) => [limit, () => new ExecutionError('budget', 'a limit is reached', limit)]),
-  ),
-  'a missing lane': () => new LaneRequiredError('time'),
-}
-
-describe.each(Object.entries(faults))('a request that meets %s', (_, fault) => {
+describe.each(Object.entries(chargeFaults))('a request that meets %s', (_, fault) => {
   it.each(Object.entries(requests))('at any step of %s has a typed response', async (path, body) => {
     const post = () => service.send(`/access/v1/${path.trim()}`, { headers: { 'x-svc-clientkey': key }, body })
     const whole = await post()

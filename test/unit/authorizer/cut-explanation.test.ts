@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { describeExplanation } from '../../../src/authorizer/nearest-miss.ts'
 import { openAuthorizer } from '../../../src/authorizer/open-authorizer.ts'
-import { Budget } from '../../../src/engine/budget.ts'
 import { ExecutionError } from '../../../src/engine/errors.ts'
+import { failingAt } from '../../support/failing-charges.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 afterEach(() => void vi.restoreAllMocks())
@@ -44,19 +44,16 @@ test('an explanation that is cut at any step says so, and nothing else that the 
   }
   const whole = explained()
   expect(whole.outcome).toBe('denied')
-  const real = Budget.prototype.chargeSteps
+  const limit = () => new ExecutionError('budget', 'a limit is reached', 'decisionTimeMs')
   let cut = 0
   for (let n = 0; ; n++) {
-    let charges = 0
-    const spy = vi.spyOn(Budget.prototype, 'chargeSteps').mockImplementation(function (this: Budget, count: number) {
-      charges += 1
-      if (charges > n) throw new ExecutionError('budget', 'a limit is reached', 'decisionTimeMs')
-      real.call(this, count)
+    let explanation = whole
+    const isMet = await failingAt(n, limit, () => {
+      explanation = explained()
     })
-    const { said, outcome, fault, reason } = explained()
-    spy.mockRestore()
+    const { said, outcome, fault, reason } = explanation
     const other = said.filter((line) => !whole.said.includes(line))
-    if (charges <= n) {
+    if (!isMet) {
       expect(other).toEqual([])
       break
     }
