@@ -40,7 +40,7 @@ export interface ComparisonCounts {
   answers: number
   /** Agreed, and granted something or had rows. */
   fruitful: number
-  /** What was granted, or the rows, in all that agreed. */
+  /** The grants or the rows, in all that agreed. */
   size: number
   refused: number
   tooLarge: number

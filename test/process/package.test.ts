@@ -28,7 +28,7 @@ const command = join(installed, 'src', 'cli', 'verdigraph.sh')
 const node = nodeProgram()
 const { dependencies, engines, scripts } = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'))
 
-/** What the library loads for a first decision. Only ever lower. */
+/** The files that the library loads for a first decision. Only ever lower. */
 const LOADED_FILES_MAX = 16
 const LOADED_BYTES_MAX = 1_600_000
 

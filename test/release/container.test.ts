@@ -73,7 +73,7 @@ describe.skipIf(!isPossible)('the image', () => {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
   })
 
-  /** What distroless images have: the C and C++ libraries, and empty folders. */
+  /** Contents of distroless images: the C and C++ libraries, and empty folders. */
   async function buildBase(): Promise<void> {
     const base = join(folder, 'base')
     const addon = join(top, 'node_modules', '@lmdb', 'lmdb-linux-x64', 'node.napi.glibc.node')

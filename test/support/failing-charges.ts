@@ -6,7 +6,7 @@ import { LaneRequiredError } from '../../src/kernel/lane-required.ts'
 
 const limits = ['decisionTimeMs', 'traversalStepsMax', 'rowsHeldMax', 'valueSizeMax']
 
-/** What the work of a request may meet at any step. */
+/** Errors that the work of a request can meet at any step. */
 export const chargeFaults: Readonly<Record<string, () => Error>> = {
   ...Object.fromEntries(
     limits.map((limit) => [limit, () => new ExecutionError('budget', 'a limit is reached', limit)]),

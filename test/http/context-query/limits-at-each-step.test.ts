@@ -1,4 +1,4 @@
-// Whichever step of a knowledge query or a graph query meets a limit, the response is a typed one, never 500.
+// If any step of a knowledge query or a graph query meets a limit, the response is a typed one, never 500.
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
 import { chargeFaults, failingAt } from '../../support/failing-charges.ts'
@@ -46,7 +46,7 @@ const requests: Readonly<Record<string, () => Promise<TestResponse>>> = {
   ),
 }
 
-/** A knowledge query that needs a lane once is not tried without one again, and this service has none. */
+/** After one LaneRequiredError, a knowledge query always runs in a lane. This service has no lanes. */
 const limits = Object.entries(chargeFaults).filter(([name]) => name !== 'a missing lane')
 
 describe.each(Object.entries(requests))('%s', (_, ask) => {

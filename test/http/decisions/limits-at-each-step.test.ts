@@ -1,4 +1,4 @@
-// Whichever step of a request meets a limit, the response is a typed one: a denial, a refusal or a shorter explanation, never 500.
+// If any step of a request meets a limit, the response is a typed one: a denial, a refusal or a shorter explanation, never 500.
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { chargeFaults, failingAt } from '../../support/failing-charges.ts'
 import { startService, type TestService } from '../../support/service.ts'

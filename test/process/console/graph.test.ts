@@ -437,7 +437,7 @@ describe.skipIf(isSkipped)('the screen Graph', () => {
     })
     await openQuery(page, 'MATCH (p:Person) RETURN p')
     await page.getByText('2 rows', { exact: true }).waitFor()
-    // What the user did with the picture stays too.
+    // The changes of the user to the picture stay too.
     await picture(page).focus()
     await page.keyboard.press('n')
     await page.keyboard.press('Delete')

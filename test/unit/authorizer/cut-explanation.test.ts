@@ -1,5 +1,5 @@
-// An explanation that a limit has cut never claims that a condition is not met: at whichever step it ends, each line for a person is
-// one of the whole explanation, or says that the explanation ended.
+// An explanation that was cut at a limit never claims that a condition is not met. At each step, a denial without its cause states that
+// the explanation ended.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'

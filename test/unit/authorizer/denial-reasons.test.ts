@@ -1,4 +1,4 @@
-// The library and the command line say why a denial is no plain one: a policy failed, or no policy names the action.
+// The library and the command line give the reason of a denial: a policy failed, or no policy names the action.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// What the console says about a denial whose explanation a limit has cut.
+// Sentences of the console about a denial whose explanation was cut at a limit.
 import { expect, test } from 'vitest'
 import type { ShownPolicy } from '../../../../src/console/page/ask/explanation.ts'
 import { reasonsOf } from '../../../../src/console/page/ask/reasons.ts'
