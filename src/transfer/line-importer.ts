@@ -1,7 +1,7 @@
 // Applies the lines of an import in order: collects documents until the first graph, opens each graph that a line names, and
 // writes its elements with one transaction per batch. The transaction also stores the checkpoint of the batch.
 
-import { OperationalError } from '../kernel/errors.ts'
+import { InvalidElementError, OperationalError } from '../kernel/errors.ts'
 import type { BulkBatch } from '../store/graph/bulk-batch.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { DocumentImporter } from './document-importer.ts'
@@ -196,8 +196,10 @@ function atLine<T>(lines: LineBatch, at: number, work: () => T): T {
   }
 }
 
-/** Turns a LineError into an OperationalError with the number of the line; returns any other error unchanged. */
+/** Turns an error about the content of a line into an OperationalError with its number; returns any other error unchanged. */
 function withLineNumber(lines: LineBatch, at: number, error: unknown): unknown {
+  if (error instanceof InvalidElementError)
+    return new OperationalError(`line ${lines.firstLine + at}: ${error.message}`)
   if (!(error instanceof LineError)) return error
   const { field, message } = error
   return new OperationalError(`line ${lines.firstLine + at}: ${field === '' ? '' : `${field}: `}${message}`)

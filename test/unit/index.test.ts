@@ -104,7 +104,7 @@ describe('the public API', () => {
       expect(graph.write(change)).rejects.toThrow(message)
     await refused(
       (batch) => batch.upsertNode(input({ label: 'Bus', externalId: 'x' })),
-      'the type of a node: expected a string, found nothing',
+      'the type of the node `x`: expected a string, found nothing',
     )
     await refused(
       (batch) => batch.upsertNode(input({ type: 'Bus', id: 'x' })),

@@ -104,7 +104,7 @@ export class BulkBatch extends LmdbWriteBatch {
     const now = input.updatedMs ?? input.createdMs ?? this.clock.now()
     const at = this.length
     if (at === this.sources.length) this.grow()
-    checkName(input.type, () => 'the type of a relationship')
+    checkName(input.type, () => `${relationshipText(input)}: the type`)
     const type = this.symbols.intern('type', input.type)
     this.sources[at] = source
     this.types[at] = type

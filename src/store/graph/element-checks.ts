@@ -9,7 +9,7 @@ const VALID_NAMES_MAX = 10_000
 
 /** Throws InvalidElementError if the type or the external id of a node is not valid. */
 export function checkNodeKey(key: NodeKey): void {
-  checkName(key.type, () => 'the type of a node')
+  checkName(key.type, () => `the type of the node \`${key.externalId}\``)
   const issue = externalIdIssue(key.externalId)
   if (issue !== null) throw new InvalidElementError(`the external id of a node \`${key.type}\`: ${issue}`)
 }

@@ -3,10 +3,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Symbols } from '../../bolt/stored-elements.ts'
 import { systemClock } from '../../kernel/clock.ts'
-import { externalIdLength } from '../../kernel/element-rules.ts'
-import { OperationalError } from '../../kernel/errors.ts'
+import { InvalidElementError, OperationalError } from '../../kernel/errors.ts'
 import type { NodeRecord, StoredProperties } from '../../store/format/records.ts'
-import type { BulkProperty } from '../../store/graph/bulk-batch.ts'
+import type { BulkBatch, BulkProperty } from '../../store/graph/bulk-batch.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../store/graph/environment.ts'
 import { interruptedImportMessage, readImportMarks, writeImportMarks } from '../import-markers.ts'
 import { COPY_BEGIN, COPY_END, type CopyPosition, type CopyTarget, type CopyTargets } from './copy-target.ts'
@@ -157,14 +156,10 @@ class FolderTarget implements CopyTarget {
   }
 
   async writeNodes(nodes: readonly NodeRecord[], symbols: Symbols, position: CopyPosition): Promise<void> {
-    await this.environment.bulkLoad((batch) => {
+    await this.load((batch) => {
       for (const node of nodes) {
         const { externalId, location, isIdentity, gid, createdMs, updatedMs } = node
         const type = symbols.name('label', node.type)
-        if ([...externalId].length > externalIdLength.max)
-          throw new OperationalError(
-            `the external id of a node ${type} has more than ${externalIdLength.max} characters: ${externalId}`,
-          )
         const input = {
           type,
           externalId,
@@ -186,7 +181,7 @@ class FolderTarget implements CopyTarget {
     symbols: Symbols,
     position: CopyPosition,
   ): Promise<void> {
-    await this.environment.bulkLoad((batch) => {
+    await this.load((batch) => {
       for (const { record, source, target } of relationships) {
         const { gid, createdMs, updatedMs } = record
         const type = symbols.name('type', record.type)
@@ -199,6 +194,16 @@ class FolderTarget implements CopyTarget {
       batch.setCheckpoint(this.checkpoint(position))
     })
     this.position = position
+  }
+
+  /** Rejects with OperationalError if a data folder cannot hold an element of the source. */
+  private async load(change: (batch: BulkBatch) => void): Promise<void> {
+    await this.environment.bulkLoad(change).catch((error: unknown) => {
+      if (!(error instanceof InvalidElementError)) throw error
+      throw new OperationalError(
+        `a data folder cannot hold an element of the source: ${error.message}. Change it there; ${this.restartHint}`,
+      )
+    })
   }
 
   private checkpoint(position: CopyPosition): string {
