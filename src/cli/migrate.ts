@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import { OperationalError } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
+import { rewriteIntegers } from '../store/graph/rewrite-integers.ts'
+import { graphLayout, readFolderLayout } from '../store/lmdb/layout.ts'
 import { migrateFolder } from '../store/lmdb/migrate-folder.ts'
 import { lockFolder } from '../store/process/folder-lock.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -32,10 +34,13 @@ async function migrateAll({ dataDir }: Settings, json: boolean): Promise<readonl
       const name = relative(dataDir, folder)
       progress.show(0, null, name)
       const isNew = await migrateFolder(folder, (done, total) => progress.show(done, total, name))
+      const isGraph = (await readFolderLayout(folder)).kind === graphLayout.kind
+      const rewritten = isGraph ? await rewriteIntegers(folder) : 0
       progress.clear()
-      const list = isNew ? migrated : untouched
+      const isMigrated = isNew || rewritten > 0
+      const list = isMigrated ? migrated : untouched
       list.push(name)
-      if (!json) printLine(`${isNew ? 'migrated ' : 'unchanged'} ${name}`)
+      if (!json) printLine(`${isMigrated ? 'migrated ' : 'unchanged'} ${name}`)
     }
     if (json) printLine(JSON.stringify({ migrated, untouched }))
     return migrated

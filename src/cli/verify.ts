@@ -32,6 +32,8 @@ interface VerifyMessage {
   /** With `at`: the share of the environment that has been read, 0 to 1. */
   readonly share?: number
   readonly finding?: string
+  /** An element that an earlier version stored, which is not damage. */
+  readonly notice?: string
   /** Why the environment cannot be read. */
   readonly refused?: string
   readonly done?: true
@@ -40,6 +42,8 @@ interface VerifyMessage {
 interface FolderVerdict {
   readonly folder: string
   readonly findings: readonly string[]
+  /** Elements that an earlier version stored, and this version would refuse or store in another way. */
+  readonly notices?: readonly string[]
   readonly refused: string | null
 }
 
@@ -133,10 +137,11 @@ function bytesIn(folder: string): number {
   }
 }
 
-function printVerdict({ folder, findings, refused }: FolderVerdict): void {
+function printVerdict({ folder, findings, notices = [], refused }: FolderVerdict): void {
   if (refused !== null) printLine(`${colours.red('not read')} ${folder}: ${refused}`)
   else if (findings.length === 0) printLine(`${colours.green('sound')}    ${folder}`)
   for (const finding of findings) printLine(`${colours.red('damaged')}  ${folder}: ${finding}`)
+  for (const notice of notices) printLine(`${colours.yellow('notice')}   ${folder}: ${notice}`)
 }
 
 /** Paths of environments below the data folder, the configuration first, and paths that this user cannot read. */
@@ -224,7 +229,9 @@ export async function verifyInChildProcess(
   const [errors] = await Promise.all([child.stderr.text(), read(), child.exited])
   const findings = lines.flatMap(({ finding }) => (finding === undefined ? [] : [finding]))
   const refused = lines.find((line) => line.refused !== undefined)?.refused ?? null
-  if (lines.some(({ done }) => done) || refused !== null) return { findings, refused }
+  const notices = lines.flatMap(({ notice }) => (notice === undefined ? [] : [notice]))
+  if (lines.some(({ done }) => done) || refused !== null)
+    return { findings, ...(notices.length > 0 ? { notices } : {}), refused }
   const last = lines.findLast(({ at }) => at !== undefined)?.at ?? 'the file'
   const how = child.signalCode === null ? `with code ${child.exitCode}` : `by ${child.signalCode}`
   // It ended before it read anything, which is no sign of damage.
@@ -248,7 +255,12 @@ async function* linesIn(stream: ReadableStream<Uint8Array>): AsyncIterable<strin
 export async function runVerifyFolder(folder: string): Promise<void> {
   const send = (line: VerifyMessage): void => void process.stdout.write(`${JSON.stringify(line)}\n`)
   try {
-    for (const finding of await verifyFolder(folder, (at, share) => send({ at, share }))) send({ finding })
+    const findings = await verifyFolder(
+      folder,
+      (at, share) => send({ at, share }),
+      (notice) => send({ notice }),
+    )
+    for (const finding of findings) send({ finding })
     send({ done: true })
   } catch (fault) {
     if (!(fault instanceof LayoutError || fault instanceof CliError)) throw fault

@@ -1,4 +1,5 @@
 // Encodes property values: a tag, then the value. Integers and floats have different tags, so that 1 and 1.0 stay distinct.
+import { normalizeInteger } from '../../engine/value/arithmetic.ts'
 import { isTemporal } from '../../engine/value/temporal/temporal.ts'
 import type { PropertyScalar, PropertyValue } from '../../engine/value/value.ts'
 import { assert } from '../../kernel/assert.ts'
@@ -62,7 +63,10 @@ function writeScalar(writer: ByteWriter, value: PropertyScalar): void {
   }
 }
 
-/** Reads the property value at offset `at`. Throws Error for an unknown tag. */
+/**
+ * Reads the property value at offset `at`. Earlier versions wrote a small `bigint` with 64 bits: it is read as the number that it equals.
+ * Throws Error for an unknown tag.
+ */
 export function readValue(valueView: ValueView, at: number): PropertyValue {
   if (valueView.view.getUint8(at) !== LIST) return readScalar(valueView, at)
   const length = valueView.view.getUint32(at + 1, true)
@@ -73,6 +77,21 @@ export function readValue(valueView: ValueView, at: number): PropertyValue {
     next += scalarSize(valueView, next)
   }
   return items
+}
+
+/** Whether the value at offset `at` has an integer in more bits than it needs, as earlier versions wrote. */
+export function hasWideInteger(valueView: ValueView, at: number): boolean {
+  if (valueView.view.getUint8(at) !== LIST) return isWideInteger(valueView, at)
+  let next = at + 5
+  for (let rest = valueView.view.getUint32(at + 1, true); rest > 0; rest--) {
+    if (isWideInteger(valueView, next)) return true
+    next += scalarSize(valueView, next)
+  }
+  return false
+}
+
+function isWideInteger({ view }: ValueView, at: number): boolean {
+  return view.getUint8(at) === LARGE_INTEGER && typeof normalizeInteger(view.getBigInt64(at + 1, true)) === 'number'
 }
 
 function readScalar(valueView: ValueView, at: number): PropertyScalar {
@@ -92,7 +111,7 @@ function readScalar(valueView: ValueView, at: number): PropertyScalar {
     case INTEGER:
       return view.getFloat64(at + 1, true)
     case LARGE_INTEGER:
-      return view.getBigInt64(at + 1, true)
+      return normalizeInteger(view.getBigInt64(at + 1, true))
     default:
       if (isTemporalTag(tag)) return readTemporal(valueView, at)
       throw new Error(`a stored value has the unknown tag ${tag}`)

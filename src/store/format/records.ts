@@ -8,7 +8,7 @@ import { assert } from '../../kernel/assert.ts'
 import { GID_SUFFIX_LENGTH, writeGidSuffix } from '../../kernel/ids.ts'
 import { parseJson, writeJson } from '../../kernel/json.ts'
 import type { ByteWriter, ValueView } from './bytes.ts'
-import { readValue, writeValue } from './property-values.ts'
+import { hasWideInteger, readValue, writeValue } from './property-values.ts'
 import { readText } from './text.ts'
 import type { TextMemo } from './text-memo.ts'
 
@@ -256,6 +256,16 @@ export function propertyUpdatedMsAt({ view }: ValueView, at: number): number {
 /** The value of the property at an offset; null if an external resolver supplies it. */
 export function propertyValueAt(valueView: ValueView, at: number): PropertyValue | null {
   return (valueView.view.getUint8(at + 8) & EXTERNAL) === 0 ? readValue(valueView, valueOffset(valueView, at)) : null
+}
+
+/** Whether a property has an integer in more bits than it needs: writing the record again mends it. */
+export function hasWideIntegers(valueView: ValueView): boolean {
+  for (let i = 0; i < propertyCountOf(valueView); i++) {
+    const at = propertyOffsetAt(valueView, i)
+    if ((valueView.view.getUint8(at + 8) & EXTERNAL) === 0 && hasWideInteger(valueView, valueOffset(valueView, at)))
+      return true
+  }
+  return false
 }
 
 /** The name of the resolver of the property at an offset, or null. */

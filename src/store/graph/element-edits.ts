@@ -72,6 +72,13 @@ export class ElementEdits<R extends EditableRecord> {
     for (const edited of this.edited.values()) if (edited.before !== edited.now) yield edited
   }
 
+  /** Has the record encoded again as it is, with its times. */
+  rewrite(id: number): void {
+    const edited = this.at(id)
+    // Another object is a change.
+    if (edited.now !== null) edited.now = { ...edited.now }
+  }
+
   protected add(id: number, record: R): void {
     this.edited.set(id, { before: null, now: record })
   }

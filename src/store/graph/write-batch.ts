@@ -259,6 +259,12 @@ export class LmdbWriteBatch implements WriteBatch, WrittenBatch {
     return source === 0 || target === 0 || type === 0 ? [] : this.relationships.between(source, type, target)
   }
 
+  /** Encodes records again as they are, with their times. */
+  rewrite(kind: 'nodes' | 'relationships', ids: readonly number[]): void {
+    this.assertOpen()
+    for (const id of ids) this[kind].rewrite(id)
+  }
+
   // -- events and images
 
   nodeImage(key: NodeKey): NodeImage | null {

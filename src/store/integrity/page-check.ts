@@ -43,6 +43,7 @@ import {
 import { SYMBOL_KINDS, symbolText } from '../format/symbol-names.ts'
 import { META_KIND } from '../lmdb/databases.ts'
 import type { PageFile, TreePage } from '../pages/page-file.ts'
+import { hasUsualProperties, isUsualId, isUsualName } from './earlier-values.ts'
 import { MultisetHash } from './multiset-hash.ts'
 
 /** The databases that the pass must read before the others: they name the label whose nodes are not in the index. */
@@ -66,6 +67,8 @@ function check(condition: boolean): asserts condition {
 export class PageCheck {
   private readonly file: PageFile
   private isUnsound = false
+  /** Whether elements were found that `earlierValues` names. */
+  hasEarlierValues = false
   private words = new Uint32Array(FIRST_CAPACITY_BYTES / 4)
   private view = viewOf(this.words)
   private header: EnvironmentHeader = emptyHeader()
@@ -206,6 +209,7 @@ export class PageCheck {
     names.push(name)
     check(key.symbol === names.length)
     if (key.kind === 0 && name === TRUST_SCORE_LABEL) this.unindexed = key.symbol
+    if (key.kind !== 2 && !isUsualName(name)) this.hasEarlierValues = true
   }
 
   private use(kind: 0 | 1 | 2, symbol: SymbolId): void {
@@ -239,10 +243,13 @@ export class PageCheck {
     check(isTyped)
     if (type !== 0) {
       this.typedCounts.add(type, -1)
-      const length = upsertKeys.writeKey({ type, externalId: externalIdOf(view) }, keyBytes, 0)
+      const externalId = externalIdOf(view)
+      if (!isUsualId(externalId)) this.hasEarlierValues = true
+      const length = upsertKeys.writeKey({ type, externalId }, keyBytes, 0)
       addBytes(this.upsertKeysExpected, keyBytes, 0, length, id)
     }
     if (record === null) return
+    if (!hasUsualProperties(view, record.properties)) this.hasEarlierValues = true
     for (const [property, { value }] of record.properties) {
       this.use(2, property)
       const scalar = value === null ? null : scalarKey(value)
@@ -284,8 +291,10 @@ export class PageCheck {
     check(this.exists(source) && this.exists(target))
     this.typeCounts.add(type, -1)
     this.relationships.add(id, type, source, target)
-    if (propertyCountOf(view) > 0)
-      for (const property of readRelationship(view).properties.keys()) this.use(2, property)
+    if (propertyCountOf(view) === 0) return
+    const { properties } = readRelationship(view)
+    for (const property of properties.keys()) this.use(2, property)
+    if (!hasUsualProperties(view, properties)) this.hasEarlierValues = true
   }
 
   private edgeList(page: TreePage, i: number): void {

@@ -36,6 +36,7 @@ import { checkOutbox } from '../outbox/check-outbox.ts'
 import { PageFile } from '../pages/page-file.ts'
 import { type WalkOptions, walkTrees } from '../pages/page-walk.ts'
 import { checkGraph } from './check-graph.ts'
+import { earlierValues } from './earlier-values.ts'
 import { PageCheck, READ_FIRST } from './page-check.ts'
 
 const commandOptions = { readOnly: true, lockTimeoutMs: COMMAND_LOCK_TIMEOUT_MS }
@@ -49,15 +50,20 @@ const PAGES_PER_REPORT = 4096
 
 /**
  * Returns all damage of the environment in `folder` as sentences; empty if it is sound. Throws LayoutError if this program
- * cannot read the layout.
+ * cannot read the layout. `notice`: called with each element that an earlier version stored and this one would not store so, which is no
+ * damage.
  */
-export async function verifyFolder(folder: string, at: VerifyProgress): Promise<string[]> {
+export async function verifyFolder(
+  folder: string,
+  at: VerifyProgress,
+  notice: ((text: string) => void) | null = null,
+): Promise<string[]> {
   try {
     at('the file', 0)
     const { kind } = await readFolderLayout(folder)
     if (kind === documentsLayout.kind) return await verifyDocuments(folder, at)
     if (kind === auditLayout.kind) return await verifyAuditIndex(folder, at)
-    return kind === eventsLayout.kind ? await verifyEvents(folder, at) : await verifyGraph(folder, at)
+    return kind === eventsLayout.kind ? await verifyEvents(folder, at) : await verifyGraph(folder, at, notice)
   } catch (error) {
     if (error instanceof LayoutError) throw error
     if (error instanceof OperationalError || error instanceof DataCorruptionError) return [error.message]
@@ -65,7 +71,11 @@ export async function verifyFolder(folder: string, at: VerifyProgress): Promise<
   }
 }
 
-async function verifyGraph(folder: string, at: VerifyProgress): Promise<string[]> {
+async function verifyGraph(
+  folder: string,
+  at: VerifyProgress,
+  notice: ((text: string) => void) | null,
+): Promise<string[]> {
   const file = new LmdbFile(folder, commandOptions)
   try {
     const meta = openMeta(file, GRAPH_DESCRIPTION)
@@ -74,9 +84,11 @@ async function verifyGraph(folder: string, at: VerifyProgress): Promise<string[]
     const transaction = file.readTransactions.acquire()
     // This begins the read transaction: from here on LMDB reuses no page of this version.
     meta.getRequired(HEADER_KEY, transaction)
-    const { damage, isSound } = checkPages(folder, at)
+    const { damage, isSound, hasEarlierValues } = checkPages(folder, at)
     if (damage !== null) return [damage]
     at('values', PAGES_SHARE)
+    if (isSound && hasEarlierValues && notice !== null)
+      for (const text of earlierValues(databases, transaction)) notice(text)
     if (isSound) return [...checkOutbox(databases.outbox, transaction)]
     // Slow, but names each finding. It also decides if another process has written since the transaction began.
     const present = Object.values(databases).filter((database) => database !== null)
@@ -155,15 +167,26 @@ function findPageDamage(folder: string, at: VerifyProgress): string | null {
   return walkPages(folder, at, () => ({}))
 }
 
+interface PagesVerdict {
+  readonly damage: string | null
+  readonly isSound: boolean
+  readonly hasEarlierValues: boolean
+}
+
 /** Checks the pages of a graph and, in the same pass, whether its values fit together. */
-function checkPages(folder: string, at: VerifyProgress): { damage: string | null; isSound: boolean } {
+function checkPages(folder: string, at: VerifyProgress): PagesVerdict {
   let check: PageCheck | null = null
   const damage = walkPages(folder, at, (file) => {
     const pageCheck = new PageCheck(file)
     check = pageCheck
     return { first: READ_FIRST, onLeaf: (database, page) => pageCheck.addLeaf(database, page) }
   })
-  return { damage, isSound: damage === null && (check as PageCheck | null)?.isSound() === true }
+  const done = check as PageCheck | null
+  return {
+    damage,
+    isSound: damage === null && done?.isSound() === true,
+    hasEarlierValues: done?.hasEarlierValues === true,
+  }
 }
 
 function walkPages(

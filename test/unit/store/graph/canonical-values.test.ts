@@ -1,4 +1,4 @@
-// All doors that write pass one function: equal values have one representation, and what HTTP refuses is refused.
+// All writers call one function: equal values have one representation, and values that HTTP refuses are refused.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Graph } from '../../../../src/engine/graph.ts'
 import type { PropertyInput, WriteBatch } from '../../../../src/engine/store.ts'

@@ -1,5 +1,5 @@
-// The doors that write beside the library: HTTP, the authorizer, `import`, `copy` and the batch of a database server. Each refuses what
-// no graph can hold, with the place, and stores equal numbers as one value.
+// The writers other than the library: HTTP, the authorizer, `import`, `copy` and the batch of a database server. Each refuses elements
+// that no graph can hold, with the place, and stores equal numbers as one value.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -21,7 +21,7 @@ import { FolderTargets } from '../../../src/transfer/servers/folder-target.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** Elements that each door refuses: type, external id, value of a property, and a part of the message. */
+/** Elements that each writer refuses: type, external id, value of a property, and a part of the message. */
 const refused: readonly [string, string, unknown, string][] = [
   ['Car:Bus', 'a', 1, 'a letter or'],
   ['Car', '', 1, 'character'],
@@ -134,7 +134,7 @@ describe('copy to a data folder', () => {
     }
     try {
       await target.writeNodes([node], symbols, COPY_END)
-      await (await target.complete(() => {})).version()
+      await target.complete(() => {})
     } finally {
       await target.close()
     }
