@@ -72,7 +72,7 @@ const values: Record<string, PropertyValue> = {
   huge: new Float(1e300),
   nan: new Float(Number.NaN),
   endless: new Float(Number.NEGATIVE_INFINITY),
-  text: 'naïve \u2028 "quoted" \ud800 alone',
+  text: 'naïve \u2028 "quoted" \ud83e\udd93 \u0000',
   empty: '',
   yes: true,
   list: [1, 2, 3],
@@ -282,7 +282,7 @@ test('an invalid line is reported with its number and its field, and its batch i
     [of({ properties: [{ type: 'id', value: 1 }] }), 'node.properties[0].type: `id` is a protected name'],
     [of({ properties: [{ type: 'p' }] }), 'node.properties[0]: expected exactly one of'],
     [of({ properties: [{ type: 'p', value: { a: 1 } }] }), 'node.properties[0].value: expected a string, a number'],
-    [of({ properties: [{ type: 'p', value: [1, 'a'] }] }), 'node.properties[0].value[1]: expected items of one type'],
+    [of({ properties: [{ type: 'p', value: [1, 'a'] }] }), 'node.properties[0].value: expected a string, a finite number'],
     [of({ properties: [{ type: 'p', value: { date: 'never' } }] }), 'node.properties[0].value: '],
     [of({ properties: [{ type: 'p', value: 1, metadata: { assurance_level: 4 } }] }), 'metadata.assurance_level'],
     [
