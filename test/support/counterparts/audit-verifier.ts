@@ -2,7 +2,7 @@
 // one proof in the page for auditors.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CounterpartMissing, hasCommand, installed, run } from './install.ts'
+import { counterpartMissing, hasCommand, installed, run } from './install.ts'
 
 const folder = join(import.meta.dirname, 'go', 'audit-verifier')
 const page = join(import.meta.dirname, '../../../docs/how-to/for-auditors.md')
@@ -19,7 +19,7 @@ export function buildProofVerifier(): Promise<string> {
 }
 
 async function build(name: string, source: string): Promise<string> {
-  if (!hasCommand('go')) throw new CounterpartMissing('there is no go')
+  if (!hasCommand('go')) throw counterpartMissing('there is no go')
   const files: [name: string, text: string][] = [['main.go', source]]
   for (const file of ['go.mod', 'go.sum']) files.push([file, readFileSync(join(folder, file), 'utf8')])
   const version = new Bun.CryptoHasher('sha256')

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwsClient } from 'aws4fetch'
 import { freePorts } from './broker-process.ts'
-import { CounterpartMissing, download, hasCommand, installed } from './install.ts'
+import { counterpartMissing, download, hasCommand, installed } from './install.ts'
 
 const VERSION = '5.2.5'
 const REGION = 'eu-west-1'
@@ -22,7 +22,7 @@ export interface MotoServer {
 
 /** Starts moto on a free port. Throws `CounterpartMissing` without Python, or if it cannot be installed. */
 export async function startMoto(): Promise<MotoServer> {
-  if (!hasCommand('python3')) throw new CounterpartMissing('there is no python3')
+  if (!hasCommand('python3')) throw counterpartMissing('there is no python3')
   const folder = await installed(`moto-${VERSION}`, async (target) => {
     await download(
       ['python3', '-m', 'pip', 'install', '--quiet', '--target', join(target, 'packages'), `moto[server]==${VERSION}`],
@@ -44,7 +44,7 @@ export async function startMoto(): Promise<MotoServer> {
   while (!(await isReady(url))) {
     if (child.exitCode !== null || performance.now() > endMs) {
       child.kill('SIGKILL')
-      throw new CounterpartMissing(`moto does not start (exit code ${child.exitCode})`)
+      throw counterpartMissing(`moto does not start (exit code ${child.exitCode})`)
     }
     await Bun.sleep(100)
   }

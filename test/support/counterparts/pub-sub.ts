@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CounterpartMissing, download, hasCommand, installed, run } from './install.ts'
+import { CounterpartMissing, counterpartMissing, download, hasCommand, installed, run } from './install.ts'
 
 const VERSION = 'v1.49.0'
 
@@ -25,7 +25,7 @@ export interface PubSubFake {
 /** Starts the fake with topics (`projects/p/topics/t`). Throws `CounterpartMissing` without Go 1.21. */
 export async function startPubSub(folder: string, topics: readonly string[]): Promise<PubSubFake> {
   const built = await installed(`pubsub-${VERSION}`, async (target) => {
-    if (!hasCommand('go')) throw new CounterpartMissing('there is no go (Debian package golang-go)')
+    if (!hasCommand('go')) throw counterpartMissing('there is no go (Debian package golang-go)')
     // From 1.21 on, Go downloads the toolchain that a module requires.
     const found = (await run(['go', 'env', 'GOVERSION'], target)).trim()
     const [, minor = '0'] = /^go1\.(\d+)/.exec(found) ?? []

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AmqpBroker } from './artemis.ts'
 import { BrokerProcess, freePorts } from './broker-process.ts'
-import { CounterpartMissing, hasCommand } from './install.ts'
+import { counterpartMissing, hasCommand } from './install.ts'
 
 const SERVER = '/usr/lib/rabbitmq/bin/rabbitmq-server'
 const certificates = join(import.meta.dirname, '..', 'data', 'certificates')
@@ -11,7 +11,7 @@ const certificates = join(import.meta.dirname, '..', 'data', 'certificates')
 /** Prepares a broker in `folder`, on free ports. Throws `CounterpartMissing` if RabbitMQ is not installed. */
 export async function prepareRabbitMq(folder: string): Promise<AmqpBroker> {
   if (!(await Bun.file(SERVER).exists()) || !hasCommand('epmd')) {
-    throw new CounterpartMissing('there is no RabbitMQ (Debian package rabbitmq-server)')
+    throw counterpartMissing('there is no RabbitMQ (Debian package rabbitmq-server)')
   }
   const [plain, tls, distribution, names] = (await freePorts(4)) as [number, number, number, number]
   mkdirSync(folder, { recursive: true })

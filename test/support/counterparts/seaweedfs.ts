@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { S3Bucket } from '../../../src/transfer/places/s3-requests.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { freePorts } from './broker-process.ts'
-import { CounterpartMissing, download, hasCommand, installed, run } from './install.ts'
+import { counterpartMissing, download, hasCommand, installed, run } from './install.ts'
 
 const VERSION = '4.48'
 const START_MS = 120_000
@@ -26,7 +26,7 @@ const KEYS = { accessKeyId: 'AKIATESTOFPLACES', secretAccessKey: 'the-secret-of-
 
 /** Starts the server on free ports. `volumes`: each stores 64 MiB. Throws `CounterpartMissing` without Python, or if it cannot be installed. */
 export async function startSeaweed(volumes = 20): Promise<SeaweedServer> {
-  if (!hasCommand('python3')) throw new CounterpartMissing('there is no python3')
+  if (!hasCommand('python3')) throw counterpartMissing('there is no python3')
   const installation = await installed(`seaweedfs-${VERSION}`, async (target) => {
     const pip = [
       'python3',
@@ -90,7 +90,7 @@ export async function startSeaweed(volumes = 20): Promise<SeaweedServer> {
   while (!(await isReady(url, createBucket))) {
     if (child.exitCode !== null || performance.now() > endMs) {
       child.kill('SIGKILL')
-      throw new CounterpartMissing(`SeaweedFS does not start (exit code ${child.exitCode})`)
+      throw counterpartMissing(`SeaweedFS does not start (exit code ${child.exitCode})`)
     }
     await Bun.sleep(100)
   }
