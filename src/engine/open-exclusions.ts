@@ -52,6 +52,10 @@ class ExclusionSearch {
   /** The texts of the operands of IS NULL and IS NOT NULL: their author has decided what a null means. */
   private readonly tested = new Set<string>()
   private readonly entered = new WeakSet<object>()
+  /** The OPTIONAL MATCH that declares a name. */
+  private readonly optional = new Map<string, object>()
+  /** The expressions of WITH that have a name. */
+  private readonly projected = new Map<string, Expression>()
   private readonly reported = new Set<number>()
   /** The names of the excluded pattern, or of the item of a list. */
   private own: ReadonlySet<string> = new Set()
@@ -59,6 +63,14 @@ class ExclusionSearch {
   constructor(query: Query, text: string) {
     this.text = text
     walkTree(query, (node) => {
+      if (node.kind === 'match' && node.optional) {
+        for (const name of declaredBy(node)) this.optional.set(name, node)
+      }
+      if (node.kind === 'with') {
+        for (const { alias, expression } of node.items) {
+          if (alias !== null && expression.kind !== 'variable') this.projected.set(alias.text, expression)
+        }
+      }
       if (node.kind === 'null-test') this.tested.add(this.textOf(node.operand))
     })
   }
@@ -92,14 +104,40 @@ class ExclusionSearch {
         return
       case 'comparison': {
         const [only, ...others] = expression.rest
-        if (only === undefined || others.length > 0 || only.operand.kind !== 'integer') return
-        const isEmpty = `${only.operator}${only.operand.value}`
-        if ((mustHold ? ['=0', '<1', '<=0'] : ['>0', '>=1', '<>0']).includes(isEmpty)) this.excluded(expression.first)
+        if (only === undefined || others.length > 0) return
+        const { operator, operand } = only
+        if (operand.kind === 'boolean' && (operator === '=' || operator === '<>')) {
+          this.condition(expression.first, mustHold === (operand.value === (operator === '=')))
+        } else if (operand.kind === 'integer') {
+          const isEmpty = `${operator}${operand.value}`
+          if ((mustHold ? ['=0', '<1', '<=0'] : ['>0', '>=1', '<>0']).includes(isEmpty)) this.excluded(expression.first)
+        } else if (expression.first.kind === 'integer') {
+          const isEmpty = `${expression.first.value}${operator}`
+          if ((mustHold ? ['0=', '1>', '0>='] : ['0<', '1<=', '0<>']).includes(isEmpty)) this.excluded(operand)
+        }
+        return
+      }
+      case 'variable': {
+        const projected = this.projected.get(expression.name)
+        if (projected === undefined) return
+        // A name may be projected again from itself.
+        this.projected.delete(expression.name)
+        this.condition(projected, mustHold)
+        this.projected.set(expression.name, projected)
+        return
+      }
+      case 'null-test': {
+        const { operand } = expression
+        if (operand.kind === 'variable' && expression.negated !== mustHold) this.excluded(operand)
       }
     }
   }
 
-  private excluded(tree: unknown): void {
+  /** The tree, or the expression or the OPTIONAL MATCH whose name it is, must be empty for the row to be kept. */
+  private excluded(given: unknown): void {
+    const { kind, name } = given as { kind?: string; name?: string }
+    const tree = kind === 'variable' ? (this.optional.get(name!) ?? this.projected.get(name!)) : given
+    if (tree === undefined) return
     const before = this.own
     const own = new Set(before)
     collectNames(tree, own)
@@ -145,7 +183,12 @@ class ExclusionSearch {
         return
       case 'exists':
       case 'pattern-predicate':
-        this.predicates(expression, safe)
+        // Its value is never null: a comparison with null inside of it makes it false.
+        if (safe) this.predicates(expression, safe)
+        return
+      case 'parameter':
+      case 'property':
+        this.compared(expression, [expression], safe)
     }
   }
 
@@ -187,6 +230,7 @@ class ExclusionSearch {
       const root = this.nullableIn(target)
       return root === null || this.tested.has(this.textOf(expression)) ? null : this.textOf(expression)
     }
+    if (expression.kind === 'binary') return this.nullableIn(expression.left) ?? this.nullableIn(expression.right)
     if (expression.kind === 'function' && expression.name.text.toLowerCase() !== 'coalesce') {
       return expression.args.map((arg) => this.nullableIn(arg)).find((name) => name !== null) ?? null
     }
@@ -209,6 +253,12 @@ function collectNames(tree: unknown, names: Set<string>): void {
     if (node.kind === 'node' && node.variable && !outerNames.has(node.variable.text)) names.add(node.variable.text)
     if (node.kind === 'quantifier' || node.kind === 'list-comprehension') names.add(node.variable.text)
   })
+}
+
+function declaredBy(tree: unknown): ReadonlySet<string> {
+  const names = new Set<string>()
+  collectNames(tree, names)
+  return names
 }
 
 /** The two elements that every condition binds. */

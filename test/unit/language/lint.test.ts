@@ -290,6 +290,10 @@ describe('an exclusion that a null turns off', () => {
       'coalesce(k.app <> $app, false)',
     ],
     ['COUNT { (subject)-[k:KNOWS]->() WHERE k.app IN $apps } = 0', 'coalesce(k.app IN $apps, true)'],
+    ['EXISTS { (subject)-[k:KNOWS]->() WHERE k.app = $app } = false', 'coalesce(k.app = $app, true)'],
+    ['0 = COUNT { (subject)-[k:KNOWS]->() WHERE k.app = $app }', 'coalesce(k.app = $app, true)'],
+    ['NOT EXISTS { (subject)-[k:KNOWS]->() WHERE k.level > $level + 1 }', 'coalesce(k.level > $level + 1, true)'],
+    ['NOT EXISTS { (subject)-[:KNOWS]->() WHERE $blocked }', 'coalesce($blocked, true)'],
     ['none(app IN resource.app WHERE app = $app)', 'coalesce(app = $app, true)'],
     ['NOT any(app IN resource.app WHERE app = $app)', 'coalesce(app = $app, true)'],
     ['size([app IN resource.app WHERE app = $app]) = 0', 'coalesce(app = $app, true)'],
@@ -302,12 +306,32 @@ describe('an exclusion that a null turns off', () => {
   })
 
   test.each([
+    'WITH *, EXISTS { (subject)-[k:KNOWS]->() WHERE k.app = $app } AS banned WHERE NOT banned',
+    'WITH *, COUNT { (subject)-[k:KNOWS]->() WHERE k.app = $app } AS bans WHERE bans = 0',
+    'OPTIONAL MATCH (subject)-[k:KNOWS]->(resource) WHERE k.app = $app WITH * WHERE k IS NULL',
+  ])('is found behind a name: %s', (clauses) => {
+    const found = run(['policies/a.policy.yaml', policy(`${OWNS} ${clauses}`)])
+    expect(found.filter(({ rule }) => rule === 'open-exclusion').map(({ suggestion }) => suggestion)).toEqual([
+      'coalesce(k.app = $app, true)',
+    ])
+  })
+
+  test('is not followed behind a name that is made from itself', () => {
+    const again =
+      'WITH subject, resource, resource.open AS banned WITH subject, resource, NOT banned AS banned WHERE NOT banned'
+    const found = run(['policies/a.policy.yaml', policy(`${OWNS} ${again}`)])
+    expect(found.filter(({ rule }) => rule === 'open-exclusion')).toEqual([])
+  })
+
+  test.each([
     'EXISTS { (subject)-[k:KNOWS]->(resource) WHERE k.app = $context.app }',
     'NOT EXISTS { (subject)-[k:KNOWS]->(resource) WHERE coalesce(k.app = $context.app, true) }',
     "NOT EXISTS { (subject)-[k:KNOWS]->(resource) WHERE k.app = coalesce($context.app, 'none') }",
     '$app IS NOT NULL AND NOT EXISTS { (subject)-[k:KNOWS]->(resource) WHERE k.app = $app }',
     "NOT EXISTS { (subject)-[k:KNOWS]->(resource) WHERE k.app = 'crm' }",
     'NOT EXISTS { (x:Person)-[:KNOWS]->(resource) WHERE x.external_id = $subject_external_id }',
+    // The inner exclusion keeps the outer one.
+    'NOT EXISTS { (subject)-[:KNOWS]->(x) WHERE NOT EXISTS { (x)-[k:KNOWS]->() WHERE k.app = $app } }',
     // NOT null is null, which denies.
     'NOT resource.app = $app',
   ])('is not found: %s', (where) => {
