@@ -7,7 +7,7 @@ import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { CaptureElement, CaptureEventBatch, CaptureEventRecorder, CaptureEvents } from './capture-events.ts'
-import type { BatchResult, SkippedItem } from './schema.ts'
+import type { BatchResult, MergedItem, SkippedItem } from './schema.ts'
 
 /** Collaborators of captures. */
 export interface CaptureDeps {
@@ -27,6 +27,8 @@ export interface CaptureItem {
   readonly graph: GraphStore
   /** The element that the item writes. */
   readonly element: CaptureElement
+  /** True: an earlier item of the batch with the same element is named in the answer, because this one changes it. */
+  readonly isUpsert?: boolean
   /** Applies the item. Returns the global id of the element; null if nodes that it needs are missing. */
   apply(batch: WriteBatch): string | null
   /** Returns the missing nodes. `has` looks into the item's graph. */
@@ -81,7 +83,24 @@ export async function applyItems(
     throw error
   }
   const results = ids.map((id) => ({ id }))
-  return ok(mode === 'skip' ? { results, skipped: skipped.sort((a, b) => a.index - b.index) } : { results })
+  const merged = mergedItems(items, ids)
+  return ok({
+    results,
+    ...(mode === 'skip' ? { skipped: skipped.sort((a, b) => a.index - b.index) } : {}),
+    ...(merged.length === 0 ? {} : { merged }),
+  })
+}
+
+function mergedItems(items: readonly CaptureItem[], ids: readonly string[]): MergedItem[] {
+  const firstIndices = new Map<string, number>()
+  const merged: MergedItem[] = []
+  ids.forEach((id, index) => {
+    if (id === '' || items[index]!.isUpsert !== true) return
+    const first = firstIndices.get(id)
+    if (first === undefined) firstIndices.set(id, index)
+    else merged.push({ index, into: first })
+  })
+  return merged
 }
 
 interface WrittenGroup {

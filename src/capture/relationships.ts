@@ -49,6 +49,7 @@ export function captureRelationships(
       const remoteEnds = ends.filter((end) => end.graph !== graph)
       return {
         element: { key },
+        isUpsert: true,
         apply(batch) {
           if (remoteEnds.some((end) => !hasNode(end.graph, end.key))) return null
           return batch.upsertRelationship(input)?.gid ?? null

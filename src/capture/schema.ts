@@ -281,6 +281,12 @@ const skippedItem = z
     missing: z.array(z.enum(['source', 'target'])).describe('the ends that do not exist'),
   })
   .meta({ id: 'SkippedRelationship' })
+const mergedItem = z
+  .object({
+    index: z.int().min(0).describe('index in `relationships`'),
+    into: z.int().min(0).describe('index of the first item with the same source, type and target'),
+  })
+  .meta({ id: 'MergedRelationship' })
 /** The response to an upsert of relationships. A skipped one has an empty id in `results`. */
 export const relationshipsResult = z
   .object({
@@ -289,9 +295,17 @@ export const relationshipsResult = z
       .array(skippedItem)
       .optional()
       .describe('the relationships that were left out, with `on_missing_end: "skip"`; their id in `results` is empty'),
+    merged: z
+      .array(mergedItem)
+      .optional()
+      .describe(
+        'the relationships that were merged with an earlier one of the batch, because a graph holds one of a type from one node to another; absent if there are none',
+      ),
   })
   .meta({ id: 'RelationshipsResult' })
 /** The body of a capture response. */
 export type BatchResult = z.infer<typeof relationshipsResult>
 /** An item that was left out because nodes that it needs are missing. */
 export type SkippedItem = z.infer<typeof skippedItem>
+/** An item that was merged with an earlier one of the batch. */
+export type MergedItem = z.infer<typeof mergedItem>

@@ -5,7 +5,7 @@ import type { Settings } from '../settings.ts'
 import { exportFolder } from '../transfer/export.ts'
 import { importFile } from '../transfer/import.ts'
 import type { ExportTotals } from '../transfer/line-format.ts'
-import { printNotice } from './print.ts'
+import { printLine, printNotice } from './print.ts'
 import { type ProgressLine, progressLine } from './progress.ts'
 import { projectIdIn } from './project-id.ts'
 import { recorded } from './record-operation.ts'
@@ -60,6 +60,8 @@ export interface ImportFlags {
   readonly project?: string
   readonly dryRun: boolean
   readonly resume: boolean
+  readonly onDuplicate: 'refuse' | 'merge' | 'last'
+  readonly json: boolean
 }
 
 /** Runs `import`. Rejects with OperationalError if a line is invalid or the folder is being served. */
@@ -75,6 +77,7 @@ export async function importFrom(settings: Settings, flags: ImportFlags): Promis
         ...(projectId === undefined ? {} : { projectId }),
         dryRun: flags.dryRun,
         resume: flags.resume,
+        onDuplicate: flags.onDuplicate,
         progress: (done, total, what) => progress.show(done, total, what),
       })
     const asked = { file: flags.in, ...(projectId !== undefined && { project: projectId }) }
@@ -82,11 +85,21 @@ export async function importFrom(settings: Settings, flags: ImportFlags): Promis
     const imported = flags.dryRun
       ? await run()
       : await recorded(settings, 'svc.audit.operations.import', asked, run, countsOf)
-    const { configuration, nodes, relationships, skipped, isResumed, documentIds } = imported
+    const { configuration, nodes, relationships, merged, skipped, isResumed, documentIds } = imported
     const warnings = await warningsOf(settings, documentIds, progress)
     progress.end()
     const counts = `${configuration} configuration documents, ${nodes} nodes, ${relationships} relationships`
     printNotice(flags.dryRun ? `${counts}: valid, nothing was written` : counts)
+    // A resumed sorted load also merges relationships of the run before.
+    const fresh = {
+      nodes: nodes - merged.nodes,
+      relationships: Math.max(0, relationships - merged.relationships),
+    }
+    if (merged.nodes + merged.relationships > 0)
+      printNotice(
+        `new: ${fresh.nodes} nodes, ${fresh.relationships} relationships; merged with existing ones or earlier lines: ${merged.nodes} nodes, ${merged.relationships} relationships`,
+      )
+    if (flags.json) printLine(JSON.stringify({ configuration, nodes, relationships, new: fresh, merged, skipped }))
     if (skipped > 0) printNotice(`${skipped} lines had been imported before`)
     if (flags.resume && !isResumed && !flags.dryRun)
       printNotice('there was no interrupted import of this file: it was imported completely')

@@ -3,6 +3,7 @@
 import { OperationalError } from '../kernel/errors.ts'
 import type { BulkBatch } from '../store/graph/bulk-batch.ts'
 import type { LmdbEnvironment } from '../store/graph/environment.ts'
+import type { LoadDuplicates } from '../store/graph/load-duplicates.ts'
 import { type ImportMark, sourceName } from './import-markers.ts'
 import type { LineBatch } from './line-batches.ts'
 
@@ -12,6 +13,8 @@ interface Checkpoint {
   /** Offset in the file, bytes: all lines before it are in this graph. */
   readonly offset: number
   readonly hash: string
+  /** The id of the first relationship of the import in this graph; absent in checkpoints of older versions. */
+  readonly first_relationship?: number
 }
 
 /** Reads, verifies and writes the checkpoints of one import. */
@@ -25,10 +28,11 @@ export class Checkpoints {
   }
 
   /** The offset up to which the file is in this graph. `from`: where the lines of the graph begin in the file. */
-  resumeOffset(environment: LmdbEnvironment, from: number): number {
+  resumeOffset(environment: LmdbEnvironment, duplicates: LoadDuplicates, from: number): number {
     const text = environment.checkpoint()
     const found = text === null ? null : (JSON.parse(text) as Checkpoint)
     if (found === null || found.import !== this.own.id) return 0
+    duplicates.firstId ??= found.first_relationship ?? null
     // A later section of the file for the same graph: the bytes before it are verified, or were written by this run.
     if (found.offset <= from) return found.offset
     this.unverified = [...this.unverified, found].sort((a, b) => a.offset - b.offset)
@@ -58,8 +62,13 @@ export class Checkpoints {
   }
 
   /** Stores the checkpoint in the transaction of the lines, so that both are committed or neither. */
-  set(batch: BulkBatch, lines: LineBatch, to: number): void {
-    const checkpoint: Checkpoint = { import: this.own.id, offset: lines.offsetOf(to), hash: lines.prefixHash(to) }
+  set(batch: BulkBatch, { firstId }: LoadDuplicates, lines: LineBatch, to: number): void {
+    const checkpoint: Checkpoint = {
+      import: this.own.id,
+      offset: lines.offsetOf(to),
+      hash: lines.prefixHash(to),
+      ...(firstId === null ? {} : { first_relationship: firstId }),
+    }
     batch.setCheckpoint(JSON.stringify(checkpoint))
   }
 }

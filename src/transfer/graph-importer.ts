@@ -5,8 +5,10 @@ import { dirname, join } from 'node:path'
 import type { NodeKey } from '../engine/store.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { DATA_FILE, PROJECTS_FOLDER } from '../kernel/data-folder.ts'
+import { OperationalError } from '../kernel/errors.ts'
 import type { BulkBatch } from '../store/graph/bulk-batch.ts'
 import { type LmdbEnvironment, openEnvironment } from '../store/graph/environment.ts'
+import { type DuplicateMode, DuplicateRelationshipError, LoadDuplicates } from '../store/graph/load-duplicates.ts'
 import type { ListProgress } from '../store/graph/sorted-load.ts'
 import { projectFolderNameOrNull } from '../store/tenancy/project-folders.ts'
 import type { GraphSection } from './line-format.ts'
@@ -26,6 +28,11 @@ export class GraphImporter {
   private readonly dataDir: string
   private readonly scratchFolder: string | null
   private readonly listProgress: ListProgress
+  private readonly duplicateMode: DuplicateMode
+  /** By folder, because a file may have several sections of one graph. */
+  private readonly duplicates = new Map<string, LoadDuplicates>()
+  /** Dry run only: called with the relationships that the mode refuses. */
+  onRefused: ((error: DuplicateRelationshipError) => void) | null = null
   /** Whether the open graph gets its edge lists at the end of its lines. */
   isSorting = false
   private readonly openedFolders = new Set<string>()
@@ -34,7 +41,8 @@ export class GraphImporter {
   private open: { folder: string; environment: LmdbEnvironment; existing: LmdbEnvironment | null } | null = null
 
   /** `scratchFolder`: the folder that a dry run writes to; null: not a dry run. */
-  constructor(dataDir: string, scratch: string | null, listProgress: ListProgress) {
+  constructor(dataDir: string, scratch: string | null, duplicateMode: DuplicateMode, listProgress: ListProgress) {
+    this.duplicateMode = duplicateMode
     this.listProgress = listProgress
     this.dataDir = dataDir
     this.scratchFolder = scratch
@@ -52,13 +60,18 @@ export class GraphImporter {
     const folder = graphFolder(this.dataDir, section)
     const isThere = hasGraph(this.dataDir, section)
     const clock = systemClock
+    const duplicates = this.duplicatesIn(folder)
     if (this.scratchFolder === null) {
       this.openedFolders.add(folder)
       if (!isThere) this.createdFolders.push(folder)
-      this.open = { folder, environment: openEnvironment(folder, { clock, forLoad: true }), existing: null }
-      this.isSorting = await this.open.environment.beginSortedLoad()
+      this.open = { folder, environment: openEnvironment(folder, { clock, forLoad: true, duplicates }), existing: null }
+      this.isSorting = await withKey(this.open.environment.beginSortedLoad())
     } else {
-      const environment = openEnvironment(mkdtempSync(join(this.scratchFolder, 'graph-')), { clock, sync: false })
+      const environment = openEnvironment(mkdtempSync(join(this.scratchFolder, 'graph-')), {
+        clock,
+        sync: false,
+        duplicates,
+      })
       this.open = { folder, environment, existing: null }
       if (isThere) this.open.existing = openEnvironment(folder, { clock, readOnly: true })
     }
@@ -88,7 +101,25 @@ export class GraphImporter {
 
   /** Writes the edge lists of the open graph. Until then it is not complete. */
   private async finishGraph(): Promise<void> {
-    await this.open?.environment.finishSortedLoad(this.listProgress)
+    if (this.open !== null) await withKey(this.open.environment.finishSortedLoad(this.listProgress))
+  }
+
+  private duplicatesIn(folder: string): LoadDuplicates {
+    const onRefused =
+      this.scratchFolder === null ? null : (error: DuplicateRelationshipError) => this.onRefused?.(error)
+    const duplicates = this.duplicates.get(folder) ?? new LoadDuplicates(this.duplicateMode, onRefused)
+    this.duplicates.set(folder, duplicates)
+    return duplicates
+  }
+
+  /** The duplicates of the open graph. */
+  get currentDuplicates(): LoadDuplicates {
+    return this.duplicates.get(this.open!.folder)!
+  }
+
+  /** Relationships that were merged with an earlier one, of the file or of a graph. */
+  get merged(): number {
+    return [...this.duplicates.values()].reduce((sum, { merged }) => sum + merged, 0)
   }
 
   async closeGraph(): Promise<void> {
@@ -125,6 +156,21 @@ export class GraphImporter {
         rmdirSync(parent)
     }
   }
+}
+
+/** What to do after relationships that differ were refused. */
+export const DUPLICATE_HINT =
+  'A graph holds one relationship of a type from one node to another: use a list, a type for each role, or a node between them (docs/how-to/several-relationships.md). To unite their properties, repeat the import with `--resume --on-duplicate merge`; to keep those of the last line, with `--resume --on-duplicate last`'
+
+/** Duplicates that a sorted load finds at its end have no line number. */
+async function withKey<T>(work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    if (!(error instanceof DuplicateRelationshipError) || error.key === null) throw error
+    const { source, type, target } = error.key
+    throw new OperationalError(
+      `two lines have the relationship ${type} from ${source.type} \`${source.externalId}\` to ${target.type} \`${target.externalId}\`, with different properties. ${DUPLICATE_HINT}`,
+    )
+  })
 }
 
 async function clearCheckpoint(environment: LmdbEnvironment): Promise<void> {

@@ -14,6 +14,7 @@ import { type ImportMark, readImportMarks, writeImportMarks } from './import-mar
 import { BATCH_WEIGHT, LineReader, SORTED_BATCH_WEIGHT } from './line-batches.ts'
 import type { ExportTotals } from './line-format.ts'
 import { LineImporter } from './line-importer.ts'
+import { LineProblems } from './line-problems.ts'
 
 /** Options of an import. */
 export interface ImportRequest {
@@ -24,6 +25,8 @@ export interface ImportRequest {
   readonly projectId?: string
   readonly dryRun: boolean
   readonly resume: boolean
+  /** Two lines with a relationship of the same source, type and target. Default: `refuse`. */
+  readonly onDuplicate?: 'refuse' | 'merge' | 'last'
   readonly progress: (done: number, total: number | null, what: string) => void
   readonly batchWeight?: number
 }
@@ -32,6 +35,8 @@ export interface ImportRequest {
 export interface ImportResult extends ExportTotals {
   /** Elements that an earlier run imported. */
   readonly skipped: number
+  /** Of the counted elements, those that existed, in the graph or in an earlier line. A dry run compares with earlier lines only. */
+  readonly merged: { readonly nodes: number; readonly relationships: number }
   readonly lines: number
   /** True if this run resumed an interrupted import. */
   readonly isResumed: boolean
@@ -150,10 +155,11 @@ async function runImport(
   const { dataDir, from, projectId, progress } = request
   const isTrial = scratchFolder !== null
   const documents = new DocumentImporter(dataDir, projectId === undefined, isTrial)
-  const graphs = new GraphImporter(dataDir, scratchFolder, (done, total) =>
+  const graphs = new GraphImporter(dataDir, scratchFolder, request.onDuplicate ?? 'refuse', (done, total) =>
     progress(done, total, 'lists of relationships'),
   )
-  const target = { dataDir, projectId, documents, graphs, checkpoints: new Checkpoints(mark) }
+  const problems = isTrial ? new LineProblems() : null
+  const target = { dataDir, projectId, documents, graphs, checkpoints: new Checkpoints(mark), problems }
   const lines = new LineImporter(target)
   const reader = new LineReader(from, request.batchWeight ?? SORTED_BATCH_WEIGHT)
   let isWhole = false
@@ -168,9 +174,21 @@ async function runImport(
     await graphs.clearCheckpoints()
     if (projectId !== undefined && !isTrial) await requestProxyRepair(dataDir, projectId)
     isWhole = true
-    const { count, skipped } = lines
-    const documentIds = documents.storedIds
-    return { configuration: documents.count, ...count, skipped, lines: reader.lines, isResumed, documentIds }
+    const { skipped, count } = lines
+    const { nodes, relationships, mergedNodes } = count
+    return {
+      configuration: documents.count,
+      nodes,
+      relationships,
+      merged: { nodes: mergedNodes, relationships: graphs.merged },
+      skipped,
+      lines: reader.lines,
+      isResumed,
+      documentIds: documents.storedIds,
+    }
+  } catch (error) {
+    if (error instanceof OperationalError) problems?.throwIfAny(error)
+    throw error
   } finally {
     reader.close()
     await graphs.closeGraph()

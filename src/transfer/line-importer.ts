@@ -3,13 +3,15 @@
 
 import { InvalidElementError, OperationalError } from '../kernel/errors.ts'
 import type { BulkBatch } from '../store/graph/bulk-batch.ts'
+import { DuplicateRelationshipError } from '../store/graph/load-duplicates.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { DocumentImporter } from './document-importer.ts'
 import { FastLineParser } from './fast-line-parser.ts'
-import { type GraphImporter, hasGraph } from './graph-importer.ts'
+import { DUPLICATE_HINT, type GraphImporter, hasGraph } from './graph-importer.ts'
 import type { LineBatch } from './line-batches.ts'
 import { LineError } from './line-fields.ts'
-import type { ExportTotals, GraphSection } from './line-format.ts'
+import type { ExportLine, ExportTotals, GraphSection } from './line-format.ts'
+import type { LineProblems } from './line-problems.ts'
 import { LocationCheck } from './location-check.ts'
 import { parseLine } from './parse-line.ts'
 
@@ -21,17 +23,21 @@ export interface ImportTarget {
   readonly documents: DocumentImporter
   readonly graphs: GraphImporter
   readonly checkpoints: Checkpoints
+  /** Collects the lines at fault of a dry run, which continues after them; null: the first one ends the import. */
+  readonly problems: LineProblems | null
 }
 
 interface ElementCounts {
   nodes: number
   relationships: number
+  /** Nodes that existed, in the graph or in an earlier line. */
+  mergedNodes: number
 }
 
 /** Applies the lines of one import. */
 export class LineImporter {
   /** Elements written by this run. */
-  readonly count: ElementCounts = { nodes: 0, relationships: 0 }
+  readonly count: ElementCounts = { nodes: 0, relationships: 0, mergedNodes: 0 }
   /** Elements that an earlier run imported. */
   skipped = 0
   /** True if the first line is the header of an export. */
@@ -71,6 +77,7 @@ export class LineImporter {
   /** Completes the import after the last line. `lines`: number of lines read. Throws as `start` does. */
   async finish(lines: number): Promise<void> {
     const { documents, checkpoints } = this.target
+    this.target.problems?.throwIfAny()
     if (await documents.write()) this.hasWritten = true
     checkpoints.verifyEnd()
     if (this.end !== null) this.checkTotals(this.end, lines)
@@ -88,18 +95,29 @@ export class LineImporter {
       this.skipped += 1
     }
     if (fresh === to) return
+    /** The lines of the relationships of the batch. */
+    const loaded: number[] = []
+    graphs.onRefused = (error) => {
+      if (this.target.problems !== null) this.target.problems.hint = DUPLICATE_HINT
+      this.reject(lines, loaded[error.at ?? 0]!, duplicateFault(lines, loaded, error, ''))
+    }
     const load = graphs.load((batch) => {
-      const counts = { nodes: 0, relationships: 0 }
-      let at = fresh
-      try {
-        for (; at < to; at++) if (!lines.isBlank(at)) this.applyElement(lines, at, batch, counts)
-      } catch (error) {
-        throw withLineNumber(lines, at, error)
+      const counts = { nodes: 0, relationships: 0, mergedNodes: 0 }
+      for (let at = fresh; at < to; at++) {
+        try {
+          if (!lines.isBlank(at) && this.applyElement(lines, at, batch, counts)) loaded.push(at)
+        } catch (error) {
+          this.reject(lines, at, error)
+        }
       }
-      checkpoints.set(batch, lines, to)
+      checkpoints.set(batch, graphs.currentDuplicates, lines, to)
       return counts
     })
-    const counted = await load.catch((error: unknown) => {
+    const counted = await load.catch((failure: unknown) => {
+      const isDuplicate = failure instanceof DuplicateRelationshipError
+      const error = isDuplicate
+        ? withLineNumber(lines, loaded[failure.at ?? 0]!, duplicateFault(lines, loaded, failure, `. ${DUPLICATE_HINT}`))
+        : failure
       // If a line is wrong, its whole batch is rolled back.
       this.hasWritten ||= !(error instanceof OperationalError)
       throw error
@@ -107,37 +125,45 @@ export class LineImporter {
     this.hasWritten = true
     this.count.nodes += counted.nodes
     this.count.relationships += counted.relationships
+    this.count.mergedNodes += counted.mergedNodes
   }
 
-  private applyElement(lines: LineBatch, at: number, batch: BulkBatch, counts: ElementCounts): void {
+  /** Throws the error of a line with its number; a dry run collects it. */
+  private reject(lines: LineBatch, at: number, error: unknown): void {
+    const numbered = withLineNumber(lines, at, error)
+    const { problems } = this.target
+    if (problems === null || !(numbered instanceof OperationalError)) throw numbered
+    problems.add(lines.firstLine + at, numbered.message)
+  }
+
+  /** Returns true for a relationship, which is loaded. */
+  private applyElement(lines: LineBatch, at: number, batch: BulkBatch, counts: ElementCounts): boolean {
     const line =
       this.fastParser.parse(lines.bytes, lines.startOf(at), lines.endOf(at), this.isExport) ??
       parseLine(lines.text(at), this.isExport)
     if (line.kind === 'node') {
       this.locationCheck?.check(line.node.location, this.isExport)
-      batch.upsertNode(line.node, line.node)
+      if (!batch.upsertNode(line.node, line.node).created) counts.mergedNodes += 1
       counts.nodes += 1
-    } else if (line.kind === 'relationship') {
+      return false
+    }
+    if (line.kind === 'relationship') {
       const missing = batch.loadRelationship(line.relationship)
       if (missing !== null && !this.target.graphs.existsOutsideScratch(line.relationship[missing])) {
         const { type, externalId } = line.relationship[missing]
         throw new LineError(`relationship.${missing}`, `the node \`${type}\` \`${externalId}\` does not exist`)
       }
       counts.relationships += 1
-    } else if (line.kind === 'header') throw misplacedHeader()
-    else throw new LineError('', 'expected inside a graph')
+      return true
+    }
+    throw line.kind === 'header' ? misplacedHeader() : new LineError('', 'expected inside a graph')
   }
 
   /** Applies a line that is not an element: a header, a document, a graph or the end. */
   private async applySectionLine(lines: LineBatch, at: number): Promise<void> {
     const { documents, projectId } = this.target
-    const line = atLine(lines, at, () => {
-      if (this.end !== null) throw new LineError('', 'expected no line after the end')
-      const found = parseLine(lines.text(at), this.isExport)
-      if (found.kind === 'header' && lines.firstLine + at !== 1) throw misplacedHeader()
-      if (found.kind === 'configuration' || found.kind === 'past') documents.add(found.document, found.kind)
-      return found
-    })
+    const line = this.sectionLine(lines, at)
+    if (line === null) return
     if (line.kind === 'header') this.isExport = true
     else if (line.kind === 'end') this.end = line.end
     else if (line.kind === 'graph') {
@@ -149,13 +175,28 @@ export class LineImporter {
     }
   }
 
+  /** Returns null if the line is at fault and collected. */
+  private sectionLine(lines: LineBatch, at: number): ExportLine | null {
+    const { documents } = this.target
+    try {
+      if (this.end !== null) throw new LineError('', 'expected no line after the end')
+      const found = parseLine(lines.text(at), this.isExport)
+      if (found.kind === 'header' && lines.firstLine + at !== 1) throw misplacedHeader()
+      if (found.kind === 'configuration' || found.kind === 'past') documents.add(found.document, found.kind)
+      return found
+    } catch (error) {
+      this.reject(lines, at, error)
+      return null
+    }
+  }
+
   private async enterGraph(section: GraphSection, from: number): Promise<void> {
     const { dataDir, projectId, documents, graphs, checkpoints } = this.target
     const isThere = hasGraph(dataDir, section)
     if (projectId === undefined) documents.checkProject(section.project, isThere)
     else if (!isThere) throw new LineError('graph.part', `the project has no \`${section.part}\``)
     this.locationCheck = new LocationCheck(await documents.layoutOf(section.project), section.part)
-    this.offset = checkpoints.resumeOffset(await graphs.openGraph(section), from)
+    this.offset = checkpoints.resumeOffset(await graphs.openGraph(section), graphs.currentDuplicates, from)
   }
 
   /** Compares the counts of the last line with what was read: a file truncated between two lines is otherwise well-formed. */
@@ -181,6 +222,17 @@ function isSectionLine(lines: LineBatch, at: number): boolean {
 
 function misplacedHeader(): LineError {
   return new LineError('', 'a header is allowed only in the first line')
+}
+
+/** `loaded`: the lines of the relationships of the batch. */
+function duplicateFault(
+  lines: LineBatch,
+  loaded: readonly number[],
+  { firstAt }: DuplicateRelationshipError,
+  hint: string,
+): LineError {
+  const first = firstAt === null ? 'an earlier line' : `line ${lines.firstLine + loaded[firstAt]!}`
+  return new LineError('relationship', `${first} has the same source, type and target, with other properties${hint}`)
 }
 
 function rejectOutsideGraph(text: string, isExport: boolean): void {

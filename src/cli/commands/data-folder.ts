@@ -1,5 +1,5 @@
 // The commands that copy, check and change a data folder as a whole.
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { BackupFlags, RestoreFlags } from '../backup.ts'
 import type { CopyFlags } from '../copy.ts'
 import type { DrillFlags } from '../drill.ts'
@@ -103,8 +103,17 @@ export function addDataFolderCommands(command: Command): void {
     .description('import lines of an export, or of your own, into a data folder that is not served')
     .requiredOption('--in <file>', 'the file to read; - is the standard input')
     .option('--project <name>', 'import the graphs into the project with this name or id, without configuration')
-    .option('--dry-run', 'validate every line and write nothing', false)
+    .option('--dry-run', 'validate every line, list the first 20 that are not valid, and write nothing', false)
     .option('--resume', 'continue an interrupted import of the same file', false)
+    .addOption(
+      new Option(
+        '--on-duplicate <mode>',
+        'two lines with a relationship of the same source, type and target: refuse them if their properties differ, merge their properties, or keep the properties of the last one',
+      )
+        .choices(['refuse', 'merge', 'last'])
+        .default('refuse'),
+    )
+    .option('--json', 'also print the counts as JSON', false)
     .action(async (flags: Flags & ImportFlags) => {
       await (await import('../transfer.ts')).importFrom(settingsFrom(flags), flags)
     })

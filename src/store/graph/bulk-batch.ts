@@ -9,7 +9,6 @@ import { growWords } from '../format/packed-lists.ts'
 import {
   type RelationshipRecord,
   readRelationship,
-  type StoredProperties,
   writeNewRelationship,
   writeRelationship,
 } from '../format/records.ts'
@@ -21,6 +20,7 @@ import type { BulkKeyCache } from './bulk-key-cache.ts'
 import { BulkKeyEdits } from './bulk-key-edits.ts'
 import { checkName, relationshipText } from './element-checks.ts'
 import type { PreservedFields } from './element-edits.ts'
+import { DuplicateRelationshipError, eachRepeated, type LoadDuplicates } from './load-duplicates.ts'
 import { type BulkProperty, NO_PROPERTIES, withProperties } from './property-edits.ts'
 import { putUnsorted } from './unsorted-state.ts'
 import { LmdbWriteBatch, type WriteBatchOptions } from './write-batch.ts'
@@ -64,7 +64,15 @@ export class BulkBatch extends LmdbWriteBatch {
   /** Set: the edge lists are written at the end of the load with this id (SortedLoad). */
   private readonly sortedLoad: LoadId | null
 
-  constructor(start: WriteBatchOptions, keyCache: BulkKeyCache, writer: ByteWriter, sortedLoad: LoadId | null) {
+  private readonly duplicates: LoadDuplicates
+
+  constructor(
+    start: WriteBatchOptions,
+    keyCache: BulkKeyCache,
+    writer: ByteWriter,
+    sortedLoad: LoadId | null,
+    duplicates: LoadDuplicates,
+  ) {
     // All elements of the batch get the same time.
     const now = start.clock.now()
     const { databases, entriesPerChunk, version } = start
@@ -74,6 +82,8 @@ export class BulkBatch extends LmdbWriteBatch {
     this.sortedLoad = sortedLoad
     this.firstNewNode = this.header.nextNode
     this.firstRelationship = this.header.nextRelationship
+    this.duplicates = duplicates
+    duplicates.firstId ??= this.firstRelationship
   }
 
   /** Stores a checkpoint with this batch; null removes it. */
@@ -149,12 +159,13 @@ export class BulkBatch extends LmdbWriteBatch {
     const counts = super.prepareRelationships()
     this.same = new Uint32Array(this.length)
     const { databases, pending, writer, length, same, sortedLoad } = this
+    if (sortedLoad !== null) this.refuseRepeated()
     if (sortedLoad === null) this.addToLists()
     else if (length > 0) putUnsorted(databases, { load: sortedLoad, nextNode: 1 }, writer, pending)
     const merged = new Map<RelationshipId, RelationshipRecord>()
     for (let at = 0; at < length; at++) {
       if (same[at] !== 0) {
-        this.mergeInto(same[at]!, this.recordAt(at), merged)
+        this.mergeInto(same[at]!, at, merged)
         continue
       }
       const type = this.types[at]!
@@ -187,10 +198,26 @@ export class BulkBatch extends LmdbWriteBatch {
     return readRelationship(copyToView(this.writer.bytes.subarray(this.starts[at], this.starts[at + 1])))
   }
 
-  private mergeInto(id: RelationshipId, record: RelationshipRecord, merged: Map<number, RelationshipRecord>): void {
-    const old = merged.get(id) ?? (id >= this.firstRelationship ? this.recordAt(id - this.firstRelationship) : null)
-    const before = old ?? this.stored(id)
-    merged.set(id, mergedRelationship(before, record))
+  /** A sorted load finds duplicates at its end. Those of one batch are refused before the batch is written. */
+  private refuseRepeated(): void {
+    const { duplicates } = this
+    if (!duplicates.mayRefuse) return
+    eachRepeated(this.columns, (at, first) => {
+      if (duplicates.refuses(this.recordAt(first), this.recordAt(at)))
+        duplicates.refuse(new DuplicateRelationshipError(at, first, null))
+    })
+  }
+
+  private mergeInto(id: RelationshipId, at: number, merged: Map<number, RelationshipRecord>): void {
+    const firstAt = id - this.firstRelationship
+    const before = merged.get(id) ?? (firstAt >= 0 ? this.recordAt(firstAt) : this.stored(id))
+    const combined = this.duplicates.combine(id, before, this.recordAt(at))
+    if (combined !== null) {
+      merged.set(id, combined)
+      return
+    }
+    const earlier = firstAt >= 0 ? firstAt : this.same.indexOf(id)
+    this.duplicates.refuse(new DuplicateRelationshipError(at, earlier >= 0 && earlier < at ? earlier : null, null))
   }
 
   private stored(id: RelationshipId): RelationshipRecord {
@@ -222,13 +249,6 @@ export class BulkBatch extends LmdbWriteBatch {
   override get touched(): readonly TouchedKey[] | null {
     return null
   }
-}
-
-/** The first of two relationships with the same ends and type, after an upsert of the second. */
-export function mergedRelationship(first: RelationshipRecord, second: RelationshipRecord): RelationshipRecord {
-  const properties: StoredProperties =
-    second.properties.size === 0 ? first.properties : new Map([...first.properties, ...second.properties])
-  return { ...first, updatedMs: second.updatedMs, properties }
 }
 
 /** The checkpoint of the last load, or null. */

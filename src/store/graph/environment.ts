@@ -37,6 +37,7 @@ import { LmdbBatchView } from './batch-view.ts'
 import { BulkBatch, readCheckpoint } from './bulk-batch.ts'
 import { BulkKeyCache } from './bulk-key-cache.ts'
 import { ListBatch } from './list-batch.ts'
+import { LoadDuplicates } from './load-duplicates.ts'
 import { NodeScan } from './node-scan.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 import { type ListProgress, type ListWriter, SortedLoad, type SortLimits } from './sorted-load.ts'
@@ -66,6 +67,8 @@ export interface EnvironmentOptions extends LmdbFileOptions, OutboxOptions {
   readonly symbolLoader?: SymbolLoader
   /** True: for a load, which may open a graph whose edge lists are not complete. Absent: such a graph is refused. */
   readonly forLoad?: boolean
+  /** What a load does with relationships of the same source, type and target. Absent: they are merged. */
+  readonly duplicates?: LoadDuplicates
   /** Called when a snapshot is opened by `snapshot`; what it returns is called when the snapshot is closed. For traces. */
   readonly onSnapshot?: () => () => void
   /** Called with each batch after its writes, within the transaction; not for bulk loads. If it throws, nothing is written. */
@@ -91,6 +94,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
   private readonly entriesPerChunk: number
   /** The load whose edge lists are not written yet. */
   private sortedLoad: SortedLoad | null = null
+  private readonly duplicates: LoadDuplicates
   private readonly readOnly: boolean
   private readonly symbolLoader: SymbolLoader | null
   private readonly onWritten: EnvironmentOptions['onWritten']
@@ -113,6 +117,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
     this.path = path
     this.clock = options.clock
     this.entriesPerChunk = options.entriesPerChunk ?? ENTRIES_PER_CHUNK
+    this.duplicates = options.duplicates ?? new LoadDuplicates('merge')
     this.readOnly = options.readOnly === true
     this.symbolLoader = options.symbolLoader ?? null
     this.onWritten = options.onWritten
@@ -317,7 +322,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
       (start) => {
         this.bulkWriter.length = 0
         this.bulkKeys ??= new BulkKeyCache()
-        const batch = new BulkBatch(start, this.bulkKeys, this.bulkWriter, sortedLoad?.id ?? null)
+        const batch = new BulkBatch(start, this.bulkKeys, this.bulkWriter, sortedLoad?.id ?? null, this.duplicates)
         // A load updates no proxies. The next process that opens the project creates them.
         if (batch.flags.has(FLAG.complete)) batch.flags.remove(FLAG.complete)
         return batch
@@ -359,7 +364,7 @@ export class LmdbEnvironment implements GraphStore, IncompleteSymbols {
         this.commit(
           (start) => {
             this.bulkWriter.length = 0
-            return new ListBatch(start, this.bulkWriter, builder, state)
+            return new ListBatch(start, this.bulkWriter, builder, state, this.duplicates)
           },
           () => {},
         ),

@@ -1,11 +1,11 @@
 // The batch that writes edge lists of a sorted load: lists and chunks from a ListBuilder, merged duplicates of relationships, and
 // how far the load has come. All of it is in one transaction.
-import type { RelationshipId, SymbolId } from '../../engine/store.ts'
+import type { NodeId, RelationshipId, SymbolId } from '../../engine/store.ts'
 import type { ByteWriter } from '../format/bytes.ts'
-import { type RelationshipRecord, readRelationship, writeRelationship } from '../format/records.ts'
+import { type RelationshipRecord, readNode, readRelationship, writeRelationship } from '../format/records.ts'
 import type { TouchedKey } from '../lmdb/pending-writes.ts'
-import { mergedRelationship } from './bulk-batch.ts'
 import type { DuplicateRelationship, ListBuilder } from './list-builder.ts'
+import { DuplicateRelationshipError, type LoadDuplicates } from './load-duplicates.ts'
 import { putUnsorted, type UnsortedState } from './unsorted-state.ts'
 import { LmdbWriteBatch, type WriteBatchOptions } from './write-batch.ts'
 
@@ -13,6 +13,7 @@ import { LmdbWriteBatch, type WriteBatchOptions } from './write-batch.ts'
 export class ListBatch extends LmdbWriteBatch {
   private readonly builder: ListBuilder
   private readonly state: UnsortedState | null | undefined
+  private readonly loadDuplicates: LoadDuplicates
 
   /** `state`: the state after the batch. Undefined: in the middle of a node, so that only its complete chunks are written. */
   constructor(
@@ -20,8 +21,10 @@ export class ListBatch extends LmdbWriteBatch {
     writer: ByteWriter,
     builder: ListBuilder,
     state: UnsortedState | null | undefined,
+    loadDuplicates: LoadDuplicates,
   ) {
     super(start, writer)
+    this.loadDuplicates = loadDuplicates
     this.builder = builder
     this.state = state
   }
@@ -48,7 +51,9 @@ export class ListBatch extends LmdbWriteBatch {
       if (valueView === null) continue
       const record = readRelationship(valueView)
       const before = merged.get(first) ?? readRelationship(databases.relationships.getRequired(first))
-      merged.set(first, mergedRelationship(before, record))
+      const combined = this.loadDuplicates.combine(first, before, record)
+      if (combined === null) this.loadDuplicates.refuse(new DuplicateRelationshipError(null, null, this.keyOf(record)))
+      else merged.set(first, combined)
       pending.remove(databases.relationships, duplicate)
       counts.set(record.type, (counts.get(record.type) ?? 0) - 1)
     }
@@ -57,6 +62,14 @@ export class ListBatch extends LmdbWriteBatch {
       writeRelationship(writer, record)
       pending.put(databases.relationships, id, writer)
     }
+  }
+
+  private keyOf({ source, type, target }: RelationshipRecord): DuplicateRelationshipError['key'] {
+    const end = (id: NodeId) => {
+      const node = readNode(this.databases.nodes.getRequired(id))
+      return { type: this.symbols.name('label', node.type), externalId: node.externalId }
+    }
+    return { source: end(source), type: this.symbols.name('type', type), target: end(target) }
   }
 
   override apply(): void {

@@ -7,6 +7,7 @@ import { InvalidElementError, OperationalError } from '../../kernel/errors.ts'
 import type { NodeRecord, StoredProperties } from '../../store/format/records.ts'
 import type { BulkBatch, BulkProperty } from '../../store/graph/bulk-batch.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../store/graph/environment.ts'
+import { DuplicateRelationshipError, LoadDuplicates } from '../../store/graph/load-duplicates.ts'
 import { interruptedImportMessage, readImportMarks, writeImportMarks } from '../import-markers.ts'
 import { COPY_BEGIN, COPY_END, type CopyPosition, type CopyTarget, type CopyTargets } from './copy-target.ts'
 import { completeProject, FolderGraph, type FolderProject, folderOf, type ProjectPart } from './folder-graph.ts'
@@ -37,7 +38,27 @@ async function positionIn(graph: ProjectPart, copy: string | null): Promise<Copy
 }
 
 function openForLoad(graph: ProjectPart): LmdbEnvironment {
-  return openEnvironment(folderOf(graph), { clock: systemClock, forLoad: true })
+  const duplicates = new LoadDuplicates('refuse-all')
+  // Everything in the graph is of this copy, also of an earlier run.
+  duplicates.firstId = 0
+  return openEnvironment(folderOf(graph), { clock: systemClock, forLoad: true, duplicates })
+}
+
+/** `batch`: the relationships that are written; empty: the duplicates are in committed batches. */
+async function nameDuplicates<T>(
+  work: Promise<T>,
+  batch: readonly CopiedRelationship[],
+  symbols: Symbols | null,
+): Promise<T> {
+  return work.catch((error: unknown) => {
+    if (!(error instanceof DuplicateRelationshipError)) throw error
+    const at = error.at === null ? null : batch[error.at]!
+    const key = at === null ? error.key! : { ...at, type: symbols!.name('type', at.record.type) }
+    const { source, type, target } = key
+    throw new OperationalError(
+      `the source has two relationships ${type} from ${source.type} \`${source.externalId}\` to ${target.type} \`${target.externalId}\`, and a data folder holds one. In the source, make them one with a list, give each role a type of its own, or put a node between (docs/how-to/several-relationships.md); then delete the folder of the unfinished graph, and copy again`,
+    )
+  })
 }
 
 function nodesIn(environment: LmdbEnvironment): number {
@@ -143,7 +164,7 @@ class FolderTarget implements CopyTarget {
   static async open(graph: ProjectPart, copy: FolderCopy, position: CopyPosition): Promise<FolderTarget> {
     const environment = openForLoad(graph)
     try {
-      await environment.beginSortedLoad()
+      await nameDuplicates(environment.beginSortedLoad(), [], null)
       return new FolderTarget(graph, copy, environment, position)
     } catch (error) {
       await environment.close()
@@ -181,7 +202,7 @@ class FolderTarget implements CopyTarget {
     symbols: Symbols,
     position: CopyPosition,
   ): Promise<void> {
-    await this.load((batch) => {
+    const load = this.load((batch) => {
       for (const { record, source, target } of relationships) {
         const { gid, createdMs, updatedMs } = record
         const type = symbols.name('type', record.type)
@@ -193,6 +214,7 @@ class FolderTarget implements CopyTarget {
       }
       batch.setCheckpoint(this.checkpoint(position))
     })
+    await nameDuplicates(load, relationships, symbols)
     this.position = position
   }
 
@@ -213,7 +235,7 @@ class FolderTarget implements CopyTarget {
 
   /** The graph is opened again: the table of names of a graph that is loaded is not complete. */
   async complete(progress: (done: number, total: number) => void): Promise<FolderGraph> {
-    await this.environment.finishSortedLoad(progress)
+    await nameDuplicates(this.environment.finishSortedLoad(progress), [], null)
     await this.environment.close()
     this.copied = FolderGraph.openCopied(this.graph)
     return this.copied
