@@ -12,6 +12,7 @@ import {
 import { err, ok } from '../kernel/result.ts'
 import { locationIssues } from './compile-policy.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
+import { literalIssues } from './condition-findings.ts'
 import { policyDocument } from './context-document.ts'
 import { parseDocument } from './document-json.ts'
 import { policyLabelIssues } from './filter-labels.ts'
@@ -69,8 +70,9 @@ export function authorizationPolicies(
       if (fields.status === 'DRAFT') return ok({ fields: stored })
       if (!json.ok) return err({ kind: 'invalid', issues: json.error })
       const isKept = current?.fields.policy === fields.policy && current?.fields.status !== 'DRAFT'
-      const labels = isKept ? [] : policyLabelIssues(json.value)
-      if (labels.length > 0) return err({ kind: 'invalid', issues: labels })
+      // Earlier releases stored such policies.
+      const refusedNow = isKept ? [] : [...policyLabelIssues(json.value), ...literalIssues(json.value)]
+      if (refusedNow.length > 0) return err({ kind: 'invalid', issues: refusedNow })
       if (isContextVersion(json.value)) {
         const context = compiledContextPolicy(stored, json.value)
         return context.ok ? ok({ fields: stored }) : err({ kind: 'invalid', issues: context.error })

@@ -2,16 +2,15 @@
 // come later, but most often the name is misspelt (docs/decisions/0008-policy-filters-and-parameters.md). Policies are also warned
 // about an exclusion that a null turns off, and about a subject that the caller chooses.
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
-import { openExclusionsIn } from '../engine/open-exclusions.ts'
 import { parameterPlacesIn } from '../engine/parameter-places.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { type NamedSymbol, UnknownSymbols, unknownSymbolWarnings } from '../engine/unknown-symbols.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
 import { readingGraphs } from '../kernel/remote-reads.ts'
 import { callerChoices } from './caller-identity.ts'
 import type { ContextPolicy } from './compile-context.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
+import { exclusionWarnings } from './condition-findings.ts'
 import { readsOf } from './context-filter.ts'
 import { parseDocument } from './document-json.ts'
 import { type PathElementKind, parsePath } from './element-path.ts'
@@ -65,17 +64,6 @@ export function policyWarnings({ fields }: StoredDocument, unknown: UnknownSymbo
     ? contextPolicyWarnings(fields, json.value, unknown)
     : decisionPolicyWarnings(fields, json.value, unknown)
   return [...others, ...names]
-}
-
-/** Warnings about exclusions that a null turns off. They need no data. */
-function exclusionWarnings(policy: unknown): string[] {
-  const condition = isJsonObject(policy) ? policy.condition : undefined
-  const cypher = isJsonObject(condition) ? condition.cypher : undefined
-  if (typeof cypher !== 'string') return []
-  return openExclusionsIn(cypher).map(({ message, span }) => {
-    const diagnostic = { code: 'open-exclusion', message, span }
-    return `policy.condition.cypher: ${formatDiagnostic(cypher, diagnostic)}`
-  })
 }
 
 /** Warnings about a context policy whose subject the caller chooses. They need no data. */

@@ -6,6 +6,8 @@ export const expressionTypes = [
   'int',
   'float',
   'string',
+  // A text that may be a number or a boolean, with white space and control characters around it.
+  'numeral',
   'bool',
   // A value whose type only the run knows.
   'odd',
@@ -32,11 +34,44 @@ export type ExpressionType = (typeof expressionTypes)[number]
 /** A template. Holes: `{type}`, `{node-name}` (a name of a node), `{any}` (of any type), `{scalar}`, `{small}` (0 to 3), `{positive}` (1 to 5). */
 export type Template = string
 
+/** White space and its like: what Java, JavaScript and Unicode each trim differs. */
+const blanks = [
+  ...[' ', '\\t', '\\n', '\\u000b', '\\f', '\\r', '\\u0000', '\\u0001', '\\u001c', '\\u001f', '\\u007f', '\\u0085'],
+  ...['\\u00a0', '\\u1680', '\\u180e', '\\u2003', '\\u2007', '\\u200b', '\\u2028', '\\u2029', '\\u202f', '\\u205f'],
+  ...['\\u2060', '\\u3000', '\\ufeff'],
+]
+
+/** Texts at the borders of what the conversions of Java read. */
+const numerals = [
+  ...['', '5', '-5', '+5', '005', '5.', '.5', '-.5', '2.9', '-2.9', '5d', '5F', '5L', '1e3', '1E-3', '1e400', '-1e400'],
+  ...[
+    '1_000',
+    '1,5',
+    '--5',
+    '9223372036854775807',
+    '9223372036854775808',
+    '-9223372036854775809',
+    '9007199254740993.5',
+  ],
+  ...[
+    '0x1F',
+    '0x1p3',
+    '-0X.8P1d',
+    '0x1.8p-1074',
+    '0x1.fffffffffffff8p1023',
+    '0x1.00000000000008p0',
+    '0x1p',
+    '0xap99999',
+  ],
+  ...['Infinity', '-Infinity', '+Infinity', 'INFINITY', 'NaN', '-NaN', 'nan', 'true', 'TRUE', 'fAlse', 't', 'no'],
+]
+
 /** Templates that need no other expression. */
 export const leaves: Readonly<Partial<Record<ExpressionType, readonly Template[]>>> = {
   int: ['0', '1', '2', '-1', '3', '7', '$number', 'null', '0x1F', '0o17', '1_000'],
   float: ['1.5', '0.0', '-2.25', '1e3', '.5', '$float', '1.0', 'null', 'NaN', 'Infinity'],
   string: ["'a'", "'ab'", "'Äß'", "''", "' b '", "'12'", "'1.5'", "'true'", '$text', 'null', '"q\'x"', "'\\u00e9'"],
+  numeral: [...numerals.map((text) => `'${text}'`), '$text', 'null'],
   bool: ['true', 'false', 'null'],
   odd: ["[1, 'a', null][0]", "['b', 2.5, true][1]", "[true, 'a'][0]", "[date('2020-02-29'), 1][0]", '[[1], 2][0]'],
   ints: ['[1, 2, 3]', '[]', '[0, null, 2]', 'range(0, 3)', 'range(4, 0, -2)', 'null'],
@@ -84,6 +119,9 @@ export const composed: Readonly<Partial<Record<ExpressionType, readonly Template
     'toInteger({string})',
     'toInteger({int})',
     'toIntegerOrNull({any})',
+    'toInteger({numeral})',
+    'toIntegerOrNull({numeral})',
+    'size(trim({numeral}))',
     'toInteger({bool})',
     'coalesce({int}, {int}, {positive})',
     'nullIf({int}, {int})',
@@ -213,6 +251,8 @@ export const composed: Readonly<Partial<Record<ExpressionType, readonly Template
     'toFloat({string})',
     'toFloat({int})',
     'toFloatOrNull({any})',
+    'toFloat({numeral})',
+    'toFloatOrNull({numeral})',
     'coalesce({float}, {float})',
     'head({floats})',
     '{floats}[{small}]',
@@ -224,7 +264,21 @@ export const composed: Readonly<Partial<Record<ExpressionType, readonly Template
     'reduce(t = 0.0, i IN {floats} | t + i)',
     'CASE WHEN {bool} THEN {float} ELSE {float} END',
   ],
+  numeral: [
+    ...blanks.flatMap((blank) => [`'${blank}' + {numeral}`, `{numeral} + '${blank}'`]),
+    ...['trim', 'ltrim', 'rtrim', 'btrim'].map((name) => `${name}({numeral})`),
+    'trim(LEADING FROM {numeral})',
+    'trim(TRAILING FROM {numeral})',
+    'trim(BOTH FROM {numeral})',
+    'toString({float})',
+    'toString({int})',
+  ],
   string: [
+    '{numeral}',
+    'trim({numeral})',
+    'ltrim({numeral})',
+    'rtrim({numeral})',
+    'btrim({numeral})',
     '{string} + {string}',
     '{string} || {string}',
     '{string} + {int}',
@@ -341,6 +395,10 @@ export const composed: Readonly<Partial<Record<ExpressionType, readonly Template
     'toBoolean({string})',
     'toBoolean({int})',
     'toBooleanOrNull({any})',
+    'toBoolean({numeral})',
+    'toBooleanOrNull({numeral})',
+    'trim({numeral}) = {numeral}',
+    'toFloat({numeral}) = toInteger({numeral})',
     'coalesce({bool}, {bool})',
     'all(i IN {ints} WHERE i > {int})',
     'any(i IN {ints} WHERE i = {int})',

@@ -404,7 +404,30 @@ export const knownDifferences: readonly KnownDifference[] = [
     why: 'Neo4j returns the nearest 64-bit integer, and 0 for `NaN`. Verdigraph reports an error, because a wrong number can grant access.',
     example: { query: 'RETURN toInteger(log(0.0)) AS x' },
     matches: (text, ours, theirs) =>
-      /toInteger/.test(text) && theirs.error === null && / is not an integer$/.test(ours.error?.message ?? ''),
+      /toInteger/i.test(text) &&
+      theirs.error === null &&
+      / is not an integer$|^integer overflow: -?\d+ does not fit/.test(ours.error?.message ?? ''),
+  },
+  {
+    id: 'digits-of-other-scripts',
+    construct: '`toInteger` of a text with digits of other scripts',
+    right: 'both',
+    why: 'Neo4j reads the digits of all scripts, such as the full-width `５`, as an integer, but not as a float. Verdigraph reads only `0` to `9`, in both.',
+    example: { query: "RETURN toInteger('\\uff15') AS x" },
+    matches: (text, ours, theirs) =>
+      /toInteger/i.test(text) && ours.error === null && theirs.error === null && /(?=[^0-9])\p{Nd}|\\u/u.test(text),
+  },
+  {
+    id: 'impossible-literal',
+    construct: 'A temporal value that does not exist',
+    right: 'both',
+    why: 'Neo4j may refuse the query when it plans it. Verdigraph reports the error when the value is computed; a policy with such a text is refused when it is stored.',
+    example: { query: "RETURN date('2024-02-30') AS x" },
+    matches: (text, ours, theirs) =>
+      /\b(date|time|localtime|localdatetime|datetime|duration)\(/i.test(text) &&
+      ours.error?.phase === 'run' &&
+      ours.error.kind === 'argument' &&
+      /^(Invalid (date|value for)|Text cannot be parsed)/.test(compileMessage(theirs)),
   },
   {
     id: 'skip-limit-unused',

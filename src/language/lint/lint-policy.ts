@@ -3,6 +3,7 @@ import type { Span } from '../../../grammar/ast.ts'
 import { walkTree } from '../../../grammar/walk.ts'
 import type { BoundClause, BoundExpression, BoundMatch, BoundPart } from '../../engine/bind/bound.ts'
 import { slotsOf } from '../../engine/bind/expression-tree.ts'
+import { impossibleLiterals } from '../../engine/impossible-literals.ts'
 import { openExclusions } from '../../engine/open-exclusions.ts'
 import { parameterPlaces } from '../../engine/parameter-places.ts'
 import type { UnknownSymbols } from '../../engine/unknown-symbols.ts'
@@ -26,6 +27,7 @@ export function lintPolicy(compiled: CompiledSource, unknown: UnknownSymbols | n
     ...unsuppliedParameters(compiled),
     ...callerChosenSubject(compiled),
     ...excludingNothing(compiled),
+    ...alwaysFailing(compiled),
     ...neverGranting(compiled),
   ]
 }
@@ -227,6 +229,15 @@ function excludingNothing({ source, query, kind, place }: CompiledSource): RawFi
     span: place(span),
     message,
     suggestion,
+  }))
+}
+
+function alwaysFailing({ source, query, place }: CompiledSource): RawFinding[] {
+  return impossibleLiterals(query).map(({ span, message }) => ({
+    rule: 'impossible-literal',
+    document: source.document,
+    span: place(span),
+    message,
   }))
 }
 

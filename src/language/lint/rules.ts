@@ -42,6 +42,16 @@ export const lintRules = {
     canBeIgnored: false,
     example: single(policy('MATCH (subject)-[:OWNS]->(resource\nWHERE resource.wheels = 4')),
   },
+  'impossible-literal': {
+    severity: 'error',
+    summary: 'A date, a time or a duration does not exist.',
+    advice:
+      'The condition fails at each request that computes it, and grants nothing. The service refuses to store such a policy.',
+    canBeIgnored: false,
+    example: single(
+      policy("MATCH (subject)-[:OWNS]->(resource)\nWHERE resource.wheels = 4 AND date() > date('2024-02-30')"),
+    ),
+  },
   'unknown-label': {
     severity: 'warning',
     summary: 'No node of the data has the type or label.',

@@ -118,6 +118,19 @@ describe('a context policy whose subject the caller chooses', () => {
   })
 })
 
+it('a policy with a date that does not exist is refused, unless it is a draft', async () => {
+  const cypher = `${good} WHERE resource.day < date('2024-02-30')`
+  for (const policy of [decision(cypher), context(cypher)]) {
+    await expect(store(policy)).rejects.toThrow(
+      'policy.condition.cypher: line 1, column 71: date() always fails: `day` is 30, not between 1 and 29',
+    )
+  }
+  const { id } = await store(decision(cypher), 'DRAFT')
+  const active = await service.configure('PUT', `authorization-policies/${id}`, { status: 'ACTIVE' })
+  expect(active.status).toBe(422)
+  expect(active.text).toContain('date() always fails')
+})
+
 describe('while nothing was captured', () => {
   it('a policy is stored without warnings, also if an application and an agent exist', async () => {
     const before = await store(decision('MATCH (subject:Writer)-[:WROT {x: 1}]->(resource:Pag) WHERE resource.y = 1'))

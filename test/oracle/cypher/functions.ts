@@ -38,9 +38,11 @@ const count = (name: string, value: ReferenceValue): number =>
 /** `undefined`: the value cannot be converted, which is an error; null: a text that is not such a value. */
 type Converted = ReferenceValue | undefined
 
-const NUMERAL = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/
+const NUMERAL = /^(?<sign>[+-]?)(?=\.?\d)(?<whole>\d*)(\.(?<rest>\d*))?([eE](?<power>[+-]?\d+))?$/
 const FLOAT_NUMERAL =
   /^[\0-\x20]*(?<number>[+-]?((\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?(?=[fFdD]?[\0-\x20]*$)|Infinity(?=[\0-\x20]*$)|NaN(?=[\0-\x20]*$)))/
+const HEXADECIMAL_NUMERAL =
+  /^[\0-\x20]*(?<sign>[+-]?)0x(?=\.?[\da-f])(?<whole>[\da-f]*)(\.(?<rest>[\da-f]*))?p(?<power>[+-]?\d+)[fd]?[\0-\x20]*$/i
 /** White space of `Character.isWhitespace` in Java. */
 const SPACE = '[\\t-\\r\\x1c-\\x20\\u1680\\u2000-\\u2006\\u2008-\\u200a\\u2028\\u2029\\u205f\\u3000]+'
 const LEADING = new RegExp(`^${SPACE}`)
@@ -57,14 +59,31 @@ function toInteger(value: ReferenceValue): Converted {
   if (typeof value === 'boolean') return value ? 1n : 0n
   if (typeof value === 'number') return integer(BigInt(Math.trunc(value)))
   if (typeof value !== 'string') return undefined
-  return NUMERAL.test(value) ? integer(BigInt(Math.trunc(Number(value)))) : null
+  const { sign, whole = '', rest = '', power = '0' } = NUMERAL.exec(value)?.groups ?? {}
+  if (sign === undefined) return null
+  if (Math.abs(Number(power)) > 1000) throw new NotInReference('a large power of ten')
+  // As a fraction of two integers.
+  let [above, below] = [BigInt(whole + rest), 10n ** BigInt(rest.length)]
+  if (power.startsWith('-')) below *= 10n ** BigInt(power.slice(1))
+  else above *= 10n ** BigInt(power)
+  if (sign === '-') above = -above
+  if (above > INTEGER_MAX * below || above < -(INTEGER_MAX + 1n) * below)
+    throw new ReferenceEvaluationError('toInteger: the number is too large')
+  return above / below
 }
 
 function toFloat(value: ReferenceValue): Converted {
   if (isNumber(value)) return Number(value)
   if (typeof value !== 'string') return undefined
   const number = FLOAT_NUMERAL.exec(value)?.groups?.number
-  return number === undefined ? null : Number(number)
+  if (number !== undefined) return Number(number)
+  const { sign, whole = '', rest = '', power = '0' } = HEXADECIMAL_NUMERAL.exec(value)?.groups ?? {}
+  if (sign === undefined) return null
+  // So many digits are exact, and no power of two is lost.
+  if (whole.length + rest.length > 13 || Math.abs(Number(power)) > 900)
+    throw new NotInReference('a long hexadecimal float')
+  const magnitude = Number(`0x0${whole}${rest}`) * 16 ** -rest.length * 2 ** Number(power)
+  return sign === '-' ? -magnitude : magnitude
 }
 
 function toBoolean(value: ReferenceValue): Converted {
@@ -73,6 +92,16 @@ function toBoolean(value: ReferenceValue): Converted {
   if (typeof value !== 'string') return undefined
   const word = value.replace(LEADING, '').replace(TRAILING, '').toLowerCase()
   return word === 'true' ? true : word === 'false' ? false : null
+}
+
+/** A text with a number that is too large is no error. */
+function withoutRange(convert: (value: ReferenceValue) => Converted, value: ReferenceValue): ReferenceValue {
+  try {
+    return convert(value) ?? null
+  } catch (error) {
+    if (typeof value === 'string' && error instanceof ReferenceEvaluationError) return null
+    throw error
+  }
 }
 
 const CONVERSIONS: Readonly<Record<string, (value: ReferenceValue) => Converted>> = {
@@ -145,7 +174,7 @@ const FUNCTIONS: Readonly<Record<string, readonly [min: number, max: number, mea
       const name = key === 'toText' ? 'toString' : key
       return [
         [name, [1, 1, (a) => convert(a) ?? (convert(a) === null ? null : wrong(name))]],
-        [`${name}OrNull`, [1, 1, (a) => convert(a) ?? null]],
+        [`${name}OrNull`, [1, 1, (a) => withoutRange(convert, a)]],
       ]
     }),
   ),

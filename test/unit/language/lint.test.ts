@@ -271,6 +271,44 @@ describe('in patterns and clauses of GQL', () => {
   })
 })
 
+describe('a temporal value that does not exist', () => {
+  const messages = (expression: string): string[] =>
+    run(['policies/a.policy.yaml', policy(`${OWNS} WHERE resource.x = ${expression}`)])
+      .filter(({ rule }) => rule === 'impossible-literal')
+      .map(({ message }) => message)
+
+  test.each([
+    "date('2024-02-30')",
+    "DATE('2024-02-30')",
+    "date('tomorrow')",
+    "[d IN [1] | datetime('2024-01-01T25:00Z')]",
+    "datetime('2024-01-01T00:00[Europe/Atlantis]')",
+    "localdatetime('2024-13-01T00:00')",
+    "time('24:01')",
+    "localtime('10:60')",
+    "duration('1 day')",
+    'date({year: 2024, month: 2, day: 30})',
+    'duration({dayz: 1})',
+  ])('is found: %s', (expression) => {
+    expect(messages(expression)).toEqual([expect.stringMatching(/^\w+\(\) always fails: /)])
+  })
+
+  test.each([
+    "date('2024-02-29')",
+    'date($day)',
+    'date(resource.day)',
+    'date({year: $year, month: 2, day: 30})',
+    "date({timezone: 'Europe/Berlin'})",
+    'date(null)',
+    'datetime()',
+    "datetime('2024-01-01T00:00[Europe/Berlin]')",
+    "duration('P1D')",
+    "'date(2024-02-30)'",
+  ])('is not found: %s', (expression) => {
+    expect(messages(expression)).toEqual([])
+  })
+})
+
 describe('an exclusion that a null turns off', () => {
   const suggested = (where: string): (string | null)[] =>
     run(['policies/a.policy.yaml', policy(`${OWNS} WHERE ${where}`)])

@@ -1,8 +1,9 @@
 // Type conversions, and functions over values of any kind.
 import { Float } from '../../../kernel/float.ts'
 import { ExecutionError } from '../../errors.ts'
-import { fitsInt64, normalizeInteger, numberText } from '../arithmetic.ts'
+import { normalizeInteger, numberText } from '../arithmetic.ts'
 import { equals, isList, isNumber } from '../compare.ts'
+import { floatOfText, integerOfText } from '../number-text.ts'
 import { type StaticKind, staticType } from '../static-type.ts'
 import { trimWhiteSpace } from '../string-operations.ts'
 import { isTemporal } from '../temporal/temporal.ts'
@@ -11,8 +12,11 @@ import { BoundedListBuilder, boundedList, boundedText } from '../value-size.ts'
 import { valueTypeText } from '../value-type.ts'
 import { type CypherFunction, defineFunction, wrongKindArgument } from './function.ts'
 
-/** Converts a value: null if a text is not a value of the target type, undefined if the kind cannot be converted at all. */
-type Conversion = (value: Value) => Value | undefined
+/**
+ * Converts a value: null if a text is not a value of the target type, undefined if the kind cannot be converted at all. Returns an error
+ * that only the plain function throws: the forms `…OrNull` and `…List` give null instead.
+ */
+type Conversion = (value: Value) => Value | undefined | ExecutionError
 
 /**
  * The conversions `toInteger`, `toFloat`, `toBoolean`, `toString` and their `…OrNull` and `…List` forms, `coalesce`,
@@ -48,45 +52,39 @@ function defineConversion(
     defineFunction(name, 1, [], gives, (_, a) => {
       const converted = convert(a)
       if (converted === undefined) throw wrongKindArgument(name, a, takes)
+      if (converted instanceof ExecutionError) throw converted
       return converted
     }),
-    defineFunction(`${name}OrNull`, 1, [], gives, (_, a) => convert(a) ?? null),
+    defineFunction(`${name}OrNull`, 1, [], gives, (_, a) => valueOrNull(convert(a))),
     defineFunction(`${name}List`, 1, [['list']], staticType('list', staticType(gives)), (run, a) => {
       if (!isList(a)) throw wrongKindArgument(`${name}List`, a, 'a list')
       const list = new BoundedListBuilder(run.budget)
       for (const item of a) {
         run.budget.chargeSteps(1)
-        list.push(convert(item) ?? null)
+        list.push(valueOrNull(convert(item)))
       }
       return boundedList(run.budget, list.items)
     }),
   ]
 }
 
-const INTEGER_TEXT = /^[+-]?\d+$/
-// Matches in linear time: at each character only one alternative applies.
-const DECIMAL_TEXT = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/
+function valueOrNull(converted: ReturnType<Conversion>): Value {
+  return converted === undefined || converted instanceof ExecutionError ? null : converted
+}
+
 // Longer than any sensible number. The time to parse an integer is quadratic in its length.
 const NUMBER_LENGTH_MAX = 400
 
-/** As Neo4j, which reads a float with `Double.parseDouble` of Java: its white space is everything up to U+0020. */
-const FLOAT_TEXT = /^[\0-\x20]*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)[fFdD]?[\0-\x20]*$/
-const SPECIAL_FLOAT_TEXT = /^[\0-\x20]*([+-]?(?:Infinity|NaN))[\0-\x20]*$/
-
-function toInteger(value: Value): Value | undefined {
+function toInteger(value: Value): Value | undefined | ExecutionError {
   if (typeof value === 'number' || typeof value === 'bigint') return value
   if (typeof value === 'boolean') return value ? 1 : 0
   if (value instanceof Float) return truncateToInteger(value.value)
   if (typeof value !== 'string') return undefined
-  // No white space around an integer, as in Neo4j.
-  const text = value.length > NUMBER_LENGTH_MAX ? '' : value
-  if (INTEGER_TEXT.test(text)) {
-    const whole = BigInt(text.replace(/^\+/, ''))
-    return fitsInt64(whole) ? normalizeInteger(whole) : null
-  }
-  if (!DECIMAL_TEXT.test(text)) return null
-  const double = Math.trunc(Number(text))
-  return Number.isFinite(double) && fitsInt64(BigInt(double)) ? normalizeInteger(BigInt(double)) : null
+  if (value.length > NUMBER_LENGTH_MAX) return null
+  const integer = integerOfText(value)
+  if (integer !== 'too large') return integer
+  const shown = 'is too large: an integer has at most 64 bits'
+  return new ExecutionError('type', `\`${value}\` ${shown}`, null, 'NumberOutOfRange', `a number in a text ${shown}`)
 }
 
 function truncateToInteger(double: number): Value {
@@ -101,11 +99,8 @@ function toFloat(value: Value): Value | undefined {
   if (typeof value === 'number' || typeof value === 'bigint') return new Float(Number(value))
   if (typeof value !== 'string') return undefined
   if (value.length > NUMBER_LENGTH_MAX) return null
-  const decimal = FLOAT_TEXT.exec(value)?.[1]
-  if (decimal !== undefined) return new Float(Number(decimal))
-  const special = SPECIAL_FLOAT_TEXT.exec(value)?.[1]
-  // `+NaN` is NaN, and JavaScript reads it as NaN too.
-  return special === undefined ? null : new Float(Number(special))
+  const double = floatOfText(value)
+  return double === null ? null : new Float(double)
 }
 
 function toBoolean(value: Value): Value | undefined {
