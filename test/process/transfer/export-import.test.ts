@@ -282,7 +282,10 @@ test('an invalid line is reported with its number and its field, and its batch i
     [of({ properties: [{ type: 'id', value: 1 }] }), 'node.properties[0].type: `id` is a protected name'],
     [of({ properties: [{ type: 'p' }] }), 'node.properties[0]: expected exactly one of'],
     [of({ properties: [{ type: 'p', value: { a: 1 } }] }), 'node.properties[0].value: expected a string, a number'],
-    [of({ properties: [{ type: 'p', value: [1, 'a'] }] }), 'node.properties[0].value: expected a string, a finite number'],
+    [
+      of({ properties: [{ type: 'p', value: [1, 'a'] }] }),
+      'node.properties[0].value: expected a string, a finite number',
+    ],
     [of({ properties: [{ type: 'p', value: { date: 'never' } }] }), 'node.properties[0].value: '],
     [of({ properties: [{ type: 'p', value: 1, metadata: { assurance_level: 4 } }] }), 'metadata.assurance_level'],
     [
