@@ -21,10 +21,12 @@ export function headOf({ id, owner, kind, sequence, headHash, checkpoint, ...log
 }
 
 /**
- * Whether a log of the index has everything that its head states. False: it is another log, or an older state of it. The head may be
- * older than the log, because it is written after it.
+ * Whether a log of the index has everything that its head states, or names that as lost already. False: it is another log, or an
+ * older state of it. The head may be older than the log, because it is written after it.
  */
 export function continuesHead(log: AuditLog | null, { checkpoint, generation }: AuditHead): boolean {
+  // A process that was killed before it wrote the next head.
+  if (log?.lost?.some(({ origin, size }) => origin === generation.origin && size >= generation.size)) return true
   const found = log?.generations.find(({ origin }) => origin === generation.origin)
   if (log === null || found === undefined || found.size < generation.size || log.checkpoint < checkpoint) return false
   return found.size > generation.size || found.root === generation.root

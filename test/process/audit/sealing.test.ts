@@ -543,6 +543,8 @@ describe('the audit folder of a stopped service', () => {
       expect(losers.map(([owner]) => owner)).toContain(projectId)
       // The log of the organization has got no entry since the older state.
       expect(losers).toHaveLength(existsSync(join(dataDir, 'audit')) ? 1 : kept.size)
+      const configuration = `${dataDir}-configuration`
+      cpSync(join(dataDir, 'config'), configuration, { recursive: true })
       // Nothing is captured: a log does not wait for its next record.
       await captureIn(fleet, [], { overrides: { log } })
       const index = new AuditIndex(join(dataDir, 'audit/index'), { readOnly: true })
@@ -573,6 +575,14 @@ describe('the audit folder of a stopped service', () => {
       errors.length = 0
       await captureIn(fleet, ['after'], { overrides: { log } })
       expect(errors).toEqual([])
+      // Also if the process was killed before it wrote the heads of the logs that continue.
+      renameSync(join(dataDir, 'config'), `${dataDir}-replaced`)
+      cpSync(configuration, join(dataDir, 'config'), { recursive: true })
+      const findings = await lostLogFindings(dataDir)
+      expect(findings.map((each) => each.split('/')[0])).toEqual(losers.map(([, { log: each }]) => each.id))
+      await captureIn(fleet, [], { overrides: { log } })
+      expect(errors).toEqual([])
+      expect(await lostLogFindings(dataDir)).toEqual(findings)
     },
   )
 
