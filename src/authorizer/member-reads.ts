@@ -9,7 +9,8 @@ export interface MemberReads {
   readonly members: Map<string, MemberReads>
 }
 
-const STEP = /\.(?:([\p{L}\p{N}_-]+)|`([^`]+)`)/uy
+/** A name, a quoted name, or a text in brackets. Quotes have a backslash where the text of Cypher is within JSON. */
+const STEP = /\.(?:([\p{L}\p{N}_-]+)|`([^`]+)`)|\[\s*\\?(?:'([^'"\\]+)'|"([^'"\\]+)\\?")\s*\]/uy
 
 /** Returns the members of the parameter with that name that texts of policies and queries read. */
 export function readsOf(name: string, texts: readonly string[]): MemberReads {
@@ -42,10 +43,11 @@ function add(reads: MemberReads, text: string, start: number): void {
     const found = STEP.exec(text)
     if (found === null) break
     at += found[0].length
-    const step = (found[1] ?? found[2]) as string
+    const [, plain = '', ...others] = found
+    const step = others.find((one) => one !== undefined) ?? plain
     // In Cypher, `$token.a-b` is a difference; in a filter it is one name.
-    const [first = step] = step.split('-')
-    if (first !== step) memberOf(place, first).isWhole = true
+    const [first = ''] = plain.split('-')
+    if (first !== plain) memberOf(place, first).isWhole = true
     place = memberOf(place, step)
   }
   place.isWhole = true

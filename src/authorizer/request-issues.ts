@@ -25,6 +25,9 @@ export interface KnownToProject {
 const NAMES_SHOWN = 6
 /** Nodes that are read for a suggestion. */
 const NODES_MAX = 10_000
+/** Usual claims of tokens. */
+const usualClaims: readonly string[] =
+  'acr act amr aud auth_time azp client_id exp iat iss jti nbf nonce scope scp sid sub'.split(' ')
 /** Its nodes are made by the service, with ids that a test cannot know. */
 const APPLICATION_TYPE = '_Application'
 
@@ -217,7 +220,7 @@ function unreadProperties(
 
 /**
  * Members of parameters and claims of tokens. Tokens have claims that no policy reads, so only a name that is near to one that is
- * read, and is not given, is an issue. `sub` is set for each token.
+ * read, and is not given, is an issue. Usual claims are excepted.
  */
 function memberIssues(
   { documents, projectId }: KnownToProject,
@@ -233,13 +236,21 @@ function memberIssues(
   const texts = [...documents.inScope(policiesKind, projectId), ...documents.inScope(queriesKind, projectId)].map(
     ({ fields }) => `${fields.policy ?? ''} ${fields.query ?? ''}`,
   )
-  return roots.flatMap(([root, name, value]) => misspeltMembers(name, readsOf(root, texts), value))
+  return roots.flatMap(([root, name, value]) => {
+    const usual = root === 'token' || root === 'svc_token' ? usualClaims : []
+    return misspeltMembers(name, readsOf(root, texts), value, usual)
+  })
 }
 
-function misspeltMembers(name: string, reads: MemberReads, value: unknown): readonly RequestIssue[] {
+function misspeltMembers(
+  name: string,
+  reads: MemberReads,
+  value: unknown,
+  usual: readonly string[] = [],
+): readonly RequestIssue[] {
   return unreadMembers(reads, value).flatMap(({ path, absent }): readonly RequestIssue[] => {
     const member = path.at(-1) ?? ''
-    const near = member === 'sub' ? null : nearestName(member, absent)
+    const near = usual.includes(member) ? null : nearestName(member, absent)
     if (near === null) return []
     const shown = [name, ...path].join('.')
     const message = `no policy reads ${quoted(shown)}; did you mean \`${near}\`?`
