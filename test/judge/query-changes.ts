@@ -3,6 +3,7 @@
 import type {
   Clause,
   Expression,
+  MapProjectionItem,
   PathPattern,
   Projection,
   ProjectionItem,
@@ -35,9 +36,21 @@ export function changedQueries(text: string, change: QueryChange): ChangedQuery[
 function mapTree<Tree>(tree: Tree, change: (node: CypherNode) => CypherNode): Tree {
   if (tree === null || typeof tree !== 'object') return tree
   if (Array.isArray(tree)) return tree.map((item) => mapTree(item, change)) as Tree
-  const members = Object.entries(tree).map(([key, child]) => [key, key === 'span' ? child : mapTree(child, change)])
+  const isProjection = 'kind' in tree && tree.kind === 'map-projection'
+  const members = Object.entries(tree).map(([key, child]) => {
+    if (key === 'span') return [key, child]
+    return [key, isProjection && key === 'items' ? mapItems(child, change) : mapTree(child, change)]
+  })
   const copy = Object.fromEntries(members)
   return ('kind' in copy && 'span' in copy ? change(copy as unknown as CypherNode) : copy) as Tree
+}
+
+/** The items of a map projection are no nodes, although their kinds have the names of some. */
+function mapItems(
+  items: readonly MapProjectionItem[],
+  change: (node: CypherNode) => CypherNode,
+): readonly MapProjectionItem[] {
+  return items.map((item) => (item.kind === 'entry' ? { ...item, value: mapTree(item.value, change) } : item))
 }
 
 /** The expression that a text with parameters for its parts stands for: `$a <> $a`. */
@@ -270,6 +283,40 @@ export const textWithoutZeros: QueryChange = (query) =>
     false,
   )
 
+/** A text with a digit outside of 0 to 9 is null before it is read as an integer. */
+export const otherDigitsAsNull: QueryChange = (query) => {
+  const read = (argument: string): string =>
+    `CASE WHEN ${argument} IS :: STRING NOT NULL AND ${argument} =~ '(?s).*[^\\\\P{Nd}0-9].*' THEN null ELSE ${argument} END`
+  return callsReplaced(
+    query,
+    {
+      tointeger: `toInteger(${read('$a0')})`,
+      tointegerornull: `toIntegerOrNull(${read('$a0')})`,
+      tointegerlist: `toIntegerList([item IN $a0 | ${read('item')}])`,
+    },
+    () => true,
+    true,
+  )
+}
+
+/** Without a selector of groups, a pattern of one length has the same paths: all are of one group. */
+export const groupsOfOneLengthAsAll: QueryChange = (query) =>
+  everywhere(
+    query,
+    (node) => {
+      if (node.kind !== 'path' || node.selector?.keep !== 'groups' || node.where === null) return node
+      return hasOneLength(node) ? { ...node, selector: null } : node
+    },
+    true,
+  )
+
+function hasOneLength({ relationships }: PathPattern): boolean {
+  return relationships.every((part) => {
+    if (part.kind === 'quantified-path' && !hasOneLength(part.pattern)) return false
+    return part.range === null || (part.range.min !== null && part.range.min === part.range.max)
+  })
+}
+
 /** Trims both sides of a text whose left side cannot be trimmed. */
 export const trimmedRight: QueryChange = (query) =>
   callsReplaced(query, { rtrim: "substring(btrim('\u{2016}' + $a0, $a1), 1)" }, (args) => args.length === 2, true)
@@ -414,6 +461,9 @@ function operationsIn(tree: unknown): Operation[] {
   if (Array.isArray(tree)) return tree.flatMap(operationsIn)
   const node = tree as CypherNode
   if (node.kind === 'query') return []
+  // As in `mapItems`.
+  if (node.kind === 'map-projection')
+    return node.items.flatMap((item) => (item.kind === 'entry' ? operationsIn(item.value) : []))
   const below = isSubquery(node) ? [] : Object.values(tree).flatMap(operationsIn)
   return 'span' in tree && isOperation(node) ? [node, ...below] : below
 }
@@ -426,10 +476,7 @@ function returned(expression: Expression): Clause {
 
 /** A MATCH of the nodes that an expression reads, without their relationships. */
 function nodesRead(expression: Expression, query: Query): Clause[] {
-  const read = new Set<string>()
-  walkTree(expression, (node) => {
-    if (node.kind === 'variable') read.add(node.name)
-  })
+  const read = namesRead(expression)
   const nodes = new Map<string, PathPattern>()
   walkTree(query, (node) => {
     if (node.kind !== 'node' || node.variable === null || !read.has(node.variable.text)) return
@@ -445,15 +492,20 @@ function nodesRead(expression: Expression, query: Query): Clause[] {
   return [{ kind: 'match', optional: false, mode: null, patterns: [...nodes.values()], where: null, span }]
 }
 
-/** Whether an expression reads a name; a subquery is taken for one that brings its own. */
-function readsNames(expression: Expression): boolean {
-  if (isSubquery(expression)) return false
-  let reads = false
+/** The names that an expression reads, its own included. */
+function namesRead(expression: Expression): Set<string> {
+  const read = new Set<string>()
   walkTree(expression, (node) => {
-    if (node.kind === 'variable') reads = true
+    if (node.kind === 'variable') read.add(node.name)
+    if (node.kind !== 'map-projection') return
+    read.add(node.variable.text)
+    for (const item of node.items) if (item.kind === 'variable') read.add(item.variable.text)
   })
-  return reads
+  return read
 }
+
+/** Whether an expression reads a name; a subquery is taken for one that brings its own. */
+const readsNames = (expression: Expression): boolean => !isSubquery(expression) && namesRead(expression).size > 0
 
 /** The rows for which a condition is true, as numbers. */
 function filteredRows(condition: Expression): Clause[] {
