@@ -554,6 +554,15 @@ type MatchedRelationship struct {
 	Variable *string    `json:"variable"`
 }
 
+// MergedRelationship defines model for MergedRelationship.
+type MergedRelationship struct {
+	// Index index in `relationships`
+	Index int `json:"index"`
+
+	// Into index of the first item with the same source, type and target
+	Into int `json:"into"`
+}
+
 // NearestMiss defines model for NearestMiss.
 type NearestMiss struct {
 	// Reached the last step that had rows, and one of these rows
@@ -625,17 +634,19 @@ type PolicyEntity struct {
 // PolicyExplanation defines model for PolicyExplanation.
 type PolicyExplanation struct {
 	// Because `time`: the explanation as a whole reached its time limit
-	Because     *PolicyExplanationBecause `json:"because,omitempty"`
-	DurationMs  float64                   `json:"duration_ms"`
-	Fault       *PolicyFault              `json:"fault,omitempty"`
-	Filter      *FilterExplanation        `json:"filter,omitempty"`
-	ID          string                    `json:"id"`
-	Matched     *MatchedElements          `json:"matched,omitempty"`
-	Missing     []string                  `json:"missing,omitzero"`
-	Name        string                    `json:"name"`
-	NearestMiss *NearestMiss              `json:"nearest_miss,omitempty"`
-	Outcome     PolicyExplanationOutcome  `json:"outcome"`
-	Plan        *PlanStep                 `json:"plan,omitempty"`
+	Because    *PolicyExplanationBecause `json:"because,omitempty"`
+	DurationMs float64                   `json:"duration_ms"`
+
+	// Fault of a policy that failed; with `granted` or `denied`: why the explanation ended before it had its details
+	Fault       *PolicyFault             `json:"fault,omitempty"`
+	Filter      *FilterExplanation       `json:"filter,omitempty"`
+	ID          string                   `json:"id"`
+	Matched     *MatchedElements         `json:"matched,omitempty"`
+	Missing     []string                 `json:"missing,omitzero"`
+	Name        string                   `json:"name"`
+	NearestMiss *NearestMiss             `json:"nearest_miss,omitempty"`
+	Outcome     PolicyExplanationOutcome `json:"outcome"`
+	Plan        *PlanStep                `json:"plan,omitempty"`
 
 	// Revision the revision of the policy
 	Revision int      `json:"revision"`
@@ -755,7 +766,9 @@ type RelationshipsRequestOnMissingEnd string
 
 // RelationshipsResult defines model for RelationshipsResult.
 type RelationshipsResult struct {
-	Results []CapturedElement `json:"results"`
+	// Merged the relationships that were merged with an earlier one of the batch, because a graph holds one of a type from one node to another; absent if there are none
+	Merged  []MergedRelationship `json:"merged,omitzero"`
+	Results []CapturedElement    `json:"results"`
 
 	// Skipped the relationships that were left out, with `on_missing_end: "skip"`; their id in `results` is empty
 	Skipped []SkippedRelationship `json:"skipped,omitzero"`

@@ -216,6 +216,17 @@ class MatchedRelationship(TypedDict):
     target: ElementKey
 
 
+class MergedRelationship(TypedDict):
+    index: int
+    """
+    index in `relationships`
+    """
+    into: int
+    """
+    index of the first item with the same source, type and target
+    """
+
+
 Label: TypeAlias = str
 
 
@@ -554,6 +565,10 @@ class RelationshipsResult(TypedDict):
     """
     the relationships that were left out, with `on_missing_end: "skip"`; their id in `results` is empty
     """
+    merged: NotRequired[list[MergedRelationship]]
+    """
+    the relationships that were merged with an earlier one of the batch, because a graph holds one of a type from one node to another; absent if there are none
+    """
 
 
 class ResourceSearchRequest(TypedDict):
@@ -700,6 +715,9 @@ class PolicyExplanation(TypedDict):
     missing: NotRequired[list[str]]
     filter: NotRequired[FilterExplanation]
     fault: NotRequired[PolicyFault]
+    """
+    of a policy that failed; with `granted` or `denied`: why the explanation ended before it had its details
+    """
     unknown: NotRequired[list[str]]
     """
     entities of the request that are not in the graph
