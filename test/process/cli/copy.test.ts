@@ -15,8 +15,12 @@ import {
   LocalTimeValue,
   TimeValue,
 } from '../../../src/engine/value/temporal/temporal.ts'
+import type { PropertyValue } from '../../../src/engine/value/value.ts'
 import { systemClock } from '../../../src/kernel/clock.ts'
 import { Float } from '../../../src/kernel/float.ts'
+import { mintGid } from '../../../src/kernel/ids.ts'
+import { ByteWriter } from '../../../src/store/format/bytes.ts'
+import { writeNode } from '../../../src/store/format/records.ts'
 import { openEnvironment } from '../../../src/store/graph/environment.ts'
 import { bin, killAll, ownEnvironment, runCommand, startServer } from '../../support/cli-process.ts'
 import { CounterpartMissing } from '../../support/counterparts/install.ts'
@@ -114,7 +118,7 @@ function writeAll(project: TestedProject): Promise<void> {
     }
     batch.upsertNode({
       ...ann,
-      labels: ['Employee', 'a `quoted` label'],
+      labels: ['Employee', 'Ünter_1'],
       isIdentity: true,
       properties: [
         { name: 'name', value: 'Ann ☂ 🚗 " \\ `' },
@@ -150,7 +154,7 @@ function writeAll(project: TestedProject): Promise<void> {
       target: car,
       properties: [{ name: 'since', value: new DateValue(1) }],
     })
-    batch.upsertRelationship({ source: ann, type: 'WORKS `FOR`', target })
+    batch.upsertRelationship({ source: ann, type: 'WORKS_FOR', target })
     batch.upsertRelationship({
       source: ann,
       type: 'KNOWS',
@@ -268,6 +272,29 @@ function writeMany(project: TestedProject): Promise<void> {
       for (let j = 1; j <= EACH; j++)
         batch.upsertRelationship({ source: person(i), type: 'KNOWS', target: person((i + j * j) % PEOPLE) })
   })
+}
+
+/** Replaces the value of the only property of the only node by a list that earlier versions stored and no batch writes now. */
+async function storeMixedList({ graph }: TestedProject): Promise<void> {
+  const environment = openEnvironment(graph, { clock: systemClock })
+  const value = ['a', 1] as unknown as PropertyValue
+  const writer = new ByteWriter()
+  writeNode(writer, {
+    type: 1,
+    gid: mintGid(3),
+    createdMs: 3,
+    updatedMs: 4,
+    externalId: car.externalId,
+    labels: [1],
+    isIdentity: false,
+    location: null,
+    properties: new Map([[1, { value, externalValue: null, updatedMs: 5, metadata: null }]]),
+  })
+  // Code in a batch shares its transaction, and the batch itself adds nothing here.
+  await environment.write(() => {
+    environment.databases.nodes.put(1, writer.bytes.slice(0, writer.length))
+  })
+  await environment.close()
 }
 
 /** Resolves when the server runs no transaction of a killed program any more. */
@@ -424,7 +451,8 @@ test('a target that is not empty, a served folder, and a wrong password are refu
 test('a property that the database cannot hold is named, and the database stays empty', async (context) => {
   if (server === null) return context.skip()
   const from = await newProject()
-  await write(from, (batch) => batch.upsertNode({ ...car, properties: [{ name: 'odd', value: ['a', 1] }] }))
+  await write(from, (batch) => batch.upsertNode({ ...car, properties: [{ name: 'odd', value: ['a'] }] }))
+  await storeMixedList(from)
   expect(await copy(from.data, server.url)).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining(
