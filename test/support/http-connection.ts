@@ -48,7 +48,7 @@ export class HttpConnection {
     const bytes = Buffer.from(body === undefined ? '' : JSON.stringify(body))
     const head = [
       `${method} ${path} HTTP/1.1`,
-      'host: test',
+      ...('host' in headers ? [] : ['host: test']),
       ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
       ...(body === undefined ? [] : ['content-type: application/json', `content-length: ${bytes.length}`]),
     ].join('\r\n')

@@ -36,6 +36,8 @@ export type NaiveDecision =
       readonly decision: boolean
       /** Null if no filter refused. */
       readonly advice: readonly object[] | null
+      /** The kind of the reason without advice; null: there is no context. */
+      readonly reason: 'no_policy' | 'policy_failed' | null
       readonly outcomes: ReadonlyMap<string, NaivePolicyOutcome>
     }
   /** `parameters`: the reported one is one of each policy's. */
@@ -50,14 +52,12 @@ export function naiveDecision(
   { types, subject, action, resource }: EntityPair,
   sent: RequestContents,
 ): NaiveDecision {
-  const policies = scene.policies.filter(
-    (policy) =>
-      policy.status === 'ACTIVE' &&
-      policy.types === types &&
-      policy.actions.includes(action) &&
-      (sent.tags === null || policy.tags.some((tag) => sent.tags?.includes(tag))),
+  const named = scene.policies.filter(
+    (policy) => policy.status === 'ACTIVE' && policy.types === types && policy.actions.includes(action),
   )
-  const denied = { status: 200, decision: false, advice: null, outcomes: new Map() } as const
+  const policies = named.filter(({ tags }) => sent.tags === null || tags.some((tag) => sent.tags?.includes(tag)))
+  const reason = named.length === 0 ? 'no_policy' : null
+  const denied = { status: 200, decision: false, advice: null, reason, outcomes: new Map() } as const
   if (policies.length === 0) return denied
   const { claims } = sent
   if (claims !== null && !(types[0] === 'User' && claims.sub === subject)) {
@@ -89,9 +89,16 @@ export function naiveDecision(
     else if (outcome === 'filter' && policy.filter !== null) advice.push(...adviceOf(policy.filter, parameters))
   }
   const told = [...outcomes.values()]
-  if (told.includes('granted')) return { status: 200, decision: true, advice: null, outcomes }
+  if (told.includes('granted')) return { status: 200, decision: true, advice: null, reason: null, outcomes }
   if (errors.length > 0) return { status: 422, isLocation: false, errors }
-  return { status: 200, decision: false, advice: told.includes('filter') ? advice : null, outcomes }
+  const isFailed = told.includes('faulted')
+  return {
+    status: 200,
+    decision: false,
+    advice: told.includes('filter') ? advice : null,
+    reason: isFailed ? 'policy_failed' : null,
+    outcomes,
+  }
 }
 
 function wrongLocation(policies: readonly DecisionPolicy[], parameters: DecisionParameters): string | null {

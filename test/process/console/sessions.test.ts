@@ -56,7 +56,10 @@ describe('with two workers and lanes', () => {
     return line
   }
   const newLink = async (line: HttpConnection): Promise<string> => {
-    const { url } = bodyOf(await line.request('POST', '/console/v1/links', fixture.admin), 201)
+    const { url } = bodyOf(
+      await line.request('POST', '/console/v1/links', { ...fixture.admin, host: 'localhost' }),
+      201,
+    )
     return (url ?? '').split('#link=')[1] ?? ''
   }
   const redeem = (line: HttpConnection, link: string): Promise<HttpReply> =>

@@ -69,7 +69,7 @@ describe('pull', () => {
       'verdigraph.yaml': 'name: linked\n',
       'policies/drive.policy.yaml': drive,
       'queries/own.query.yaml': 'policy: see\nnodes: [car.external_id]\n',
-      'policies/see.policy.yaml': `version: 1.0-ciq\nsubject: Person\ncypher: MATCH (subject)-[:OWNS]->(car:Car)\nallowed_reads: {nodes: [car.external_id]}\n`,
+      'policies/see.policy.yaml': `version: 1.0-ciq\nsubject: Person\ncypher: MATCH (subject)-[:OWNS]->(car:Car) WHERE subject.external_id = $token.sub\nallowed_reads: {nodes: [car.external_id]}\n`,
     }
     const original = folderWith('original', files)
     expect((await run('apply', original, '--create')).stderr).toBe('')
