@@ -299,7 +299,7 @@ export const relationshipsResult = z
       .array(mergedItem)
       .optional()
       .describe(
-        'the relationships that were merged with an earlier one of the batch, because a graph holds one of a type from one node to another; absent if there are none',
+        'the relationships that were merged with an earlier one of the batch, because a graph holds one of a type from one node to another; absent if no relationship was merged',
       ),
   })
   .meta({ id: 'RelationshipsResult' })

@@ -23,7 +23,7 @@ export interface IdentitySource {
 const filledInContexts: ReadonlySet<string> = new Set(['token', 'svc_token', '_appId'])
 
 /**
- * The places that read a parameter which the service fills in decisions only. If there are none, and the subject is a person of
+ * The places that read a parameter which the service fills in decisions only. If no place reads one, and the subject is a person of
  * the graph: the type of the subject, unless the policy reads the verified token.
  */
 export function callerChoices({ subjectType, cypher, filters }: IdentitySource): readonly CallerChoice[] {

@@ -5,7 +5,7 @@ import type { Settings } from '../settings.ts'
 
 /**
  * True if a request with this host in its header `Host` names this service: an address or the name of this machine, or the setting `host`.
- * Any other name could belong to somebody else, who would get a link that is made for it. `name`: without port, IPv6 in brackets.
+ * Another name may be a machine of an attacker, which would receive a link that is made for it. `name`: without port, IPv6 in brackets.
  */
 export function isOwnHost(name: string, { host }: Pick<Settings, 'host'>): boolean {
   if (isLoopbackHost(name) || name === host.toLowerCase() || name === hostname().toLowerCase()) return true

@@ -126,7 +126,7 @@ export const entryForms = {
         params: call.params,
         token: call.token,
         rows: listOr(z.record(z.string(), z.unknown())).describe(
-          'values by requested path, in any order; or why there are none',
+          'values by requested path, in any order; or the reason why the test expects no list',
         ),
       })
       .meta({ id: 'ScenarioRows' }),

@@ -9,7 +9,7 @@ import { repositoryRoot } from './pages.ts'
 
 const read = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
 
-/** A command that gets the package by its name, which no registry has yet. A path or an address after `@` is none. */
+/** A command that gets the package by its name, which no registry has yet. A path or an address after `@` is not such a name. */
 const fromRegistry =
   /(?:npm (?:install|i|add|exec)|(?:bun|pnpm|yarn) add|bunx)\b[^\n`;&]*?\s(?:verdigraph|verdigraph-library)(?:@(?!file:)[^\s`]+)?(?=[\s`;&.,)]|$)/
 /** A dependency of a package.json on a version instead of a file. */

@@ -107,7 +107,7 @@ export class Similarity {
     const shorter = Math.min(endA - a, endB - b)
     if (shorter >= PHONE_SUFFIX && isEqual(codes, endA - shorter, endA, endB - shorter, endB)) return 0.98
     if (shorter < PHONE_SUFFIX) return this.#edits(codes, a, endA, b, endB)
-    // Numbers of one area share their first digits, whoever has them: only the subscriber part speaks for the same entity.
+    // All numbers of an area have the same first digits: only the subscriber part is evidence for the same entity.
     return this.#edits(codes, endA - PHONE_SUFFIX, endA, endB - PHONE_SUFFIX, endB)
   }
 

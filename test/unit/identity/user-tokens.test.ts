@@ -323,7 +323,7 @@ describe('a signature', () => {
     expect(await desk.ask(await desk.token({}, next))).toMatchObject(ann)
   })
 
-  it('is accepted if a key of the issuer is none', async () => {
+  it('is accepted if entries of the key set are not keys', async () => {
     await desk.introspect()
     const [key] = desk.issuer.keys
     desk.issuer.instead.set('/jwks', json({ keys: [null, 7, 'key', [], {}, { kty: 'RSA' }, key?.jwk] }))
