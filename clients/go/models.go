@@ -766,7 +766,7 @@ type RelationshipsRequestOnMissingEnd string
 
 // RelationshipsResult defines model for RelationshipsResult.
 type RelationshipsResult struct {
-	// Merged the relationships that were merged with an earlier one of the batch, because a graph holds one of a type from one node to another; absent if there are none
+	// Merged the relationships that were merged with an earlier one of the batch, because a graph holds one of a type from one node to another; absent if no relationship was merged
 	Merged  []MergedRelationship `json:"merged,omitzero"`
 	Results []CapturedElement    `json:"results"`
 

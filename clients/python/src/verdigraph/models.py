@@ -567,7 +567,7 @@ class RelationshipsResult(TypedDict):
     """
     merged: NotRequired[list[MergedRelationship]]
     """
-    the relationships that were merged with an earlier one of the batch, because a graph holds one of a type from one node to another; absent if there are none
+    the relationships that were merged with an earlier one of the batch, because a graph holds one of a type from one node to another; absent if no relationship was merged
     """
 
 
