@@ -51,11 +51,11 @@ test('an environment written by another process shows its nodes and its new name
     if (acknowledged === 0) continue
     // An acknowledged write of the other process is visible at once, its names resolved.
     const snapshot = environment.snapshot()
-    const label = snapshot.symbol('label', `Theirs ${acknowledged - 1}`)
+    const label = snapshot.symbol('label', `Theirs_${acknowledged - 1}`)
     expect(snapshot.findNode(label, `${acknowledged - 1}`)).toBeGreaterThan(0)
     snapshot.close()
     // Names of both processes are numbered in one sequence.
-    await environment.write((batch) => batch.upsertNode({ type: `Ours ${acknowledged}`, externalId: 'b' }))
+    await environment.write((batch) => batch.upsertNode({ type: `Ours_${acknowledged}`, externalId: 'b' }))
   }
   child.kill('SIGKILL')
   await child.exited
@@ -65,7 +65,7 @@ test('an environment written by another process shows its nodes and its new name
   const again = openEnvironment(folder, { clock: systemClock })
   const snapshot = again.snapshot()
   for (let number = 0; number < acknowledged; number++) {
-    expect(snapshot.findNode(snapshot.symbol('label', `Theirs ${number}`), `${number}`)).toBeGreaterThan(0)
+    expect(snapshot.findNode(snapshot.symbol('label', `Theirs_${number}`), `${number}`)).toBeGreaterThan(0)
   }
   snapshot.close()
   expect(checkGraph(again)).toEqual([])

@@ -6,7 +6,7 @@ const environment = openEnvironment(process.argv[2]!, { clock: systemClock })
 for (let number = 0; ; number++) {
   await environment.write((batch) => {
     batch.upsertNode({
-      type: `Theirs ${number}`,
+      type: `Theirs_${number}`,
       externalId: `${number}`,
       properties: [{ name: `p${number}`, value: number }],
     })

@@ -90,15 +90,22 @@ test('a bound node of an optional path with a selector is not null if there is n
   try {
     for (const rules of ['on', 'off'] as const) {
       for (const selector of ['ANY', 'ANY SHORTEST', 'SHORTEST 3', 'SHORTEST 2 GROUPS', 'ALL SHORTEST']) {
-        const text = `MATCH (d:Doc) OPTIONAL MATCH ${selector} (d)-[l:LOCK {active: true}]->(k) RETURN d.name, l, k`
-        const compiled = compileRowsQuery(text, { rules })
-        if (!compiled.ok) throw new Error(text)
-        const snapshot = stored.environment.snapshot()
-        try {
-          const limits = { stepsMax: 10_000, timeMs: 60_000 }
-          expect(compiled.value.run({ snapshot, parameters: new Map(), limits }).rows).toEqual([['d', null, null]])
-        } finally {
-          snapshot.close()
+        for (const path of [
+          '(d)-[l:LOCK {active: true}]->(k)',
+          '(d)-[l:LOCK WHERE l.active]->(k)',
+          '((d)-[l:LOCK]->(k) WHERE l.active)',
+        ]) {
+          const text = `MATCH (d:Doc) OPTIONAL MATCH ${selector} ${path} RETURN d.name, l, k`
+          const compiled = compileRowsQuery(text, { rules })
+          if (!compiled.ok) throw new Error(text)
+          const snapshot = stored.environment.snapshot()
+          try {
+            const limits = { stepsMax: 10_000, timeMs: 60_000 }
+            const { rows } = compiled.value.run({ snapshot, parameters: new Map(), limits })
+            expect(rows, text).toEqual([['d', null, null]])
+          } finally {
+            snapshot.close()
+          }
         }
       }
     }
