@@ -47,8 +47,9 @@ let authorizer
 beforeAll(async () => {
   authorizer = await openAuthorizer({ memory: true, project: './authz' })
   const [ann, car] = [{ type: 'Person', external_id: 'ann' }, { type: 'Car', external_id: 'c1' }]
+  const bob = { type: 'Person', external_id: 'bob' }
   await authorizer.write({
-    nodes: [ann, { ...car, properties: [{ type: 'wheels', value: 4 }] }],
+    nodes: [ann, bob, { ...car, properties: [{ type: 'wheels', value: 4 }] }],
     relationships: [{ source: ann, target: car, type: 'OWNS' }],
   })
 })

@@ -177,28 +177,47 @@ export function charactersOf(budget: Budget, text: string): Set<string> {
 }
 
 /**
- * White space as Neo4j trims it (`Character.isWhitespace` of Java): not that of JavaScript, which also has U+00A0, U+2007, U+202F and
- * U+FEFF, and lacks U+001C to U+001F.
+ * Whether a unit is white space that Neo4j trims (`Character.isWhitespace` of Java): not that of JavaScript, which also has U+00A0, U+2007,
+ * U+202F and U+FEFF, and lacks U+001C to U+001F.
  */
-const TRIMMED = /[\t-\r\x1c-\x20\u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000]/
+function isTrimmed(unit: number): boolean {
+  if (unit <= 0x20) return unit >= 0x1c || (unit >= 0x09 && unit <= 0x0d)
+  if (unit < 0x1680) return false
+  if (unit >= 0x2000 && unit <= 0x200a) return unit !== 0x2007
+  return unit === 0x1680 || unit === 0x2028 || unit === 0x2029 || unit === 0x205f || unit === 0x3000
+}
 
-/** Removes white space from the start, the end or both. */
+/** Removes white space from the start, the end or both. The text is short: it is not charged. */
 export function trimWhiteSpace(text: string, atStart: boolean, atEnd: boolean): string {
+  return trimSlices(text, atStart, atEnd, () => {})
+}
+
+/** The same for a text of any length: charges the units that are tested, before each slice of them. */
+export function trimCharged(budget: Budget, text: string, atStart: boolean, atEnd: boolean): string {
+  return trimSlices(text, atStart, atEnd, (units) => budget.chargeText(units * TRIM_COST))
+}
+
+/** Units that are tested between two charges. */
+const TRIM_SLICE = 4096
+/** A test of one unit costs about as much as this many native comparisons. */
+const TRIM_COST = 16
+
+function trimSlices(text: string, atStart: boolean, atEnd: boolean, beforeSlice: (units: number) => void): string {
   let start = 0
   let end = text.length
-  while (atStart && start < end && TRIMMED.test(text[start]!)) start += 1
-  while (atEnd && start < end && TRIMMED.test(text[end - 1]!)) end -= 1
+  let tested = 0
+  while (atStart && start < end) {
+    if (tested++ % TRIM_SLICE === 0) beforeSlice(Math.min(TRIM_SLICE, end - start))
+    if (!isTrimmed(text.charCodeAt(start))) break
+    start += 1
+  }
+  while (atEnd && start < end) {
+    if (tested++ % TRIM_SLICE === 0) beforeSlice(Math.min(TRIM_SLICE, end - start))
+    if (!isTrimmed(text.charCodeAt(end - 1))) break
+    end -= 1
+  }
   return text.slice(start, end)
 }
-
-/** The same for a text of any length, which is charged. */
-export function trimCharged(budget: Budget, text: string, atStart: boolean, atEnd: boolean): string {
-  budget.chargeText(text.length * TRIM_COST)
-  return trimWhiteSpace(text, atStart, atEnd)
-}
-
-/** A test of one character costs about as much as this many comparisons. */
-const TRIM_COST = 8
 
 // ---------------------------------------------------------------- normal forms
 
