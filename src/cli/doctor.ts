@@ -27,6 +27,7 @@ import {
   NEXT_MASTER_KEY_FILE,
   SERVER_LOCK_FILE,
 } from '../kernel/data-folder.ts'
+import { OperationalError } from '../kernel/errors.ts'
 import { entityMatchingPipelinesKind } from '../matching/entity-matching-pipeline.ts'
 import { readCertificate } from '../ops/certificate.ts'
 import { scheduledJobs } from '../runtime/backup-schedule.ts'
@@ -485,7 +486,12 @@ function sealingOf({ dataDir, audit }: Settings, nowMs: number): Finding[] {
 async function lostLogsOf(dataDir: string): Promise<Finding[]> {
   const mend =
     'find out who removed it, and restore the folder `audit` of the newest backup next to this one for an investigation; the log itself names the gap'
-  return (await lostLogFindings(dataDir)).map((finding) => failed('audit log', finding, mend))
+  try {
+    return (await lostLogFindings(dataDir)).map((finding) => failed('audit log', finding, mend))
+  } catch (failure) {
+    if (!(failure instanceof OperationalError)) throw failure
+    return [failed('audit log', failure.message, 'run `verdigraph verify`, which names what is damaged')]
+  }
 }
 
 function readLimits(): ProcessLimits {

@@ -7,6 +7,8 @@ import { AuditIndex } from '../store/audit/audit-index.ts'
 import type { AuditLog, LostLogEnd } from '../store/audit/audit-types.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { holdsEnvironment } from '../store/lmdb/environment-folder.ts'
+import { NoLayoutError } from '../store/lmdb/layout.ts'
+import { MissingDatabaseError } from '../store/lmdb/lmdb-file.ts'
 import type { LmdbFileOptions } from '../store/lmdb/open-file.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../store/lmdb/open-lock.ts'
 
@@ -36,7 +38,14 @@ export async function lostLogFindings(dataDir: string): Promise<string[]> {
 
 async function readLogs(path: string, options: LmdbFileOptions): Promise<readonly AuditLog[]> {
   if (!holdsEnvironment(path)) return []
-  const index = new AuditIndex(path, options)
+  let index: AuditIndex
+  try {
+    index = new AuditIndex(path, options)
+  } catch (failure) {
+    // A service that starts creates it at this moment.
+    if (failure instanceof NoLayoutError || failure instanceof MissingDatabaseError) return []
+    throw failure
+  }
   try {
     return index.logs()
   } finally {

@@ -14,6 +14,9 @@ export class LayoutError extends OperationalError {
   override readonly name = 'LayoutError'
 }
 
+/** A folder that is read has no layout entry: the process that creates it has not finished, or the folder is another one. */
+export class NoLayoutError extends LayoutError {}
+
 /** The key of the layout entry. */
 export const LAYOUT_KEY: SymbolKey = { kind: META_KIND.layout, symbol: 0 }
 
@@ -54,7 +57,7 @@ export function checkLayout(
     if (state === 'current') return
     throw new LayoutError(message)
   }
-  if (readOnly) throw new LayoutError(`the folder does not contain ${layout.contents}`)
+  if (readOnly) throw new NoLayoutError(`the folder does not contain ${layout.contents}`)
   file.transactionSync(() => {
     // Another process may have initialized the folder since.
     if (readLayout(meta) !== null) return

@@ -18,6 +18,9 @@ import { reserveAddressSpace } from './resource-limits.ts'
 
 function ignore(): void {}
 
+/** A folder that is read lacks a database: the process that creates it has not finished, or the folder is damaged. */
+export class MissingDatabaseError extends OperationalError {}
+
 /** The environment of lmdb-js, which its type declarations omit. */
 interface NativeEnvironment {
   info(): { readonly lastTxnId: number }
@@ -102,7 +105,7 @@ export class LmdbFile implements EnvironmentFile {
 
   private openNamed<K>(options: object): RawDatabase<K> {
     const database = this.findNamed<K>(options)
-    if (database === undefined) throw new Error('the folder contains no such database')
+    if (database === undefined) throw new MissingDatabaseError('the folder contains no such database')
     return database
   }
 

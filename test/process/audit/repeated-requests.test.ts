@@ -60,7 +60,8 @@ it('a capture that may be stored when its lane is killed is not repeated, and no
 
   expect([...answers.values()].filter((answer) => answer.status !== 200 && !isUnknown(answer))).toEqual([])
   expect([...answers.values()].filter(isUnknown)).not.toEqual([])
-  const counts = await sealedCaptures(data, [...answers].filter(([, { status }]) => status === 200).length)
+  const stored = [...answers].flatMap(([name, { status }]) => (status === 200 ? [name] : []))
+  const counts = await sealedCaptures(data, stored)
   for (const [name, { status }] of answers) {
     const count = counts.get(name) ?? 0
     expect(`${name} ${status === 200 ? count : Math.max(count, 1)}`).toBe(`${name} 1`)
@@ -75,8 +76,8 @@ async function capture({ url }: Server, key: string, name: string): Promise<Answ
   return { status: response.status, text: await response.text() }
 }
 
-/** The number of records of each captured element, when there are records of so many elements. */
-async function sealedCaptures(data: string, elements: number): Promise<ReadonlyMap<string, number>> {
+/** The number of records of each captured element, when there is a record of each of these. */
+async function sealedCaptures(data: string, elements: readonly string[]): Promise<ReadonlyMap<string, number>> {
   for (;;) {
     const counts = new Map<string, number>()
     for (const { entries } of (await readAuditLogs(data)).values())
@@ -85,7 +86,7 @@ async function sealedCaptures(data: string, elements: number): Promise<ReadonlyM
         const name = subject.replace('nodes/Car/', '')
         counts.set(name, (counts.get(name) ?? 0) + 1)
       }
-    if (counts.size >= elements) return counts
+    if (elements.every((name) => counts.has(name))) return counts
     await Bun.sleep(100)
   }
 }

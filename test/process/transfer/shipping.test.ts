@@ -319,7 +319,8 @@ test('a lost object is a failed check of `doctor`, until a restart begins a new 
   const line = lines[0] as HttpConnection
   const doctor = async (shipTo = place) => {
     const settings = { ...environment, VERDIGRAPH_PORT: '0', VERDIGRAPH_SHIP_TO: shipTo }
-    const { stdout } = await runCommand(['doctor', '--data', data, '--json'], settings)
+    const { stdout, stderr } = await runCommand(['doctor', '--data', data, '--json'], settings)
+    expect(stdout, stderr).not.toBe('')
     const { findings } = JSON.parse(stdout) as { findings: { check: string; status: string; found: string }[] }
     return findings.filter(({ check }) => check === 'shipping')
   }
