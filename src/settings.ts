@@ -346,14 +346,7 @@ export const settingSpecs = {
     'body_total_bytes_max',
     256 * MIB,
     [64 * KIB, Number.MAX_SAFE_INTEGER, 'bytes'],
-    'Total size of all request bodies above 64 KiB that are being received or processed. More get status 503. A single body is always admitted.',
-  ),
-  bodyCallerBytesMax: integer(
-    'Request bodies',
-    'body_caller_bytes_max',
-    64 * MIB,
-    [64 * KIB, Number.MAX_SAFE_INTEGER, 'bytes'],
-    'Total size of the request bodies above 64 KiB of one caller: an agent, a service account, or the MCP users of one project. More get status 429.',
+    'Total size of all request bodies above 64 KiB that are being received or processed. More get status 503; bodies of one caller beyond a quarter of it get status 429. A single body is always admitted.',
   ),
   bodyTimeMs: integer(
     'Request bodies',
@@ -490,28 +483,14 @@ export const settingSpecs = {
     'watch_streams_max',
     10_000,
     [0, 1_000_000, 'streams'],
-    'Open change streams (`GET /access/v1/watch`) in each process.',
-  ),
-  watchProjectStreamsMax: integer(
-    'Decisions and searches',
-    'watch_project_streams',
-    2000,
-    [0, 1_000_000, 'streams'],
-    'Open change streams of one project in each process.',
+    'Open change streams (`GET /access/v1/watch`) in each process. One project may have a fifth of them.',
   ),
   mcpStreamsMax: integer(
     'MCP',
     'mcp_streams_max',
     4096,
     [1, 1_000_000, 'streams'],
-    'Open MCP notification streams in each process.',
-  ),
-  mcpProjectStreamsMax: integer(
-    'MCP',
-    'mcp_project_streams',
-    1024,
-    [1, 1_000_000, 'streams'],
-    'Open MCP notification streams of one project in each process. One user may have a quarter of them.',
+    'Open MCP notification streams in each process. One project may have a quarter of them, and one user a quarter of those.',
   ),
 
   upstreamAllow: text(

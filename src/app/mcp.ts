@@ -59,7 +59,7 @@ export function createMcpEndpoint(platform: Platform, features: McpFeatures): Mc
     clock,
     subscriptionLimits: {
       streamsMax: settings.mcpStreamsMax,
-      projectStreamsMax: settings.mcpProjectStreamsMax,
+      projectStreamsMax: Math.ceil(settings.mcpStreamsMax / 4),
       keepAliveMs: Math.min(KEEP_ALIVE_MS, (settings.idleTimeS * 1000) / 3),
     },
     onInternalError,

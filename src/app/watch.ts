@@ -22,7 +22,7 @@ export function createWatch(platform: Platform, policies: PolicyIndex): WatchHub
     place: watchPlace,
     limits: {
       streamsMax: settings.watchStreamsMax,
-      projectStreamsMax: settings.watchProjectStreamsMax,
+      projectStreamsMax: Math.ceil(settings.watchStreamsMax / 5),
       keepAliveMs: keepAliveOf(settings),
     },
     onInternalError: (error) => onInternalError({ error }),

@@ -186,22 +186,6 @@ export function checkSettings(settings: Settings): Finding[] {
   }
   if (audit === 'off' && auditDecisions !== 'none')
     findings.push(warned(check, '`audit_decisions` has no effect with `audit` `off`', 'set `audit` `on`'))
-  if (settings.bodyCallerBytesMax > settings.bodyTotalBytesMax)
-    findings.push(
-      warned(
-        check,
-        '`body_caller_bytes_max` is larger than `body_total_bytes_max`',
-        'lower it: one caller can use all',
-      ),
-    )
-  if (settings.bodyBytesMax > settings.bodyCallerBytesMax)
-    findings.push(
-      failed(
-        check,
-        '`body_bytes_max` is larger than `body_caller_bytes_max`: such bodies are refused',
-        'raise the latter',
-      ),
-    )
   if (workers > 1 && settings.port === 0)
     findings.push(warned(check, 'port 0 picks another port at each start', 'set `port`'))
   if (settings.spanBatchMax > settings.spanQueueMax)

@@ -1,9 +1,10 @@
-// The command `settings`: lists every setting with its value and source. Secrets are masked.
+// The command `settings`: lists settings with their values and sources. Secrets are masked.
 import { givenMasterKey, masterKeyVariable } from '../identity/master-key.ts'
 import { MASTER_KEY_FILE } from '../kernel/data-folder.ts'
 import { isSecretRule, settingSpecs } from '../settings.ts'
 import type { EnvironmentVariables } from './environment-variables.ts'
 import type { ResolvedSetting } from './read-settings.ts'
+import { isAdvanced } from './setting-advice.ts'
 
 const MASK = '********'
 
@@ -13,13 +14,17 @@ interface SettingLine {
   readonly from: string
 }
 
-/** The lines of the table, or one line of JSON. */
+/**
+ * The lines of the table, or one line of JSON with every setting. The table leaves out advanced settings that have their defaults,
+ * unless `all`.
+ */
 export function formatSettings(
   found: readonly ResolvedSetting[],
   environment: EnvironmentVariables,
-  json: boolean,
+  { all, json }: { readonly all: boolean; readonly json: boolean },
 ): string[] {
-  const rows: SettingLine[] = found.map(({ field, value, source }) => ({
+  const shown = all || json ? found : found.filter(({ field, source }) => source !== null || !isAdvanced(field))
+  const rows: SettingLine[] = shown.map(({ field, value, source }) => ({
     name: settingSpecs[field].name,
     value: isSecretRule(settingSpecs[field].rule) && value !== '' ? MASK : value,
     from: source ?? 'default',
@@ -30,5 +35,9 @@ export function formatSettings(
   const widest = (of: (row: SettingLine) => string) => Math.max(...rows.map((row) => of(row).length))
   const names = widest(({ name }) => name)
   const values = widest(({ value }) => String(value))
-  return rows.map(({ name, value, from }) => `${name.padEnd(names)}  ${String(value).padEnd(values)}  ${from}`)
+  const lines = rows.map(({ name, value, from }) => `${name.padEnd(names)}  ${String(value).padEnd(values)}  ${from}`)
+  const left = found.length - shown.length
+  if (left > 0)
+    lines.push('', `${left} advanced settings have their defaults; \`verdigraph settings --all\` shows them`)
+  return lines
 }

@@ -42,7 +42,7 @@ export class BodyBudget {
     const { totalBytesMax, callerBytesMax } = this.options
     const before = this.reservedByCaller.get(caller) ?? 0
     if (before > own && before + bytes > callerBytesMax) {
-      const message = `body: the bodies of this caller exceed body_caller_bytes_max (${callerBytesMax} bytes)`
+      const message = `body: the bodies of this caller exceed its share of body_total_bytes_max (${callerBytesMax} bytes)`
       return { kind: 'too-many-bytes', message, retryAfterS: RETRY_AFTER_S }
     }
     if (this.reserved > own && this.reserved + bytes > totalBytesMax) {

@@ -61,17 +61,8 @@ export class HttpListener {
   /** Starts the server. Throws OperationalError for an unusable certificate, and the error of the system for the address. */
   listen(handle: RequestHandler, routes: readonly Route[]): ListenAddress {
     assert(this.server === null && !this.isClosing, 'an app listens once')
-    const {
-      host,
-      port,
-      bodyBytesMax,
-      bodyTotalBytesMax,
-      bodyCallerBytesMax,
-      bodyTimeMs,
-      drainMs,
-      idleTimeS,
-      clientAddressHeader,
-    } = this.settings
+    const { host, port, bodyBytesMax, bodyTotalBytesMax, bodyTimeMs, drainMs, idleTimeS, clientAddressHeader } =
+      this.settings
     const files = certificateFiles(this.settings)
     const tls = loadCertificate(this.settings)
     const { isPortShared, log } = this
@@ -80,7 +71,8 @@ export class HttpListener {
       port,
       bodyBytesMax,
       bodyTotalBytesMax,
-      bodyCallerBytesMax,
+      // A caller may always send one body.
+      bodyCallerBytesMax: Math.max(bodyBytesMax, Math.floor(bodyTotalBytesMax / 4)),
       bodyTimeMs,
       drainMs,
       idleTimeS,

@@ -9,6 +9,7 @@ import { examplesOf } from '../../src/cli/commands/examples.ts'
 import { agentKeyVariable, settingsFileVariable, tokenVariable } from '../../src/cli/environment-variables.ts'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
 import { program } from '../../src/cli/program.ts'
+import { adviceOf, isAdvanced } from '../../src/cli/setting-advice.ts'
 import { internalErrorResponse, toErrorResponse } from '../../src/http/error-response.ts'
 import { masterKeyVariable, nextMasterKeyVariable } from '../../src/identity/master-key.ts'
 import type { ServiceError } from '../../src/kernel/errors.ts'
@@ -18,6 +19,7 @@ import { createServiceMetrics } from '../../src/ops/service-metrics.ts'
 import {
   environmentNameOf,
   expectationOf,
+  type SettingField,
   type SettingRule,
   type SettingSpec,
   settingFields,
@@ -41,6 +43,7 @@ export const generatedPages: Readonly<Record<string, () => Promise<string>>> = {
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/cli.md': async () => cliPage(),
   'docs/reference/settings.md': async () => settingsPage(),
+  'docs/reference/advanced-settings.md': async () => advancedSettingsPage(),
   'docs/reference/lint-rules.md': async () => lintRulesPage(),
   'docs/reference/events.md': async () => page('Events', eventSections(NOTE)),
   ...editorSchemas,
@@ -143,10 +146,10 @@ const errorKinds: {
   'too-many-bytes': {
     sample: {
       kind: 'too-many-bytes',
-      message: 'body: the bodies of this caller exceed body_caller_bytes_max (67108864 bytes)',
+      message: 'body: the bodies of this caller exceed its share of body_total_bytes_max (67108864 bytes)',
       retryAfterS: 1,
     },
-    when: 'The bodies that the caller is sending exceed `body_caller_bytes_max`.',
+    when: 'The bodies that the caller is sending exceed its share of `body_total_bytes_max`: a quarter, or `body_bytes_max` if that is more.',
   },
   budget: {
     sample: { kind: 'budget', limit: 'steps', message: 'the limit of 20000000 steps is reached' },
@@ -332,22 +335,13 @@ function cliPage(): string {
 }
 
 function settingsPage(): string {
-  const headings = ['Setting', 'Environment', 'Default', 'Values', 'Meaning']
+  const headings = ['Setting', 'Environment', 'Default', 'Values', 'Meaning', 'Change it']
   const specs: readonly SettingSpec[] = settingFields.map((field) => settingSpecs[field])
-  const parts = settingSections.map((section) => {
-    const rows = specs
-      .filter((spec) => spec.section === section)
-      .map((spec) =>
-        row([
-          code(spec.option === undefined ? spec.name : `--${spec.name}`),
-          code(environmentNameOf(spec)),
-          spec.defaultText ?? (spec.default === '' ? '' : code(String(spec.default))),
-          valuesOf(spec.rule),
-          spec.description,
-        ]),
-      )
-    return `## ${section}\n\n${table(headings, rows)}`
-  })
+  const parts = settingParts(
+    (field) => !isAdvanced(field),
+    headings,
+    (field) => [adviceOf(field) ?? ''],
+  )
   const options = specs.filter(({ option }) => option !== undefined).map(({ name }) => code(`--${name}`))
   const listed = `${options.slice(0, -1).join(', ')} and ${options.at(-1)}`
   const keys = [
@@ -368,7 +362,7 @@ function settingsPage(): string {
     ],
   ] as const
   return page('Settings', [
-    `${NOTE} \`npx verdigraph settings\` prints every setting with its current value and source.`,
+    `${NOTE} \`npx verdigraph settings\` prints the settings with their current values and sources. Limits and details of tuning are on the page [advanced settings](advanced-settings.md).`,
     'A setting comes from, in this order: the command line, the environment, the settings file (a JSON object), the default. The names in the file ' +
       `are those of the first column, without dashes. ${listed} are also options of the command line. ` +
       'An unknown name is an error, in the file and in the environment. Empty variables are ignored, and so are the variables that Kubernetes creates ' +
@@ -380,6 +374,39 @@ function settingsPage(): string {
     )}`,
     'Without a master key in the environment, the first start creates one in the file `master.key` of the data folder.',
   ])
+}
+
+function advancedSettingsPage(): string {
+  return page('Advanced settings', [
+    `${NOTE} \`npx verdigraph settings --all\` prints all settings with their current values and sources.`,
+    'These limits protect the service, and these details of tuning suit most machines. Change one when an error, a metric or `verdigraph doctor` names it. ' +
+      'They are set as all [settings](settings.md) are.',
+    ...settingParts(isAdvanced, ['Setting', 'Environment', 'Default', 'Values', 'Meaning'], () => []),
+  ])
+}
+
+/** A table for each section that has such settings. */
+function settingParts(
+  isListed: (field: SettingField) => boolean,
+  headings: readonly string[],
+  more: (field: SettingField) => readonly string[],
+): string[] {
+  return settingSections.flatMap((section) => {
+    const fields = settingFields.filter((field) => settingSpecs[field].section === section && isListed(field))
+    if (fields.length === 0) return []
+    const rows = fields.map((field) => {
+      const spec: SettingSpec = settingSpecs[field]
+      return row([
+        code(spec.option === undefined ? spec.name : `--${spec.name}`),
+        code(environmentNameOf(spec)),
+        spec.defaultText ?? (spec.default === '' ? '' : code(String(spec.default))),
+        valuesOf(spec.rule),
+        spec.description,
+        ...more(field),
+      ])
+    })
+    return [`## ${section}\n\n${table(headings, rows)}`]
+  })
 }
 
 function valuesOf(rule: SettingRule): string {

@@ -57,7 +57,7 @@ it('each alert has a page of its own, which names it and is linked from the inde
 })
 
 it('the settings, paths and commands that a page names exist', async () => {
-  const reference = ['settings', 'cli', 'metrics', 'http-api'].map((name) =>
+  const reference = ['settings', 'advanced-settings', 'cli', 'metrics', 'http-api'].map((name) =>
     readFileSync(join(repositoryRoot, 'docs', 'reference', `${name}.md`), 'utf8'),
   )
   const known = [...reference, readFileSync(join(repositoryRoot, 'data', 'openapi.json'), 'utf8')].join('\n')

@@ -14,7 +14,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     'metrics-token --file /etc/verdigraph/metrics-token --only',
   ],
   restart: ['restart', 'restart --data /var/lib/verdigraph --json'],
-  settings: ['settings', 'settings --settings verdigraph.json --json'],
+  settings: ['settings', 'settings --all', 'settings --settings verdigraph.json --json'],
   'rotate-master-key': ['rotate-master-key --data /var/lib/verdigraph'],
   backup: ['backup --out backup.tar', 'backup --data /var/lib/verdigraph --to s3://backups/authz --recipient age1…'],
   restore: [

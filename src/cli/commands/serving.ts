@@ -139,12 +139,13 @@ export function addServingCommands(command: Command): void {
     })
 
   withListening(withSettings(command.command('settings')))
-    .description('print every setting with its value and source')
-    .option('--json', 'print one line of JSON', false)
-    .action((flags: Flags & { json: boolean }) => {
+    .description('print the settings with their values and sources')
+    .option('--all', 'print advanced settings that have their defaults, too', false)
+    .option('--json', 'print one line of JSON with every setting', false)
+    .action((flags: Flags & { all: boolean; json: boolean }) => {
       const resolved = resolveSettings(sourcesFrom(flags))
       if (!resolved.ok) throw new UsageError(resolved.error)
-      for (const line of formatSettings(resolved.value, process.env, flags.json)) printLine(line)
+      for (const line of formatSettings(resolved.value, process.env, flags)) printLine(line)
       const unknown = unknownVariables(process.env)
       if (unknown.length > 0) throw new UsageError(unknown)
     })

@@ -217,7 +217,7 @@ describe('a change stream', () => {
   })
 
   it('has a limit for each project', async () => {
-    const small = await startService({ watchProjectStreamsMax: 1 }, { sync: false })
+    const small = await startService({ watchStreamsMax: 5 }, { sync: false })
     try {
       const headers = { 'x-svc-clientkey': small.key }
       const only = await EventStreamReader.open(`${small.url}/access/v1/watch`, headers)

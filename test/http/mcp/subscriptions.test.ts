@@ -29,7 +29,7 @@ const open: Events[] = []
 beforeAll(async () => {
   clock = new ManualClock(Date.now())
   setup = await startMcpService({
-    settings: { mcpProjectStreamsMax: 4 * STREAMS_MAX, mcpSessionTimeS: 60 },
+    settings: { mcpStreamsMax: 16 * STREAMS_MAX, mcpSessionTimeS: 60 },
     overrides: { clock },
   })
   token = await setup.tokenOf('ann', { expires: '3 hours' })

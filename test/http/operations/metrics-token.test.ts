@@ -113,7 +113,7 @@ describe('the setting', () => {
     const resolved = resolveSettings({ environment: { VERDIGRAPH_METRICS_TOKEN: OLD } })
     if (!resolved.ok) throw new Error(resolved.error.join())
     for (const json of [false, true]) {
-      const text = formatSettings(resolved.value, {}, json).join('\n')
+      const text = formatSettings(resolved.value, {}, { all: true, json }).join('\n')
       expect(text).not.toContain(OLD)
       expect(text).toMatch(/metrics_token[" ,:value]+\*{8}[" ,:from]+VERDIGRAPH_METRICS_TOKEN/)
     }

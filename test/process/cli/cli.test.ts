@@ -306,12 +306,12 @@ describe('a master key', () => {
 })
 
 describe('verdigraph settings', () => {
-  it('prints every setting, its value and its source, and masks secrets', async () => {
+  it('prints settings, their values and their sources, and masks secrets', async () => {
     const file = join(folder, 'settings.json')
     writeFileSync(file, JSON.stringify({ data, drain_ms: 12 }))
     const given = ['settings', '--settings', file, '--host', '::1']
     const environment = { VERDIGRAPH_PORT: '81', VERDIGRAPH_MASTER_KEY: '01'.repeat(32) }
-    const { exitCode, stdout } = await runCommand(given, environment)
+    const { exitCode, stdout } = await runCommand([...given, '--all'], environment)
     expect(exitCode).toBe(0)
     const lines = Object.fromEntries(
       stdout
@@ -326,6 +326,11 @@ describe('verdigraph settings', () => {
     expect(lines.body_bytes_max).toEqual(['body_bytes_max', '4194304', 'default'])
     expect(lines.master_key).toEqual(['master_key', '********', 'VERDIGRAPH_MASTER_KEY'])
     expect(Object.keys(lines)).toEqual([...Object.values(settingSpecs).map(({ name }) => name), 'master_key'])
+
+    const short = (await runCommand(given, { ...environment, VERDIGRAPH_MCP_PAGE_MAX: '7' })).stdout
+    expect(short).toMatch(/^mcp_page_max +7 +VERDIGRAPH_MCP_PAGE_MAX$/m)
+    expect(short).not.toContain('lane_queue_max')
+    expect(short).toMatch(/\n\n\d+ advanced settings have their defaults; `verdigraph settings --all` shows them\n$/)
 
     const json = JSON.parse((await runCommand([...given, '--json'], environment)).stdout)
     expect(json).toContainEqual({ name: 'port', value: 81, from: 'VERDIGRAPH_PORT' })

@@ -93,7 +93,6 @@ describe('settings', () => {
     [{ tlsCertificate: 'c', tlsKey: 'k', publicUrl: 'http://pdp.example.org' }, /^failed: `public_url` is http/],
     [{ metricsToken: '' }, /^warning: Prometheus has no credential/],
     [{ audit: 'off', auditDecisions: 'all' }, /^warning: `audit_decisions` has no effect/],
-    [{ bodyBytesMax: 2 ** 30 }, /^failed: `body_bytes_max` is larger/],
     [{ spanQueueMax: 5, spanBatchMax: 6 }, /^warning: `span_batch_max`/],
     [{ decisionLogPercent: 5 }, /^warning: `decision_log_pct` has no effect/],
   ])('%j: %s', (settings, expected) => {

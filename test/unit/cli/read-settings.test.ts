@@ -1,6 +1,7 @@
 // Reading settings from their sources.
 import { describe, expect, it } from 'vitest'
 import { readSettings, resolveSettings } from '../../../src/cli/read-settings.ts'
+import { adviceOf, isAdvanced } from '../../../src/cli/setting-advice.ts'
 import { defaultSettings, environmentNameOf, settingFields, settingSpecs } from '../../../src/settings.ts'
 
 describe('every setting', () => {
@@ -58,5 +59,16 @@ describe('every setting', () => {
       expect(JSON.stringify(resolved)).toContain('found `https://')
       expect(JSON.stringify(resolved)).not.toMatch(/hidden|den@/)
     }
+  })
+})
+
+describe('the advice when to change a setting', () => {
+  it('is the rest of a sentence', () => {
+    for (const field of settingFields)
+      expect(adviceOf(field) ?? 'If.', field).toMatch(/^(?:In|If|To|For|Together with) .*[^.]\.$|^If\.$/)
+  })
+
+  it('is given for at most 69 settings, which the first page lists: only ever fewer', () => {
+    expect(settingFields.filter((field) => !isAdvanced(field)).length).toBeLessThanOrEqual(69)
   })
 })

@@ -71,7 +71,7 @@ describe('the variables of OpenTelemetry', () => {
   it('headers are masked when settings are printed', () => {
     const resolved = resolveSettings({ environment: { ...endpoint, OTEL_EXPORTER_OTLP_HEADERS: 'a=my-secret' } })
     if (!resolved.ok) throw new Error(resolved.error.join())
-    const text = formatSettings(resolved.value, {}, false).join('\n')
+    const text = formatSettings(resolved.value, {}, { all: true, json: false }).join('\n')
     expect(text).not.toContain('my-secret')
     expect(text).toMatch(/otlp_headers +\*{8} +OTEL_EXPORTER_OTLP_HEADERS/)
   })
