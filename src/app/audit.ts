@@ -1,4 +1,5 @@
 // Builds the sealing of the audit logs. The background process seals; a process without one seals on demand.
+
 import { join } from 'node:path'
 import { auditSigningsKind, openSigningKey, type SigningKeyDeps, verifierKeysOf } from '../audit/audit-signing.ts'
 import { createAuditReads } from '../audit/read/audit-reads.ts'
@@ -12,6 +13,7 @@ import { openSecret } from '../config/secrets.ts'
 import { operationEvent } from '../events/operation-record.ts'
 import { noContext } from '../events/routes.ts'
 import { AUDIT_STREAM } from '../kernel/audit-stream.ts'
+import { backoffMs } from '../kernel/backoff.ts'
 import {
   AUDIT_ALIVE_FILE,
   AUDIT_COMMIT_FILE,
@@ -44,8 +46,7 @@ const TASK = 'audit-sealing'
 const DELETION_WAIT_MS = 3000
 const DELETION_POLL_MS = 50
 /** Delay before a failed start of the sealing is repeated. It doubles up to the maximum. */
-const START_RETRY_MIN_MS = 1000
-const START_RETRY_MAX_MS = 32_000
+const startRetryDelay = { minMs: 1000, maxMs: 32_000 }
 
 /** Opens the index of the audit logs of a data folder, and creates it if necessary. Rejects with OperationalError. */
 export function openAuditIndex(dataDir: string, sync: boolean): Promise<AuditIndex> {
@@ -94,11 +95,12 @@ export class AuditTrail {
 
   /** Seals from now on, as soon as no other process does. */
   start(): void {
-    this.elections.campaign(TASK, () => this.startSealer(START_RETRY_MIN_MS))
+    this.elections.campaign(TASK, () => this.startSealer(1))
   }
 
   /** Tries again until it succeeds: the disk may be full, which is no reason to seal nothing until the next start. */
-  private startSealer(retryMs: number): void {
+  private startSealer(attempt: number): void {
+    const retryMs = backoffMs(startRetryDelay, attempt)
     this.createSealer().then(
       (sealer) => {
         if (!this.isClosing) sealer.start()
@@ -106,10 +108,9 @@ export class AuditTrail {
       (failure: unknown) => {
         if (this.isClosing) return
         // Reported again only when the delay is at its maximum.
-        if (retryMs === START_RETRY_MIN_MS || retryMs === START_RETRY_MAX_MS)
+        if (attempt === 1 || retryMs === startRetryDelay.maxMs)
           this.platform.report(`audit records cannot be sealed: ${String(failure)}`)
-        const nextMs = Math.min(START_RETRY_MAX_MS, retryMs * 2)
-        this.startTimer = setTimeout(() => this.startSealer(nextMs), retryMs)
+        this.startTimer = setTimeout(() => this.startSealer(attempt + 1), retryMs)
       },
     )
   }

@@ -1,7 +1,9 @@
 // A connection to a server that speaks Bolt, such as Neo4j: reads, transactions, time limits, and what an error means. If the server
 // cannot be reached, calls fail at once until a probe succeeds. The driver is loaded with the first call.
+
 import type { BookmarkManager, Driver, ManagedTransaction, QueryResult, RecordShape, Session } from 'neo4j-driver-lite'
 import { ExecutionError } from '../engine/errors.ts'
+import { type Backoff, backoffMs } from '../kernel/backoff.ts'
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import { mapInSlices } from '../kernel/slices.ts'
 import type { BoltDriver } from './driver-values.ts'
@@ -76,6 +78,8 @@ const RETRY_AFTER_S = 2
 
 /** Records that a server sends before it is asked for more: those of large nodes are decoded in a few milliseconds. */
 const RECORDS_PER_BATCH = 100
+/** The longest delay before a write is repeated, because others wrote the same. */
+const writeRetryDelay: Backoff = { minMs: 20, maxMs: 1280 }
 
 /** A transaction whose commit may or may not have happened. */
 export class CommitUnknownError extends Error {
@@ -304,7 +308,7 @@ export class BoltServer {
         if (error instanceof CommitUnknownError) throw error
         const isTransient = isDriverError(error) && error.retriable === true && !isConnectionError(error)
         if (!isTransient || performance.now() > giveUpMs) throw this.failed(error, timeMs)
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * 2 ** Math.min(attempt, 6)))
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * backoffMs(writeRetryDelay, attempt + 1)))
       }
     }
   }

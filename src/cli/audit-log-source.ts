@@ -1,9 +1,11 @@
 // Where the commands of the group `audit` find a log and its keys: a folder, a file, or the URL of the tiles.
+
 import { readFileSync, statSync } from 'node:fs'
 import type { LogCheckpoint } from '../audit/log/checkpoint.ts'
 import { folderFiles, type LogFiles } from '../audit/log/log-files.ts'
 import { type NoteVerifier, parseVerifierKey } from '../audit/log/signed-note.ts'
 import { openCheckpoint } from '../audit/log/verify-log.ts'
+import { backoffMs } from '../kernel/backoff.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { tokenVariable } from './environment-variables.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -99,7 +101,7 @@ async function getWhenReady(target: string, token: string | null): Promise<Respo
     if (!BUSY.includes(response.status) || attempt === ATTEMPTS) return response
     await response.body?.cancel()
     const afterMs = Number(response.headers.get('retry-after') ?? Number.NaN) * 1000
-    const delayMs = Number.isFinite(afterMs) ? afterMs : RETRY_MIN_MS * 2 ** (attempt - 1)
+    const delayMs = Number.isFinite(afterMs) ? afterMs : backoffMs({ minMs: RETRY_MIN_MS }, attempt)
     await Bun.sleep(Math.min(RETRY_MAX_MS, delayMs))
   }
 }

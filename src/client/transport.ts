@@ -1,11 +1,11 @@
 // Sends the requests of the client with `fetch`, and repeats those that may be repeated.
+import { backoffMs } from '../kernel/backoff.ts'
 import { ClientError, errorOf, UnavailableError, unexpectedAnswer } from './errors.ts'
 
 const RETRIES = 2
 const TIMEOUT_MS = 10_000
-/** The first pause before a repetition without `Retry-After`. Each further one is twice as long, at random up to that. */
-const PAUSE_MS = 100
-const PAUSE_MS_MAX = 5000
+/** The longest pause before a repetition without `Retry-After`. The pause is random up to that. */
+const pauses = { minMs: 100, maxMs: 5000 }
 /** A longer `Retry-After` is not waited for: the caller gets the error. */
 const RETRY_AFTER_MS_MAX = 30_000
 
@@ -155,7 +155,7 @@ function pauseBefore(error: ClientError, repetition: RepeatRule, attempt: number
   // The same request would exceed the same limit, or find the same disk full.
   if (!isRepeatable || error.status === 501 || error.status === 507 || error.status === 408) return null
   if (error.retryAfterMs !== null) return error.retryAfterMs <= RETRY_AFTER_MS_MAX ? error.retryAfterMs : null
-  return Math.random() * Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** attempt)
+  return Math.random() * backoffMs(pauses, attempt + 1)
 }
 
 /** Resolves after a time. Rejects with the reason of the signal. */

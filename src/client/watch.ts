@@ -1,4 +1,5 @@
 // Reads change streams, and connects again where a stream ended.
+import { backoffMs } from '../kernel/backoff.ts'
 import { ClientError, UnavailableError } from './errors.ts'
 import { readEvents, type ServerSentEvent } from './server-events.ts'
 import { pause, type RequestOptions, type Transport } from './transport.ts'
@@ -37,8 +38,8 @@ export interface WatchOptions extends RequestOptions {
   readonly resourceType?: string | undefined
 }
 
-const PAUSE_MS = 250
-const PAUSE_MS_MAX = 10_000
+/** The longest pause before a connection is opened again. The pause is random up to that. */
+const pauses = { minMs: 500, maxMs: 10_000 }
 
 /** Yields the events of a change stream without end, over any number of connections. */
 export async function* watchEvents(
@@ -68,7 +69,7 @@ export async function* watchEvents(
     }
     options.signal?.throwIfAborted()
     failures += 1
-    await pause(Math.random() * Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** failures), options.signal)
+    await pause(Math.random() * backoffMs(pauses, failures), options.signal)
   }
 }
 

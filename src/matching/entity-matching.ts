@@ -1,7 +1,9 @@
 // Executes pipelines: suggests their property mappings, runs them when a run was requested or is due, again after a crash, and removes
 // the relationships of deleted pipelines. One pipeline at a time. All state is in the document of the pipeline.
+
 import type { ConfigReader, ConfigWriter, DocumentDraft, DocumentFields, StoredDocument } from '../config/kind.ts'
 import { assert } from '../kernel/assert.ts'
+import { type Backoff, backoffMs } from '../kernel/backoff.ts'
 import { type Clock, isWithin, timestamp } from '../kernel/clock.ts'
 import { mintGid } from '../kernel/ids.ts'
 import { readingGraphs } from '../kernel/remote-reads.ts'
@@ -38,8 +40,7 @@ export const matchRemovalsKind = 'entity-matching-removals'
 /** A run that has begun more often has not ended because of its process, which it may exhaust. */
 const ATTEMPTS_MAX = 5
 /** Suggestions that failed, or found nothing to compare, are repeated after this time. It doubles with each attempt. */
-const RETRY_MIN_MS = 10_000
-const RETRY_MAX_MS = 3_600_000
+const retryDelay: Backoff = { minMs: 10_000, maxMs: 3_600_000 }
 
 /** Records the events of runs, in the transaction that stores the change of the pipeline. */
 export interface MatchingEvents {
@@ -367,7 +368,7 @@ export class MatchingSchedule {
     if (status === 'PENDING' || status === 'IN_PROGRESS') return true
     const begun = fields.suggestions_begun as SuggestionAttempts | undefined
     if (begun === undefined) return true
-    return this.clock.now() >= begun.atMs + Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** (begun.attempts - 1))
+    return this.clock.now() >= begun.atMs + backoffMs(retryDelay, begun.attempts)
   }
 
   private isRunDue(pipeline: StoredDocument): boolean {

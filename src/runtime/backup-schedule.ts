@@ -1,5 +1,6 @@
 // Starts scheduled backups and drills: the one serving process that is elected compares their patterns with the clock. A run that was due
 // while no service ran is made once; a failed run is repeated with growing delays.
+import { type Backoff, backoffMs } from '../kernel/backoff.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { fileProblemOf } from '../kernel/file-issue.ts'
@@ -21,8 +22,7 @@ const POLL_MS = 250
 /** The pause after the record of backups could not be read or written, for example on a full disk. */
 const RECORD_RETRY_MS = 60_000
 /** Delay before a failed run is repeated. It doubles each time. */
-const RETRY_MIN_MS = 60_000
-const RETRY_MAX_MS = 3_600_000
+const retryDelay: Backoff = { minMs: 60_000, maxMs: 3_600_000 }
 
 /** Collaborators of the schedule. */
 export interface BackupScheduleDeps {
@@ -65,7 +65,7 @@ export function schedulesOf({
 /** When a failed job is repeated, milliseconds since the epoch; 0: it has not failed. */
 export function retryTimeMs({ failures, last_run }: ScheduledJobState): number {
   if (failures === 0 || last_run === null) return 0
-  const delay = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** (failures - 1))
+  const delay = backoffMs(retryDelay, failures)
   return Date.parse(last_run.end_time ?? last_run.start_time) + delay
 }
 

@@ -1,7 +1,9 @@
 // Runs the passes of all profiles: when they are due, when an operator asks for one, and again after a crash. One pass runs at a
 // time. The state of a pass is in the document of its profile; a deleted profile leaves a document for the removal of its scores.
+
 import type { ConfigWriter, DocumentDraft, StoredDocument } from '../config/kind.ts'
 import type { GraphStore } from '../engine/store.ts'
+import { type Backoff, backoffMs } from '../kernel/backoff.ts'
 import { type Clock, isWithin, timestamp } from '../kernel/clock.ts'
 import { mintGid } from '../kernel/ids.ts'
 import { readingGraphs } from '../kernel/remote-reads.ts'
@@ -17,8 +19,7 @@ export const trustScoreRemovalsKind = 'trust-score-removals'
 /** How often the profiles are compared with the clock. A comparison takes microseconds. */
 const POLL_MS = 1000
 /** A pass that failed is repeated after this time. It doubles with each failure. */
-const RETRY_MIN_MS = 10_000
-const RETRY_MAX_MS = 3_600_000
+const retryDelay: Backoff = { minMs: 10_000, maxMs: 3_600_000 }
 
 /** The result of a pass, as its event contains it. */
 export interface PassResult {
@@ -117,7 +118,7 @@ export class TrustScoring {
       this.failures.delete(id)
     } catch (failure) {
       const count = (this.failures.get(id)?.count ?? 0) + 1
-      const delayMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** (count - 1))
+      const delayMs = backoffMs(retryDelay, count)
       this.failures.set(id, { count, againMs: performance.now() + delayMs })
       const message = failure instanceof Error ? failure.message : String(failure)
       this.deps.report(

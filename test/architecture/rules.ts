@@ -532,6 +532,7 @@ export const layerRules: readonly LayerRule[] = [
     files: ['src/console/page/'],
     mayImport: [
       'src/console/page/',
+      'src/kernel/backoff.ts',
       'src/kernel/invisible-characters.ts',
       'grammar/words.ts',
       'preact',
@@ -543,7 +544,7 @@ export const layerRules: readonly LayerRule[] = [
       'uplot',
     ],
     sentence:
-      'console/page runs in browsers: it imports preact, the graph, editor and chart libraries, the keywords of the grammar and the table of invisible characters; no other file of the service',
+      'console/page runs in browsers: it imports preact, the graph, editor and chart libraries, the keywords of the grammar, the delays of repetitions and the table of invisible characters; no other file of the service',
   },
   {
     files: ['src/console/'],
@@ -712,9 +713,9 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/client/'],
-    mayImport: ['src/client/', 'src/authorizer/authorizer.ts'],
+    mayImport: ['src/client/', 'src/authorizer/authorizer.ts', 'src/kernel/backoff.ts'],
     sentence:
-      'the HTTP client runs wherever fetch does: it imports the types of requests and answers, and nothing else',
+      'the HTTP client runs wherever fetch does: it imports the types of requests and answers, the delays of repetitions, and nothing else',
   },
   {
     files: ['src/project/'],

@@ -1,6 +1,8 @@
 // One call of a key service over HTTPS: its deadline, its repetitions, and the text of its errors.
+
 import { setTimeout as delay } from 'node:timers/promises'
 import { oneLine, withoutSecrets } from '../../events/providers/error-text.ts'
+import { backoffMs } from '../../kernel/backoff.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { xmlElement } from '../../kernel/xml-elements.ts'
 import type { UpstreamError, UpstreamRequest, UpstreamResponse } from '../../upstream/client.ts'
@@ -59,7 +61,7 @@ export async function callService(
     const isPassing = response.ok
       ? REPEATABLE.has(response.value.status) || (response.value.status === 400 && THROTTLED.test(failure.message))
       : response.error.kind === 'unreachable' || response.error.kind === 'too-slow'
-    const waitMs = RETRY_MS * 2 ** (attempt - 1) * (1 + Math.random())
+    const waitMs = backoffMs({ minMs: RETRY_MS }, attempt) * (1 + Math.random())
     if (!isPassing || attempt >= ATTEMPTS || waitMs >= deadline.leftMs()) return err(failure)
     await delay(waitMs)
   }

@@ -1,5 +1,6 @@
 // Seals the logs of a data folder: looks for new records when any process has committed, and seals a log each second, or earlier if
 // it has many. Only one process may do this at a time (docs/decisions/0038-audit-sealing.md).
+import { type Backoff, backoffMs } from '../../kernel/backoff.ts'
 import type { AuditIndex } from '../../store/audit/audit-index.ts'
 import type { AuditCursor, AuditLog } from '../../store/audit/audit-types.ts'
 import { type AuditEntry, auditEntriesOf } from '../audit-entry.ts'
@@ -33,8 +34,7 @@ const PARTS_MAX = 8
 /** Logs that are sealed at the same time: they share the commits of the disk. */
 const LOGS_AT_ONCE = 4
 /** Delay after a failure. It doubles up to the maximum. */
-const RETRY_MIN_MS = 1000
-const RETRY_MAX_MS = 30_000
+const retryDelay: Backoff = { minMs: 1000, maxMs: 30_000 }
 /** Time between checks for rotation and retention. */
 const MAINTENANCE_MS = 600_000
 /** The state of idle files is stored this often. */
@@ -254,7 +254,7 @@ export class AuditSealer {
       work.failures = 0
     } catch (failure) {
       work.failures += 1
-      work.retryMs = performance.now() + Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** (work.failures - 1))
+      work.retryMs = performance.now() + backoffMs(retryDelay, work.failures)
       // Read again from the index: the transaction may have been committed.
       this.sealers.forget(work.owner.id)
       for (const [key, cursor] of this.index.cursors(work.owner.id)) work.cursors.set(key, cursor)

@@ -1,7 +1,9 @@
 // Signatures of keys that customers manage: decides when a checkpoint of a log needs one, asks the key service, and hands the
 // signature to the sealer. Key services are slow and fail, so nothing here delays the log
 // (docs/decisions/0039-customer-managed-signing-keys.md).
+
 import type { StoredDocument } from '../../config/kind.ts'
+import { type Backoff, backoffMs } from '../../kernel/backoff.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Result } from '../../kernel/result.ts'
 import type { AuditIndex, AuditIndexEdits } from '../../store/audit/audit-index.ts'
@@ -15,8 +17,7 @@ import type { LogEntryType } from './log-entries.ts'
 /** A log with this many entries after the last signature is signed at once. */
 const SIGN_ENTRIES = 10_000
 /** Delay after a failure. It doubles up to the maximum. */
-const RETRY_MIN_MS = 2000
-const RETRY_MAX_MS = 60_000
+const retryDelay: Backoff = { minMs: 2000, maxMs: 60_000 }
 /** Key services that are called at the same time, and those of one project, so that slow ones delay no other project for long. */
 const CALLS_AT_ONCE = 8
 const PROJECT_CALLS_AT_ONCE = 2
@@ -355,7 +356,7 @@ export class CustomerSignatures {
     const nowMs = this.deps.clock.now()
     const known = this.retries.get(id)
     const failures = (known?.revision === revision ? known.failures : 0) + 1
-    const waitMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** (failures - 1))
+    const waitMs = backoffMs(retryDelay, failures)
     const isLogged = known === undefined || nowMs - known.loggedMs >= ERROR_LOG_MS
     const loggedMs = isLogged ? nowMs : known.loggedMs
     const tried = Math.max(request, known?.request ?? 0)

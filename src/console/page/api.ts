@@ -1,4 +1,5 @@
 // Requests to the public API with the session of the browser. Knows whether the service answers, and whether the session has ended.
+import { backoffMs } from '../../kernel/backoff.ts'
 import { Store } from './store.ts'
 
 /** The session of the browser. */
@@ -77,8 +78,7 @@ export const version = new Store('')
 const tabs = new BroadcastChannel('verdigraph-console')
 tabs.onmessage = () => void readSession()
 
-const RETRY_MIN_MS = 500
-const RETRY_MAX_MS = 5000
+const retryDelay = { minMs: 500, maxMs: 5000 }
 
 /** Sends a request and returns the JSON of the answer. Rejects with ApiError, AwayError, or an AbortError. */
 export async function call<T>(method: string, path: string, options: PageCallOptions = {}): Promise<T> {
@@ -170,18 +170,18 @@ function noteAway(): void {
   if (isWaiting) return
   isWaiting = true
   connection.set({ ...connection.value, isAway: true })
-  const retry = async (delayMs: number): Promise<void> => {
-    await new Promise((resolve) => setTimeout(resolve, delayMs))
+  const retry = async (attempt: number): Promise<void> => {
+    await new Promise((resolve) => setTimeout(resolve, backoffMs(retryDelay, attempt)))
     const isBack = await fetch('/health', { cache: 'no-store' }).then(
       ({ ok }) => ok,
       () => false,
     )
-    if (!isBack) return retry(Math.min(delayMs * 2, RETRY_MAX_MS))
+    if (!isBack) return retry(attempt + 1)
     isWaiting = false
     connection.set({ isAway: false, epoch: connection.value.epoch + 1 })
     await readSession()
   }
-  void retry(RETRY_MIN_MS)
+  void retry(1)
 }
 
 interface ConsoleState {

@@ -1,6 +1,7 @@
 // Delivers the events of one stream to one provider, in order and at least once: reads a batch, sends it, and stores how far the
 // provider is. An outage is retried without end; an event that the receiver refuses for good becomes a dead letter
 // (docs/decisions/0035-event-delivery.md).
+import { type Backoff, backoffMs } from '../../kernel/backoff.ts'
 import type { DeadLetter } from '../../store/outbox/dead-letters.ts'
 import type { OutboxGap } from '../../store/outbox/outbox-format.ts'
 import { type EventStreamName, gapEnvelope } from '../envelope.ts'
@@ -10,11 +11,15 @@ import { type DeliveryTarget, ownerOf, type StreamDeliveryDeps } from './deliver
 import { EventReader, type PendingEvent } from './event-reader.ts'
 import { ProviderSender } from './provider-sender.ts'
 import { resendDeadLetters } from './resend-dead-letters.ts'
-import { retryDelayMs } from './retry-delay.ts'
 import { lacksSnapshot, SnapshotSender } from './send-snapshot.ts'
 
 /** Events of one call of a provider, at most. */
 const CALL_EVENTS = 500
+/**
+ * The longest delay after a failed attempt. It is random up to that, so that the providers of many projects do not send at the same time
+ * after an outage of their receiver.
+ */
+const retryDelay: Backoff = { minMs: 400, maxMs: 60_000 }
 /** An idle delivery looks for requests to send dead letters again, and for missed notifications, at this interval. */
 const IDLE_CHECK_MS = 5000
 /** How long a stop waits for a call of a provider. */
@@ -129,7 +134,8 @@ export class StreamDelivery {
       if (pass === 'failed') this.reader.keepProbe()
       const isIdle = pass === 'idle'
       if (this.isStopping || this.isInterrupted || (isIdle && this.isNotified)) continue
-      await this.sleep(isIdle ? IDLE_CHECK_MS : retryDelayMs(this.sender.failures, this.deps.random()), isIdle)
+      const retryMs = this.deps.random() * backoffMs(retryDelay, this.sender.failures)
+      await this.sleep(isIdle ? IDLE_CHECK_MS : retryMs, isIdle)
     }
   }
 

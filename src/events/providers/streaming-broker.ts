@@ -1,6 +1,8 @@
 // The provider kind `streaming_broker`: Kafka protocol, acknowledged by all in-sync replicas, idempotent within a
 // connection. The client library takes a second and 75 MB to load, so it is loaded by the first `send`.
+
 import type { MessageToProduce, Producer, SASLMechanismValue } from '@platformatic/kafka'
+import { backoffMs } from '../../kernel/backoff.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { errorText } from './error-text.ts'
 import { causesOf, type KafkaClient, KafkaConnections } from './kafka-connections.ts'
@@ -180,7 +182,7 @@ class StreamingBrokerConnection implements ProviderConnection {
       // Repeats until the deadline, so that the broker can recognize what it has stored already.
       retryDelay: (_client, _operation, attempt, _retries, fault) => {
         this.lastFault = fault
-        return Math.min(1000, 100 * 2 ** attempt)
+        return backoffMs({ minMs: 200, maxMs: 1000 }, attempt)
       },
     })
     const connections = new KafkaConnections(kafka, CLIENT_ID, { ...connection, maxInflights: 1 }, deps.destinations)

@@ -1,9 +1,11 @@
 // Requests to an S3-compatible server: signed with Signature Version 4, with the SHA-256 of the body, and repeated if the failure can
 // pass. Why not the client of Bun: docs/decisions/0059-backups-by-itself.md.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/Type_API_Reference.html
+
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { AwsV4Signer } from 'aws4fetch'
+import { backoffMs } from '../../kernel/backoff.ts'
 import { xmlElement } from '../../kernel/xml-elements.ts'
 import { PlaceError } from './place.ts'
 
@@ -43,7 +45,7 @@ export interface S3Answer {
 const ATTEMPT_MS = 240_000
 const ATTEMPTS = 5
 /** The longest delay before the second attempt. It doubles. */
-const RETRY_MS = 500
+const RETRY_MS = 1000
 const REPEATABLE = new Set([408, 429, 500, 502, 503, 504])
 /** Answers with status 400 that can pass. */
 const PASSING_CODES = new Set(['RequestTimeout', 'IncompleteBody', 'SlowDown', 'InternalError'])
@@ -72,7 +74,7 @@ export class S3Bucket {
       const outcome = await this.attempt(request)
       if ('status' in outcome) return outcome
       if (!outcome.canPass || attempt >= attempts) throw outcome.error
-      await delay(Math.random() * RETRY_MS * 2 ** attempt)
+      await delay(Math.random() * backoffMs({ minMs: RETRY_MS }, attempt))
     }
   }
 
