@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type RuleViolation, violationsIn } from './import-graph.ts'
 import { parseSource, resolveImport, type SourceText, withoutComments } from './parse-source.ts'
-import { entryPoints } from './rules.ts'
+import { entryPoints, layerRules, testOnlyFiles, wiring } from './rules.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -25,6 +25,25 @@ describe('the architecture rules', () => {
 
   test('allow every import of src and grammar', () => {
     expect(violationsIn(sources).map(show)).toEqual([])
+  })
+
+  test('name only files and folders that exist, and packages that a file imports, each once', () => {
+    const targets = new Set(sources.flatMap((source) => importsOf(source).map(({ target }) => target)))
+    const isKnown = (entry: string) =>
+      entry === '(own folder)' ||
+      [...sources.map(({ path }) => path), ...targets].some((name) =>
+        entry.endsWith('/') || entry.endsWith(':')
+          ? name.startsWith(entry)
+          : name === entry || name.startsWith(`${entry}/`),
+      )
+    const lists = [
+      ...layerRules.flatMap(({ files, mayImport }) => [files, mayImport]),
+      entryPoints,
+      testOnlyFiles,
+      wiring,
+    ]
+    expect(lists.flatMap((list) => list.filter((entry) => !isKnown(entry)))).toEqual([])
+    expect(lists.flatMap((list) => list.filter((entry, at) => list.indexOf(entry) !== at))).toEqual([])
   })
 
   test('commands print through print.ts, which escapes control characters of data', () => {

@@ -37,8 +37,6 @@ const sharedTypes = [
   'src/kernel/caller.ts',
   // The port to the graphs of a project: types only.
   'src/store/tenancy/project-graphs.ts',
-  'src/events/event.ts',
-  'src/audit/record.ts',
 ]
 const feature = ['grammar/diagnostic.ts', 'src/kernel/', ...engineEntryPoints, ...sharedTypes, 'zod']
 const features = [
@@ -65,13 +63,11 @@ const everything = [
   'bun',
   'bun:ffi',
   'zod',
-  're2js',
   'commander',
   // latencies of the command `bench`, and one of its peers
   'hdr-histogram-js',
   'neo4j-driver-lite',
   'jose',
-  'pino',
   // what a release contains
   '@cyclonedx/cyclonedx-library',
   'spdx-expression-parse',
@@ -79,8 +75,6 @@ const everything = [
   'tar-stream',
   'picocolors',
   'vscode-languageserver',
-  'hdr-histogram-js',
-  'lmdb',
   'esbuild',
   'vitest',
 ]
@@ -435,7 +429,6 @@ export const layerRules: readonly LayerRule[] = [
     mayImport: [
       'src/audit/',
       'src/events/event-types.ts',
-      'src/config/kind.ts',
       'src/store/audit/',
       ...feature,
       'lru-cache',
@@ -537,7 +530,6 @@ export const layerRules: readonly LayerRule[] = [
       'grammar/words.ts',
       'preact',
       'd3-force',
-      'codemirror',
       '@codemirror/',
       '@lezer/highlight',
       'diff',
