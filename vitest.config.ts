@@ -24,6 +24,12 @@ const long = [
   'test/unit/store/tenancy/composite.test.ts',
 ]
 
+/** Tests with database servers (Neo4j): a part of `.ci/run`, see test/ci/parts.ts. */
+const databases = ['test/process/bolt/**/*.test.ts', 'test/process/cli/{bench-neo4j,copy,copy-composite}.test.ts']
+
+/** The executable, which starts in a third of the time of the sources. */
+const globalSetup = 'test/support/compile-program.ts'
+
 export default defineConfig({
   test: {
     // One more than two cores: many tests wait for a disk, a timeout or a connection.
@@ -39,7 +45,17 @@ export default defineConfig({
         },
       },
       // `npm run test:process`: tests that start servers, commands and helper processes, and those that take seconds of processor time.
-      { test: { ...shared, name: 'process', include: ['test/process/**/*.test.ts', ...long] } },
+      {
+        test: {
+          ...shared,
+          name: 'process',
+          include: ['test/process/**/*.test.ts', ...long],
+          exclude: databases,
+          globalSetup,
+        },
+      },
+      // `npm run test:databases`: the same with database servers. They need Java and Maven.
+      { test: { ...shared, name: 'databases', include: databases, globalSetup } },
       // `npm run test:release`: tests of the artefacts of `npm run release`, which must have run before.
       { test: { ...shared, name: 'release', include: ['test/release/*.test.ts'] } },
       // `npm run test:timing`: tests that read a clock, for a quiet machine.

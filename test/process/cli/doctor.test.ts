@@ -371,7 +371,9 @@ describe('the port', () => {
         1,
         {
           status: 'failed',
-          found: expect.stringMatching(new RegExp(`^127\\.0\\.0\\.1:${own} is used by process \\d+ \\(bun`)),
+          found: expect.stringMatching(
+            new RegExp(`^127\\.0\\.0\\.1:${own} is used by process \\d+ \\((?:bun|verdigraph)`),
+          ),
           mend: 'stop that program, or set another `port`',
         },
       ])
