@@ -36,7 +36,7 @@ export function choose({ files, turn }: TestedChange, from: readonly Part[] = pa
       .map((part) => ({
         part,
         reason: touched.includes(part)
-          ? `no time: it takes ${part.seconds} s, and the parts of one run ${secondsMax} s`
+          ? `no time: the parts of one run take at most ${secondsMax} s`
           : 'the change does not touch it',
       })),
   }
@@ -77,7 +77,7 @@ if (import.meta.main) {
     console.log(`note\t${compared}`)
     for (const part of run) printRun(part)
     for (const [reason, left] of Map.groupBy(leftOut, (one) => one.reason)) {
-      console.log(`left out\t${left.map(({ part }) => part.name).join(', ')}\t${reason}`)
+      console.log(`left out\t${left.map(({ part }) => `${part.name} (${part.seconds} s)`).join(', ')}\t${reason}`)
     }
   }
 }

@@ -163,12 +163,6 @@ export const parts: readonly Part[] = [
   stress('damage-structure', 16, ['src/store/{integrity,lmdb,format}/**']),
   stress('many-projects', 2, [...store, 'src/runtime/**']),
   stress('kill', 43, [...writes, 'test/stress/kill-model.ts']),
-  {
-    name: 'stress: kill, of the executable',
-    seconds: 6,
-    run: ['stress 600 kill --rounds 5'],
-    paths: [...writes, 'test/stress/kill*.ts'],
-  },
   stress('event-kills', 9, ['src/events/**', 'src/store/outbox/**']),
   stress('audit-kills', 15, ['src/audit/**', 'src/store/{audit,outbox}/**']),
   stress('apply-kills', 16, ['src/project/**', 'src/config/**']),
