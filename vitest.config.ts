@@ -17,6 +17,8 @@ const long = [
   'test/tck/tck.test.ts',
   'test/http/authzen/public-suites.test.ts',
   'test/oracle/trust-scores.test.ts',
+  'test/http/decisions/limits-at-each-step.test.ts',
+  'test/scenarios/misspelt-names.test.ts',
   'test/unit/grammar/index.fuzz.test.ts',
   'test/unit/matching/linkage/linkage.oracle.test.ts',
   'test/unit/pdp/read-request.test.ts',

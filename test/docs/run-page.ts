@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { patientEnvironment } from '../support/cli-process.ts'
+import { bin, patientEnvironment } from '../support/cli-process.ts'
 import { type Block, type Page, repositoryRoot } from './pages.ts'
 
 /** A block that a test can run. */
@@ -96,9 +96,16 @@ const prelude = `set -euo pipefail
 trap 'kill $(jobs -p) 2> /dev/null || true; wait' EXIT
 `
 
-/** `npx verdigraph` is the program of the repository. Both replace their shell, so that a signal reaches the program. */
-const npx = `#!/bin/sh
-if [ "$1" = verdigraph ]; then shift; exec '${process.execPath}' '${repositoryRoot}/src/main.ts' "$@"; fi
+/**
+ * `npx verdigraph` is the tested executable under that name, or else the sources. Both replace their shell, so that a signal reaches the
+ * program.
+ */
+const service =
+  process.env.VERDIGRAPH_TESTED === undefined
+    ? `exec '${process.execPath}' '${repositoryRoot}/src/main.ts'`
+    : `exec -a 'npx verdigraph' '${bin}'`
+const npx = `#!/usr/bin/env bash
+if [ "$1" = verdigraph ]; then shift; ${service} "$@"; fi
 exec '${Bun.which('npx')}' --no-install "$@"
 `
 

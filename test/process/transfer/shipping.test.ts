@@ -199,7 +199,8 @@ describe.skipIf(!existsSync('/proc/self/stat'))('after a disaster', () => {
     expect(partial).toEqual([])
     const lost = due.filter((batch) => found[batches.indexOf(batch)] !== 3)
     expect(lost).toEqual([])
-    expect((await runCommand(['verify', '--data', restored])).exitCode).toBe(0)
+    const verified = await runCommand(['verify', '--data', restored])
+    expect(verified, verified.stdout + verified.stderr).toMatchObject({ exitCode: 0 })
   })
 
   test('the restored folder serves with the master key, and ships to a generation of its own', {
