@@ -22,7 +22,11 @@ const lint = ['biome', 'check', '.', '--max-diagnostics=none']
 /** The longest ones first. */
 const checks: readonly CheckStep[] = [
   { name: 'types', command: ['tsc', '--noEmit', '--pretty', ...incremental('types')] },
-  { name: 'lint and format', command: lint, errorsOnly: [...lint, '--diagnostic-level=error'] },
+  {
+    name: 'lint and format',
+    command: [...lint, '--error-on-warnings'],
+    errorsOnly: [...lint, '--diagnostic-level=error'],
+  },
   { name: 'architecture', command: ['npm', 'run', '--silent', 'test', '--', 'test/architecture'] },
   {
     name: 'types of the console',

@@ -116,7 +116,7 @@ function keepSatisfying(
   for (let i = 0; i < length; i++) {
     const next = ids[i]!
     // Tested first: a node that this side has reached may be a start node of the other side.
-    const isWanted = wanted !== null && wanted.has(next)
+    const isWanted = wanted?.has(next) === true
     if (predicate.isSafe && !isWanted && reached.has(next)) continue
     const relationship = relationships[i]!
     if (!satisfiesHop(run, predicate, node, relationship, next)) continue
@@ -254,7 +254,7 @@ export class SearchSide {
     let position = first
     for (; position < until && position < nodes.length; position++) {
       const node = nodes.ids[position]!
-      if (node === start || (skipped !== null && skipped.has(node))) continue
+      if (node === start || skipped?.has(node) === true) continue
       const lists = hop.lists ?? listsAt(snapshot, node, hop.directions)
       for (let i = 0; i < lists.length; i++) {
         const { direction, type } = lists[i]!

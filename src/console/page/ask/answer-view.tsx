@@ -20,7 +20,7 @@ export function AnswerView({ projectId, answer }: { readonly projectId: string; 
   const { question, decision, explanation, roundTripMs } = answer
   const leading = leadingPolicy(explanation.policies)
   return (
-    <div class="answer">
+    <div class="stack gap-18 answer">
       <div class={`verdict ${decision ? 'is-granted' : 'is-denied'}`}>
         <span class="sign">
           <Icon name={decision ? 'check' : 'cross'} />
@@ -39,7 +39,7 @@ export function AnswerView({ projectId, answer }: { readonly projectId: string; 
             {question.drafts === true && ', if the drafts were active'}.
           </p>
         </div>
-        <dl class="timing">
+        <dl class="figures timing">
           <div>
             <dt>Round trip</dt>
             <dd>{milliseconds(roundTripMs)}</dd>
@@ -109,7 +109,7 @@ function Miss(props: { readonly projectId: string; readonly policy: ShownPolicy;
   const comparisons = useData((signal) => readComparisons(projectId, policy, question, signal), [policy])
   const found = comparisons.value ?? []
   return (
-    <div class="miss">
+    <div class="stack gap-10 miss">
       <p>
         Policy <b>{policy.name}</b> came closest. {found.length === 0 && reasonsOf(policy, question).join(' ')}
       </p>

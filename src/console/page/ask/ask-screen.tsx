@@ -51,7 +51,7 @@ export default function AskScreen({ projectId, parameters }: ScreenProps) {
   }
   const heads = policies.value ?? []
   return (
-    <div class="ask">
+    <div class="stack gap-18">
       <header class="screen-head">
         <h1>Ask</h1>
         <p>May a subject do something with a resource, and why?</p>
@@ -67,7 +67,7 @@ export default function AskScreen({ projectId, parameters }: ScreenProps) {
           </ul>
         </div>
       )}
-      <section aria-label="Answer" aria-live="polite" aria-busy={answer.isLoading}>
+      <section class="stack gap-18" aria-label="Answer" aria-live="polite" aria-busy={answer.isLoading}>
         {answer.error !== null && <Failure error={answer.error} retry={answer.reload} explain={parameterHint} />}
         {answer.value !== null && answer.error === null && <AnswerView projectId={projectId} answer={answer.value} />}
         {asked !== null && answer.value === null && answer.error === null && <Loading label="Asking" />}
@@ -111,7 +111,7 @@ function Hints(props: {
     )
   const shown = heads.slice(0, 12)
   return (
-    <div class="hints">
+    <div class="stack gap-12 hints">
       <h2>Questions that the policies answer</h2>
       <ul>
         {shown.map((head) => (
@@ -170,7 +170,7 @@ function QuestionFields(props: {
   const typesOf = (role: 'subject' | 'resource'): string[] => [...new Set(heads.map((head) => head[role]))].sort()
   return (
     <form
-      class="card question"
+      class="card stack"
       aria-label="Question"
       onSubmit={(event) => {
         event.preventDefault()

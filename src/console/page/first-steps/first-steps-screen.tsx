@@ -57,7 +57,7 @@ export default function FirstStepsScreen({ projectId }: ScreenProps) {
   const shown = key !== '' ? 'key' : (opened ?? next)
   const count = steps.filter(({ done }) => done !== null).length
   return (
-    <div class="first-steps">
+    <div class="stack gap-16">
       <header class="screen-head">
         <h1>First steps</h1>
         <p>From an empty organization to a decision that is granted. {count} of 6 are done.</p>
@@ -71,7 +71,7 @@ export default function FirstStepsScreen({ projectId }: ScreenProps) {
           </span>
         </p>
       )}
-      <ol class="steps">
+      <ol class="stack gap-10 steps">
         {steps.map(({ id, title, done, Form }, at) => {
           const isReachable = at === 0 || (steps[at - 1]?.done ?? null) !== null || done !== null || id === next
           const isShown = id === shown

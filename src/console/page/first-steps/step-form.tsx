@@ -39,7 +39,7 @@ export function StepField(props: {
 /** The complaint below a field. */
 export function FieldFault({ id, fault }: { readonly id: string; readonly fault: string | undefined }) {
   return fault === undefined ? null : (
-    <p class="field-fault" id={`${id}-fault`} role="alert">
+    <p class="bad-text field-fault" id={`${id}-fault`} role="alert">
       {fault}
     </p>
   )

@@ -421,7 +421,7 @@ export function AskStep({ projectId, progress, isViewer }: StepProps) {
       <p>
         May {subject.type} <b>{subject.id}</b> <b>{action}</b> {resource.type} <b>{resource.id}</b>?
       </p>
-      <div class="actions">
+      <div class="row actions">
         <button type="button" class="primary" disabled={isViewer} onClick={ask}>
           Ask it
         </button>

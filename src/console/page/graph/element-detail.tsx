@@ -27,7 +27,7 @@ interface DetailProps {
 export function ElementDetail(props: DetailProps & { readonly element: ShownNode | ShownEdge }) {
   const { element, onSelect } = props
   return (
-    <div class="element-detail">
+    <div class="stack element-detail">
       <button type="button" class="quiet" onClick={() => onSelect(null)}>
         <Icon name="back" />
         All elements
@@ -55,7 +55,7 @@ function NodeDetail({ projectId, node, view, kinds, types, actions }: DetailProp
         <i style={{ background: kindColour(Math.max(0, kinds.indexOf(type))) }} />
         <PlainText text={title === '' ? 'A node that was never captured' : title} isCut />
       </h3>
-      <div class="detail-actions">
+      <div class="row detail-actions">
         <button type="button" onClick={() => actions.expand(key, null)} disabled={!hasName || left === 0}>
           <Icon name="expand" />
           {left === null
@@ -82,7 +82,7 @@ function NodeDetail({ projectId, node, view, kinds, types, actions }: DetailProp
         </button>
       </div>
       {hasName && (
-        <p class="ask-links">
+        <p class="row quiet-text ask-links">
           <Icon name="ask" />
           Ask with it as <a href={linkTo('ask', { subject: name })}>subject</a> or{' '}
           <a href={linkTo('ask', { resource: name })}>resource</a>
@@ -165,7 +165,7 @@ function EdgeDetail({ projectId, edge, view, actions, onSelect }: DetailProps & 
         <i class="is-edge" />
         <PlainText text={edge.type} />
       </h3>
-      <div class="detail-actions">
+      <div class="row detail-actions">
         <button type="button" onClick={() => actions.hide(edge.key)}>
           <Icon name="hide" />
           Hide
@@ -294,7 +294,7 @@ function TrustScore({ scores }: { readonly scores: readonly (readonly [string, u
             <i aria-hidden="true">
               <i style={{ width: `${Math.min(1, Math.max(0, number)) * 100}%` }} />
             </i>
-            <b>{number.toFixed(2)}</b>
+            <b class="is-number">{number.toFixed(2)}</b>
           </li>
         ))}
       </ul>

@@ -43,7 +43,7 @@ export function ElementList(props: {
       : all.filter((one) => one.title.toLowerCase().includes(wanted) || one.text.toLowerCase().includes(wanted))
   }, [nodes, edges, view.nodes, wanted])
   return (
-    <div class="element-list">
+    <div class="stack gap-8 element-list">
       <h3>{label}</h3>
       <input
         type="search"
@@ -62,7 +62,7 @@ export function ElementList(props: {
                 <i style={{ background: kindColour(Math.max(0, kinds.indexOf(kind))) }} />
               )}
               <PlainText text={title} max={80} isCut />
-              <small>{note}</small>
+              <small class="clip">{note}</small>
             </button>
           </li>
         ))}

@@ -123,7 +123,7 @@ export default function GraphScreen({ projectId, parameters }: ScreenProps) {
 
   if (schema.error instanceof ApiError && schema.error.status === 403)
     return (
-      <div class="graph">
+      <div class="stack gap-18 graph">
         <Head />
         <Empty icon="graph" title="This account may not read the graph">
           <p>{schema.error.message}</p>
@@ -141,7 +141,7 @@ export default function GraphScreen({ projectId, parameters }: ScreenProps) {
     </Empty>
   )
   return (
-    <div class="graph">
+    <div class="stack gap-18 graph">
       <Head />
       <QueryForm
         projectId={projectId}
@@ -166,7 +166,7 @@ export default function GraphScreen({ projectId, parameters }: ScreenProps) {
           <span>The address has this query. It has not run: read it, then run it.</span>
         </p>
       )}
-      <section aria-label="Result" aria-busy={isStale} class="card graph-result">
+      <section aria-label="Result" aria-busy={isStale} class="card stack gap-8 graph-result">
         <div class="card-head">
           <NodeSearch projectId={projectId} types={kinds} onChoose={search} />
           {result.value !== null && <ResultHead result={result.value} />}

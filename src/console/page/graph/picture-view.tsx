@@ -151,12 +151,12 @@ export function PictureView(props: {
             </span>
           </p>
         )}
-        <p class="picture-status" role="status">
+        <p class="quiet-text picture-status" role="status">
           {status}
         </p>
         {chosen === null ? (
           <>
-            <div class="picture-actions">
+            <div class="row picture-actions">
               {nodes.length > 1 && edges.length === 0 && (
                 <button type="button" onClick={connect}>
                   <Icon name="graph" />

@@ -37,7 +37,7 @@ export function QueryForm(props: {
   }
   return (
     <form
-      class="card question"
+      class="card stack"
       aria-label="Query"
       onSubmit={(event) => {
         event.preventDefault()
@@ -57,7 +57,7 @@ export function QueryForm(props: {
       {(parameters.length > 0 || names.length > 0) && (
         <ParameterRows parameters={parameters} offered={names} onChange={props.onParameters} />
       )}
-      <div class="query-actions">
+      <div class="row query-actions">
         <button type="submit" class="primary" disabled={query.trim() === ''}>
           {isRunning ? 'Running…' : 'Run'}
         </button>

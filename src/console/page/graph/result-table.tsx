@@ -35,7 +35,7 @@ export function ResultTable({
           </thead>
           <tbody>
             {rows.slice(0, shown).map((row, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity.
+              // Rows have no other identity.
               <tr key={index}>
                 {row.map((value, at) => (
                   <td key={columns[at]} class={typeof value === 'number' ? 'is-number' : undefined}>

@@ -13,7 +13,7 @@ const JSON_MAX = 100_000
 export function ResultHead({ result }: { readonly result: GraphRows }) {
   const { rows, columns, truncated, truncated_by, warnings = [], duration_ms } = result
   return (
-    <div class="result-head">
+    <div class="row result-head">
       <p role="status">
         <b>{count(rows.length, 'row')}</b>, {count(columns.length, 'column')} in {duration_ms.toFixed(1)} ms
       </p>

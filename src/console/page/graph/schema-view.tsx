@@ -66,13 +66,13 @@ export function SchemaView({
           edgeLength={150}
           places={places}
         />
-        <p class="schema-total">
+        <p class="quiet-text schema-total">
           {count(total, 'node')} and {count(links, 'relationship')} in the graph
         </p>
       </div>
       <aside aria-label="Data schema" class="schema">
         {type !== undefined ? (
-          <div class="element-detail">
+          <div class="stack element-detail">
             <Back onClick={() => select(null)} />
             <h3>
               <i style={{ background: kindColour(kinds.indexOf(type.name)) }} />
@@ -108,7 +108,7 @@ export function SchemaView({
             </section>
           </div>
         ) : relation !== undefined ? (
-          <div class="element-detail">
+          <div class="stack element-detail">
             <Back onClick={() => select(null)} />
             <h3>
               <i class="is-edge" />

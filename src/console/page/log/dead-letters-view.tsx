@@ -53,10 +53,10 @@ export function DeadLettersView({ sinkId, onSent }: { readonly sinkId: string; r
   const providers = [...new Set(letters.map(({ provider_id }) => provider_id))].sort()
   const open = letters.find(({ id }) => id === openId) ?? null
   return (
-    <section class="card dead-letters" aria-labelledby="dead-letters">
+    <section class="card stack gap-12" aria-labelledby="dead-letters">
       <div class="card-head">
         <h3 id="dead-letters">Dead letters</h3>
-        <div class="button-row">
+        <div class="row">
           {providers.map((provider_id) => (
             <button key={provider_id} type="button" onClick={() => send({ provider_id })}>
               <Icon name="send" />
@@ -161,7 +161,7 @@ function LetterDetail(props: {
         <Icon name="warning" />
         <PlainText text={letter.error} />
       </p>
-      <p class="button-row">
+      <p class="row">
         <button type="button" class="primary" disabled={letter.is_requested} onClick={onSend}>
           <Icon name="send" />
           {letter.is_requested ? 'Being sent' : 'Send again'}

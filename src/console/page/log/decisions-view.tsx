@@ -58,10 +58,10 @@ export function DecisionsView(props: { readonly projectId: string; readonly para
   )
   if (feed.status === 'refused' && feed.error?.status === 409) return <LogIsOff message={feed.error.message} />
   return (
-    <div class="log-decisions">
+    <div class="stack">
       <FilterFields projectId={projectId} form={form} onChange={setForm} search={search} onSearch={setSearch} />
       {feed.error !== null && <Failure error={feed.error} retry={feed.retry} />}
-      <div class="live-bar">
+      <div class="row live-bar">
         <Status status={isPaused && feed.status === 'live' ? 'paused' : feed.status} />
         <span class="counts" role="status">
           {shown.length === items.length ? '' : `${shown.length.toLocaleString('en')} of `}
@@ -239,7 +239,7 @@ function DecisionDetail({ received, onClose }: { readonly received: ReceivedLine
         {durationText(line.duration_ms)}
       </p>
       {link !== null && (
-        <p class="button-row">
+        <p class="row">
           <a class="button primary" href={link}>
             <Icon name="ask" />
             Open in Ask

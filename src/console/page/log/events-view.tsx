@@ -48,7 +48,7 @@ export function EventsView({ projectId, isEditor }: { readonly projectId: string
     setLettersEpoch((epoch) => epoch + 1)
   }
   return (
-    <div class="log-events">
+    <div class="stack">
       <div class="card-head">
         <h2>
           <PlainText text={sink.display_name || sink.name} />
@@ -118,7 +118,7 @@ function Provider({ provider, routes }: { readonly provider: ShownProvider; read
         </p>
       )}
       {delivery !== null && (
-        <dl class="delivery-numbers">
+        <dl class="figures delivery-numbers">
           {(
             [
               ['Waiting', number(delivery.backlog.events)],
@@ -147,7 +147,7 @@ function Provider({ provider, routes }: { readonly provider: ShownProvider; read
         <small>Receives</small>
         {routes.length === 0 && ' nothing: no route names it'}
         {routes.map(({ event_type_key_values_filter: filter, stop_processing }, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: routes have an order and no names.
+          // Routes have an order and no names.
           <code key={index}>
             <PlainText
               text={[

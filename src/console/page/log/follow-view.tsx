@@ -50,7 +50,7 @@ export function FollowView({ sinkId }: { readonly sinkId: string }) {
     return () => control.abort()
   }, [isFollowing, sinkId])
   return (
-    <section class="card followed" aria-labelledby="followed">
+    <section class="card stack gap-12" aria-labelledby="followed">
       <div class="card-head">
         <h3 id="followed">Events as they happen</h3>
         <button type="button" aria-pressed={isFollowing} onClick={() => setFollowing(!isFollowing)}>

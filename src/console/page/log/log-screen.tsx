@@ -37,7 +37,7 @@ export default function LogScreen({ projectId, parameters }: ScreenProps) {
   const tabs = [...(isEditor && projectId !== '' ? [decisions] : []), records, ...(projectId === '' ? [] : [events])]
   const wanted = parameters.get('tab') ?? tabs[0]?.id ?? ''
   return (
-    <div class="log">
+    <div class="stack log">
       <header class="screen-head">
         <h1>Log</h1>
         <p>What is decided, who changed what, and whether events arrive.</p>

@@ -85,8 +85,8 @@ export function RecordsView(props: {
       .finally(() => setReading(false))
   }
   return (
-    <div class="log-records">
-      <div class="log-bar">
+    <div class="stack">
+      <div class="row log-bar">
         {projectId !== '' && (
           <fieldset class="log-choice">
             <legend class="visually-hidden">Log</legend>
@@ -146,7 +146,7 @@ export function RecordsView(props: {
           />
         )}
         {moreError !== null && <Failure error={moreError} />}
-        <div class="list-foot">
+        <div class="row list-foot">
           <span role="status">
             {records.length.toLocaleString('en')} {records.length === 1 ? 'record' : 'records'}
             {cursor === null ? '' : ', and more'}
@@ -332,7 +332,7 @@ function RecordDetail(props: { readonly log: string; readonly record: ListedReco
       {changes !== null && changes.length > 0 && (
         <>
           <h3>Changes</h3>
-          <ul class="record-changes">
+          <ul class="stack gap-10 record-changes">
             {changes.map(({ name, before, after }) => (
               <li key={name}>
                 <b>

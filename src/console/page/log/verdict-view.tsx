@@ -40,7 +40,7 @@ export function VerdictView(props: {
         ))}
       </ul>
       {fork !== null && (
-        <div class="button-row">
+        <div class="row">
           <CopyButton text={`${fork.seen.note}\n${fork.found}`} label="Copy both checkpoints, which prove it" />
           <button
             type="button"

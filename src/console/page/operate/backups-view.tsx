@@ -56,7 +56,7 @@ export function BackupsView({ projectId }: { readonly projectId: string }) {
   if (list.error !== null && list.value === null) return <Failure error={list.error} retry={list.reload} />
   if (list.value === null) return <Loading />
   return (
-    <div class="operate-backups">
+    <div class="stack gap-16">
       {isScheduled && <ScheduleView schedule={schedule} shipping={shipping} />}
       {list.value.is_enabled ? (
         <RequestedBackups
@@ -97,7 +97,7 @@ function RequestedBackups(props: {
           <h2 id="backups">Backups</h2>
           <p class="soft">A consistent copy, made while the service answers. It does not contain the master key.</p>
         </div>
-        <div class="actions">
+        <div class="row actions">
           {projectId !== '' && (
             <button type="button" disabled={isBusy} onClick={() => send('POST', PATH, { project_id: projectId })}>
               Only {selected === null ? 'this project' : projectTitle(selected)}
@@ -152,9 +152,9 @@ function BackupItem(props: {
             aria-label={state === 'running' ? `Making ${name}` : `Verifying ${name}`}
           />
         )}
-        {(error ?? verification?.error) != null && <p class="is-bad-text">{error ?? verification?.error}</p>}
+        {(error ?? verification?.error) != null && <p class="bad-text">{error ?? verification?.error}</p>}
       </div>
-      <div class="actions">
+      <div class="row actions">
         {state === 'complete' && (
           <>
             <a class="button" href={path} download={`${name}.tar`} aria-label={`Download ${name}`}>
@@ -176,7 +176,7 @@ function BackupItem(props: {
             <>
               <button
                 type="button"
-                class="danger"
+                class="is-danger"
                 aria-label={`Delete ${name} for good`}
                 onClick={() => send('DELETE', path)}
               >

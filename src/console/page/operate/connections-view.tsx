@@ -38,7 +38,7 @@ export function ConnectionsView({ projectId }: { readonly projectId: string }) {
   const { resolvers, introspects, health } = found.value
   const state = (id: string) => <Health health={health} id={id} />
   return (
-    <div class="operate-connections">
+    <div class="stack gap-16">
       <DocumentSection
         id="resolvers"
         title="External data resolvers"

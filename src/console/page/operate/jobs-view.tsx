@@ -43,7 +43,7 @@ export function JobsView({ projectId }: { readonly projectId: string }) {
   if (jobs.value === null) return <Loading />
   const [{ data: profiles }, { data: pipelines }] = jobs.value
   return (
-    <div class="operate-jobs">
+    <div class="stack gap-16">
       <DocumentSection
         id="profiles"
         title="Trust score profiles"

@@ -40,7 +40,7 @@ export function KeysView(props: { readonly projectId: string; readonly organizat
   if (keys.error !== null && keys.value === null) return <Failure error={keys.error} retry={keys.reload} />
   if (keys.value === null) return <Loading />
   return (
-    <div class="operate-keys">
+    <div class="stack gap-16">
       <Keys
         title="Keys of application agents"
         note="In the selected project. A key itself is shown only when it is created."

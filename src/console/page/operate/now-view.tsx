@@ -23,7 +23,7 @@ export function NowView() {
   if (error instanceof ApiError) return <Failure error={error} />
   if (status === null) return error === null ? <Loading /> : <Failure error={error} />
   return (
-    <div class="operate-now">
+    <div class="stack gap-16">
       <Tiles status={status} rates={rates} />
       <div class="operate-charts">
         <section class="card" aria-labelledby="chart-decisions">
@@ -167,14 +167,14 @@ function Storage({ status }: { readonly status: ReadStatus }) {
         <h2 id="storage">Storage</h2>
         <small>{bytesText(bytes)} in the data folder</small>
       </div>
-      <ul class="bars">
+      <ul class="stack gap-8 bars">
         {environments.map((environment) => (
           <li key={environment.path}>
             <span>{titleOf(environment)}</span>
             <i aria-hidden="true">
               <i style={{ width: `${Math.max(1, (100 * environment.bytes) / largest)}%` }} />
             </i>
-            <b>{bytesText(environment.bytes)}</b>
+            <b class="is-number">{bytesText(environment.bytes)}</b>
           </li>
         ))}
       </ul>

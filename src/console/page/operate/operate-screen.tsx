@@ -45,7 +45,7 @@ export default function OperateScreen({ projectId, parameters }: ScreenProps) {
     { id: 'mcp', title: 'MCP', content: inProject(() => <ToolsView projectId={projectId} role={role} />) },
   ]
   return (
-    <div class="operate">
+    <div class="stack gap-16 operate">
       <header class="screen-head">
         <h1>Operate</h1>
         <p>How the service does, and what keeps it running.</p>

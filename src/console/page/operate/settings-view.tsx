@@ -35,7 +35,7 @@ export function SettingsView() {
   )
   const sections = [...new Set(found.map(({ section }) => section))]
   return (
-    <div class="operate-settings">
+    <div class="stack gap-16 operate-settings">
       <div class="filters">
         <div class="field">
           <label for="settings-search">Search</label>

@@ -37,7 +37,7 @@ export function ToolsView({ projectId, role }: { readonly projectId: string; rea
     )
   const address = `${location.origin}${serverPath(projectId)}`
   return (
-    <div class="operate-tools">
+    <div class="stack gap-16">
       {data.map((server) => (
         <section class="card" key={server.id} aria-label={`MCP server ${server.name}`}>
           <div class="card-head">
@@ -120,7 +120,7 @@ function TryTool({ projectId, tool }: { readonly projectId: string; readonly too
       .finally(() => setBusy(false))
   }
   return (
-    <form class="try" onSubmit={submit}>
+    <form class="stack gap-10 try" onSubmit={submit}>
       <div class="field">
         <label for={id}>Arguments, as JSON</label>
         <textarea

@@ -123,7 +123,7 @@ export function Combobox(props: {
             onClick={() => choose(suggestion)}
           >
             <span>{suggestion.value}</span>
-            {suggestion.note !== undefined && <small>{suggestion.note}</small>}
+            {suggestion.note !== undefined && <small class="clip">{suggestion.note}</small>}
           </div>
         ))}
       </div>

@@ -7,7 +7,7 @@ import { Icon } from './icon.tsx'
 export function WithDetail(props: { readonly children: ComponentChildren; readonly detail: ComponentChildren | null }) {
   return (
     <div class={props.detail === null ? 'with-detail' : 'with-detail is-open'}>
-      <div class="with-detail-list">{props.children}</div>
+      <div class="stack gap-10">{props.children}</div>
       {props.detail}
     </div>
   )

@@ -19,7 +19,7 @@ export function Dialog(props: {
     <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
       <h2 id={id}>{title}</h2>
       {children}
-      <div class="dialog-actions">
+      <div class="row dialog-actions">
         <button type="button" onClick={() => dialog.current?.close()}>
           Cancel
         </button>

@@ -65,8 +65,8 @@ export function Menu({ title, items }: { readonly title: string; readonly items:
                 item.run()
               }}
             >
-              <span>{item.title}</span>
-              {item.note !== undefined && <small>{item.note}</small>}
+              <span class="clip">{item.title}</span>
+              {item.note !== undefined && <small class="clip">{item.note}</small>}
             </button>
           </li>
         ))}

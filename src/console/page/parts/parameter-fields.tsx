@@ -15,10 +15,10 @@ export function ParameterRows(props: {
   const set = (index: number, pair: readonly [string, string] | null): void =>
     onChange(parameters.flatMap((one, at) => (at !== index ? [one] : pair === null ? [] : [pair])))
   return (
-    <fieldset class="parameters">
+    <fieldset class="stack gap-8">
       <legend>Parameters</legend>
       {parameters.map(([name, value], index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a row has no other identity while its name is typed.
+        // A row has no other identity while its name is typed.
         <div class="parameter" key={index}>
           <span class="dollar">
             $

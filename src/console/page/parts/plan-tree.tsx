@@ -34,7 +34,7 @@ function PlanItem({ step }: { readonly step: ShownPlanStep }) {
       {children.length > 0 && (
         <ul>
           {children.map((child, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the inputs of a step have an order and no names.
+            // The inputs of a step have an order and no names.
             <PlanItem key={index} step={child} />
           ))}
         </ul>

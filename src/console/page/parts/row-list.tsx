@@ -103,7 +103,7 @@ export function RowList<T extends object>(props: {
   }
   return (
     <div class={`row-list ${props.class}`}>
-      <div class="row head" aria-hidden="true">
+      <div class="line head" aria-hidden="true">
         {head.map((name) => (
           <span key={name}>{name}</span>
         ))}
@@ -129,7 +129,7 @@ export function RowList<T extends object>(props: {
                 key={key}
                 id={`${id}-${key}`}
                 role="option"
-                class={`row ${key === activeKey ? 'is-active' : ''}`}
+                class={`line ${key === activeKey ? 'is-active' : ''}`}
                 aria-selected={key === openKey}
                 aria-setsize={rows.length}
                 aria-posinset={from + index + 1}

@@ -43,12 +43,12 @@ export default function TextDifference(props: {
       <pre>
         {lines.map((line, index) =>
           line === null ? (
-            // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity.
+            // Lines have no other identity.
             <span class="is-left-out" key={index}>
               …
             </span>
           ) : (
-            // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity.
+            // Lines have no other identity.
             <span key={index} class={line.sign === '+' ? 'is-added' : line.sign === '-' ? 'is-removed' : undefined}>
               <i aria-hidden="true">{line.sign}</i>
               {titles[line.sign] !== '' && <span class="visually-hidden">{titles[line.sign]}: </span>}

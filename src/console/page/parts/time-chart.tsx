@@ -75,7 +75,7 @@ export function TimeChart(props: {
     return `${title}: ${value == null ? 'no value' : text(value)}`
   })
   return (
-    <figure class="chart">
+    <figure class="stack gap-8 chart">
       <div ref={box} class="chart-canvas" role="img" aria-label={`${label}. Now: ${last.join(', ')}`} />
       {isFailed && <p>The chart cannot be loaded. Reload the page.</p>}
       <figcaption class="chart-legend">

@@ -103,7 +103,7 @@ export function DocumentEditor<T extends PageDocument>(props: {
         </p>
       )}
       {conflict !== null && <Conflict kind={kind} edited={edited} />}
-      <div class="card editor-card">
+      <div class="card stack">
         <StatusField
           value={form.status ?? ''}
           isReadOnly={isReadOnly}
@@ -124,7 +124,7 @@ export function DocumentEditor<T extends PageDocument>(props: {
       )}
       {failure !== null && <Failure error={failure} />}
       {!isReadOnly && (
-        <div class="save-bar">
+        <div class="row save-bar">
           <span role="status">{notice !== '' ? notice : isChanged ? 'Not saved' : ''}</span>
           {!isNew && (
             <button type="button" class="quiet is-bad" onClick={() => setDeleting(true)}>
@@ -183,7 +183,7 @@ function Conflict<T extends PageDocument>({
   const { conflict, form } = edited
   if (conflict === null) return null
   return (
-    <section class="card conflict" role="alert" aria-labelledby="conflict">
+    <section class="card stack gap-12 conflict" role="alert" aria-labelledby="conflict">
       <h2 id="conflict">Someone has changed it since you opened it</h2>
       <p>
         Revision {conflict.revision} was stored at {dateText(conflict.updateTime)}. Nothing was saved, and your text is
@@ -194,7 +194,7 @@ function Conflict<T extends PageDocument>({
         before={kind.textOf(conflict.form)}
         after={kind.textOf(form)}
       />
-      <div class="dialog-actions">
+      <div class="row dialog-actions">
         <button type="button" onClick={() => edited.resolve('theirs')}>
           Take revision {conflict.revision}
         </button>

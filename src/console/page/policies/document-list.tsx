@@ -52,8 +52,8 @@ export function DocumentList<T extends PageDocument>(props: {
     next.focus()
   }
   return (
-    <div class="document-list">
-      <div class="list-tools">
+    <div class="stack">
+      <div class="row list-tools">
         <div class="search">
           <Icon name="search" />
           <input
@@ -103,8 +103,8 @@ export function DocumentList<T extends PageDocument>(props: {
           {documents.length > 0 && <p>Change the search or the status.</p>}
         </Empty>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveElementInteractions: arrow keys move between the links.
-        <ul class="card rows" ref={list} onKeyDown={move}>
+        // Arrow keys move between the links.
+        <ul class="card document-rows" ref={list} onKeyDown={move}>
           {shown.map((document) => (
             <li key={document.id}>
               <a href={linkTo('policies', { [kind.parameter]: document.id })}>
@@ -112,7 +112,7 @@ export function DocumentList<T extends PageDocument>(props: {
                   <b>{document.name}</b>
                   {document.display_name !== '' && <small>{document.display_name}</small>}
                 </span>
-                <span class="row-text">{describe(document)}</span>
+                <span class="quiet-text row-text">{describe(document)}</span>
                 <StatusBadge status={document.status} />
                 <small class="row-time">{dateText(document.update_time)}</small>
               </a>

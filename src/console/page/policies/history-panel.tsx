@@ -67,7 +67,7 @@ export function HistoryPanel<T extends PageDocument>(props: {
         )}
       </ol>
       {selected !== undefined && (
-        <div class="history-text">
+        <div class="stack gap-12 history-text">
           <div class="card-head">
             <div class="segments" role="radiogroup" aria-label="Compare with">
               {(['before', 'editor'] as const).map((one) => (

@@ -41,7 +41,7 @@ export function ImpactPanel(props: {
     setAsked({ ...change, parameters: Object.fromEntries(given) })
   }
   return (
-    <div class="panel">
+    <div class="stack">
       <p class="quiet-text">{note}</p>
       <div class="panel-form">
         {parameters.map((name) => (
@@ -74,8 +74,8 @@ export function ImpactPanel(props: {
 function Report({ report }: { readonly report: ShownComparisonReport }) {
   const { gained, lost, gains, losses, left_out: left, complete, duration_ms: duration } = report
   return (
-    <div class="impact">
-      <p class="impact-counts">
+    <div class="stack">
+      <p class="row impact-counts">
         <span class="is-gained">
           <b>{counted(gained, complete)}</b> {gained === 1 ? 'decision is' : 'decisions are'} gained
         </span>

@@ -18,7 +18,7 @@ export default function PoliciesScreen({ projectId, parameters }: ScreenProps) {
   const policy = parameters.get('policy')
   const query = parameters.get('query')
   return (
-    <div class="policies-screen">
+    <div class="stack gap-18 policies-screen">
       {policy !== null ? (
         <PolicyView key={`policy ${policy}`} projectId={projectId} id={policy} />
       ) : query !== null ? (

@@ -111,7 +111,7 @@ export function PolicyFields(props: {
       )}
       <details class="more" open={Boolean(form.filter || form.token_filter || form.allowed || isContext)}>
         <summary>{isContext ? 'Filters, allowed reads and writes' : 'Filter'}</summary>
-        <div class="more-fields">
+        <div class="stack more-fields">
           <JsonField
             label={
               isContext

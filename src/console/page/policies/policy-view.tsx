@@ -102,7 +102,7 @@ function Plans({ check }: { readonly check: PolicyCheck | null }) {
       </Empty>
     )
   return (
-    <div class="plans">
+    <div class="stack plans">
       {check.plans.map(({ use, plan }) => (
         <section key={use}>
           <h4>{uses[use]}</h4>

@@ -100,7 +100,7 @@ function RunCommand({ form, policy }: { readonly form: FormTexts; readonly polic
     `  -d '${body.replaceAll("'", `'\\''`)}'`,
   ].join('\n')
   return (
-    <div class="panel">
+    <div class="stack">
       <p class="quiet-text">
         A knowledge query answers to an agent with the permission CIQ, about the user of a token. A service account
         cannot run it, so this is the request of an agent.

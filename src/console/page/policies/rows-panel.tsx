@@ -48,7 +48,7 @@ export function RowsPanel(props: {
   }
   return (
     <form
-      class="panel"
+      class="stack"
       aria-label="Try the condition"
       onSubmit={(event) => {
         event.preventDefault()
@@ -159,7 +159,7 @@ function RowTable(props: {
         </thead>
         <tbody>
           {rows.map((row, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity.
+            // Rows have no other identity.
             <tr key={index}>
               {row.map((value, at) => (
                 <td key={columns[at]}>{cellText(value)}</td>

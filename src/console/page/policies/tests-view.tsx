@@ -72,8 +72,8 @@ export function TestsView({ projectId }: { readonly projectId: string }) {
   const leftOut = outcomes.reduce((sum, { run: one }) => sum + (one?.left_out ?? 0), 0)
   const isGood = failed === 0 && broken === 0 && leftOut === 0
   return (
-    <div class="tests">
-      <div class="card panel">
+    <div class="stack">
+      <div class="card stack">
         <p class="quiet-text">
           A scenario file has a small graph and the answers that must follow. It runs in memory with the policies of
           this project; the graph of the project is not used.{' '}
@@ -126,7 +126,7 @@ export function TestsView({ projectId }: { readonly projectId: string }) {
         </div>
         {opened.length > 0 && <p class="quiet-text">Opened: {opened.map(({ name }) => name).join(', ')}</p>}
       </div>
-      <section aria-label="Results" aria-live="polite" aria-busy={isRunning} class="tests">
+      <section aria-label="Results" aria-live="polite" aria-busy={isRunning} class="stack">
         {outcomes.length > 0 && (
           <div class={`verdict ${isGood ? 'is-granted' : 'is-denied'}`}>
             <span class="sign">
