@@ -93,6 +93,7 @@ export interface RequestIssue {
     | 'unknown-tag'
     | 'unread-parameter'
     | 'missing-parameter'
+    | 'missing-member'
   /** Such as `Person:ann`, or the name of a parameter without `$`. */
   readonly name: string
   /** With the nearest known name, if one is near. */
@@ -163,12 +164,20 @@ export interface PageOutput {
   readonly total?: number | undefined
 }
 
+/** The context of an answer to a search. */
+export interface SearchContextOutput {
+  /** The id in the decision log of a service that writes one. */
+  readonly id?: string | undefined
+  /** Why results may be absent: a policy failed, or no policy is for the request. */
+  readonly reason?: string | undefined
+}
+
 /** The answer of a resource or subject search. */
 export interface EntitySearchOutput {
   /** Absent: the results are complete. */
   readonly page?: PageOutput | undefined
-  /** The id in the decision log of a service that writes one. */
-  readonly context?: { readonly id: string } | undefined
+  /** Absent without both members. */
+  readonly context?: SearchContextOutput | undefined
   /** Node types and external ids. */
   readonly results: readonly { readonly type: string; readonly id: string }[]
 }
@@ -177,8 +186,8 @@ export interface EntitySearchOutput {
 export interface ActionSearchOutput {
   /** Absent: the results are complete. */
   readonly page?: PageOutput | undefined
-  /** The id in the decision log of a service that writes one. */
-  readonly context?: { readonly id: string } | undefined
+  /** Absent without both members. */
+  readonly context?: SearchContextOutput | undefined
   /** Names of actions. */
   readonly results: readonly { readonly name: string }[]
 }

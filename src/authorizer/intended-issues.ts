@@ -1,11 +1,12 @@
 // Judges the issues of a tested request: each is an error of the test, unless the test expects it.
+import { isFaultReason } from '../pdp/denial-reasons.ts'
 import type { RequestIssue } from './authorizer.ts'
 
 /**
- * The denials that a test can mean. `refused`: the service refuses the request, for example because a parameter is missing. The others: the
- * request is denied because of that name.
+ * The denials that a test can mean. `refused`: the service refuses the request, for example because a parameter is missing. `failed`: a policy
+ * fails. The others: the request is denied because of that name.
  */
-export const intentions = ['unknown-type', 'unknown-node', 'unknown-action', 'refused'] as const
+export const intentions = ['unknown-type', 'unknown-node', 'unknown-action', 'refused', 'failed'] as const
 /** One of `intentions`. */
 export type Intention = (typeof intentions)[number]
 
@@ -31,7 +32,7 @@ export function unintendedIssues(
 
 /** Exactly one name must be unknown: a second one is probably misspelt. */
 function absentIntention(issues: readonly RequestIssue[], intention: Intention | null): readonly string[] {
-  if (intention === null || intention === 'refused') return []
+  if (intention === null || intention === 'refused' || intention === 'failed') return []
   const found = issues.filter(({ kind }) => kind === intention)
   if (found.length === 1) return []
   const what = intention.replace('-', ' ')
@@ -41,7 +42,18 @@ function absentIntention(issues: readonly RequestIssue[], intention: Intention |
 
 function hint([first]: readonly RequestIssue[]): readonly string[] {
   const word = first?.kind === 'missing-parameter' ? 'refused' : first?.kind
+  if (word === 'missing-member') return ['a test that means it gives `null`']
   return isIntention(word) ? [hintFor(word)] : []
+}
+
+/**
+ * Returns why an answer without a grant proves nothing, from its `context.reason`: a policy failed, and the test does not mean it. The
+ * reverse is an error too: a test that means it, and no policy failed. Null: neither.
+ */
+export function unintendedFault(reason: string | undefined, intention: Intention | null): string | null {
+  const isFault = isFaultReason(reason)
+  if (intention === 'failed') return isFault ? null : 'expected a policy that fails, and none does'
+  return isFault ? reason : null
 }
 
 /** A line for the author of the test: how to expect such a denial. */

@@ -1,9 +1,10 @@
 // Matchers of decisions for Vitest and Jest. A red test shows the outcome of each policy, and how far a denying one came. A name that
 // the project or the graph does not have is an error, whatever the decision is.
 import { writeJson } from '../kernel/json.ts'
-import type { Authorizer, CallOptions, EvaluationInput, RequestEntity } from './authorizer.ts'
+import { isFaultReason } from '../pdp/denial-reasons.ts'
+import type { Authorizer, CallOptions, DecisionOutput, EvaluationInput, RequestEntity } from './authorizer.ts'
 import { AuthorizerError } from './authorizer-error.ts'
-import { type Intention, isIntention, unintendedIssues } from './intended-issues.ts'
+import { hintFor, type Intention, isIntention, unintendedFault, unintendedIssues } from './intended-issues.ts'
 import { describeExplanation } from './nearest-miss.ts'
 
 /**
@@ -19,8 +20,8 @@ export type TestedParameters = Readonly<Record<string, unknown>>
 
 /** The options of `toDeny`. */
 export interface DenialOptions extends CallOptions {
-  /** The type, the node or the action is unknown on purpose, or the request is refused. */
-  readonly because?: 'unknown-type' | 'unknown-node' | 'unknown-action' | 'refused' | undefined
+  /** The type, the node or the action is unknown on purpose, the request is refused, or a policy fails. */
+  readonly because?: 'unknown-type' | 'unknown-node' | 'unknown-action' | 'refused' | 'failed' | undefined
 }
 
 /** The matchers of an authorizer, for the types of `expect`. */
@@ -40,7 +41,8 @@ export interface AuthorizerMatchers<R> {
   ): R
   /**
    * The subject may not perform the action on the resource. A refused request, such as one without a parameter, is no denial, and
-   * neither is one with a name that the project or the graph does not have, unless it is expected (`options.because`).
+   * neither is one with a name that the project or the graph does not have, or one for which a policy fails, unless it is
+   * expected (`options.because`).
    *
    * @example
    * expect(authorizer).toDeny({ Person: 'ghost' }, 'drive', { Car: 'c1' }, {}, { because: 'unknown-node' })
@@ -105,7 +107,7 @@ function explained(authorizer: Authorizer, request: EvaluationInput, options: Ca
 }
 
 /**
- * Throws AuthorizerError for a request that is refused, and Error for names that the test does not mean, each with the request in
+ * Throws AuthorizerError for a request that is refused, and Error for names and failures that the test does not mean, each with the request in
  * its message, with `.not` too: such a request proves nothing. A refusal that is meant is a denial.
  */
 function decisionOf(
@@ -115,21 +117,22 @@ function decisionOf(
   because: Intention | null,
 ): boolean {
   if (typeof authorizer?.evaluate !== 'function') throw new TypeError('expect: expected an authorizer')
-  let decision: boolean
+  let decided: DecisionOutput = { decision: false }
   let refusal: AuthorizerError | null = null
   try {
-    decision = authorizer.evaluate(request, options).decision
+    decided = authorizer.evaluate(request, options)
   } catch (error) {
     if (!(error instanceof AuthorizerError)) throw error
-    decision = false
     refusal = error
   }
   // A body that cannot be read has no names.
   const issues = refusal?.kind === 'malformed' ? [] : authorizer.inspect(request, options)
-  const unintended = unintendedIssues(issues, because, true)
-  if (unintended.length > 0) {
-    throw new Error([`${titleOf(request)} is not tested: ${unintended[0]}`, ...unintended.slice(1)].join('\n  '))
-  }
+  const { decision, context } = decided
+  const fault = decision || refusal !== null ? null : unintendedFault(context?.reason, because)
+  const hint = isFaultReason(fault ?? undefined) ? [hintFor('failed')] : []
+  const ofFault = fault === null ? [] : [fault, ...explained(authorizer, request, options), ...hint]
+  const [first, ...others] = [...unintendedIssues(issues, because, true), ...ofFault]
+  if (first !== undefined) throw new Error([`${titleOf(request)} is not tested: ${first}`, ...others].join('\n  '))
   if (because === 'refused') {
     if (refusal === null) throw new Error(`${titleOf(request)} is ${decision ? 'allowed' : 'denied'}, and not refused`)
     return false

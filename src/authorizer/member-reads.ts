@@ -35,6 +35,20 @@ export function unreadMembers(
   })
 }
 
+/**
+ * Returns the members that are read and that the value does not have, as paths. A member that is null is given. Members are read of
+ * a map: any other value has none.
+ */
+export function absentMembers({ members }: MemberReads, value: unknown): readonly (readonly string[])[] {
+  if (!isJsonObject(value)) return []
+  return [...members].flatMap(([name, inner]) => {
+    // In Cypher it is a difference.
+    if (name.includes('-')) return []
+    const below = Object.hasOwn(value, name) ? absentMembers(inner, value[name]) : [[]]
+    return below.map((path) => [name, ...path])
+  })
+}
+
 function add(reads: MemberReads, text: string, start: number): void {
   let at = start
   let place = reads

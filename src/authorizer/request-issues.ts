@@ -11,7 +11,7 @@ import { policiesKind } from '../policy/authorization-policy.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { AuthorizerToken, InspectedRequest, RequestEntity, RequestIssue } from './authorizer.ts'
-import { type MemberReads, readsOf, unreadMembers } from './member-reads.ts'
+import { absentMembers, type MemberReads, readsOf, unreadMembers } from './member-reads.ts'
 
 /** The project and the graph with which the names of a request are compared. */
 export interface KnownToProject {
@@ -81,6 +81,7 @@ export function queryIssues(
       ...(parameters === null ? [] : unreadParameters(given, parameters, `the knowledge query ${name} does not`)),
       ...memberIssues(known, given, token),
       ...(parameters ?? []).flatMap((one) => (isGiven(one, given, token) ? [] : [missing(one, `the query ${name}`)])),
+      ...missingMembers(given, parameters ?? [], textsOfQuery(known, name), `the query ${name}`),
     ]
   } finally {
     names.close()
@@ -270,12 +271,39 @@ function missingParameters(
       (action === undefined || policy.actions.includes(action)) &&
       (tags === undefined || policy.tags.some((tag) => tags.includes(tag))),
   )
-  const issues = asked.flatMap(({ name, inputParameters }) =>
-    inputParameters
+  const issues = asked.flatMap(({ name, inputParameters, document }) => [
+    ...inputParameters
       .filter((parameter) => !isGiven(parameter, given, token))
       .map((parameter) => missing(parameter, `the policy ${name}`)),
-  )
+    ...missingMembers(given, inputParameters, [JSON.stringify(document)], `the policy ${name}`),
+  ])
   return [...new Map(issues.map((issue) => [issue.name, issue])).values()]
+}
+
+/** The texts of a knowledge query and of its policy. */
+function textsOfQuery({ documents, projectId }: KnownToProject, name: string): readonly string[] {
+  return documents
+    .inScope(queriesKind, projectId)
+    .filter((one) => one.name === name || one.id === name)
+    .flatMap(({ fields }) => {
+      const policy = documents.inScope(policiesKind, projectId).find(({ id }) => id === fields.policy_id)
+      return [String(fields.query), ...(policy === undefined ? [] : [String(policy.fields.policy)])]
+    })
+}
+
+/** Members of given parameters that a reader reads: unlike a parameter, the service does not require them. */
+function missingMembers(
+  given: Readonly<Record<string, unknown>>,
+  parameters: readonly string[],
+  texts: readonly string[],
+  reader: string,
+): readonly RequestIssue[] {
+  return parameters.flatMap((parameter) => {
+    if (!isJsonObject(given[parameter])) return []
+    return absentMembers(readsOf(parameter, texts), given[parameter]).map(
+      (path): RequestIssue => ({ ...missing([parameter, ...path].join('.'), reader), kind: 'missing-member' }),
+    )
+  })
 }
 
 function isGiven(

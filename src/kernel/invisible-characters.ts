@@ -1,5 +1,5 @@
 // The characters of a text that a reader cannot see, or that change how the text around them is shown: control and format characters,
-// those for the direction of text, tags, fillers, lone surrogates and private use. A text with them can look like another one, change
+// those for the direction of text, tags, fillers, blanks, lone surrogates and private use. A text with them can look like another one, change
 // a terminal, or give a language model instructions that no person sees.
 
 /** The scripts whose words are spelt with joiners. */
@@ -17,7 +17,7 @@ const ORDINARY = [
 ].join('|')
 
 /** A regular expression for one such character. Needs the flag `u`. Line feeds and tabs do not count. */
-export const INVISIBLE_CHARACTER = `(?![\\n\\t]|${ORDINARY})[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Co}\\p{Default_Ignorable_Code_Point}\\ufff9-\\ufffb]`
+export const INVISIBLE_CHARACTER = `(?![\\n\\t]|${ORDINARY})[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Co}\\p{Default_Ignorable_Code_Point}\\ufff9-\\ufffb\\u2800]`
 
 const invisible = new RegExp(INVISIBLE_CHARACTER, 'gu')
 

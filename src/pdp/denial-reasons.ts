@@ -19,5 +19,13 @@ export function faultReason(code: ExecutionErrorCode): string {
   return `policy_failed (${code}): ${faultTexts[code]}`
 }
 
+/** Whether the reason of a denial is that of a fault inside a policy. */
+export function isFaultReason(reason: string | undefined): reason is string {
+  return reason?.startsWith('policy_failed ') === true
+}
+
+/** The reason of an action search that finds nothing, if no policy in force has the two types. */
+export const NO_POLICY_FOR_TYPES_REASON = 'no_policy: no policy is for these types of subject and resource'
+
 /** The reason of a denial if no policy in force names the action for the two types. */
 export const NO_POLICY_REASON = 'no_policy: no policy names this action for these types of subject and resource'

@@ -19,6 +19,8 @@ export class ReadSession implements QueryContext {
   parameters: BoundParameters = noParameters
   /** The error that exhausted the budget; null while it lasts. */
   exhausted: ExecutionError | null = null
+  /** Why a search leaves out candidates that are not denied, by the texts of denials; null: it leaves out none. */
+  searchReason: string | null = null
   /** The policy that granted last; null: none did. */
   granting: CompiledPolicy | null = null
   /** The plans that were run; null: they are not observed. */

@@ -118,10 +118,15 @@ const pageMembers = z
   })
   .meta({ id: 'SearchAnswerPage' })
 const searchContext = z
-  .object({ id: z.string().describe('the id of the search in the decision log') })
+  .object({
+    id: z.string().optional().describe('the id of the search in the decision log; present while the log is on'),
+    reason: z
+      .string()
+      .optional()
+      .describe('why results may be absent, as for a denial: a policy failed, or no policy is for the request'),
+  })
   .meta({ id: 'SearchAnswerContext' })
   .optional()
-  .describe('present while the decision log is on')
 
 /** A subject or a resource. */
 export const foundEntity = z

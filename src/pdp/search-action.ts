@@ -7,6 +7,7 @@ import { ok, type Result } from '../kernel/result.ts'
 import { missingParameters } from '../policy/input-parameters.ts'
 import { decide, type EvaluationContext } from './decide.ts'
 import type { DecisionDeps, EvaluationRequest } from './decision-deps.ts'
+import { isFaultReason, NO_POLICY_FOR_TYPES_REASON } from './denial-reasons.ts'
 import { policiesOfStatus } from './policy-status.ts'
 import type { ReadSession } from './read-session.ts'
 import type { ActionSearchAnswer, ActionSearchRequest } from './schema.ts'
@@ -27,9 +28,8 @@ export function searchActions(
     return actions.ok ? ok(pageOfNames(deps, window, actions.value, session.budget)) : actions
   })
   if (!found.ok) return found
-  const { ids, page, decisionId } = found.value
-  const results = ids.map((name) => ({ name }))
-  return ok(searchAnswerOf(page, results, decisionId))
+  const results = found.value.ids.map((name) => ({ name }))
+  return ok(searchAnswerOf(found.value, results))
 }
 
 function search(
@@ -40,16 +40,17 @@ function search(
   const { deps, caller } = evaluation
   const found = new Set<string>()
   const missing: string[] = []
-  for (const name of policiesOfStatus(deps, request.context).actions(
-    caller.projectId,
-    request.subject.type,
-    request.resource.type,
-  )) {
+  const { subject, resource, context } = request
+  const names = policiesOfStatus(deps, context).actions(caller.projectId, subject.type, resource.type)
+  if (names.length === 0) session.searchReason = NO_POLICY_FOR_TYPES_REASON
+  for (const name of names) {
     const verdict = decide(evaluation, session, { ...request, action: { name } })
     // Actions that were not evaluated because of a limit must not look like denied ones.
     if (session.exhausted !== null) return budgetError(session.exhausted)
     if (verdict.ok) {
+      const reason = verdict.value.context?.reason
       if (verdict.value.decision) found.add(name)
+      else if (isFaultReason(reason)) session.searchReason ??= reason
     } else if ('missing' in verdict) missing.push(...verdict.missing)
     else return verdict
   }

@@ -8,6 +8,7 @@ import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import type { EvaluationContext } from './decide.ts'
 import type { EvaluationRequest } from './decision-deps.ts'
+import { faultReason } from './denial-reasons.ts'
 import { isBudgetExhausted } from './evaluation-inputs.ts'
 import type { ReadSession } from './read-session.ts'
 
@@ -79,6 +80,7 @@ export function isGranted(task: SearchTask, id: string): boolean {
   } catch (error) {
     if (!(error instanceof ExecutionError) || isBudgetExhausted(error)) throw error
     if (error.code === 'missing-parameter' && error.subject !== null) missing.add(error.subject)
+    else session.searchReason ??= faultReason(error.code)
     return false
   }
 }

@@ -12,11 +12,12 @@ import { missingParameters } from '../policy/input-parameters.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import { type EvaluationContext, reportPolicyError } from './decide.ts'
 import type { DecisionDeps, EvaluationRequest, RequestKind } from './decision-deps.ts'
-import { faultReason } from './denial-reasons.ts'
+import { faultReason, NO_POLICY_REASON } from './denial-reasons.ts'
 import {
   bindParameters,
   firstMissingParameter,
   invalidLocation,
+  isNamed,
   policiesFor,
   rejectsForeignSubject,
   subjectMismatch,
@@ -73,23 +74,26 @@ function searchEntities(
     search(evaluation, session, request, window),
   )
   if (!found.ok) return found
-  const { ids, page: members, decisionId } = found.value
-  const results = ids.map((id) => ({ type, id }))
-  return ok(searchAnswerOf(members, results, decisionId))
+  const results = found.value.ids.map((id) => ({ type, id }))
+  return ok(searchAnswerOf(found.value, results))
 }
 
-/** Builds the answer of a search. `decisionId`: null while the decision log is off. */
+/** Builds the answer of a search. */
 export function searchAnswerOf<T>(
-  page: PageMembers | null,
+  { page, decisionId, reason }: FoundPage,
   results: T[],
-  decisionId: string | null,
-): { page?: PageMembers; context?: { id: string }; results: T[] } {
-  const members = page === null ? {} : { page }
-  return decisionId === null ? { ...members, results } : { ...members, context: { id: decisionId }, results }
+): { page?: PageMembers; context?: { id?: string; reason?: string }; results: T[] } {
+  const context = { ...(decisionId !== null && { id: decisionId }), ...(reason !== null && { reason }) }
+  return { ...(page !== null && { page }), ...(Object.keys(context).length > 0 && { context }), results }
 }
 
-/** A page with the id of its answer in the decision log. */
-export type IdentifiedPage = SearchPage & { readonly decisionId: string | null }
+/** A page, and the context of its answer. */
+export interface FoundPage extends SearchPage {
+  /** The id in the decision log; null while it is off. */
+  readonly decisionId: string | null
+  /** Why results may be absent, as for a denial; null: no candidate is left out for another reason than that it is denied. */
+  readonly reason: string | null
+}
 
 /** Computes one page in a session. */
 type PageFinder = (
@@ -111,7 +115,7 @@ export function runSearch(
   request: EvaluationRequest,
   page: PageRequest | undefined,
   find: PageFinder,
-): Result<IdentifiedPage, ServiceError> {
+): Result<FoundPage, ServiceError> {
   const { onDecided } = deps
   const id = onDecided === null || deps.decisionId === null ? null : deps.decisionId()
   const startedMs = onDecided === null ? 0 : performance.now()
@@ -126,7 +130,7 @@ export function runSearch(
     item: null,
     request,
     decision: null,
-    reason: null,
+    reason: result.ok ? result.value.reason : null,
     found: result.ok ? result.value.ids.length : null,
     error: result.ok ? null : result.error,
     durationMs: performance.now() - startedMs,
@@ -145,7 +149,7 @@ function searchPage(
   plans: PlanUses | null,
   window: Result<PageWindow, ServiceError>,
   find: PageFinder,
-): Result<SearchPage, ServiceError> {
+): Result<Omit<FoundPage, 'decisionId'>, ServiceError> {
   if (!window.ok) return window
   const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
@@ -155,7 +159,8 @@ function searchPage(
     session.budget.start(deps.limits)
     const found = find({ deps, caller, kind }, session, window.value)
     session.flushReports()
-    return found
+    if (!found.ok) return found
+    return ok({ ...found.value, reason: session.searchReason })
   } catch (error) {
     // The page itself is charged too: sorting, merging and reading names.
     if (!(error instanceof ExecutionError)) throw error
@@ -191,7 +196,10 @@ function searchWithPolicies(
   const { deps, caller } = evaluation
   const bound = bindParameters(deps, caller, request, policies)
   if (!bound.ok) return bound
-  if (policies.length === 0) return ok(emptyPage(window))
+  if (policies.length === 0) {
+    if (!isNamed(deps, caller, request)) session.searchReason = NO_POLICY_REASON
+    return ok(emptyPage(window))
+  }
   const target = request.resource.id === null ? 'resource' : 'subject'
   if (target === 'resource' && !tokenMatchesSubject(caller.user, request.subject)) {
     return policies.some(rejectsForeignSubject) ? subjectMismatch : ok(emptyPage(window))
@@ -250,6 +258,7 @@ function searchWithPolicies(
         if (!(retryError instanceof ExecutionError)) throw retryError
         if (retryError.code === 'budget') return budgetError(retryError)
         // An error of the policy and not of a candidate, reported above: it names a location that no longer exists.
+        session.searchReason ??= faultReason(retryError.code)
       }
     }
   }

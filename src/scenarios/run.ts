@@ -1,8 +1,9 @@
 // Runs a scenario: asks each question of the file in an authorizer of its own, and compares the answers. A check with a
-// name that does not exist fails, unless it expects that. A failed check shows the outcome of each policy. With coverage, it also finds the policies, operators and conditions that no check has reached.
+// name that does not exist, or of a policy that fails, is an error, unless it expects that. A failed check shows the outcome of each policy. With coverage, it also finds the policies, operators and conditions that no check has reached.
 import type {
   Authorizer,
   CallOptions,
+  EntitySearchOutput,
   EvaluationInput,
   ExplanationOutput,
   InspectedRequest,
@@ -11,11 +12,18 @@ import type {
   RequestParameters,
 } from '../authorizer/authorizer.ts'
 import { AuthorizerError } from '../authorizer/authorizer-error.ts'
-import { hintFor, type Intention, isIntention, unintendedIssues } from '../authorizer/intended-issues.ts'
+import {
+  hintFor,
+  type Intention,
+  isIntention,
+  unintendedFault,
+  unintendedIssues,
+} from '../authorizer/intended-issues.ts'
 import { openProjectAuthorizer, type StoredProjects } from '../authorizer/memory-authorizer.ts'
 import { describeExplanation } from '../authorizer/nearest-miss.ts'
 import { Float } from '../kernel/float.ts'
 import { writeJson } from '../kernel/json.ts'
+import { isFaultReason } from '../pdp/denial-reasons.ts'
 import { compileDecisionDocument } from '../policy/compile-policy.ts'
 import { type FilePosition, ProjectFolderError } from '../project/file-diagnostic.ts'
 import { defaultSecretLookup, type SecretLookup } from '../project/secret-references.ts'
@@ -151,6 +159,8 @@ interface FoundAnswer {
   readonly passed: boolean
   /** Details that make an explanation of the decision superfluous. */
   readonly issues?: readonly string[]
+  /** A last line for the author of the test. */
+  readonly hint?: string
 }
 
 /** An expected answer that was not asked yet. */
@@ -217,10 +227,10 @@ class ScenarioRunner {
       ...actions.map((entry): Question => {
         const { subject, resource } = entry
         const about = `${keyOf(subject)} ${keyOf(resource)}${paramsText(entry)}`
-        const found = () =>
-          search
-            .action({ subject, resource, context: contextOf(entry) }, optionsOf(entry))
-            .results.map(({ name }) => name)
+        const found = (): FoundList => {
+          const answer = search.action({ subject, resource, context: contextOf(entry) }, optionsOf(entry))
+          return { ids: answer.results.map(({ name }) => name), reason: answer.context?.reason }
+        }
         const pairOf = (name: string) => decisionRequest(entry, name)
         return this.question('actions', about, (title) =>
           this.checkIds('actions', entry, title, entry.actions, found, pairOf, { subject, resource }),
@@ -268,16 +278,20 @@ class ScenarioRunner {
     const intention = isIntention(expect) ? expect : null
     const unintended = unintendedIssues(issues, intention, true)
     if (unintended.length > 0) return withIssues(unintended)
-    const decided = orRefusal(() => (this.authorizer.evaluate(request, options).decision ? 'yes' : 'no'))
+    const decided = orRefusal(() => this.authorizer.evaluate(request, options))
     if (decided instanceof AuthorizerError) {
       const passed = expect === 'refused'
       const isMissing = issues.some(({ kind }) => kind === 'missing-parameter')
       const actual = passed ? expect : `refused: ${decided.message}`
       return { actual, passed, ...(!passed && isMissing && { issues: [hintFor('refused')] }) }
     }
-    // A name that is unknown on purpose must be denied.
+    const { decision, context } = decided
+    const fault = decision ? null : unintendedFault(context?.reason, intention)
+    if (fault !== null) return withFault(fault)
+    // What is unknown on purpose, or fails, must be denied.
     const wanted = intention === null || intention === 'refused' ? expect : 'no'
-    return { actual: decided === wanted ? expect : decided, passed: decided === wanted }
+    const answer = decision ? 'yes' : 'no'
+    return { actual: answer === wanted ? expect : answer, passed: answer === wanted }
   }
 
   private async check(
@@ -289,11 +303,12 @@ class ScenarioRunner {
     ask: () => FoundAnswer | Promise<FoundAnswer>,
   ): Promise<ScenarioCheck> {
     const startedMs = performance.now()
-    const { issues = [], actual, passed } = await answered(ask)
+    const { issues = [], actual, passed, hint } = await answered(ask)
     const durationMs = performance.now() - startedMs
     if (request !== null) this.recorder?.record(this.authorizer, request, optionsOf(entry))
     const isExplained = !passed && request !== null && issues.length === 0
-    const details = [...issues, ...(isExplained ? this.details(request, optionsOf(entry)) : [])]
+    const explained = isExplained ? this.details(request, optionsOf(entry)) : []
+    const details = [...issues, ...explained, ...(hint === undefined ? [] : [hint])]
     return { list, title, position: entry.position, expected, actual, passed, details, durationMs }
   }
 
@@ -302,7 +317,7 @@ class ScenarioRunner {
     entry: ScenarioCall & { readonly because: Intention | null },
     title: string,
     expected: readonly string[],
-    find: () => readonly string[],
+    find: () => FoundList,
     pairOf: (result: string) => EvaluationInput,
     search: InspectedRequest,
   ): Promise<ScenarioCheck> {
@@ -310,7 +325,11 @@ class ScenarioRunner {
     const inspected = { ...search, context: contextOf(entry) }
     const check = await this.check(list, entry, title, entry.because ?? `[${expected.join(', ')}]`, null, () =>
       this.listed(this.authorizer.inspect(inspected, optionsOf(entry)), entry.because, () => {
-        found = [...find()].sort()
+        const { ids, reason } = find()
+        found = [...ids].sort()
+        // A list with items shows that the request is a right one.
+        const fault = found.length > 0 ? null : unintendedFault(reason, entry.because)
+        if (fault !== null) return withFault(fault)
         return { actual: `[${found.join(', ')}]`, passed: `${found}` === `${expected}` }
       }),
     )
@@ -339,10 +358,10 @@ class ScenarioRunner {
     const unintended = unintendedIssues(issues, because, false)
     if (unintended.length > 0) return withIssues(unintended)
     try {
-      const { actual, passed } = await compare()
-      if (because === null) return { actual, passed }
-      const isEmpty = because !== 'refused' && passed
-      return { actual: isEmpty ? because : actual, passed: isEmpty }
+      const answer = await compare()
+      if (because === null || !answer.passed) return answer
+      const isMeant = because !== 'refused'
+      return { actual: isMeant ? because : answer.actual, passed: isMeant }
     } catch (error) {
       if (because === 'refused' && error instanceof AuthorizerError) return { actual: because, passed: true }
       throw error
@@ -382,6 +401,11 @@ class ScenarioRunner {
 /** Records of one answer. */
 const ROWS_MAX = 10_000
 
+/** The answer if a policy failed and the check does not expect it, or the reverse. */
+function withFault(reason: string): FoundAnswer {
+  return { actual: reason, passed: false, ...(isFaultReason(reason) && { hint: hintFor('failed') }) }
+}
+
 /** The answer to a request with issues: the first of them. */
 function withIssues([first = '', ...others]: readonly string[]): FoundAnswer {
   return { actual: first, passed: false, issues: others }
@@ -406,17 +430,21 @@ async function answered(ask: () => FoundAnswer | Promise<FoundAnswer>): Promise<
   }
 }
 
-function allResults(
-  search: (page: { token?: string }) => {
-    readonly page?: { readonly next_token: string } | undefined
-    readonly results: readonly { readonly id: string }[]
-  },
-): readonly string[] {
+/** The results of a search. */
+interface FoundList {
+  readonly ids: readonly string[]
+  /** As in the answer. */
+  readonly reason: string | undefined
+}
+
+function allResults(search: (page: { token?: string }) => EntitySearchOutput): FoundList {
   const ids: string[] = []
+  let reason: string | undefined
   for (let token = ''; ; ) {
-    const { page, results } = search(token === '' ? {} : { token })
+    const { page, context, results } = search(token === '' ? {} : { token })
+    reason ??= context?.reason
     ids.push(...results.map(({ id }) => id))
-    if (page === undefined || page.next_token === '') return ids
+    if (page === undefined || page.next_token === '') return { ids, reason }
     token = page.next_token
   }
 }

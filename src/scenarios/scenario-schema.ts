@@ -53,6 +53,8 @@ const intention = z.enum(intentions).meta({ id: 'ExpectedDenial' })
 function listOr(items: z.ZodType) {
   return z.union([z.array(items), intention], { error: `expected a list of items, or ${intentionNames}` })
 }
+/** A text of which an answer must have a part: the empty text is a part of each. */
+const part = z.string().min(1, 'expected a part of a text; the empty text is a part of every one')
 const ids = listOr(z.union([z.string(), z.int()], { error: 'expected an id' })).describe(
   'external ids, in any order; or why nothing is found',
 )
@@ -125,9 +127,11 @@ export const entryForms = {
         query: name.describe('the name of a knowledge query'),
         params: call.params,
         token: call.token,
-        rows: listOr(z.record(z.string(), z.unknown())).describe(
-          'values by requested path, in any order; or the reason why the test expects no list',
-        ),
+        rows: z
+          .union([z.array(z.record(z.string(), z.unknown())), intention.exclude(['failed'])], {
+            error: 'expected a list of rows, or the reason why there is none; a query that fails is `refused`',
+          })
+          .describe('values by requested path, in any order; or the reason why the test expects no list'),
       })
       .meta({ id: 'ScenarioRows' }),
   ),
@@ -140,11 +144,16 @@ export const entryForms = {
         ...call,
         outcomes: z
           .record(z.string(), z.enum(['granted', 'denied', 'faulted', 'skipped']))
+          .refine((outcomes) => Object.keys(outcomes).length > 0, 'expected the outcome of at least one policy')
           .optional()
           .describe('outcomes by name of the policy; other policies may have any outcome'),
-        reached: z.string().optional().describe('a part of the last step with rows, of one of the policies'),
-        stopped: z.string().optional().describe('a part of what stopped one of the policies'),
+        reached: part.optional().describe('a part of the last step with rows, of one of the policies'),
+        stopped: part.optional().describe('a part of what stopped one of the policies'),
       })
+      .refine(
+        ({ outcomes, reached, stopped }) => outcomes !== undefined || reached !== undefined || stopped !== undefined,
+        'expected `outcomes`, `reached` or `stopped`: without them every explanation is right',
+      )
       .meta({ id: 'ScenarioExplanation' }),
   ),
   refused: forms(
@@ -154,7 +163,7 @@ export const entryForms = {
         version: z.string().optional(),
         subject: name.optional().describe('default: Person'),
         resource: name.optional().describe('default: Document'),
-        'message-contains': z.string().describe('a part of the error'),
+        'message-contains': part.describe('a part of the error'),
       })
       .meta({ id: 'RefusedCondition' }),
   ),

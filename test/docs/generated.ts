@@ -191,7 +191,7 @@ function errorsPage(): string {
     )
   return page('Errors', [
     `${NOTE} Every error has this body; messages and entries below are examples.`,
-    'A denial is not an error: it is `{"decision": false}` with status 200, and a search without a result is an empty list. If a policy failed, or no policy names the action for the two types, `context.reason` of the denial begins with `policy_failed (KIND):` or `no_policy:` ([kinds](../decisions/0006-authzen-status-codes-and-batches.md)).',
+    'A denial is not an error: it is `{"decision": false}` with status 200, and a search without a result is an empty list. If a policy failed, or no policy names the action for the two types, `context.reason` of the denial or the search begins with `policy_failed (KIND):` or `no_policy:` ([kinds](../decisions/0006-authzen-status-codes-and-batches.md)).',
     'Clients may repeat requests after 429, 502, 503 and 504. Captures and deletions have the same effect when repeated.',
     table(['Status', 'When', 'Example', 'Headers'], rows),
     'The runtime itself answers requests that are not valid HTTP: a malformed request line, 431 if request line and headers exceed 16 KiB or are too ' +

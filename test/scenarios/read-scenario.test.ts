@@ -57,7 +57,7 @@ describe('a scenario file', () => {
     [`${graph}decisions:\n  - [Person:ann, drive, Car:c1, {}]\n`, 'w:4:33: decisions[0][3]: expected `yes` or `no` or'],
     [
       `${graph}decisions:\n  - [Person:ann, drive, Car:c1, {}, true]\n`,
-      'w:4:37: decisions[0][4]: expected `yes` or `no` or `unknown-type` or `unknown-node` or `unknown-action` or `refused` or `error`, found `true`',
+      'w:4:37: decisions[0][4]: expected `yes` or `no` or `unknown-type` or `unknown-node` or `unknown-action` or `refused` or `failed` or `error`, found `true`',
     ],
     [
       `${graph}decisions:\n  - [Person:ann, drive]\n`,

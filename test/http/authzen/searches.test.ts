@@ -66,19 +66,22 @@ describe('AZ search', () => {
   })
 
   it('AZ-47 AZ-52 AZ-57 finds nothing for unknown entities', async () => {
-    for (const [kind, body] of [
-      ['subject', { ...Q, subject: { type: 'robot' } }],
-      ['subject', { ...Q, subject: user, resource: record('nothing') }],
-      ['subject', { ...Q, subject: user, action: { name: 'fly' } }],
-      ['resource', { ...Q, subject: { type: 'user', id: 'nobody' }, resource: records }],
-      ['resource', { ...Q, resource: { type: 'thing' } }],
-      ['action', { subject: { type: 'user', id: 'nobody' }, resource: record1 }],
-      ['action', { subject: { type: 'robot', id: 'alice' }, resource: record1 }],
-      ['action', { subject: alice, resource: { type: 'thing', id: 'x' } }],
-    ] as [SearchKind, unknown][]) {
+    const unnamed = 'no_policy: no policy names this action for these types of subject and resource'
+    const noTypes = 'no_policy: no policy is for these types of subject and resource'
+    for (const [kind, body, reason] of [
+      ['subject', { ...Q, subject: { type: 'robot' } }, unnamed],
+      ['subject', { ...Q, subject: user, resource: record('nothing') }, null],
+      ['subject', { ...Q, subject: user, action: { name: 'fly' } }, unnamed],
+      ['resource', { ...Q, subject: { type: 'user', id: 'nobody' }, resource: records }, null],
+      ['resource', { ...Q, resource: { type: 'thing' } }, unnamed],
+      ['action', { subject: { type: 'user', id: 'nobody' }, resource: record1 }, null],
+      ['action', { subject: { type: 'robot', id: 'alice' }, resource: record1 }, noTypes],
+      ['action', { subject: alice, resource: { type: 'thing', id: 'x' } }, noTypes],
+    ] as [SearchKind, unknown, string | null][]) {
       // One policy has a parameter; without it the result might be incomplete.
       const { status, text } = await search(kind, { ...(body as object), context: { input_params: { max: 10 } } })
-      expect([status, text]).toEqual([200, '{"results":[]}'])
+      const answer = reason === null ? { results: [] } : { context: { reason }, results: [] }
+      expect([status, JSON.parse(text)]).toEqual([200, answer])
     }
   })
 

@@ -78,6 +78,16 @@ describe('a denial', () => {
     expect(await evaluate({ ...asked('drive'), subject: { type: 'Persn', id: 'ann' } })).toEqual(unnamed)
   })
 
+  it('has its reason in searches too', async () => {
+    const { subject, action, resource } = asked('drvie')
+    const { context } = unnamed
+    const search = async (of: string, request: object) => (await service.ask(`/access/v1/search/${of}`, request)).body
+    const found = { context, results: [] }
+    expect(await search('resource', { subject, action, resource: { type: 'Car' } })).toEqual(found)
+    expect(await search('subject', { subject: { type: 'Person' }, action, resource })).toEqual(found)
+    expect(await search('action', { subject, resource: { type: 'Cra', id: 'c1' } })).toEqual(found)
+  })
+
   it('has no reason if a policy names them and does not grant, or has other tags', async () => {
     expect(await evaluate(asked('drive'))).toEqual({ decision: false })
     expect(await evaluate(asked('drive', { policy_tags: ['night'] }))).toEqual({ decision: false })

@@ -257,14 +257,15 @@ describe('a location that is removed after a policy that names it was stored', (
         action: { name: action },
         resource: car('e1'),
       })
+    const context = { reason: 'policy_failed (argument): a value is not in the range that the policy accepts' }
     for (const name of Object.keys(policies)) {
       expect(await decisionOf('ann', `${name}-gone`, 'e1')).toBe(false)
       expect(await resources('ann', `${name}-gone`)).toEqual([])
-      expect((await subjects(`${name}-gone`)).body).toEqual({ results: [] })
+      expect((await subjects(`${name}-gone`)).body).toEqual({ context, results: [] })
     }
     expect(await decisionOf('ann', 'still', 'e1')).toBe(true)
     expect(await resources('ann', 'still')).toEqual(['e1', 'e2'])
-    expect((await subjects('still')).body).toEqual({ results: [person('ann')] })
+    expect((await subjects('still')).body).toEqual({ context, results: [person('ann')] })
   })
 })
 

@@ -185,7 +185,7 @@ refused:
       '`Person:anm` is not in the graph; did you mean `Person:ann`?',
     ],
     [
-      'explanations:\n  - {subject: Person:ann, action: drvie, resource: Car:c1, outcomes: {}}',
+      'explanations:\n  - {subject: Person:ann, action: drvie, resource: Car:c1, outcomes: {drive: denied}}',
       'no policy for Person and Car names the action `drvie`; did you mean `drive`?',
     ],
     [
@@ -252,7 +252,7 @@ rows:
     ],
     [
       'decisions:\n  - {subject: Person:ann, action: sign, resource: Car:c1, expected: yes}\n',
-      '32:5: decisions[0].expect: expected `yes` or `no` or `unknown-type` or `unknown-node` or `unknown-action` or `refused` or `error`, found nothing\nw:32:59: decisions[0]: unknown member `expected`; did you mean `expect`?',
+      '32:5: decisions[0].expect: expected `yes` or `no` or `unknown-type` or `unknown-node` or `unknown-action` or `refused` or `failed` or `error`, found nothing\nw:32:59: decisions[0]: unknown member `expected`; did you mean `expect`?',
     ],
     [
       'decisions:\n  - [ann, sign, Car:c1, {}, yes]\n',
