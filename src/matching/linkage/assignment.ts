@@ -3,8 +3,8 @@ import { type RecordTable, sortInSteps } from './record-table.ts'
 import type { ScoredPairs } from './scored-pairs.ts'
 import { type Cardinality, type ConflictReason, MAX_CONFLICTS, type MatchConflict, type MatchGroup } from './types.ts'
 
-/** Pairs with a higher score count as certain when the cardinality is decided from the data. */
-const CERTAIN_SCORE = 0.95
+/** Pairs with more bits, a probability of 0.95 against strangers, count as certain when the cardinality is decided from the data. */
+const CERTAIN_BITS = Math.log2(0.95 / 0.05)
 /** A side whose nodes have more than one certain counterpart at least this often may have several. */
 const SEVERAL_SHARE = 0.1
 /** The cardinality is not decided from fewer nodes. */
@@ -34,12 +34,16 @@ export interface Sides {
 
 /** Selects the pairs in descending order of score. Yields between short steps. */
 export function* assign(sides: Sides, pairs: ScoredPairs, cardinality: Cardinality): Generator<void, Assignment> {
-  const { scores, decided, sources, targets } = pairs
+  const { scores, bits, decided, sources, targets } = pairs
   const isOneToOne = sides.isSameType ? { source: false, target: false } : yield* oneToOne(sides, pairs, cardinality)
   const order = yield* sortInSteps(
     pairs.size,
     (a, b) =>
-      decided[b]! - decided[a]! || scores[b]! - scores[a]! || sources[a]! - sources[b]! || targets[a]! - targets[b]!,
+      decided[b]! - decided[a]! ||
+      scores[b]! - scores[a]! ||
+      descending(bits[a]!, bits[b]!) ||
+      sources[a]! - sources[b]! ||
+      targets[a]! - targets[b]!,
   )
   const takenSources = new Uint8Array(sides.sources.size)
   const takenTargets = new Uint8Array(sides.targets.size)
@@ -76,6 +80,11 @@ export function* assign(sides: Sides, pairs: ScoredPairs, cardinality: Cardinali
   return { selected: byNode.map((at) => selected[at]!), isOneToOne, conflicts, conflictCount }
 }
 
+/** Also of infinite numbers, whose difference is no number. */
+function descending(a: number, b: number): number {
+  return a === b ? 0 : b > a ? 1 : -1
+}
+
 function* oneToOne(sides: Sides, pairs: ScoredPairs, cardinality: Cardinality): Generator<void, OneToOne> {
   if (cardinality !== 'auto') {
     const isOne = cardinality === 'one-to-one'
@@ -92,7 +101,7 @@ function* haveOne(size: number, pairs: ScoredPairs, records: Uint32Array): Gener
   let matched = 0
   let several = 0
   for (let pair = 0; pair < pairs.size; pair += 1) {
-    if (pairs.scores[pair]! < CERTAIN_SCORE) continue
+    if (pairs.bits[pair]! < CERTAIN_BITS) continue
     const record = records[pair]!
     counts[record] = Math.min(2, counts[record]! + 1)
     if (pair % STEP === 0) yield

@@ -37,7 +37,23 @@ const DIFFERENT_LIMIT = 0.3
 const AGREEMENT_U = 0.05
 /** Kinds that compare words, and whose values are seldom equal. */
 const wordKinds: ReadonlySet<ValueKind> = new Set(['text', 'address', 'tokens'])
+/**
+ * Related entities, such as twins, are different and have some values in common. Of pairs that agree but for weights of one bit
+ * against a match, so many are related for each pair of the same entity; each further bit doubles them.
+ */
+const RELATED_ODDS = 1 / 40
+/** At most so many: what differs may also be an error, however rare errors are. The score is at least 2/3. */
+const RELATED_MOST = 1 / 2
+/** Related entities do not share identifiers. These are kinds of which equal values need more bits than this by chance. */
+const identifierKinds: ReadonlySet<ValueKind> = new Set(['code', 'exact'])
+const IDENTIFIER_BITS = 10
 const STEP = 256
+
+/** A score, and the bits of the prior and the weights. */
+export interface PairScore {
+  readonly score: number
+  readonly bits: number
+}
 
 /** Estimates of one mapping by level. The last level is `exchanged`, the one before it `different`. */
 interface LevelProbabilities {
@@ -63,6 +79,8 @@ export class LinkageModel {
   /** By mapping and level, log2(m / u). */
   readonly #weights: readonly Float64Array[]
   readonly #values: readonly ValueWeights[]
+  /** By mapping, the bits of equal values against related entities. */
+  readonly #identifying: readonly number[]
 
   constructor(
     data: LinkageData,
@@ -75,6 +93,9 @@ export class LinkageModel {
     this.#levels = levels
     this.#weights = levels.map(({ m, u }) => m.map((value, level) => Math.log2(value / u[level]!)))
     this.#values = values
+    this.#identifying = levels.map(({ u }, mapping) =>
+      identifierKinds.has(data.kinds[mapping]!) ? Math.max(0, -Math.log2(u[0]!) - IDENTIFIER_BITS) : 0,
+    )
   }
 
   /** The weight of a mapping in bits. */
@@ -90,12 +111,21 @@ export class LinkageModel {
     return Math.max(0, Math.min(weight, highest[value]!, highest[targets.value(target, mapping)]!))
   }
 
-  /** The probability that two records with these levels are the same entity. */
-  score(levels: Uint8Array, source: number, target: number): number {
+  /** The probability that two records with these levels are the same entity, and neither strangers nor related entities. */
+  score(levels: Uint8Array, source: number, target: number): PairScore {
     let bits = LinkageModel.bitsOf(this.prior)
-    for (let mapping = 0; mapping < levels.length; mapping += 1)
-      bits += this.weight(mapping, levels[mapping]!, source, target)
-    return 1 / (1 + 2 ** -bits)
+    let differing = 0
+    let identifying = 0
+    for (let mapping = 0; mapping < levels.length; mapping += 1) {
+      const level = levels[mapping]!
+      const weight = this.weight(mapping, level, source, target)
+      bits += weight
+      if (weight < 0) differing -= weight
+      else if (level === 0) identifying = Math.max(identifying, this.#identifying[mapping]!)
+    }
+    // Agreements speak against strangers, whatever their number: related entities have them, too.
+    const related = Math.min(RELATED_MOST, RELATED_ODDS * 2 ** -identifying * (2 ** differing - 1))
+    return { score: 1 / (1 + Math.max(2 ** -bits, related)), bits }
   }
 
   /** The bits of a score. */

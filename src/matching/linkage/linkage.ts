@@ -116,8 +116,8 @@ export class Linkage {
       for (let at = 0; at < candidates.length; at += 1) {
         const target = candidates[at]!
         if (!comparison.compareAbove(source, target, bounds, lowestBits)) continue
-        const score = model.score(comparison.levels, source, target)
-        if (score >= lowest && !decisions.isDecided(source, target)) pairs.add(source, target, score, false)
+        const { score, bits } = model.score(comparison.levels, source, target)
+        if (score >= lowest && !decisions.isDecided(source, target)) pairs.add(source, target, score, bits, false)
       }
       comparedPairs += candidates.length
       stepPairs += candidates.length + 16
@@ -234,7 +234,7 @@ class Decisions {
   }
 
   addSame(pairs: ScoredPairs): void {
-    for (const [source, target] of this.#same) pairs.add(source, target, 1, true)
+    for (const [source, target] of this.#same) pairs.add(source, target, 1, Number.POSITIVE_INFINITY, true)
   }
 
   /** Pairs that a person declared different and that other matches connect. */

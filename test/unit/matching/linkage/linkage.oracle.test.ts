@@ -60,6 +60,8 @@ function naiveScore(
     if (source[1] === target[2] && source[2] === target[1]) levels.splice(0, 2, kindThresholds.name.length + 1, null)
   }
   let bits = Math.log2(prior / (1 - prior))
+  let differing = 0
+  const identifying: number[] = []
   for (const [at, level] of levels.entries()) {
     if (level === null) continue
     const { unseen, levels: estimated } = estimates[at]!
@@ -77,9 +79,13 @@ function naiveScore(
     const isSimilar = level > 0 && level < estimated.length - 2
     const without = Math.min(0.5, records * assumed)
     const highest = Math.min(weightOf(source[at + 1], without), weightOf(target[at + 1], without))
-    bits += isSimilar && weight > 0 ? Math.max(0, Math.min(weight, highest)) : weight
+    const limited = isSimilar && weight > 0 ? Math.max(0, Math.min(weight, highest)) : weight
+    bits += limited
+    if (limited < 0) differing -= limited
+    if (level === 0 && kinds[at] !== 'name') identifying.push(Math.max(0, Math.log2(1 / estimated[0]!.u) - 10))
   }
-  return 1 / (1 + 2 ** -bits)
+  const related = (2 ** differing - 1) / 40 / 2 ** Math.max(0, ...identifying)
+  return 1 / (1 + Math.max(2 ** -bits, Math.min(related, 1 / 2)))
 }
 
 describe('a linkage and the comparison of all pairs', () => {
