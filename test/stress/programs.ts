@@ -114,7 +114,8 @@ export const programs: Readonly<Record<string, StressProgram>> = {
     short: { flags: '--nodes 20000' },
   },
   'matching-quality': {
-    about: 'entity matching finds at least what recordlinkage and splink find in public data sets; skips without pip',
+    about:
+      'entity matching of public data sets is not worse than recorded, nor than recordlinkage and splink; skips without pip',
     short: { flags: '' },
   },
   'matching-service': {

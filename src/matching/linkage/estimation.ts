@@ -38,13 +38,14 @@ const AGREEMENT_U = 0.05
 /** Kinds that compare words, and whose values are seldom equal. */
 const wordKinds: ReadonlySet<ValueKind> = new Set(['text', 'address', 'tokens'])
 /**
- * Related entities, such as twins, are different and have some values in common. Of pairs that agree but for weights of one bit
- * against a match, so many are related for each pair of the same entity; each further bit doubles them.
+ * Related entities, such as twins, are different and have values in common. For each pair of the same entity with one bit
+ * against a match, so many pairs are related; more bits raise the number as they do for strangers. With the highest m of
+ * different values, DIFFERENT_LIMIT, the score is below 0.95.
  */
 const RELATED_ODDS = 1 / 40
 /** At most so many: what differs may also be an error, however rare errors are. The score is at least 2/3. */
 const RELATED_MOST = 1 / 2
-/** Related entities do not share identifiers. These are kinds of which equal values need more bits than this by chance. */
+/** Related entities do not share identifiers: equal values of these kinds that are rarer among strangers than so many bits. */
 const identifierKinds: ReadonlySet<ValueKind> = new Set(['code', 'exact'])
 const IDENTIFIER_BITS = 10
 const STEP = 256
@@ -123,7 +124,7 @@ export class LinkageModel {
       if (weight < 0) differing -= weight
       else if (level === 0) identifying = Math.max(identifying, this.#identifying[mapping]!)
     }
-    // Agreements speak against strangers, whatever their number: related entities have them, too.
+    // Agreements speak only against strangers: related entities have them, too.
     const related = Math.min(RELATED_MOST, RELATED_ODDS * 2 ** -identifying * (2 ** differing - 1))
     return { score: 1 / (1 + Math.max(2 ** -bits, related)), bits }
   }
