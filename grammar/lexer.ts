@@ -74,10 +74,12 @@ const closers = new Set(closerOf.values())
 
 /**
  * Retypes identifiers that are keywords, sets the payload of each opening bracket to the distance to its partner, and
- * separates the `|` of a comprehension from the `|` of a label expression.
+ * separates the `|` of a comprehension, which is the first one, from the `|` of label expressions and types.
  */
 function classifyTokens(tokens: IToken[]): void {
   const open: number[] = []
+  /** The opening brackets of comprehensions whose `|` was found. */
+  const separated = new Set<number>()
   for (let i = 0; i < tokens.length; i++) {
     const token = tokens[i]!
     const type = token.tokenType
@@ -94,7 +96,9 @@ function classifyTokens(tokens: IToken[]): void {
       }
     } else if (type === Bar) {
       const opener = open.at(-1)
-      if (opener !== undefined && opensComprehension(tokens, opener)) retype(token, ComprehensionBar)
+      if (opener === undefined || separated.has(opener) || !opensComprehension(tokens, opener)) continue
+      separated.add(opener)
+      retype(token, ComprehensionBar)
     }
   }
 }

@@ -240,6 +240,14 @@ test('the bar of a comprehension ends its condition, but the bar of labels does 
   expect(bareExpression('[(a)-[:IN|OF]->(b) | b]')).toMatchObject({
     pattern: { relationships: [{ types: { kind: 'label-or' } }] },
   })
+  // After the bar of the comprehension, another one is of labels or types.
+  expect(bareExpression('[x IN xs | CASE WHEN x:A|B THEN 1 END]')).toMatchObject({
+    projection: { kind: 'case', branches: [{ when: [{ kind: 'label-test', labels: { kind: 'label-or' } }] }] },
+  })
+  expect(bareExpression('[x IN xs WHERE x:A | x IS :: INTEGER | FLOAT]')).toMatchObject({
+    where: { labels: { kind: 'label' } },
+    projection: { kind: 'value-test' },
+  })
 })
 
 // ---------------------------------------------------------------- literals and places
