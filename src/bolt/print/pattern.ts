@@ -158,7 +158,9 @@ function selectedPattern(match: BoundMatch, step: BoundRelationship, printing: P
   })
   tests.push(...predicates)
   const groups = keep === 'groups' ? ' GROUPS' : ''
-  const selector = `SHORTEST ${count}${groups} `
+  // Paths of one length are one group. Neo4j 5.26 fails with an internal error for such a selector with a condition.
+  const isOfOneGroup = keep === 'groups' && tests.length > 0 && steps.every(({ range }) => range === null)
+  const selector = isOfOneGroup ? '' : `SHORTEST ${count}${groups} `
   const pathName = named === undefined ? '' : `${printing.name(named.slot)} = `
   return `${pathName}${selector}(${chain}${whereText(tests, printing)})`
 }

@@ -51,6 +51,10 @@ const bodies: readonly (readonly [query: string, body: string])[] = [
     'MATCH SHORTEST 2 GROUPS ((v0)-[:`T`]->{1,}(v1))\nWHERE NOT v0:`_VerdigraphState` AND NOT v1:`_VerdigraphState`',
   ],
   [
+    'MATCH SHORTEST 2 GROUPS ((a:A)-[r:T]->(b:B) WHERE r.x = 1) RETURN b',
+    'MATCH ((v0)-[v2:`T`]->(v1) WHERE (v2.`x` = $p0))\nWHERE (v0:`A`) AND (v1:`B`)',
+  ],
+  [
     'MATCH (a:A), p = shortestPath((a)-[:T*..5]->(b:B)) RETURN a',
     'MATCH v3 = SHORTEST 1 ((v0)-[:`T`]->{1,5}(v1))\nWHERE (v0:`A`) AND (v1:`B`)',
   ],
