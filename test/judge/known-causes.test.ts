@@ -8,6 +8,7 @@ import { type ComparedAnswers, knownCauseOf } from './judged-case.ts'
 import { differenceOf, type JudgedOutcome, type JudgedQuery } from './judged-outcome.ts'
 import type { JudgedValue } from './judged-value.ts'
 import {
+  addedAsText,
   changedQueries,
   countsBeforeOptionalMatch,
   divisorZero,
@@ -130,7 +131,7 @@ test('an error is not early if the part cannot fail, or if the error or another 
   const other = (text: string): JudgedOutcome => (text.startsWith('MATCH (b) ') ? noPredicate : rows(2n))
   expect(await causeOf(unused, noPredicate, other)).toBeNull()
   // Neo4j does not report an error for the part alone: the error of Verdigraph may be wrong.
-  const item = 'MATCH (a) RETURN [a.name + true, 1][1] AS x'
+  const item = 'MATCH (a) RETURN [a.name - 1, 1][1] AS x'
   expect(await causeOf(item, rows(1n), (text) => (text.includes('AS x') ? rows(1n) : rows()))).toBeNull()
   // Another kind of error.
   const arithmetic = failed('arithmetic', '/ by zero')
@@ -208,4 +209,24 @@ test('two causes of one difference are both proved', async () => {
     changed.includes('replace(') ? (changed.includes('btrim(') ? rows('10') : rows('10a')) : rows('10:00:00')
   expect(await causeOf(text, rows('10:00:00a'), right)).toBe('temporal-text-seconds')
   expect(await causeOf(text, rows('10:00:00b'), () => rows('10:00:00b'))).toBeNull()
+})
+
+test('a text plus a value whose type the text of the query shows', () => {
+  const [changed = ''] = texts("MATCH (a) RETURN [i IN a.tags | i + [date('2020-02-29')][0]] AS x", addedAsText)
+  // Neo4j refuses `toStringOrNull(i) + [date(…)][0]`.
+  expect(changed).not.toMatch(/toStringOrNull\(i\) \+ \[/)
+})
+
+test('the variable of a path stays within the parentheses whose condition reads it', () => {
+  const query =
+    'MATCH SHORTEST 3 GROUPS (p = (a)-->{0,2}(b) WHERE length(p) > 0) MATCH ALL SHORTEST ((c)-->(d) WHERE d.num > 1) RETURN 1 AS x'
+  expect(texts(query, groupsOfOneLengthAsAll)).toEqual([
+    'MATCH SHORTEST 3 GROUPS (p = (a)-->{0,2}(b) WHERE length(p) > 0) MATCH ((c)-->(d) WHERE d.num > 1) RETURN 1 AS x',
+  ])
+})
+
+test('a part of a text that was split by a list with an empty text', async () => {
+  const query = "UNWIND split('ab', ['']) AS part RETURN part STARTS WITH '' AS x"
+  const theirs = (text: string): JudgedOutcome => (text.includes("part + ''") ? rows(true, true) : rows(false, false))
+  expect(await causeOf(query, rows(false, false), theirs)).toBe('split-by-list-with-empty-text')
 })

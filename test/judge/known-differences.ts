@@ -25,6 +25,7 @@ import {
   nanInGroups,
   otherDigitsAsNull,
   singleValueAsList,
+  splitCopied,
   textWithoutZeros,
   trimmedRight,
   unevaluatedPartAsNull,
@@ -381,6 +382,15 @@ export const knownDifferences: readonly KnownDifference[] = [
     example: { query: "RETURN split('a\u{1F600}', '') AS x" },
     matches: (text, ours, theirs) =>
       /split\(/.test(text) && /[\u{10000}-\u{10FFFF}]/u.test(text) && ours.error === null && theirs.error === null,
+  },
+  {
+    id: 'split-by-list-with-empty-text',
+    construct: '`STARTS WITH`, `ENDS WITH` and `CONTAINS` of a text from `split` by a list with an empty text',
+    right: 'Verdigraph',
+    why: 'In Neo4j such a part does not start with, end with or contain the empty text, although an equal text that is written does.',
+    example: { query: "UNWIND split('ab', ['']) AS part RETURN part STARTS WITH '' AS x" },
+    matches: bothHaveRows,
+    changed: splitCopied,
   },
   {
     id: 'split-empty-text',

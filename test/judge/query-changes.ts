@@ -206,9 +206,10 @@ export const conditionAsBoolean: QueryChange = (query) => {
 export const addedAsText: QueryChange = (query) => {
   const types = ['BOOLEAN', 'DATE', 'DURATION', 'LOCAL TIME', 'ZONED TIME', 'LOCAL DATETIME', 'ZONED DATETIME']
   const isOther = types.map((type) => `${type} NOT NULL`).join(' | ')
+  // Both sides: beside a call that returns a text, Neo4j refuses a value whose type the text of the query shows.
   const template = `CASE
-    WHEN $a IS :: STRING NOT NULL AND $b IS :: ${isOther} THEN $a + toStringOrNull($b)
-    WHEN $b IS :: STRING NOT NULL AND $a IS :: ${isOther} THEN toStringOrNull($a) + $b
+    WHEN $a IS :: STRING NOT NULL AND $b IS :: ${isOther} THEN toStringOrNull($a) + toStringOrNull($b)
+    WHEN $b IS :: STRING NOT NULL AND $a IS :: ${isOther} THEN toStringOrNull($a) + toStringOrNull($b)
     ELSE $a + $b END`
   return everywhere(
     query,
@@ -250,6 +251,10 @@ export const emptyTextAsNull: QueryChange = (query) =>
     (args) => args.length === 2,
     false,
   )
+
+/** The parts of a text that was split are copied. */
+export const splitCopied: QueryChange = (query) =>
+  callsReplaced(query, { split: "[part IN split($a0, $a1) | part + '']" }, (args) => args.length === 2, true)
 
 /** Subqueries that aggregate become null. */
 export const aggregatingSubqueryAsNull: QueryChange = (query) =>

@@ -121,11 +121,14 @@ function printPath(path: PathPattern): string {
         ? ` ${printQuantified(relationship)} ${printNode(path.nodes[i + 1]!)}`
         : printRelationship(relationship) + printNode(path.nodes[i + 1]!)
   })
-  if (path.where !== null) chain = `(${chain}${where(path.where)})`
+  // The condition may read the path, which Neo4j knows within the parentheses only.
+  const isInner = path.where !== null && path.selector !== null && path.variable !== null
+  const inner = isInner ? `${freeName(path.variable.text)} = ${chain}` : chain
+  if (path.where !== null) chain = `(${inner}${where(path.where)})`
   const shortest = path.shortest === 'single' ? 'shortestPath' : 'allShortestPaths'
   const selector = path.selector === null ? '' : `${printSelector(path.selector)} `
   const element = path.shortest === null ? `${selector}${chain}` : `${shortest}(${chain})`
-  return path.variable === null ? element : `${freeName(path.variable.text)} = ${element}`
+  return path.variable === null || isInner ? element : `${freeName(path.variable.text)} = ${element}`
 }
 
 function printSelector({ keep, count }: PathSelector): string {
