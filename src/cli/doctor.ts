@@ -485,9 +485,13 @@ function sealingOf({ dataDir, audit }: Settings, nowMs: number): Finding[] {
 /** Whether the audit logs have everything that the configuration knows. */
 async function lostLogsOf(dataDir: string): Promise<Finding[]> {
   const mend =
-    'find out who removed it, and restore the folder `audit` of the newest backup next to this one for an investigation; the log itself names the gap'
+    'find out who removed it, and restore the folder `audit` of the newest backup next to this one for an investigation; the log itself names the gap; then record the result with `verdigraph audit acknowledge-loss`'
   try {
-    return (await lostLogFindings(dataDir)).map((finding) => failed('audit log', finding, mend))
+    const { findings, acknowledged } = await lostLogFindings(dataDir)
+    return [
+      ...findings.map((finding) => failed('audit log', finding, mend)),
+      ...acknowledged.map((finding) => passed('audit log', finding)),
+    ]
   } catch (failure) {
     if (!(failure instanceof OperationalError)) throw failure
     return [failed('audit log', failure.message, 'run `verdigraph verify`, which names what is damaged')]

@@ -29,19 +29,19 @@ export type RecordingSettings = Pick<Settings, 'dataDir' | 'audit'>
 /**
  * Records an operation, unless there is no audit log or no organization. With `audit` `off` it is recorded in a folder that has an audit
  * log, which is sealed when a service with `on` starts. `members`: of the payload. Resolves when the record is on
- * disk. Rejects with OperationalError if it cannot be written.
+ * disk: with false if there is nothing to record it in. Rejects with OperationalError if it cannot be written.
  */
 export async function recordOperation(
   { dataDir, audit }: RecordingSettings,
   type: OperationType,
   members: object,
-): Promise<void> {
+): Promise<boolean> {
   const path = join(dataDir, EVENTS_FOLDER)
   // Also the records of a log that was not sealed yet show that there is one.
   const hasLog = existsSync(join(dataDir, AUDIT_FOLDER))
-  if (audit === 'off' && !hasLog && !existsSync(join(path, DATA_FILE))) return
+  if (audit === 'off' && !hasLog && !existsSync(join(path, DATA_FILE))) return false
   const organizationId = await organizationOf(dataDir)
-  if (organizationId === null) return
+  if (organizationId === null) return false
   const timeMs = systemClock.now()
   const record = {
     stream: auditStreamOf(organizationId),
@@ -57,7 +57,9 @@ export async function recordOperation(
       COMMAND_LOCK_TIMEOUT_MS,
     )
     try {
-      if (audit === 'on' || hasLog || events.outbox.status(record.stream) !== null) await events.outbox.append([record])
+      const isRecorded = audit === 'on' || hasLog || events.outbox.status(record.stream) !== null
+      if (isRecorded) await events.outbox.append([record])
+      return isRecorded
     } finally {
       await events.close()
     }
@@ -86,7 +88,7 @@ export async function recorded<T>(
   } catch (failure) {
     const error = failure instanceof Error ? failure.message : String(failure)
     // The cause of the failure may prevent the record too, and it is the error to report.
-    await recordOperation(settings, type, { outcome: 'failed', error, ...members }).catch(() => undefined)
+    await recordOperation(settings, type, { outcome: 'failed', error, ...members }).catch(() => false)
     throw failure
   }
   await recordOperation(settings, type, { outcome: 'ok', ...members, ...membersOf(result) })

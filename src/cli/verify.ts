@@ -42,7 +42,7 @@ interface VerifyMessage {
 interface FolderVerdict {
   readonly folder: string
   readonly findings: readonly string[]
-  /** Elements that an earlier version stored, and this version would refuse or store in another way. */
+  /** Elements that an earlier version stored, and this version would refuse or store in another way; losses that were acknowledged. */
   readonly notices?: readonly string[]
   readonly refused: string | null
 }
@@ -100,7 +100,7 @@ async function verifyFolders(dataDir: string, json: boolean): Promise<number> {
     ({ folder, findings, refused }) => folder === CONFIGURATION_FOLDER && refused === null && findings.length === 0,
   )
   const audit = await verifyAuditFiles(dataDir, hasIndex, isReadable)
-  if (hasIndex || audit.findings.length > 0) {
+  if (hasIndex || audit.findings.length > 0 || audit.notices !== undefined) {
     verdicts.push(audit)
     progress.clear()
     if (!json) printVerdict(audit)
@@ -120,9 +120,10 @@ async function verifyFolders(dataDir: string, json: boolean): Promise<number> {
 async function verifyAuditFiles(dataDir: string, hasIndex: boolean, hasConfiguration: boolean): Promise<FolderVerdict> {
   const folder = join(AUDIT_FOLDER, AUDIT_LOGS_FOLDER)
   try {
-    const lost = hasConfiguration ? await lostLogFindings(dataDir) : []
-    const findings = hasIndex ? await auditLogFindings(join(dataDir, AUDIT_FOLDER)) : []
-    return { folder, findings: [...lost, ...findings], refused: null }
+    const lost = hasConfiguration ? await lostLogFindings(dataDir) : null
+    const findings = hasIndex ? await auditLogFindings(join(dataDir, AUDIT_FOLDER), lost?.missing) : []
+    const notices = lost !== null && lost.acknowledged.length > 0 ? { notices: lost.acknowledged } : {}
+    return { folder, findings: [...(lost?.findings ?? []), ...findings], ...notices, refused: null }
   } catch (failure) {
     return { folder, findings: [], refused: failure instanceof Error ? failure.message : String(failure) }
   }

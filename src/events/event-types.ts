@@ -777,6 +777,20 @@ export const eventTypes = {
     subject: commandSubject,
     producedBy: '`verdigraph audit rotate-key`, and the service by the setting `audit_key_rotation`',
   },
+  'svc.audit.operations.auditloss.acknowledge': {
+    group: 'operations',
+    summary:
+      'Somebody has looked into a loss of audit entries, which `verify` and `doctor` report as acknowledged from then on.',
+    data: command({
+      log: text.describe('the folder of the log and of the lost generation'),
+      origin: text.describe('the log of which entries are missing'),
+      size: z.int().describe('the number of its sealed entries'),
+      reason: text,
+    }),
+    contextKeys: [],
+    subject: commandSubject,
+    producedBy: '`verdigraph audit acknowledge-loss`',
+  },
   'svc.audit.operations.token.issue': {
     group: 'operations',
     summary: 'A token was issued by a command, for the admin service account or a person of the demo.',

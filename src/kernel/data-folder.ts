@@ -39,6 +39,8 @@ export const CURRENT_DOCUMENTS = 'configuration'
 export const PAST_DOCUMENTS = 'configuration-past'
 /** Collection with the newest state of each audit log, by the id of the log. It belongs to this folder: instances do not share it. */
 export const AUDIT_HEADS = 'audit-heads'
+/** Collection with the acknowledged losses of each audit log, by the id of the log. It belongs to this folder, as the heads do. */
+export const AUDIT_ACKNOWLEDGED_LOSSES = 'audit-acknowledged-losses'
 
 /** Shared counter with the number of the last configuration commit. */
 export const CONFIGURATION_COMMIT_FILE = 'config.commit'

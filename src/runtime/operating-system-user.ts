@@ -3,7 +3,7 @@ import { hostname, userInfo } from 'node:os'
 import type { EventActor } from '../events/event-record.ts'
 
 /** The user who runs this process. The name is empty if the user database has no entry, which is usual in containers. */
-export function operatingSystemUser(): EventActor {
+export function operatingSystemUser(): Extract<EventActor, { type: 'operating-system-user' }> {
   const id = String(process.getuid?.() ?? '')
   const host = hostname()
   try {

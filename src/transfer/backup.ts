@@ -7,6 +7,7 @@ import { projectsKind } from '../config/kind.ts'
 import { auditStreamOf } from '../kernel/audit-stream.ts'
 import { timestamp } from '../kernel/clock.ts'
 import {
+  AUDIT_ACKNOWLEDGED_LOSSES,
   AUDIT_HEADS,
   CONFIGURATION_FOLDER,
   CURRENT_DOCUMENTS,
@@ -221,7 +222,8 @@ async function removeOtherProjects(folder: string, projectId: string): Promise<v
       }))
       const heads = auditHeads(changes).filter(({ owner }) => owner !== projectId)
       for (const { collection, documents } of others) for (const [key] of documents) changes.delete(collection, key)
-      for (const { id } of heads) changes.delete(AUDIT_HEADS, id)
+      for (const { id } of heads)
+        for (const collection of [AUDIT_HEADS, AUDIT_ACKNOWLEDGED_LOSSES]) changes.delete(collection, id)
     })
     await removeOtherStreamsOf(collections.outbox, projectId)
   } finally {

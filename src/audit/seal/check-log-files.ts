@@ -1,5 +1,6 @@
 // Compares the files of audit logs with the index: the right edge of each tree, and the published checkpoint. It reads a few tiles of
 // each log, so it is fast also for large logs.
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AUDIT_INDEX_FOLDER, AUDIT_LOGS_FOLDER } from '../../kernel/data-folder.ts'
 import { AuditIndex } from '../../store/audit/audit-index.ts'
@@ -10,19 +11,24 @@ import { TileFolder } from '../log/tile-folder.ts'
 import { partialTile, tilePath } from '../log/tile-path.ts'
 import { hashesOf, TileTree } from '../log/tile-tree.ts'
 
-/** Returns all differences as sentences. `folder`: the folder of the audit trail. It may be in use. */
-export async function auditLogFindings(folder: string): Promise<string[]> {
+/**
+ * Returns all differences as sentences. `folder`: the folder of the audit trail. It may be in use. `lost`: generations whose end was lost,
+ * as `log/generation`; of these, only what is left is compared.
+ */
+export async function auditLogFindings(folder: string, lost: ReadonlySet<string> = new Set()): Promise<string[]> {
   const index = new AuditIndex(join(folder, AUDIT_INDEX_FOLDER), { readOnly: true })
   const findings: string[] = []
   try {
     for (const { id, generations, checkpoint } of index.logs()) {
       for (const generation of generations) {
-        const path = join(folder, AUDIT_LOGS_FOLDER, id, generation.name)
-        for (const finding of await edgeFindings(path, generation))
-          findings.push(`${id}/${generation.name}: ${finding}`)
+        const name = `${id}/${generation.name}`
+        const path = join(folder, AUDIT_LOGS_FOLDER, name)
+        for (const finding of await edgeFindings(path, lost.has(name) ? await leftOf(path, generation) : generation))
+          findings.push(`${name}: ${finding}`)
       }
       const last = generations.at(-1)
       if (checkpoint === 0 || last === undefined || isFirstOfGeneration(index, id)) continue
+      if (lost.has(`${id}/${last.name}`)) continue
       const published = await new TileFolder(join(folder, AUDIT_LOGS_FOLDER, id, last.name)).checkpoint()
       if (published === null) findings.push(`${id}/${last.name}: the file \`checkpoint\` does not exist`)
     }
@@ -36,9 +42,22 @@ export async function auditLogFindings(folder: string): Promise<string[]> {
  * Whether the newest checkpoint is the first one of its generation. If its process was killed after the transaction, its file does not
  * exist yet: the next start publishes it. Every later one replaces a file.
  */
-function isFirstOfGeneration(index: AuditIndex, id: string): boolean {
+export function isFirstOfGeneration(index: AuditIndex, id: string): boolean {
   const [newest, previous] = index.checkpoints(id, Number.POSITIVE_INFINITY, 2)
   return newest?.number === 1 || (previous !== undefined && previous.generation !== newest?.generation)
+}
+
+/** What is left of a generation whose end was lost: the log that its folder has published. */
+async function leftOf(path: string, generation: AuditGeneration): Promise<AuditGeneration> {
+  const published = hasEntries(path) ? await new TileFolder(path).published() : null
+  if (published !== null && published.size >= generation.size) return generation
+  const { size, root } = published ?? { size: 0, root: new Uint8Array() }
+  return { ...generation, size, root: Buffer.from(root).toString('base64') }
+}
+
+/** Whether the folder of a generation has any entry. A checkpoint may be there without, because a start publishes it again. */
+export function hasEntries(path: string): boolean {
+  return existsSync(join(path, 'tile'))
 }
 
 async function edgeFindings(path: string, { size, root, prunedTo }: AuditGeneration): Promise<readonly string[]> {

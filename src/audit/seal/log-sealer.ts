@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Sealer } from '../../config/kind.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { type AuditHead, type AuditHeads, continuesHead } from '../../store/audit/audit-heads.ts'
+import { type AuditHead, type AuditHeads, continuesHead, lostEndsWith } from '../../store/audit/audit-heads.ts'
 import type { AuditIndex, AuditIndexEdits } from '../../store/audit/audit-index.ts'
 import { comparePostings } from '../../store/audit/audit-terms.ts'
 import type {
@@ -63,8 +63,16 @@ export interface LogSealerDeps {
   nextGeneration(): number
   /** The newest states of the logs, in the configuration. */
   readonly heads: Pick<AuditHeads, 'get' | 'put'>
-  /** Called when a log continues under another origin, because the index does not have what was sealed up to `before`. */
-  onIndexLost(owner: LogOwner, before: Pick<LogCheckpoint, 'origin' | 'size'>, origin: string): void
+  /**
+   * Called when a log continues under another origin, because the index does not have what was sealed up to `before`. `isPublished`: the
+   * folder of the log has these entries.
+   */
+  onIndexLost(
+    owner: LogOwner,
+    before: Pick<LogCheckpoint, 'origin' | 'size'>,
+    origin: string,
+    isPublished: boolean,
+  ): void
 }
 
 /** The path that authenticates the encrypted key of hashes. */
@@ -93,6 +101,7 @@ export class LogSealer {
     const stored = deps.index.state(owner.id)
     const head = deps.heads.get(owner.id)
     this.log = stored ?? newLog(owner, deps.sealer)
+    if (head?.lost !== undefined) this.log = { ...this.log, lost: lostEndsWith(this.log.lost ?? [], head.lost) }
     if (head !== null && !continuesHead(stored, head)) {
       this.lostHead = head
       this.log = afterLoss(this.log, head)
@@ -322,13 +331,14 @@ export class LogSealer {
       const previous = known === undefined ? null : { origin: known.origin, size: known.size, root: known.root }
       const isDamaged = lost !== null || log.isDamaged === true
       const reason = previous === null ? 'new' : isDamaged ? 'damaged' : 'restored'
-      if (lost !== null) deps.onIndexLost(this.owner, lost, opened.origin)
+      if (lost !== null) deps.onIndexLost(this.owner, lost, opened.origin, lost.isPublished)
       const first = logEntry(this.owner, opened, 0, 'svc.audit.log.opened', opened.openedMs, { reason, previous })
       all = [{ sequence: 0, entry: first, body: null, facts: null }, ...entries]
       await this.removeUnknownFolders(log)
       if (lost !== null) {
-        const { name, origin, size } = lost
-        log = { ...log, lost: [...(log.lost ?? []), { name, origin, size }] }
+        // The head too: if an earlier loss was forgotten with the index, the entries of the head are missing, and not those of the newest log.
+        const ends = this.lostHead === null ? [lost] : [this.lostHead.generation, lost]
+        log = { ...log, lost: lostEndsWith(log.lost ?? [], ends) }
       }
     }
     if (all.length === 0) return
@@ -425,7 +435,7 @@ export class LogSealer {
       (published.origin === head.generation.origin
         ? published.size >= head.generation.size
         : published.timeMs > head.sealedMs)
-    return isNewer ? published : head.generation
+    return isNewer ? published : { ...head.generation, isPublished: false }
   }
 
   /** The log in this folder whose last entry is the newest one; null: there is no published log. */
@@ -438,7 +448,7 @@ export class LogSealer {
       const timeMs = await timeOfLastEntry(files, checkpoint)
       const { origin, size } = checkpoint
       const root = Buffer.from(checkpoint.root).toString('base64')
-      if (newest === null || timeMs > newest.timeMs) newest = { name, origin, size, root, timeMs }
+      if (newest === null || timeMs > newest.timeMs) newest = { name, origin, size, root, timeMs, isPublished: true }
     }
     return newest
   }
@@ -536,7 +546,10 @@ async function timeOfLastEntry(files: TileFolder, { size }: LogCheckpoint): Prom
 }
 
 /** The end of a generation, as the next one names it. */
-type LostEnd = Pick<AuditGeneration, 'name' | 'origin' | 'size' | 'root'>
+type LostEnd = Pick<AuditGeneration, 'name' | 'origin' | 'size' | 'root'> & {
+  /** Whether the folder of the log has its entries. */
+  readonly isPublished: boolean
+}
 
 /**
  * The log as it has to continue after entries that the index does not have: under another origin, and with the next batch and checkpoint

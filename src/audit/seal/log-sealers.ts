@@ -42,11 +42,12 @@ export class LogSealers {
           this.lastGeneration += 1
           return this.lastGeneration
         },
-        onIndexLost: ({ kind, owner }, before, after) =>
+        onIndexLost: ({ kind, owner }, before, after, isPublished) =>
           this.deps.log({
             level: 'error',
-            message:
-              'entries of the audit log were lost: its folder was removed, or replaced by an older one; the log continues under another origin',
+            message: isPublished
+              ? 'the index of the audit log was lost, or replaced by an older one: its entries are in its folder, and the log continues under another origin'
+              : 'entries of the audit log were lost: its folder was removed, or replaced by an older one; the log continues under another origin',
             [kind]: owner,
             before: before.origin,
             size: before.size,

@@ -1,17 +1,18 @@
 // The command group `audit`.
 import type { Command } from 'commander'
+import type { AcknowledgeLossFlags } from '../acknowledge-loss.ts'
 import type { ExportLogFlags, LogKeysFlags } from '../audit-export.ts'
 import type { VerifyLogFlags } from '../audit-verify.ts'
 import type { WitnessFlags } from '../audit-witness.ts'
 import { tokenVariable } from '../environment-variables.ts'
 import { appended, type Flags, settingsFrom, withListening, withSettings } from './options.ts'
 
-/** Adds `audit verify`, `witness`, `rotate-key`, `export`, `keys` and `hash`. */
+/** Adds `audit verify`, `witness`, `rotate-key`, `acknowledge-loss`, `export`, `keys` and `hash`. */
 export function addAuditCommands(command: Command): void {
   const audit = command
     .command('audit')
     .description(
-      'verify and export audit logs, cosign their checkpoints as an independent witness, and replace the key that signs them',
+      'verify and export audit logs, cosign their checkpoints as an independent witness, replace the key that signs them, and acknowledge losses',
     )
   addIndependentCommands(audit)
 
@@ -20,6 +21,20 @@ export function addAuditCommands(command: Command): void {
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { json: boolean }) => {
       await (await import('../rotate-audit-key.ts')).rotateAuditKey(settingsFrom(flags), flags.json)
+    })
+
+  withSettings(audit.command('acknowledge-loss'))
+    .description(
+      'record that somebody has looked into a loss of audit entries which `verify` and `doctor` report: the audit log of the organization names the user and the reason, and both commands report the loss as acknowledged from then on; the folder may be served',
+    )
+    .argument(
+      '<loss...>',
+      'the losses, as `verify` names them: the folder of the log and the lost generation, with a slash between',
+    )
+    .requiredOption('--reason <text>', 'what has happened, for the audit log')
+    .option('--json', 'print one line of JSON for each loss', false)
+    .action(async (losses: readonly string[], flags: Flags & AcknowledgeLossFlags) => {
+      await (await import('../acknowledge-loss.ts')).acknowledgeLosses(settingsFrom(flags), losses, flags)
     })
 
   const reading = (name: string): Command =>

@@ -1,11 +1,12 @@
 // The newest state of each audit log, kept in the configuration too: if the folder of the audit trail is removed, or replaced by an
 // older one, these heads show what is missing.
-import { AUDIT_HEADS } from '../../kernel/data-folder.ts'
+import { AUDIT_ACKNOWLEDGED_LOSSES, AUDIT_HEADS } from '../../kernel/data-folder.ts'
 import type { DocumentReader, DocumentStore } from '../../kernel/document-store.ts'
-import type { AuditGeneration, AuditLog } from './audit-types.ts'
+import type { AuditGeneration, AuditLog, LostLogEnd } from './audit-types.ts'
 
 /** The end of a log at its newest checkpoint. */
-export interface AuditHead extends Pick<AuditLog, 'id' | 'owner' | 'kind' | 'sequence' | 'headHash' | 'checkpoint'> {
+export interface AuditHead
+  extends Pick<AuditLog, 'id' | 'owner' | 'kind' | 'sequence' | 'headHash' | 'checkpoint' | 'lost'> {
   /** The present generation. */
   readonly generation: Pick<AuditGeneration, 'number' | 'name' | 'origin' | 'openedMs' | 'firstBatch' | 'size' | 'root'>
   readonly sealedMs: number
@@ -17,7 +18,16 @@ export function headOf({ id, owner, kind, sequence, headHash, checkpoint, ...log
   if (last === undefined || last.size === 0) return null
   const { number, name, origin, openedMs, firstBatch, size, root } = last
   const generation = { number, name, origin, openedMs, firstBatch, size, root }
-  return { id, owner, kind, sequence, headHash, checkpoint, generation, sealedMs: log.sealedMs }
+  const lost = log.lost === undefined ? {} : { lost: log.lost }
+  return { id, owner, kind, sequence, headHash, checkpoint, generation, sealedMs: log.sealedMs, ...lost }
+}
+
+/** Lost ends, with further ones: each origin once, at the largest size. */
+export function lostEndsWith(known: readonly LostLogEnd[], further: readonly LostLogEnd[]): readonly LostLogEnd[] {
+  const ends = new Map<string, LostLogEnd>()
+  for (const { name, origin, size } of [...known, ...further])
+    if ((ends.get(origin)?.size ?? -1) < size) ends.set(origin, { name, origin, size })
+  return [...ends.values()]
 }
 
 /**
@@ -68,9 +78,11 @@ export class AuditHeads {
     this.changed.add(log.id)
   }
 
-  /** Removes the head of a log, before the log is removed. */
+  /** Removes the head of a log and its acknowledged losses, before the log is removed. */
   async remove(id: string): Promise<void> {
-    await this.store.transact((transaction) => transaction.delete(AUDIT_HEADS, id))
+    await this.store.transact((transaction) => {
+      for (const collection of [AUDIT_HEADS, AUDIT_ACKNOWLEDGED_LOSSES]) transaction.delete(collection, id)
+    })
     this.heads.delete(id)
     this.changed.delete(id)
   }

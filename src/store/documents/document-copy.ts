@@ -1,13 +1,13 @@
 // The copy that a data folder has of documents in a database server, which several instances of the service share. The folder has
 // the version of its copy, so each change is applied once, also if several processes fetch it.
-import { AUDIT_HEADS } from '../../kernel/data-folder.ts'
+import { AUDIT_ACKNOWLEDGED_LOSSES, AUDIT_HEADS } from '../../kernel/data-folder.ts'
 import type { DocumentEdit, DocumentEdits, DocumentReader } from '../../kernel/document-store.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { type Collections, openCollections } from './collections.ts'
 
 const COPY_STATE = 'copy-state'
 /** Collections that belong to one data folder and are not copied: the state of the copy, and data of this folder alone. */
-const LOCAL_COLLECTIONS: readonly string[] = [COPY_STATE, AUDIT_HEADS]
+const LOCAL_COLLECTIONS: readonly string[] = [COPY_STATE, AUDIT_HEADS, AUDIT_ACKNOWLEDGED_LOSSES]
 const KEY = 'state'
 /** Documents of one transaction: about two milliseconds. */
 const SLICE = 50

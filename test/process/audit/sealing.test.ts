@@ -1,6 +1,6 @@
 // Sealing through the HTTP interface: recorded events are in signed logs, once and in order.
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openSealer } from '../../../src/app/master-keys.ts'
@@ -10,7 +10,7 @@ import { TileFolder } from '../../../src/audit/log/tile-folder.ts'
 import { auditLogFindings } from '../../../src/audit/seal/check-log-files.ts'
 import { hashKeyPath } from '../../../src/audit/seal/log-sealer.ts'
 import { PlatformKeys } from '../../../src/audit/seal/platform-keys.ts'
-import { lostLogFindings } from '../../../src/cli/lost-audit-logs.ts'
+import { lossName, lostLogFindings, lostLogs } from '../../../src/cli/lost-audit-logs.ts'
 import { rotateAuditKey } from '../../../src/cli/rotate-audit-key.ts'
 import { rotate } from '../../../src/cli/rotate-master-key.ts'
 import { defaultSettings } from '../../../src/settings.ts'
@@ -495,7 +495,7 @@ describe('a log whose files do not agree with the index', () => {
     }
     for (const { name } of published)
       expect(existsSync(join(dataDir, 'audit/logs', projectFolderName(projectId), name, 'checkpoint'))).toBe(true)
-    const message = expect.stringContaining('entries of the audit log were lost')
+    const message = expect.stringContaining('its entries are in its folder')
     for (const [at, { origin: before, size }] of published.slice(0, -1).entries())
       expect(errors).toContainEqual(
         expect.objectContaining({ message, project: projectId, before, size, origin: published[at + 1]?.origin }),
@@ -528,9 +528,9 @@ describe('the audit folder of a stopped service', () => {
       cpSync(dataDir, older, { recursive: true })
       await captureIn(fleet, numbered('b', 50))
       const kept = await soundLogs(dataDir)
-      expect(await lostLogFindings(dataDir)).toEqual([])
+      expect((await lostLogFindings(dataDir)).findings).toEqual([])
       change(dataDir, older)
-      const lost = await lostLogFindings(dataDir)
+      const lost = (await lostLogFindings(dataDir)).findings
       const losers = [...kept].filter(
         ([
           ,
@@ -566,7 +566,7 @@ describe('the audit folder of a stopped service', () => {
         // No number of a batch or a checkpoint is used twice.
         expect(index.batch(before.id, before.sequence + 1)?.prevHash).toBe(before.headHash)
         expect(index.newestCheckpoint(before.id)?.number).toBeGreaterThan(before.checkpoint)
-        const finding = (await lostLogFindings(dataDir)).find((each) => each.startsWith(before.id))
+        const finding = (await lostLogFindings(dataDir)).findings.find((each) => each.startsWith(before.id))
         expect(finding).toContain(`entries of ${origin} are missing, of which ${size} were sealed`)
         expect(errors.filter((each) => each[before.kind] === owner)).toHaveLength(1)
       }
@@ -578,11 +578,11 @@ describe('the audit folder of a stopped service', () => {
       // Also if the process was killed before it wrote the heads of the logs that continue.
       renameSync(join(dataDir, 'config'), `${dataDir}-replaced`)
       cpSync(configuration, join(dataDir, 'config'), { recursive: true })
-      const findings = await lostLogFindings(dataDir)
+      const findings = (await lostLogFindings(dataDir)).findings
       expect(findings.map((each) => each.split('/')[0])).toEqual(losers.map(([, { log: each }]) => each.id))
       await captureIn(fleet, [], { overrides: { log } })
       expect(errors).toEqual([])
-      expect(await lostLogFindings(dataDir)).toEqual(findings)
+      expect((await lostLogFindings(dataDir)).findings).toEqual(findings)
     },
   )
 
@@ -597,17 +597,148 @@ describe('the audit folder of a stopped service', () => {
     for (const projects of [{}, { projectId }]) {
       await backup({ dataDir, out, madeBy: 'test', nowMs: 0, progress: () => undefined, ...projects })
       await restore({ from: out, dataDir: restored, progress: () => undefined })
-      expect(await lostLogFindings(restored)).toEqual([])
+      expect((await lostLogFindings(restored)).findings).toEqual([])
       rmSync(out)
       rmSync(restored, { recursive: true })
     }
     rmSync(join(dataDir, 'config'), { recursive: true })
     cpSync(before, join(dataDir, 'config'), { recursive: true })
-    expect(await lostLogFindings(dataDir)).toEqual([])
+    expect((await lostLogFindings(dataDir)).findings).toEqual([])
     await captureIn(fleet, ['c'])
     expect(((await soundLogs(dataDir)).get(projectId) as ReadLog).log.generations).toHaveLength(1)
-    expect(await lostLogFindings(dataDir)).toEqual([])
+    expect((await lostLogFindings(dataDir)).findings).toEqual([])
   })
+})
+
+describe('several faults of the audit trail', () => {
+  type Change = (data: string, older: string, newer: string) => void
+
+  let moved = 0
+  /** Replaces a folder. It is renamed, because this process has had it open. */
+  function put(data: string, name: string, by: string | null): void {
+    moved += 1
+    if (existsSync(join(data, name))) renameSync(join(data, name), `${data}-moved-${moved}`)
+    if (by !== null) cpSync(join(by, name), join(data, name), { recursive: true })
+  }
+
+  /** `older` and `newer` are copies of the folder before and after the entries that are lost. Null: the service runs. */
+  const changes = {
+    'folder removed': (data) => put(data, 'audit', null),
+    'folder older': (data, older) => put(data, 'audit', older),
+    'index lost': (data) => put(data, 'audit/index', null),
+    'index older': (data, older) => put(data, 'audit/index', older),
+    'tiles lost': (data) => {
+      for (const name of readdirSync(join(data, 'audit/logs'), { recursive: true }).map(String))
+        if (name.endsWith('/tile')) rmSync(join(data, 'audit/logs', name), { recursive: true })
+    },
+    'configuration older': (data, older) => put(data, 'config', older),
+    'configuration restored': (data, _, newer) => put(data, 'config', newer),
+    start: null,
+  } as const satisfies Record<string, Change | null>
+  type Fault = keyof typeof changes
+
+  const orders: readonly Fault[][] = [
+    ...(['index lost', 'index older'] as const).flatMap((fault): Fault[][] => [
+      ['folder removed', 'start', fault, 'start'],
+      ['folder removed', 'start', fault, 'configuration restored', 'start'],
+      ['folder removed', 'start', fault, 'configuration older', 'start'],
+      ['folder older', 'start', fault, 'start'],
+      ['folder older', 'start', fault, 'configuration restored', 'start'],
+      ['folder older', fault, 'configuration restored', 'start'],
+    ]),
+    ['folder removed', 'start', 'tiles lost', 'start'],
+    ['folder removed', 'start', 'tiles lost', 'configuration restored', 'start'],
+    ['folder removed', 'start', 'tiles lost', 'configuration older', 'start'],
+    ['folder removed', 'configuration older', 'start', 'configuration restored', 'start'],
+    ['folder removed', 'start', 'folder older', 'start', 'configuration restored', 'start'],
+  ]
+
+  test.each(orders.map((order) => [order.join(', '), order] as const))(
+    '%s: a check reports the loss once, and until it is acknowledged',
+    async (_, order) => {
+      const fleet = await newFleet()
+      const { dataDir, projectId } = fleet
+      const [older, newer] = [`${dataDir}-older`, `${dataDir}-newer`]
+      await captureIn(fleet, numbered('a', 20))
+      cpSync(dataDir, older, { recursive: true })
+      await captureIn(fleet, numbered('b', 20))
+      cpSync(dataDir, newer, { recursive: true })
+      const [lost] = (await readAuditLogs(newer)).get(projectId)?.log.generations ?? []
+      const name = `${projectFolderName(projectId)}/${lost?.name}`
+      for (const fault of order) {
+        const change: Change | null = changes[fault]
+        if (change === null) await captureIn(fleet, ['x'], { overrides: { log: () => undefined } })
+        else change(dataDir, older, newer)
+        expect([fault, (await named(dataDir)).filter((each) => each === name)]).toEqual([fault, [name]])
+      }
+      const flags = ['--data', dataDir, '--reason', 'a disk was replaced']
+      for (const loss of (await lostLogs(dataDir)).filter(({ isMissing }) => isMissing))
+        expect(await runCommand(['audit', 'acknowledge-loss', lossName(loss), ...flags])).toMatchObject({ exitCode: 0 })
+      expect(await named(dataDir)).not.toContain(name)
+      expect((await lostLogFindings(dataDir)).acknowledged).toContainEqual(expect.stringContaining(name))
+    },
+  )
+
+  test('an acknowledged loss is an entry of the log of the organization, and no failure of verify and doctor', async () => {
+    const fleet = await newFleet()
+    const { dataDir, projectId } = fleet
+    const quiet = { overrides: { log: () => undefined } }
+    await captureIn(fleet, numbered('a', 20))
+    put(dataDir, 'audit', null)
+    await captureIn(fleet, ['b'], quiet)
+    const data = ['--data', dataDir]
+    const names = (await lostLogs(dataDir)).map(lossName)
+    expect(names).toHaveLength(2)
+    const acknowledge = (...args: string[]) => runCommand(['audit', 'acknowledge-loss', ...args, ...data])
+    const unknown = await acknowledge('elsewhere/abc', '--reason', 'x')
+    expect([unknown.exitCode, unknown.stderr]).toEqual([1, expect.stringContaining(names.join(', '))])
+    expect((await acknowledge(...names, '--reason', ' ')).exitCode).toBe(2)
+    expect((await runCommand(['verify', ...data])).exitCode).toBe(1)
+    const reason = 'the disk of the folder was replaced'
+    expect(await acknowledge(...names, '--reason', reason)).toMatchObject({ exitCode: 0, stderr: '' })
+    const again = await acknowledge(...names, '--reason', reason)
+    expect([again.exitCode, again.stderr]).toEqual([1, expect.stringContaining('was acknowledged by')])
+    const { username } = userInfo()
+    const verified = await runCommand(['verify', ...data])
+    expect(verified.exitCode).toBe(0)
+    for (const name of names)
+      expect(verified.stdout).toMatch(
+        new RegExp(
+          `notice +audit/logs: ${name}: entries of .* are missing.*; acknowledged by ${username} on .*: ${reason}`,
+        ),
+      )
+    const { findings } = JSON.parse((await runCommand(['doctor', '--json', ...data])).stdout)
+    const ofLogs = findings.filter(({ check }: { check: string }) => check === 'audit log')
+    expect(ofLogs.map(({ status }: { status: string }) => status)).toEqual(['ok', 'ok'])
+    await captureIn(fleet, ['c'], quiet)
+    const logs = await soundLogs(dataDir)
+    const acknowledged = [...logs.values()].flatMap(({ log, entries }) =>
+      entries.flatMap(({ type, data }) =>
+        type === 'svc.audit.operations.auditloss.acknowledge' ? [{ kind: log.kind, data }] : [],
+      ),
+    )
+    expect(acknowledged.map(({ data }) => data.log)).toEqual(names)
+    for (const { kind, data } of acknowledged) {
+      expect(kind).toBe('organization')
+      expect(data).toMatchObject({ outcome: 'ok', reason, actor: { type: 'operating-system-user', name: username } })
+    }
+    // The gap itself stays in the log.
+    expect(logs.get(projectId)?.entries[0]?.data).toMatchObject({
+      reason: 'damaged',
+      previous: { size: expect.any(Number) },
+    })
+    // A new loss is another one.
+    put(dataDir, 'audit', null)
+    expect((await lostLogFindings(dataDir)).findings).toHaveLength(2)
+  })
+
+  /** The generations of the findings of `verify`. */
+  async function named(dataDir: string): Promise<string[]> {
+    const { findings, missing } = await lostLogFindings(dataDir)
+    const hasIndex = existsSync(join(dataDir, 'audit/index'))
+    const others = hasIndex ? await auditLogFindings(join(dataDir, 'audit'), missing) : []
+    return [...findings, ...others].map((finding) => finding.split(':')[0] ?? '')
+  }
 })
 
 /** The path of the partial bundle of a log, below the folder of bundles. */

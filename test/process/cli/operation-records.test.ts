@@ -148,7 +148,8 @@ const commands: Readonly<Record<string, string>> = {
   replay: 'no record of its own: it reads the decision log, or calls the service',
   completion: 'no record: it reads no data folder',
   lsp: 'no record: of a data folder it reads the names of one project',
-  audit: 'auditkey.rotate of `rotate-key`; `verify` and `witness` read a published log, which changes nothing',
+  audit:
+    'auditkey.rotate of `rotate-key`, auditloss.acknowledge of `acknowledge-loss`; `verify` and `witness` read a published log, which changes nothing',
   trust: 'trust.run of `run`',
   match: 'match.run of `run`, match.decide of `decide` and `undecide`; the others only read',
   events: 'no record of its own: it calls the service, which records its requests',
