@@ -1,7 +1,7 @@
 // Compares the audit logs of a data folder with their newest states in the configuration.
 import { join } from 'node:path'
 import { TileFolder } from '../audit/log/tile-folder.ts'
-import { hasEntries, isFirstOfGeneration } from '../audit/seal/check-log-files.ts'
+import { isFirstOfGeneration } from '../audit/seal/check-log-files.ts'
 import { AUDIT_FOLDER, AUDIT_INDEX_FOLDER, AUDIT_LOGS_FOLDER, CONFIGURATION_FOLDER } from '../kernel/data-folder.ts'
 import { type AcknowledgedLoss, acknowledgedLosses } from '../store/audit/acknowledged-losses.ts'
 import { auditHeads, continuesHead, lostEndsWith } from '../store/audit/audit-heads.ts'
@@ -56,10 +56,11 @@ export async function lostLogs(dataDir: string): Promise<LostLog[]> {
     const ends = lostEndsWith(log?.lost ?? [], [...(head?.lost ?? []), ...(isBehind ? [head.generation] : [])])
     const removed: LostLogEnd[] = []
     for (const { name, origin, size } of generations)
-      if (!hasEntries(join(folder, AUDIT_LOGS_FOLDER, id, name))) removed.push({ name, origin, size })
+      if (!(await new TileFolder(join(folder, AUDIT_LOGS_FOLDER, id, name)).hasTiles()))
+        removed.push({ name, origin, size })
     for (const end of lostEndsWith(ends, removed)) {
-      const path = join(folder, AUDIT_LOGS_FOLDER, id, end.name)
-      const published = hasEntries(path) ? await new TileFolder(path).published() : null
+      const files = new TileFolder(join(folder, AUDIT_LOGS_FOLDER, id, end.name))
+      const published = (await files.hasTiles()) ? await files.published() : null
       const isMissing = (published?.size ?? 0) < end.size
       if (!isMissing && !(isBehind && end.origin === head.generation.origin)) continue
       const acknowledged = known.get(id)?.find(({ origin, size }) => origin === end.origin && size >= end.size) ?? null

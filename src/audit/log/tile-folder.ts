@@ -139,6 +139,11 @@ export class TileFolder {
     return checkpointOf((await this.checkpoint()) ?? '')
   }
 
+  /** Whether there is any tile. A removed log may have a checkpoint without, because a start publishes it again. */
+  async hasTiles(): Promise<boolean> {
+    return (await namesIn(join(this.path, 'tile'))).length > 0
+  }
+
   /** Writes the signed note about removed entries; durable when it resolves. See `pruned-note.ts`. */
   async writePrunedNote(note: string): Promise<void> {
     await this.replaceFile(PRUNED_FILE, Buffer.from(note))

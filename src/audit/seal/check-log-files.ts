@@ -1,6 +1,5 @@
 // Compares the files of audit logs with the index: the right edge of each tree, and the published checkpoint. It reads a few tiles of
 // each log, so it is fast also for large logs.
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AUDIT_INDEX_FOLDER, AUDIT_LOGS_FOLDER } from '../../kernel/data-folder.ts'
 import { AuditIndex } from '../../store/audit/audit-index.ts'
@@ -49,15 +48,11 @@ export function isFirstOfGeneration(index: AuditIndex, id: string): boolean {
 
 /** What is left of a generation whose end was lost: the log that its folder has published. */
 async function leftOf(path: string, generation: AuditGeneration): Promise<AuditGeneration> {
-  const published = hasEntries(path) ? await new TileFolder(path).published() : null
+  const files = new TileFolder(path)
+  const published = (await files.hasTiles()) ? await files.published() : null
   if (published !== null && published.size >= generation.size) return generation
   const { size, root } = published ?? { size: 0, root: new Uint8Array() }
   return { ...generation, size, root: Buffer.from(root).toString('base64') }
-}
-
-/** Whether the folder of a generation has any entry. A checkpoint may be there without, because a start publishes it again. */
-export function hasEntries(path: string): boolean {
-  return existsSync(join(path, 'tile'))
 }
 
 async function edgeFindings(path: string, { size, root, prunedTo }: AuditGeneration): Promise<readonly string[]> {
