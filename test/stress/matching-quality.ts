@@ -196,7 +196,7 @@ function againstBars(own: readonly LabelledFigures[]): string[] {
   })
 }
 
-/** What is worse or better than the committed figures; records them if that is asked for. */
+/** The differences from the committed figures; records the figures if that is asked for. */
 function againstRecorded(figures: QualityBaseline): string[] {
   if (!process.argv.includes('--write-baseline')) return againstQualityBaseline(figures, readQualityBaseline())
   writeQualityBaseline(figures)

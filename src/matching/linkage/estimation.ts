@@ -35,7 +35,7 @@ const DISAGREEMENT_LIMIT = 2
 const DIFFERENT_LIMIT = 0.3
 /** Levels that are at least this frequent among different entities are not an agreement. */
 const AGREEMENT_U = 0.05
-/** Kinds that compare words, and whose values are seldom equal. */
+/** Kinds that compare words, and whose values are rarely equal. */
 const wordKinds: ReadonlySet<ValueKind> = new Set(['text', 'address', 'tokens'])
 /**
  * Related entities, such as twins, are different and have values in common. For each pair of the same entity with one bit
@@ -124,7 +124,7 @@ export class LinkageModel {
       if (weight < 0) differing -= weight
       else if (level === 0) identifying = Math.max(identifying, this.#identifying[mapping]!)
     }
-    // Agreements speak only against strangers: related entities have them, too.
+    // Agreements are evidence only against strangers: related entities have them, too.
     const related = Math.min(RELATED_MOST, RELATED_ODDS * 2 ** -identifying * (2 ** differing - 1))
     return { score: 1 / (1 + Math.max(2 ** -bits, related)), bits }
   }

@@ -99,7 +99,7 @@ export interface PropertyEvidence {
   readonly mapping: number
   /** From 0 to 1; null if one of the nodes does not have the property. */
   readonly similarity: number | null
-  /** In bits: positive speaks for a match, negative against it. */
+  /** In bits: positive is evidence for a match, negative against it. */
   readonly weight: number
   /** The mapping whose values are exchanged with those of this mapping, as given name and surname. */
   readonly exchangedWith?: number
