@@ -7,7 +7,12 @@ describe('escapeInvisible', () => {
     ['control characters', 'a\u0000\u001b[31m\r\u007f\u009b', 'a\\u0000\\u001b[31m\\u000d\\u007f\\u009b'],
     ['directions of text', 'a\u061c\u200e\u202e\u2066\u2069', 'a\\u061c\\u200e\\u202e\\u2066\\u2069'],
     ['tags', 'a\u{e0001}\u{e0041}', 'a\\udb40\\udc01\\udb40\\udc41'],
-    ['widths and fillers', 'a\u200b\u2060\ufeff\u00ad\u3164\u115f', 'a\\u200b\\u2060\\ufeff\\u00ad\\u3164\\u115f'],
+    [
+      'widths and fillers',
+      'a\u200b\u2060\ufeff\u00ad\u3164\u115f\u1160\uffa0\u180e',
+      'a\\u200b\\u2060\\ufeff\\u00ad\\u3164\\u115f\\u1160\\uffa0\\u180e',
+    ],
+    ['blanks', 'a\u2800b', 'a\\u2800b'],
     ['separators of lines', 'a\u2028\u2029', 'a\\u2028\\u2029'],
     ['selectors and joiners of Latin letters', 'a\ufe0fb\u200dc\u{e0101}', 'a\\ufe0fb\\u200dc\\udb40\\udd01'],
     ['lone surrogates and private use', 'a\ud800\ue000', 'a\\ud800\\ue000'],
