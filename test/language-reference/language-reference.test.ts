@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { diagramsPath, diagramsText } from './diagrams.ts'
 import { pageText, readmePath } from './page.ts'
 
-const renew = 'bun test/language-reference/write.ts --write'
+const renew = 'npm run golden'
 
 test('every example of the language page is run, and the page is up to date', async () => {
   expect(await pageText(), renew).toBe(readFileSync(readmePath, 'utf8'))

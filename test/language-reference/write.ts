@@ -1,5 +1,5 @@
-// Writes the generated parts of grammar/README.md and the page of diagrams:
-// bun test/language-reference/write.ts --write
+// Writes the generated parts of grammar/README.md, from which docs/reference/cypher.md is made, and the page of diagrams.
+// `npm run golden` calls it with `--write`; without, it compares.
 // It is part of the tests because it runs the engine, which the grammar must not import.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { diagramsPath, diagramsText } from './diagrams.ts'
