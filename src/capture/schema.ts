@@ -1,35 +1,22 @@
 // Schemas of capture requests: fields, lengths and syntax (400 if broken). nodes.ts and relationships.ts check the
 // rules that a schema cannot express.
 import { z } from 'zod'
+import { label, propertyName, relationshipType, textOf } from '../config/element-schemas.ts'
 import { jsonObject } from '../config/json-schema.ts'
 import { canonicalProperty, textIssue } from '../engine/value/canonical-property.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import {
   ASSURANCE_LEVELS,
-  ELEMENT_NAME,
-  elementNameRule,
   externalIdLength,
   externalValueLength,
   LABELS_MAX,
-  type LengthRange,
-  labelLength,
   locationLength,
-  propertyNameLength,
-  relationshipTypeLength,
 } from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 
-function textOf({ min, max }: LengthRange): z.ZodString {
-  return z.string().min(min).max(max)
-}
-
 const externalId = textOf(externalIdLength).refine((text) => textIssue(text) === null, {
   error: ({ input }) => textIssue(String(input)) ?? '',
-})
-const label = textOf(labelLength).regex(ELEMENT_NAME, { error: `expected a label: ${elementNameRule}` })
-const relationshipType = textOf(relationshipTypeLength).regex(ELEMENT_NAME, {
-  error: `expected a relationship type: ${elementNameRule}`,
 })
 const location = textOf(locationLength)
 
@@ -90,7 +77,7 @@ function quoted(value: unknown): string {
 }
 
 const propertyMembers = {
-  type: textOf(propertyNameLength),
+  type: propertyName,
   value: propertyValue.optional(),
   external_value: textOf(externalValueLength).optional(),
 }
@@ -151,8 +138,7 @@ const relationship = z
 /** Maximum names in one entry, for any number of entries. */
 const NAMES_MAX = 250
 
-const propertyType = textOf(propertyNameLength)
-const propertyTypes = z.array(propertyType).min(1).max(NAMES_MAX)
+const propertyTypes = z.array(propertyName).min(1).max(NAMES_MAX)
 
 const trimmedNode = z
   .strictObject({ ...endNode.shape, property_types: propertyTypes })
@@ -161,7 +147,7 @@ const trimmedNode = z
 const unsourcedProperty = z
   .strictObject({
     ...endNode.shape,
-    property_type: propertyType,
+    property_type: propertyName,
     /** `source`, `assurance_level`, `verified_time`, or keys of the custom metadata. */
     metadata_fields: z.array(z.string().min(1)).min(1).max(NAMES_MAX),
   })

@@ -297,7 +297,7 @@ export function tombstoneKind(path: string): string {
 
 const name = z
   .string()
-  .min(2)
+  .min(1)
   .max(63)
   .regex(/^[a-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/, {
     error: 'expected a lower-case letter, then letters, digits and hyphens, and no hyphen at the end',
@@ -366,13 +366,6 @@ export const tagList = z
   .array(z.string().min(1).max(254))
   .max(100)
   .refine((tags) => new Set(tags).size === tags.length, { error: 'duplicate tag' })
-
-/** A node type: a label in PascalCase. */
-export const nodeTypeName = z
-  .string()
-  .min(2)
-  .max(64)
-  .regex(/^\p{Lu}[\p{L}\p{N}_]*$/u, { error: 'expected a capital letter, then letters, digits and `_`' })
 
 /** The id of another document; its existence is checked later. */
 export const reference = z.string().min(1).max(256)

@@ -1,27 +1,14 @@
 // The schema of a knowledge query document: what is returned of the policy's pattern, and what each row writes.
 import { z } from 'zod'
+import { label, propertyName, relationshipType, textOf } from '../config/element-schemas.ts'
 import { validate } from '../config/validate.ts'
-import {
-  ELEMENT_NAME,
-  elementNameRule,
-  externalIdLength,
-  externalValueLength,
-  type LengthRange,
-  propertyNameLength,
-  protectedNames,
-  relationshipTypeLength,
-} from '../kernel/element-rules.ts'
+import { externalIdLength, externalValueLength, protectedNames } from '../kernel/element-rules.ts'
 import type { Result } from '../kernel/result.ts'
 import { aggregateNames, nodePaths, relationshipPaths, variable } from '../policy/context-document.ts'
 import { contextFilter, scalar } from '../policy/context-filter.ts'
-import { label } from '../policy/decision-document.ts'
 import { parseDocument } from '../policy/document-json.ts'
 
 const ENTRIES_MAX = 250
-
-function textOf({ min, max }: LengthRange): z.ZodString {
-  return z.string().min(min).max(max)
-}
 
 const value = z
   .union([scalar, z.array(scalar)], { error: 'expected a string, a number, a boolean or an array of these' })
@@ -33,7 +20,7 @@ const propertyMetadata = z
 
 const property = z
   .strictObject({
-    type: textOf(propertyNameLength)
+    type: propertyName
       .refine((name) => !name.startsWith('$'), { error: 'a property is named literally, not by a parameter' })
       .refine((name) => !protectedNames.has(name), { error: 'is a protected name' }),
     value: value.optional(),
@@ -52,10 +39,6 @@ const property = z
 /** A string that begins with `$` is a reference; write-plan.ts parses it. */
 const labelOrReference = z.union([z.string().max(256).startsWith('$'), label], {
   error: 'expected a label or `$param`',
-})
-
-const relationshipType = textOf(relationshipTypeLength).regex(ELEMENT_NAME, {
-  error: `expected a relationship type: ${elementNameRule}`,
 })
 
 const properties = z

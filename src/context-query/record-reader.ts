@@ -171,10 +171,13 @@ function readerOf(path: ElementPath, readable: readonly ElementPath[] | null): C
       return (element, context, into, key) => {
         into[key] = context.shared(column, element, (shared) => {
           const { fields, properties } = fieldsAndProperties(element, context.snapshot)
-          const entries: RecordValues[] = path.kind === 'all' ? fields.map(([type, value]) => ({ type, value })) : []
+          const own = path.kind === 'all' ? fields : []
+          const names = new Set(own.map(([name]) => name as string))
+          const entries: RecordValues[] = own.map(([type, value]) => ({ type, value }))
           const access = accessIn(context)
           for (const [type, property] of properties) {
-            if (access?.property(element, type) === 'hidden') continue
+            // Own fields take precedence (docs/decisions/0004-element-fields-and-values.md).
+            if (names.has(type) || access?.property(element, type) === 'hidden') continue
             const entry: RecordValues = { type, value: null }
             entries.push(entry)
             readProperty(element, type, property, context, { shared, access }, entry, 'value')

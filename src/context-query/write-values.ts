@@ -1,5 +1,7 @@
 // Values that a query writes: literals of its document, and parameters and claims of a call. None depends on a row, so
 // all are known before the graph is read, and an invalid value fails the whole call.
+
+import { label } from '../config/element-schemas.ts'
 import type { PropertyMetadata } from '../engine/store.ts'
 import { canonicalProperty, externalIdIssue } from '../engine/value/canonical-property.ts'
 import { fromJson, toJson } from '../engine/value/json-conversion.ts'
@@ -7,7 +9,6 @@ import type { PropertyValue, Value } from '../engine/value/value.ts'
 import { isTimestamp } from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { label } from '../policy/decision-document.ts'
 import { missingParameterText } from '../policy/input-parameters.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import { expectedReference, readReference, type ValueReference, valueAt } from '../policy/value-reference.ts'

@@ -104,15 +104,15 @@ export function unknownSymbolWarnings(
 }
 
 /**
- * Messages for properties with the name of an own field, which no capture accepts: they name what reads the field in Cypher
- * (docs/decisions/0004-element-fields-and-values.md).
+ * Messages for properties with the name of an own field, of which no capture accepts any but `type`: they name what reads the field
+ * in Cypher (docs/decisions/0004-element-fields-and-values.md).
  */
 const ownFieldMessages: Readonly<Record<NonNullable<NamedSymbol['element']>, ReadonlyMap<string, string>>> = {
   node: new Map([
     ['id', "nodes have no property `id`: `n.external_id` is the external id, and `graph.field(n, 'id')` the id"],
     // The own fields themselves are no symbols, so the text reads `n.property.type`.
     ...nodeFieldNames
-      .filter((name) => protectedNames.has(name))
+      .filter((name) => protectedNames.has(name) || name === 'type')
       .map((name) => [name, `nodes have no property \`${name}\`: the own field is \`n.${name}\``] as const),
   ]),
   relationship: new Map([

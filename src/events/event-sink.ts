@@ -199,7 +199,7 @@ const providers = z
   .record(
     z
       .string()
-      .min(2)
+      .min(1)
       .max(63)
       .regex(/^[A-Za-z0-9_-]+$/, { error: 'expected letters, digits, `_` and `-`' }),
     provider,
@@ -236,7 +236,7 @@ const eventFilter = z
 
 const route = z
   .strictObject({
-    provider_id: z.string().min(2).max(63),
+    provider_id: z.string().min(1).max(63),
     event_type_key_values_filter: eventFilter,
     stop_processing: z.boolean().nullish(),
     display_name: z.string().max(254).nullish(),

@@ -2,6 +2,7 @@
 // claims are used (docs/decisions/0009-user-tokens.md).
 import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
+import { capturedType, propertyName } from '../config/element-schemas.ts'
 import {
   type ConfigKind,
   type ConfigReader,
@@ -11,7 +12,7 @@ import {
   projectsKind,
   reference,
 } from '../config/kind.ts'
-import { propertyNameLength, protectedNames } from '../kernel/element-rules.ts'
+import { protectedNames } from '../kernel/element-rules.ts'
 import { err, ok } from '../kernel/result.ts'
 import type { Upstream } from '../upstream/client.ts'
 import { rsaLengthIssue } from './signing-key.ts'
@@ -53,17 +54,11 @@ const onlineValidation = z
 /** The claim that fills a property. */
 const claimSelector = z.strictObject({ selector }).meta({ id: 'ClaimSelector' })
 
-const label = z
-  .string()
-  .min(2)
-  .max(64)
-  .regex(/^\p{Lu}[\p{L}\p{N}_]*$/u, { error: 'expected a label: an upper-case letter, then letters, digits and `_`' })
-
 /** Registered claims (RFC 7519) keep their meaning under their own name. */
 const registeredClaims = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'act'])
 
 const claimsMapping = z
-  .record(z.string().min(propertyNameLength.min).max(propertyNameLength.max), claimSelector)
+  .record(propertyName, claimSelector)
   .superRefine((mapping, context) => {
     for (const [name, { selector }] of Object.entries(mapping)) {
       if (protectedNames.has(name)) context.addIssue({ code: 'custom', path: [name], message: 'is a protected name' })
@@ -107,7 +102,7 @@ export function tokenIntrospects(upstream: Pick<Upstream, 'urlError'>): ConfigKi
       ...envelope,
       project_id: reference,
       ...matcherSchemas,
-      ikg_node_type: label.nullish(),
+      ikg_node_type: capturedType.nullish(),
       sub_claim: subClaim.nullish(),
       claims_mapping: claimsMapping.nullish(),
       perform_upsert: z.boolean().nullish(),
@@ -116,7 +111,7 @@ export function tokenIntrospects(upstream: Pick<Upstream, 'urlError'>): ConfigKi
       ...envelopeUpdate,
       ...matcherSchemas,
       ikg_node_type: z
-        .union([z.literal(''), label])
+        .union([z.literal(''), capturedType])
         .meta({ documentedAs: removable })
         .nullish(),
       sub_claim: z

@@ -10,7 +10,7 @@ export interface LengthRange {
 /** Length of an external id. */
 export const externalIdLength: LengthRange = { min: 1, max: 256 }
 /** Length of a label or node type. */
-export const labelLength: LengthRange = { min: 2, max: 64 }
+export const labelLength: LengthRange = { min: 1, max: 64 }
 /** Length of a relationship type. */
 export const relationshipTypeLength: LengthRange = { min: 1, max: 128 }
 /** Length of a property name. */
@@ -18,7 +18,7 @@ export const propertyNameLength: LengthRange = { min: 1, max: 128 }
 /** Length of the name of an external data resolver, used instead of a value. */
 export const externalValueLength: LengthRange = { min: 1, max: 256 }
 /** Length of a logical location, as in an alias mapping. */
-export const locationLength: LengthRange = { min: 2, max: 32 }
+export const locationLength: LengthRange = { min: 1, max: 32 }
 
 /** Labels of one node, without its type. */
 export const LABELS_MAX = 64
@@ -49,15 +49,14 @@ export const ELEMENT_NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u
 export const elementNameRule = 'a letter or `_`, then letters, digits and `_`'
 
 /**
- * Fields that every element has. A property with such a name would be ambiguous
- * (docs/decisions/0004-element-fields-and-values.md).
+ * Fields that no property can have the name of. `type` is no such name: many models have a property `type`, and
+ * `n.property.type` reads it (docs/decisions/0004-element-fields-and-values.md).
  */
 export const protectedNames: ReadonlySet<string> = new Set([
   '_service',
   'create_time',
   'external_id',
   'id',
-  'type',
   'update_time',
 ])
 

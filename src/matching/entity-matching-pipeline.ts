@@ -1,11 +1,11 @@
 // The configuration kind of entity matching pipelines: which node types are compared, how similar two nodes must be, and when runs
 // are repeated. Runs write what they found into further fields, without a new revision.
 import { z } from 'zod'
+import { capturedType } from '../config/element-schemas.ts'
 import {
   type ConfigKind,
   envelope,
   envelopeUpdate,
-  nodeTypeName,
   projectsKind,
   reference,
   type StoredDocument,
@@ -37,7 +37,7 @@ const rerunInterval = z
   .nullish()
   .describe('when runs are repeated: a whole number of hours that divides a day, such as `6h`; empty: never')
 
-const nodeTypes = z.array(nodeTypeName).min(1).max(100)
+const nodeTypes = z.array(capturedType).min(1).max(100)
 const nodeFilter = z
   .strictObject({
     source_node_types: nodeTypes.describe('only the first one is used'),

@@ -1,9 +1,10 @@
 // The operations on a pipeline at run time: read suggestions, request runs, read states and reports, and decide about pairs. The schemas of requests and answers, and the operations that the routes and the command line call.
 import { z } from 'zod'
+import { propertyName, textOf } from '../config/element-schemas.ts'
 import { type ConfigReader, type ConfigWriter, projectsKind, type StoredDocument } from '../config/kind.ts'
 import type { Caller } from '../kernel/caller.ts'
 import { type Clock, timestamp } from '../kernel/clock.ts'
-import { externalIdLength, propertyNameLength } from '../kernel/element-rules.ts'
+import { externalIdLength } from '../kernel/element-rules.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import { isGid, mintGid } from '../kernel/ids.ts'
 import { readingGraphs } from '../kernel/remote-reads.ts'
@@ -39,8 +40,7 @@ import { findReport, type MatchReport } from './report.ts'
 import { type NodePair, type RequestedRun, requestOf, runOf, suggestionsOf } from './run-state.ts'
 import { ownOrKept, sameAsKey, wantedProperties, writeSameAs } from './same-as.ts'
 
-const propertyName = z.string().min(propertyNameLength.min).max(propertyNameLength.max)
-const externalId = z.string().min(externalIdLength.min).max(externalIdLength.max)
+const externalId = textOf(externalIdLength)
 const score = z.number().min(0).max(1)
 const valueKind = z.enum(valueKinds).meta({ id: 'MatchedValueKind' })
 const decisionValue = z.enum(decisionValues).meta({ id: 'MatchDecisionValue' })

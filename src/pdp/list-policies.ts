@@ -1,16 +1,11 @@
 // Lists the decision policies in force for a subject type, for clients that keep a copy of them.
 import { z } from 'zod'
+import { label } from '../config/element-schemas.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { DecisionDeps } from './decision-deps.ts'
 
 /** Query parameters of the policy list. */
-export const policiesQuery = z.strictObject({
-  subject_type: z
-    .string()
-    .min(2)
-    .max(64)
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected a label: letters, digits and underscores, no digit first' }),
-})
+export const policiesQuery = z.strictObject({ subject_type: label })
 
 /** The response body. */
 export interface PolicyList {

@@ -1,7 +1,8 @@
 // The schema of a context policy document (`1.0-ciq`): what a subject may read, write and delete around a pattern.
 import { z } from 'zod'
+import { label } from '../config/element-schemas.ts'
 import { contextFilter } from './context-filter.ts'
-import { decisionDocument, label, policyEntity } from './decision-document.ts'
+import { decisionDocument, policyEntity } from './decision-document.ts'
 import { type PathElementKind, parsePath } from './element-path.ts'
 import { policyFilterSchema } from './policy-filter-schema.ts'
 

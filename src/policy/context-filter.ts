@@ -1,6 +1,7 @@
 // The schema of the filters of context policies and knowledge queries, which may refer to elements of the graph.
 // filter-expression.ts compiles them.
 import { z } from 'zod'
+import { PATH_PARTS } from './element-path.ts'
 import { nullTests } from './policy-filter.ts'
 import { adviceTexts, branchOperators, filterOperator } from './policy-filter-schema.ts'
 
@@ -32,7 +33,7 @@ const value = z.union([scalar, z.array(scalar), datetime], {
 const attribute = z
   .string()
   .max(512)
-  .regex(/^(?:\$[A-Za-z_][\w.-]*|[\p{L}_][\p{L}\p{N}_]*(?:\.[\p{L}_][\p{L}\p{N}_-]*)*)$/u, {
+  .regex(new RegExp(`^(?:\\$[A-Za-z_][\\w.-]*|[\\p{L}_][\\p{L}\\p{N}_]*${PATH_PARTS})$`, 'u'), {
     error: 'expected a path such as `var.property.name`, an alias, or `$token.<claim>`',
   })
 

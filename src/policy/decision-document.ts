@@ -1,6 +1,7 @@
 // The schema of a decision policy document: the JSON in the `policy` member of a stored policy. Members that are not
 // executed are rejected.
 import { z } from 'zod'
+import { label } from '../config/element-schemas.ts'
 import { policyFilterSchema } from './policy-filter-schema.ts'
 
 /** The versions of decision policies that the service executes. */
@@ -19,16 +20,9 @@ const policyVersion = z
   })
   .meta({ documentedAs: decisionVersion })
 
-/** A node type or label in a policy or query document. */
-export const label = z
-  .string()
-  .min(2)
-  .max(64)
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected a label: letters, digits and underscores, no digit first' })
-
 const action = z
   .string()
-  .min(2)
+  .min(1)
   .max(256)
   .regex(/^[A-Za-z0-9.:_/-]+$/, { error: 'expected letters, digits and `. : _ - /`' })
 

@@ -31,31 +31,55 @@ export const ownFields = {
   relationship: ['create_time', 'id', 'type', 'update_time'],
 } as const satisfies Readonly<Record<PathElementKind, readonly ElementField[]>>
 
-const WORD = /^[\p{L}_][\p{L}\p{N}_-]*$/u
+/** A part of a path: a word, `*`, or any name in backticks, where two backticks are one of the name. */
+const PART = /(?:\*|[\p{L}_][\p{L}\p{N}_-]*|`(?:[^`]|``)+`)(?:\.(?=.)|$)/suy
+/** What follows a variable in a path: the syntax of PART for schemas. */
+export const PATH_PARTS = '(?:\\.(?:[\\p{L}_][\\p{L}\\p{N}_-]*|`(?:[^`]|``)+`))*'
+
+/** The parts of a path without its dots, as they are written; null: it is no path. */
+function partsOf(text: string): readonly string[] | null {
+  const parts: string[] = []
+  for (let at = 0; at < text.length; at = PART.lastIndex) {
+    PART.lastIndex = at
+    const [part] = PART.exec(text) ?? []
+    if (part === undefined) return null
+    parts.push(part.endsWith('.') ? part.slice(0, -1) : part)
+  }
+  return parts
+}
+
+/** The name that a part of a path stands for. */
+function nameOf(part: string): string {
+  return part.startsWith('`') ? part.slice(1, -1).replaceAll('``', '`') : part
+}
 
 /**
- * Parses a path. The `property.` before the name is optional for a relationship. The error is a message for the author.
+ * Parses a path. The `property.` before the name is optional for a relationship. A name that is no word is in backticks. The error is
+ * a message for the author.
  */
 export function parsePath(text: string, kind: PathElementKind): Result<ElementPath, string> {
-  const [variable = '', first, second, third, fourth, ...rest] = text.split('.')
-  const error = err(`expected a path such as ${examples[kind]}, found \`${text.slice(0, 64)}\``)
-  const words = [variable, first, second, third, fourth].filter((word) => word !== undefined && word !== '*')
-  if (rest.length > 0 || words.some((word) => !WORD.test(word as string))) return error
+  const parts = partsOf(text)
+  const [variable = '', first, second, third, fourth, ...rest] = parts ?? []
+  const hint = parts === null ? ', with a name that is no word in backticks' : ''
+  const error = err(`expected a path such as ${examples[kind]}${hint}, found \`${text.slice(0, 64)}\``)
+  if (variable === '' || variable.startsWith('`') || rest.length > 0) return error
   if (first === undefined) return ok({ variable, kind: 'whole' })
   if (first === '*') return second === undefined ? ok({ variable, kind: 'all' }) : error
   if (second === undefined) {
-    if (hasField(kind, first)) return ok({ variable, kind: 'field', name: first })
-    return kind === 'relationship' ? property(variable, first, kind) : error
+    const name = nameOf(first)
+    if (hasField(kind, name)) return ok({ variable, kind: 'field', name })
+    return kind === 'relationship' ? property(variable, name, kind) : error
   }
   if (first === 'property') {
     if (second === '*') return third === undefined ? ok({ variable, kind: 'properties' }) : error
-    const whole = property(variable, second, kind)
+    const name = nameOf(second)
+    const whole = property(variable, name, kind)
     if (third === undefined || !whole.ok) return whole
     const isField = kind === 'node' && third === 'metadata' && fourth !== undefined && fourth !== '*'
-    return isField ? ok({ variable, kind: 'metadata', name: second, field: fourth }) : error
+    return isField ? ok({ variable, kind: 'metadata', name, field: nameOf(fourth) }) : error
   }
   if (first === 'trust_score' && kind === 'node' && third === undefined) {
-    return ok(second === '*' ? { variable, kind: 'scores' } : { variable, kind: 'score', name: second })
+    return ok(second === '*' ? { variable, kind: 'scores' } : { variable, kind: 'score', name: nameOf(second) })
   }
   return error
 }

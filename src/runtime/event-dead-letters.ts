@@ -177,7 +177,7 @@ function idOf({ letter, content }: FoundLetter): string {
 
 /** Null: not the id of a dead letter. */
 function parseId(id: string): LetterName | null {
-  const parts = /^([A-Za-z0-9_-]{2,63})\.(\d{1,16})\.(.{1,256})$/.exec(id)
+  const parts = /^([A-Za-z0-9_-]{1,63})\.(\d{1,16})\.(.{1,256})$/.exec(id)
   if (parts === null) return null
   const [, provider = '', sequence, eventId = ''] = parts
   return Number.isSafeInteger(Number(sequence)) ? { provider, eventId, sequence: Number(sequence) } : null

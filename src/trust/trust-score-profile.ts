@@ -1,5 +1,6 @@
 // The configuration kind of trust score profiles: which nodes are scored, when, by which rules, and the weight of each dimension.
 import { z } from 'zod'
+import { capturedType, propertyName } from '../config/element-schemas.ts'
 import {
   type CheckContext,
   type ConfigKind,
@@ -7,13 +8,11 @@ import {
   type DocumentFields,
   envelope,
   envelopeUpdate,
-  nodeTypeName,
   projectsKind,
   reference,
   type StoredDocument,
 } from '../config/kind.ts'
 import { compileRegex } from '../engine/value/regular-expression.ts'
-import { propertyNameLength } from '../kernel/element-rules.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { progressOf } from './run-state.ts'
@@ -43,7 +42,6 @@ const dimensions = z
   .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, { error: 'duplicate dimension' })
   .refine((all) => all.some(({ weight }) => weight > 0), { error: 'expected at least one weight above 0' })
 
-const propertyName = z.string().min(propertyNameLength.min).max(propertyNameLength.max)
 /** One object with the members of all rules: generators make one type of it. */
 const documentedRule = z
   .strictObject({
@@ -135,7 +133,7 @@ export const trustScoreProfiles: ConfigKind = {
   createSchema: z.strictObject({
     ...envelope,
     project_id: reference,
-    node_classification: nodeTypeName,
+    node_classification: capturedType,
     dimensions,
     schedule,
     ...optionalMembers,

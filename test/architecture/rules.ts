@@ -34,6 +34,8 @@ const sharedTypes = [
   'src/config/validate.ts',
   // The schema of objects with any members, a component of the OpenAPI document.
   'src/config/json-schema.ts',
+  // The schemas of the names in nodes and relationships, the same in all features.
+  'src/config/element-schemas.ts',
   'src/kernel/caller.ts',
   // The port to the graphs of a project: types only.
   'src/store/tenancy/project-graphs.ts',

@@ -359,8 +359,8 @@ export const samples: Readonly<Record<string, Sample>> = {
         ['validity_rules[0].other: expected another property'],
       ],
       [
-        { node_classification: 'licence' },
-        ['node_classification: expected a capital letter, then letters, digits and `_`'],
+        { node_classification: 'a licence' },
+        ['node_classification: expected a label: a letter or `_`, then letters, digits and `_`'],
       ],
       [
         { dimensions: [] },

@@ -107,7 +107,7 @@ describe('capturing nodes', () => {
     [{ type: 'Person' }, 'nodes[0].external_id: expected string, found nothing'],
     [{ type: 'Person', external_id: '' }, 'nodes[0].external_id: expected at least 1 character'],
     [person('x'.repeat(257)), 'nodes[0].external_id: expected at most 256 characters'],
-    [{ external_id: 'a', type: 'P' }, 'nodes[0].type: expected at least 2 characters'],
+    [{ external_id: 'a', type: 'P'.repeat(65) }, 'nodes[0].type: expected at most 64 characters'],
     [
       { external_id: 'a', type: 'Per son' },
       'nodes[0].type: expected a label: a letter or `_`, then letters, digits and `_`',

@@ -95,7 +95,7 @@ describe('deleting nodes', () => {
     [{ nodes: Array.from({ length: 251 }, () => car('x')) }, 'nodes: expected at most 250 items'],
     [{ nodes: [{ type: 'Car' }] }, 'nodes[0].external_id: expected string, found nothing'],
     [{ nodes: [{ ...car(''), type: 'C' }] }, 'nodes[0].external_id: expected at least 1 character'],
-    [{ nodes: [{ ...car('x'), location: 'x' }] }, 'nodes[0].location: expected at least 2 characters'],
+    [{ nodes: [{ ...car('x'), location: '' }] }, 'nodes[0].location: expected at least 1 character'],
     [{ nodes: [{ ...car('x'), location: 'x'.repeat(33) }] }, 'nodes[0].location: expected at most 32 characters'],
     [{ nodes: [{ ...car('x'), properties: [] }] }, 'nodes[0]: unknown member `properties`'],
     [{ nodes: [car('x')], use_global_db: true }, 'body: unknown member `use_global_db`'],
@@ -258,10 +258,10 @@ describe('deleting relationships', () => {
       422,
       'use_global_db: the project has no composite database',
     ])
-    const fixed = { relationships: [{ ...sees('r1', 'k1'), property_types: ['type'] }] }
+    const fixed = { relationships: [{ ...sees('r1', 'k1'), property_types: ['id'] }] }
     expect(errorsOf(await post('relationships/properties/delete', fixed))).toEqual([
       422,
-      'relationships[0].property_types[0]: `type` is a protected name',
+      'relationships[0].property_types[0]: `id` is a protected name',
     ])
   })
 

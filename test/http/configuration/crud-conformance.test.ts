@@ -302,7 +302,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
         await withOne(kind, sample, async ({ name }) => {
           const twin = await call('POST', kind.path, { ...sample.body(context), name })
           expect([twin.status, twin.body]).toEqual([409, { message: expect.stringContaining(`\`${name}\``) }])
-          for (const bad of ['Upper', '1st', 'a', 'a_b', 'end-', 'x'.repeat(64)]) {
+          for (const bad of ['Upper', '1st', 'a_b', 'end-', 'x'.repeat(64)]) {
             const refused = await call('POST', kind.path, { ...sample.body(context), name: bad })
             expect([refused.status, refused.body.errors]).toEqual([422, [expect.stringMatching(/^name: expected /)]])
           }

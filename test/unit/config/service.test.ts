@@ -466,8 +466,8 @@ describe('db_connection', () => {
       ['db_connection.alias_mapping: expected `location=database`, found `eu=…`'],
     ],
     [
-      { url: 'lmdb:', composite_db_name: 'w', alias_mapping: 'e=a' },
-      ['db_connection.alias_mapping: expected a location of 2 to 32 characters, found `e`'],
+      { url: 'lmdb:', composite_db_name: 'w', alias_mapping: '=a' },
+      ['db_connection.alias_mapping: expected a location of 1 to 32 characters, found ``'],
     ],
   ])('refuses %j', async (db_connection, issues) => {
     expect(await issuesOf('projects', projectBody(setup, { name: 'bad', db_connection }))).toEqual(issues)

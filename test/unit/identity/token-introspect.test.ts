@@ -196,9 +196,13 @@ describe('refused with the path of the error is', () => {
     [
       'a type of the service',
       { ikg_node_type: '_Application' },
+      ['ikg_node_type: `_Application` is reserved for the service'],
+    ],
+    [
+      'a type with a blank',
+      { ikg_node_type: 'a person' },
       [expect.stringContaining('ikg_node_type: expected a label')],
     ],
-    ['a type in lower case', { ikg_node_type: 'person' }, [expect.stringContaining('ikg_node_type: expected a label')]],
     [
       'an unknown member',
       { jwt_matcher: { issuer: 'https://i.example', audience: 'a', azp: 'b' } },

@@ -152,7 +152,11 @@ describe('a policy is refused', () => {
       ['policy.actions: expected at most 5 items'],
     ],
     ['an action twice', { ...good, actions: ['drive', 'drive'] }, ['policy.actions: an action is given twice']],
-    ['a short action', { ...good, actions: ['x'] }, ['policy.actions[0]: expected at least 2 characters']],
+    [
+      'an action with a blank',
+      { ...good, actions: ['to read'] },
+      ['policy.actions[0]: expected letters, digits and `. : _ - /`'],
+    ],
     [
       'an action with a space',
       { ...good, actions: ['drive', 'to drive'] },
@@ -161,9 +165,13 @@ describe('a policy is refused', () => {
     [
       'a type that is no label',
       { ...good, resource: { type: '1Car' } },
-      ['policy.resource.type: expected a label: letters, digits and underscores, no digit first'],
+      ['policy.resource.type: expected a label: a letter or `_`, then letters, digits and `_`'],
     ],
-    ['a short type', { ...good, subject: { type: 'P' } }, ['policy.subject.type: expected at least 2 characters']],
+    [
+      'a long type',
+      { ...good, subject: { type: 'P'.repeat(65) } },
+      ['policy.subject.type: expected at most 64 characters'],
+    ],
     ['no condition', { ...good, condition: {} }, ['policy.condition.cypher: expected string, found nothing']],
     [
       'a filter of another form',

@@ -127,13 +127,13 @@ describe('a context policy', () => {
       'properties with protected names, which no element has',
       {
         allowed_reads: {
-          nodes: ['car.property.type', 'car.property._service'],
+          nodes: ['car.property.external_id', 'car.property._service'],
           relationships: ['r.external_id', 'r.property.id'],
         },
       },
       undefined,
       [
-        'policy.allowed_reads.nodes[0]: no node has a property `type`, because the name is protected; the own field is `car.type`',
+        'policy.allowed_reads.nodes[0]: no node has a property `external_id`, because the name is protected; the own field is `car.external_id`',
         'policy.allowed_reads.nodes[1]: no node has a property `_service`, because the name is protected',
         'policy.allowed_reads.relationships[0]: no relationship has a property `external_id`, because the name is protected',
         'policy.allowed_reads.relationships[1]: no relationship has a property `id`, because the name is protected; the own field is `r.id`',
