@@ -19,6 +19,8 @@ export interface CopyFlags {
   readonly connection?: string
   readonly project?: string
   readonly passwordFile?: string
+  /** As `Type=property`. */
+  readonly key: readonly string[]
   readonly compare: boolean
   /** After an equal copy or comparison, the project is connected to the database. */
   readonly switch: boolean
@@ -41,6 +43,9 @@ export async function copy(flags: Flags & CopyFlags): Promise<void> {
   const { dataDir, isFromServer, fields, from, to } = places
   if (flags.switch && isFromServer)
     throw new UsageError(['--switch: only a project of a data folder can be connected to a database server'])
+  const keys = keysFrom(flags)
+  if (keys.size > 0 && !isFromServer)
+    throw new UsageError(['--key: nodes of a data folder have external ids: expected a copy from a database server'])
   const credentials = credentialsFrom(flags, places)
   const settings = settingsFrom({ ...flags, data: dataDir })
   const progress = progressLine(`opening ${dataDir}`)
@@ -52,6 +57,7 @@ export async function copy(flags: Flags & CopyFlags): Promise<void> {
       direction: isFromServer ? 'to-folder' : 'to-server',
       ...(project === undefined ? {} : { project }),
       ...credentials,
+      keys,
       isComparison,
       ...(flags.switch
         ? {
@@ -79,6 +85,7 @@ export async function copy(flags: Flags & CopyFlags): Promise<void> {
     to,
     ...servers,
     ...(project === undefined ? {} : { project }),
+    ...(keys.size > 0 ? { keys: flags.key } : {}),
     ...(flags.switch ? { switch: true } : {}),
   }
   try {
@@ -114,6 +121,19 @@ function connectionPlaces({ from, to }: CopyFlags, file: string): CopyPlaces {
   if (dataDir === undefined || (from !== undefined && to !== undefined) || dataDir.includes('://'))
     throw new UsageError(['--connection: expected one data folder, with --from or --to, and no URL'])
   return { dataDir, from: from ?? file, to: to ?? file, isFromServer: from === undefined, ...readConnectionFile(file) }
+}
+
+/** The properties of `--key` by label. */
+function keysFrom({ key }: CopyFlags): ReadonlyMap<string, string> {
+  const keys = new Map<string, string>()
+  for (const text of key) {
+    const [, label, property] = /^([^=]+)=(.+)$/su.exec(text) ?? []
+    if (label === undefined || property === undefined)
+      throw new UsageError([`--key: expected \`Type=property\`, such as \`Person=email\`, found \`${text}\``])
+    if (keys.has(label)) throw new UsageError([`--key: \`${label}\` is given twice`])
+    keys.set(label, property)
+  }
+  return keys
 }
 
 function credentialsFrom({ passwordFile }: CopyFlags, { credentials }: CopyPlaces): ServerCredentials {

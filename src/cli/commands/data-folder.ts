@@ -134,6 +134,12 @@ export function addDataFolderCommands(command: Command): void {
       '--password-file <file>',
       'the file with the password of the database (default: NEO4J_PASSWORD of the environment; NEO4J_USERNAME is the user, default neo4j)',
     )
+    .option(
+      '--key <Type=property>',
+      'from a database: the external ids of nodes with this label that other tools wrote are the values of this property; the label is their type; may be repeated (default: the property external_id)',
+      appended,
+      [],
+    )
     .option('--compare', 'copy nothing, only compare', false)
     .option('--switch', 'if both are equal, connect the project to the database, or to those of --connection', false)
     .option('--settings <file>', 'JSON file with settings')

@@ -17,7 +17,7 @@ import type { CopyTarget, CopyTargets } from './copy-target.ts'
 import { completeProject, FolderGraph, type FolderProject, requireGraph } from './folder-graph.ts'
 import { FolderTargets } from './folder-target.ts'
 import type { CopiedCounts, ElementPage, GraphReader } from './graph-reader.ts'
-import { COPY_QUERY_MS, type CopyDatabase, ServerGraph } from './server-graph.ts'
+import { COPY_QUERY_MS, type CopyDatabase, type NodeKeys, ServerGraph } from './server-graph.ts'
 import { type CopySource, noteIn, ServerTargets, storedVersion } from './server-target.ts'
 
 /** A copy of the graphs of one project. */
@@ -30,6 +30,8 @@ export interface GraphCopyRequest {
   readonly project?: string
   readonly username: string | null
   readonly password: string | null
+  /** For a copy from a server: the properties whose values are the external ids of nodes of other tools, by label. */
+  readonly keys: NodeKeys
   /** Only compare. */
   readonly isComparison: boolean
   /** Called with the id of the project when all graphs are equal, while the folder is still locked. */
@@ -181,7 +183,7 @@ async function compareOnly({ request, project, databases }: ConnectedCopy): Prom
   for (const database of databases) {
     const run = runOf(request, database, databases.length)
     const result = await withGraph(project, database, (folder) => {
-      const server = new ServerGraph(database)
+      const server = new ServerGraph(database, { keys: request.keys })
       return request.direction === 'to-server' ? compare(run, folder, server) : compare(run, server, folder)
     })
     const written = { nodes: 0, relationships: 0 }
@@ -225,8 +227,9 @@ async function copyToFolder(opened: ConnectedCopy): Promise<DatabaseCopy[]> {
   if (isComposite)
     for (const database of databases) if (database.part !== 'global') await new ServerGraph(database).requireProxies()
   const parts = databases.map(({ part }) => part)
-  const targets = await FolderTargets.open(project, parts, databases.map(({ url }) => url).join(', '))
-  const fromServer: WithSource = (database, use) => use(new ServerGraph(database, isComposite))
+  const targets = await FolderTargets.open(project, parts, sourceText(opened))
+  const { keys } = opened.request
+  const fromServer: WithSource = (database, use) => use(new ServerGraph(database, { needsIds: isComposite, keys }))
   return await copyAll(opened, targets, fromServer, async () => {
     // Graphs that are copied one after another belong together only if none of them has changed.
     for (const [at, database] of databases.entries()) {
@@ -236,6 +239,12 @@ async function copyToFolder(opened: ConnectedCopy): Promise<DatabaseCopy[]> {
       )
     }
   })
+}
+
+/** Names what is copied: a copy continues only with the same databases and the same keys. */
+function sourceText({ request: { keys }, databases }: ConnectedCopy): string {
+  const urls = databases.map(({ url }) => url).join(', ')
+  return [urls, ...[...keys].map(([label, property]) => `--key ${label}=${property}`)].join(' ')
 }
 
 /** Rejects with OperationalError if a database has an unfinished copy. */

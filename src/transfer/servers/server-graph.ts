@@ -12,6 +12,7 @@ import {
   nodeTypeOf,
   relationshipOfDriver,
 } from '../../bolt/stored-elements.ts'
+import type { NodeKey } from '../../engine/store.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import type { NodeRecord, StoredProperties } from '../../store/format/records.ts'
 import {
@@ -41,6 +42,17 @@ export interface CopyDatabase {
   readonly url: string
 }
 
+/** The properties whose values are the external ids of nodes of other tools, by label. */
+export type NodeKeys = ReadonlyMap<string, string>
+
+/** How the elements of a database are read. */
+export interface ServerGraphOptions {
+  /** Nodes of other tools, which have no global id, are refused. */
+  readonly needsIds?: boolean
+  /** Empty: the external id of each node is in its property `external_id`. */
+  readonly keys?: NodeKeys
+}
+
 type ElementKind = 'node' | 'relationship'
 
 /** Reads all elements of a database, except the node of the state. Other programs must not write at the same time. */
@@ -52,12 +64,13 @@ export class ServerGraph implements GraphReader {
   private range = PAGE_ELEMENTS
   private readonly nowMs = Date.now()
   private readonly needsIds: boolean
+  private readonly keys: NodeKeys
 
-  /** `needsIds`: nodes of other tools, which have no global id, are refused. */
-  constructor(database: CopyDatabase, needsIds = false) {
+  constructor(database: CopyDatabase, { needsIds = false, keys = new Map() }: ServerGraphOptions = {}) {
     this.in = database
     this.place = database.url
     this.needsIds = needsIds
+    this.keys = keys
   }
 
   private async read(text: string, parameters: Record<string, unknown>): Promise<readonly Record<string, unknown>[]> {
@@ -107,7 +120,7 @@ export class ServerGraph implements GraphReader {
     const to = Math.min(last, from + this.range - 1)
     const records = await this.read(
       `UNWIND range($from, $to) AS at MATCH ${pattern} WHERE id(e) = at RETURN at, ${columns} ORDER BY at LIMIT $limit`,
-      { from: BigInt(from), to: BigInt(to), limit: BigInt(PAGE_ELEMENTS) },
+      { from: BigInt(from), to: BigInt(to), limit: BigInt(PAGE_ELEMENTS), keys: [...this.keys] },
     )
     const isFull = records.length === PAGE_ELEMENTS
     if (isFull) this.range = PAGE_ELEMENTS
@@ -124,9 +137,17 @@ export class ServerGraph implements GraphReader {
   }
 
   private node(id: bigint, node: DriverNode): NodeRecord | null {
-    if (node.labels.includes(STATE_LABEL)) return null
-    const record = nodeOfDriver(this.in.driver, node, this.symbols)
-    if (record.type === 0) throw noKey(id, node.labels)
+    const { labels, properties } = node
+    if (labels.includes(STATE_LABEL)) return null
+    const { type, externalId } = this.keyOf({
+      id,
+      labels,
+      type: properties[hidden.type],
+      externalId: properties[EXTERNAL_ID],
+      keyed: this.keyedLabels(labels).map((label) => [label, properties[this.keys.get(label)!]]),
+    })
+    const identified = { ...node, properties: { ...properties, [EXTERNAL_ID]: externalId, [hidden.type]: type } }
+    const record = nodeOfDriver(this.in.driver, identified, this.symbols)
     const what = `the node ${keyOfNode(record, this.symbols)}`
     requireReadable(what, node.properties, record.properties)
     // The proxy of a node is found by the id of the node.
@@ -138,14 +159,23 @@ export class ServerGraph implements GraphReader {
   }
 
   async relationships(from: number): Promise<ElementPage<CopiedRelationship>> {
+    // Only the properties that can be keys are read of the ends.
     const end = (name: string): string =>
-      `${name}.${EXTERNAL_ID} AS ${name}Id, ${name}.${hidden.type} AS ${name}Type, CASE WHEN ${name}.${hidden.type} IS NULL THEN labels(${name}) ELSE [] END AS ${name}Labels`
+      `${name}.${EXTERNAL_ID} AS ${name}Id, ${name}.${hidden.type} AS ${name}Type, CASE WHEN ${name}.${hidden.type} IS NULL THEN labels(${name}) ELSE [] END AS ${name}Labels, [key IN $keys WHERE key[0] IN labels(${name}) | [key[0], ${name}[key[1]]]] AS ${name}Keyed`
     return this.page('relationship', from, '(a)-[e]->(b)', `e, ${end('a')}, ${end('b')}`, (record) => {
-      const { at, e, aId, aType, aLabels, bId, bType, bLabels } = record
+      const { at, e } = record
       const driven = e as DriverRelationship
+      const keyOf = (name: 'a' | 'b', id: bigint): NodeKey =>
+        this.keyOf({
+          id,
+          labels: record[`${name}Labels`] as readonly string[],
+          type: record[`${name}Type`],
+          externalId: record[`${name}Id`],
+          keyed: record[`${name}Keyed`] as IdentifyingFields['keyed'],
+        })
       const copied = {
-        source: keyOf(driven.start, aId, aType, aLabels as readonly string[]),
-        target: keyOf(driven.end, bId, bType, bLabels as readonly string[]),
+        source: keyOf('a', driven.start),
+        target: keyOf('b', driven.end),
         record: relationshipOfDriver(this.in.driver, driven, this.symbols),
       }
       requireReadable(
@@ -155,6 +185,39 @@ export class ServerGraph implements GraphReader {
       )
       return { ...copied, record: this.complete(copied.record, 'relationship', at as bigint) }
     })
+  }
+
+  private keyedLabels(labels: readonly string[]): readonly string[] {
+    return labels.filter((label) => this.keys.has(label))
+  }
+
+  /**
+   * The key of a node. A captured node has its own, also if its label has a property as a key. Throws OperationalError if the node has
+   * none.
+   */
+  private keyOf(fields: IdentifyingFields): NodeKey {
+    const { labels, type, externalId, keyed } = fields
+    const [first, ...others] = typeof type === 'string' ? [] : keyed
+    if (first === undefined) {
+      const named = nodeTypeOf(labels, type)
+      if (typeof externalId === 'string' && named !== null) return { type: named, externalId }
+      const hint = named === null ? '' : `. \`--key ${named}=property\` takes the external id from another property`
+      throw refusedNode(fields, `a data folder needs a label and the property \`${EXTERNAL_ID}\`, a string${hint}`)
+    }
+    const [label, value] = first
+    if (others.length > 0) {
+      const all = keyed
+        .map(([one]) => `\`${one}\``)
+        .sort()
+        .join(' and ')
+      throw refusedNode(fields, `--key names its labels ${all}, and a node has one type: name one of them`)
+    }
+    const property = `its property \`${this.keys.get(label)}\`, the external id of \`--key\`,`
+    if (value === null || value === undefined) throw refusedNode(fields, `${property} is missing`)
+    if (typeof value !== 'string') throw refusedNode(fields, `${property} is not a string`)
+    if (externalId !== null && externalId !== undefined && externalId !== value)
+      throw refusedNode(fields, `${property} differs from its property \`${EXTERNAL_ID}\``)
+    return { type: label, externalId: value }
   }
 
   /** An element of another tool gets an id that is the same each time it is read, and the time of the copy. */
@@ -176,17 +239,20 @@ export class ServerGraph implements GraphReader {
   }
 }
 
-function keyOf(id: bigint, externalId: unknown, type: unknown, labels: readonly string[]) {
-  const named = nodeTypeOf(labels, type)
-  if (typeof externalId !== 'string' || named === null) throw noKey(id, labels)
-  return { type: named, externalId }
+/** What the type and the external id of a node are found from. */
+interface IdentifyingFields {
+  readonly id: bigint
+  readonly labels: readonly string[]
+  /** The type of a captured node; null: another tool has written it. */
+  readonly type: unknown
+  readonly externalId: unknown
+  /** The labels of the node that have a key, with the value of its property. */
+  readonly keyed: readonly (readonly [label: string, value: unknown])[]
 }
 
-function noKey(id: bigint, labels: readonly string[]): OperationalError {
-  const named = labels.length === 0 ? 'without label' : `with the labels ${labels.join(', ')}`
-  return new OperationalError(
-    `the node ${id} ${named} cannot be copied: a data folder needs a label and the property \`${EXTERNAL_ID}\`, a string`,
-  )
+function refusedNode({ id, labels }: IdentifyingFields, reason: string): OperationalError {
+  const named = labels.length === 0 ? 'without label' : `with the labels ${[...labels].sort().join(', ')}`
+  return new OperationalError(`the node ${id} ${named} cannot be copied: ${reason}`)
 }
 
 /** Throws OperationalError if a property has a value that a data folder cannot hold, such as a point. */

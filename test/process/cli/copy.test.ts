@@ -1,6 +1,6 @@
 // `verdigraph copy` with a running Neo4j: both directions with everything that a graph stores, a copy that is killed and continued, and
 // differences that the comparison finds. Needs Java and Maven.
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import neo4j, { type Driver } from 'neo4j-driver-lite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -519,3 +519,107 @@ test('a folder that does not exist stays absent', async () => {
   expect(existsSync(absent)).toBe(false)
   rmSync(absent, { force: true })
 })
+
+test('the external ids of nodes of other tools can be in other properties', async (context) => {
+  if (server === null) return context.skip()
+  const { url } = server
+  await run(
+    "CREATE (a:Boss:Person {email: 'ann@example.org', age: 36})-[:OWNS {since: 2020}]->(c:Car {`plate no`: 'B-1', type: 'van'}), (a)-[:KNOWS]->(a), (:Town {external_id: 'berlin'})",
+  )
+  const keys = ['--key', 'Person=email', '--key', 'Car=plate no']
+  const refusal = async (...options: string[]): Promise<string> => {
+    const to = await newProject()
+    const { exitCode, stdout, stderr } = await copy(url, to.data, ...options)
+    expect([exitCode, stdout], stderr).toEqual([1, ''])
+    return stderr
+  }
+  expect(await refusal()).toMatch(
+    /the node \d+ with the labels Boss, Person cannot be copied: a data folder needs a label and the property `external_id`, a string\. `--key Boss=property` takes the external id from another property/,
+  )
+  const to = await newProject()
+  const { hash } = await copied(url, to.data, 3, 2, ...keys)
+  expect((await copied(url, to.data, 3, 2, '--compare', ...keys)).hash).toBe(hash)
+  const exported = join(temporaryFolder(), 'lines')
+  await succeed('export', '--data', to.data, '--out', exported, '--no-audit-logs')
+  const lines = readFileSync(exported, 'utf8')
+    .split('\n')
+    .filter((line) => /^\{"(?:node|relationship)"/.test(line))
+    .map((line) => JSON.parse(line))
+  // The label of the key is the type, and the property stays.
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      {
+        node: expect.objectContaining({
+          type: 'Person',
+          external_id: 'ann@example.org',
+          labels: expect.arrayContaining(['Boss']),
+          properties: expect.arrayContaining([expect.objectContaining({ type: 'email', value: 'ann@example.org' })]),
+        }),
+      },
+      {
+        node: expect.objectContaining({
+          type: 'Car',
+          external_id: 'B-1',
+          properties: expect.arrayContaining([expect.objectContaining({ type: 'type', value: 'van' })]),
+        }),
+      },
+      { node: expect.objectContaining({ type: 'Town', external_id: 'berlin' }) },
+      {
+        relationship: expect.objectContaining({
+          type: 'OWNS',
+          source: { type: 'Person', external_id: 'ann@example.org' },
+          target: { type: 'Car', external_id: 'B-1' },
+        }),
+      },
+    ]),
+  )
+  const named = String.raw`the node \d+ with the labels Boss, Person cannot be copied: `
+  expect(await refusal('--key', 'Person=name')).toMatch(
+    new RegExp(`${named}its property \`name\`, the external id of \`--key\`, is missing`),
+  )
+  expect(await refusal('--key', 'Person=age')).toMatch(
+    new RegExp(`${named}its property \`age\`, the external id of \`--key\`, is not a string`),
+  )
+  expect(await refusal('--key', 'Person=email', '--key', 'Boss=email')).toMatch(
+    new RegExp(`${named}--key names its labels \`Boss\` and \`Person\`, and a node has one type: name one of them`),
+  )
+  await run("MATCH (n:Person) SET n.external_id = 'another'")
+  expect(await refusal(...keys)).toMatch(
+    new RegExp(
+      `${named}its property \`email\`, the external id of \`--key\`, differs from its property \`external_id\``,
+    ),
+  )
+  await run("MATCH (n:Person) REMOVE n.external_id CREATE (:Person {email: 'ann@example.org'})")
+  expect(await refusal(...keys)).toContain('two nodes Person have the external id ann@example.org')
+}, 300_000)
+
+test('--key is refused where nothing reads it, and in another form', async () => {
+  const refused = async (...args: string[]): Promise<string> => {
+    const { exitCode, stderr } = await runCommand(['copy', ...args])
+    expect(exitCode, stderr).toBe(2)
+    return stderr
+  }
+  const fromServer = ['--from', 'bolt://127.0.0.1:1', '--to', 'data']
+  expect(await refused('--from', 'data', '--to', 'bolt://127.0.0.1:1', '--key', 'A=b')).toContain(
+    '--key: nodes of a data folder have external ids',
+  )
+  for (const wrong of ['Person', '=email', 'Person='])
+    expect(await refused(...fromServer, '--key', wrong)).toContain(
+      `--key: expected \`Type=property\`, such as \`Person=email\`, found \`${wrong}\``,
+    )
+  expect(await refused(...fromServer, '--key', 'A=b', '--key', 'A=c')).toContain('--key: `A` is given twice')
+})
+
+test('two relationships of one type between the same nodes are refused by name', async (context) => {
+  if (server === null) return context.skip()
+  await run(
+    "CREATE (a:Person {external_id: 'ann'}), (c:Car {external_id: 'c-1'}), (a)-[:OWNS {since: 1}]->(c), (a)-[:OWNS {since: 2}]->(c), (c)-[:OWNS]->(a)",
+  )
+  const to = await newProject()
+  const { exitCode, stdout, stderr } = await copy(server.url, to.data)
+  expect([exitCode, stdout]).toEqual([1, ''])
+  expect(stderr).toContain(
+    'the source has two relationships OWNS from Person `ann` to Car `c-1`, and a data folder holds one.',
+  )
+  expect(stderr).toContain('docs/how-to/several-relationships.md')
+}, 300_000)
