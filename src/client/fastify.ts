@@ -1,4 +1,5 @@
 // `verdigraph/fastify`: a hook for Fastify 4 and 5.
+import type { FastifyRequest } from 'fastify'
 import type { VerdigraphClient } from './client.ts'
 import { type PermissionOf, refusalOf } from './guard.ts'
 
@@ -11,10 +12,10 @@ export interface FastifyReply {
 
 /**
  * A `preHandler` hook: a request is handled only if the service permits it; otherwise 401, 403 or 503. Other errors are those of the
- * request, status 500.
+ * request, status 500. `R`: the request of the route.
  *
  * @example
- * app.get('/cars/:id', {
+ * app.get<{ Params: { id: string } }>('/cars/:id', {
  *   preHandler: requirePermission(client, (request) => ({
  *     subject: { Person: request.user.id },
  *     action: 'drive',
@@ -22,7 +23,7 @@ export interface FastifyReply {
  *   })),
  * }, showCar)
  */
-export function requirePermission<R>(
+export function requirePermission<R = FastifyRequest>(
   client: VerdigraphClient,
   permissionOf: PermissionOf<R>,
 ): (request: R, reply: FastifyReply) => Promise<unknown> {

@@ -1,4 +1,5 @@
 // `verdigraph/hono`: middleware for Hono 4.
+import type { Context, Env } from 'hono'
 import type { VerdigraphClient } from './client.ts'
 import { type PermissionOf, refusalOf } from './guard.ts'
 
@@ -8,21 +9,22 @@ export interface HonoContext {
 }
 
 /**
- * Passes a request on only if the service permits it; otherwise 401, 403 or 503. Other errors go to `app.onError`.
+ * Passes a request on only if the service permits it; otherwise 401, 403 or 503. Other errors go to `app.onError`. `E`: the environment of
+ * the application; `P`: the path.
  *
  * @example
- * app.get('/cars/:id', requirePermission(client, (c) => ({
+ * app.get('/cars/:id', requirePermission<AppEnv, '/cars/:id'>(client, (c) => ({
  *   subject: { Person: c.get('user').id },
  *   action: 'drive',
  *   resource: { Car: c.req.param('id') },
  * })), showCar)
  */
-export function requirePermission<C extends HonoContext>(
+export function requirePermission<E extends Env = Env, P extends string = string>(
   client: VerdigraphClient,
-  permissionOf: PermissionOf<C>,
-): (context: C, next: () => Promise<void>) => Promise<Response | undefined> {
+  permissionOf: PermissionOf<Context<E, P>>,
+): (context: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
   return async (context, next) => {
-    const refusal = await refusalOf(client, await permissionOf(context))
+    const refusal = await refusalOf(client, await permissionOf(context as Context<E, P>))
     if (refusal === null) {
       await next()
       return undefined

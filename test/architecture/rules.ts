@@ -707,9 +707,7 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/client/'],
-    mayImport: ['src/client/', 'src/authorizer/authorizer.ts', 'src/kernel/backoff.ts'],
-    sentence:
-      'the HTTP client runs wherever fetch does: it imports the types of requests and answers, the delays of repetitions, and nothing else',
+    mayImport: ['src/client/', 'express', 'fastify', 'hono', 'node:http'],
   },
   {
     files: ['src/project/'],

@@ -184,8 +184,8 @@ test('a value that is refused in an import is reported with its field, but accep
     expect(parseLine(text, true)).toMatchObject({ kind: Object.keys(line)[0] })
   }
   // Counts characters, not UTF-16 units.
-  const zebra = { node: { type: 'Person', external_id: 'a', location: '\ud83e\udd93' } }
-  expect(faultOfLine(JSON.stringify(zebra))?.message).toBe('expected 2 to 32 characters, found 1')
+  const zebra = { node: { type: 'Person', external_id: 'a', location: '\ud83e\udd93'.repeat(33) } }
+  expect(faultOfLine(JSON.stringify(zebra))?.message).toBe('expected 1 to 32 characters, found 33')
   // An end of a reserved type connects an application to business data.
   expect(faultOfLine(JSON.stringify({ relationship: { ...ends, type: 'KNOWS' } }))).toBeNull()
 })
