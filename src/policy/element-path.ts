@@ -54,13 +54,13 @@ function nameOf(part: string): string {
 }
 
 /**
- * Parses a path. The `property.` before the name is optional for a relationship. A name that is no word is in backticks. The error is
+ * Parses a path. The `property.` before the name is optional for a relationship. Any other name is in backticks. The error is
  * a message for the author.
  */
 export function parsePath(text: string, kind: PathElementKind): Result<ElementPath, string> {
   const parts = partsOf(text)
   const [variable = '', first, second, third, fourth, ...rest] = parts ?? []
-  const hint = parts === null ? ', with a name that is no word in backticks' : ''
+  const hint = parts === null ? ', with any other name in backticks' : ''
   const error = err(`expected a path such as ${examples[kind]}${hint}, found \`${text.slice(0, 64)}\``)
   if (variable === '' || variable.startsWith('`') || rest.length > 0) return error
   if (first === undefined) return ok({ variable, kind: 'whole' })

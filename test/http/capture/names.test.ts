@@ -1,5 +1,5 @@
 // One rule for names: what can be captured can be named in policies, paths, filters, queries, profiles, pipelines and introspection.
-// Names of one letter, in lower case, in any script; properties `type` and with names that are no words.
+// Names of one letter, in lower case, in any script; properties `type` and with names of any characters.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
 

@@ -227,7 +227,7 @@ describe('a path that can never have a value is refused in the policy and in the
     ['relationships', 'r.property.id', 'the own field is `r.id`'],
     ['nodes', 'car.property.``', 'expected a path such as'],
     ['nodes', 'car.property.`a', 'expected a path such as'],
-    ['nodes', 'car.property.a b', 'with a name that is no word in backticks'],
+    ['nodes', 'car.property.a b', 'with any other name in backticks'],
     ['nodes', '`car`.property.a', 'expected a path such as'],
     ['nodes', 'car.property.a.', 'expected a path such as'],
     ['relationships', 'r.property.since.metadata.source', 'expected a path such as'],
