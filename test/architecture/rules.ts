@@ -707,7 +707,17 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/client/'],
-    mayImport: ['src/client/', 'express', 'fastify', 'hono', 'node:http'],
+    mayImport: [
+      'src/client/',
+      'src/authorizer/authorizer.ts',
+      'src/kernel/backoff.ts',
+      'express',
+      'fastify',
+      'hono',
+      'node:http',
+    ],
+    sentence:
+      'the HTTP client runs wherever fetch does: it imports the types of requests and answers, the delays of repetitions, and nothing else; its middleware imports types of the frameworks',
   },
   {
     files: ['src/project/'],
