@@ -519,7 +519,7 @@ interface ExpectedPairs {
   disagreement: number
 }
 
-/** The number of levels of a mapping that are an agreement: rare among different entities. Words are seldom all equal. */
+/** The number of levels of a mapping that are an agreement: rare among different entities. All words are rarely equal. */
 function agreeingLevels(kind: ValueKind, u: Float64Array): number {
   if (u[0]! >= AGREEMENT_U) return 0
   return wordKinds.has(kind) && u[0]! + u[1]! < AGREEMENT_U ? 2 : 1

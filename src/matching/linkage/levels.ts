@@ -1,7 +1,7 @@
 // The levels of similarity of each kind of value, and what is assumed of them before data is seen.
 import type { ValueKind } from './types.ts'
 
-/** What is assumed of a kind. */
+/** The assumptions of a kind. */
 export interface KindLevels {
   /** Lowest similarity of each level but the last, descending; the first is 1: equal values. */
   readonly thresholds: readonly number[]

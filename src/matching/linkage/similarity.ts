@@ -99,7 +99,7 @@ export class Similarity {
     const localB = indexOf(codes, AT_SIGN, b, endB)
     const local = isEqual(codes, a, localA, b, localB) ? 1 : this.#edits(codes, a, localA, b, localB)
     const domain = isEqual(codes, localA, endA, localB, endB) ? 1 : this.#edits(codes, localA, endA, localB, endB)
-    // The same domain alone says little: one provider has millions of addresses.
+    // The same domain alone is little evidence: one provider has millions of addresses.
     return local < 0.5 ? local / 2 : 0.8 * local + 0.2 * domain
   }
 

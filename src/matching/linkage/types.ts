@@ -93,7 +93,7 @@ export interface LinkageProgress {
   readonly comparedPairs: number
 }
 
-/** What one mapping contributes to the score of a pair. */
+/** The contribution of one mapping to the score of a pair. */
 export interface PropertyEvidence {
   /** Index of the mapping. */
   readonly mapping: number
