@@ -1,6 +1,6 @@
 // A graph in which a missing element decides as often as an existing one, and the questions about it.
 import { Graph } from '../../src/engine/graph.ts'
-import { DataCorruptionError, OperationalError } from '../../src/kernel/errors.ts'
+import { OperationalError, ThrownServiceError } from '../../src/kernel/errors.ts'
 import { openStore } from '../../src/store/graph/open-store.ts'
 
 const PERSONS = 1200
@@ -119,8 +119,9 @@ export async function ask(
   await (store as ReturnType<typeof openStore>).close()
 }
 
-function faultText(fault: unknown): string {
-  const typed = fault instanceof DataCorruptionError || fault instanceof OperationalError
+/** `told: ` and the message of an error for an operator or a caller; `failed: ` and that of any other. */
+export function faultText(fault: unknown): string {
+  const typed = fault instanceof ThrownServiceError || fault instanceof OperationalError
   return `${typed ? 'told' : 'failed'}: ${fault instanceof Error ? fault.message : String(fault)}`
 }
 

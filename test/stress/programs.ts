@@ -83,6 +83,11 @@ export const programs: Readonly<Record<string, StressProgram>> = {
     about: 'the same for changed bytes of the B-tree structure',
     short: { flags: '--flips 25' },
   },
+  'damaged-pages': {
+    about:
+      'pages filled with each byte, and random damage, end no process: the right answer or a refusal that names the page',
+    short: { flags: '--fills 12 --random 100' },
+  },
   'many-projects': {
     about: 'one process serves more projects than it may have open',
     short: { flags: '--projects 600 --open 100' },

@@ -80,7 +80,7 @@ export async function differenceRounds(rounds: number, seed: number): Promise<Di
 function damageIn(path: string): string | null {
   const file = new PageFile(path)
   try {
-    return findTreeDamage(file, file.metas()![0], { leaves: true, pagesMax: Number.POSITIVE_INFINITY })
+    return findTreeDamage(file, file.metas()![0], { leaves: 'by key' })
   } finally {
     file.close()
   }

@@ -3,12 +3,12 @@
 // INVARIANTS: a stored list, chunk or list of types is never empty. The first chunk of a list has the lowest possible key.
 // A long list has more than half a chunk of entries.
 import type { NodeId, RelationshipId, SymbolId } from '../../engine/store.ts'
-import { assert } from '../../kernel/assert.ts'
 import type { ByteWriter } from '../format/bytes.ts'
 import { type AdjacencyKey, type ChunkKey, edgeListId, edgeListType, typeListId } from '../format/keys.ts'
 import { CHUNK_HEAD_BYTES, EntryList, isEntryBefore, LONG_LIST_HEAD_BYTES, lowerBound } from '../format/packed-lists.ts'
 import type { Databases } from '../lmdb/databases.ts'
 import type { PendingWrites } from '../lmdb/pending-writes.ts'
+import { requireStored } from './stored-rules.ts'
 
 interface ChunkStart {
   readonly neighbour: NodeId
@@ -223,7 +223,7 @@ export class AdjacencyEdits {
       if (own !== null && !isBefore(own.low, low)) break
       return this.loadChunk(list, low, stored.id)
     }
-    assert(own !== null, 'a long list has a first chunk')
+    requireStored(own !== null, 'a long list has a first chunk')
     return own
   }
 
@@ -294,7 +294,7 @@ export class AdjacencyEdits {
     const chunk = list.short === null ? this.chunkFor(list, neighbour, relationship) : null
     const pairs = chunk === null ? list.short! : chunk.pairs
     const at = pairs.search(neighbour, relationship)
-    assert(
+    requireStored(
       at < pairs.length && pairs.neighbours[at] === neighbour && pairs.relationships[at] === relationship,
       'a relationship is in the lists of both its end nodes',
     )

@@ -1,12 +1,12 @@
 // Updates label bits and index entries for the nodes that a batch has changed.
 import type { NodeId, StoredProperty, SymbolId } from '../../engine/store.ts'
-import { assert } from '../../kernel/assert.ts'
 import type { ByteWriter } from '../format/bytes.ts'
 import { NODES_PER_BLOCK, scalarKey } from '../format/keys.ts'
 import { BLOCK_WORDS } from '../format/packed-lists.ts'
 import type { NodeRecord } from '../format/records.ts'
 import type { Databases } from '../lmdb/databases.ts'
 import type { PendingWrites } from '../lmdb/pending-writes.ts'
+import { requireStored } from './stored-rules.ts'
 
 /** The pseudo label of all nodes. */
 const ALL = 0
@@ -79,7 +79,7 @@ export class LabelEdits {
     const bit = node % NODES_PER_BLOCK
     const mask = 1 << (bit & 31)
     const word = words[bit >>> 5]!
-    assert(((word & mask) !== 0) !== on, 'the bits of a label are set for the nodes that carry it')
+    requireStored(((word & mask) !== 0) !== on, 'the bits of a label are set for the nodes that carry it')
     words[bit >>> 5] = on ? word | mask : word & ~mask
   }
 

@@ -1,6 +1,5 @@
 // The nodes that a batch writes and deletes: records, label bits and index entries.
 import type { NodeId, NodeInput, PropertyInput, SymbolId, UpsertResult } from '../../engine/store.ts'
-import { assert } from '../../kernel/assert.ts'
 import { TRUST_SCORE_LABEL } from '../../kernel/element-rules.ts'
 import { mintGid } from '../../kernel/ids.ts'
 import type { ByteWriter } from '../format/bytes.ts'
@@ -14,6 +13,7 @@ import type { KeyEdits } from './key-edits.ts'
 import { LabelEdits } from './label-edits.ts'
 import type { NewSymbols } from './new-symbols.ts'
 import { NO_PROPERTIES, withProperties } from './property-edits.ts'
+import { requireStored } from './stored-rules.ts'
 
 const NO_SYMBOLS: readonly SymbolId[] = []
 
@@ -47,7 +47,7 @@ export class NodeEdits extends ElementEdits<NodeRecord> {
     if (id === 0) return this.insert(type, input, preserved, now)
     const edited = this.at(id)
     const old = edited.now
-    assert(old !== null, 'an upsert key names a node')
+    requireStored(old !== null, 'an upsert key names a node')
     edited.now = {
       ...old,
       labels: input.labels === undefined ? old.labels : this.labels(type, input.labels),

@@ -1,6 +1,5 @@
 // The relationships that a batch writes and deletes: records, and the edge lists of both end nodes.
 import type { NodeId, PropertyInput, RelationshipId, SymbolId, UpsertResult } from '../../engine/store.ts'
-import { assert } from '../../kernel/assert.ts'
 import { mintGid } from '../../kernel/ids.ts'
 import type { ByteWriter } from '../format/bytes.ts'
 import { allocateId, type EnvironmentHeader } from '../format/header.ts'
@@ -11,6 +10,7 @@ import { AdjacencyEdits } from './adjacency-edits.ts'
 import { ElementEdits } from './element-edits.ts'
 import type { NewSymbols } from './new-symbols.ts'
 import { NO_PROPERTIES, withProperties } from './property-edits.ts'
+import { requireStored } from './stored-rules.ts'
 
 /** The edited relationships of a batch. */
 export class RelationshipEdits extends ElementEdits<RelationshipRecord> {
@@ -44,7 +44,7 @@ export class RelationshipEdits extends ElementEdits<RelationshipRecord> {
     if (id === undefined) return this.create(source, type, target, properties, now, element)
     const edited = this.at(id)
     const old = edited.now
-    assert(old !== null, 'a list names relationships that exist')
+    requireStored(old !== null, 'a list names relationships that exist')
     const merged = withProperties(old.properties, properties, now, this.symbols, element)
     edited.now = { ...old, updatedMs: now, properties: merged }
     return { id, gid: old.gid, created: false }
@@ -79,7 +79,7 @@ export class RelationshipEdits extends ElementEdits<RelationshipRecord> {
   deleteAt(node: NodeId): void {
     for (const id of this.adjacency.detachAll(node)) {
       const edited = this.at(id)
-      assert(edited.now !== null, 'a list names relationships that exist')
+      requireStored(edited.now !== null, 'a list names relationships that exist')
       const { source, type, target } = edited.now
       this.adjacency.removeFarEnd(node, source, type, target, id)
       edited.now = null

@@ -1,11 +1,11 @@
 // The interned names of one environment, in memory. Names are only added, so the table is complete if its count is right.
 import type { SymbolId, SymbolKind } from '../../engine/store.ts'
-import { assert } from '../../kernel/assert.ts'
 import { TRUST_SCORE_LABEL } from '../../kernel/element-rules.ts'
 import type { ValueView } from '../format/bytes.ts'
 import type { SymbolCounts } from '../format/header.ts'
 import type { SymbolKey } from '../format/keys.ts'
 import { kindNumber, symbolText } from '../format/symbol-names.ts'
+import { requireStored } from './stored-rules.ts'
 
 /** A map grows in one native step, which takes about 1 ms at this size, and 50 ms for 200,000 names. */
 const NAMES_PER_MAP = 16_384
@@ -41,7 +41,7 @@ export class SymbolTable {
 
   name(kind: SymbolKind, id: SymbolId): string {
     const name = this.names[kindNumber(kind)]![id]
-    assert(name !== undefined, 'a symbol id comes from this environment')
+    requireStored(name !== undefined, 'a symbol id comes from this environment')
     return name
   }
 

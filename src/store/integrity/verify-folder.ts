@@ -30,6 +30,7 @@ import {
   readFolderLayout,
 } from '../lmdb/layout.ts'
 import { LmdbFile } from '../lmdb/lmdb-file.ts'
+import { DamagedFileError } from '../lmdb/open-file.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../lmdb/open-lock.ts'
 import { entryCountOf, type ReadOptions } from '../lmdb/raw-database.ts'
 import { checkOutbox } from '../outbox/check-outbox.ts'
@@ -66,6 +67,7 @@ export async function verifyFolder(
     return kind === eventsLayout.kind ? await verifyEvents(folder, at) : await verifyGraph(folder, at, notice)
   } catch (error) {
     if (error instanceof LayoutError) throw error
+    if (error instanceof DamagedFileError) return [error.finding]
     if (error instanceof OperationalError || error instanceof DataCorruptionError) return [error.message]
     throw error
   }
@@ -200,7 +202,7 @@ function walkPages(
     const metas = file.metas()
     if (metas === null) return 'a meta page is damaged'
     const [meta] = metas
-    const walk = walkTrees(file, meta, { leaves: true, pagesMax: Number.POSITIVE_INFINITY, ...optionsOf(file) })
+    const walk = walkTrees(file, meta, { leaves: 'by key', ...optionsOf(file) })
     for (let pages = 1; ; pages++) {
       const step = walk.next()
       if (step.done === true) return step.value

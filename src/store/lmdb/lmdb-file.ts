@@ -10,9 +10,9 @@ import { rememberFileState } from '../pages/file-check.ts'
 import { diskFullReason } from './disk-full.ts'
 import type { EnvironmentFile } from './environment-file.ts'
 import { interruptedMigrationMessage, migrationBackup } from './environment-folder.ts'
-import { type LmdbFileOptions, MAP_BYTES, openChecked } from './open-file.ts'
+import { DamagedFileError, type LmdbFileOptions, MAP_BYTES, openChecked } from './open-file.ts'
 import { OpenLock } from './open-lock.ts'
-import type { RawDatabase } from './raw-database.ts'
+import { entryCountOf, type RawDatabase } from './raw-database.ts'
 import { ReadTransactions } from './read-transactions.ts'
 import { reserveAddressSpace } from './resource-limits.ts'
 
@@ -20,6 +20,14 @@ function ignore(): void {}
 
 /** A folder that is read lacks a database: the process that creates it has not finished, or the folder is damaged. */
 export class MissingDatabaseError extends OperationalError {}
+
+/** Options of a named database. */
+interface DatabaseOptions {
+  readonly name: string
+  readonly encoding: 'binary'
+  readonly keyEncoder?: object
+  readonly keyEncoding?: 'uint32'
+}
 
 /** The environment of lmdb-js, which its type declarations omit. */
 interface NativeEnvironment {
@@ -46,6 +54,8 @@ export class LmdbFile implements EnvironmentFile {
   private readonly openLock: OpenLock
   private readonly isReadOnly: boolean
   private readonly commitCounter: LmdbFileOptions['commitCounter'] | null
+  /** Names of the databases that were opened here. */
+  private readonly opened = new Set<string>()
   private closed = false
   /** Number of writes and copies in progress. */
   private pendingCount = 0
@@ -75,9 +85,10 @@ export class LmdbFile implements EnvironmentFile {
     let lock: OpenLock | null = null
     try {
       if (!this.isReadOnly) mkdirSync(path, { recursive: true, mode: 0o700 })
-      lock = OpenLock.of(file, options.lockFolder)
-      this.openLock = lock
-      this.root = lock.runExclusive(() => openChecked(path, options), options.lockTimeoutMs)
+      const own = OpenLock.of(file, options.lockFolder)
+      lock = own
+      this.openLock = own
+      this.root = own.runExclusive(() => openChecked(path, options, own), options.lockTimeoutMs)
       this.inode = statSync(file).ino
       this.readTransactions = new ReadTransactions((this.root as unknown as { env: object }).env, this.commitCounter)
     } catch (failure) {
@@ -100,18 +111,31 @@ export class LmdbFile implements EnvironmentFile {
 
   /** As `openKeyed`; null if the environment is read-only and does not have the database. */
   openKeyedIfPresent<K>(name: string, keyEncoder: KeyCodec<K>): RawDatabase<K> | null {
-    return this.findNamed({ name, encoding: 'binary', keyEncoder }) ?? null
+    const options: DatabaseOptions = { name, encoding: 'binary', keyEncoder }
+    return this.isReadOnly ? (this.findNamed(options) ?? null) : this.openNamed(options)
   }
 
-  private openNamed<K>(options: object): RawDatabase<K> {
-    const database = this.findNamed<K>(options)
-    if (database === undefined) throw new MissingDatabaseError('the folder contains no such database')
+  private openNamed<K>(options: DatabaseOptions): RawDatabase<K> {
+    const found = this.findNamed<K>(options)
+    if (found !== undefined) return found
+    if (this.isReadOnly) throw new MissingDatabaseError('the folder contains no such database')
+    return this.openLock.writeSync(() => {
+      // Databases are created in the order in which they are opened. If there are others, this one was renamed or lost.
+      if (entryCountOf(this.root) > this.opened.size)
+        throw new DamagedFileError(this.file, `is damaged: the database ${options.name} is missing`)
+      return this.remember(options.name, this.root.openDB(options) as RawDatabase<K>)
+    })
+  }
+
+  private findNamed<K>(options: DatabaseOptions): RawDatabase<K> | undefined {
+    const find = () => this.root.openDB({ ...options, create: false } as DatabaseOptions) as RawDatabase<K> | undefined
+    const found = this.isReadOnly ? find() : this.openLock.writeSync(find)
+    return found && this.remember(options.name, found)
+  }
+
+  private remember<K>(name: string, database: RawDatabase<K>): RawDatabase<K> {
+    this.opened.add(name)
     return database
-  }
-
-  private findNamed<K>(options: object): RawDatabase<K> | undefined {
-    const openIt = () => this.root.openDB(options as { name: string }) as RawDatabase<K> | undefined
-    return this.isReadOnly ? openIt() : this.openLock.writeSync(openIt)
   }
 
   /**

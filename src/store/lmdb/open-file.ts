@@ -26,6 +26,22 @@ const emptyReaderTable = new Uint8Array(READER_TABLE_BYTES)
 
 const DATABASES_MAX = 16
 
+/** A data file is damaged. `message` says also what an operator does next. */
+export class DamagedFileError extends OperationalError {
+  override readonly name = 'DamagedFileError'
+  /** The file and its damage. */
+  readonly finding: string
+
+  /** `damage`: a phrase that follows the name of the file. */
+  constructor(file: string, damage: string) {
+    const finding = `${file} ${damage}`
+    super(
+      `${finding}; check the data folder with \`verdigraph verify\`, and restore it from a backup with \`verdigraph restore\``,
+    )
+    this.finding = finding
+  }
+}
+
 /** Options of an environment file. */
 export interface LmdbFileOptions {
   /** False: commits are not flushed to disk. For tests. */
@@ -59,18 +75,22 @@ export async function openWhenUnwritten<T>(path: string, open: () => T, lockTime
   }
   try {
     // Within the lock the file state is only compared, so a large file does not block the event loop.
-    await checkFileInSlices(join(path, DATA_FILE)).catch(() => undefined)
+    const isChecked = await lock.runExclusiveAsync(() => lock.isChecked(), lockTimeoutMs)
+    if (!isChecked) await checkFileInSlices(join(path, DATA_FILE)).catch(() => undefined)
     return await lock.runExclusiveAsync(open, lockTimeoutMs)
   } finally {
     lock.close()
   }
 }
 
-/** Opens the file after a check for damage. Call it while no process writes, because a change would look like damage. */
-export function openChecked(path: string, options: LmdbFileOptions): RootDatabase {
+/**
+ * Opens the file after a check for damage. Call it while `lock` excludes writers, because a change would look like damage. Throws
+ * OperationalError.
+ */
+export function openChecked(path: string, options: LmdbFileOptions, lock: OpenLock): RootDatabase {
   const file = join(path, DATA_FILE)
-  const damage = findDamage(file)
-  if (damage !== null) throw new OperationalError(`${file} ${damage}`)
+  const damage = findDamage(file, lock.isChecked())
+  if (damage !== null) throw new DamagedFileError(file, damage)
   allocateReaderTable(path)
   if (!canRegisterReaders(path)) {
     throw new OperationalError(
@@ -81,12 +101,13 @@ export function openChecked(path: string, options: LmdbFileOptions): RootDatabas
   const root = loadDriver().open(packageOptions(path, options))
   // lmdb-js creates a file with the default mode of the process.
   if (isNew) chmodSync(file, 0o600)
+  lock.setChecked()
   return root
 }
 
-function findDamage(file: string): string | null {
+function findDamage(file: string, isChecked: boolean): string | null {
   try {
-    return findFileDamage(file)
+    return findFileDamage(file, isChecked)
   } catch (failure) {
     return `cannot be read: ${(failure as Error).message}`
   }

@@ -7,9 +7,9 @@
 // presence lock excludes other processes (process/presence-lock.ts).
 import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { PRESENCE_LOCK_FILE } from '../../kernel/data-folder.ts'
+import { CHECKED_LOCK_FILE, PRESENCE_LOCK_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError, StorageWriteError } from '../../kernel/errors.ts'
-import { EXCLUSIVE, type FileLock, hasFlock, SHARED, tryFlock, UNLOCK } from '../process/flock.ts'
+import { EXCLUSIVE, type FileLock, hasFlock, lockWithFlock, SHARED, tryFlock, UNLOCK } from '../process/flock.ts'
 import { lockPresence } from '../process/presence-lock.ts'
 
 /** Default: how long an opener waits for writers, and a writer for openers. */
@@ -46,6 +46,8 @@ export class OpenLock {
   private readonly intentLock: number | null
   /** Held while the folder is open. Null if the system needs or has none. */
   private readonly presence: FileLock | null
+  /** Held while the folder is open and its pages were checked. */
+  private checked: FileLock | null = null
   /** Open data file; null until it exists. */
   private dataLock: number | null = null
   private users = 0
@@ -114,6 +116,38 @@ export class OpenLock {
     } finally {
       this.releaseIntent(opening)
     }
+  }
+
+  /**
+   * Whether a process that has the environment open knows that its pages were checked. Since then only LMDB has written to the file.
+   * Call it while writers and other openers are excluded: it locks for a moment what those openers would look at.
+   */
+  isChecked(): boolean {
+    if (this.checked !== null) return true
+    if (this.intentLock === null) return false
+    const path = this.checkedPath()
+    if (!existsSync(path)) return false
+    try {
+      const lock = lockWithFlock(path, 'exclusive')
+      lock?.release()
+      return lock === null
+    } catch {
+      return false
+    }
+  }
+
+  /** Records that the environment is open, and that its pages were checked, until the last `close`. Call it as `isChecked`. */
+  setChecked(): void {
+    if (this.checked !== null || this.intentLock === null) return
+    try {
+      this.checked = lockWithFlock(this.checkedPath(), 'shared')
+    } catch {
+      // A folder that this process may not change: other processes check the pages themselves.
+    }
+  }
+
+  private checkedPath(): string {
+    return join(dirname(this.file), CHECKED_LOCK_FILE)
   }
 
   /** Tries to exclude writers. True: no process writes, or begins to write before the current turn ends. */
@@ -263,6 +297,7 @@ export class OpenLock {
     openLocks.delete(this.name)
     this.closeDataLock()
     if (this.intentLock !== null) closeSync(this.intentLock)
+    this.checked?.release()
     this.presence?.release()
   }
 }

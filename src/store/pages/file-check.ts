@@ -1,6 +1,5 @@
-// Checks an LMDB file before LMDB maps it. LMDB trusts its pages and ends the process if one is missing. Always checked: both
-// meta pages and their roots. Branch pages are checked up to a limit, so that opening stays fast. A file with fewer pages than
-// its meta page counts is walked completely, because LMDB may leave free pages at the end unwritten.
+// Checks an LMDB file before LMDB maps it. LMDB trusts its pages and ends the process if one is missing or damaged. All pages in use
+// are checked, unless a process that has checked them has the file open: then only LMDB has written to it since.
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { LMDB_LOCK_FILE } from '../../kernel/data-folder.ts'
@@ -8,11 +7,8 @@ import { OperationalError } from '../../kernel/errors.ts'
 import { type MetaPage, PageFile, readMetaPage, TreePage } from './page-file.ts'
 import { runToEnd, type WalkOptions, walkTrees } from './page-walk.ts'
 
-/** Takes at most 100 ms. Branch pages are about 1 % of a file. */
-const PAGES_PER_OPEN = 4000
-
-/** Takes a few milliseconds. Used for a file that was found sound a few commits ago. */
-const PAGES_SINCE_SOUND = 100
+/** Branch pages of a file that another process has checked and has open. Their check takes a few milliseconds. */
+const PAGES_IF_SOUND = 100
 
 /** Longer than the timestamp resolution of file systems: a change within one tick would not be visible. */
 const TIMESTAMP_TICK_MS = 20
@@ -35,9 +31,6 @@ interface CheckedState {
 
 /** By device and inode: state and result of files that this process has checked, or opened and closed. */
 const checkedFiles = new Map<string, CheckedState>()
-
-/** By device and inode: files found sound as of a commit while other processes committed to them. */
-const recentlySound = new Set<string>()
 
 /** Call it after LMDB has closed the file. The file is not checked again until its state changes. */
 export function rememberFileState(path: string): void {
@@ -88,22 +81,17 @@ function readFileState(path: string): FileState | null {
 }
 
 /**
- * Runs the check of `findFileDamage` in slices of about 1 ms and remembers its result. Other processes may write to the file:
- * the result counts only if no commit happened during the check.
+ * Runs the check of `findFileDamage` in slices of about 1 ms and remembers its result. The result counts only if no commit of another
+ * process happened during the check.
  */
 export async function checkFileInSlices(path: string): Promise<void> {
   for (let checks = 0; checks < CHECK_ATTEMPTS_MAX; checks++) {
     const before = readFileState(path)
     if (before === null || checkedFiles.get(before.name)?.fileState === before.look) return
-    const damage = await runInSlices(checkFile(path, PAGES_PER_OPEN))
-    if (readFileState(path)?.look === before.look) {
-      remember(before, damage)
-      return
-    }
-    // LMDB gives a reused page a newer transaction number, so the pages found sound were sound at the older commit.
-    if (recentlySound.size >= REMEMBERED_FILES_MAX) recentlySound.clear()
-    if (damage === null) recentlySound.add(before.name)
-    else recentlySound.delete(before.name)
+    const damage = await runInSlices(checkFile(path, false))
+    if (readFileState(path)?.look !== before.look) continue
+    remember(before, damage)
+    return
   }
 }
 
@@ -121,31 +109,33 @@ async function runInSlices<T>(steps: Generator<void, T>): Promise<T> {
 /**
  * Returns the damage of the file as a phrase to follow its name, or null if LMDB may open it. The file need not exist. No
  * process may write to it during the call, because a change would look like damage. A file whose state is unchanged since
- * this process closed or checked it is not checked again.
+ * this process closed or checked it is not checked again. `isKnownSound`: a process that has checked the file has it open; then
+ * only a few pages are checked.
  */
-export function findFileDamage(path: string): string | null {
+export function findFileDamage(path: string, isKnownSound = false): string | null {
   if (!existsSync(path)) {
     const isOld = existsSync(join(dirname(path), LMDB_LOCK_FILE))
     return isOld ? 'is missing, although the folder was used before' : null
   }
   const state = readFileState(path)
-  if (state === null) return runToEnd(checkFile(path, PAGES_PER_OPEN))
-  const remembered = checkedFiles.get(state.name)
-  if (remembered?.fileState === state.look) return remembered.damage
-  // Valid for one opening only: the next one runs `checkFileInSlices` again.
-  const wasSound = recentlySound.delete(state.name)
-  return runToEnd(checkFile(path, wasSound ? PAGES_SINCE_SOUND : PAGES_PER_OPEN))
+  const remembered = state === null ? undefined : checkedFiles.get(state.name)
+  if (remembered !== undefined && remembered.fileState === state?.look) return remembered.damage
+  return runToEnd(checkFile(path, isKnownSound))
 }
 
-/** Yields after each page. */
-function* checkFile(path: string, pagesMax: number): Generator<void, string | null> {
-  const state = yield* checkSize(path)
+/** Yields after each page, or each few pages. */
+function* checkFile(path: string, isKnownSound: boolean): Generator<void, string | null> {
+  const state = checkSize(path)
   if ('damage' in state) return state.damage
-  // `checkSize` walks a file with missing pages completely.
-  return state.isWalked ? null : yield* checkPages(path, { leaves: false, pagesMax })
+  const { missing } = state
+  // A file that is too short is sound if only free pages are missing: LMDB may leave those at the end unwritten.
+  const isPart = isKnownSound && missing === null
+  const damage = yield* checkPages(path, isPart ? { leaves: 'none', pagesMax: PAGES_IF_SOUND } : { leaves: 'by page' })
+  return damage === null || missing === null ? damage : missing
 }
 
-function* checkSize(path: string): Generator<void, { readonly damage: string } | { readonly isWalked: boolean }> {
+/** `missing`: the damage if one of the pages that the file lacks is in use; null: it has all pages. */
+function checkSize(path: string): { readonly damage: string } | { readonly missing: string | null } {
   const file = openSync(path, 'r')
   try {
     const first = readMetaPage(file, 0)
@@ -162,11 +152,9 @@ function* checkSize(path: string): Generator<void, { readonly damage: string } |
       return { damage: 'is damaged: it refers to more pages than its maximum size allows' }
     }
     const pages = size / pageBytes
-    if (pages > newest.lastPage) return { isWalked: false }
-    const damage = yield* checkPages(path, { leaves: true, pagesMax: Number.POSITIVE_INFINITY })
-    return damage === null
-      ? { isWalked: true }
-      : { damage: `is damaged: it has ${pages} of ${newest.lastPage + 1} pages` }
+    return {
+      missing: pages > newest.lastPage ? null : `is damaged: it has ${pages} of ${newest.lastPage + 1} pages`,
+    }
   } finally {
     closeSync(file)
   }

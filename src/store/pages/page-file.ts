@@ -1,6 +1,6 @@
 // Reads the pages of an LMDB file without LMDB, and checks that a page is well-formed. LMDB itself trusts every page: a damaged
 // one hides keys or ends the process. Page layout: the LMDB fork of lmdb-js 3, 64 bits, little-endian (`mdb.c`, MDB_page).
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
 const MAGIC = 0xbeefc0de
 const VERSION = 2
@@ -19,7 +19,8 @@ const IS_OVERFLOW = 4
 const IS_META = 8
 const HAS_OVERFLOW = 1
 const HAS_DATABASE = 2
-const INTEGER_KEYS = 8
+/** The flag of a tree whose keys are integers. */
+export const INTEGER_KEYS = 8
 /** Bytes read of a meta page. The first meta page gives the page size, hence the offset of the second. */
 const META_BYTES = 192
 /** The root of an empty tree. */
@@ -31,6 +32,8 @@ export interface PageTree {
   readonly root: number | null
   readonly depth: number
   readonly integerKeys: boolean
+  /** The flags with which LMDB opens the tree. */
+  readonly flags: number
   readonly branchPages: number
   readonly leafPages: number
   readonly overflowPages: number
@@ -57,6 +60,7 @@ function readTree(view: DataView, at: number): PageTree {
     root: root === NO_PAGE ? null : Number(root),
     depth: view.getUint16(at + 6, true),
     integerKeys: (view.getUint16(at + 4, true) & INTEGER_KEYS) !== 0,
+    flags: view.getUint16(at + 4, true),
     branchPages: long(8),
     leafPages: long(16),
     overflowPages: long(24),
@@ -126,6 +130,16 @@ export class PageFile {
     return readSync(this.file, bytes, 0, bytes.length, page * this.pageBytes) === bytes.length
   }
 
+  /** As `read`, and returns the number of whole pages that the file has there. */
+  readPages(page: number, bytes: Uint8Array): number {
+    return Math.floor(readSync(this.file, bytes, 0, bytes.length, page * this.pageBytes) / this.pageBytes)
+  }
+
+  /** The number of whole pages in the file now. */
+  pageCount(): number {
+    return Math.floor(fstatSync(this.file).size / this.pageBytes)
+  }
+
   close(): void {
     closeSync(this.file)
   }
@@ -141,43 +155,56 @@ export class TreePage {
   private readonly view: DataView
   private readonly halves: Uint16Array
 
-  constructor(pageBytes: number) {
-    this.bytes = Buffer.allocUnsafeSlow(pageBytes)
-    this.view = new DataView(this.bytes.buffer, this.bytes.byteOffset, pageBytes)
-    this.halves = new Uint16Array(this.bytes.buffer, this.bytes.byteOffset, pageBytes >>> 1)
+  /** `bytes`: the memory of the page, at an even offset. */
+  constructor(pageBytes: number, bytes: Buffer = Buffer.allocUnsafeSlow(pageBytes)) {
+    this.bytes = bytes
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, pageBytes)
+    this.halves = new Uint16Array(bytes.buffer, bytes.byteOffset, pageBytes >>> 1)
   }
 
   /** Reads the page. Returns its damage as a phrase, or null if its header is that of a branch or leaf page. */
   load(file: PageFile, number: number): string | null {
+    return file.read(number, this.bytes) ? this.decode(number) : `page ${number} is missing`
+  }
+
+  /** As `load`, for a page whose bytes are in its memory. */
+  decode(number: number): string | null {
     const { view } = this
-    if (!file.read(number, this.bytes)) return `page ${number} is missing`
     this.number = number
-    if (Number(view.getBigUint64(0, true)) !== number) return `page ${number} has the wrong page number`
+    if (wordsAt(view, 0) !== number) return `page ${number} has the wrong page number`
     const flags = view.getUint16(FLAGS_AT, true)
     if (flags !== IS_BRANCH && flags !== IS_LEAF) return `page ${number} is neither a branch nor a leaf page`
     this.isLeaf = flags === IS_LEAF
-    this.transaction = Number(view.getBigUint64(TRANSACTION_AT, true))
+    this.transaction = wordsAt(view, TRANSACTION_AT)
     this.count = view.getUint16(LOWER_AT, true) >>> 1
     return null
   }
 
-  /** LMDB leaves no gap between the entries of a page. Returns a phrase if entries overlap, leave a gap or exceed the page. */
+  /**
+   * LMDB leaves no gap between the entries of a page. Returns a phrase if entries overlap, leave a gap, exceed the page, have no key, or
+   * are of a kind that the store does not write.
+   */
   findEntryDamage({ marks: starts }: PageFile): string | null {
-    const { view, count } = this
+    const { halves, count } = this
     const end = this.bytes.length
-    const upper = PAGE_HEADER + view.getUint16(UPPER_AT, true)
+    const lower = halves[LOWER_AT >>> 1]!
+    const upper = PAGE_HEADER + halves[UPPER_AT >>> 1]!
     const wrong = `page ${this.number} has gaps or overlaps between its entries`
-    if ((view.getUint16(LOWER_AT, true) & 1) !== 0 || PAGE_HEADER + 2 * count > upper || upper > end) return wrong
+    if ((lower & 1) !== 0 || PAGE_HEADER + 2 * count > upper || upper > end) return wrong
     if (count < (this.isLeaf ? 1 : 2)) return wrong
     starts.fill(0, upper, end)
     for (let i = 0; i < count; i++) {
       const at = this.entryAt(i)
-      if (at < upper || at + NODE_HEADER > end || starts[at] === 1) return wrong
+      if (at < upper || at + NODE_HEADER > end || (at & 1) !== 0 || starts[at] === 1) return wrong
+      // The first entry of a branch page has no key.
+      if (halves[(at >>> 1) + 3] === 0 && (this.isLeaf || i > 0))
+        return `page ${this.number} has an entry without a key`
       starts[at] = 1
     }
     let at = upper
     for (let i = 0; i < count; i++) {
       if (at + NODE_HEADER > end || starts[at] !== 1) return wrong
+      if (this.isLeaf && !this.hasValidFlags(at)) return `page ${this.number} has an entry with invalid flags`
       at += this.entrySize(at)
     }
     return at === end ? null : wrong
@@ -187,19 +214,24 @@ export class TreePage {
     return PAGE_HEADER + this.halves[PAGE_HEADER / 2 + i]!
   }
 
-  private entrySize(at: number): number {
-    const { view } = this
-    const key = view.getUint16(at + 6, true)
-    const size = NODE_HEADER + key + (this.isLeaf ? this.lengthHere(at) : 0)
-    return (size + 1) & ~1
+  private hasValidFlags(at: number): boolean {
+    const flags = this.halves[(at >>> 1) + 2]!
+    return flags === 0 || flags === HAS_OVERFLOW || (flags === HAS_DATABASE && this.lengthAt(at) === TREE_BYTES)
   }
 
-  private lengthHere(at: number): number {
-    return (this.view.getUint16(at + 4, true) & HAS_OVERFLOW) !== 0 ? OVERFLOW_REFERENCE : this.lengthAt(at)
+  private entrySize(at: number): number {
+    const { halves } = this
+    const key = halves[(at >>> 1) + 3]!
+    if (!this.isLeaf) return (NODE_HEADER + key + 1) & ~1
+    const isLong = (halves[(at >>> 1) + 2]! & HAS_OVERFLOW) !== 0
+    const length = isLong ? OVERFLOW_REFERENCE : this.lengthAt(at)
+    const size = NODE_HEADER + key + length
+    return size + (size & 1)
   }
 
   private lengthAt(at: number): number {
-    return this.view.getUint32(at, true)
+    const half = at >>> 1
+    return this.halves[half]! + this.halves[half + 1]! * 0x10000
   }
 
   /** Offset of the key of entry `i`. */
@@ -284,6 +316,28 @@ export class TreePage {
     return this.lengthAt(this.entryAt(i))
   }
 
+  /** Whether the key of entry `i` comes after that of the entry before. */
+  isAscending(i: number, integers: boolean): boolean {
+    const { bytes } = this
+    const before = this.keyStart(i - 1)
+    const beforeEnd = this.keyEnd(i - 1)
+    const start = this.keyStart(i)
+    const end = this.keyEnd(i)
+    if (integers) return integerAt(bytes, before, beforeEnd) < integerAt(bytes, start, end)
+    const common = Math.min(beforeEnd - before, end - start)
+    for (let byte = 0; byte < common; byte++) {
+      const difference = bytes[start + byte]! - bytes[before + byte]!
+      if (difference !== 0) return difference > 0
+    }
+    return end - start > beforeEnd - before
+  }
+
+  /** Whether the key of entry `i` has the length of an integer. */
+  hasIntegerKey(i: number): boolean {
+    const length = this.keyEnd(i) - this.keyStart(i)
+    return length === 4 || length === 8
+  }
+
   /** Compares the key of entry `i` with a key of `length` bytes. Negative if entry `i` comes first. */
   compare(i: number, key: Uint8Array, integers: boolean, length = key.length): number {
     const { bytes } = this
@@ -298,6 +352,11 @@ export class TreePage {
     }
     return own - length
   }
+}
+
+/** Reads a 64-bit number. Numbers that a file of pages can hold are exact. */
+function wordsAt(view: DataView, at: number): number {
+  return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32
 }
 
 /** Reads an integer key, which has four or eight bytes in native byte order. */

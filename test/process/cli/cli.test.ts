@@ -16,6 +16,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { settingSpecs } from '../../../src/settings.ts'
 import { bin, killAll, ownEnvironment, runCommand, startServer } from '../../support/cli-process.ts'
 
+const NEXT_STEP =
+  'check the data folder with `verdigraph verify`, and restore it from a backup with `verdigraph restore`'
+
 let folder: string
 let data: string
 
@@ -251,7 +254,7 @@ describe('a corrupted configuration', () => {
   it('does not become a new organization if it is empty', async () => {
     initialised()
     truncateSync(file(), 0)
-    await refused(`${file()} is empty`)
+    await refused(`${file()} is empty; ${NEXT_STEP}`)
     expect(statSync(file()).size).toBe(0)
   })
 
@@ -259,7 +262,7 @@ describe('a corrupted configuration', () => {
     initialised()
     const pages = statSync(file()).size / 4096
     truncateSync(file(), 3 * 4096)
-    await refused(`${file()} is damaged: it has 3 of ${pages} pages`)
+    await refused(`${file()} is damaged: it has 3 of ${pages} pages; ${NEXT_STEP}`)
   })
 
   it('is not replaced by a new one next to projects', async () => {

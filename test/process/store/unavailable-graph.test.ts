@@ -77,7 +77,8 @@ describe('a project with a corrupted graph', () => {
       {
         level: 'error',
         message: expect.stringMatching(
-          `^the graph of project ${damaged.id} is unavailable: ${damaged.file} is damaged: it has 3 of \\d+ pages$`,
+          `^the graph of project ${damaged.id} is unavailable: ${damaged.file} is damaged: it has 3 of \\d+ pages; ` +
+            'check the data folder with `verdigraph verify`, and restore it from a backup with `verdigraph restore`$',
         ),
       },
     ])

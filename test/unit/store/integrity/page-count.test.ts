@@ -76,9 +76,11 @@ function hideLastEntry({ number }: LocatedPage): void {
   writeFileSync(path, bytes)
 }
 
-async function asked<T>(ask: (graph: Graph) => T): Promise<T> {
+/** `damage`: changes the file after its check. */
+async function asked<T>(ask: (graph: Graph) => T, damage: () => void = () => {}): Promise<T> {
   const store = openStore(folder, { readOnly: true })
   try {
+    damage()
     return ask(new Graph(store))
   } finally {
     await store.close()
@@ -87,9 +89,10 @@ async function asked<T>(ask: (graph: Graph) => T): Promise<T> {
 
 const notBanned = 'MATCH (subject:Person), (resource:Person) WHERE NOT (subject)-[:BANNED]->(resource)'
 
-async function isPermitted(i: number): Promise<boolean> {
-  return asked((graph) =>
-    graph.prepare(notBanned).exists({ subject: ['Person', name(i)], resource: ['Person', name(i - 1)] }),
+async function isPermitted(i: number, damage?: () => void): Promise<boolean> {
+  return asked(
+    (graph) => graph.prepare(notBanned).exists({ subject: ['Person', name(i)], resource: ['Person', name(i - 1)] }),
+    damage,
   )
 }
 
@@ -101,11 +104,10 @@ describe('a page that hides a key', () => {
     const node = hidden.page.key(hidden.page.count - 1).readUInt32BE(0)
     // Nodes are numbered from 1.
     expect(await isPermitted(node - 1)).toBe(false)
-    hideLastEntry(hidden)
-    await expect(isPermitted(node - 1)).rejects.toThrow(DataCorruptionError)
-    expect(await verifyFolder(folder, () => {})).toEqual([
-      `adjacency: page ${hidden.number} has gaps or overlaps between its entries`,
-    ])
+    await expect(isPermitted(node - 1, () => hideLastEntry(hidden))).rejects.toThrow(DataCorruptionError)
+    const finding = `${path} is damaged: adjacency: page ${hidden.number} has gaps or overlaps between its entries`
+    expect(await verifyFolder(folder, () => {})).toEqual([finding])
+    await expect(isPermitted(node - 1)).rejects.toThrow(finding)
   })
 
   test('of a node, or of the index, is not reported as missing', async () => {
@@ -125,13 +127,18 @@ describe('a page that hides a key', () => {
       const hidden = leaves[Math.floor(leaves.length / 3)]!
       const text = hidden.page.key(hidden.page.count - 1).toString('latin1')
       const key = /person-\d+(@example\.com)?/.exec(text)![0]
-      const ask = () =>
-        asked((graph) =>
-          graph.prepare(question(key)).exists({ subject: ['Person', name(1)], resource: ['Person', name(2)] }),
+      const whole = readFileSync(path)
+      const ask = (damage?: () => void) =>
+        asked(
+          (graph) =>
+            graph.prepare(question(key)).exists({ subject: ['Person', name(1)], resource: ['Person', name(2)] }),
+          damage,
         )
       expect(await ask()).toBe(false)
-      hideLastEntry(hidden)
-      await expect(ask()).rejects.toThrow(`page ${hidden.number} has gaps or overlaps between its entries`)
+      await expect(ask(() => hideLastEntry(hidden))).rejects.toThrow(
+        `page ${hidden.number} has gaps or overlaps between its entries`,
+      )
+      writeFileSync(path, whole)
     }
   })
 
@@ -181,15 +188,16 @@ describe('a page that hides a key', () => {
   })
 
   test('of a label gives no smaller search result', async () => {
-    const everybody = () =>
+    const everybody = (damage?: () => void) =>
       asked(
         (graph) =>
           graph.prepare('MATCH (subject:Person), (resource:Person)').find('subject', { resource: ['Person', name(1)] })
             .length,
+        damage,
       )
     expect(await everybody()).toBe(PERSONS)
-    hideLastEntry(pagesOf('labels', 0).at(-1)!)
-    await expect(everybody()).rejects.toThrow(DataCorruptionError)
+    const last = pagesOf('labels', 0).at(-1)!
+    await expect(everybody(() => hideLastEntry(last))).rejects.toThrow(DataCorruptionError)
   })
 })
 

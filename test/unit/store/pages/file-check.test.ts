@@ -4,6 +4,7 @@ import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, utimesSync,
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '../../../../src/store/graph/open-store.ts'
+import type { DamagedFileError } from '../../../../src/store/lmdb/open-file.ts'
 import { checkFileInSlices, findFileDamage } from '../../../../src/store/pages/file-check.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
@@ -36,7 +37,8 @@ function opening(): string {
     void openStore(folder).close()
     return 'opened'
   } catch (fault) {
-    return (fault as Error).message
+    expect((fault as Error).message).toContain('; check the data folder with `verdigraph verify`, and restore it')
+    return (fault as DamagedFileError).finding
   }
 }
 
