@@ -120,9 +120,13 @@ export class LmdbFile implements EnvironmentFile {
     if (found !== undefined) return found
     if (this.isReadOnly) throw new MissingDatabaseError('the folder contains no such database')
     return this.openLock.writeSync(() => {
-      // Databases are created in the order in which they are opened. If there are others, this one was renamed or lost.
-      if (entryCountOf(this.root) > this.opened.size)
+      // Databases are created in the order in which they are opened. If there are others, another process has created this one since,
+      // or it was renamed or lost.
+      if (entryCountOf(this.root) > this.opened.size) {
+        const created = this.findNamed<K>(options)
+        if (created !== undefined) return created
         throw new DamagedFileError(this.file, `is damaged: the database ${options.name} is missing`)
+      }
       return this.remember(options.name, this.root.openDB(options) as RawDatabase<K>)
     })
   }

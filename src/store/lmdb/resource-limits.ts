@@ -11,8 +11,8 @@ const ADDRESS_BYTES = 96 * 2 ** 40
 /** File descriptors needed while an environment is opened. An open one keeps six. */
 const FILES_AT_OPENING = 9
 
-/** File descriptors of an open graph: five of LMDB, three of locks, one of NegativeLookup, one while it is opened. */
-const FILES_PER_GRAPH = 10
+/** File descriptors of an open graph: five of LMDB, four of locks, one of NegativeLookup, one while it is opened. */
+const FILES_PER_GRAPH = 11
 
 /** Used if the system does not report its limit. */
 const DEFAULT_FILES_MAX = 1024

@@ -4,9 +4,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { openStore } from '../../../src/store/graph/open-store.ts'
+import { OpenLock } from '../../../src/store/lmdb/open-lock.ts'
 import { testSeed } from '../../generate/random.ts'
 import { damagedPages, pagesByKind } from '../../stress/damaged-pages.ts'
 import { killAll, type Server, startServer } from '../../support/cli-process.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import {
   ask,
   capture,
@@ -31,6 +34,30 @@ describe('a process that opens a copy with a damaged page', () => {
     expect({ seed, ended: outcome.ended, wrong: outcome.wrong }).toEqual({ seed, ended: [], wrong: [] })
     expect(outcome.kinds).toContain('adjacency leaf')
     expect(outcome.refused).toBeGreaterThanOrEqual(FILLS.length * (outcome.kinds.length - 1))
+  })
+})
+
+describe('the check of all pages', () => {
+  it('counts for other processes until the last one that knows its result has closed the folder or was killed', async () => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'data.mdb')
+    await openStore(folder, { sync: false }).close()
+    const isChecked = async (): Promise<boolean> => {
+      const lock = OpenLock.of(file)
+      try {
+        return await lock.runExclusiveAsync(() => lock.isChecked())
+      } finally {
+        lock.close()
+      }
+    }
+    expect(await isChecked()).toBe(false)
+    const script = join(import.meta.dirname, 'reading-process.ts')
+    const child = Bun.spawn([process.execPath, script, folder], { stdout: 'pipe' })
+    await child.stdout.getReader().read()
+    expect(await isChecked()).toBe(true)
+    child.kill('SIGKILL')
+    await child.exited
+    expect(await isChecked()).toBe(false)
   })
 })
 

@@ -76,6 +76,8 @@ if (other !== undefined) {
   await new Promise(() => {})
 }
 
+// An environment creates its databases in one order.
+for (let before = 0; before < Number(role.split(' ')[1]); before++) file.openNumbered(`numbers ${before}`)
 const numbers = file.openNumbered(`numbers ${role.split(' ')[1]}`)
 process.stdout.write('ready\n')
 let stopped = false

@@ -1,4 +1,6 @@
 // Behaviour of the lmdb package that the store relies on beyond its documentation.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { LmdbFile } from '../../../../src/store/lmdb/lmdb-file.ts'
 import { appendSlice, putSlice } from '../../../../src/store/lmdb/raw-database.ts'
@@ -31,4 +33,21 @@ test('puts parts of one byte buffer, appended or in place', async () => {
     [5, [12, 13, 14, 15]],
     [9, [4, 5, 6, 7]],
   ])
+})
+
+test('creates no empty database in place of one whose name is damaged', async () => {
+  const folder = temporaryFolder()
+  const written = new LmdbFile(folder, { sync: false })
+  written.openNumbered('first')
+  const second = written.openNumbered('second')
+  await written.transaction(() => second.put(1, Uint8Array.of(1)))
+  await written.close()
+  const path = join(folder, 'data.mdb')
+  const bytes = readFileSync(path)
+  for (let at = bytes.indexOf('second\0'); at >= 0; at = bytes.indexOf('second\0', at + 1)) bytes.write('secone', at)
+  writeFileSync(path, bytes)
+  const file = new LmdbFile(folder, { sync: false })
+  opened.push(file)
+  expect(file.openNumbered('first').getRange).toBeDefined()
+  expect(() => file.openNumbered('second')).toThrow(`${path} is damaged: the database second is missing; check`)
 })
