@@ -780,7 +780,7 @@ export const eventTypes = {
   'svc.audit.operations.auditloss.acknowledge': {
     group: 'operations',
     summary:
-      'Somebody has looked into a loss of audit entries, which `verify` and `doctor` report as acknowledged from then on.',
+      'A loss of audit entries was acknowledged after an investigation; `verify` and `doctor` report it as acknowledged from then on.',
     data: command({
       log: text.describe('the folder of the log and of the lost generation'),
       origin: text.describe('the log of which entries are missing'),

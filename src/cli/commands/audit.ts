@@ -25,7 +25,7 @@ export function addAuditCommands(command: Command): void {
 
   withSettings(audit.command('acknowledge-loss'))
     .description(
-      'record that somebody has looked into a loss of audit entries which `verify` and `doctor` report: the audit log of the organization names the user and the reason, and both commands report the loss as acknowledged from then on; the folder may be served',
+      'acknowledge a loss of audit entries, after it was investigated, which `verify` and `doctor` report: the audit log of the organization names the user and the reason, and both commands report the loss as acknowledged from then on; the folder may be served',
     )
     .argument(
       '<loss...>',
