@@ -13,7 +13,7 @@ interface ExpressResponse extends ServerResponse {
 
 /**
  * Passes a request on only if the service permits it; otherwise 401, 403 or 503. Other errors go to the error handler of the application.
- * `P`: the parameters of the path. The handlers behind it have the types that they have without it.
+ * `P`: the parameters of the path. The types of the other handlers of the route stay those of Express.
  *
  * @example
  * app.get('/cars/:id', requirePermission<{ id: string }>(client, (request) => ({

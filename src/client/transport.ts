@@ -26,7 +26,7 @@ export interface ClientOptions {
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
 }
 
-/** What a single call may have in addition. */
+/** Options of a single call. */
 export interface RequestOptions {
   /** A user token: the call is made on behalf of its user. */
   readonly token?: string | undefined

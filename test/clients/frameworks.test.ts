@@ -53,7 +53,7 @@ async function errorsOf(text: string): Promise<readonly string[]> {
   return `${stdout}${stderr}`.split('\n').filter((line) => line !== '')
 }
 
-/** What the application of a docstring has around it. */
+/** The code of the application around the example of a docstring. */
 const surroundings: Readonly<Record<Framework, string>> = {
   express: `import express, { type RequestHandler } from 'express'
     declare global { namespace Express { interface Request { user?: { id: string } } } }
@@ -132,6 +132,6 @@ const uses: Readonly<Record<Framework, string>> = {
     app.get('/cars/:id', requirePermission<AppEnv, '/cars/:id'>(client, (c) => ({ subject: null, action: 'x', resource: { Car: c.req.param('other') } })), showCar)`,
 }
 
-it.each(frameworks)('the request has the types of %s, and the handlers behind it keep theirs', async (framework) => {
+it.each(frameworks)('the request has the types of %s, and the other handlers keep theirs', async (framework) => {
   expect(await errorsOf(around(framework, uses[framework]))).toEqual([])
 })

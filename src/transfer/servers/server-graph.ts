@@ -239,7 +239,7 @@ export class ServerGraph implements GraphReader {
   }
 }
 
-/** What the type and the external id of a node are found from. */
+/** The values that determine the type and the external id of a node. */
 interface IdentifyingFields {
   readonly id: bigint
   readonly labels: readonly string[]
