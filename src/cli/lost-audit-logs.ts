@@ -20,7 +20,7 @@ export interface LostLog extends LostLogEnd {
   readonly id: string
   /** False: the folder of the log has the entries, and only the index does not have them. */
   readonly isMissing: boolean
-  /** Null: nobody has acknowledged the loss, or it is larger than the one that was acknowledged. */
+  /** Null: the loss was not acknowledged, or it is larger than the one that was. */
   readonly acknowledged: AcknowledgedLoss | null
 }
 

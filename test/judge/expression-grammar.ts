@@ -195,7 +195,8 @@ export const composed: Readonly<Partial<Record<ExpressionType, readonly Template
     'CASE {odd} WHEN IS :: STRING NOT NULL THEN {int} WHEN > {int} THEN {int} END',
     'reduce(t = 0, i IN {any-list} | t + CASE WHEN i IS :: INTEGER NOT NULL THEN i ELSE 1 END)',
     'size(nodes({path})) + length({path})',
-    'size(keys({node}))',
+    // Own fields are properties in Neo4j.
+    "size([k IN keys({node}) WHERE NOT k IN ['external_id', 'type', 'is_identity'] | k])",
     'size(labels({node}))',
   ],
   odd: [

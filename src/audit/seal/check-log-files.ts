@@ -12,7 +12,7 @@ import { hashesOf, TileTree } from '../log/tile-tree.ts'
 
 /**
  * Returns all differences as sentences. `folder`: the folder of the audit trail. It may be in use. `lost`: generations whose end was lost,
- * as `log/generation`; of these, only what is left is compared.
+ * as `log/generation`; of these, only the published part is compared.
  */
 export async function auditLogFindings(folder: string, lost: ReadonlySet<string> = new Set()): Promise<string[]> {
   const index = new AuditIndex(join(folder, AUDIT_INDEX_FOLDER), { readOnly: true })
@@ -46,7 +46,7 @@ export function isFirstOfGeneration(index: AuditIndex, id: string): boolean {
   return newest?.number === 1 || (previous !== undefined && previous.generation !== newest?.generation)
 }
 
-/** What is left of a generation whose end was lost: the log that its folder has published. */
+/** The log that the folder of a generation has published, if its end was lost. */
 async function leftOf(path: string, generation: AuditGeneration): Promise<AuditGeneration> {
   const files = new TileFolder(path)
   const published = (await files.hasTiles()) ? await files.published() : null
