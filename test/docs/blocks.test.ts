@@ -43,9 +43,9 @@ describe('the blocks of', () => {
   })
 })
 
-/** Whether the reason names a test that runs the block. */
+/** Whether the reason names a test that runs or compiles the block. */
 function isRunBy(info: string): boolean {
-  const [, path] = /^not-run: (test\/\S+\.test\.ts) runs it$/.exec(info) ?? []
+  const [, path] = /^not-run: (test\/\S+\.test\.ts) (?:runs|compiles) it$/.exec(info) ?? []
   return path !== undefined && existsSync(join(repositoryRoot, path))
 }
 
