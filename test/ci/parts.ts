@@ -32,7 +32,7 @@ function stress(program: string, seconds: number, paths: readonly string[]): Par
     name: `stress: ${program}`,
     seconds,
     run: [`stress 1200 ${program}`],
-    paths: [...paths, `test/stress/${program.replace('damage-structure', 'damage')}{.ts,/**}`],
+    paths: [...paths, `test/stress/${program.replace('damage-structure', 'damage')}{*.ts,/**}`],
   }
 }
 
@@ -161,7 +161,7 @@ export const parts: readonly Part[] = [
   stress('shipping', 2, [...transfer, ...store, 'src/cli/shipp*.ts']),
   stress('damage', 19, ['src/store/{integrity,lmdb,format,pages}/**']),
   stress('damage-structure', 16, ['src/store/{integrity,lmdb,format,pages}/**']),
-  stress('damaged-pages', 60, ['src/store/{integrity,lmdb,format,pages}/**']),
+  stress('damaged-pages', 14, ['src/store/{integrity,lmdb,format,pages}/**']),
   stress('many-projects', 2, [...store, 'src/runtime/**']),
   stress('kill', 43, [...writes, 'test/stress/kill-model.ts']),
   stress('event-kills', 9, ['src/events/**', 'src/store/outbox/**']),
