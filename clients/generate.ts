@@ -1,9 +1,10 @@
-// `npm run clients`: generates the types of the Python and Go clients from data/openapi.json, with published generators of both
-// languages. See docs/decisions/0051-clients-in-other-languages.md.
+// `npm run clients`: generates the types of the Python, Go and TypeScript clients from data/openapi.json, those of Python and Go with
+// published generators. See docs/decisions/0051-clients-in-other-languages.md.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runProgram } from './run-program.ts'
+import { type TypeSchema, typeScriptOf } from './typescript.ts'
 
 const here = import.meta.dirname
 
@@ -27,6 +28,12 @@ const operationIds: readonly string[] = [
   'executeKnowledgeQuery',
 ]
 
+/** What the authorizer and the console do in addition. */
+const typeScriptOperationIds: readonly string[] = [...operationIds, 'queryGraph', 'listGraphNames']
+
+/** The file of the types of TypeScript, by path below the repository. */
+export const typeScriptFile = 'src/openapi/types.ts'
+
 /** The generated files, by path below `clients/`. */
 export const generatedFiles = { python: 'python/src/verdigraph/models.py', go: 'go/models.go' } as const
 export type ClientLanguage = keyof typeof generatedFiles
@@ -40,13 +47,23 @@ export function canGenerate(language: ClientLanguage): boolean {
 export async function generateTypes(language: ClientLanguage): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'verdigraph-generate-'))
   try {
-    const document = schemasOfOperations(await Bun.file(join(here, '..', 'data', 'openapi.json')).json())
+    const document = schemasOfOperations(await readDescription(), operationIds)
     if (language === 'python') await generatePython(document, folder)
     else await generateGo(document, folder)
     return readFileSync(join(folder, 'generated'), 'utf8')
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Returns the text of the TypeScript types. */
+export async function generateTypeScript(): Promise<string> {
+  const { components } = schemasOfOperations(await readDescription(), typeScriptOperationIds)
+  return typeScriptOf(components.schemas as Readonly<Record<string, TypeSchema>>)
+}
+
+function readDescription(): Promise<Description> {
+  return Bun.file(join(here, '..', 'data', 'openapi.json')).json()
 }
 
 type Schema = Record<string, unknown> & {
@@ -65,11 +82,11 @@ interface Description {
 }
 
 /** A document with only the schemas that the operations use: the generators would name types after paths and responses too. */
-function schemasOfOperations({ openapi, info, paths, components }: Description): Description {
+function schemasOfOperations({ openapi, info, paths, components }: Description, ids: readonly string[]): Description {
   const operations = Object.values(paths).flatMap((methods) =>
-    Object.values(methods).filter(({ operationId }) => operationIds.includes(operationId)),
+    Object.values(methods).filter(({ operationId }) => ids.includes(operationId)),
   )
-  if (operations.length !== operationIds.length) throw new Error('data/openapi.json lacks an operation of the clients')
+  if (operations.length !== ids.length) throw new Error('data/openapi.json lacks an operation of the clients')
   const used = new Set<string>()
   const collect = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return
@@ -160,6 +177,8 @@ function withGoMembers(schema: Schema): Schema {
 }
 
 if (import.meta.main) {
+  writeFileSync(join(here, '..', typeScriptFile), await generateTypeScript())
+  console.log(typeScriptFile)
   for (const language of ['python', 'go'] as const) {
     const path = join(here, generatedFiles[language])
     mkdirSync(join(path, '..'), { recursive: true })

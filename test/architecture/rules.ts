@@ -529,6 +529,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/console/page/',
       'src/kernel/backoff.ts',
       'src/kernel/invisible-characters.ts',
+      'src/openapi/types.ts',
       'grammar/words.ts',
       'preact',
       'd3-force',
@@ -538,7 +539,7 @@ export const layerRules: readonly LayerRule[] = [
       'uplot',
     ],
     sentence:
-      'console/page runs in browsers: it imports preact, the graph, editor and chart libraries, the keywords of the grammar, the delays of repetitions and the table of invisible characters; no other file of the service',
+      'console/page runs in browsers: it imports preact, the graph, editor and chart libraries, the keywords of the grammar, the types of the HTTP interface, the delays of repetitions and the table of invisible characters; no other file of the service',
   },
   {
     files: ['src/console/'],
@@ -704,6 +705,11 @@ export const layerRules: readonly LayerRule[] = [
     ],
     sentence:
       'the library entry point exports engine, store and the opening of an authorizer, which loads its parts later: no features, no zod',
+  },
+  {
+    files: ['src/openapi/'],
+    mayImport: [],
+    sentence: 'the types of the HTTP interface are generated and import nothing: clients of all kinds have them',
   },
   {
     files: ['src/client/'],

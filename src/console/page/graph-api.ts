@@ -1,4 +1,5 @@
 // Reads the graph of a project: real nodes for suggestions, and values of properties. Without the right to do so, only names of types.
+import type { HttpSchemas } from '../../openapi/types.ts'
 import { ApiError, call } from './api.ts'
 import { parseExact } from './exact-json.ts'
 
@@ -8,15 +9,9 @@ export interface NodeName {
   readonly id: string
 }
 
-/** The answer of a query: rows in the order of `columns`. */
-export interface GraphRows {
-  readonly columns: readonly string[]
+/** The answer of a query: rows in the order of `columns`. Integers beyond 2^53 are bigints. */
+export interface GraphRows extends Omit<HttpSchemas['GraphQueryAnswer'], 'rows'> {
   readonly rows: readonly (readonly unknown[])[]
-  readonly truncated: boolean
-  /** `size`: the maximum size of an answer. */
-  readonly truncated_by?: 'limit' | 'size'
-  readonly warnings?: readonly { readonly message: string; readonly line: number; readonly column: number }[]
-  readonly duration_ms: number
 }
 
 /** A label, type or property name in Cypher. */
@@ -52,11 +47,7 @@ export interface FoundNode extends NodeName {
   readonly title: string
 }
 
-interface QueriedNode {
-  readonly type: string | null
-  readonly external_id: string | null
-  readonly properties: Readonly<Record<string, unknown>>
-}
+type QueriedNode = HttpSchemas['GraphQueryNode']
 
 /** Properties that hold a name for people, the best first. */
 const TITLES = ['name', 'title', 'display_name', 'email', 'label']

@@ -209,7 +209,7 @@ function timeText(time: string) {
 
 function Properties(props: {
   readonly properties: Readonly<Record<string, unknown>>
-  readonly external: Readonly<Record<string, string>> | undefined
+  readonly external: Readonly<Record<string, unknown>> | undefined
   readonly origins: readonly PropertyOrigin[]
 }) {
   const { properties, external = {}, origins } = props
@@ -240,7 +240,7 @@ function Properties(props: {
             <dd>
               <span class="badge">external</span>
               <small>
-                Supplied by the resolver <b>{external[name]}</b> when a policy reads it; it is not read here.
+                Supplied by the resolver <b>{String(external[name])}</b> when a policy reads it; it is not read here.
               </small>
             </dd>
           </div>

@@ -1,40 +1,12 @@
 // The nodes and relationships in an answer of the service.
+import type { HttpSchemas } from '../../../openapi/types.ts'
 import { titleOf } from '../graph-api.ts'
 
 /** A node as the service answers with it. */
-export interface AnsweredNode {
-  readonly kind: 'node'
-  readonly id: string
-  readonly type: string | null
-  readonly external_id: string | null
-  readonly labels: readonly string[]
-  readonly is_identity: boolean
-  readonly location?: string
-  readonly properties: Readonly<Record<string, unknown>>
-  readonly external?: Readonly<Record<string, string>>
-}
-
-interface AnsweredEnd {
-  readonly type: string | null
-  readonly external_id: string | null
-}
-
+export type AnsweredNode = HttpSchemas['GraphQueryNode']
 /** A relationship as the service answers with it. */
-export interface AnsweredRelationship {
-  readonly kind: 'relationship'
-  readonly id: string
-  readonly type: string
-  readonly source: AnsweredEnd
-  readonly target: AnsweredEnd
-  readonly properties: Readonly<Record<string, unknown>>
-  readonly external?: Readonly<Record<string, string>>
-}
-
-interface AnsweredPath {
-  readonly kind: 'path'
-  readonly nodes: readonly AnsweredNode[]
-  readonly relationships: readonly AnsweredRelationship[]
-}
+export type AnsweredRelationship = HttpSchemas['GraphQueryRelationship']
+type AnsweredPath = HttpSchemas['GraphQueryPath']
 
 /** A node of the picture. */
 export interface ShownNode {
@@ -134,7 +106,7 @@ function withEnds(
   const byName = new Map<string, string>()
   for (const { key, answered } of nodes.values())
     if (answered !== null) byName.set(nodeKey(answered.type, answered.external_id), key)
-  const endOf = ({ type, external_id }: AnsweredEnd, side: string): string => {
+  const endOf = ({ type, external_id }: HttpSchemas['GraphQueryNodeKey'], side: string): string => {
     // A node that was never captured has no key of its own.
     const key = type === null || external_id === null ? JSON.stringify([side]) : nodeKey(type, external_id)
     const known = byName.get(key)

@@ -1,14 +1,8 @@
 // A plan as a tree: each operator with its inputs, and what a run of it has read.
+import type { HttpSchemas } from '../../../openapi/types.ts'
 
 /** One operator, with its inputs. The figures are those of a run. */
-export interface ShownPlanStep {
-  readonly operator: string
-  readonly detail: string
-  readonly rows?: number
-  readonly reads?: number
-  readonly time_ms?: number
-  readonly children: readonly ShownPlanStep[]
-}
+export type ShownPlanStep = HttpSchemas['GraphQueryStep']
 
 /** The tree. */
 export function PlanTree({ step }: { readonly step: ShownPlanStep }) {

@@ -1,37 +1,14 @@
 // Asks which decisions a changed policy would change (POST /access/v1/compare).
+import type { HttpSchemas } from '../../../openapi/types.ts'
 import { call } from '../api.ts'
 import type { ElementName, ShownElements } from '../ask/explanation.ts'
 import type { NodeName } from '../graph-api.ts'
 
 /** Pairs of one policy whose decisions change. */
-export interface ShownChange {
-  readonly policy: { readonly name: string }
-  readonly actions: readonly string[]
-  readonly subject_type: string
-  readonly resource_type: string
-  readonly pairs: number
-  readonly at_least: boolean
-  readonly sample: readonly {
-    readonly subject: NodeName
-    readonly resource: NodeName
-    readonly matched?: ShownElements
-  }[]
-}
+export type ShownChange = HttpSchemas['ChangedPairs']
 
 /** The answer. */
-export interface ShownComparisonReport {
-  readonly complete: boolean
-  readonly gained: number
-  readonly lost: number
-  readonly gains: readonly ShownChange[]
-  readonly losses: readonly ShownChange[]
-  readonly left_out: readonly {
-    readonly policy: { readonly name: string }
-    readonly actions: readonly string[]
-    readonly message: string
-  }[]
-  readonly duration_ms: number
-}
+export type ShownComparisonReport = HttpSchemas['Comparison']
 
 /** Examples of each list. */
 const SAMPLE = 10

@@ -4,6 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { generateTypeScript, typeScriptFile } from '../../../../clients/generate.ts'
 import { examples } from '../../../../src/http/openapi/examples.ts'
 import type { OpenApiDocument } from '../../../../src/http/openapi/objects.ts'
 import { DescribedResponses } from '../../../support/described-responses.ts'
@@ -210,5 +211,12 @@ describe('the committed copy', () => {
     const path = join(import.meta.dirname, '..', '..', '..', '..', 'data', 'openapi.json')
     if (process.env.UPDATE_GOLDEN === '1') writeFileSync(path, `${document}\n`)
     expect(readFileSync(path, 'utf8')).toBe(`${document}\n`)
+  })
+
+  it('has its TypeScript types in the authorizer, the client and the console (`npm run golden` rewrites them)', async () => {
+    const path = join(import.meta.dirname, '..', '..', '..', '..', typeScriptFile)
+    const types = await generateTypeScript()
+    if (process.env.UPDATE_GOLDEN === '1') writeFileSync(path, types)
+    expect(readFileSync(path, 'utf8')).toBe(types)
   })
 })
