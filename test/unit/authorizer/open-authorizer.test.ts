@@ -160,7 +160,7 @@ describe('an authorizer in memory', () => {
     await expect(
       authorizer.write({ relationships: [{ source: person('ann'), target: car('absent'), type: 'OWNS' }] }),
     ).rejects.toThrow('Unprocessable Entity')
-    await expect(authorizer.write({ nodes: [{ type: 'A' } as never], nodez: [] } as never)).rejects.toThrow(
+    await expect(authorizer.write({ nodes: [{ type: '1A' } as never], nodez: [] } as never)).rejects.toThrow(
       /unknown member `nodez`; nodes\[0\]\.external_id: expected string, found nothing; nodes\[0\]\.type/,
     )
   })
