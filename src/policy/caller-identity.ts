@@ -1,22 +1,18 @@
 // Finds the places by which the caller of a context query chooses its subject. Lint and the warnings of stored policies report them.
+import type { Query, Span } from '../../grammar/ast.ts'
 import { platformParameters } from '../engine/conditions.ts'
-import type { ParameterPlace } from '../engine/parameter-places.ts'
+import { parameterPlaces } from '../engine/parameter-places.ts'
+import { joinsParameter } from '../engine/value-joins.ts'
+import type { ContextPolicy } from './compile-context.ts'
+import { filterExpression } from './filter-expression.ts'
 
 /** A place of a context policy that lets the caller choose the subject. */
 export interface CallerChoice {
   /** A span of the text of the condition, or the steps from the policy to a member. */
   readonly at:
-    | { readonly kind: 'cypher'; readonly span: ParameterPlace['span'] }
+    | { readonly kind: 'cypher'; readonly span: Span }
     | { readonly kind: 'member'; readonly member: readonly (string | number)[] }
   readonly message: string
-}
-
-/** The parts of a context policy that read parameters. */
-export interface IdentitySource {
-  readonly subjectType: string
-  readonly cypher: readonly ParameterPlace[]
-  /** As the document has them. */
-  readonly filters: Readonly<Record<'filter' | 'token_filter', unknown>>
 }
 
 /** The parameters of the platform that the service fills in context queries too. */
@@ -24,15 +20,16 @@ const filledInContexts: ReadonlySet<string> = new Set(['token', 'svc_token', '_a
 
 /**
  * The places that read a parameter which the service fills in decisions only. If no place reads one, and the subject is a person of
- * the graph: the type of the subject, unless the policy reads the verified token.
+ * the graph: the type of the subject, unless each row joins it with a value of the verified token. `query`: the policy's condition.
  */
-export function callerChoices({ subjectType, cypher, filters }: IdentitySource): readonly CallerChoice[] {
+export function callerChoices({ document, variables }: ContextPolicy, query: Query): readonly CallerChoice[] {
+  const { subject, condition } = document
   const inFilters = [
-    ...parametersIn(filters.filter, ['condition', 'filter']),
-    ...parametersIn(filters.token_filter, ['condition', 'token_filter']),
+    ...parametersIn(condition.filter, ['condition', 'filter']),
+    ...parametersIn(condition.token_filter, ['condition', 'token_filter']),
   ]
   const reads = [
-    ...cypher.map(({ name, span }) => ({ name, at: { kind: 'cypher', span } as const })),
+    ...parameterPlaces(query).map(({ name, span }) => ({ name, at: { kind: 'cypher', span } as const })),
     ...inFilters.map(({ name, member }) => ({ name, at: { kind: 'member', member } as const })),
   ]
   const chosen = reads.filter(({ name }) => platformParameters.has(name) && !filledInContexts.has(name))
@@ -42,7 +39,10 @@ export function callerChoices({ subjectType, cypher, filters }: IdentitySource):
       message: `the service does not fill \`$${name}\` in context queries: the caller chooses its value`,
     }))
   }
-  if (subjectType.startsWith('_') || reads.some(({ name }) => filledInContexts.has(name))) return []
+  if (subject.type.startsWith('_')) return []
+  const filters = (condition.filter ?? []).map((filter, i) => ({ filter, at: `filter[${i}]` }))
+  const filter = filterExpression(filters, variables)
+  if (joinsParameter(query, filter.ok ? filter.value : null, 'subject', filledInContexts)) return []
   const message =
     'nothing ties the subject to the caller: compare it with `$token`, for example `subject.external_id = $token.sub`'
   return [{ at: { kind: 'member', member: ['subject', 'type'] }, message }]

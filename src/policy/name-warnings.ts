@@ -1,8 +1,8 @@
 // Warnings about stored policies and knowledge queries. A label, relationship type or property that no capture has ever used may
 // come later, but most often the name is misspelt (docs/decisions/0008-policy-filters-and-parameters.md). Policies are also warned
 // about an exclusion that a null turns off, and about a subject that the caller chooses.
+import { parse } from '../../grammar/index.ts'
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
-import { parameterPlacesIn } from '../engine/parameter-places.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { type NamedSymbol, UnknownSymbols, unknownSymbolWarnings } from '../engine/unknown-symbols.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
@@ -71,19 +71,17 @@ function identityWarnings(fields: DocumentFields, json: unknown): string[] {
   if (!isContextVersion(json)) return []
   const compiled = compiledContextPolicy(fields, json)
   if (!compiled.ok) return []
-  const { subject, condition } = compiled.value.document
-  const { cypher, filter, token_filter } = condition
-  const filters = { filter, token_filter }
-  return callerChoices({ subjectType: subject.type, cypher: parameterPlacesIn(cypher), filters }).map(
-    ({ at, message }) => {
-      if (at.kind === 'cypher') {
-        const diagnostic = { code: 'caller-chosen-identity', message, span: at.span }
-        return `policy.condition.cypher: ${formatDiagnostic(cypher, diagnostic)}`
-      }
-      const path = at.member.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('')
-      return `policy${path}: ${message}`
-    },
-  )
+  const { cypher } = compiled.value.document.condition
+  const parsed = parse(cypher)
+  if (!parsed.ok) return []
+  return callerChoices(compiled.value, parsed.query).map(({ at, message }) => {
+    if (at.kind === 'cypher') {
+      const diagnostic = { code: 'caller-chosen-identity', message, span: at.span }
+      return `policy.condition.cypher: ${formatDiagnostic(cypher, diagnostic)}`
+    }
+    const path = at.member.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('')
+    return `policy${path}: ${message}`
+  })
 }
 
 function decisionPolicyWarnings(fields: DocumentFields, json: unknown, unknown: UnknownSymbols): readonly string[] {

@@ -23,6 +23,7 @@ const engineEntryPoints = [
   'src/engine/open-exclusions.ts',
   'src/engine/parameter-places.ts',
   'src/engine/unknown-symbols.ts',
+  'src/engine/value-joins.ts',
   'src/engine/value/',
 ]
 const sharedTypes = [

@@ -6,7 +6,7 @@ import type { BoundQuery } from '../../engine/bind/bound.ts'
 import type { DialectName } from '../../engine/bind/dialect.ts'
 import { compileText, findUnboundVariables } from '../../engine/prepared-query.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
-import { compileContextDocument } from '../../policy/compile-context.ts'
+import { type ContextPolicy, compileContextDocument } from '../../policy/compile-context.ts'
 import { compileDecisionDocument } from '../../policy/compile-policy.ts'
 import { contextVersion } from '../../policy/context-document.ts'
 import { parseDocument } from '../../policy/document-json.ts'
@@ -28,8 +28,7 @@ export interface CompiledSource {
   readonly actions: readonly string[]
   readonly filter: PolicyFilter | null
   readonly filterSource: unknown
-  /** The filters of rows of a context policy, as the document has them. */
-  readonly rowFilters: readonly unknown[]
+  readonly contextPolicy: ContextPolicy | null
   readonly inputParameters: readonly string[]
   /** The span in the file of a span of the Cypher text. */
   place(span: Span): Span
@@ -80,7 +79,7 @@ export function compileSource(source: PolicySource): Result<CompiledSource, read
 type Errors = readonly string[]
 type PolicyPart = Pick<
   CompiledSource,
-  'subjectType' | 'resourceType' | 'actions' | 'filter' | 'filterSource' | 'rowFilters' | 'inputParameters'
+  'subjectType' | 'resourceType' | 'actions' | 'filter' | 'filterSource' | 'contextPolicy' | 'inputParameters'
 >
 
 function decision(json: unknown): Result<PolicyPart, Errors> {
@@ -93,7 +92,7 @@ function decision(json: unknown): Result<PolicyPart, Errors> {
     actions,
     filter,
     filterSource: document.condition.filter,
-    rowFilters: [],
+    contextPolicy: null,
     inputParameters,
   })
 }
@@ -110,7 +109,7 @@ function context(json: unknown): Result<PolicyPart, Errors> {
     actions: [],
     filter: filter.ok ? filter.value : null,
     filterSource: token_filter,
-    rowFilters: document.condition.filter ?? [],
+    contextPolicy: compiled.value,
     inputParameters: [],
   })
 }
@@ -154,7 +153,7 @@ function compileCypher(source: PolicySource): Result<CompiledSource, readonly Ra
     actions: [],
     filter: null,
     filterSource: undefined,
-    rowFilters: [],
+    contextPolicy: null,
     inputParameters: [],
   }
   return ok({ source, kind: 'cypher', version: 'open', place, ...compiled.value, ...part })

@@ -203,18 +203,9 @@ function unsuppliedParameters(compiled: CompiledSource): RawFinding[] {
 }
 
 /** The places by which the caller of a context query chooses the subject. */
-function callerChosenSubject({
-  source,
-  query,
-  kind,
-  subjectType,
-  filterSource,
-  rowFilters,
-  place,
-}: CompiledSource): RawFinding[] {
-  if (kind !== 'context' || subjectType === null) return []
-  const filters = { filter: rowFilters, token_filter: filterSource }
-  return callerChoices({ subjectType, cypher: parameterPlaces(query), filters }).map(({ at, message }) => {
+function callerChosenSubject({ source, query, contextPolicy, place }: CompiledSource): RawFinding[] {
+  if (contextPolicy === null) return []
+  return callerChoices(contextPolicy, query).map(({ at, message }) => {
     const found = { rule: 'caller-chosen-identity', document: source.document, message } as const
     if (at.kind === 'cypher') return { ...found, span: place(at.span) }
     return { ...found, span: source.spanOf(at.member), member: at.member }

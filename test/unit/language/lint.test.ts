@@ -393,7 +393,98 @@ describe('an identity that the caller chooses', () => {
     expect(chosen(leaf('subject.external_id', '=', "'$token.sub'"))).toEqual([])
   })
 
-  test('is found in a policy for persons that never reads the token', () => {
-    expect(chosen('')).toEqual(['caller-chosen-identity: nothing ties the subject to the caller'])
+  const tied = (cypher: string, filter: object[] = []): boolean => {
+    const policy = { version: '1.0-ciq', subject: 'Person', cypher, filter, allowed_reads: { nodes: ['car'] } }
+    const findings = run(['policies/a.policy.yaml', JSON.stringify(policy)]).map(
+      ({ rule, message }) => `${rule}: ${message.split(':')[0]}`,
+    )
+    const untied = 'caller-chosen-identity: nothing ties the subject to the caller'
+    expect(findings.filter((text) => text.startsWith('invalid'))).toEqual([])
+    return findings.every((text) => text !== untied)
+  }
+  const pattern = 'MATCH (subject:Person)-[:OWNS]->(car:Car)'
+  const leaf = (attribute: string, operator: string, value?: unknown) => ({ operator, attribute, value })
+
+  test.each([
+    pattern,
+    `${pattern} WHERE $token.sub IS NOT NULL`,
+    `${pattern} WHERE $token.sub = 'ann' AND $token.iss IN ['a', 'b']`,
+    `${pattern} WHERE subject.external_id <> $token.sub`,
+    `${pattern} WHERE NOT subject.external_id = $token.sub`,
+    `${pattern} WHERE subject.external_id = $token.sub OR car.public`,
+    `${pattern} WHERE subject.external_id = $token.sub OR $token.sub IS NOT NULL`,
+    `${pattern} WHERE subject.external_id = coalesce($token.sub, subject.external_id)`,
+    `${pattern} WHERE $token.sub IN [subject.external_id, $token.sub]`,
+    `${pattern} WHERE (subject.app = ($token.sub IS NOT NULL))`,
+    `${pattern} WHERE NOT EXISTS { (subject)-[:KNOWS]->(:Person {external_id: $token.sub}) }`,
+    `${pattern} WHERE EXISTS { (other:Person {external_id: $token.sub}) }`,
+    `${pattern} WHERE NOT (subject.external_id = $token.sub AND car.app = 'a')`,
+    `${pattern} WHERE coalesce(subject.external_id = $token.sub, true)`,
+    `${pattern} WHERE CASE WHEN subject.external_id = $token.sub THEN true ELSE car.app = 'a' END`,
+    `${pattern} WHERE all(one IN $token.ids WHERE one = subject.external_id)`,
+    `${pattern} OPTIONAL MATCH (subject)-[:KNOWS]->(x:Person {external_id: $token.sub})`,
+    `${pattern} WITH subject, car, subject.external_id = $token.sub AS isCaller`,
+    'MATCH (subject:Person)-[:OWNS]->(car:Car), (other:Person {external_id: $token.sub})',
+    `${pattern}, (x:Person {external_id: $token.sub}) WITH subject, car MATCH (subject)-[:KNOWS]->(x:Person)`,
+    `${pattern}, (subject)((a:Person {external_id: $token.sub})-[:KNOWS]->(b:Person)){0,2}(c:Person)`,
+  ])('is found where $token ties no subject: %s', (cypher) => expect(tied(cypher)).toBe(false))
+
+  test.each([
+    [leaf('$token.sub', 'IS NOT NULL')],
+    [leaf('$token.sub', '=', 'ann')],
+    [leaf('subject.external_id', '<>', '$token.sub')],
+    [{ operator: 'NOT', operands: [leaf('subject.external_id', '=', '$token.sub')] }],
+    [{ operator: 'OR', operands: [leaf('subject.external_id', '=', '$token.sub'), leaf('car.external_id', '=', 'a')] }],
+  ])('is found where a filter reads the token and ties no subject: %j', (filter) => {
+    expect(tied(pattern, [filter])).toBe(false)
   })
+
+  test.each([
+    `${pattern} WHERE subject.external_id = $token.sub`,
+    `${pattern} WHERE $token.sub = subject.external_id AND car.app = 'a'`,
+    `${pattern} WHERE NOT subject.external_id <> $token.sub`,
+    `${pattern} WHERE NOT (car.app = 'a' OR subject.external_id <> $token.sub)`,
+    `${pattern} WHERE toLower(subject.external_id) = toLower($token.sub)`,
+    `${pattern} WHERE subject.external_id IN $token.ids`,
+    `${pattern} WHERE subject.external_id IN [$token.sub, $token.act.sub]`,
+    `${pattern} WHERE subject.external_id = $token.sub OR subject.app IN $token.apps`,
+    `${pattern} WHERE (subject.external_id = $token.sub) = true`,
+    `${pattern} WHERE coalesce(subject.external_id = $token.sub, false)`,
+    `${pattern} WHERE any(one IN $token.ids WHERE one = subject.external_id)`,
+    `${pattern} WHERE CASE WHEN car.app = 'a' THEN subject.external_id = $token.sub ELSE false END`,
+    `${pattern} WHERE CASE subject.external_id WHEN $token.sub THEN true ELSE false END`,
+    `${pattern} WHERE car.external_id = $token.car`,
+    `${pattern} WHERE EXISTS { (subject)-[:KNOWS]->(:Person {external_id: $token.sub}) }`,
+    `${pattern} WHERE (subject)-[:KNOWS]->(:Person {external_id: $token.sub})`,
+    `${pattern} WHERE COUNT { (subject)-[:KNOWS]->(:Person {external_id: $token.sub}) } > 0`,
+    `${pattern} WHERE size([(subject)-[:KNOWS]->(x:Person {external_id: $token.sub}) | x]) >= 1`,
+    'MATCH (subject:Person {external_id: $token.sub})-[:OWNS]->(car:Car)',
+    'MATCH (subject:Person WHERE subject.external_id = $token.sub)-[:OWNS]->(car:Car)',
+    'MATCH (subject:Person)-[:OWNS {app: $token.app}]->(car:Car)',
+    `MATCH (x:Person {external_id: $token.sub}) ${pattern} WHERE x.app = subject.app`,
+    `${pattern} WITH subject, car, subject.external_id = $token.sub AS isCaller WHERE isCaller`,
+    `${pattern} WITH subject, car, $token.sub AS caller WHERE subject.external_id = caller`,
+    `UNWIND $token.ids AS one ${pattern} WHERE subject.external_id = one`,
+    `${pattern} OPTIONAL MATCH (subject)-[:KNOWS]->(x:Person {external_id: $token.sub}) WITH * WHERE x IS NOT NULL`,
+    `${pattern}, (subject)((a:Person {external_id: $token.sub})-[:KNOWS]->(b:Person)){1,2}(c:Person)`,
+  ])('is not found where $token ties the subject: %s', (cypher) => expect(tied(cypher)).toBe(true))
+
+  test.each([
+    [leaf('subject.external_id', '=', '$token.sub')],
+    [leaf('car.property.app', 'IN', '$token.apps')],
+    [leaf('subject.external_id', 'IN', ['$token.sub', '$token.act.sub'])],
+    [leaf('$token.sub', '=', '@subject.external_id')],
+    [
+      {
+        operator: 'AND',
+        operands: [leaf('subject.external_id', '=', '$token.sub'), leaf('car.property.app', 'IS NULL')],
+      },
+    ],
+    [
+      {
+        operator: 'OR',
+        operands: ['$token.sub', '$token.act.sub'].map((one) => leaf('subject.external_id', '=', one)),
+      },
+    ],
+  ])('is not found where a filter ties the subject: %j', (filter) => expect(tied(pattern, [filter])).toBe(true))
 })
