@@ -32,13 +32,15 @@ export function escapeInvisible(text: string): string {
   return PLAIN.test(text) ? text : text.replace(invisible, escapeOf)
 }
 
-/** As `escapeInvisible`, for all texts within a value of JSON but the names of members. */
+/** As `escapeInvisible`, for all texts within a value of JSON, also the names of members. */
 export function escapeInvisibleIn(value: unknown): unknown {
   if (typeof value === 'string') return escapeInvisible(value)
   if (Array.isArray(value)) return value.map(escapeInvisibleIn)
   if (typeof value !== 'object' || value === null) return value
   if (Object.getPrototypeOf(value) !== Object.prototype) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, escapeInvisibleIn(member)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [escapeInvisible(name), escapeInvisibleIn(member)]),
+  )
 }
 
 /** An escape for each UTF-16 code unit. */

@@ -1,7 +1,7 @@
 // JSON-RPC 2.0 as MCP uses it: parses messages, and writes results, errors and events. Both protocol versions use it.
 
 import type { ServiceError } from '../kernel/errors.ts'
-import { escapeInvisible, escapeInvisibleIn } from '../kernel/invisible-characters.ts'
+import { escapeInvisibleIn } from '../kernel/invisible-characters.ts'
 import { writeJson } from '../kernel/json.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -109,7 +109,7 @@ export function errorResponse(status: number, id: RpcId | null, error: RpcError)
     text: writeJson({
       jsonrpc: '2.0',
       ...(id === null ? {} : { id }),
-      error: { ...error, message: escapeInvisible(error.message) },
+      error: escapeInvisibleIn(error),
     }),
     failure: String(error.code),
   }

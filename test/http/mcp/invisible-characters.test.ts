@@ -13,3 +13,13 @@ it('names and descriptions of a result have escapes', () => {
 it('messages of errors have escapes', () => {
   expect(JSON.parse(errorResponse(200, 1, { code: 1, message: hidden }).text).error.message).toBe(shown)
 })
+
+it('names of members have escapes, in results and in the data of errors', () => {
+  const schema = { properties: { [hidden]: { type: 'string' } } }
+  const expected = { properties: { [shown]: { type: 'string' } } }
+  expect(JSON.parse(resultResponse(1, { tools: [{ inputSchema: schema }] }).text).result.tools).toEqual([
+    { inputSchema: expected },
+  ])
+  const error = { code: 1, message: 'refused', data: { uri: hidden, schema } }
+  expect(JSON.parse(errorResponse(200, 1, error).text).error.data).toEqual({ uri: shown, schema: expected })
+})

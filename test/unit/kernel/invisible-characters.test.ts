@@ -32,5 +32,6 @@ describe('escapeInvisible', () => {
   test('escapes texts within a value, and keeps its other values', () => {
     const value = { a: ['\u202e', 1, null, true], b: { c: 2n } }
     expect(escapeInvisibleIn(value)).toEqual({ a: ['\\u202e', 1, null, true], b: { c: 2n } })
+    expect(escapeInvisibleIn({ a: [{ 'n\u202e': 1 }] })).toEqual({ a: [{ 'n\\u202e': 1 }] })
   })
 })
