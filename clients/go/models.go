@@ -115,7 +115,6 @@ type Action struct {
 
 // ActionSearchAnswer defines model for ActionSearchAnswer.
 type ActionSearchAnswer struct {
-	// Context present while the decision log is on
 	Context *SearchAnswerContext `json:"context,omitempty"`
 	Page    *SearchAnswerPage    `json:"page,omitempty"`
 	Results []FoundAction        `json:"results"`
@@ -801,7 +800,6 @@ type ResourceType struct {
 
 // SearchAnswer defines model for SearchAnswer.
 type SearchAnswer struct {
-	// Context present while the decision log is on
 	Context *SearchAnswerContext `json:"context,omitempty"`
 	Page    *SearchAnswerPage    `json:"page,omitempty"`
 	Results []FoundEntity        `json:"results"`
@@ -809,8 +807,11 @@ type SearchAnswer struct {
 
 // SearchAnswerContext defines model for SearchAnswerContext.
 type SearchAnswerContext struct {
-	// ID the id of the search in the decision log
-	ID string `json:"id"`
+	// ID the id of the search in the decision log; present while the log is on
+	ID *string `json:"id,omitempty"`
+
+	// Reason why results may be absent, as for a denial: a policy failed, or no policy is for the request
+	Reason *string `json:"reason,omitempty"`
 }
 
 // SearchAnswerPage defines model for SearchAnswerPage.

@@ -331,9 +331,13 @@ class ResourceType(TypedDict):
 
 
 class SearchAnswerContext(TypedDict):
-    id: str
+    id: NotRequired[str]
     """
-    the id of the search in the decision log
+    the id of the search in the decision log; present while the log is on
+    """
+    reason: NotRequired[str]
+    """
+    why results may be absent, as for a denial: a policy failed, or no policy is for the request
     """
 
 
@@ -394,9 +398,6 @@ class Action(TypedDict):
 class ActionSearchAnswer(TypedDict):
     page: NotRequired[SearchAnswerPage]
     context: NotRequired[SearchAnswerContext]
-    """
-    present while the decision log is on
-    """
     results: list[FoundAction]
 
 
@@ -582,9 +583,6 @@ class ResourceSearchRequest(TypedDict):
 class SearchAnswer(TypedDict):
     page: NotRequired[SearchAnswerPage]
     context: NotRequired[SearchAnswerContext]
-    """
-    present while the decision log is on
-    """
     results: list[FoundEntity]
 
 
