@@ -1,5 +1,6 @@
 // Where a text reads parameters, by its syntax tree.
 import type { Expression, Query, Span } from '../../grammar/ast.ts'
+import { parse } from '../../grammar/index.ts'
 import { walkTree } from '../../grammar/walk.ts'
 
 /** One reading of a parameter. */
@@ -17,4 +18,10 @@ export function parameterPlaces(query: Query): readonly ParameterPlace[] {
     places.push({ name: (node as Extract<Expression, { kind: 'parameter' }>).name, span: node.span })
   })
   return places
+}
+
+/** The same for a text; none if it does not parse. */
+export function parameterPlacesIn(text: string): readonly ParameterPlace[] {
+  const parsed = parse(text)
+  return parsed.ok ? parameterPlaces(parsed.query) : []
 }

@@ -9,9 +9,10 @@ import type {
   Query,
   SubqueryBody,
 } from '../../grammar/ast.ts'
+import { parse } from '../../grammar/index.ts'
 import { PartitionOfValues } from './value-partition.ts'
 
-/** What must be true for a row: values that are joined, all of several formulas, or one of them. `any` of none is never true. */
+/** A requirement of a row: values that are joined, all of several formulas, or one of them. `any` of none is never true. */
 type Formula =
   | { readonly kind: 'join'; readonly values: ReadonlySet<string> }
   | { readonly kind: 'all' | 'any'; readonly parts: readonly Formula[] }
@@ -20,9 +21,9 @@ type Formula =
 interface Binding {
   /** The elements and parameters from which its value is made. */
   readonly reads: ReadonlySet<string>
-  /** What it stands for: an alias of WITH. */
+  /** The expression of an alias of WITH. */
   readonly expression: { readonly of: Expression; readonly scope: Scope } | null
-  /** What is true if it is not null: the pattern of its OPTIONAL MATCH. */
+  /** Is true if the variable is not null: the pattern of its OPTIONAL MATCH. */
   readonly ifPresent: Formula
 }
 
@@ -40,16 +41,18 @@ const ELEMENTS_MAX = 1_000
 
 /**
  * Whether each row of the query joins the variable with a value of one of the parameters. `filter`: a condition that the rows must meet
- * too. True for a query without a row, and for one that is too large to tell.
+ * too. True for a query without a row, for one that does not parse, and for one that is too large.
  */
 export function joinsParameter(
-  query: Query,
+  text: string,
   filter: Expression | null,
   variable: string,
   parameters: ReadonlySet<string>,
 ): boolean {
+  const parsed = parse(text)
+  if (!parsed.ok) return true
   const reader = new JoinReader(parameters)
-  const { formula, scope } = reader.query(query, new Map())
+  const { formula, scope } = reader.query(parsed.query, new Map())
   const whole = all([formula, filter === null ? ALWAYS : reader.holds(filter, true, scope)])
   const bound = scope.get(variable)
   if (bound === undefined || reader.isTooLarge) return true
@@ -58,7 +61,7 @@ export function joinsParameter(
   return rows === null || [...bound.reads].some((read) => rows.areJoined(read, PARAMETERS))
 }
 
-/** What is joined if the formula is true, in addition to `known`; null if it is never true. */
+/** Returns the values that are joined if the formula is true, with those of `known`; null if it is never true. */
 function closed(formula: Formula, known: PartitionOfValues | null): PartitionOfValues | null {
   if (known === null) return null
   switch (formula.kind) {
@@ -289,7 +292,7 @@ class JoinReader {
 
   // ---------------------------------------------------------------- conditions
 
-  /** What is true if the condition has the value. */
+  /** Returns the formula that is true if the condition has the value. */
   holds(expression: Expression, wanted: boolean, scope: Scope): Formula {
     this.steps += 1
     if (this.steps > STEPS_MAX) return ALWAYS
@@ -386,13 +389,13 @@ class JoinReader {
     return all([...present, equal(this.readsOf(left, scope), this.readsOf(right, scope))])
   }
 
-  /** What is true if the value is not null. */
+  /** Returns the formula that is true if the value is not null. */
   private present(expression: Expression, scope: Scope): Formula {
     if (expression.kind === 'property') return this.present(expression.target, scope)
     return expression.kind === 'variable' ? (scope.get(expression.name)?.ifPresent ?? ALWAYS) : ALWAYS
   }
 
-  /** What is true if a count is more than 0, or a list has an item. */
+  /** Returns the formula that is true if a count is more than 0, or a list has an item. */
   private notEmpty(expression: Expression, scope: Scope): Formula {
     this.steps += 1
     if (this.steps > STEPS_MAX) return ALWAYS
@@ -426,7 +429,7 @@ class JoinReader {
     }
   }
 
-  /** The elements and parameters from which a value is made. A condition within it says too little about them. */
+  /** The elements and parameters from which a value is made. A condition within it does not determine them. */
   private readsOf(expression: Expression, scope: Scope): ReadonlySet<string> {
     const reads = new Set<string>()
     const visit = (tree: unknown): void => {
@@ -451,7 +454,7 @@ class JoinReader {
   }
 }
 
-/** After an optional clause, its new variables are null or what it says is true. */
+/** After an optional clause, its new variables are null or its formula is true. */
 function onlyIfPresent(inner: { readonly formula: Formula; readonly scope: Scope }, before: Scope): Scope {
   return new Map(
     [...inner.scope].map(([name, binding]) => [

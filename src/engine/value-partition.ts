@@ -30,7 +30,7 @@ export class PartitionOfValues {
     return new PartitionOfValues(groups)
   }
 
-  /** What is joined in all of the partitions. */
+  /** Returns the groups of values that are joined in all of the partitions. */
   static inAll(partitions: readonly PartitionOfValues[]): PartitionOfValues {
     const [first, ...others] = partitions
     if (first === undefined || others.length === 0) return first ?? PartitionOfValues.none

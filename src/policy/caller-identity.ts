@@ -1,7 +1,6 @@
 // Finds the places by which the caller of a context query chooses its subject. Lint and the warnings of stored policies report them.
-import type { Query, Span } from '../../grammar/ast.ts'
 import { platformParameters } from '../engine/conditions.ts'
-import { parameterPlaces } from '../engine/parameter-places.ts'
+import { type ParameterPlace, parameterPlacesIn } from '../engine/parameter-places.ts'
 import { joinsParameter } from '../engine/value-joins.ts'
 import type { ContextPolicy } from './compile-context.ts'
 import { filterExpression } from './filter-expression.ts'
@@ -10,7 +9,7 @@ import { filterExpression } from './filter-expression.ts'
 export interface CallerChoice {
   /** A span of the text of the condition, or the steps from the policy to a member. */
   readonly at:
-    | { readonly kind: 'cypher'; readonly span: Span }
+    | { readonly kind: 'cypher'; readonly span: ParameterPlace['span'] }
     | { readonly kind: 'member'; readonly member: readonly (string | number)[] }
   readonly message: string
 }
@@ -20,16 +19,16 @@ const filledInContexts: ReadonlySet<string> = new Set(['token', 'svc_token', '_a
 
 /**
  * The places that read a parameter which the service fills in decisions only. If no place reads one, and the subject is a person of
- * the graph: the type of the subject, unless each row joins it with a value of the verified token. `query`: the policy's condition.
+ * the graph: the type of the subject, unless each row joins it with a value of the verified token.
  */
-export function callerChoices({ document, variables }: ContextPolicy, query: Query): readonly CallerChoice[] {
+export function callerChoices({ document, variables }: ContextPolicy): readonly CallerChoice[] {
   const { subject, condition } = document
   const inFilters = [
     ...parametersIn(condition.filter, ['condition', 'filter']),
     ...parametersIn(condition.token_filter, ['condition', 'token_filter']),
   ]
   const reads = [
-    ...parameterPlaces(query).map(({ name, span }) => ({ name, at: { kind: 'cypher', span } as const })),
+    ...parameterPlacesIn(condition.cypher).map(({ name, span }) => ({ name, at: { kind: 'cypher', span } as const })),
     ...inFilters.map(({ name, member }) => ({ name, at: { kind: 'member', member } as const })),
   ]
   const chosen = reads.filter(({ name }) => platformParameters.has(name) && !filledInContexts.has(name))
@@ -42,7 +41,7 @@ export function callerChoices({ document, variables }: ContextPolicy, query: Que
   if (subject.type.startsWith('_')) return []
   const filters = (condition.filter ?? []).map((filter, i) => ({ filter, at: `filter[${i}]` }))
   const filter = filterExpression(filters, variables)
-  if (joinsParameter(query, filter.ok ? filter.value : null, 'subject', filledInContexts)) return []
+  if (joinsParameter(condition.cypher, filter.ok ? filter.value : null, 'subject', filledInContexts)) return []
   const message =
     'nothing ties the subject to the caller: compare it with `$token`, for example `subject.external_id = $token.sub`'
   return [{ at: { kind: 'member', member: ['subject', 'type'] }, message }]

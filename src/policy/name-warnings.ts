@@ -1,7 +1,6 @@
 // Warnings about stored policies and knowledge queries. A label, relationship type or property that no capture has ever used may
 // come later, but most often the name is misspelt (docs/decisions/0008-policy-filters-and-parameters.md). Policies are also warned
 // about an exclusion that a null turns off, and about a subject that the caller chooses.
-import { parse } from '../../grammar/index.ts'
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { type NamedSymbol, UnknownSymbols, unknownSymbolWarnings } from '../engine/unknown-symbols.ts'
@@ -72,9 +71,7 @@ function identityWarnings(fields: DocumentFields, json: unknown): string[] {
   const compiled = compiledContextPolicy(fields, json)
   if (!compiled.ok) return []
   const { cypher } = compiled.value.document.condition
-  const parsed = parse(cypher)
-  if (!parsed.ok) return []
-  return callerChoices(compiled.value, parsed.query).map(({ at, message }) => {
+  return callerChoices(compiled.value).map(({ at, message }) => {
     if (at.kind === 'cypher') {
       const diagnostic = { code: 'caller-chosen-identity', message, span: at.span }
       return `policy.condition.cypher: ${formatDiagnostic(cypher, diagnostic)}`

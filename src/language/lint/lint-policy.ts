@@ -203,9 +203,9 @@ function unsuppliedParameters(compiled: CompiledSource): RawFinding[] {
 }
 
 /** The places by which the caller of a context query chooses the subject. */
-function callerChosenSubject({ source, query, contextPolicy, place }: CompiledSource): RawFinding[] {
+function callerChosenSubject({ source, contextPolicy, place }: CompiledSource): RawFinding[] {
   if (contextPolicy === null) return []
-  return callerChoices(contextPolicy, query).map(({ at, message }) => {
+  return callerChoices(contextPolicy).map(({ at, message }) => {
     const found = { rule: 'caller-chosen-identity', document: source.document, message } as const
     if (at.kind === 'cypher') return { ...found, span: place(at.span) }
     return { ...found, span: source.spanOf(at.member), member: at.member }
