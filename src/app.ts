@@ -275,11 +275,16 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   jobs.start()
   const { shippingCommand } = overrides
   const isShipping = settings.shipTo !== '' && overrides.lane === undefined
+  if (overrides.lane === undefined) metrics.registerProcesses(platform.processes)
   if (isShipping) metrics.registerShipping(shippingTotals(settings.dataDir))
-  const shipping = isShipping && shippingCommand !== undefined ? createShippingProcess(platform, shippingCommand) : null
+  const shipping =
+    isShipping && shippingCommand !== undefined
+      ? createShippingProcess(platform, shippingCommand, overrides.supervision)
+      : null
   // Closed after the background process, whose last changes are then shipped.
   if (shipping !== null) stack.adopt(shipping, (running) => running.close()).start()
-  const background = backgroundCommand === undefined ? null : createBackgroundProcess(platform, backgroundCommand)
+  const background =
+    backgroundCommand === undefined ? null : createBackgroundProcess(platform, backgroundCommand, overrides.supervision)
   if (background !== null) stack.adopt(background, (running) => running.close())
   const trust = stack.adopt(createTrustScoring(platform, events), (opened) => opened.close())
   const entityMatching = stack.adopt(createEntityMatching(platform, events), (opened) => opened.close())
@@ -338,6 +343,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     operator: operator.routes,
     scenarios: createScenarioRuns(documents, settings),
     consoleRoutes: browserConsole?.routes ?? [],
+    degraded: () => platform.processes.replaced(),
     notReadyReason: () =>
       listener.notReady() ?? configurationError(platform.collections) ?? platform.shared?.notReadyReason() ?? null,
   })

@@ -1,5 +1,6 @@
 // Builds the delivery of events: providers with their decrypted secrets, and the streams of all projects. Only the process that
 // delivers events, and tests of routes, decrypt the secrets of event sinks.
+
 import { join } from 'node:path'
 import { type DocumentFields, projectsKind, type StoredDocument } from '../config/kind.ts'
 import { openSecret } from '../config/secrets.ts'
@@ -11,6 +12,8 @@ import { addedAt, eventSinksKind } from '../events/event-sink.ts'
 import type { ProviderConnection } from '../events/providers/provider.ts'
 import { CONFIGURATION_COMMIT_FILE, EVENTS_COMMIT_FILE, GRAPHS_COMMIT_FILE } from '../kernel/data-folder.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { BACKGROUND_NUMBER } from '../processes/child-kinds.ts'
+import type { SupervisionOverrides } from '../processes/supervised.ts'
 import { BackgroundProcess } from '../runtime/background-process.ts'
 import type { OpenEventStream } from '../runtime/event-streams.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
@@ -59,15 +62,21 @@ export function createEventDispatcher(
 }
 
 /** Creates the background process. `command`: its command line. */
-export function createBackgroundProcess(platform: Platform, command: readonly string[]): BackgroundProcess {
-  const { settings, folder, documents, log, clearStaleReaders } = platform
+export function createBackgroundProcess(
+  platform: Platform,
+  command: readonly string[],
+  supervision?: SupervisionOverrides,
+): BackgroundProcess {
+  const { settings, folder, documents, processes: figures, log, clearStaleReaders } = platform
+  const identity = { number: BACKGROUND_NUMBER, proof: folder.workerToken }
   return new BackgroundProcess({
     dataDir: settings.dataDir,
     command,
-    settings,
-    proof: folder.workerToken,
+    task: { settings, identity, ...(supervision !== undefined && { supervision }) },
+    ...(supervision !== undefined && { pingMs: supervision.pingMs }),
     documents,
     isAudited: settings.audit === 'on',
+    figures,
     log,
     onUnexpectedExit: clearStaleReaders,
   })

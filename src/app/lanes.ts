@@ -5,17 +5,14 @@ import { join, relative } from 'node:path'
 import type { LaneLimit } from '../http/route.ts'
 import { LANE_SOCKETS_FOLDER } from '../kernel/data-folder.ts'
 import { LanePool } from '../lanes/lane-pool.ts'
+import { firstLaneNumber } from '../processes/child-kinds.ts'
 import type { Settings } from '../settings.ts'
 import type { Platform } from './platform.ts'
 
 /** The path of a Unix socket has at most 108 bytes with the terminator (`sun_path`; 104 on macOS). */
 const SOCKET_PATH_MAX = 100
-/** Lane numbers start here. Each worker has a range of as many numbers as it may have lanes. */
-const FIRST_LANE_NUMBER = 1000
 /** A lane starts in about a second on a machine that is not overloaded. */
 const START_MAX_MS = 30_000
-/** Maximum value of the setting `lanes`. */
-export const LANES_PER_WORKER_MAX = 64
 
 /**
  * Creates the lane pool of a serving process. Throws the error of the system if the socket folder cannot be created.
@@ -24,12 +21,11 @@ export const LANES_PER_WORKER_MAX = 64
  * @param startMaxMs See `LanePoolOptions.startMaxMs`.
  */
 export function createLanePool(
-  { settings, worker, folder, metrics, connections, log, clearStaleReaders }: Platform,
+  { settings, clock, worker, folder, processes, metrics, connections, log, clearStaleReaders }: Platform,
   command: readonly string[],
   onStart: () => void,
   startMaxMs: number = START_MAX_MS,
 ): LanePool {
-  const firstNumber = FIRST_LANE_NUMBER + (worker ?? 0) * LANES_PER_WORKER_MAX
   const sockets = socketFolder(settings.dataDir)
   const lanes = new LanePool({
     lanesMax: settings.lanes,
@@ -41,7 +37,7 @@ export function createLanePool(
     // A lane behaves like this process, but it does not listen on a port and has no lanes of its own.
     settings: { ...settings, lanes: 0, accessLog: 'off' },
     proof: folder.workerToken,
-    firstNumber,
+    firstNumber: firstLaneNumber(worker),
     socketOf(number) {
       const path = join(sockets, `${number}.sock`)
       rmSync(path, { force: true })
@@ -52,9 +48,11 @@ export function createLanePool(
       metrics.addDeltas(counts)
       connections.addDeltas(counts)
     },
-    onUnexpectedExit({ lane, how, killedFor }) {
+    onUnexpectedExit(lane, exit) {
       clearStaleReaders()
-      log({ level: 'error', message: 'a lane exited', lane, how, ...(killedFor !== null && { reason: killedFor }) })
+      processes.countExit('lane', exit, Math.round(clock.now() / 1000))
+      const { how, killedFor: reason } = exit
+      log({ level: 'error', message: 'a lane exited', lane, how, ...(reason !== null && { reason }) })
     },
   })
   metrics.registerLanes(() => lanes.state)

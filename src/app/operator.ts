@@ -55,6 +55,7 @@ export function createOperator(platform: Platform, overrides: AppOverrides): Ope
     identityFile: settings.backupIdentity,
     clock,
     log,
+    figures: platform.processes,
     command: command ?? [],
     hasProject: (id, owner) => documents.get(projectsKind, id)?.organization_id === owner,
   })

@@ -2,6 +2,8 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { LogEntry } from '../ops/log.ts'
 import type { DecisionEvent, PolicyError } from '../pdp/decision-deps.ts'
+import type { ProcessIdentity } from '../processes/protocol.ts'
+import type { SupervisionOverrides } from '../processes/supervised.ts'
 import type { WorkerFigures } from '../runtime/service-status.ts'
 import type { SettingField } from '../settings.ts'
 
@@ -33,18 +35,12 @@ export interface AppOverrides {
   readonly backupCommand?: readonly string[]
   /** The command line of the process that ships changes. Absent: changes are not shipped. */
   readonly shippingCommand?: readonly string[]
+  /** For tests. */
+  readonly supervision?: SupervisionOverrides
   /** Where settings have their values from, by field, such as `--port` or `VERDIGRAPH_PORT`. Absent: not known. */
   readonly settingSources?: Partial<Readonly<Record<SettingField, string>>>
   /** Reads the figures of all workers. Set only for a worker. */
   readonly readWorkers?: () => Promise<readonly WorkerFigures[]>
   /** Set: this process delivers events itself, without a process of its own. For tests. `random`: the jitter of retries. */
   readonly eventDelivery?: { readonly random: () => number }
-}
-
-/** Identifies a worker or a lane. */
-export interface ProcessIdentity {
-  /** At least 1, unique among the processes on the folder. A replacement keeps the number. */
-  readonly number: number
-  /** Token of the process that holds the lock of the folder. */
-  readonly proof: string
 }

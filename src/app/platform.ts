@@ -1,4 +1,5 @@
 // Opens what all features of a process share: the data folder, its configuration and graphs, log, metrics and HTTP client.
+
 import packageJson from '../../package.json' with { type: 'json' }
 import type { ConfigRepository } from '../config/repository.ts'
 import { writersBound } from '../events/delivery/backlog.ts'
@@ -13,6 +14,7 @@ import type { Tracing } from '../kernel/tracing.ts'
 import { ConnectionOutcomes } from '../ops/connection-health.ts'
 import type { Log } from '../ops/log.ts'
 import { createServiceMetrics, type ServiceMetrics } from '../ops/service-metrics.ts'
+import { type ChildFigures, openChildFigures } from '../processes/process-figures.ts'
 import type { GraphRegistry } from '../runtime/graph-registry.ts'
 import { logUnservedRequests, openProcessLog } from '../runtime/process-log.ts'
 import { openWatchPlace, type WatchPlace } from '../runtime/watch-notes.ts'
@@ -86,6 +88,8 @@ export interface Platform {
   readonly graphs: GraphRegistry
   /** Where changes of watched graphs are noted. */
   readonly watchPlace: WatchPlace
+  /** The exits and the state of the processes of the service. */
+  readonly processes: ChildFigures
   /** Clears stale LMDB reader slots after another process was killed. */
   clearStaleReaders(): void
 }
@@ -115,6 +119,8 @@ export async function openPlatform(
   stack.defer(() => folder.release())
   const warning = isSoleProcess ? folderPermissionWarning(dataDir) : null
   if (warning !== null) report(warning)
+  // A process that was killed has left them as they were.
+  const processes = openChildFigures(dataDir, isSoleProcess)
   const metrics = createServiceMetrics(dataDir, version, worker)
   const isLane = overrides.lane !== undefined
   const tracing = await openServiceTracing(settings, { version, number: processNumber, isLane, metrics, log })
@@ -173,6 +179,7 @@ export async function openPlatform(
     },
     onServiceError: (error) => logUnserved(error, {}),
     metrics,
+    processes,
     connections: new ConnectionOutcomes(() => clock.now()),
     tracing,
     upstream,

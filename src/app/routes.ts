@@ -62,6 +62,8 @@ export interface RouteFeatures {
   readonly consoleRoutes: readonly Route[]
   /** The reason why the process should not receive requests; null: it is ready. */
   notReadyReason(): string | null
+  /** See `OperationsDeps.degraded`. */
+  degraded(): readonly string[]
 }
 
 /** Builds the routes, in the order of the API description. */
@@ -101,6 +103,7 @@ export function createRoutes(
     ...operationRoutes({
       worker,
       notReadyReason: () => features.notReadyReason(),
+      degraded: () => features.degraded(),
       metrics: metricsAuth === null ? null : { auth: metricsAuth, text: (format) => metrics.text(format) },
     }),
     ...operatorRoutes(features.operator),

@@ -1,6 +1,8 @@
 // Builds the shipping of changes of a serving process: the process that ships, and its metrics.
+
 import type { ShippingAnswer } from '../http/routes/operator.ts'
 import type { ShippingTotals } from '../ops/service-metrics.ts'
+import type { SupervisionOverrides } from '../processes/supervised.ts'
 import { ShippingProcess } from '../runtime/shipping-process.ts'
 import type { Settings } from '../settings.ts'
 import { openPlace, s3AccessOf } from '../transfer/places/open-place.ts'
@@ -12,12 +14,25 @@ import type { Platform } from './platform.ts'
  * Creates the process that ships changes. `command`: its command line. Throws OperationalError if there are no credentials for the
  * place.
  */
-export function createShippingProcess(platform: Platform, command: readonly string[]): ShippingProcess {
-  const { settings, organizationId, log, clearStaleReaders } = platform
+export function createShippingProcess(
+  platform: Platform,
+  command: readonly string[],
+  supervision?: SupervisionOverrides,
+): ShippingProcess {
+  const { settings, organizationId, processes: figures, log, clearStaleReaders } = platform
   const { dataDir, shipTo } = settings
   // Fails at the start and not in the process.
   openPlace(shipTo, s3AccessOf(process.env))
-  return new ShippingProcess({ dataDir, command, settings, organizationId, log, onUnexpectedExit: clearStaleReaders })
+  const task = { settings, organizationId }
+  return new ShippingProcess({
+    dataDir,
+    command,
+    task,
+    ...(supervision !== undefined && { pingMs: supervision.pingMs }),
+    figures,
+    log,
+    onUnexpectedExit: clearStaleReaders,
+  })
 }
 
 /** Returns a function that reads the state of the shipping, which any process of the folder may do. */

@@ -1,4 +1,5 @@
 // The command `doctor`: checks whether a service can work on a data folder, also while it is served. It only reads.
+
 import {
   accessSync,
   constants,
@@ -60,6 +61,7 @@ import {
 } from './doctor-checks.ts'
 import { checkOwners, checkPlaces } from './doctor-places.ts'
 import { checkPort } from './doctor-port.ts'
+import { checkProcesses } from './doctor-processes.ts'
 import { checkShipping } from './doctor-shipping.ts'
 import { exitCodes } from './exit-codes.ts'
 import { readLayouts } from './folder-layouts.ts'
@@ -138,6 +140,7 @@ async function examine(settings: Settings, nowMs: number): Promise<readonly Find
     ),
   ]
   found.push(...backupsOf(settings, isServed, nowMs), ...(isServed ? await checkShipping(settings, nowMs) : []))
+  if (isServed) found.push(...checkProcesses(dataDir, nowMs))
   const imported = interruptedImportMessage(dataDir)
   if (imported !== null) found.push(failed('import', imported, 'finish the import, or restore a backup'))
   const layouts = await layoutsOf(dataDir)

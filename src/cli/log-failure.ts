@@ -2,8 +2,17 @@
 import { systemClock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { fileProblemOf } from '../kernel/file-issue.ts'
+import { type ChildKind, childKinds } from '../processes/child-kinds.ts'
 import { openProcessLog } from '../runtime/process-log.ts'
-import type { Settings } from '../settings.ts'
+import { defaultSettings, type Settings } from '../settings.ts'
+
+/** Returns a function that logs why a process of a kind ends, by the settings of its task. */
+export function logFailureOf(kind: ChildKind): (failure: unknown, task: { readonly settings: unknown } | null) => void {
+  return (failure, task) => {
+    const settings = (task?.settings ?? defaultSettings) as Settings
+    logFailure(settings, `${childKinds[kind].label} failed`, failure)
+  }
+}
 
 /** Logs why a process ends. An error that the operator can mend has a reason; another one has a stack. */
 export function logFailure(settings: Settings, message: string, failure: unknown, about: object = {}): void {

@@ -3,19 +3,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AppOverrides } from '../app/overrides.ts'
+import type { ChildKind } from '../processes/child-kinds.ts'
 
-/** Hidden command of a worker, started by `serve --workers`. */
-export const WORKER_COMMAND = 'worker'
-/** Hidden command of a lane, started by a serving process. */
-export const LANE_COMMAND = 'lane'
-/** Hidden command of the process that delivers events, started by a serving process. */
-export const BACKGROUND_COMMAND = 'background'
-/** Hidden command of the process that executes entity matching pipelines, started by the background process. */
-export const MATCHER_COMMAND = 'matcher'
-/** Hidden command of the process that makes a backup, started by a serving process. */
-export const BACKUP_JOB_COMMAND = 'backup-job'
-/** Hidden command of the process that ships changes, started by a serving process. */
-export const SHIPPER_COMMAND = 'shipper'
 /** Hidden command that verifies one environment, started by `verify`. */
 export const VERIFY_FOLDER_COMMAND = 'verify-folder'
 
@@ -37,11 +26,16 @@ export function processCommands(): Required<
   Pick<AppOverrides, 'laneCommand' | 'backgroundCommand' | 'backupCommand' | 'shippingCommand'>
 > {
   return {
-    laneCommand: selfCommand([LANE_COMMAND]),
-    backgroundCommand: selfCommand([BACKGROUND_COMMAND]),
-    backupCommand: selfCommand([BACKUP_JOB_COMMAND]),
-    shippingCommand: selfCommand([SHIPPER_COMMAND]),
+    laneCommand: childCommand('lane'),
+    backgroundCommand: childCommand('background'),
+    backupCommand: childCommand('backup-job'),
+    shippingCommand: childCommand('shipper'),
   }
+}
+
+/** The command line of a process of a kind; its parent appends its process id. */
+export function childCommand(kind: ChildKind): string[] {
+  return selfCommand([kind])
 }
 
 /** The command line that runs this program with `args`. */

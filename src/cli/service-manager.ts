@@ -1,7 +1,8 @@
 // Reports the state of the service to the service manager that started it, by the protocol of sd_notify(3): datagrams to the Unix
 // socket that NOTIFY_SOCKET names. Neither Bun nor Node has such sockets, so they are called by FFI.
-import { LIBC_NAMES } from '../lanes/parent-death.ts'
+
 import type { Log } from '../ops/log.ts'
+import { LIBC_NAMES } from '../processes/parent-death.ts'
 import type { EnvironmentVariables } from './environment-variables.ts'
 
 const AF_UNIX = 1

@@ -6,6 +6,10 @@ import type { AppOverrides } from '../app/overrides.ts'
 import { createApp } from '../app.ts'
 import { type ReservedPort, reservePort } from '../http/port.ts'
 import { systemClock } from '../kernel/clock.ts'
+import { childKinds } from '../processes/child-kinds.ts'
+import { type ChildExit, ChildProcess } from '../processes/child-process.ts'
+import { type ChildFigures, openChildFigures } from '../processes/process-figures.ts'
+import { RestartDelay } from '../processes/restart-delay.ts'
 import { loadCertificate } from '../runtime/http-listener.ts'
 import { openProcessLog } from '../runtime/process-log.ts'
 import type { OwnFigures } from '../runtime/service-status.ts'
@@ -16,18 +20,10 @@ import { colours } from './colours.ts'
 import { printLines } from './print.ts'
 import { recordOperation } from './record-operation.ts'
 import { type RollingRestartState, removeRestartState, writeRestartState } from './rolling-restart.ts'
-import { selfCommand, WORKER_COMMAND } from './self-command.ts'
+import { childCommand } from './self-command.ts'
 import { demoLines, firstTokenLines, reasonOf, recordStart } from './serve.ts'
 import { serviceManager } from './service-manager.ts'
-import type { SupervisorCommand, WorkerEvent } from './worker.ts'
-
-/** Delay before a failed worker is restarted. It doubles each time, until a worker has run for STABLE_UPTIME_MS. */
-const RESTART_DELAY_MIN_MS = 100
-const RESTART_DELAY_MAX_MS = 10_000
-const STABLE_UPTIME_MS = 60_000
-
-/** A stopping worker is killed after its drain time and this time. */
-const STOP_GRACE_MS = 5000
+import type { WorkerCommand, WorkerEvent, WorkerTask } from './worker.ts'
 
 /** A successor that does not accept connections after this time is killed, and the restart fails. */
 const SUCCESSOR_START_MAX_MS = 120_000
@@ -115,14 +111,13 @@ interface FiguresCollection {
   readonly timer: ReturnType<typeof setTimeout>
 }
 
-interface WorkerProcess {
-  readonly child: Bun.Subprocess
-  readonly startedMs: number
+type WorkerProcess = ChildProcess<WorkerTask, WorkerCommand, WorkerEvent>
+
+interface Worker {
+  readonly process: WorkerProcess
   isListening: boolean
   /** `successor`: it starts to replace another worker. `retired`: it was replaced and ends. */
   role: 'serving' | 'successor' | 'retired'
-  /** Called when it answers a check; null: it is not being checked. */
-  onAnswer: (() => void) | null
   /** Called with each event of a rolling restart. */
   onStep: ((event: WorkerEvent) => void) | null
 }
@@ -134,9 +129,10 @@ class Supervisor {
   private readonly proof: string
   private readonly collections = new Map<number, FiguresCollection>()
   private collectionCount = 0
+  private readonly figures: ChildFigures
   private readonly releasePort: () => void
-  private readonly workers = new Map<number, WorkerProcess>()
-  private readonly restartDelays = new Map<number, number>()
+  private readonly workers = new Map<number, Worker>()
+  private readonly delays = new Map<number, RestartDelay>()
   private readonly restarts = new Map<number, ReturnType<typeof setTimeout>>()
   /** The numbers of the workers that serve, or are being started again. A successor has another number. */
   private readonly numbers: number[]
@@ -152,6 +148,7 @@ class Supervisor {
     this.settings = settings
     this.sources = sources
     this.proof = proof
+    this.figures = openChildFigures(settings.dataDir)
     this.releasePort = releasePort
     const { workers } = settings
     this.numbers = Array.from({ length: workers }, (_, at) => at + 1)
@@ -221,49 +218,50 @@ class Supervisor {
     const successor = this.spawnWorker(by, 'successor')
     const started = this.step(successor, 'listening', SUCCESSOR_START_MAX_MS)
     if (!(await started)) {
-      // It was told to stop, as all workers.
+      // It is stopped, as all workers.
       if (this.isStopping) return 'the service is stopping'
-      successor.child.kill('SIGKILL')
+      successor.process.kill(`it did not accept connections within ${SUCCESSOR_START_MAX_MS} ms`, 'hung')
       return `the successor of worker ${worker} does not start`
     }
     successor.role = 'serving'
     this.numbers[this.numbers.indexOf(worker)] = by
     clearTimeout(this.restarts.get(worker))
     this.restarts.delete(worker)
-    this.restartDelays.delete(worker)
+    this.delays.delete(worker)
     const leaving = this.workers.get(worker)
     // It had exited, and was not started again yet.
     if (leaving === undefined) return null
     const taking = this.step(successor, 'taking', CONFIRM_MAX_MS)
-    this.send(by, { order: 'take connections' })
+    successor.process.command({ command: 'take connections' })
     await taking
     leaving.role = 'retired'
     const released = this.step(leaving, 'released', CONFIRM_MAX_MS)
-    this.send(worker, { order: 'retire' })
+    leaving.process.command({ command: 'retire' })
     await released
-    this.send(by, { order: 'share connections' })
+    successor.process.command({ command: 'share connections' })
     // It waits for its connections, and then stops as at any stop.
-    const timer = setTimeout(() => leaving.child.kill('SIGKILL'), 2 * this.settings.drainMs + STOP_GRACE_MS)
-    await leaving.child.exited
+    const limitMs = 2 * this.settings.drainMs + childKinds.worker.stopMs
+    const timer = setTimeout(() => leaving.process.kill(`it did not end within ${limitMs} ms`), limitMs)
+    await leaving.process.exited
     clearTimeout(timer)
     return null
   }
 
   /** Resolves with true when the worker reports the event, and with false when it exits or after a time. */
-  private async step(worker: WorkerProcess, expected: WorkerEvent, maxMs: number): Promise<boolean> {
+  private async step(worker: Worker, expected: WorkerEvent, maxMs: number): Promise<boolean> {
     const reported = new Promise<boolean>((resolve) => {
       worker.onStep = (event) => {
         if (event === expected) resolve(true)
       }
     })
-    const gone = worker.child.exited.then(() => false)
+    const gone = worker.process.exited.then(() => false)
     const result = await Promise.race([reported, gone, Bun.sleep(maxMs).then(() => false)])
     worker.onStep = null
     return result
   }
 
   signal(name: NodeJS.Signals): void {
-    for (const { child } of this.workers.values()) child.kill(name)
+    for (const { process } of this.workers.values()) process.signal(name)
   }
 
   /**
@@ -272,64 +270,39 @@ class Supervisor {
    */
   async check(timeoutMs: number): Promise<boolean> {
     const listening = [...this.workers].filter(([, { isListening, role }]) => isListening && role === 'serving')
-    const answers = listening.map(async ([number, worker]) => {
-      const answered = new Promise<boolean>((resolve) => {
-        worker.onAnswer = () => resolve(true)
-      })
-      const gone = worker.child.exited.then(() => true)
-      this.send(number, { order: 'check', timeoutMs: timeoutMs / 2 })
-      const result = await Promise.race([answered, gone, Bun.sleep(timeoutMs).then(() => false)])
-      worker.onAnswer = null
-      return result
-    })
+    const answers = listening.map(([, worker]) => worker.process.ping(timeoutMs))
     return listening.length > 0 && !(await Promise.all(answers)).includes(false)
   }
 
-  private spawnWorker(number: number, role: WorkerProcess['role']): WorkerProcess {
-    const child = Bun.spawn(selfCommand([WORKER_COMMAND, String(process.pid)]), {
-      stdin: 'ignore',
-      stdout: 'inherit',
-      stderr: 'inherit',
-      ipc: (event: WorkerEvent) => this.onMessage(number, event),
+  private spawnWorker(number: number, role: Worker['role']): Worker {
+    const { settings, sources, proof } = this
+    const child: WorkerProcess = new ChildProcess({
+      kind: 'worker',
+      command: childCommand('worker'),
+      task: { settings, sources, identity: { number, proof } },
+      onOpen: () => {
+        if (this.isStopping) return
+        // Released only now, so that no other process takes the port while the workers open their databases.
+        this.releasePort()
+        child.command({ command: 'listen', isWarm: worker.role === 'successor' })
+      },
+      onEvent: (event) => this.onEvent(number, event),
+      onExit: (exit) => this.onExit(number, exit),
     })
-    const startedMs = systemClock.now()
-    const worker: WorkerProcess = { child, startedMs, isListening: false, role, onAnswer: null, onStep: null }
+    const worker: Worker = { process: child, isListening: false, role, onStep: null }
     this.workers.set(number, worker)
-    this.send(number, {
-      order: 'open',
-      settings: this.settings,
-      sources: this.sources,
-      number,
-      proof: this.proof,
-    })
-    void child.exited.then(() => this.onExit(number, child))
+    const delay = this.delays.get(number) ?? new RestartDelay()
+    this.delays.set(number, delay)
+    delay.started()
     return worker
   }
 
-  private send(number: number, command: SupervisorCommand): void {
-    try {
-      this.workers.get(number)?.child.send(command)
-    } catch {
-      // The worker has just exited; `onExit` handles that.
-    }
-  }
-
-  private onMessage(number: number, event: WorkerEvent): void {
+  private onEvent(number: number, event: WorkerEvent): void {
     const worker = this.workers.get(number)
     if (worker === undefined || this.isStopping) return
     if (typeof event === 'object') {
       if (event.report === 'figures wanted') this.collectFigures(number, event.id)
       else this.addFigures(number, event.id, event.figures)
-      return
-    }
-    if (event === 'open') {
-      // Released only now, so that no other process takes the port while the workers open their databases.
-      this.releasePort()
-      this.send(number, { order: 'listen', isWarm: worker.role === 'successor' })
-      return
-    }
-    if (event === 'answering') {
-      worker.onAnswer?.()
       return
     }
     if (event === 'listening') {
@@ -346,7 +319,7 @@ class Supervisor {
     const id = this.collectionCount
     const timer = setTimeout(() => this.sendFigures(id), FIGURES_TIMEOUT_MS)
     this.collections.set(id, { to, request, figures: new Map(), timer })
-    for (const number of this.numbers) this.send(number, { order: 'report figures', id })
+    for (const number of this.numbers) this.workers.get(number)?.process.command({ command: 'report figures', id })
   }
 
   private addFigures(from: number, id: number, figures: OwnFigures): void {
@@ -364,7 +337,7 @@ class Supervisor {
     const { to, request, figures } = collection
     const numbers = [...this.numbers].sort((one, other) => one - other)
     const workers = numbers.map((worker) => ({ worker, figures: figures.get(worker) ?? null }))
-    this.send(to, { order: 'figures', id: request, workers })
+    this.workers.get(to)?.process.command({ command: 'figures', id: request, workers })
   }
 
   private reportStart(failure: string | null): void {
@@ -372,28 +345,27 @@ class Supervisor {
     this.onStarted = null
   }
 
-  private onExit(number: number, child: Bun.Subprocess): void {
+  private onExit(number: number, exit: ChildExit): void {
     const worker = this.workers.get(number)
     this.workers.delete(number)
     if (this.isStopping || worker === undefined) return
-    const how = child.signalCode === null ? `exit code ${child.exitCode}` : `signal ${child.signalCode}`
+    const { how, killedFor: reason } = exit
     if (this.onStarted !== null) {
       this.reportStart(`worker ${number} exited with ${how} before it accepted connections`)
       return
     }
     const isRestarted = worker.role === 'serving'
-    if (!isRestarted && child.exitCode === 0) return
-    const uptimeMs = systemClock.now() - worker.startedMs
-    const previousMs = uptimeMs < STABLE_UPTIME_MS ? (this.restartDelays.get(number) ?? 0) : 0
-    const delayMs = previousMs === 0 ? RESTART_DELAY_MIN_MS : Math.min(previousMs * 2, RESTART_DELAY_MAX_MS)
-    this.restartDelays.set(number, delayMs)
-    for (const other of this.workers.keys()) this.send(other, { order: 'check readers' })
+    if (!isRestarted && exit.code === 0) return
+    this.figures.countExit('worker', exit, Math.round(systemClock.now() / 1000))
+    const delayMs = this.delays.get(number)?.nextMs() ?? 0
+    for (const { process } of this.workers.values()) process.checkReaders()
     const log = openProcessLog(this.settings, systemClock)
     log({
       level: 'error',
       message: 'a worker exited',
       worker: number,
       how,
+      ...(reason !== null && { reason }),
       ...(isRestarted && { restart_ms: delayMs }),
     })
     if (!isRestarted) return
@@ -408,15 +380,12 @@ class Supervisor {
   async stop(): Promise<number> {
     this.isStopping = true
     for (const timer of this.restarts.values()) clearTimeout(timer)
-    for (const number of this.workers.keys()) this.send(number, { order: 'stop' })
-    const children = [...this.workers.values()].map(({ child }) => child)
-    const timer = setTimeout(() => this.kill(), this.settings.drainMs + STOP_GRACE_MS)
-    await Promise.all(children.map(({ exited }) => exited))
-    clearTimeout(timer)
-    return children.every(({ exitCode }) => exitCode === 0) ? 0 : 1
+    const { drainMs } = this.settings
+    const exits = await Promise.all([...this.workers.values()].map(({ process }) => process.stop(drainMs)))
+    return exits.every(({ cause }) => cause === 'stopped' || cause === 'done') ? 0 : 1
   }
 
   kill(): void {
-    for (const { child } of this.workers.values()) child.kill('SIGKILL')
+    for (const { process } of this.workers.values()) process.kill('it was stopped twice')
   }
 }

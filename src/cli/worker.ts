@@ -1,41 +1,43 @@
-// One of several processes that serve a data folder. Started and controlled by the supervisor over IPC; exits when that
-// channel closes (docs/decisions/0019-locks-and-processes.md).
+// One of several processes that serve a data folder. Started and controlled by the supervisor (docs/decisions/0019-locks-and-processes.md).
 import type { AppOverrides } from '../app/overrides.ts'
-import type { App } from '../app.ts'
 import { OperationalError } from '../kernel/errors.ts'
-import { exitWithParent, surviveParent } from '../lanes/parent-death.ts'
+import type { ProcessIdentity } from '../processes/protocol.ts'
+import { type OpenChild, type Parent, runChild } from '../processes/run-child.ts'
 import type { OwnFigures, WorkerFigures } from '../runtime/service-status.ts'
 import type { Settings } from '../settings.ts'
-import { CliError, UsageError } from './cli-error.ts'
+import { CliError } from './cli-error.ts'
 import { printFailure } from './print.ts'
 import { processCommands } from './self-command.ts'
 
+/** The task of a worker. */
+export interface WorkerTask {
+  readonly settings: Settings
+  readonly sources: NonNullable<AppOverrides['settingSources']>
+  readonly identity: ProcessIdentity
+}
+
 /** A command of the supervisor. */
-export type SupervisorCommand =
-  | {
-      readonly order: 'open'
-      readonly settings: Settings
-      readonly sources: NonNullable<AppOverrides['settingSources']>
-      readonly number: number
-      readonly proof: string
-    }
+export type WorkerCommand =
   /** Accept connections, and report `listening`. `isWarm`: start a lane first, because the worker replaces one that has lanes. */
-  | { readonly order: 'listen'; readonly isWarm: boolean }
+  | { readonly command: 'listen'; readonly isWarm: boolean }
   /** Report the own figures, for the collection `id`. */
-  | { readonly order: 'report figures'; readonly id: number }
+  | { readonly command: 'report figures'; readonly id: number }
   /** The figures that this worker has asked for with `id`. */
-  | { readonly order: 'figures'; readonly id: number; readonly workers: readonly WorkerFigures[] }
-  /** Another worker has exited and may have left reader slots. */
-  | { readonly order: 'check readers' }
-  /** Report `answering` if all lanes answer within `timeoutMs`. */
-  | { readonly order: 'check'; readonly timeoutMs: number }
+  | { readonly command: 'figures'; readonly id: number; readonly workers: readonly WorkerFigures[] }
   /** Send all new connections of the port to this worker, and report `taking`. */
-  | { readonly order: 'take connections' }
+  | { readonly command: 'take connections' }
   /** Let the system distribute the new connections again. */
-  | { readonly order: 'share connections' }
+  | { readonly command: 'share connections' }
   /** Another worker has taken the new connections: stop listening, report `released`, and exit when the open connections have ended. */
-  | { readonly order: 'retire' }
-  | { readonly order: 'stop' }
+  | { readonly command: 'retire' }
+
+/** An event of a worker: it accepts connections, it takes all new ones, it has stopped listening, or it asks for figures or has them. */
+export type WorkerEvent =
+  | 'listening'
+  | 'taking'
+  | 'released'
+  | { readonly report: 'figures wanted'; readonly id: number }
+  | { readonly report: 'figures'; readonly id: number; readonly figures: OwnFigures }
 
 /**
  * A worker whose supervisor was killed exits after this time, milliseconds: it completes short requests, and the next
@@ -46,32 +48,26 @@ const ORPHAN_TIMEOUT_MS = 500
 /** A successor waits at most this long for its first lane before it accepts connections, milliseconds. */
 const WARM_MAX_MS = 60_000
 
-/**
- * An event of the worker: its databases are open, it accepts connections, it answers a check, it takes all new connections, it has
- * stopped listening, or it asks for figures or has them.
- */
-export type WorkerEvent =
-  | 'open'
-  | 'listening'
-  | 'answering'
-  | 'taking'
-  | 'released'
-  | { readonly report: 'figures wanted'; readonly id: number }
-  | { readonly report: 'figures'; readonly id: number; readonly figures: OwnFigures }
+/** Runs a worker. `parent`: the process id of the supervisor. Until the worker listens, it exits together with it. Never resolves. */
+export function runWorker(parent: number): Promise<never> {
+  return runChild<WorkerTask, WorkerCommand, WorkerEvent>({
+    kind: 'worker',
+    parent,
+    stopsOnSignal: true,
+    open: openWorker,
+    // For the person who has started the supervisor.
+    failed(failure) {
+      const expected =
+        failure instanceof CliError ? failure.lines : failure instanceof OperationalError ? [failure.message] : null
+      for (const line of expected ?? [String((failure as Error).stack ?? failure)]) printFailure(line)
+    },
+  })
+}
 
-/**
- * Runs a worker. `parent`: the process id of the supervisor. Until the worker listens, it exits together with it. Never
- * resolves; rejects with UsageError if it was not started by a supervisor.
- */
-export async function runWorker(parent: number): Promise<void> {
-  if (process.send === undefined) {
-    throw new UsageError(['a worker is started by `verdigraph serve --workers` only'])
-  }
-  exitWithParent(parent)
-  const send = (event: WorkerEvent): void => void process.send?.(event)
-  let opening: Promise<App> | null = null
-  let listens = false
-  let stopping = false
+async function openWorker(
+  { settings, sources, identity }: WorkerTask,
+  parent: Parent<WorkerEvent>,
+): Promise<OpenChild<WorkerCommand>> {
   const waiting = new Map<number, (workers: readonly WorkerFigures[]) => void>()
   let requests = 0
   /** The supervisor always answers; its end ends this process. */
@@ -79,122 +75,65 @@ export async function runWorker(parent: number): Promise<void> {
     new Promise((resolve) => {
       requests += 1
       waiting.set(requests, resolve)
-      send({ report: 'figures wanted', id: requests })
+      parent.report({ report: 'figures wanted', id: requests })
     })
-
-  const stop = (): void => {
-    // Several signals may arrive at once: terminals and service managers signal whole process groups.
-    if (stopping) return
-    stopping = true
-    const closed = opening === null ? Promise.resolve() : opening.then((app) => app.close())
-    closed.then(
-      () => process.exit(0),
-      (failure: unknown) => {
-        printFailure(`stopping failed: ${String((failure as Error).stack ?? failure)}`)
-        process.exit(1)
-      },
-    )
-  }
-  process.on('SIGTERM', stop)
-  // Ignored: the supervisor receives it too and sends `stop`.
-  process.on('SIGINT', () => {})
-  process.on('SIGUSR2', () => {})
-  process.on('disconnect', () => {
-    if (!listens) process.exit(1)
-    setTimeout(() => process.exit(1), ORPHAN_TIMEOUT_MS)
-    stop()
+  // Imported here, so that the end of the supervisor is detected while the service loads.
+  const { createApp } = await import('../app.ts')
+  const app = await createApp(settings, {
+    worker: identity,
+    settingSources: sources,
+    readWorkers,
+    ...processCommands(),
   })
-  process.on('SIGHUP', () =>
-    opening?.then((app) => {
+  const { promise: retired, resolve: onRetired } = Promise.withResolvers<boolean>()
+  const { host, port } = app.settings
+  let isStopping = false
+
+  async function listen(isWarm: boolean): Promise<void> {
+    if (isWarm) await app.warmLanes(WARM_MAX_MS)
+    if (isStopping) return
+    await app.listen().catch(async (failure: unknown) => {
+      const { reasonOf } = await import('./serve.ts')
+      if (failure instanceof OperationalError) throw failure
+      throw new CliError([`cannot listen on ${host}:${port}: ${reasonOf(failure, host)}`])
+    })
+    if (parent.outlive(ORPHAN_TIMEOUT_MS)) parent.report('listening')
+    else onRetired(true)
+  }
+
+  return {
+    done: retired,
+    isAnswering: (timeoutMs) => app.checkLanes(timeoutMs),
+    checkReaders: () => app.checkReaders(),
+    onHangUp() {
       app.reopenLogs()
       app.reloadCertificate()
-    }),
-  )
-
-  process.on('message', (message: SupervisorCommand) => {
-    handleCommand(message).catch((failure: unknown) => {
-      const expected =
-        failure instanceof CliError ? failure.lines : failure instanceof OperationalError ? [failure.message] : null
-      for (const line of expected ?? [String((failure as Error).stack ?? failure)]) printFailure(line)
-      process.exit(1)
-    })
-  })
-
-  async function handleCommand(message: SupervisorCommand): Promise<void> {
-    switch (message.order) {
-      case 'open': {
-        const { settings, sources, number, proof } = message
-        // Imported here, so that the end of the supervisor is detected while the service loads.
-        opening = import('../app.ts').then(({ createApp }) =>
-          createApp(settings, {
-            worker: { number, proof },
-            settingSources: sources,
-            readWorkers,
-            ...processCommands(),
-          }),
-        )
-        await opening
-        send('open')
-        return
+    },
+    async onCommand(message) {
+      switch (message.command) {
+        case 'listen':
+          return listen(message.isWarm)
+        case 'report figures':
+          return parent.report({ report: 'figures', id: message.id, figures: app.ownFigures() })
+        case 'figures':
+          waiting.get(message.id)?.(message.workers)
+          waiting.delete(message.id)
+          return
+        case 'take connections':
+          // Where that is not possible, connections are reset at the end of the other worker, as at any stop.
+          app.takeConnections()
+          return parent.report('taking')
+        case 'share connections':
+          app.shareConnections()
+          return
+        case 'retire':
+          await app.retire(() => parent.report('released'))
+          onRetired(true)
       }
-      case 'listen': {
-        const app = await opening
-        if (app === null || stopping) return
-        const { host, port } = app.settings
-        if (message.isWarm) await app.warmLanes(WARM_MAX_MS)
-        await app.listen().catch(async (failure: unknown) => {
-          const { reasonOf } = await import('./serve.ts')
-          if (failure instanceof OperationalError) throw failure
-          throw new CliError([`cannot listen on ${host}:${port}: ${reasonOf(failure, host)}`])
-        })
-        listens = true
-        if (surviveParent(parent)) send('listening')
-        else stop()
-        return
-      }
-      case 'report figures': {
-        const app = await opening
-        if (app !== null && !stopping) send({ report: 'figures', id: message.id, figures: app.ownFigures() })
-        return
-      }
-      case 'figures':
-        waiting.get(message.id)?.(message.workers)
-        waiting.delete(message.id)
-        return
-      case 'check readers': {
-        const app = await opening
-        if (!stopping) app?.checkReaders()
-        return
-      }
-      case 'check': {
-        const app = await opening
-        if (app !== null && (await app.checkLanes(message.timeoutMs))) send('answering')
-        return
-      }
-      case 'take connections': {
-        const app = await opening
-        // Where that is not possible, connections are reset at the end of the other worker, as at any stop.
-        app?.takeConnections()
-        send('taking')
-        return
-      }
-      case 'share connections': {
-        const app = await opening
-        app?.shareConnections()
-        return
-      }
-      case 'retire': {
-        const app = await opening
-        if (stopping) return
-        await app?.retire(() => send('released'))
-        stop()
-        return
-      }
-      case 'stop':
-        stop()
-    }
+    },
+    stop() {
+      isStopping = true
+      return app.close()
+    },
   }
-
-  // The IPC channel keeps the process alive.
-  await new Promise(() => {})
 }

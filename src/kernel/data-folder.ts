@@ -72,6 +72,9 @@ export const SHIPPING_FOLDER = 'shipping'
 /** Shared figures of the shipping of changes. */
 export const SHIPPING_FIGURES_FILE = 'shipping.figures'
 
+/** Shared figures of the processes of the service. */
+export const PROCESS_FIGURES_FILE = 'processes.figures'
+
 /** The master key, unless it comes from the environment. */
 export const MASTER_KEY_FILE = 'master.key'
 /** The next master key, during a rotation. */

@@ -4,6 +4,8 @@
 import type { LaneJob, LaneRunner } from '../http/lane-job.ts'
 import type { HttpResponse } from '../http/route.ts'
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
+import type { ChildExit } from '../processes/child-process.ts'
+import { RestartDelay } from '../processes/restart-delay.ts'
 import { FairQueue } from './fair-queue.ts'
 import { canUseAnotherLane, chooseLane, type Lane, type QueuedRequest, type RunningRequest } from './lane.ts'
 import {
@@ -15,7 +17,7 @@ import {
   timeLimitError,
   waitTimedOut,
 } from './lane-errors.ts'
-import { LaneEndedError, type LaneEvent, LaneProcess, type LaneResponse } from './lane-process.ts'
+import { LaneEndedError, LaneProcess, type LaneResponse } from './lane-process.ts'
 
 /** Options of a pool. */
 export interface LanePoolOptions {
@@ -46,24 +48,16 @@ export interface LanePoolOptions {
   onStart(): void
   /** Called with the metric increments of a lane. */
   onCounts(counts: Readonly<Record<string, number>>): void
-  /**
-   * Called when a lane exited that was not stopped; it may have left a stale LMDB reader slot. `how`: for the log.
-   * `killedFor`: the request that exceeded its limit; null: the lane was not killed.
-   */
-  onUnexpectedExit(exit: { readonly lane: number; readonly how: string; readonly killedFor: string | null }): void
+  /** Called when a lane exited that was not stopped; it may have left a stale LMDB reader slot. */
+  onUnexpectedExit(lane: number, exit: ChildExit): void
 }
 
 /** Time beyond the limit of a request that a lane gets to detect the limit itself and to write its response. */
 const KILL_GRACE_MS = 200
 /** A repeatable request whose lane was killed for another request runs again, at most this many times in total. */
 const ATTEMPTS_MAX = 3
-/** Delay before a crashed lane is restarted. It doubles with each crash until a lane has responded. */
-const RESTART_DELAY_MIN_MS = 50
-const RESTART_DELAY_MAX_MS = 2000
 /** The time that a lane gets to start is not doubled beyond this. */
 const START_LIMIT_MAX_MS = 600_000
-/** Time that a stopped lane gets to finish writing its responses before it is killed. */
-const STOP_TIMEOUT_MS = 5000
 
 /** Counts of a pool, for metrics. */
 export interface LanePoolState {
@@ -85,12 +79,11 @@ export class LanePool implements LaneRunner {
   private readonly queue: FairQueue<QueuedRequest>
   private readonly lanes = new Map<number, Lane>()
   private readonly restarts = new Set<ReturnType<typeof setTimeout>>()
+  private readonly delay = new RestartDelay()
   private restartDelayMs = 0
   private noRestartBeforeMs = 0
   private killCount = 0
   private responseCount = 0
-  /** For each lane that is being checked, what to call when it answers. */
-  private readonly checks = new Map<Lane, () => void>()
   private isClosing = false
   private onIdle: (() => void) | null = null
   /** The time that the next lane gets to start. */
@@ -158,12 +151,12 @@ export class LanePool implements LaneRunner {
 
   /** Makes all lanes reopen their log files. */
   reopenLogs(): void {
-    for (const { process } of this.lanes.values()) process.send({ order: 'reopen logs' })
+    for (const { process } of this.lanes.values()) process.command('reopen logs')
   }
 
   /** Makes all lanes clear stale LMDB reader slots. */
   checkReaders(): void {
-    for (const { process } of this.lanes.values()) process.send({ order: 'check readers' })
+    for (const { process } of this.lanes.values()) process.checkReaders()
   }
 
   /**
@@ -176,26 +169,13 @@ export class LanePool implements LaneRunner {
     return !answers.includes(false)
   }
 
-  private checkLane(lane: Lane, timeoutMs: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const done = (hasAnswered: boolean): void => {
-        clearTimeout(timer)
-        this.checks.delete(lane)
-        resolve(hasAnswered)
-      }
-      const timer = setTimeout(() => {
-        // It may have received a request, or the pool may be closing.
-        const isIdle = lane.state === 'ready' && lane.running.size === 0 && !this.isClosing
-        if (isIdle) {
-          lane.state = 'ending'
-          lane.killedFor = `it did not answer a check within ${timeoutMs} ms`
-          lane.process.kill()
-        }
-        done(!isIdle)
-      }, timeoutMs)
-      this.checks.set(lane, () => done(true))
-      lane.process.send({ order: 'check' })
-    })
+  private async checkLane(lane: Lane, timeoutMs: number): Promise<boolean> {
+    if (await lane.process.ping(timeoutMs)) return true
+    // It may have received a request, or the pool may be closing.
+    if (lane.state !== 'ready' || lane.running.size > 0 || this.isClosing) return true
+    lane.state = 'ending'
+    lane.process.kill(`it did not answer a check within ${timeoutMs} ms`, 'hung')
+    return false
   }
 
   /** Rejects waiting requests, lets running ones finish for at most `drainMs` milliseconds, then stops the lanes. */
@@ -212,12 +192,7 @@ export class LanePool implements LaneRunner {
       await Promise.race([idle, Bun.sleep(drainMs)])
     }
     const lanes = [...this.lanes.values()]
-    for (const { process } of lanes) process.send({ order: 'stop' })
-    const timer = setTimeout(() => {
-      for (const { process } of lanes) process.kill()
-    }, STOP_TIMEOUT_MS)
-    await Promise.all(lanes.map(({ process }) => process.exited()))
-    clearTimeout(timer)
+    await Promise.all(lanes.map(({ process }) => process.stop()))
   }
 
   private startWaitTimer(request: QueuedRequest): void {
@@ -262,18 +237,14 @@ export class LanePool implements LaneRunner {
       number,
       process: new LaneProcess({
         command,
-        settings,
-        number,
-        proof,
-        socket: socketOf(number),
-        onEvent: (event) => this.onEvent(lane, event),
-        onExit: (how) => this.onExit(lane, how),
+        task: { settings, identity: { number, proof }, socket: socketOf(number) },
+        onOpen: () => this.onOpen(lane),
+        onEvent: ({ memoryBytes }) => this.onMemory(lane, memoryBytes),
+        onExit: (exit) => this.onExit(lane, exit),
       }),
       state: 'starting',
       running: new Set(),
-      killedFor: null,
       startTimer: setTimeout(() => this.onStartLimit(lane, startLimitMs), startLimitMs),
-      hasFailed: false,
       responses: 0,
     }
     lane.startTimer.unref()
@@ -285,32 +256,23 @@ export class LanePool implements LaneRunner {
     if (lane.state !== 'starting') return
     this.startLimitMs = Math.min(2 * limitMs, START_LIMIT_MAX_MS)
     lane.state = 'ending'
-    lane.killedFor = `it did not start within ${limitMs} ms`
-    lane.process.kill()
+    lane.process.kill(`it did not start within ${limitMs} ms`, 'hung')
   }
 
-  private onEvent(lane: Lane, event: LaneEvent): void {
-    if (event.report === 'alive') {
-      this.checks.get(lane)?.()
+  private onOpen(lane: Lane): void {
+    if (lane.state === 'starting') lane.state = 'ready'
+    clearTimeout(lane.startTimer)
+    this.startLimitMs = this.options.startMaxMs
+    for (const done of this.warming) done()
+    this.dispatch()
+  }
+
+  private onMemory(lane: Lane, bytes: number | null): void {
+    if (bytes === null || bytes <= this.options.memoryBytesMax || lane.running.size > 0 || lane.state !== 'ready')
       return
-    }
-    const { report, bytes } = event
-    if (report === 'ready') {
-      if (lane.state === 'starting') lane.state = 'ready'
-      clearTimeout(lane.startTimer)
-      this.startLimitMs = this.options.startMaxMs
-      for (const done of this.warming) done()
-      this.dispatch()
-      return
-    }
-    const isLarge = bytes !== null && bytes > this.options.memoryBytesMax
-    if (isLarge && lane.running.size === 0 && lane.state === 'ready') {
-      lane.state = 'ending'
-      lane.process.send({ order: 'stop' })
-      // A client that reads a long response slowly must not prevent the replacement.
-      const timer = setTimeout(() => lane.process.kill(), STOP_TIMEOUT_MS)
-      void lane.process.exited().then(() => clearTimeout(timer))
-    }
+    lane.state = 'ending'
+    // A client that reads a long response slowly does not prevent the replacement: the time of a stop is limited.
+    void lane.process.stop()
   }
 
   private async runInLane(lane: Lane, request: QueuedRequest): Promise<void> {
@@ -334,11 +296,10 @@ export class LanePool implements LaneRunner {
       // Assign no further request to this lane, even before its exit is reported.
       if (lane.state !== 'ending') {
         lane.state = 'ending'
-        lane.hasFailed = true
         lane.process.kill()
       }
       // Until then it may still commit.
-      await lane.process.exited()
+      await lane.process.exited
       mayBeStored = lane.process.mayBeStored(error)
     }
     clearTimeout(running.timer)
@@ -349,6 +310,7 @@ export class LanePool implements LaneRunner {
       lane.responses += 1
       this.responseCount += 1
       this.restartDelayMs = 0
+      this.delay.reset()
       this.options.onCounts(response.counts)
       const { status, headers, body } = response
       request.resolve({ status, headers, body: '', bytes: body })
@@ -359,11 +321,10 @@ export class LanePool implements LaneRunner {
 
   private onTimeLimit(lane: Lane, { queued }: RunningRequest): void {
     queued.isTimedOut = true
-    lane.killedFor ??= `${queued.job.label} exceeded its limit of ${queued.job.limitMs} ms`
     queued.reject(new ThrownServiceError(timeLimitError(queued.job)))
     if (lane.state !== 'ending') this.killCount += 1
     lane.state = 'ending'
-    lane.process.kill()
+    lane.process.kill(`${queued.job.label} exceeded its limit of ${queued.job.limitMs} ms`)
   }
 
   /** The lane of a request exited: repeats the request if that is safe, else rejects it. */
@@ -379,19 +340,14 @@ export class LanePool implements LaneRunner {
     }
   }
 
-  private onExit(lane: Lane, how: string): void {
+  private onExit(lane: Lane, exit: ChildExit): void {
     this.lanes.delete(lane.number)
     clearTimeout(lane.startTimer)
-    this.checks.get(lane)?.()
-    const wasStopped = lane.state === 'ending' && lane.killedFor === null && !lane.hasFailed
-    if (!this.isClosing && !wasStopped)
-      this.options.onUnexpectedExit({ lane: lane.number, how, killedFor: lane.killedFor })
     if (this.isClosing) return
+    const wasStopped = exit.cause === 'stopped'
+    if (!wasStopped) this.options.onUnexpectedExit(lane.number, exit)
     this.checkReaders()
-    if (lane.killedFor === null && lane.responses === 0 && !wasStopped) {
-      this.restartDelayMs =
-        this.restartDelayMs === 0 ? RESTART_DELAY_MIN_MS : Math.min(this.restartDelayMs * 2, RESTART_DELAY_MAX_MS)
-    }
+    if (exit.killedFor === null && lane.responses === 0 && !wasStopped) this.restartDelayMs = this.delay.nextMs()
     this.noRestartBeforeMs = performance.now() + this.restartDelayMs
     const timer = setTimeout(() => {
       this.restarts.delete(timer)

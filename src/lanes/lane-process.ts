@@ -1,8 +1,9 @@
 // The client side of one lane: a child process, and connections to its Unix socket. A connection carries one request at a
 // time. It is reused unless its response was streamed, because the reader of the stream may still pause or resume it.
 import { connect, type Socket } from 'node:net'
-import { setPriority } from 'node:os'
 import type { ForwardedRequestHead } from '../http/lane-job.ts'
+import { ChildProcess, type ChildProcessOptions } from '../processes/child-process.ts'
+import type { ProcessIdentity } from '../processes/protocol.ts'
 import { CommitMarks } from './commit-marks.ts'
 import { type MarkedRequestHead, type ResponseHead, readFrames, writeFrame } from './frames.ts'
 
@@ -14,28 +15,20 @@ export interface LaneResponse extends ResponseHead {
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
 }
 
-/** Messages from the serving process to a lane. */
-export type LaneCommand =
-  /** Start serving. `proof` shows that the parent holds the lock of the data folder. */
-  | {
-      readonly order: 'serve'
-      readonly settings: unknown
-      readonly number: number
-      readonly proof: string
-      readonly socket: string
-    }
-  /** Another process on the folder was killed: clear its stale LMDB reader slots. */
-  | { readonly order: 'check readers' }
-  | { readonly order: 'reopen logs' }
-  /** Report `alive`. */
-  | { readonly order: 'check' }
-  | { readonly order: 'stop' }
+/** The task of a lane. */
+export interface LaneTask {
+  readonly settings: unknown
+  readonly identity: ProcessIdentity
+  /** Path of the Unix socket; at most 100 bytes. */
+  readonly socket: string
+}
 
-/** Messages from a lane. `bytes`: private memory without mapped files; null if the system does not report it. */
-export type LaneEvent =
-  | { readonly report: 'ready'; readonly bytes: number | null }
-  | { readonly report: 'memory'; readonly bytes: number | null }
-  | { readonly report: 'alive' }
+export type LaneCommand = 'reopen logs'
+
+/** `memoryBytes`: private memory without mapped files; null if the system does not report it. */
+export interface LaneEvent {
+  readonly memoryBytes: number | null
+}
 
 /** The connection closed before the response was complete: the lane was killed, or it crashed. */
 export class LaneEndedError extends Error {
@@ -48,60 +41,32 @@ export class LaneEndedError extends Error {
   }
 }
 
-/** Options of a lane process. */
-export interface LaneProcessOptions {
-  /** The command line. The process id of this process is appended as the last argument. */
-  readonly command: readonly string[]
-  readonly settings: unknown
-  readonly number: number
-  readonly proof: string
-  /** Path of the Unix socket; at most 100 bytes. */
-  readonly socket: string
-  onEvent(report: LaneEvent): void
-  /** Called when the process has exited. `how`: for example `signal SIGKILL` or `exit code 1`. */
-  onExit(how: string): void
-}
-
 /** A lane as a child process. The constructor starts it. */
-export class LaneProcess {
-  readonly number: number
-  private readonly options: LaneProcessOptions
-  private readonly child: Bun.Subprocess
+export class LaneProcess extends ChildProcess<LaneTask, LaneCommand, LaneEvent> {
+  private readonly socket: string
   private readonly idle: LaneConnection[] = []
   private readonly busy = new Set<LaneConnection>()
   private readonly marks: CommitMarks
 
-  constructor(options: LaneProcessOptions) {
-    this.options = options
-    this.marks = new CommitMarks(options.socket)
-    this.number = options.number
-    const { settings, number, proof, socket } = options
-    this.child = Bun.spawn([...options.command, String(process.pid)], {
-      stdin: 'ignore',
-      stdout: 'inherit',
-      stderr: 'inherit',
-      ipc: (report: LaneEvent) => options.onEvent(report),
+  constructor(options: Omit<ChildProcessOptions<LaneTask, LaneEvent>, 'kind'>) {
+    const { socket } = options.task
+    // The file of the marks exists before the lane starts.
+    const marks = new CommitMarks(socket)
+    super({
+      ...options,
+      kind: 'lane',
+      onExit: (exit) => {
+        for (const connection of [...this.busy, ...this.idle]) connection.close()
+        options.onExit?.(exit)
+      },
     })
-    lowerPriority(this.child.pid)
-    this.send({ order: 'serve', settings, number, proof, socket })
-    void this.child.exited.then(() => {
-      for (const connection of [...this.busy, ...this.idle]) connection.close()
-      const { signalCode, exitCode } = this.child
-      options.onExit(signalCode === null ? `exit code ${exitCode}` : `signal ${signalCode}`)
-    })
-  }
-
-  send(order: LaneCommand): void {
-    try {
-      this.child.send(order)
-    } catch {
-      // The process has just exited; `onExit` follows.
-    }
+    this.socket = socket
+    this.marks = marks
   }
 
   /** Sends a request and resolves to its response. Rejects with LaneEndedError. */
   async request(head: ForwardedRequestHead, body: Uint8Array): Promise<LaneResponse> {
-    const connection = this.idle.pop() ?? new LaneConnection(this.options.socket)
+    const connection = this.idle.pop() ?? new LaneConnection(this.socket)
     this.busy.add(connection)
     const mark = this.marks.take()
     const response = await connection.request({ ...head, mark }, body, (isUsable) => {
@@ -115,26 +80,6 @@ export class LaneProcess {
   /** Whether a request that was not answered may be stored. Call it when the process has exited. */
   mayBeStored({ mark }: LaneEndedError): boolean {
     return this.marks.isSet(mark)
-  }
-
-  kill(): void {
-    this.child.kill('SIGKILL')
-  }
-
-  async exited(): Promise<void> {
-    await this.child.exited
-  }
-}
-
-/** Lanes run at a lower scheduling priority than the serving process. */
-const NICENESS = 10
-
-/** Lowers the scheduling priority of a process to that of lanes, if the system permits it. */
-export function lowerPriority(pid: number): void {
-  try {
-    setPriority(pid, NICENESS)
-  } catch {
-    // Not permitted, or the process has exited. A lane also works at normal priority.
   }
 }
 

@@ -37,12 +37,8 @@ export interface Lane {
   readonly number: number
   state: 'starting' | 'ready' | 'ending'
   readonly running: Set<RunningRequest>
-  /** The reason why the lane was killed; null: it was not. */
-  killedFor: string | null
   /** Limits the time of its start. */
   readonly startTimer: ReturnType<typeof setTimeout>
-  /** The lane crashed while it ran a request. */
-  hasFailed: boolean
   /** Number of responses of this lane. */
   responses: number
 }

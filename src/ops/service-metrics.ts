@@ -25,6 +25,8 @@ export interface ServiceMetrics {
   takeDeltas(): CounterDeltas
   /** Registers the lane metrics. */
   registerLanes(read: () => LaneStats): void
+  /** Registers the metrics of the processes that the service starts. */
+  registerProcesses(figures: ProcessTotals): void
   /** Registers the metrics of event delivery. `read`: called before each scrape. */
   registerEventDelivery(read: () => Promise<readonly DeliveryTotals[]>): void
   /** Registers the metrics of the audit logs. */
@@ -100,6 +102,13 @@ export interface ProcessFigures {
   readonly evaluationTimes: readonly number[]
   /** Null: the process has no lanes. */
   readonly lanes: LaneStats | null
+}
+
+/** The processes that a service starts, by kind. */
+export interface ProcessTotals {
+  /** Kinds that have exited unexpectedly, and whose replacement does not work yet. */
+  replaced(): readonly string[]
+  exits(): readonly { readonly process: string; readonly cause: string; readonly count: number }[]
 }
 
 /** State of the sealing of audit records. */
@@ -356,6 +365,24 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
         metrics.sampled(name, help, type, () =>
           delivery.map((totals) => ({ labels: { provider_kind: totals.kind }, value: totals[member] })),
         )
+    },
+    registerProcesses(figures) {
+      metrics.sampled(
+        'verdigraph_process_exits_total',
+        'Processes of the service that exited unexpectedly: killed by the system for lack of memory (`oom`), killed because they hung or exceeded a limit (`hung`, `killed`), or by themselves (`failed`).',
+        'counter',
+        () => figures.exits().map(({ process, cause, count }) => ({ labels: { process, cause }, value: count })),
+      )
+      metrics.sampled(
+        'verdigraph_process_replacing',
+        '1: the process has hung or exited, and its replacement does not work yet.',
+        'gauge',
+        () =>
+          ['background', 'matcher', 'shipper'].map((process) => ({
+            labels: { process },
+            value: figures.replaced().includes(process) ? 1 : 0,
+          })),
+      )
     },
     registerAudit(read) {
       sampleAll(auditMetrics, read)

@@ -10,8 +10,9 @@ import { type Clock, timestamp } from '../kernel/clock.ts'
 import { TASK_LOCKS_FOLDER } from '../kernel/data-folder.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { lowerPriority } from '../lanes/lane-process.ts'
 import type { Log } from '../ops/log.ts'
+import { ChildProcess } from '../processes/child-process.ts'
+import type { ChildFigures } from '../processes/process-figures.ts'
 import { type FileLock, lockFile } from '../store/process/file-lock.ts'
 import {
   backupPath,
@@ -28,9 +29,8 @@ import type { BackupJob, ScheduledJob } from '../transfer/backup-job.ts'
 import { fileChunks } from '../transfer/files/byte-stream.ts'
 import type { ScheduledRun } from './backup-schedule.ts'
 
-/** The message that starts the process of a job. */
-export interface BackupCommand {
-  readonly order: 'work'
+/** The task of the process of a job. */
+export interface BackupTask {
   readonly settings: unknown
   readonly job: BackupJob | ScheduledJob
   /** The service account that asked for it; empty: the schedule. */
@@ -51,6 +51,7 @@ export interface BackupsDeps {
   readonly identityFile: string
   readonly clock: Clock
   readonly log: Log
+  readonly figures: ChildFigures
   /** The command line of the process of a job; the id of this process is appended. */
   readonly command: readonly string[]
   /** True if the project exists and is of the organization. */
@@ -87,7 +88,7 @@ export class Backups {
   private readonly deps: BackupsDeps
   /** The job that this process has started. */
   private running: Promise<void> | null = null
-  private child: Bun.Subprocess | null = null
+  private child: ChildProcess<BackupTask> | null = null
   private isClosing = false
 
   constructor(deps: BackupsDeps) {
@@ -169,7 +170,7 @@ export class Backups {
   /** Stops a running job, whose backup is then interrupted. */
   async close(): Promise<void> {
     this.isClosing = true
-    this.child?.kill('SIGKILL')
+    this.child?.kill()
     await this.running
   }
 
@@ -234,23 +235,17 @@ export class Backups {
 
   private async spawn(job: BackupJob | ScheduledJob, requestedBy: string): Promise<void> {
     const { command, settings } = this.deps
-    const child = Bun.spawn([...command, String(process.pid)], {
-      stdin: 'ignore',
-      stdout: 'inherit',
-      stderr: 'inherit',
-      ipc: () => undefined,
-    })
+    const child = new ChildProcess<BackupTask>({ kind: 'backup-job', command, task: { settings, job, requestedBy } })
     this.child = child
-    lowerPriority(child.pid)
-    const order: BackupCommand = { order: 'work', settings, job, requestedBy }
-    child.send(order)
-    await child.exited
+    const exit = await child.exited
     this.child = null
-    const { signalCode, exitCode } = child
-    if (signalCode !== null) throw new Error(`its process exited by signal ${signalCode}`)
+    if (exit.code === null) {
+      if (!this.isClosing) this.deps.figures.countExit('backup-job', exit, Math.round(this.deps.clock.now() / 1000))
+      throw new Error(`its process exited by ${exit.how}`)
+    }
     // The process has stored a failure that it has noticed.
     const isScheduled = !('folder' in job)
-    if (isScheduled && exitCode !== 0) throw new Error('its process ended without a result')
+    if (isScheduled && exit.code !== 0) throw new Error('its process ended without a result')
   }
 
   /** The locks of jobs of the data folder and of the folder of backups. Null: another job works. */

@@ -3,7 +3,7 @@
 // takes all new connections: a filter program of the port selects its socket. Sockets of a port are numbered in the order in which they
 // began to listen; a closed one is replaced by the last (socket(7), SO_ATTACH_REUSEPORT_CBPF).
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { LIBC_NAMES } from '../lanes/parent-death.ts'
+import { LIBC_NAMES } from '../processes/parent-death.ts'
 
 const SOL_SOCKET = 1
 const SO_ACCEPTCONN = 30

@@ -569,20 +569,34 @@ export const layerRules: readonly LayerRule[] = [
       'console serves its page and its sessions: it imports the types of routes, identity, kernel and zod; the page calls the public API for everything else',
   },
   {
+    files: ['src/processes/'],
+    mayImport: [
+      'src/processes/',
+      'src/kernel/',
+      'src/ops/log.ts',
+      'src/store/process/shared-counter.ts',
+      'bun:ffi',
+      'node:fs',
+      'node:os',
+      'node:path',
+    ],
+    sentence:
+      'processes starts, watches and stops child processes, and is their other side: it imports kernel, the log, shared memory and bun:ffi; never what a process works on',
+  },
+  {
     files: ['src/lanes/'],
     mayImport: [
       'src/lanes/',
+      'src/processes/',
       'src/http/dispatch.ts',
       'src/http/lane-job.ts',
       'src/http/route.ts',
       'src/kernel/',
-      'bun:ffi',
       'node:fs',
       'node:net',
-      'node:os',
     ],
     sentence:
-      'lanes run requests in helper processes: they import the port of the dispatcher, kernel, node:net and bun:ffi; never a feature',
+      'lanes run requests in helper processes: they import the port of the dispatcher, processes, kernel and node:net; never a feature',
   },
   {
     files: ['src/transfer/places/'],

@@ -207,6 +207,7 @@ async function metricsPage(): Promise<string> {
     metrics.registerEvents(() => 0)
     metrics.registerSharedConfiguration(() => ({ ageS: 0, isLeading: true }))
     metrics.registerDatabases(() => ({ reachable: 0, unreachable: 0, queries: 0, failures: 0, pushed: 0, executed: 0 }))
+    metrics.registerProcesses({ replaced: () => [], exits: () => [{ process: 'lane', cause: 'hung', count: 0 }] })
     metrics.registerShipping(() => ({ lagS: 0, generationAgeS: 0, objects: 0, bytes: 0, failures: 0 }))
     metrics.registerAudit(() => ({ unsealed: 0, sealed: 0, ageS: 0, signatureOverdueS: 0, signatureFailures: 0 }))
     metrics.registerBackups(() => ({

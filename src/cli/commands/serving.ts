@@ -1,18 +1,12 @@
 // The commands that serve a data folder, create it, and issue tokens; and the hidden commands of the processes of a service.
+
 import type { Command } from 'commander'
+import type { ChildKind } from '../../processes/child-kinds.ts'
 import { UsageError } from '../cli-error.ts'
 import { unknownVariables } from '../environment-variables.ts'
 import { formatSettings } from '../format-settings.ts'
 import { printLine } from '../print.ts'
 import { resolveSettings } from '../read-settings.ts'
-import {
-  BACKGROUND_COMMAND,
-  BACKUP_JOB_COMMAND,
-  LANE_COMMAND,
-  MATCHER_COMMAND,
-  SHIPPER_COMMAND,
-  WORKER_COMMAND,
-} from '../self-command.ts'
 import {
   type Flags,
   lifetimeFrom,
@@ -24,6 +18,16 @@ import {
   withListening,
   withSettings,
 } from './options.ts'
+
+/** The programs of the processes that a service starts. */
+const childPrograms: Readonly<Record<ChildKind, () => Promise<(parent: number) => Promise<never>>>> = {
+  worker: async () => (await import('../worker.ts')).runWorker,
+  lane: async () => (await import('../lane.ts')).runLane,
+  background: async () => (await import('../background.ts')).runBackground,
+  matcher: async () => (await import('../matcher.ts')).runMatcher,
+  shipper: async () => (await import('../shipper.ts')).runShipper,
+  'backup-job': async () => (await import('../backup-job.ts')).runBackupProcess,
+}
 
 /** Adds `serve`, `init`, `token`, `demo-token`, `health`, `metrics-token`, `restart`, `settings`, and the hidden commands. */
 export function addServingCommands(command: Command): void {
@@ -44,41 +48,14 @@ export function addServingCommands(command: Command): void {
       else await (await import('../supervise.ts')).supervise(settings, flags.demo, sources)
     })
 
-  // Started only by `serve --workers`, which sends it its settings.
-  command
-    .command(WORKER_COMMAND, { hidden: true })
-    .argument('[parent]')
-    .action(async (parent = '0') => (await import('../worker.ts')).runWorker(Number(parent)))
-
-  // Started only by a serving process, which sends it its settings.
-  command
-    .command(LANE_COMMAND, { hidden: true })
-    .argument('<parent>', 'process id of the serving process')
-    .action(async (parent: string) => (await import('../lane.ts')).runLane(Number(parent)))
-
-  // Started only by a serving process, which sends it its settings.
-  command
-    .command(BACKGROUND_COMMAND, { hidden: true })
-    .argument('<parent>', 'process id of the serving process')
-    .action(async (parent: string) => (await import('../background.ts')).runBackground(Number(parent)))
-
-  // Started only by a serving process, which sends it its settings and the job.
-  command
-    .command(BACKUP_JOB_COMMAND, { hidden: true })
-    .argument('<parent>', 'process id of the serving process')
-    .action(async (parent: string) => (await import('../backup-job.ts')).runBackupProcess(Number(parent)))
-
-  // Started only by a serving process, which sends it its settings.
-  command
-    .command(SHIPPER_COMMAND, { hidden: true })
-    .argument('<parent>', 'process id of the serving process')
-    .action(async (parent: string) => (await import('../shipper.ts')).runShipper(Number(parent)))
-
-  // Started only by a background process, which sends it the settings.
-  command
-    .command(MATCHER_COMMAND, { hidden: true })
-    .argument('<parent>', 'process id of the background process')
-    .action(async (parent: string) => (await import('../matcher.ts')).runMatcher(Number(parent)))
+  for (const [kind, run] of Object.entries(childPrograms))
+    command
+      .command(kind, { hidden: true })
+      .argument('[parent]', 'the process that has started it, which sends it its settings')
+      .action(async (parent = '0') => {
+        if (process.send === undefined) throw new UsageError([`${kind} is started by \`verdigraph serve\` only`])
+        await (await run())(Number(parent))
+      })
 
   withSettings(command.command('init'))
     .description('create the organization and its admin service account in an empty data folder, and print a token')

@@ -6,7 +6,9 @@ import { type Auth, errorStatuses, type Route, type Tag } from '../route.ts'
 
 const tag: Tag = { name: 'Operations', description: 'Health checks and metrics.' }
 
-const health = z.object({ status: z.string(), worker: z.int().min(1).optional() }).meta({ id: 'Health' })
+const health = z
+  .object({ status: z.string(), worker: z.int().min(1).optional(), degraded: z.array(z.string()).optional() })
+  .meta({ id: 'Health' })
 
 /** Sources of the state that the routes report. */
 export interface OperationsDeps {
@@ -14,12 +16,14 @@ export interface OperationsDeps {
   readonly worker: number | null
   /** The reason why the process is not ready; null: it is ready. */
   notReadyReason(): string | null
+  /** Kinds of processes that have hung or exited, and whose replacement does not work yet. Decisions do not need them. */
+  degraded(): readonly string[]
   /** Null: metrics are not served. */
   readonly metrics: { readonly auth: Auth; text(format: MetricsFormat): Promise<string> } | null
 }
 
 /** Builds the routes. */
-export function operationRoutes({ worker, notReadyReason, metrics }: OperationsDeps): Route[] {
+export function operationRoutes({ worker, notReadyReason, degraded, metrics }: OperationsDeps): Route[] {
   const alive = JSON.stringify({ status: 'ok', ...(worker !== null && { worker }) })
   return [
     ...(metrics === null ? [] : [metricsRoute(metrics)]),
@@ -44,12 +48,17 @@ export function operationRoutes({ worker, notReadyReason, metrics }: OperationsD
       auth: { kind: 'public' },
       isTraced: false,
       request: null,
+      description:
+        '`degraded` names background processes that have hung or exited and are started again. Decisions do not need them, so the process is ready.',
       responses: { 200: health, ...errorStatuses(503) },
       handle() {
         const missing = notReadyReason()
-        return missing === null
-          ? ok({ status: 200, text: '{"status":"ready"}' })
-          : err({ kind: 'unavailable', message: missing })
+        if (missing !== null) return err({ kind: 'unavailable', message: missing })
+        const replaced = degraded()
+        return ok({
+          status: 200,
+          text: JSON.stringify({ status: 'ready', ...(replaced.length > 0 && { degraded: replaced }) }),
+        })
       },
     },
   ]

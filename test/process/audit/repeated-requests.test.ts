@@ -2,7 +2,6 @@
 // recorded twice. The lane is stopped and killed at random moments until that has happened.
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
-import { LANE_COMMAND } from '../../../src/cli/self-command.ts'
 import { Random, testSeed } from '../../generate/random.ts'
 import { createFleet } from '../../stress/event-kills.ts'
 import { readAuditLogs } from '../../support/audit-logs.ts'
@@ -49,7 +48,7 @@ it('a capture that may be stored when its lane is killed is not repeated, and no
     const names = Array.from({ length: CAPTURES }, (_, index) => `car-${answers.size + index}`)
     const sent = names.map(send)
     await Bun.sleep(random.between(0, Math.ceil(stopMsMax)))
-    const lane = childrenOf(server.pid).find(({ words }) => words.includes(LANE_COMMAND))?.pid
+    const lane = childrenOf(server.pid).find(({ words }) => words.includes('lane'))?.pid
     if (lane === undefined) throw new Error('the service has no lane')
     process.kill(lane, 'SIGSTOP')
     await Bun.sleep(ARRIVAL_MS)

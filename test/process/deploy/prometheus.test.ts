@@ -5,7 +5,7 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LANE_COMMAND, selfCommand } from '../../../src/cli/self-command.ts'
+import { childCommand } from '../../../src/cli/self-command.ts'
 import { alertRules, dashboardExpressions, rulesFile, ruleTestsFile } from '../../support/monitoring-files.ts'
 import { type OtlpReceiver, startOtlpReceiver } from '../../support/otlp-receiver.ts'
 import { startService, type TestService } from '../../support/service.ts'
@@ -55,7 +55,7 @@ describe.skipIf(!isInstalled)('a Prometheus that scrapes the service', () => {
         otlpEndpoint: collector.url,
         spanDelayMs: 10,
       },
-      { laneCommand: selfCommand([LANE_COMMAND]) },
+      { laneCommand: childCommand('lane') },
     )
     await service.addPolicy({ name: 'owners', cypher: 'MATCH (subject:Person)-[:OWNS]->(resource:Car)' })
     writeFileSync(join(folder, 'metrics-token'), `${TOKEN}\n`)

@@ -1,6 +1,6 @@
 // A project with many property names, which captures in lanes add: the serving process decides with all of them at once.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { LANE_COMMAND, selfCommand } from '../../../src/cli/self-command.ts'
+import { childCommand } from '../../../src/cli/self-command.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 const BATCHES = 4
@@ -10,7 +10,7 @@ const NAMES_PER_NODE = 20
 let service: TestService
 
 beforeAll(async () => {
-  service = await startService({ lanes: 1 }, { laneCommand: selfCommand([LANE_COMMAND]) })
+  service = await startService({ lanes: 1 }, { laneCommand: childCommand('lane') })
 })
 
 afterAll(async () => service?.stop())

@@ -1,7 +1,7 @@
 // A lane that hangs while it starts is killed and replaced, and the requests that wait for it are answered.
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { LANE_COMMAND, selfCommand } from '../../../src/cli/self-command.ts'
+import { childCommand } from '../../../src/cli/self-command.ts'
 import type { LogEntry } from '../../../src/ops/log.ts'
 import { startService } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 function hangingOnce(): readonly string[] {
   const mark = join(temporaryFolder(), 'hung')
   const script = 'mark=$1; shift; if [ -e "$mark" ]; then exec "$@"; fi; : > "$mark"; exec sleep 600'
-  return ['sh', '-c', script, 'sh', mark, ...selfCommand([LANE_COMMAND])]
+  return ['sh', '-c', script, 'sh', mark, ...childCommand('lane')]
 }
 
 it('a lane that hangs while it starts is replaced, and the request that waits for it is answered', async () => {

@@ -2,7 +2,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { LANE_COMMAND } from '../../../src/cli/self-command.ts'
 import { childrenOf } from '../../support/child-processes.ts'
 import { runCommand, type Server, startServer } from '../../support/cli-process.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -32,7 +31,7 @@ async function organization(admin: Started['admin']): Promise<number> {
 }
 
 function laneOf(pid: number): number | undefined {
-  return childrenOf(pid).find((child) => child.words.includes(LANE_COMMAND))?.pid
+  return childrenOf(pid).find((child) => child.words.includes('lane'))?.pid
 }
 
 function isAlive(pid: number): boolean {

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LANE_COMMAND, selfCommand } from '../../../src/cli/self-command.ts'
+import { childCommand } from '../../../src/cli/self-command.ts'
 import type { LogEntry } from '../../../src/ops/log.ts'
 import type { Settings } from '../../../src/settings.ts'
 import { type Child, childrenOf } from '../../support/child-processes.ts'
@@ -24,7 +24,7 @@ async function startLanes(settings: Partial<Settings>): Promise<LaneService> {
   const mark = `LANES_OF=${process.pid}-${started}-${Date.now()}`
   const log: LogEntry[] = []
   const service = await startService(settings, {
-    laneCommand: ['env', mark, ...selfCommand([LANE_COMMAND])],
+    laneCommand: ['env', mark, ...childCommand('lane')],
     log: (entry) => void log.push(entry),
   })
   const isOwn = ({ pid, words }: Child): boolean => {
@@ -40,7 +40,7 @@ async function startLanes(settings: Partial<Settings>): Promise<LaneService> {
     log,
     laneProcesses: () =>
       childrenOf(process.pid)
-        .filter((child) => child.words.includes(LANE_COMMAND) && isOwn(child))
+        .filter((child) => child.words.includes('lane') && isOwn(child))
         .map(({ pid }) => pid),
     async metric(name) {
       const { text } = await service.send('/metrics', { headers: { authorization: `Bearer ${service.token}` } })

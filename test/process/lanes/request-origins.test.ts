@@ -1,6 +1,6 @@
 // What a lane records about a request is what the serving process knows about its client.
 import { afterEach, expect, test } from 'vitest'
-import { LANE_COMMAND, selfCommand } from '../../../src/cli/self-command.ts'
+import { childCommand } from '../../../src/cli/self-command.ts'
 import { addSink, eventsLike } from '../../support/events.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { makePeople, type People } from '../../support/user-tokens.ts'
@@ -10,7 +10,7 @@ let service: TestService
 afterEach(() => service.stop())
 
 test('an event that a lane records has the address of the client of the serving process', async () => {
-  const laneCommand = selfCommand([LANE_COMMAND])
+  const laneCommand = childCommand('lane')
   service = await startService(
     { lanes: 1, clientAddressHeader: 'x-forwarded-for' },
     { laneCommand, log: () => undefined },
@@ -28,7 +28,7 @@ test('an event that a lane records has the address of the client of the serving 
 })
 
 test('a token is recorded once, although its request moves to a lane that writes the node of the user', async () => {
-  const laneCommand = selfCommand([LANE_COMMAND])
+  const laneCommand = childCommand('lane')
   service = await startService({ lanes: 1 }, { laneCommand, log: () => undefined })
   await addSink(service, [{ type: 'svc.audit.credentials.*' }])
   const people = await makePeople('Person')

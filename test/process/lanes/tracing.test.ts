@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LANE_COMMAND, selfCommand } from '../../../src/cli/self-command.ts'
+import { childCommand } from '../../../src/cli/self-command.ts'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../../support/otlp-receiver.ts'
 import { startIssuer, type TestIssuer } from '../../support/token-issuer.ts'
@@ -31,7 +31,7 @@ beforeAll(async () => {
       otlpEndpoint: collector.url,
       spanDelayMs: 10,
     },
-    { laneCommand: selfCommand([LANE_COMMAND]) },
+    { laneCommand: childCommand('lane') },
   )
 })
 afterAll(async () => {

@@ -1,6 +1,6 @@
 // A request that waits for other services leaves its lane to other requests.
 import { afterEach, expect, test } from 'vitest'
-import { LANE_COMMAND, selfCommand } from '../../../src/cli/self-command.ts'
+import { childCommand } from '../../../src/cli/self-command.ts'
 import { type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
 import { addSink } from '../../support/events.ts'
 import { startService, type TestService } from '../../support/service.ts'
@@ -14,7 +14,7 @@ afterEach(async () => {
 })
 
 test('captures and reads run in the only lane while tests of event sinks wait for their receiver', async () => {
-  const laneCommand = selfCommand([LANE_COMMAND])
+  const laneCommand = childCommand('lane')
   service = await startService({ lanes: 1, upstreamAllow: '127.0.0.1' }, { laneCommand, log: () => undefined })
   receiver = startReceiver()
   const released = Promise.withResolvers<number>()

@@ -2,7 +2,6 @@
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { LANE_COMMAND, WORKER_COMMAND } from '../../../src/cli/self-command.ts'
 import { childrenOf } from '../../support/child-processes.ts'
 import { killAll, runCommand, type Server, startCommand, startServer } from '../../support/cli-process.ts'
 import { type NotifySocket, openNotifySocket } from '../../support/notify-socket.ts'
@@ -54,7 +53,7 @@ describe.each([1, 2])('a service of %i', (workers) => {
     const environment = openIn(folder)
     const server = await startServer(['--data', join(folder, 'data'), '--workers', String(workers)], environment)
     await socket.until('WATCHDOG=1')
-    const serving = workers === 1 ? server.pid : (processOf(server, WORKER_COMMAND) as number)
+    const serving = workers === 1 ? server.pid : (processOf(server, 'worker') as number)
     // Those that were decided before the stop may come late.
     const pings = async (): Promise<readonly string[]> => {
       process.kill(serving, 'SIGSTOP')
@@ -84,9 +83,9 @@ test('a lane that does not answer is replaced, and the pings go on', async () =>
     expect(status).toBe(200)
   }
   await ask()
-  const lane = processOf(server, LANE_COMMAND) as number
+  const lane = processOf(server, 'lane') as number
   process.kill(lane, 'SIGSTOP')
-  while (processOf(server, LANE_COMMAND) === lane) await Bun.sleep(20)
+  while (processOf(server, 'lane') === lane) await Bun.sleep(20)
   while (!server.notices().includes('"message":"a lane exited"')) await Bun.sleep(20)
   expect(server.notices()).toContain('"reason":"it did not answer a check within 5000 ms"')
   socket.taken()

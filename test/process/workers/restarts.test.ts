@@ -172,7 +172,7 @@ describe('starting workers', () => {
 
   it('is possible only for the supervisor', async () => {
     const { exitCode, stderr } = await runCommand(['worker'])
-    expect([exitCode, stderr]).toEqual([2, 'error: a worker is started by `verdigraph serve --workers` only\n'])
+    expect([exitCode, stderr]).toEqual([2, 'error: worker is started by `verdigraph serve` only\n'])
   })
 
   it('loads the demo data once, every worker gives the printed answers, and no other process gets the folder', async () => {
