@@ -1,9 +1,10 @@
 // The command `migrate`: upgrades all LMDB environments of a stopped data folder to the current storage format.
 import { existsSync } from 'node:fs'
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { OperationalError } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
 import { rewriteIntegers } from '../store/graph/rewrite-integers.ts'
+import { rewrittenRecords } from '../store/integrity/verify-folder.ts'
 import { graphLayout, readFolderLayout } from '../store/lmdb/layout.ts'
 import { migrateFolder } from '../store/lmdb/migrate-folder.ts'
 import { lockFolder } from '../store/process/folder-lock.ts'
@@ -58,7 +59,16 @@ export async function checkMigration({ dataDir }: Settings, json: boolean): Prom
   if (!existsSync(dataDir)) throw new OperationalError(`the folder ${dataDir} does not exist`)
   const layouts = await readLayouts(dataDir)
   if (layouts.length === 0) throw new OperationalError(`the folder ${dataDir} contains no store`)
-  if (json) printLine(JSON.stringify({ layouts }))
-  else for (const { state, folder, message } of layouts) printLine(`${state.padEnd(11)} ${folder}: ${message}`)
-  if (layouts.some(({ state }) => state !== 'current')) process.exitCode = exitCodes.failure.code
+  const rewrites: { readonly folder: string; readonly message: string }[] = []
+  for (const { state, folder } of layouts) {
+    const path = join(dataDir, folder)
+    if (state !== 'current' || (await readFolderLayout(path)).kind !== graphLayout.kind) continue
+    rewrites.push(...(await rewrittenRecords(path)).map((message) => ({ folder, message })))
+  }
+  if (json) printLine(JSON.stringify({ layouts, rewrites }))
+  else {
+    for (const { state, folder, message } of layouts) printLine(`${state.padEnd(11)} ${folder}: ${message}`)
+    for (const { folder, message } of rewrites) printLine(`rewrite     ${folder}: ${message}`)
+  }
+  if (rewrites.length > 0 || layouts.some(({ state }) => state !== 'current')) process.exitCode = exitCodes.failure.code
 }

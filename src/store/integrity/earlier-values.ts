@@ -36,18 +36,23 @@ export function hasUsualProperties(valueView: ValueView, properties: StoredPrope
   return true
 }
 
-/** Returns a sentence for each such element, at most a hundred. */
-export function earlierValues(databases: Databases, readOptions: ReadOptions): string[] {
+/** Returns a sentence for each such element, at most a hundred. `which`: `rewritten`: only those that `migrate` stores in another way. */
+export function earlierValues(
+  databases: Databases,
+  readOptions: ReadOptions,
+  which: 'all' | 'rewritten' = 'all',
+): string[] {
   const names: string[][] = [[], [], []]
   const range = { end: undefined, ...readOptions }
   for (const { key, valueView } of databases.symbols.entries({ start: { kind: 0, symbol: 0 }, ...range }))
     names[key.kind]![key.symbol] = symbolText(valueView)
   const notices: string[] = []
   const add = (element: string, valueView: ValueView, symbols: readonly string[]): void => {
-    for (const name of symbols)
+    for (const name of which === 'all' ? symbols : [])
       if (!isUsualName(name)) notices.push(`${element}: \`${name}\`: ${elementNameIssue(name)}`)
     if (hasWideIntegers(valueView))
       notices.push(`${element}: an integer is stored in more bits than it needs: \`migrate\` stores it as the number`)
+    if (which === 'rewritten') return
     for (const [symbol, { value }] of storedPropertiesOf(valueView)) {
       const canonical = value === null ? null : canonicalProperty(value)
       if (canonical !== null && !canonical.ok)
@@ -59,7 +64,7 @@ export function earlierValues(databases: Databases, readOptions: ReadOptions): s
     const type = typeOf(valueView)
     const [label, externalId] = [names[0]![type], externalIdOf(valueView)]
     const element = type === 0 ? `the node ${key}` : `the node \`${label}\` ${JSON.stringify(externalId)}`
-    if (type !== 0 && !isUsualId(externalId))
+    if (which === 'all' && type !== 0 && !isUsualId(externalId))
       notices.push(`${element}: the external id: ${externalIdIssue(externalId)}`)
     add(
       element,

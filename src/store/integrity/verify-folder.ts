@@ -103,6 +103,27 @@ async function verifyGraph(
   }
 }
 
+/**
+ * Returns a sentence for each record of the graph in `folder` that `migrate` writes again, at most a hundred. The folder may be served.
+ * Rejects with OperationalError if the graph is damaged.
+ */
+export async function rewrittenRecords(folder: string): Promise<string[]> {
+  const file = new LmdbFile(folder, commandOptions)
+  try {
+    const meta = openMeta(file, GRAPH_DESCRIPTION)
+    const databases = openDatabases(file, meta)
+    const transaction = file.readTransactions.acquire()
+    // As in `verifyGraph`.
+    meta.getRequired(HEADER_KEY, transaction)
+    const { damage, isSound, hasEarlierValues } = checkPages(folder, () => {})
+    if (damage !== null || !isSound)
+      throw new OperationalError(`the graph in ${folder} is damaged: run \`verdigraph verify\``)
+    return hasEarlierValues ? earlierValues(databases, transaction, 'rewritten') : []
+  } finally {
+    await file.close()
+  }
+}
+
 async function verifyDocuments(folder: string, at: VerifyProgress): Promise<string[]> {
   const file = new LmdbFile(folder, commandOptions)
   try {

@@ -2,63 +2,13 @@
 // the elements, and `migrate` writes the integers again.
 import { expect, test } from 'vitest'
 import { Graph } from '../../../../src/engine/graph.ts'
-import type { PropertyValue } from '../../../../src/engine/value/value.ts'
 import { systemClock } from '../../../../src/kernel/clock.ts'
-import { mintGid } from '../../../../src/kernel/ids.ts'
-import { ByteWriter } from '../../../../src/store/format/bytes.ts'
-import { writeNode, writeRelationship } from '../../../../src/store/format/records.ts'
 import { openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { rewriteIntegers } from '../../../../src/store/graph/rewrite-integers.ts'
 import { verifyFolder } from '../../../../src/store/integrity/verify-folder.ts'
-import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { folderWithEarlierValues as folderWith } from '../../../support/earlier-values.ts'
 
 const options = { clock: systemClock, sync: false }
-
-/** A graph with these values of the property `level`, the last one also at a relationship. They may be values that no batch writes. */
-async function folderWith(values: readonly unknown[]): Promise<string> {
-  const folder = temporaryFolder()
-  const environment = openEnvironment(folder, options)
-  const pass = (i: number) => ({ type: 'Pass', externalId: `p${i}` })
-  await environment.write((batch) => {
-    // The index holds a single number already as it equals the bigint; lists have no index.
-    for (const [i, value] of values.entries()) {
-      const indexed = typeof value === 'object' ? ['list'] : (value as number)
-      batch.upsertNode({ ...pass(i), properties: [{ name: 'level', value: indexed }] })
-    }
-    batch.upsertRelationship({
-      source: pass(0),
-      type: 'LINK',
-      target: pass(1),
-      properties: [{ name: 'level', value: ['list'] }],
-    })
-  })
-  const property = (value: unknown) =>
-    new Map([[1, { value: value as PropertyValue, externalValue: null, updatedMs: 5, metadata: null }]])
-  // Code in a batch shares its transaction, and the batch itself adds nothing here.
-  await environment.write(() => {
-    const { nodes, relationships } = environment.databases
-    const put = (encode: (writer: ByteWriter) => void): Uint8Array => {
-      const writer = new ByteWriter()
-      encode(writer)
-      return writer.bytes.slice(0, writer.length)
-    }
-    const fields = { type: 1, gid: mintGid(3), createdMs: 3, updatedMs: 4 }
-    for (const [i, value] of values.entries()) {
-      const node = { ...fields, externalId: `p${i}`, labels: [1], isIdentity: false, location: null }
-      nodes.put(
-        i + 1,
-        put((writer) => writeNode(writer, { ...node, properties: property(value) })),
-      )
-    }
-    const link = { ...fields, source: 1, target: 2, properties: property(values.at(-1)) }
-    relationships.put(
-      1,
-      put((writer) => writeRelationship(writer, link)),
-    )
-  })
-  await environment.close()
-  return folder
-}
 
 async function query(folder: string, text: string): Promise<unknown> {
   const environment = openEnvironment(folder, options)
