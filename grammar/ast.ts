@@ -221,26 +221,26 @@ export interface LabelName extends Spanned {
   readonly name: string
 }
 /** `:A:B` and `:A&B`. */
-export interface LabelAnd extends Spanned {
+interface LabelAnd extends Spanned {
   readonly kind: 'label-and'
   readonly operands: readonly LabelExpression[]
 }
 /** `:A|B`. */
-export interface LabelOr extends Spanned {
+interface LabelOr extends Spanned {
   readonly kind: 'label-or'
   readonly operands: readonly LabelExpression[]
 }
 /** `:!A`. */
-export interface LabelNot extends Spanned {
+interface LabelNot extends Spanned {
   readonly kind: 'label-not'
   readonly operand: LabelExpression
 }
 /** `:%`, which any label satisfies. */
-export interface LabelWildcard extends Spanned {
+interface LabelWildcard extends Spanned {
   readonly kind: 'label-any'
 }
 /** `:$(name)`, `:$all(names)` and `:$any(names)`: one name or a list of names that only a run knows. */
-export interface DynamicLabel extends Spanned {
+interface DynamicLabel extends Spanned {
   readonly kind: 'label-dynamic'
   readonly quantifier: 'all' | 'any'
   readonly expression: Expression
@@ -283,17 +283,17 @@ export type Expression =
   | CollectSubquery
 
 /** An integer in the signed 64-bit range; a larger literal is a syntax error. The value is a bigint beyond 2^53 - 1. */
-export interface IntegerLiteral extends Spanned {
+interface IntegerLiteral extends Spanned {
   readonly kind: 'integer'
   readonly value: number | bigint
 }
 /** A finite 64-bit float. */
-export interface FloatLiteral extends Spanned {
+interface FloatLiteral extends Spanned {
   readonly kind: 'float'
   readonly value: number
 }
 /** A string with its escapes resolved. */
-export interface StringLiteral extends Spanned {
+interface StringLiteral extends Spanned {
   readonly kind: 'string'
   readonly value: string
 }
@@ -303,11 +303,11 @@ export interface BooleanLiteral extends Spanned {
   readonly value: boolean
 }
 /** `null`. */
-export interface NullLiteral extends Spanned {
+interface NullLiteral extends Spanned {
   readonly kind: 'null'
 }
 /** `[a, b]`. */
-export interface ListLiteral extends Spanned {
+interface ListLiteral extends Spanned {
   readonly kind: 'list'
   readonly items: readonly Expression[]
 }
@@ -390,7 +390,7 @@ export interface Unary extends Spanned {
   readonly operand: Expression
 }
 /** `operand IS NULL`, or `operand IS NOT NULL` if `negated`. */
-export interface NullTest extends Spanned {
+interface NullTest extends Spanned {
   readonly kind: 'null-test'
   readonly operand: Expression
   readonly negated: boolean
@@ -417,7 +417,7 @@ export interface Case extends Spanned {
  * One branch of CASE. Without a subject, `when` has one condition. With a subject, each item is a value that the subject may
  * equal, or a condition whose leftmost operand is the subject (`CaseOperand`): `WHEN 1, > 5, IS NULL`.
  */
-export interface CaseBranch {
+interface CaseBranch {
   readonly when: readonly Expression[]
   readonly then: Expression
 }
@@ -433,7 +433,7 @@ export interface FunctionCall extends Spanned {
   readonly args: readonly Expression[]
 }
 /** `count(*)`. */
-export interface CountStar extends Spanned {
+interface CountStar extends Spanned {
   readonly kind: 'count-star'
 }
 /** `[variable IN list WHERE condition | projection]`. */
@@ -495,17 +495,17 @@ export type SubqueryBody =
   | { readonly kind: 'patterns'; readonly patterns: readonly PathPattern[]; readonly where: Expression | null }
   | { readonly kind: 'query'; readonly query: Query }
 /** `EXISTS { … }`. */
-export interface ExistsSubquery extends Spanned {
+interface ExistsSubquery extends Spanned {
   readonly kind: 'exists'
   readonly body: SubqueryBody
 }
 /** `COUNT { … }`. */
-export interface CountSubquery extends Spanned {
+interface CountSubquery extends Spanned {
   readonly kind: 'count-subquery'
   readonly body: SubqueryBody
 }
 /** `COLLECT { query }`. */
-export interface CollectSubquery extends Spanned {
+interface CollectSubquery extends Spanned {
   readonly kind: 'collect-subquery'
   readonly query: Query
 }

@@ -59,7 +59,7 @@ export function returnClause(projection: ast.Projection, span: ast.Span): ast.Re
 export type PatternChain = Pick<ast.PathPattern, 'nodes' | 'relationships'>
 
 /** The parts of a path pattern besides its chain that a pattern may leave out. */
-export type PathPatternOptions = Partial<Pick<ast.PathPattern, 'shortest' | 'selector' | 'where'>>
+type PathPatternOptions = Partial<Pick<ast.PathPattern, 'shortest' | 'selector' | 'where'>>
 
 /** Builds a path pattern. */
 export function path(

@@ -7,7 +7,7 @@ import { CypherSyntaxError } from './syntax-error.ts'
 import { findTooDeep, maxTreeDepth } from './tree-depth.ts'
 
 /** The AST of a text, or the diagnostics that explain why it was rejected. */
-export type ParseResult =
+type ParseResult =
   | { readonly ok: true; readonly query: Query }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 

@@ -24,7 +24,7 @@ export const lexerOptions = { positionTracking: 'onlyOffset', ensureOptimization
 const lexer = new Lexer(scanned, { ...lexerOptions, skipValidations: true })
 
 /** The tokens and the comments of a text, each in its order, or the diagnostic of its first lexical error. */
-export type LexResult =
+type LexResult =
   | { readonly ok: true; readonly tokens: IToken[]; readonly comments: readonly IToken[] }
   | { readonly ok: false; readonly diagnostic: Diagnostic }
 

@@ -68,7 +68,7 @@ export const settingSections = [
   'Traces',
 ] as const
 /** A section of the settings reference. */
-export type SettingSection = (typeof settingSections)[number]
+type SettingSection = (typeof settingSections)[number]
 
 /** Node 20, under which authorizers run, has no `navigator`. */
 const processors = (globalThis.navigator as { hardwareConcurrency: number } | undefined)?.hardwareConcurrency ?? 2

@@ -24,7 +24,7 @@ export interface Handlers {
 }
 
 /** Collaborators of the handlers in addition to the routes. */
-export interface HandlerDeps {
+interface HandlerDeps {
   readonly userTokens: UserTokenAuthenticator
   /** Null: the console is off. */
   readonly consoleSessions: ConsoleSessions | null

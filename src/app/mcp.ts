@@ -21,7 +21,7 @@ import type { Platform } from './platform.ts'
 const KEEP_ALIVE_MS = 15_000
 
 /** The features that MCP offers as tools and resources, and what authenticates their callers. */
-export interface McpFeatures {
+interface McpFeatures {
   readonly decisions: DecisionDeps
   readonly mask: ParameterMask
   readonly contexts: ContextQueryDeps

@@ -24,7 +24,7 @@ import type { Platform } from './platform.ts'
 import { shippingReader } from './shipping.ts'
 
 /** The routes of an operator, and the figures of this process for the worker that answers. */
-export interface OperatorParts {
+interface OperatorParts {
   readonly routes: OperatorDeps
   readonly backups: Backups
   readonly schedule: BackupSchedule

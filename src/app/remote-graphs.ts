@@ -26,7 +26,7 @@ import type { Destinations } from '../upstream/destinations.ts'
 const SETTLE_MS = 1_000
 
 /** Collaborators of the remote graphs of a process. */
-export interface RemoteGraphAccessDeps {
+interface RemoteGraphAccessDeps {
   readonly documents: ConfigSource
   readonly sealer: Pick<Sealer, 'open'>
   readonly catalog: Catalog

@@ -42,7 +42,7 @@ import { readTrustReport } from '../trust/read-report.ts'
 import type { Platform } from './platform.ts'
 
 /** The features that routes call. */
-export interface RouteFeatures {
+interface RouteFeatures {
   readonly decisions: DecisionDeps
   readonly mask: ParameterMask
   readonly watch: WatchStreams

@@ -13,7 +13,7 @@ import type { Settings } from '../settings.ts'
 import type { Upstream } from '../upstream/client.ts'
 
 /** The process that records spans. */
-export interface TracedProcess {
+interface TracedProcess {
   readonly version: string
   /** Its number among the workers and lanes; null: it is the only process. */
   readonly number: number | null

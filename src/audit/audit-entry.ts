@@ -20,7 +20,7 @@ import type { EntryTermFacts } from './entry-terms.ts'
 export const ENTRY_BYTES_MAX = 65_535
 
 /** A payload that is stored outside of its entry. */
-export interface AuditBody {
+interface AuditBody {
   /** SHA-256 of the bytes in hexadecimal. The entry refers to it as `bodies/<name>`. */
   readonly name: string
   readonly bytes: Uint8Array

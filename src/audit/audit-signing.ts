@@ -22,7 +22,7 @@ import { isKeyName, verifierKey } from './log/signed-note.ts'
 export const auditSigningsKind = 'audit-signings'
 
 /** The providers of signing keys. */
-export const signingProviders = ['PLATFORM_MANAGED', ...customerProviders] as const
+const signingProviders = ['PLATFORM_MANAGED', ...customerProviders] as const
 
 const signingProvider = z.enum(signingProviders).meta({ id: 'SigningProvider' })
 
@@ -116,7 +116,7 @@ export function auditSignings(deps: SigningKeyDeps): ConfigKind {
 }
 
 /** Members of a read that show how the key signs. */
-export const signingStateShape = {
+const signingStateShape = {
   last_signed_time: z.union([z.iso.datetime(), z.literal('')]).describe('when the key last signed; empty: never'),
   signed_size: z.int().min(0).describe('entries of the audit log that the last signature covers'),
   is_overdue: z.boolean().describe('true: a signature is due and failed'),

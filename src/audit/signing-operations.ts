@@ -13,7 +13,7 @@ export const signatureAnswer = z
   })
   .meta({ id: 'AuditSignature' })
 /** See `signatureAnswer`. */
-export type SignatureAnswer = z.infer<typeof signatureAnswer>
+type SignatureAnswer = z.infer<typeof signatureAnswer>
 
 /** The operations. Errors: `forbidden`, `not-found`, `invalid`, `unavailable` with the error of the key service. */
 export interface AuditSigningOperations {

@@ -38,7 +38,7 @@ export const defaultBoltLimits: BoltLimits = {
 }
 
 /** How a server is used. */
-export interface BoltServerOptions {
+interface BoltServerOptions {
   readonly limits?: BoltLimits
   /** Rejects if the process may not connect to the server. Absent: it may. */
   readonly permit?: (url: string) => Promise<void>
@@ -50,7 +50,7 @@ export interface BoltServerOptions {
 export type BoltRecord = Readonly<Record<string, unknown>>
 
 /** A query with its parameters, which are values of the driver. */
-export interface BoltQuery {
+interface BoltQuery {
   readonly text: string
   readonly parameters: Readonly<Record<string, unknown>>
 }

@@ -55,7 +55,7 @@ export interface FetchedChanges extends DocumentEdits {
 }
 
 /** The documents and events of a change, in the version that it has created. */
-export interface CommittedChange<T> {
+interface CommittedChange<T> {
   readonly value: T
   readonly edits: DocumentEdits
   /** The newest state; null: it has written nothing. */

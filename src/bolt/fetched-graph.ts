@@ -44,7 +44,7 @@ export interface FetchedNodes {
 }
 
 /** Neighbours of a node, ascending by (neighbour, relationship), as far as they were fetched. */
-export interface FetchedNeighbours {
+interface FetchedNeighbours {
   readonly nodes: NodeId[]
   readonly relationships: RelationshipId[]
   isComplete: boolean

@@ -22,7 +22,7 @@ import type { DriverNode, DriverRelationship } from './stored-elements.ts'
 import { valueKey } from './value-key.ts'
 
 /** Why the engine executes queries, for the operator. */
-export interface PushdownCounts {
+interface PushdownCounts {
   /** Queries that the server answered. */
   pushed: number
   /** Queries that the engine executed, by reason. */
@@ -93,7 +93,7 @@ type PushedAnswer =
   | { readonly kind: 'failed'; readonly error: ExecutionError }
 
 /** Collaborators of the pushdown of one request. */
-export interface PushdownDeps {
+interface PushdownDeps {
   readonly plans: PushedPlans
   readonly fetched: FetchedGraph
   readonly requests: FetchRequests

@@ -36,7 +36,7 @@ import type { TouchedElements } from './touched-elements.ts'
 const FIRST_NEW_ID = 2 ** 40
 
 /** An event record of a batch. */
-export interface AppendedEvents {
+interface AppendedEvents {
   readonly record: Uint8Array | string
   readonly count: number
   readonly stream: string | undefined

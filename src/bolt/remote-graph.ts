@@ -49,7 +49,7 @@ const VANISHED_REPEATS_MAX = 5
 const COMMIT_POLL_MS = 250
 
 /** Notes that the service keeps in the node of the state. */
-export type StateNote = 'intents' | 'proxies_complete'
+type StateNote = 'intents' | 'proxies_complete'
 
 /** The fields that a node and its proxy share. */
 export interface NodeIdentity {
@@ -76,7 +76,7 @@ export interface PreparedReport {
 }
 
 /** Parts of a graph that the service shares among its graphs. */
-export interface RemoteGraphDeps {
+interface RemoteGraphDeps {
   readonly server: BoltServer
   /** The database of the server; null: its default. */
   readonly database: string | null
@@ -411,7 +411,7 @@ async function committedValue<T>(attempt: WriteAttempt<T> | null): Promise<T> {
 }
 
 /** What else happens in the transaction of a batch. */
-export interface BatchHooks {
+interface BatchHooks {
   /** The transaction has the lock of the graph: other writes have ended. */
   readonly locked?: () => Promise<void>
   /** The changes are written. */

@@ -36,7 +36,7 @@ export interface RemoteTotals {
 }
 
 /** Stores what batches have to report in the data folder of this service. */
-export interface RemoteEventStore {
+interface RemoteEventStore {
   prepare(
     projectId: string,
     constituent: Constituent,
@@ -47,7 +47,7 @@ export interface RemoteEventStore {
 }
 
 /** Collaborators of the remote graphs. */
-export interface RemoteGraphsDeps {
+interface RemoteGraphsDeps {
   readonly clock: Clock
   /** Null: this process does not write. */
   readonly events: RemoteEventStore | null

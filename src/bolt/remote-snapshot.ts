@@ -29,7 +29,7 @@ const CHUNK = 1_024
 const EXTERNAL_PREFIX = externalPropertyName('')
 
 /** Elements that a batch has changed. */
-export interface OverlaidElements {
+interface OverlaidElements {
   /** Undefined: not changed; null: deleted. */
   node(id: NodeId): NodeRecord | null | undefined
   relationship(id: RelationshipId): RelationshipRecord | null | undefined

@@ -13,7 +13,7 @@ import { hidden, isHiddenName } from './print/names.ts'
 export const EXTERNAL_ID = 'external_id'
 
 /** The time of an element that another tool has written, and that has none. */
-export const NO_TIME = Number.NaN
+const NO_TIME = Number.NaN
 
 /** Assigns symbol ids to names. */
 export interface Symbols {

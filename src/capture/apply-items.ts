@@ -36,14 +36,14 @@ export interface CaptureItem {
 }
 
 /** An end node that does not exist. */
-export interface MissingEnd {
+interface MissingEnd {
   readonly end: SkippedItem['missing'][number]
   /** The issue for the response. */
   readonly issue: string
 }
 
 /** How items with missing nodes are treated. `refuse`: nothing of the batch is written. */
-export type MissingNodesMode = 'refuse' | 'skip'
+type MissingNodesMode = 'refuse' | 'skip'
 
 /**
  * Writes the items and returns one id per item, in their order; the id is empty if there was nothing to do. Error:

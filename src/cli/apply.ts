@@ -98,7 +98,7 @@ export function printUrlSecrets({ documents }: ProjectFolder): void {
 }
 
 /** A CliError for errors in files; any other failure is returned. */
-export function fileErrors(failure: unknown, exitCode: number = exitCodes.failure.code): unknown {
+function fileErrors(failure: unknown, exitCode: number = exitCodes.failure.code): unknown {
   if (!(failure instanceof ProjectFolderError)) return failure
   return new CliError(failure.diagnostics.map(formatFileDiagnostic), exitCode)
 }

@@ -87,7 +87,7 @@ function colouredLine(line: string): string {
 const searches = { who: 'subject', what: 'resource', actions: 'action' } as const
 
 /** The name of a search. */
-export type SearchVerb = keyof typeof searches
+type SearchVerb = keyof typeof searches
 
 /** Runs `who`, `what` or `actions`. `first` and `second`: its operands. */
 export async function search(kind: SearchVerb, first: string, second: string, flags: SearchFlags): Promise<void> {
@@ -117,7 +117,7 @@ export async function searchLines(
 }
 
 /** The options of a search that do not name the graph. */
-export type SearchOptions = QuestionFlags & Pick<SearchFlags, 'type' | 'limit'>
+type SearchOptions = QuestionFlags & Pick<SearchFlags, 'type' | 'limit'>
 
 type SearchedItem = { readonly type: string; readonly id: string } | { readonly name: string }
 

@@ -27,9 +27,7 @@ export interface LogSourceFlags {
 }
 
 /** A log that can be read file by file, or the path of a file. */
-export type LogSource =
-  | { readonly kind: 'files'; readonly files: LogFiles }
-  | { readonly kind: 'file'; readonly path: string }
+type LogSource = { readonly kind: 'files'; readonly files: LogFiles } | { readonly kind: 'file'; readonly path: string }
 
 /** Finds the log that the argument names. Throws UsageError if it does not exist. */
 export function logSource(log: string, flags: LogSourceFlags): LogSource {

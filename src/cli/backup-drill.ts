@@ -19,7 +19,7 @@ import { verifyDatabases } from '../transfer/verify-backup.ts'
 import { type FiledQuestion, readQuestionFile } from './question-file.ts'
 
 /** Options of a drill. */
-export interface DrillRequest {
+interface DrillRequest {
   readonly source: BackupSource
   readonly settings: Settings
   /** An existing folder for the restored copy. */
@@ -42,7 +42,7 @@ export interface DrillStep {
 }
 
 /** The questions of a drill. `given`: those of a file; `sampled`: it was only required that there is an answer. */
-export interface DrillAnswers {
+interface DrillAnswers {
   readonly kind: 'given' | 'sampled'
   readonly asked: number
   /** Answers that were compared with an expected decision. */

@@ -12,7 +12,7 @@ export type CompletionShell = (typeof completionShells)[number]
 export const COMPLETE_COMMAND = 'complete'
 
 /** A candidate for the word at the cursor. */
-export interface CompletionCandidate {
+interface CompletionCandidate {
   readonly value: string
   /** May be empty. */
   readonly description: string

@@ -96,7 +96,7 @@ export function isSecretReference(text: string): boolean {
 }
 
 /** Whether the context has a secret itself, not by reference. */
-export function holdsSecret({ key, token }: AskContext): boolean {
+function holdsSecret({ key, token }: AskContext): boolean {
   return [key, token].some((secret) => secret !== undefined && !isSecretReference(secret))
 }
 

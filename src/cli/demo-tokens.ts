@@ -33,7 +33,7 @@ export async function memberPublicKey(dataDir: string): Promise<string> {
 }
 
 /** Issues a token of `person` that is valid for `lifetimeS` seconds. Returns null if the folder has no key. */
-export async function memberToken(dataDir: string, person: string, lifetimeS: number): Promise<string | null> {
+async function memberToken(dataDir: string, person: string, lifetimeS: number): Promise<string | null> {
   const path = keyPath(dataDir)
   if (!existsSync(path)) return null
   return await new SignJWT({})

@@ -28,7 +28,7 @@ const tow = { name: 'tow' }
 const evaluation = '/access/v1/evaluation'
 
 /** A permit, a denial, a search and an explanation. docs/reference/demo.md explains them. */
-export const demoExamples: readonly DemoExample[] = [
+const demoExamples: readonly DemoExample[] = [
   {
     title: 'May Dara tow 1800 kg with bramble? Her team uses it, and it pulls 2000 kg.',
     path: evaluation,

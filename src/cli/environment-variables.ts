@@ -21,7 +21,7 @@ export const urlVariable = 'VERDIGRAPH_URL'
 /** Id or name of the project that commands ask. */
 export const projectVariable = 'VERDIGRAPH_PROJECT'
 /** The folder of the secrets that project folders and contexts refer to. */
-export const secretsVariable = 'VERDIGRAPH_SECRETS'
+const secretsVariable = 'VERDIGRAPH_SECRETS'
 
 const PREFIX = /^VERDIGRAPH_/i
 

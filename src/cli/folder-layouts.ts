@@ -6,7 +6,7 @@ import { baseName, interruptedMigrationMessage } from '../store/lmdb/environment
 import { describeLayout, type LayoutState, readFolderLayout } from '../store/lmdb/layout.ts'
 
 /** The layout of one environment. */
-export interface EnvironmentLayout {
+interface EnvironmentLayout {
   /** Its path in the data folder. */
   readonly folder: string
   /** `unreadable`: the environment is damaged, or this user may not read it. */

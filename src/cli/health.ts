@@ -16,7 +16,7 @@ const checks = [
 const proxyVariables = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY']
 
 /** Which service is asked, and how long it may take. */
-export interface HealthOptions {
+interface HealthOptions {
   /** The base URL; null: where the settings say that the service listens. */
   readonly url: string | null
   /** For each of the two requests. */

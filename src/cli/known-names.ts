@@ -8,7 +8,7 @@ import { printNotice } from './print.ts'
 import type { Target } from './target.ts'
 
 /** The subject type, actions and resource type of an active policy for decisions. */
-export interface KnownPolicy {
+interface KnownPolicy {
   readonly subject: string
   readonly actions: readonly string[]
   readonly resource: string

@@ -25,7 +25,7 @@ export interface LostLog extends LostLogEnd {
 }
 
 /** The losses of a data folder as sentences, for `verify` and `doctor`. */
-export interface LostLogFindings {
+interface LostLogFindings {
   readonly findings: readonly string[]
   /** The names of the ends of logs with missing entries. */
   readonly missing: ReadonlySet<string>

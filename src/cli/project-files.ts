@@ -21,7 +21,7 @@ import { CliError } from './cli-error.ts'
 const TEMPORARY = /^\..+\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Paths relative to the folder, with `/`. */
-export interface StoredFiles {
+interface StoredFiles {
   readonly changed: readonly string[]
   readonly removed: readonly string[]
 }

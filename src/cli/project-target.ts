@@ -61,7 +61,7 @@ export interface ProjectTarget {
 }
 
 /** The project that a command is about. */
-export interface NamedProject {
+interface NamedProject {
   readonly target: ProjectTarget
   readonly settings: Settings
   /** Id or name; null: no option, variable or context names one. */

@@ -87,7 +87,7 @@ export function truncatedText({ rows, truncated_by }: GraphQueryOutput): string 
 }
 
 /** A plan as a tree; of a profile, with rows, reads and time of each operator. */
-export function planLines(plan: GraphQueryStep): readonly string[] {
+function planLines(plan: GraphQueryStep): readonly string[] {
   const steps = stepsOf(plan, 0)
   if (plan.rows === undefined) return steps.map(({ text }) => text)
   const rows = steps.map(({ text, step }) => [

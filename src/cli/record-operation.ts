@@ -24,7 +24,7 @@ import { EventsFolder } from '../store/outbox/events-folder.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 
 /** The settings that recording needs. */
-export type RecordingSettings = Pick<Settings, 'dataDir' | 'audit'>
+type RecordingSettings = Pick<Settings, 'dataDir' | 'audit'>
 
 /**
  * Records an operation, unless there is no audit log or no organization. With `audit` `off` it is recorded in a folder that has an audit

@@ -16,7 +16,7 @@ const SOCKET_PATH_BYTES = 108
 const PINGS_PER_TIMEOUT = 3
 
 /** The service manager. Without one, all methods do nothing. */
-export interface ServiceManager {
+interface ServiceManager {
   /** The service accepts connections. `status`: a line for people. */
   ready(status: string): void
   /** The service has begun to stop. */

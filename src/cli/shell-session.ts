@@ -18,7 +18,7 @@ import { openTarget, type Target, type TargetFlags } from './target.ts'
 const ROWS_DEFAULT = 100
 
 /** Where a session prints. */
-export interface ShellOutput {
+interface ShellOutput {
   print(line: string): void
   /** An error of the user. */
   fail(line: string): void
@@ -338,7 +338,7 @@ function isStatement(line: string): boolean {
 }
 
 /** Splits a text at its semicolons, outside of strings, quoted names and comments. `rest`: what follows the last of them. */
-export function splitStatements(text: string): { readonly statements: readonly string[]; readonly rest: string } {
+function splitStatements(text: string): { readonly statements: readonly string[]; readonly rest: string } {
   const statements: string[] = []
   let start = 0
   const parts = /'(?:\\.|[^'\\])*(?:'|$)|"(?:\\.|[^"\\])*(?:"|$)|`[^`]*(?:`|$)|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|;/g

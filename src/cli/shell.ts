@@ -18,7 +18,7 @@ const FILE_MODE = 0o600
 const FOLDER_MODE = 0o700
 
 /** The file of the history: in the state folder of the XDG Base Directory Specification. */
-export function historyPath(environment: EnvironmentVariables = process.env): string {
+function historyPath(environment: EnvironmentVariables = process.env): string {
   const folder = environment.XDG_STATE_HOME ?? ''
   return join(folder === '' ? join(homedir(), '.local', 'state') : folder, 'verdigraph', 'history')
 }

@@ -208,7 +208,7 @@ function isPermissionError(fault: unknown): boolean {
  * Verifies one environment in a child process. An unexpected end of the child is reported as damage at the place that
  * it was reading.
  */
-export async function verifyInChildProcess(
+async function verifyInChildProcess(
   folder: string,
   progress: VerifyProgress = () => {},
 ): Promise<Omit<FolderVerdict, 'folder'>> {

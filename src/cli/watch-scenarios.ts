@@ -8,7 +8,7 @@ import { filesBelow, foldersBelow } from './files-below.ts'
 import { printNotice } from './print.ts'
 
 /** The runs of a watch. */
-export interface WatchedRuns {
+interface WatchedRuns {
   /** The scenario files at present. */
   files(): readonly string[]
   /** Runs files. Resolves with their results and the `kept` ones of other files. */

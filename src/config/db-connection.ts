@@ -96,7 +96,7 @@ function urlError(url: string): string | null {
  * Parses an alias mapping: `location=database` pairs joined with `&`, percent-encoded as in a URL query. Returns
  * database by location, or an error message.
  */
-export function parseAliasMapping(text: string): Result<ReadonlyMap<string, string>, string> {
+function parseAliasMapping(text: string): Result<ReadonlyMap<string, string>, string> {
   const aliases = new Map<string, string>()
   for (const pair of text.split('&')) {
     const [location, database, ...rest] = pair.split('=').map(decode)

@@ -147,7 +147,7 @@ export interface CheckedFields {
 }
 
 /** See `ConfigKind.trial`. */
-export interface DocumentTrial {
+interface DocumentTrial {
   /** The body of the response to a dry run. */
   readonly schema: z.ZodObject
   /**

@@ -31,7 +31,7 @@ import { permissionError } from './request-checks.ts'
 import { changedDuringTrial } from './trials.ts'
 
 /** Collaborators, which the configuration service has too. */
-export interface ProjectConfigurationDeps {
+interface ProjectConfigurationDeps {
   readonly kinds: readonly ConfigKind[]
   readonly documents: ConfigWriter
   readonly sealer: Sealer

@@ -38,7 +38,7 @@ export function namedKinds(kinds: readonly ConfigKind[]): readonly ConfigKind[] 
 }
 
 /** The stored documents of a project with names, without the project itself, by kind and name. */
-export function storedDocuments(
+function storedDocuments(
   reader: ConfigReader,
   kinds: readonly ConfigKind[],
   projectId: string,

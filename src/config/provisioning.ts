@@ -18,7 +18,7 @@ import type { SystemGraph } from './system-nodes.ts'
 const RETRY_MS = 30_000
 
 /** State of a project's graph. */
-export type IkgStatus = 'PENDING' | 'ACTIVE' | 'FAILED'
+type IkgStatus = 'PENDING' | 'ACTIVE' | 'FAILED'
 
 /** Creates and deletes the databases of projects. Every operation is idempotent. */
 export interface Provisioner {

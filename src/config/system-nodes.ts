@@ -4,11 +4,11 @@ import type { GraphStore } from '../engine/store.ts'
 import { applicationAgentsKind, applicationsKind } from './kind.ts'
 
 /** Label of application nodes. */
-export const applicationLabel = '_Application'
+const applicationLabel = '_Application'
 /** Label of agent nodes. */
-export const agentLabel = '_AppAgent'
+const agentLabel = '_AppAgent'
 /** Relationship type: (agent)-[:_AGENT_OF]->(application). */
-export const agentOfType = '_AGENT_OF'
+const agentOfType = '_AGENT_OF'
 
 /** Writes and deletes system nodes. Every operation is idempotent. */
 export interface SystemGraph {

@@ -8,7 +8,7 @@ import { jsonKindOf } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 /** An error of a value, with the path of the value in the document. */
-export interface ValueIssue {
+interface ValueIssue {
   readonly path: readonly PropertyKey[]
   /** Without the path. */
   readonly message: string

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 
 /** A file of the page. */
-export interface ConsoleFile {
+interface ConsoleFile {
   readonly mediaType: string
   readonly gzipped: Uint8Array<ArrayBuffer>
 }

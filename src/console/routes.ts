@@ -24,7 +24,7 @@ const tag: Tag = {
 }
 
 /** Collaborators of the routes. */
-export interface ConsoleRouteDeps {
+interface ConsoleRouteDeps {
   readonly sessions: ConsoleSessions
   readonly links: SignInLinks
   readonly cookie: SessionCookie

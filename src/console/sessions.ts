@@ -12,7 +12,7 @@ import { csrfTokenOf, newSessionSecret, type SessionCookie, sessionId } from './
 import type { LinkGrant, SignInLink } from './sign-in-link.ts'
 
 /** Kind name of sessions. */
-export const consoleSessionsKind = 'console-sessions'
+const consoleSessionsKind = 'console-sessions'
 /** Kind name of the links that were used. */
 const usedLinksKind = 'console-used-links'
 
@@ -22,7 +22,7 @@ const SESSION_HOURS = 8
 const SESSIONS_PER_ACCOUNT = 50
 
 /** Collaborators of the sessions. */
-export interface SessionDeps {
+interface SessionDeps {
   readonly documents: ConfigWriter
   readonly clock: Clock
   readonly cookie: SessionCookie

@@ -7,7 +7,7 @@ import { ownFields } from '../policy/element-path.ts'
 export type OwnField = readonly [name: string, value: PropertyValue | null]
 
 /** The own fields of an element in response order, and its properties. */
-export interface FieldsAndProperties {
+interface FieldsAndProperties {
   readonly fields: readonly OwnField[]
   readonly properties: ReadonlyMap<string, StoredProperty>
 }

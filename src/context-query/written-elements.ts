@@ -47,7 +47,7 @@ function add(all: Map<number, WrittenParts>, id: number, properties: Iterable<st
 }
 
 /** How a record may return a property: `readable` by the policy, only because the call has `written` it, or not at all. */
-export type PropertyPermission = 'readable' | 'written' | 'hidden'
+type PropertyPermission = 'readable' | 'written' | 'hidden'
 
 /** The parts of an element that a record may return. */
 export class ElementAccess {

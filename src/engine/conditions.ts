@@ -27,10 +27,10 @@ export type { EngineOptions, QueryContext } from './planned-query.ts'
 export type { NodePage } from './prepared-query.ts'
 
 /** A graph that a condition names by USE. */
-export type LocationReference = Exclude<GraphReference, { readonly kind: 'default' }>
+type LocationReference = Exclude<GraphReference, { readonly kind: 'default' }>
 
 /** The text of a condition, and the types of its two nodes. */
-export interface ConditionInput {
+interface ConditionInput {
   readonly text: string
   readonly dialect: DialectName
   readonly subjectType: string

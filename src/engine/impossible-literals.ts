@@ -10,7 +10,7 @@ import type { TemporalKind } from './value/temporal/temporal.ts'
 import type { Value } from './value/value.ts'
 
 /** A call that fails whenever it is computed. */
-export interface ImpossibleLiteral {
+interface ImpossibleLiteral {
   readonly span: Span
   readonly message: string
 }

@@ -6,7 +6,7 @@ import { parse } from '../../grammar/index.ts'
 import { walkTree } from '../../grammar/walk.ts'
 
 /** A comparison inside of an exclusion that may be null. */
-export interface OpenExclusion {
+interface OpenExclusion {
   readonly span: Span
   readonly message: string
   /** The text to write at `span`: with it a null excludes. Null if the comparison must be moved to a WHERE first. */

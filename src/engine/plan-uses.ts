@@ -3,7 +3,7 @@ import { inputsOf } from './plan/operator-descriptors.ts'
 import type { Plan } from './plan/operators.ts'
 
 /** A plan that was run. */
-export interface PlanUse {
+interface PlanUse {
   /** The operators without their details, so without names and values: `First(ExpandInto(Argument))`. */
   readonly operators: string
   /** True: the plan was made before. False: it was made for this run. */

@@ -28,7 +28,7 @@ import { firstIds, sortIds } from './value/sort-ids.ts'
 import type { NodeValue, Value } from './value/value.ts'
 
 /** A text with its syntax tree and its bound form. */
-export interface CompiledText {
+interface CompiledText {
   readonly query: Query
   readonly bound: BoundQuery
 }
@@ -74,7 +74,7 @@ const emptyNodePage: NodePage = { nodes: new Uint32Array(0), isComplete: true }
 const STEPS_PER_NODE_READ = 2
 
 /** Options of a prepared query in addition to those of the engine. */
-export interface PreparedQueryOptions {
+interface PreparedQueryOptions {
   /** On what the plan may depend; see PlanBasis. Default: `history`. */
   readonly basis?: PlanBasis
   /** Called if `exists` is false, but could be true with the value of this property, which an external resolver supplies. */

@@ -1,5 +1,5 @@
 // Events that belong to no transaction: decisions, searches, reads. They are collected in memory and written together, at most
-// `ACTIVITY_DELAY_MS` later. Events are encoded when they are written, so that recording takes little of the time of
+// 50 ms later while the disk accepts writes. Events are encoded when they are written, so that recording takes little of the time of
 // a decision.
 import type { Clock } from '../kernel/clock.ts'
 import { type DecidedElement, type ReadyEvent, type RecordedEvent, SharedValues } from './event-record.ts'
@@ -7,10 +7,7 @@ import type { EventTypeName } from './event-types.ts'
 import { type RoutedRecord, routedRecords } from './routed-records.ts'
 import type { SinkRoutes } from './routes.ts'
 
-/** How long a recorded event may stay in memory, in milliseconds, while the disk accepts writes. */
-export const ACTIVITY_DELAY_MS = 50
-
-/** The timer leaves the rest of `ACTIVITY_DELAY_MS` to the write. */
+/** The timer leaves the rest of the 50 ms to the write. */
 const TIMER_MS = 25
 /** Events encoded in one turn of the event loop: about 1 ms. */
 const SLICE_EVENTS = 256
@@ -50,7 +47,7 @@ export interface ActivityRecord {
 }
 
 /** Collaborators of the log. */
-export interface ActivityLogDeps {
+interface ActivityLogDeps {
   /** Writes the records in one transaction. Resolves when they are on disk. */
   append(records: readonly ActivityRecord[]): Promise<void>
   readonly clock: Clock

@@ -141,7 +141,7 @@ function mayHaveValues([, , , , , , answer, , detail]: DecidedElement): boolean 
 }
 
 /** Events that a provider missed. */
-export interface EventGap {
+interface EventGap {
   /** Sequence of the first one. */
   readonly from: number
   /** Sequence after the last one. */
@@ -171,7 +171,7 @@ export function gapEnvelope(stream: EventStreamName, origin: string, provider: s
 }
 
 /** The event that a test of routes sends. */
-export interface TestEvent {
+interface TestEvent {
   readonly projectId: string
   /** Empty: the sink is not stored. */
   readonly sinkId: string
@@ -220,7 +220,7 @@ function tracedEnvelope(envelope: BuiltEnvelope, trace: RecordedTrace | undefine
 }
 
 /** A stream of recorded events, or what makes events without a stream. */
-export type AttributedStream = Omit<EventStreamName, 'source'> & {
+type AttributedStream = Omit<EventStreamName, 'source'> & {
   readonly source: EventSourceKind | 'test' | 'audit'
 }
 

@@ -13,7 +13,7 @@ import type { RecordedTrace } from '../kernel/request-trace.ts'
 import type { EventTypeName } from './event-types.ts'
 
 /** The format of the records that this program writes. */
-export const RECORD_FORMAT = 2
+const RECORD_FORMAT = 2
 
 /** The parts of the origin of a request that events keep. Both may be empty. */
 export type RecordedOrigin = Pick<RequestOrigin, 'requestId' | 'address'>

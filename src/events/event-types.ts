@@ -27,7 +27,7 @@ export const eventGroups = {
 export type EventGroup = keyof typeof eventGroups
 
 /** The declaration of an event type. */
-export interface EventTypeSpec {
+interface EventTypeSpec {
   readonly group: EventGroup
   /** One sentence. */
   readonly summary: string

@@ -12,7 +12,7 @@ const SOURCES_MAX = 20
 const GROUPS_MAX = 1000
 
 /** How a kind of events is recorded. Neither function may throw. */
-export interface RepeatedEventsDeps<Event> {
+interface RepeatedEventsDeps<Event> {
   /** `count`: how many events it stands for; null: for itself. */
   record(event: Event, count: number | null): void
   /** What two events have in common: one event that stands for both must not name what only one of them has. */

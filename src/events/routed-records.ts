@@ -14,10 +14,10 @@ import type { EventTypeName } from './event-types.ts'
 import { AUDIT_BIT, type SinkRoutes } from './routes.ts'
 
 /** The events of a transaction. Their `providers` are what the routes matched, with `AUDIT_BIT`. */
-export type RecordContent = Omit<EventRecord, keyof RecordSink>
+type RecordContent = Omit<EventRecord, keyof RecordSink>
 
 /** What the events of a transaction have in common. */
-export type RecordCommon = Omit<RecordContent, 'events' | 'actor'>
+type RecordCommon = Omit<RecordContent, 'events' | 'actor'>
 
 const NO_SINK: RecordSink = { sinkId: '', revision: 0, providers: [] }
 

@@ -109,7 +109,7 @@ export class TypeRoutes {
 }
 
 /** Why a route sends an event or not. */
-export interface RouteExplanation {
+interface RouteExplanation {
   /** Index in the routes of the sink. */
   readonly route: number
   readonly display_name: string

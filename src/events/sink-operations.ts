@@ -47,7 +47,7 @@ export const draftTestRequest = z
   .meta({ id: 'EventSinkDraftTest' })
 
 /** How a test event was received. */
-export const testDelivery = z
+const testDelivery = z
   .strictObject({
     provider_id: text,
     outcome: z
@@ -107,7 +107,7 @@ const deadLetterMembers = {
 }
 
 /** A dead letter in a list. */
-export const deadLetterItem = z.strictObject(deadLetterMembers).meta({ id: 'DeadLetter' })
+const deadLetterItem = z.strictObject(deadLetterMembers).meta({ id: 'DeadLetter' })
 /** A page of dead letters. */
 export const deadLetterPage = z
   .strictObject({

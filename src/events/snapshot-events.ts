@@ -27,7 +27,7 @@ export interface SnapshotPosition {
 export const snapshotStart: SnapshotPosition = { element: 'node', node: 0, type: 0, from: 0 }
 
 /** The stream of a graph, and a provider that receives its snapshot. */
-export interface SnapshotTarget {
+interface SnapshotTarget {
   readonly stream: EventStreamName
   /** Of the stream. */
   readonly origin: string

@@ -6,7 +6,7 @@ import { toJson } from '../engine/value/json-conversion.ts'
 import { NodeValue, PathValue, type RelationshipValue, type Value } from '../engine/value/value.ts'
 
 /** The snapshot of the graph that an element belongs to. */
-export type SnapshotOf = (element: NodeValue | RelationshipValue) => Snapshot
+type SnapshotOf = (element: NodeValue | RelationshipValue) => Snapshot
 
 /** Charges what a value contains. A function that returns false ends the conversion: the rest of the value is not read. */
 export interface ValueCharges {

@@ -40,7 +40,7 @@ export function graphQueryLimits(settings: GraphQuerySettings): GraphQueryLimits
 }
 
 /** The settings that limit queries. */
-export type GraphQuerySettings = Readonly<
+type GraphQuerySettings = Readonly<
   Record<'traversalStepsMax' | 'executeTimeMs' | 'rowsHeldMax' | 'questionBytesMax' | 'executeAnswerMax', number>
 >
 

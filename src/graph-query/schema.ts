@@ -81,7 +81,7 @@ const external = jsonObject
   .describe('the resolver of each property that an external data resolver supplies; its value is not read')
 
 /** A node in an answer. */
-export const queriedNode = z
+const queriedNode = z
   .object({
     kind: z.literal('node'),
     id: z.string().describe('the global id; empty for a node that was never captured'),
@@ -95,7 +95,7 @@ export const queriedNode = z
   .meta({ id: 'GraphQueryNode' })
 
 /** A relationship in an answer. */
-export const queriedRelationship = z
+const queriedRelationship = z
   .object({
     kind: z.literal('relationship'),
     id: z.string().describe('the global id'),
@@ -108,7 +108,7 @@ export const queriedRelationship = z
   .meta({ id: 'GraphQueryRelationship' })
 
 /** A path in an answer. */
-export const queriedPath = z
+const queriedPath = z
   .object({
     kind: z.literal('path'),
     nodes: z.array(queriedNode),

@@ -7,7 +7,7 @@ export const SMALL_BODY_BYTES = 64 * 1024
 const RETRY_AFTER_S = 1
 
 /** Limits of a budget. */
-export interface BodyBudgetOptions {
+interface BodyBudgetOptions {
   /** Limit for all bodies in memory, bytes. */
   readonly totalBytesMax: number
   /** Limit for the bodies of one caller, bytes. */

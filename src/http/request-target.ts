@@ -14,7 +14,7 @@ export const dotSegmentError = 'path: expected no dot segment and no backslash, 
 const DOT_SEGMENT = /\\|(?:^|\/)\.{1,2}(?:\/|$)/
 
 /** A request as Bun passes it to a route: `params` are the decoded segments of a pattern. */
-export type SegmentRequest = Request & { readonly params?: Readonly<Record<string, string>> }
+type SegmentRequest = Request & { readonly params?: Readonly<Record<string, string>> }
 
 /** Patterns for all paths of up to `SEGMENTS_MAX` non-empty segments, with or without a trailing slash. */
 export function segmentPatterns(): string[] {

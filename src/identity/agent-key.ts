@@ -24,7 +24,7 @@ const KID_LENGTH = 16
 const KEY_LENGTH = PREFIX.length + KID_LENGTH + 43
 
 /** A new key with what is stored of it. */
-export interface MintedKey {
+interface MintedKey {
   /** Prefix, key id and 256 random bits, URL-safe. Shown once. */
   readonly key: string
   /** The key id. Public; the hash is looked up by it. */

@@ -24,13 +24,13 @@ export const masterKeyVariable = 'VERDIGRAPH_MASTER_KEY'
 export const nextMasterKeyVariable = 'VERDIGRAPH_MASTER_KEY_NEXT'
 
 /** The credentials with the same keys: files in the folder that CREDENTIALS_DIRECTORY names (systemd.exec(5), `LoadCredential=`). */
-export const masterKeyCredentials = {
+const masterKeyCredentials = {
   [masterKeyVariable]: 'verdigraph.master-key',
   [nextMasterKeyVariable]: 'verdigraph.master-key-next',
 } as const
 
 /** A master key that the process was given, as text. `where`: for messages. */
-export interface GivenKey {
+interface GivenKey {
   readonly text: string
   readonly where: string
 }

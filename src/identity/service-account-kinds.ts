@@ -21,7 +21,7 @@ import { serviceAccountCredentialsKind, serviceAccountsKind } from './service-ac
 import { mintSigningKey, type PublicKey, signToken } from './signing-key.ts'
 
 /** The roles of service accounts. */
-export const serviceAccountRoles = ['all_editor', 'all_viewer'] as const
+const serviceAccountRoles = ['all_editor', 'all_viewer'] as const
 /** The schema of a role. */
 export const serviceAccountRole = z.enum(serviceAccountRoles).meta({ id: 'ServiceAccountRole' })
 

@@ -13,7 +13,7 @@ export interface PublicKey {
 }
 
 /** A new key pair. */
-export interface MintedSigningKey extends PublicKey {
+interface MintedSigningKey extends PublicKey {
   readonly privateJwk: JWK
 }
 

@@ -6,7 +6,7 @@ import { FixedTokens, type TokenCheck } from './fixed-tokens.ts'
 export const fixedTokenPattern = /^(?=.{24,256}$)[\w.~+/-]+=*$/
 
 /** Tokens of one file. */
-export const FILE_TOKENS_MAX = 2
+const FILE_TOKENS_MAX = 2
 /** A longer file is not read. */
 const FILE_BYTES_MAX = 4096
 

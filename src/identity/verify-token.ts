@@ -44,7 +44,7 @@ interface DecodedJwt {
 }
 
 /** A decoded JWT; null for an opaque token. */
-export type UnverifiedToken = DecodedJwt | null
+type UnverifiedToken = DecodedJwt | null
 
 const unavailableError: TokenError = { kind: 'unavailable' }
 

@@ -61,7 +61,7 @@ export class InvalidElementError extends TypeError {
 }
 
 /** Where a client finds the authorization server, and which scopes to request (RFC 9728, section 5.1). */
-export interface ResourceChallenge {
+interface ResourceChallenge {
   readonly resourceMetadata: string
   readonly scope: string
 }

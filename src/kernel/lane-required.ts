@@ -3,7 +3,7 @@
 import { RestartRequiredError } from './restart-required.ts'
 
 /** Facts about the request that the caller of the work adds. */
-export interface LaneRequirement {
+interface LaneRequirement {
   /** The time limit of this request in milliseconds, if it differs from that of its route. */
   readonly limitMs?: number
   /** Whether the request will write, so that it may not run twice. Absent: not known. */

@@ -17,7 +17,7 @@ export class PendingReadsError extends RestartRequiredError {
 }
 
 /** Limits of one run of work with remote reads. */
-export interface RemoteReadLimits {
+interface RemoteReadLimits {
   /** Milliseconds for the fetches of the work that belong to no execution: each of those has a time limit of its own. */
   readonly timeMs: number
   /** How often the work may be run again. */
@@ -27,7 +27,7 @@ export interface RemoteReadLimits {
 const defaultLimits: RemoteReadLimits = { timeMs: 30_000, roundsMax: 5_000 }
 
 /** What was fetched for one run of work, and what it still needs. */
-export class RemoteReads {
+class RemoteReads {
   private readonly byOwner = new Map<object, unknown>()
   private pending: (() => Promise<void>)[] = []
   private readonly endings: (() => void)[] = []

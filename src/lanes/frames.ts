@@ -53,7 +53,7 @@ function waitForDrain(socket: Socket): Promise<void> {
 }
 
 /** Receives the frames of a socket. */
-export interface FrameReader {
+interface FrameReader {
   /** Called with the head and the length of the body, before any byte of the body. */
   head(head: unknown, bodyBytes: number): void
   /** Called with each chunk of the body, in order. */

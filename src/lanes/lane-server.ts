@@ -49,7 +49,7 @@ class ForwardedRequest implements HttpRequest {
 }
 
 /** Options of the server in a lane. */
-export interface LaneServerOptions {
+interface LaneServerOptions {
   readonly handle: RequestHandler
   /** Path of the Unix socket. Only the current user may connect. */
   readonly socket: string
@@ -60,7 +60,7 @@ export interface LaneServerOptions {
 }
 
 /** A running server. */
-export interface LaneServer {
+interface LaneServer {
   /** Resolves when all running requests have ended and the socket is closed. */
   close(): Promise<void>
 }

@@ -139,7 +139,7 @@ export function entityMatchingPipelines(publicUrl: string): ConfigKind {
 }
 
 /** The path of the report of a pipeline. */
-export function reportPathOf(pipelineId: string): string {
+function reportPathOf(pipelineId: string): string {
   return `/entity-matching/v1/pipelines/${pipelineId}/report`
 }
 

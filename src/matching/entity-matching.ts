@@ -51,7 +51,7 @@ export interface MatchingEvents {
 }
 
 /** Collaborators of the execution. */
-export interface EntityMatchingDeps {
+interface EntityMatchingDeps {
   readonly documents: ConfigWriter
   /** The graphs of a project. Null: the project is not provisioned. Rejects if one cannot be opened. */
   graphsOf(projectId: string): Promise<MatchedGraphs | null>

@@ -190,7 +190,7 @@ export interface DecisionEvents {
 }
 
 /** Collaborators of the operations. */
-export interface MatchingOperationsDeps {
+interface MatchingOperationsDeps {
   readonly documents: ConfigWriter
   /** The graphs of a project. Null: the project is not provisioned. */
   graphsOf(projectId: string): Promise<MatchedGraphs | null>

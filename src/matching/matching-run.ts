@@ -35,7 +35,7 @@ const DETECTION_VALUES = 5000
 const SEED = 1
 
 /** Collaborators of a run. */
-export interface MatchingRunDeps {
+interface MatchingRunDeps {
   readonly documents: ConfigWriter
   readonly graphs: MatchedGraphs
   readonly pipeline: StoredDocument

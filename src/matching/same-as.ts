@@ -90,7 +90,7 @@ export function isAsWanted(
 }
 
 /** The effect of `writeSameAs`. */
-export type SameAsChange = 'written' | 'removed' | 'unchanged'
+type SameAsChange = 'written' | 'removed' | 'unchanged'
 
 /** Makes the relationship of a pair as wanted, within a batch. One that `mayChange` refuses stays as it is. */
 export function writeSameAs(

@@ -16,7 +16,7 @@ export const resourceMetadata = z
   .meta({ id: 'ProtectedResourceMetadata' })
 
 /** The URL of the endpoint. `base` has no trailing slash. Clients compare the result with their URL character by character. */
-export function endpointUrl(base: string, projectId: string): string {
+function endpointUrl(base: string, projectId: string): string {
   return `${base}/mcp/v1/${projectId}`
 }
 

@@ -16,7 +16,7 @@ import { paginate } from './pagination.ts'
 import type { McpServer } from './servers.ts'
 
 /** The URI of the collection of all queries, and prefix of each query. */
-export const COLLECTION_URI = 'svc://knowledge-queries/'
+const COLLECTION_URI = 'svc://knowledge-queries/'
 const URI_TEMPLATE = `${COLLECTION_URI}{name}`
 const MIME_TYPE = 'application/json'
 /** The limit of the MCP specification. */

@@ -3,7 +3,7 @@
 import type { CounterDeltas } from './metrics.ts'
 
 /** A kind of configuration that depends on another service. */
-export type ConnectionKind = 'resolver' | 'token-introspect'
+type ConnectionKind = 'resolver' | 'token-introspect'
 
 /** The outcomes of one configuration since the process started. */
 export interface ConnectionHealth {

@@ -11,7 +11,7 @@ const BEHIND_BYTES_MAX = 4 * 1024 * 1024
 const SEARCHED_BYTES_MAX = 256 * 1024 * 1024
 
 /** New lines of a file. */
-export interface NewLines {
+interface NewLines {
   readonly lines: readonly string[]
   /** Bytes that were left out before these lines. */
   readonly skippedBytes: number

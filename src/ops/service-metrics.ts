@@ -55,7 +55,7 @@ export interface ServiceMetrics {
 }
 
 /** An answered evaluation or search. */
-export interface DecidedRequest {
+interface DecidedRequest {
   /** Null: a search, or a request that failed with `error`. */
   readonly decision: boolean | null
   readonly error: unknown
@@ -65,7 +65,7 @@ export interface DecidedRequest {
 }
 
 /** Database servers of a process, and what it asked them since its start. */
-export interface DatabaseTotals {
+interface DatabaseTotals {
   readonly reachable: number
   readonly unreachable: number
   readonly queries: number
@@ -105,7 +105,7 @@ export interface ProcessFigures {
 }
 
 /** The processes that a service starts, by kind. */
-export interface ProcessTotals {
+interface ProcessTotals {
   /** Kinds that have exited unexpectedly, and whose replacement does not work yet. */
   replaced(): readonly string[]
   exits(): readonly { readonly process: string; readonly cause: string; readonly count: number }[]

@@ -30,7 +30,7 @@ import { assertNever } from '../kernel/assert.ts'
 import type { ActiveSpan, SpanAttributes, Tracing } from '../kernel/tracing.ts'
 
 /** The samplers of OTEL_TRACES_SAMPLER that are executed. */
-export type SamplerName =
+type SamplerName =
   | 'always_on'
   | 'always_off'
   | 'traceidratio'
@@ -39,7 +39,7 @@ export type SamplerName =
   | 'parentbased_traceidratio'
 
 /** Options of tracing. */
-export interface TracingOptions {
+interface TracingOptions {
   /** The URL that spans are sent to. */
   readonly url: string
   /** Sent with each request, for example a token. */
@@ -65,7 +65,7 @@ export interface TracingOptions {
 }
 
 /** Counts spans that were sent, and those that were not. */
-export interface SpanCounts {
+interface SpanCounts {
   exported(spans: number): void
   /** `reason`: `queue_full`, or `export_failed`. */
   dropped(reason: 'queue_full' | 'export_failed', spans: number): void

@@ -47,7 +47,7 @@ export const denial: Decision = { decision: false }
 const granted = ok(permit)
 const denied = ok(denial)
 /** The denial of a request whose action and types no policy names. */
-export const unnamedDenial: Decision = { decision: false, context: { reason: NO_POLICY_REASON } }
+const unnamedDenial: Decision = { decision: false, context: { reason: NO_POLICY_REASON } }
 const unnamed = ok(unnamedDenial)
 
 /** A decision with its id in the decision log. */

@@ -92,7 +92,7 @@ export interface DecisionPolicies {
 }
 
 /** The decision policies of a project as if its drafts were in force, and the drafts that cannot be. */
-export interface DraftDecisionPolicies extends DecisionPolicies {
+interface DraftDecisionPolicies extends DecisionPolicies {
   broken(projectId: string, subjectType: string, action: string, resourceType: string): readonly BrokenDraft[]
   allBroken(projectId: string): readonly BrokenDraft[]
 }

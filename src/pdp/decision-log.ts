@@ -7,7 +7,7 @@ import type { ParameterMask } from './parameter-mask.ts'
 import { asksDrafts, policiesDecided } from './policy-status.ts'
 
 /** A sink for log lines. `write` never blocks; lines that it cannot keep are dropped and counted. */
-export interface LineSink {
+interface LineSink {
   write(line: string): void
 }
 

@@ -11,7 +11,7 @@ export const endpoints = {
 } as const
 
 /** Path of the metadata document. */
-export const wellKnownPath = '/.well-known/authzen-configuration'
+const wellKnownPath = '/.well-known/authzen-configuration'
 
 /** The metadata document. */
 export const metadataDocument = z

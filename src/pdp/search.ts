@@ -88,7 +88,7 @@ export function searchAnswerOf<T>(
 }
 
 /** A page, and the context of its answer. */
-export interface FoundPage extends SearchPage {
+interface FoundPage extends SearchPage {
   /** The id in the decision log; null while it is off. */
   readonly decisionId: string | null
   /** Why results may be absent, as for a denial; null: no candidate is left out for another reason than that it is denied. */

@@ -3,7 +3,7 @@ import { parseJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 /** The replacement of a placeholder without a value. */
-export interface PlaceholderDefault {
+interface PlaceholderDefault {
   /** The text as written, without surrounding white space and quotes. */
   readonly text: string
   /**

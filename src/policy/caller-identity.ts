@@ -6,7 +6,7 @@ import type { ContextPolicy } from './compile-context.ts'
 import { filterExpression } from './filter-expression.ts'
 
 /** A place of a context policy that lets the caller choose the subject. */
-export interface CallerChoice {
+interface CallerChoice {
   /** A span of the text of the condition, or the steps from the policy to a member. */
   readonly at:
     | { readonly kind: 'cypher'; readonly span: ParameterPlace['span'] }

@@ -11,7 +11,7 @@ import { JSON_DEPTH_MAX } from '../kernel/json.ts'
 export type InputParams = Readonly<Record<string, unknown>>
 
 /** The rules that every input parameter must satisfy. */
-export interface InputRules {
+interface InputRules {
   /** Path of the parameters in the request, for messages: `context.input_params`. */
   readonly at: string
   /** Names that only the service binds: a caller who set one could act as another token, application or node. */

@@ -57,7 +57,7 @@ export type PolicyFilterNode = FilterPosition &
   )
 
 /** A leaf that keeps a filter from being true. */
-export interface FailingLeaf {
+interface FailingLeaf {
   readonly path: string
   readonly operator: FilterLeafOperator
   readonly attribute: string

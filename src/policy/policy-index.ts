@@ -28,7 +28,7 @@ interface ProjectPolicyIndex {
 }
 
 /** An active policy, and what its decisions depend on. */
-export interface PolicyDependencies {
+interface PolicyDependencies {
   readonly header: PolicyHeader
   /** Null: not known yet. */
   readonly dependencies: GraphDependencies | null

@@ -7,7 +7,7 @@ import type { Result } from '../kernel/result.ts'
 import { policyDocument } from './context-document.ts'
 
 /** Maximum characters of a scenario file. */
-export const SCENARIO_LENGTH_MAX = 131_072
+const SCENARIO_LENGTH_MAX = 131_072
 
 /** The request. */
 export const scenarioRunRequest = z

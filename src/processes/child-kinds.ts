@@ -5,7 +5,7 @@
 export type ChildKind = 'worker' | 'background' | 'shipper' | 'lane' | 'matcher' | 'backup-job'
 
 /** The properties of the processes of a kind. */
-export interface ChildProperties {
+interface ChildProperties {
   /** The subject of log messages. */
   readonly label: string
   /** Added to the scheduling priority (nice): processes that answer requests at once come first. */

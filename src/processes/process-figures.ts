@@ -15,7 +15,7 @@ const WORD = { isReplaced: 0, lastHungS: 1, firstCause: 2 } as const
 const WORDS_PER_KIND = 8
 
 /** Unexpected exits of the processes of a kind. */
-export interface ExitCount {
+interface ExitCount {
   readonly process: ChildKind
   readonly cause: CountedCause
   readonly count: number

@@ -37,7 +37,7 @@ export interface Parent<Event> {
 }
 
 /** Options of a child. */
-export interface ChildOptions<Task, Command, Event> {
+interface ChildOptions<Task, Command, Event> {
   readonly kind: ChildKind
   /** The process id of the parent. */
   readonly parent: number

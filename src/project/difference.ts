@@ -174,7 +174,7 @@ export function fileDataOf(
 }
 
 /** The path without the index of an item of a list of secrets. */
-export function secretPathOf(path: readonly (string | number)[]): readonly string[] {
+function secretPathOf(path: readonly (string | number)[]): readonly string[] {
   const index = path.findIndex((step) => typeof step === 'number')
   return (index < 0 ? path : path.slice(0, index)) as readonly string[]
 }

@@ -38,7 +38,7 @@ export interface StoredProject {
 }
 
 /** What storing a project needs. */
-export interface StoreProjectOptions {
+interface StoreProjectOptions {
   readonly clock: Clock
   /** Maximum characters of the document of a policy or a query. */
   readonly policyTextMax: number

@@ -19,7 +19,7 @@ export interface WrittenFile {
 }
 
 /** A secret that a file refers to. */
-export interface WrittenSecret {
+interface WrittenSecret {
   readonly kind: string
   readonly name: string
   /** The path in the file. */

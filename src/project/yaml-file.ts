@@ -6,7 +6,7 @@ import { parseYaml } from '../kernel/yaml.ts'
 import type { FileDiagnostic, FilePosition } from './file-diagnostic.ts'
 
 /** How numbers are represented. `exact`: floats are boxed, so that 1.0 differs from 1. Integers beyond 53 bits are bigints. */
-export type YamlNumbers = 'exact' | 'plain'
+type YamlNumbers = 'exact' | 'plain'
 
 type YamlMap = Readonly<Record<string, unknown>>
 

@@ -22,7 +22,7 @@ export function bundleDefinitions(builtFrom: BuiltFrom = readBuiltFrom(top)): Re
 }
 
 /** Where the program is written, and the files of its system. */
-export interface CompileOptions {
+interface CompileOptions {
   readonly target: ReleaseTarget
   readonly outfile: string
   /** The native file of LMDB. */

@@ -6,7 +6,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { top } from './compile.ts'
 
 /** The contents of a package. */
-export interface DebianOptions {
+interface DebianOptions {
   readonly architecture: 'amd64' | 'arm64'
   readonly program: string
   /** The texts of the licences of everything inside. */

@@ -30,7 +30,7 @@ export interface BackgroundTask {
 }
 
 /** Collaborators of the process. */
-export interface BackgroundProcessDeps extends Omit<SupervisedOptions<BackgroundTask>, 'kind' | 'isWanted'> {
+interface BackgroundProcessDeps extends Omit<SupervisedOptions<BackgroundTask>, 'kind' | 'isWanted'> {
   readonly dataDir: string
   readonly documents: ConfigRepository
   /** Whether there are audit logs, which it seals. */

@@ -25,7 +25,7 @@ const RECORD_RETRY_MS = 60_000
 const retryDelay: Backoff = { minMs: 60_000, maxMs: 3_600_000 }
 
 /** Collaborators of the schedule. */
-export interface BackupScheduleDeps {
+interface BackupScheduleDeps {
   readonly settings: Settings
   readonly clock: Clock
   readonly log: Log
@@ -70,7 +70,7 @@ export function retryTimeMs({ failures, last_run }: ScheduledJobState): number {
 }
 
 /** A scheduled job as an operator sees it. */
-export interface ScheduledJobStatus {
+interface ScheduledJobStatus {
   readonly job: 'backup' | 'drill'
   /** The cron pattern. */
   readonly schedule: string

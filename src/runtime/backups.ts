@@ -38,7 +38,7 @@ export interface BackupTask {
 }
 
 /** Collaborators of the backups. */
-export interface BackupsDeps {
+interface BackupsDeps {
   /** The setting `backup_folder`; empty: there are no backups on request. */
   readonly folder: string
   readonly dataDir: string

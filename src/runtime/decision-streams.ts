@@ -27,7 +27,7 @@ const CHECK_TICKS = 10
 const WRITTEN_AFTER_MS = 100
 
 /** Options of decision streams. */
-export interface DecisionStreamOptions {
+interface DecisionStreamOptions {
   /** Path of the decision log; null: it is off. */
   readonly path: string | null
   /** Percentage of the calls that are in the log. */

@@ -37,7 +37,7 @@ interface ProviderState {
 const TOTALS_KEPT_MS = 5000
 
 /** Collaborators of the state of delivery. */
-export interface EventDeliveryStateDeps {
+interface EventDeliveryStateDeps {
   readonly streams: EventStreams
   readonly documents: ConfigReader
   readonly clock: Clock

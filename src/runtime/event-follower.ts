@@ -19,7 +19,7 @@ const SCAN = { events: 2000, bytes: 1024 * 1024 }
 const ANSWER_BYTES = 4 * 1024 * 1024
 
 /** Collaborators of a follower. */
-export interface EventFollowerDeps {
+interface EventFollowerDeps {
   readonly streams: EventStreams
   /** Creates the outbox of decisions and reads if it does not exist. */
   createActivity(): Promise<unknown>

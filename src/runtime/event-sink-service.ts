@@ -20,7 +20,7 @@ import { type RoutingTestDeps, testDraft, testSink } from './event-routing-test.
 import type { EventStreams } from './event-streams.ts'
 
 /** Collaborators of the service. */
-export interface EventSinkServiceDeps {
+interface EventSinkServiceDeps {
   readonly documents: ConfigReader
   readonly streams: EventStreams
   /** Creates the outbox of decisions and reads if it does not exist. */

@@ -16,7 +16,7 @@ import type { Catalog } from '../store/tenancy/catalog.ts'
 const GLOBAL_PART = 'global'
 
 /** One stream of events. */
-export interface ProjectEventStream extends EventStreamName {
+interface ProjectEventStream extends EventStreamName {
   readonly projectId: string
   readonly source: EventSourceKind
   /** Names the graph among those of the project; internal. Empty for other sources. */
@@ -33,7 +33,7 @@ export interface OpenEventStream extends ProjectEventStream {
 }
 
 /** Collaborators of the streams. */
-export interface EventStreamsDeps {
+interface EventStreamsDeps {
   readonly catalog: Pick<Catalog, 'withOutboxes'>
   /** The outbox of the configuration. */
   readonly configuration: EventOutbox

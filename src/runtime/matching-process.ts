@@ -13,7 +13,7 @@ const POLL_MS = 250
 const restart: Backoff = { minMs: 1000, maxMs: 60_000 }
 
 /** Collaborators of the process. */
-export interface MatchingProcessDeps
+interface MatchingProcessDeps
   extends Omit<SupervisedOptions<BackgroundTask>, 'kind' | 'isWanted' | 'endsWhenDone' | 'restart'> {
   readonly documents: ConfigWriter
   readonly clock: Clock

@@ -27,7 +27,7 @@ import { isJsonObject } from '../kernel/json-kind.ts'
 import { tracedBy } from '../kernel/request-trace.ts'
 
 /** Collaborators of the recording. */
-export interface ConfigEventLogDeps {
+interface ConfigEventLogDeps {
   readonly sinks: EventSinks
   readonly activity: ActivityLog
   readonly documents: ConfigReader

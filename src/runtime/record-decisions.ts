@@ -22,7 +22,7 @@ import { asksDrafts, policiesDecided } from '../pdp/policy-status.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 
 /** Collaborators of the recording. */
-export interface DecisionEventLogDeps {
+interface DecisionEventLogDeps {
   readonly sinks: EventSinks
   readonly activity: ActivityLog
   readonly policies: Pick<DecisionDeps['policies'], 'find'>

@@ -14,7 +14,7 @@ import { tracedBy } from '../kernel/request-trace.ts'
 const TYPE = 'svc.audit.graph.query'
 
 /** Collaborators of the recording. */
-export interface GraphQueryEventDeps {
+interface GraphQueryEventDeps {
   readonly sinks: EventSinks
   readonly activity: ActivityLog
   readonly clock: Clock

@@ -9,7 +9,7 @@ import { tracedBy } from '../kernel/request-trace.ts'
 const TYPE = 'svc.audit.credentials.token.introspected'
 
 /** Collaborators of the recording. */
-export interface IntrospectionEventLogDeps {
+interface IntrospectionEventLogDeps {
   readonly sinks: EventSinks
   readonly activity: ActivityLog
   readonly clock: Clock

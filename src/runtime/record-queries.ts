@@ -21,7 +21,7 @@ import { errorMembers } from './record-decisions.ts'
 const TYPE = 'svc.audit.ciq.execute'
 
 /** Collaborators of the recording. */
-export interface QueryEventLogDeps {
+interface QueryEventLogDeps {
   readonly sinks: EventSinks
   readonly activity: ActivityLog
   readonly documents: ConfigReader

@@ -15,7 +15,7 @@ import type { RequestOrigin } from '../kernel/request-origin.ts'
 import { type RecordedTrace, tracedBy } from '../kernel/request-trace.ts'
 
 /** Collaborators of the recording. */
-export interface RequestEventLogDeps {
+interface RequestEventLogDeps {
   readonly sinks: EventSinks
   readonly activity: ActivityLog
   readonly documents: ConfigReader

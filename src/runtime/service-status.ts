@@ -53,7 +53,7 @@ export interface ServiceStatus {
 }
 
 /** Collaborators of the status. */
-export interface StatusDeps {
+interface StatusDeps {
   readonly dataDir: string
   readonly clock: Clock
   readonly documents: ConfigReader

@@ -10,7 +10,7 @@ export interface ShippingTask {
 }
 
 /** Collaborators of the process. */
-export interface ShippingProcessDeps extends Omit<SupervisedOptions<ShippingTask>, 'kind' | 'isWanted'> {
+interface ShippingProcessDeps extends Omit<SupervisedOptions<ShippingTask>, 'kind' | 'isWanted'> {
   readonly dataDir: string
 }
 

@@ -35,7 +35,7 @@ const READS_MAX = 5
 const HISTORY_MAX = 1000
 
 /** Limits of the change streams of a process. */
-export interface WatchLimits {
+interface WatchLimits {
   readonly streamsMax: number
   readonly projectStreamsMax: number
   /** Interval of keep-alive comments, milliseconds; shorter than the idle timeout of connections. */
@@ -43,7 +43,7 @@ export interface WatchLimits {
 }
 
 /** Collaborators of the hub. */
-export interface WatchHubDeps {
+interface WatchHubDeps {
   readonly documents: ConfigSource & { readonly commit: number; catchUp(): void }
   readonly policies: PolicyIndex
   readonly catalog: Pick<Catalog, 'commitsOf' | 'openAll' | 'keepOpen'>

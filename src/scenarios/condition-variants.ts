@@ -4,7 +4,7 @@ import type { Expression } from '../../grammar/ast.ts'
 import { parse } from '../../grammar/index.ts'
 
 /** The policy with one change in a WHERE. */
-export interface ConditionVariant {
+interface ConditionVariant {
   /** `without`: the condition is replaced by `true`. `alone`: the other alternatives of its OR are removed. */
   readonly kind: 'without' | 'alone'
   /** The text of the condition. */

@@ -16,7 +16,7 @@ export interface NotationNode {
 }
 
 /** A relationship in arrow notation. Its ends are nodes of the same graph. */
-export interface NotationRelationship {
+interface NotationRelationship {
   readonly source: NotationNode
   readonly target: NotationNode
   readonly type: string

@@ -20,7 +20,7 @@ export interface ScenarioFileResult {
 }
 
 /** Options of a suite. */
-export interface SuiteOptions extends Omit<ScenarioRunOptions, 'isSelected' | 'bail' | 'shared'> {
+interface SuiteOptions extends Omit<ScenarioRunOptions, 'isSelected' | 'bail' | 'shared'> {
   /** Default: each check runs. `text`: the file, the list and the title of the check. */
   readonly isSelected?: (text: string) => boolean
   /** Ends after the first failed check or the first file with errors. Default: false. */

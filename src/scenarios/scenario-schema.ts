@@ -28,7 +28,7 @@ const params = z.record(z.string(), z.unknown()).meta({ id: 'ScenarioParameters'
 const claims = z.record(z.string(), z.unknown())
 
 /** The user of a token. Type and id are by default those of the subject. */
-export const tokenSchema = z
+const tokenSchema = z
   .strictObject({
     type: z.string().optional().describe('default: the type of the subject'),
     id: z.string().optional().describe('default: the id of the subject'),
@@ -62,7 +62,7 @@ const ids = listOr(z.union([z.string(), z.int()], { error: 'expected an id' })).
 const answer = z.enum(['yes', 'no', ...intentions, 'error']).meta({ id: 'ExpectedAnswer' })
 
 /** The forms of an entry: a list for the usual case, an object for every case. */
-export interface EntryForms {
+interface EntryForms {
   readonly object: z.ZodObject
   /** The cells are the members `members`, in this order. */
   readonly lists: readonly ListForm[]

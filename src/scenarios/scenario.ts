@@ -6,7 +6,7 @@ import type { FolderDocument, ProjectFolder } from '../project/project-folder.ts
 import type { NotationGraph } from './graph-notation.ts'
 
 /** The common members of expected answers. */
-export interface ScenarioEntry {
+interface ScenarioEntry {
   /** Of the entry in the file. */
   readonly position: FilePosition
 }
@@ -35,7 +35,7 @@ export interface DecisionEntry extends ScenarioCall {
 }
 
 /** The expected results of a resource search. */
-export interface ResourceEntry extends ListedAnswers {
+interface ResourceEntry extends ListedAnswers {
   readonly subject: RequestEntity
   readonly action: string
   readonly type: string
@@ -44,7 +44,7 @@ export interface ResourceEntry extends ListedAnswers {
 }
 
 /** The expected results of a subject search. */
-export interface SubjectEntry extends ListedAnswers {
+interface SubjectEntry extends ListedAnswers {
   readonly type: string
   readonly action: string
   readonly resource: RequestEntity
@@ -53,7 +53,7 @@ export interface SubjectEntry extends ListedAnswers {
 }
 
 /** The expected results of an action search. */
-export interface ActionEntry extends ListedAnswers {
+interface ActionEntry extends ListedAnswers {
   readonly subject: RequestEntity
   readonly resource: RequestEntity
   /** Sorted. */
@@ -67,7 +67,7 @@ export interface RowsEntry extends Omit<ListedAnswers, 'tags'> {
 }
 
 /** Expected parts of an explanation; null: not compared. */
-export interface ExplanationEntry extends ScenarioCall {
+interface ExplanationEntry extends ScenarioCall {
   readonly subject: RequestEntity
   readonly action: string
   readonly resource: RequestEntity

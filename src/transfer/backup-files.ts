@@ -34,7 +34,7 @@ const verificationSchema = z.object({
 })
 
 /** The schema of the state of a backup. */
-export const backupStateSchema = z.object({
+const backupStateSchema = z.object({
   state: z.enum(['running', 'complete', 'failed']),
   start_time: z.string(),
   end_time: z.string().nullable().describe('null while the backup is made'),

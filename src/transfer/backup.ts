@@ -49,12 +49,12 @@ interface CopyRequest {
 }
 
 /** Options of a backup in a file. */
-export interface BackupRequest extends CopyRequest {
+interface BackupRequest extends CopyRequest {
   readonly out: string
 }
 
 /** Options of a backup in a place. */
-export interface PlacedBackupRequest extends CopyRequest {
+interface PlacedBackupRequest extends CopyRequest {
   readonly place: BackupPlace
   /** Of the object. */
   readonly name: string

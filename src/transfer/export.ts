@@ -45,7 +45,7 @@ import { LineWriter } from './line-writer.ts'
 const PAGE_ITEMS = 2000
 
 /** Options of an export. */
-export interface ExportRequest {
+interface ExportRequest {
   readonly dataDir: string
   /** Path of the file; `-` is the standard output. */
   readonly out: string

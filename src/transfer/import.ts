@@ -32,7 +32,7 @@ export interface ImportRequest {
 }
 
 /** The counts of an import. */
-export interface ImportResult extends ExportTotals {
+interface ImportResult extends ExportTotals {
   /** Elements that an earlier run imported. */
   readonly skipped: number
   /** Of the counted elements, those that existed, in the graph or in an earlier line. A dry run compares with earlier lines only. */

@@ -49,7 +49,7 @@ export interface ExportedProperty {
 }
 
 /** A node with names instead of symbols. */
-export interface ExportedNode extends NodeKey {
+interface ExportedNode extends NodeKey {
   readonly labels: readonly string[]
   readonly isIdentity: boolean
   readonly location: string | null
@@ -60,7 +60,7 @@ export interface ExportedNode extends NodeKey {
 }
 
 /** A relationship with names instead of symbols. */
-export interface ExportedRelationship {
+interface ExportedRelationship {
   readonly source: NodeKey
   readonly target: NodeKey
   readonly type: string

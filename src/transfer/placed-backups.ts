@@ -57,7 +57,7 @@ export async function findPlacedBackup(
 }
 
 /** A scheduled backup that is known to be good or bad. */
-export interface KnownBackup {
+interface KnownBackup {
   readonly name: string
   readonly bytes: number
   readonly isSound: boolean

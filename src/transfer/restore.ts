@@ -15,7 +15,7 @@ import { createStaging } from './files/staging.ts'
 import { syncPath } from './files/sync-path.ts'
 
 /** Options of a restore. `progress` gets bytes read and total. */
-export interface RestoreRequest {
+interface RestoreRequest {
   /** The path of a file, or another source. */
   readonly from: string | BackupSource
   readonly dataDir: string
@@ -151,7 +151,7 @@ async function reopenLogs(folder: string): Promise<void> {
 }
 
 /** A log that has another origin after the restore. */
-export interface RestoredLog {
+interface RestoredLog {
   /** The project or the organization. */
   readonly owner: string
   /** The origin up to the backup, and the number of entries. */

@@ -48,7 +48,7 @@ export function scoreNode(node: ScoredNode, rules: ScoringRules, nowMs: number):
 }
 
 /** The value of one dimension, from 0 to 1. Null: the node has nothing to judge. */
-export function dimensionOf(name: DimensionName, node: ScoredNode, rules: ScoringRules, nowMs: number): number | null {
+function dimensionOf(name: DimensionName, node: ScoredNode, rules: ScoringRules, nowMs: number): number | null {
   switch (name) {
     case 'FRESHNESS':
       return freshness(node, rules, nowMs)
@@ -66,7 +66,7 @@ export function dimensionOf(name: DimensionName, node: ScoredNode, rules: Scorin
 }
 
 /** Age in days of the UTC calendar, so that a score changes at most once a day. A time in the future has age 0. */
-export function ageInDays(timeMs: number, nowMs: number): number {
+function ageInDays(timeMs: number, nowMs: number): number {
   return Math.max(0, Math.floor(nowMs / DAY_MS) - Math.floor(timeMs / DAY_MS))
 }
 
@@ -127,7 +127,7 @@ export function isFilled({ value }: StoredProperty): boolean {
 }
 
 /** A judged rule of one node. */
-export interface JudgedRule {
+interface JudgedRule {
   readonly property: string
   /** As in a profile; `not_after` has another property. */
   readonly rule: CompiledRule['rule']

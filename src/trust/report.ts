@@ -4,12 +4,12 @@ import { isFilled, judgedRules, originOf, type ScoredNode, type TrustScore, veri
 import { type DimensionName, dimensionNames, type ScoringRules } from './scoring-rules.ts'
 
 /** The nodes with the lowest scores that a report lists. */
-export const WORST_NODES = 20
+const WORST_NODES = 20
 /** The properties that a report lists for one dimension of a node. */
 const DETAILS_MAX = 20
 
 /** A way to raise a score. */
-export interface Improvement {
+interface Improvement {
   readonly dimension: DimensionName
   /** How much the final score rises if the dimension becomes 1. */
   readonly gain: number

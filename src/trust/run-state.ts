@@ -4,7 +4,7 @@ import type { DocumentFields } from '../config/kind.ts'
 import type { ReportState } from './report.ts'
 
 /** The phases of a pass, in this order. */
-export type RunPhase = 'count' | 'score' | 'sweep'
+type RunPhase = 'count' | 'score' | 'sweep'
 
 /** Who asked for a pass that the schedule does not cause. */
 export interface RunRequest {

@@ -30,11 +30,11 @@ import {
 } from './scoring-rules.ts'
 
 /** The type of the relationship from a node to its score. */
-export const SCORE_RELATIONSHIP = '_HAS'
+const SCORE_RELATIONSHIP = '_HAS'
 /** The property of the weighted mean. */
 export const FINAL_SCORE = '_final_score'
 /** The property with the version of the formulas. */
-export const FORMULA_VERSION_PROPERTY = 'formula_version'
+const FORMULA_VERSION_PROPERTY = 'formula_version'
 
 /** Nodes of a batch. A capture waits at most for the write of one batch. */
 const BATCH_NODES = 1000
@@ -42,7 +42,7 @@ const BATCH_NODES = 1000
 const SAVE_INTERVAL_MS = 1000
 
 /** Collaborators of a pass. */
-export interface ScoringPassDeps {
+interface ScoringPassDeps {
   /** The graphs with nodes of the type, in a fixed order. */
   readonly graphs: readonly GraphStore[]
   readonly nodeType: string

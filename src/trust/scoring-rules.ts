@@ -7,14 +7,14 @@ export const dimensionNames = ['VERIFICATION', 'ORIGIN', 'FRESHNESS', 'COMPLETEN
 export type DimensionName = (typeof dimensionNames)[number]
 
 /** A dimension of a profile with its weight in the final score. */
-export interface WeightedDimension {
+interface WeightedDimension {
   readonly name: DimensionName
   /** From 0 to 1; 0: computed, not counted. */
   readonly weight: number
 }
 
 /** A validity rule as a profile contains it. Each is judged only for nodes that have its property. */
-export type ValidityRule =
+type ValidityRule =
   /** A date that is not after the time of the pass. */
   | { readonly property: string; readonly rule: 'past' }
   /** A date that is not before the time of the pass. */
@@ -126,7 +126,7 @@ export function usualProperties(counts: ReadonlyMap<string, number>, nodes: numb
 }
 
 /** The role of a date by the name of its property; null: the name does not say that the value is a date. */
-export type DateRole = 'start' | 'end' | null
+type DateRole = 'start' | 'end' | null
 
 const startNames: ReadonlySet<string> = new Set(['issuedon', 'issuedat', 'issuedate', 'validfrom', 'validsince'])
 const endNames: ReadonlySet<string> = new Set(['validuntil', 'validto', 'validthrough', 'expirydate', 'expirationdate'])

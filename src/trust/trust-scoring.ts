@@ -38,7 +38,7 @@ export interface TrustEvents {
 }
 
 /** Collaborators of the scoring. */
-export interface TrustScoringDeps {
+interface TrustScoringDeps {
   readonly documents: ConfigWriter
   /**
    * The graphs with the nodes of a project, in an order that stays the same. Null: the project is not provisioned. Rejects if one

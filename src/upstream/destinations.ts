@@ -6,7 +6,7 @@ import { err, ok, type Result } from '../kernel/result.ts'
 import { isInternalName, isPublic, type UpstreamAllowList } from './allow-list.ts'
 
 /** Why there is no address. */
-export interface DestinationError {
+interface DestinationError {
   /** `forbidden`: the operator does not allow the host. */
   readonly kind: 'forbidden' | 'unreachable'
   /** For the operator's log: it reveals what a name resolves to. */

@@ -46,6 +46,37 @@ describe('the architecture rules', () => {
     expect(lists.flatMap((list) => list.filter((entry, at) => list.indexOf(entry) !== at))).toEqual([])
   })
 
+  test('export only what another file names', () => {
+    const others = ['test', 'bench', 'clients', 'docs', 'examples'].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+        .filter(
+          (entry) =>
+            entry.isFile() && /\.(?:tsx?|mts|js|md)$/.test(entry.name) && !entry.parentPath.includes('node_modules'),
+        )
+        .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8')),
+    )
+    /** By word, in how many files it occurs; a second one is enough. */
+    const files = new Map<string, number>()
+    for (const text of [...sources.map((source) => source.text), ...others])
+      for (const word of new Set(text.match(/[A-Za-z_$][\w$]*/g))) files.set(word, (files.get(word) ?? 0) + 1)
+    // What a user of the library imports, and modules that another one exports as a whole.
+    const isPublic = (path: string) =>
+      /^src\/(?:authorizer|client|openapi)\//.test(path) ||
+      sources.some(
+        (source) => source.text.includes('export *') && importsOf(source).some(({ target }) => target === path),
+      )
+    const lonely = sources.flatMap(({ path, text }) =>
+      [
+        ...text.matchAll(
+          /^export (?:async )?(?:function\*?|const|(?:abstract )?class|interface|type|enum) ([A-Za-z_$][\w$]*)/gm,
+        ),
+      ]
+        .filter(([, name = '']) => files.get(name) === 1)
+        .map(([, name]) => ({ path, name })),
+    )
+    expect(lonely.filter(({ path }) => !isPublic(path))).toEqual([])
+  })
+
   test('commands print through print.ts, which escapes control characters of data', () => {
     // The child process of `verify` writes messages for its parent.
     const mayPrint = ['src/cli/print.ts', 'src/cli/build.ts', 'src/cli/verify.ts']

@@ -11,7 +11,7 @@ export interface SigningCredentials {
 }
 
 /** How the service gets its own credentials: an access key, or a token in a file that it exchanges for those of a role. */
-export type ServiceIdentity =
+type ServiceIdentity =
   | { readonly kind: 'access-key'; readonly credentials: SigningCredentials }
   | { readonly kind: 'web-identity'; readonly tokenFile: string; readonly role: string; readonly session: string }
 

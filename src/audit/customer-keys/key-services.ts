@@ -27,7 +27,7 @@ export function keyServiceOf(provider: CustomerProvider): KeyService {
 }
 
 /** A public key that was checked: a P-256 key. */
-export interface PinnedKey {
+interface PinnedKey {
   /** SubjectPublicKeyInfo in DER. */
   readonly spki: Uint8Array
 }

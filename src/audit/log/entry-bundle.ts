@@ -44,7 +44,7 @@ export function writeEntries(entries: readonly Uint8Array[], bundle: Uint8Array,
 }
 
 /** The complete entries of a bundle. */
-export interface DecodedBundle {
+interface DecodedBundle {
   /** Views of the bundle. */
   readonly entries: readonly Uint8Array[]
   /** Bytes after the last complete entry: 0 in a sound bundle. */

@@ -11,7 +11,7 @@ const OPENED_TYPE = 'svc.audit.log.opened'
 const BODY_REFERENCE = /^bodies\/([0-9a-f]{64})$/
 
 /** Facts of one entry. */
-export interface EntryFacts {
+interface EntryFacts {
   /** The stream of the event; null if the entry has no sequence. */
   readonly source: string | null
   /** Increases within the stream. Comparable as text. */

@@ -10,7 +10,7 @@ import { type LogFault, type LogFaultKind, openCheckpoint, type VerifyOptions } 
 const FAULTS_MAX = 100
 
 /** The first line. */
-export interface ExportHeader {
+interface ExportHeader {
   /** The signed checkpoint to which the proofs lead. */
   readonly checkpoint: string
   /** Index of the first entry of the exported range. */
@@ -22,7 +22,7 @@ export interface ExportHeader {
 }
 
 /** One entry. */
-export interface ExportedEntry {
+interface ExportedEntry {
   readonly index: number
   readonly entry: Uint8Array
   readonly proof: readonly Uint8Array[]

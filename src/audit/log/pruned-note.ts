@@ -7,7 +7,7 @@ import { PRUNED_TYPE } from './entry-facts.ts'
 export const PRUNED_FILE = 'pruned'
 
 /** What was removed from a log. */
-export interface PrunedEntries {
+interface PrunedEntries {
   /** Identifies the log. */
   readonly origin: string
   /** Index of the first entry that was not removed. */

@@ -38,7 +38,7 @@ export interface NoteVerifier {
 }
 
 /** One signature line of a note. */
-export interface NoteSignature {
+interface NoteSignature {
   readonly name: string
   /** 4 bytes. */
   readonly keyId: Uint8Array
@@ -46,14 +46,14 @@ export interface NoteSignature {
 }
 
 /** A note with its parts; its signatures are not verified. */
-export interface ParsedNote {
+interface ParsedNote {
   /** Ends with a line feed. */
   readonly text: string
   readonly signatures: readonly NoteSignature[]
 }
 
 /** A note with at least one valid signature, and without an invalid one of a known key. */
-export interface OpenedNote extends ParsedNote {
+interface OpenedNote extends ParsedNote {
   /** The keys that signed it. */
   readonly verified: readonly NoteVerifier[]
 }

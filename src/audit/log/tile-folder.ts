@@ -52,7 +52,7 @@ export class LogFileMissingError extends Error {
 }
 
 /** The result of an append. */
-export interface AppendedEntries {
+interface AppendedEntries {
   readonly state: TreeState
   readonly root: Uint8Array
   /** Of the appended entries, in order. */

@@ -89,7 +89,7 @@ export async function verifyLog(files: LogFiles, options: VerifyOptions): Promis
 }
 
 /** A checkpoint with the keys that signed it. */
-export interface OpenedCheckpoint {
+interface OpenedCheckpoint {
   readonly checkpoint: LogCheckpoint
   readonly signedBy: readonly string[]
 }

@@ -42,7 +42,7 @@ const ALGORITHM = 'ES256-DER'
 const BODY_PATH = /^bodies\/([0-9a-f]{64})$/
 
 /** Collaborators of the reads. */
-export interface AuditReadDeps extends LogAccessDeps {
+interface AuditReadDeps extends LogAccessDeps {
   index(): Promise<AuditIndex>
   /** The folder with one folder per log. */
   readonly folder: string

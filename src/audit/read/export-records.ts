@@ -20,7 +20,7 @@ const CHUNK_MS = 1000
 const LOOKUP_MAX = 64
 
 /** The range of entries of an export. */
-export interface ExportedRange {
+interface ExportedRange {
   readonly index: AuditIndex
   readonly files: GenerationReader
   readonly log: AuditLog

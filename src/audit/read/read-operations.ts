@@ -98,7 +98,7 @@ const generationName = text.describe('the history of the log to which the indexe
 const origin = text.describe('first line of the checkpoints of this generation')
 
 /** A sealed range of entries. */
-export const auditBatchItem = z
+const auditBatchItem = z
   .strictObject({
     batch_id: text,
     project_id: text,
@@ -117,7 +117,7 @@ export const auditBatchItem = z
   .meta({ id: 'AuditLogBatch' })
 
 /** The link of a batch in the chain. */
-export const auditManifestItem = z
+const auditManifestItem = z
   .strictObject({
     manifest_id: text,
     batch_id: text,
@@ -135,7 +135,7 @@ export const auditManifestItem = z
   .meta({ id: 'AuditManifest' })
 
 /** A signed state of a log. */
-export const auditCheckpointItem = z
+const auditCheckpointItem = z
   .strictObject({
     checkpoint_id: text,
     project_id: text,
@@ -264,7 +264,7 @@ export const auditTreesAnswer = z
   .meta({ id: 'AuditTrees' })
 
 /** A page of records, as the port returns it: entries are bytes that must not change. */
-export interface RecordPage {
+interface RecordPage {
   readonly nextCursor: string | null
   readonly items: readonly FoundRecord[]
 }
@@ -298,9 +298,9 @@ export type AuditManifestItem = z.infer<typeof auditManifestItem>
 /** See `auditCheckpointItem`. */
 export type AuditCheckpointItem = z.infer<typeof auditCheckpointItem>
 /** See `inclusionAnswer`. */
-export type InclusionAnswer = z.infer<typeof inclusionAnswer>
+type InclusionAnswer = z.infer<typeof inclusionAnswer>
 /** See `consistencyAnswer`. */
-export type ConsistencyAnswer = z.infer<typeof consistencyAnswer>
+type ConsistencyAnswer = z.infer<typeof consistencyAnswer>
 /** See `auditKeySet`. */
 export type AuditKeySet = z.infer<typeof auditKeySet>
 /** See `auditTreesAnswer`. */

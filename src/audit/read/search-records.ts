@@ -27,7 +27,7 @@ export interface RecordPosition {
 }
 
 /** The log and the filter of a search. */
-export interface RecordSearch {
+interface RecordSearch {
   readonly index: AuditIndex
   readonly reader: LogReader
   readonly log: AuditLog
@@ -36,7 +36,7 @@ export interface RecordSearch {
 }
 
 /** Records, and the place where the search continues; null: at the end. */
-export interface FoundRecords {
+interface FoundRecords {
   readonly items: readonly FoundRecord[]
   readonly next: RecordPosition | null
 }

@@ -18,7 +18,7 @@ export interface AuditSource {
 }
 
 /** A record to seal. */
-export interface GatheredRecord {
+interface GatheredRecord {
   readonly source: AuditSource
   readonly record: OutboxRecord
   /** The first event that is not sealed. */
@@ -26,7 +26,7 @@ export interface GatheredRecord {
 }
 
 /** Records to seal, in order. */
-export interface GatheredRecords {
+interface GatheredRecords {
   readonly records: readonly GatheredRecord[]
   /** How far the streams are when the records are sealed, by key. */
   readonly cursors: ReadonlyMap<string, AuditCursor>

@@ -64,12 +64,6 @@ function hashOfEntries(entries: readonly Uint8Array[]): string {
 }
 
 /** `head_hash` of a manifest, which is `chain_hash` of its batch. `owner`: the project or the organization. */
-export function headHashOf(
-  owner: string,
-  sequence: number,
-  prevHash: string,
-  dataHash: string,
-  batchId: string,
-): string {
+function headHashOf(owner: string, sequence: number, prevHash: string, dataHash: string, batchId: string): string {
   return hash('sha256', [owner, sequence, prevHash, dataHash, batchId].join('|'))
 }

@@ -48,7 +48,7 @@ export interface SignedLogs {
 }
 
 /** Collaborators of the signatures. */
-export interface CustomerSignaturesDeps {
+interface CustomerSignaturesDeps {
   readonly index: AuditIndex
   readonly clock: Clock
   /** A log with new entries is signed this often. */

@@ -20,7 +20,7 @@ const THINNED_PARTS_MAX = 5
 const PRUNED_MAX = 1000
 
 /** Collaborators of the maintenance. */
-export interface LogMaintenanceDeps extends AuditSealerDeps {
+interface LogMaintenanceDeps extends AuditSealerDeps {
   readonly works: LogWorks
   readonly sealers: LogSealers
   readonly errors: SealerErrors

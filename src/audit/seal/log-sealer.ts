@@ -581,7 +581,7 @@ function lostGeneration({ generations }: AuditLog, lost: AuditHead['generation']
 }
 
 /** The state of the tree of a generation. */
-export function treeState({ size, edge }: Pick<AuditGeneration, 'size' | 'edge'>): TreeState {
+function treeState({ size, edge }: Pick<AuditGeneration, 'size' | 'edge'>): TreeState {
   return { size, edge: edge.map((hash) => Buffer.from(hash, 'base64')) }
 }
 

@@ -15,7 +15,7 @@ export interface GraphFile {
 }
 
 /** The outbox of a graph. */
-export interface OpenGraphOutbox {
+interface OpenGraphOutbox {
   readonly part: string
   readonly outbox: EventOutbox
 }

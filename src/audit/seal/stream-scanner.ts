@@ -15,7 +15,7 @@ const ACTIVITY = 'activity'
 const GRAPH = 'graph/'
 
 /** Collaborators of the scanner. */
-export interface StreamScannerDeps
+interface StreamScannerDeps
   extends Pick<
     AuditSealerDeps,
     'index' | 'configuration' | 'activity' | 'catchUp' | 'projects' | 'graphFiles' | 'withGraphs' | 'deleteGraphs'

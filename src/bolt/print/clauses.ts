@@ -18,7 +18,7 @@ import { printMatch } from './pattern.ts'
 import { isClosed, type Printing } from './printing.ts'
 
 /** The variables at one point of a part. */
-export interface ScopeNames {
+interface ScopeNames {
   /** Those that the part imports: they stay in scope. */
   readonly imported: ReadonlySet<string>
   /** All variables in scope. */
@@ -26,7 +26,7 @@ export interface ScopeNames {
 }
 
 /** The use of the rows of a part, on which it depends whether a limit is exact. */
-export type PartUse = 'rows' | 'counted' | 'inner'
+type PartUse = 'rows' | 'counted' | 'inner'
 
 /** The clauses of a part without its RETURN, one per line. */
 export function printClauses(part: BoundPart, scope: ScopeNames, use: PartUse, printing: Printing): string[] {

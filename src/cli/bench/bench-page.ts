@@ -100,7 +100,7 @@ ${figures.map(([name, values]) => `<tr><th scope="row">${name}</th>${values.map(
 }
 
 /** Text as HTML. */
-export function htmlOf(text: string): string {
+function htmlOf(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 

@@ -5,7 +5,7 @@ import type { LatencySummary } from './latency-histogram.ts'
 import type { LoadFigures } from './load.ts'
 
 /** The machine of a run. */
-export interface BenchMachine {
+interface BenchMachine {
   readonly processors: number
   readonly processor: string
   readonly memory_gib: number

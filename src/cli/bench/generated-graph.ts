@@ -139,7 +139,7 @@ function candidateOf(
 }
 
 /** The right decision. */
-export function mayPerform(graph: GeneratedGraph, action: GeneratedAction, person: number, document: number): boolean {
+function mayPerform(graph: GeneratedGraph, action: GeneratedAction, person: number, document: number): boolean {
   switch (action) {
     case 'open':
       return ownedBy(graph, person).includes(document)

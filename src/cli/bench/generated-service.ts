@@ -14,7 +14,7 @@ const WRITE_BYTES = 1 << 20
 const LANE_WAIT_MS = '60000'
 
 /** A data folder in a temporary folder. */
-export interface GeneratedFolder {
+interface GeneratedFolder {
   readonly data: string
   readonly project: string
   /** The key of an application agent. */

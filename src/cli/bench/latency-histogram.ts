@@ -9,17 +9,17 @@ const HIGHEST_NS = 3600e9
 const SIGNIFICANT_DIGITS = 3
 
 /** The percentiles of a report. */
-export const PERCENTILES = [50, 75, 90, 95, 99, 99.9, 99.99] as const
+const PERCENTILES = [50, 75, 90, 95, 99, 99.9, 99.99] as const
 
 /** A latency below which a share of all answers is. */
-export interface LatencyPercentile {
+interface LatencyPercentile {
   readonly percentile: number
   /** Null: there are too few answers for this percentile. */
   readonly us: number | null
 }
 
 /** Answers with a latency in a range. */
-export interface LatencyBucket {
+interface LatencyBucket {
   readonly fromUs: number
   readonly toUs: number
   readonly count: number

@@ -58,7 +58,7 @@ const POLL_NS = 1_500_000
 const YIELD_NS = 100_000_000
 
 /** The clock of this machine. */
-export const machineClock: LoadClock = {
+const machineClock: LoadClock = {
   nowNs: () => Bun.nanoseconds(),
   async pauseUntil(ns) {
     const left = ns - Bun.nanoseconds()

@@ -56,7 +56,7 @@ function fileProblem(file: string): string | null {
 }
 
 /** A peer of `--compare`. */
-export interface NamedPeer {
+interface NamedPeer {
   readonly name: string
   /** The path of its program, or the URL of a running server. */
   readonly target: string

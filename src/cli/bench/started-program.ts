@@ -17,7 +17,7 @@ export interface StartedProgram {
   stop(): Promise<void>
 }
 
-export interface StartedProgramOptions {
+interface StartedProgramOptions {
   readonly environment: Readonly<Record<string, string>>
   readonly workingFolder?: string
   /** Called with the output so far: a value when the program answers, else null. */

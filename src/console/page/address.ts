@@ -2,7 +2,7 @@
 import { Store } from './store.ts'
 
 /** A screen and its parameters. */
-export interface ViewAddress {
+interface ViewAddress {
   /** Empty for the first screen. */
   readonly screen: string
   readonly parameters: URLSearchParams

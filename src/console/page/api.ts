@@ -13,7 +13,7 @@ export interface SessionState {
 }
 
 /** `loading`: not known yet. `signed-out`: `reason`: shown to the user; null: the first visit. */
-export type SignInState =
+type SignInState =
   | { readonly kind: 'loading' }
   | { readonly kind: 'signed-out'; readonly reason: string | null }
   | { readonly kind: 'signed-in'; readonly session: SessionState }
@@ -45,7 +45,7 @@ export class AwayError extends Error {
 }
 
 /** Options of a request. */
-export interface PageCallOptions {
+interface PageCallOptions {
   /** Sent as JSON. */
   readonly body?: unknown
   /** The project for `X-Project-Id`. */

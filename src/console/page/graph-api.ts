@@ -42,7 +42,7 @@ export function parseNodeName(text: string): NodeName {
 }
 
 /** A node in a list of suggestions. */
-export interface FoundNode extends NodeName {
+interface FoundNode extends NodeName {
   /** The name or title of the node; empty: none. */
   readonly title: string
 }

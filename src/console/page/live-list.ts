@@ -2,7 +2,7 @@
 import { Store } from './store.ts'
 
 /** The shown items and counts. */
-export interface LiveItems<T> {
+interface LiveItems<T> {
   /** The newest first. */
   readonly items: readonly T[]
   readonly isPaused: boolean

@@ -35,7 +35,7 @@ const MAX_PATTERNS = 100
 const MAX_RELATIONSHIPS = 100
 
 /** How a MATCH matches its patterns. */
-export type MatchOptions = Pick<MatchClause, 'optional' | 'mode'>
+type MatchOptions = Pick<MatchClause, 'optional' | 'mode'>
 
 /** A MATCH that is not optional, with the default mode. */
 export const plainMatch: MatchOptions = { optional: false, mode: null }

@@ -9,10 +9,7 @@ import { PatternBuilder } from './pattern-builder.ts'
 import { conjuncts } from './pattern-predicate.ts'
 
 /** Binds the nodes and relationships inside of a pattern, and its inline predicates. */
-export type BindChain = (
-  pattern: QuantifiedPath['pattern'],
-  builder: PatternBuilder,
-) => { readonly nodes: readonly number[] }
+type BindChain = (pattern: QuantifiedPath['pattern'], builder: PatternBuilder) => { readonly nodes: readonly number[] }
 
 const nodeList = staticType('list', staticType('node'))
 

@@ -115,7 +115,7 @@ interface ScopeFrame extends OuterScope {
 }
 
 /** Binds one query and collects its diagnostics. */
-export class QueryBinder {
+class QueryBinder {
   readonly diagnostics: Diagnostic[] = []
   private readonly layout = new FrameLayout()
   private readonly parameters = new Set<string>()

@@ -7,7 +7,7 @@ import type { ExpressionPosition, ExpressionScope } from './expression-scope.ts'
 import { booleanExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
 
 /** Binds an expression by its kind. */
-export type BindKind = (ast: Expression, binder: ExpressionBinder) => TypedExpression
+type BindKind = (ast: Expression, binder: ExpressionBinder) => TypedExpression
 
 // Deeper than any text that a person writes, and far from the stack limit of every later pass.
 const DEPTH_MAX = 500

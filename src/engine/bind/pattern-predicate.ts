@@ -91,7 +91,7 @@ export function labelPredicate(slot: Slot, labels: LabelExpression, { bind }: La
 }
 
 /** Where the expressions of dynamic labels are bound. */
-export interface LabelScope {
+interface LabelScope {
   bind(expression: Expression): BoundExpression
 }
 

@@ -7,7 +7,7 @@ import type { ExecutionContext } from './execution-context.ts'
 import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 
 /** The slot of a value and the slot of its id. */
-export interface CastSlots {
+interface CastSlots {
   readonly from: Slot
   readonly to: Slot
 }

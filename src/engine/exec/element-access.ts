@@ -165,7 +165,7 @@ export function compilePropertiesRead(slot: Slot): CompiledExpression {
 }
 
 /** Whether an existing element has the labels, or the relationship the type. */
-export type LabelCheck = (run: ExecutionContext, id: number) => boolean
+type LabelCheck = (run: ExecutionContext, id: number) => boolean
 
 /** Compiles a label expression for nodes or relationships of one graph. */
 export function compileLabelCheck(

@@ -5,7 +5,7 @@ import { type CompiledGroup, fillGroups } from './path-values.ts'
 import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 
 /** The slots of a trail and of its list variables. */
-export interface GroupVariablesSpec {
+interface GroupVariablesSpec {
   readonly graph: number
   /** The slot of the node on the left of the pattern. */
   readonly start: number

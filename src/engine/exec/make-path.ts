@@ -6,7 +6,7 @@ import { PathBuilder } from './path-values.ts'
 import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 
 /** The slots of a named path: `nodes.length === steps.length + 1`. `variable`: the slot holds a list of relationships. */
-export interface PathSlots {
+interface PathSlots {
   readonly path: number
   readonly nodes: readonly number[]
   readonly steps: readonly { readonly slot: number; readonly variable: boolean }[]

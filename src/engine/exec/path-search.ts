@@ -13,13 +13,13 @@ import { type CompiledGroup, fillGroups, PathBuilder } from './path-values.ts'
 import { type CompiledRepetition, holdsRepetition } from './repetition.ts'
 
 /** A node of the path, and the predicates that read only this node. */
-export interface SearchedNode {
+interface SearchedNode {
   readonly slot: number
   readonly tests: readonly CompiledTest[]
 }
 
 /** A step of the path, from left to right: one hop, or a repetition of hops. */
-export interface SearchedStep {
+interface SearchedStep {
   readonly slot: number
   /** Whether the slot holds a list of relationships. */
   readonly isList: boolean

@@ -3,7 +3,7 @@ import type { ExecutionContext } from './execution-context.ts'
 import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 
 /** A slot and the function that computes its content. */
-export interface ProjectedColumn {
+interface ProjectedColumn {
   readonly slot: number
   readonly evaluate: (run: ExecutionContext) => unknown
 }

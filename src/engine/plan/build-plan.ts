@@ -127,12 +127,12 @@ export function buildSubquery(expression: SubqueryExpression, context: PlanningC
 }
 
 /** Puts the casts of a match before it: an optional match without a row does not change them. */
-export function withCasts(match: BoundMatch, input: Plan): Plan {
+function withCasts(match: BoundMatch, input: Plan): Plan {
   return match.casts.length > 0 ? { op: 'Cast', input, casts: match.casts } : input
 }
 
 /** The plan of a match on top of `input`. `known` are the indexes of the slots that have a value before. */
-export function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<number>, context: PlanningContext): Plan {
+function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<number>, context: PlanningContext): Plan {
   const steps = context.order(match, known, context.counts, context.onWork)
   const reached = new Set(match.nodes.filter((n) => n.bound || known.has(n.slot.index)).map((n) => n.slot.index))
   const walked: BoundRelationship[] = []

@@ -52,7 +52,7 @@ type InputShape<P> =
 type InnerRole<P> = P extends { readonly inner: Plan } ? 'joined' | 'optional' | 'tested' : null
 
 /** The properties of one operator. The optimizer's rewrites are correct only if they are. */
-export interface OperatorDescriptor<P extends Plan> {
+interface OperatorDescriptor<P extends Plan> {
   /** Where the record holds its inputs. The type follows from the record. */
   readonly inputs: InputShape<P>
   /**

@@ -59,12 +59,6 @@ function kindOf(value: PropertyScalar): string {
   return typeof value === 'string' || typeof value === 'boolean' ? typeof value : 'number'
 }
 
-/** Whether a stored value is in its canonical form. */
-export function isCanonicalProperty(value: PropertyValue): boolean {
-  const canonical = canonicalProperty(value)
-  return canonical.ok && canonical.value === value
-}
-
 /** Returns why a text cannot be an external id, as the end of a message that names the node; null: it can. */
 export function externalIdIssue(text: unknown): string | null {
   if (typeof text !== 'string') return `expected a string, found ${jsonKindOf(text)}`

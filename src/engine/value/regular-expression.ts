@@ -5,7 +5,7 @@ import { err, ok, type Result } from '../../kernel/result.ts'
 import type { Budget } from '../budget.ts'
 
 /** Characters of a regular expression. */
-export const REGEX_LENGTH_MAX = 1000
+const REGEX_LENGTH_MAX = 1000
 
 /** Instructions of the compiled program: nested repetitions make tens of thousands from a few characters. */
 const REGEX_PROGRAM_MAX = 2000

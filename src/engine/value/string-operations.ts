@@ -49,7 +49,7 @@ function countPairs(text: string, from: number, to: number): number {
 }
 
 /** Returns the offset, in UTF-16 units, after `count` code points from offset `from`; at most the length of the text. */
-export function offsetAfter(budget: Budget, text: string, count: number, from = 0): number {
+function offsetAfter(budget: Budget, text: string, count: number, from = 0): number {
   let offset = from
   for (let left = count; left > 0 && offset < text.length; ) {
     const characters = Math.min(left, SLICE_CHARACTERS)

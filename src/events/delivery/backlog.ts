@@ -33,7 +33,7 @@ const KEPT_SHARE = 0.9
 const SLICE = { events: 5000, bytes: 1024 * 1024 }
 
 /** Where a backlog has its bound. */
-export interface BacklogLimit {
+interface BacklogLimit {
   /** Records before this offset are dropped. */
   readonly offset: number
   /** Records before this time are dropped, in milliseconds since the epoch. */
@@ -62,7 +62,7 @@ export function exceededLimit(
 }
 
 /** The provider of a backlog. */
-export interface BacklogOwner {
+interface BacklogOwner {
   readonly sinkId: string
   readonly providerId: string
   /** The first revision of the sink with this provider. */

@@ -27,7 +27,7 @@ export interface DeliveryPosition {
 }
 
 /** Collaborators of the progress. */
-export interface DeliveryProgressDeps {
+interface DeliveryProgressDeps {
   readonly delivery: StreamDeliveryDeps
   readonly log: DeliveryLog
   target(): DeliveryTarget

@@ -23,7 +23,7 @@ const RESCAN_MS = 1000
 const SCAN_SHARE = 0.05
 
 /** A stream that is open for reading. */
-export interface DeliveredStream extends EventStreamName {
+interface DeliveredStream extends EventStreamName {
   /** Names the graph among those of the project. */
   readonly part: string
   readonly outbox: EventOutbox
@@ -39,7 +39,7 @@ export interface DeliveredSink {
 }
 
 /** Collaborators of the dispatcher. */
-export interface EventDispatcherDeps<S extends DeliveredStream = DeliveredStream> {
+interface EventDispatcherDeps<S extends DeliveredStream = DeliveredStream> {
   /** The sinks of all projects, in the newest configuration. */
   sinks(): readonly DeliveredSink[]
   /** Registers a listener for changes of the sinks. */

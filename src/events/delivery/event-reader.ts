@@ -32,7 +32,7 @@ export interface PendingEvent {
 }
 
 /** Collaborators of a reader. */
-export interface EventReaderDeps {
+interface EventReaderDeps {
   readonly delivery: StreamDeliveryDeps
   readonly stream: EventStreamName
   readonly progress: DeliveryProgress

@@ -10,7 +10,7 @@ const SEND_TIMEOUT_MS = 30_000
 export const REFUSALS_MAX = 10
 
 /** How a call of the provider ended. */
-export interface ProviderCall {
+interface ProviderCall {
   readonly outcome: DeliveryOutcome
   /** The connection was closed by this process, so that its error is no failure of the provider. */
   readonly isEnded: boolean
@@ -20,7 +20,7 @@ export interface ProviderCall {
  * What a call means for the delivery. `ended`: nothing. `failed`: the next attempt waits. `refused`: the event after the delivered
  * ones becomes a dead letter.
  */
-export type CallVerdict =
+type CallVerdict =
   | { readonly kind: 'delivered' | 'ended' | 'failed' }
   | { readonly kind: 'refused'; readonly error: string; readonly attempts: number }
 

@@ -6,7 +6,7 @@ import type { ProviderSender } from './provider-sender.ts'
 import { encodeDeadLetter, readDeadLetter } from './status.ts'
 
 /** Collaborators of the resending. */
-export interface ResendDeps {
+interface ResendDeps {
   readonly delivery: StreamDeliveryDeps
   readonly progress: DeliveryProgress
   readonly sender: ProviderSender

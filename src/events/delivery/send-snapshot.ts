@@ -22,7 +22,7 @@ export function lacksSnapshot(target: DeliveryTarget, stream: EventStreamName, p
 }
 
 /** Collaborators of a snapshot. */
-export interface SnapshotSenderDeps {
+interface SnapshotSenderDeps {
   readonly delivery: StreamDeliveryDeps
   readonly progress: DeliveryProgress
   readonly sender: ProviderSender

@@ -9,7 +9,7 @@ const STORE_DELAY_MS = 500
 const RETRY_DELAY_MS = 5000
 
 /** Collaborators of the statuses. */
-export interface StatusBookDeps {
+interface StatusBookDeps {
   /** Opens the folder of events, and creates it if necessary. */
   open(): Promise<EventOutbox>
   /** Logs an error. */

@@ -16,7 +16,7 @@ const CLOSE_MS = 500
 const IDLE_MS = 60_000
 
 /** Events of a link. Deliveries are identified by their id. */
-export interface LinkEvents {
+interface LinkEvents {
   accepted(delivery: number): void
   /** `error`: null if the receiver gave none. */
   rejected(delivery: number, error: AmqpError | null): void
@@ -42,7 +42,7 @@ export class AmqpFault extends Error {
 class MechanismFault extends Error {}
 
 /** Options of a link. */
-export interface LinkOptions {
+interface LinkOptions {
   readonly target: QueueTarget
   /** Name of the queue or topic. */
   readonly address: string

@@ -9,13 +9,13 @@ const REFUSED = new Set([400, 422])
 const TOO_LARGE = 413
 
 /** A request of a provider. */
-export interface PartRequest extends Pick<UpstreamRequest, 'url' | 'headers'> {
+interface PartRequest extends Pick<UpstreamRequest, 'url' | 'headers'> {
   readonly body: string
   readonly timeoutMs: number
 }
 
 /** An outcome, with the status of the response if there was one. */
-export interface HttpPartOutcome {
+interface HttpPartOutcome {
   readonly outcome: PartOutcome
   readonly status: number | null
 }

@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js'
 import type { Destinations } from '../../upstream/destinations.ts'
 
 /** Where to connect. `tls`: null for plain TCP. */
-export interface SocketTarget {
+interface SocketTarget {
   /** Name or IP address in lower case, IPv6 without brackets. */
   readonly host: string
   readonly port: number

@@ -36,7 +36,7 @@ const ABOUT =
   'A graph-based authorization service. It decides who may do what: policies are patterns over a graph of people, teams and things.'
 
 /** The front page in both forms. */
-export interface FrontPage {
+interface FrontPage {
   readonly html: string
   readonly json: string
 }

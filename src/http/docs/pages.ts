@@ -3,7 +3,7 @@ import { Marked, type Token, type Tokens } from 'marked'
 import { Html, html } from './markup.ts'
 
 /** A rendered Markdown page. */
-export interface DocumentationPage {
+interface DocumentationPage {
   /** Address below `/docs/`: `how-to/backup`; empty for the first page. */
   readonly path: string
   readonly title: string
@@ -12,7 +12,7 @@ export interface DocumentationPage {
 }
 
 /** The text between two headings: the unit that the search finds. */
-export interface DocumentationSection {
+interface DocumentationSection {
   /** Anchor within the page; empty for the text before the second heading. */
   readonly anchor: string
   readonly title: string

@@ -14,7 +14,7 @@ const tag: Tag = { name: 'Data schema', description: 'The types of nodes and rel
 export type ReadDataSchema = (caller: AgentCaller) => Promise<DataSchema | null>
 
 /** Handles a request to rebuild the schema. */
-export type RebuildDataSchema = (caller: ServiceAccountCaller, body: unknown) => Result<RebuildAnswer, ServiceError>
+type RebuildDataSchema = (caller: ServiceAccountCaller, body: unknown) => Result<RebuildAnswer, ServiceError>
 
 /** Builds the routes. */
 export function dataSchemaRoutes(read: ReadDataSchema, rebuild: RebuildDataSchema): Route[] {

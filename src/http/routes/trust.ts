@@ -8,7 +8,7 @@ import { errorStatuses, type Route } from '../route.ts'
 import { serviceAccountOf } from './callers.ts'
 
 /** Reads the report of a profile. */
-export type ReadTrustReport = (
+type ReadTrustReport = (
   caller: ServiceAccountCaller,
   id: string,
 ) => Result<z.infer<typeof trustScoreReport>, ServiceError>

@@ -7,7 +7,7 @@ import { errorStatuses, type Route, type Tag } from '../route.ts'
 import { agentOf } from './callers.ts'
 
 /** Headers of responses with server-sent events. */
-export const eventStreamHeaders = {
+const eventStreamHeaders = {
   'content-type': 'text/event-stream',
   // Otherwise a proxy may collect events before it passes them on.
   'x-accel-buffering': 'no',

@@ -13,7 +13,7 @@ export interface LineGroup {
 }
 
 /** A place before which a line may be broken. `group`: null: always. `indent`: levels deeper than the group. */
-export interface LineBreak {
+interface LineBreak {
   readonly group: LineGroup | null
   readonly indent: number
 }

@@ -7,7 +7,7 @@ import type { LintFinding, RawFinding } from './finding.ts'
 import { type LintRuleId, lintRuleIds, lintRules } from './rules.ts'
 
 /** The comments of one file. */
-export interface IgnoreComments {
+interface IgnoreComments {
   isIgnored(finding: LintFinding): boolean
   /** Names that are no rules. */
   readonly issues: readonly RawFinding[]

@@ -11,7 +11,7 @@ import { analysed, lintPolicy } from './lint-policy.ts'
 import { urlSecrets } from './url-secrets.ts'
 
 /** The input of a check. */
-export interface LintInput {
+interface LintInput {
   readonly documents: readonly LanguageDocument[]
   /** The names of the data; null: unknown names are not looked for. */
   readonly names: DataNames | null

@@ -5,7 +5,7 @@
 export type Severity = 'error' | 'warning'
 
 /** A rule. */
-export interface LintRule {
+interface LintRule {
   readonly id: string
   readonly severity: Severity
   /** What a finding means, as a sentence. */

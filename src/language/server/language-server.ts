@@ -20,7 +20,7 @@ import { type CompletionKind, completionsAt } from './complete.ts'
 import { hoverAt } from './hover.ts'
 
 /** What the server needs of its environment. */
-export interface LanguageServerDeps {
+interface LanguageServerDeps {
   readonly version: string
   /** Reads the policy files of the folders that the editor has opened; `file` is a URI. */
   readFolders(uris: readonly string[]): readonly LanguageDocument[]

@@ -42,7 +42,7 @@ export interface TextEdit {
 }
 
 /** The policies of a file, the actions that its scenarios ask for, and errors that prevent reading. */
-export interface ReadPolicies {
+interface ReadPolicies {
   readonly policies: readonly PolicySource[]
   readonly asked: readonly AskedAction[]
   readonly issues: readonly SourceIssue[]
@@ -56,7 +56,7 @@ export interface AskedAction {
 }
 
 /** A document that cannot be read. */
-export interface SourceIssue {
+interface SourceIssue {
   readonly message: string
   readonly span: Span
 }

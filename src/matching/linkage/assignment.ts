@@ -12,7 +12,7 @@ const DECIDING_NODES = 20
 const STEP = 1 << 13
 
 /** Whether a node of each side has at most one counterpart. */
-export interface OneToOne {
+interface OneToOne {
   readonly source: boolean
   readonly target: boolean
 }
@@ -26,7 +26,7 @@ export interface Assignment {
 }
 
 /** Both sides: records by their index. */
-export interface Sides {
+interface Sides {
   readonly sources: RecordTable
   readonly targets: RecordTable
   readonly isSameType: boolean

@@ -7,7 +7,7 @@ import { mix } from './value-dictionary.ts'
 export const NO_KEY = 0
 
 /** The name of a function that makes at most one key of a value. */
-export type KeyMaker =
+type KeyMaker =
   | 'equal'
   | 'phonetic'
   | 'prefix'
@@ -49,7 +49,7 @@ export function keyMakers(kind: ValueKind): readonly KeyMaker[] {
 }
 
 /** Hash of a string. */
-export function hashText(text: string): number {
+function hashText(text: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
   return mix(hash) || 1
@@ -123,7 +123,7 @@ const soundGroups: ReadonlyMap<string, string> = new Map(
 )
 
 /** Soundex (Russell 1918) of the longest word, with the first letter replaced by its group, so that Carl and Karl agree. */
-export function phonetic(text: string): string {
+function phonetic(text: string): string {
   let word = ''
   for (const candidate of text.split(' ')) if (candidate.length > word.length) word = candidate
   let code = ''

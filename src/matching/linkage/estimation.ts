@@ -51,7 +51,7 @@ const IDENTIFIER_BITS = 10
 const STEP = 256
 
 /** A score, and the bits of the prior and the weights. */
-export interface PairScore {
+interface PairScore {
   readonly score: number
   readonly bits: number
 }

@@ -47,7 +47,7 @@ interface SampledProperty {
 }
 
 /** The context of suggestions. */
-export interface SuggestionOptions {
+interface SuggestionOptions {
   /** True: each property is compared with itself. */
   readonly isSameType: boolean
 }
@@ -118,7 +118,7 @@ function isSubset(a: SampledProperty, b: SampledProperty): boolean {
 }
 
 /** Similarity of two property names, from 0 to 1: equal words, synonyms, or Jaro-Winkler. */
-export function nameSimilarity(a: string, b: string): number {
+function nameSimilarity(a: string, b: string): number {
   const wordsA = nameWords(a)
   const wordsB = nameWords(b)
   const joinedA = wordsA.join('')

@@ -151,7 +151,7 @@ export interface MatchGroup {
 }
 
 /** One level of similarity of a mapping, as estimated. */
-export interface LevelEstimate {
+interface LevelEstimate {
   readonly label: string
   /** Lowest similarity of the level. */
   readonly similarity: number

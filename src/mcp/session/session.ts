@@ -27,7 +27,7 @@ import type { OpenSession, SessionIds } from './session-ids.ts'
 import { openNotificationStream } from './session-stream.ts'
 
 /** The header with the session id. */
-export const SESSION_HEADER = 'mcp-session-id'
+const SESSION_HEADER = 'mcp-session-id'
 
 /** The methods of a session in addition to `initialize`. */
 export const sessionMethods: ReadonlyMap<string, McpMethod> = new Map<string, McpMethod>([

@@ -6,7 +6,7 @@ import type { ScenarioFileResult } from '../run-suite.ts'
 import { countResults, type TestReport } from './test-report.ts'
 
 /** Colours a text. */
-export interface Paint {
+interface Paint {
   red(text: string): string
   green(text: string): string
   dim(text: string): string

@@ -12,7 +12,7 @@ export interface TestReport {
 }
 
 /** Counts of files and checks. */
-export interface TestCounts {
+interface TestCounts {
   readonly files: number
   readonly passedFiles: number
   readonly failedFiles: number

@@ -58,7 +58,7 @@ export async function endCopy(path: string): Promise<void> {
 }
 
 /** Receives the documents that are written to the copy. */
-export interface CopyListener {
+interface CopyListener {
   /** Whether documents of the collection make the others visible. */
   isLast(collection: string): boolean
   /** Called in each transaction that writes some of them. */

@@ -10,7 +10,7 @@ import type {
 import { checkDocumentKey } from './collections.ts'
 
 /** The result of a change, and what it has written. */
-export interface RehearsedChange<T> {
+interface RehearsedChange<T> {
   readonly value: T
   readonly edits: DocumentEdits
 }

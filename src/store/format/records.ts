@@ -13,7 +13,7 @@ import { readText } from './text.ts'
 import type { TextMemo } from './text-memo.ts'
 
 /** The version byte of every record. */
-export const RECORD_VERSION = 1
+const RECORD_VERSION = 1
 
 const IS_IDENTITY = 1
 const HAS_LOCATION = 2

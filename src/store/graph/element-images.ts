@@ -4,7 +4,7 @@ import type { PropertyValue } from '../../engine/value/value.ts'
 import type { NodeRecord, RelationshipRecord, StoredProperties } from '../format/records.ts'
 
 /** Names and ids of the symbols of records. */
-export interface ImageSymbols {
+interface ImageSymbols {
   /** The id of a name; 0: the graph does not have it. */
   find(kind: SymbolKind, name: string): SymbolId
   name(kind: SymbolKind, id: SymbolId): string

@@ -28,16 +28,16 @@ const UNSORTED_FINDING =
   'the lists of relationships are not complete, because an import was interrupted: finish it with `verdigraph import --resume`'
 
 /** A graph environment, as far as it is checked here. */
-export interface InspectableGraph {
+interface InspectableGraph {
   /** Calls `read` with the databases and one read transaction, and returns its result. */
   inspect<T>(read: (databases: Databases, readOptions: ReadOptions) => T): T
 }
 
 /** Called now and then with the number of entries that have been checked. */
-export type EntriesProgress = (entries: number) => void
+type EntriesProgress = (entries: number) => void
 
 /** `EntriesProgress` is called once for this many entries. */
-export const ENTRIES_PER_REPORT = 16_384
+const ENTRIES_PER_REPORT = 16_384
 
 /** Returns every inconsistency as a sentence; empty if the graph is sound. */
 export function checkGraph(graph: InspectableGraph, progress: EntriesProgress = () => {}): string[] {

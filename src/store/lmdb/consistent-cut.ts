@@ -21,7 +21,7 @@ const RETRY_INTERVAL_MS = 2
 const CUT_TIMEOUT_MS = 5000
 
 /** Identifies the content of an environment: its file, and its last committed transaction. */
-export interface EnvironmentState {
+interface EnvironmentState {
   /** Device and inode of the data file. */
   readonly identity: string
   readonly transaction: number

@@ -8,7 +8,7 @@ import type { KeyCodec } from '../format/keys.ts'
 import { appendSlice, putSlice, type RangeOptions, type RawDatabase, type ReadOptions } from './raw-database.ts'
 
 /** Size of a checksum. It follows the value, which is padded to whole words. */
-export const CHECKSUM_BYTES = 4
+const CHECKSUM_BYTES = 4
 
 /** Longer than any key. */
 export const KEY_BUFFER_BYTES = 4096

@@ -15,7 +15,7 @@ export interface NativeAddon {
 }
 
 /** lmdb-js. */
-export interface LmdbDriver {
+interface LmdbDriver {
   readonly open: typeof lmdb.open
   readonly nativeAddon: NativeAddon
 }

@@ -70,13 +70,13 @@ export function checkLayout(
 export type LayoutState = 'current' | 'older' | 'newer' | 'unknown'
 
 /** The layout entry of a folder. */
-export interface StoredLayout extends Pick<FolderLayout, 'kind' | 'version'> {
+interface StoredLayout extends Pick<FolderLayout, 'kind' | 'version'> {
   /** The oldest program that may serve the folder; absent: any that reads the layout. */
   readonly needs?: ProgramNeed
 }
 
 /** The feature because of which older programs may not serve a folder. */
-export type ProgramNeed = Pick<FolderFeature, 'level' | 'since' | 'name'>
+type ProgramNeed = Pick<FolderFeature, 'level' | 'since' | 'name'>
 
 /** Compares a stored layout with the one of this program, and describes the difference. */
 export function describeLayout({ kind, version, needs }: StoredLayout): {

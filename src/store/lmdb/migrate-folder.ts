@@ -51,7 +51,7 @@ const rewriteMeta: ValueRewrite<SymbolKey> = (writer, old, { kind }) => {
 }
 
 /** Called while entries are rewritten: entries done, entries in total. */
-export type MigrationProgress = (done: number, total: number) => void
+type MigrationProgress = (done: number, total: number) => void
 
 /**
  * Migrates a folder. Returns false if it has the present layout already. No other process may use the folder at the same time. After

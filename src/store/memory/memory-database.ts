@@ -17,7 +17,7 @@ export interface MemoryState {
 type StoredKey = string | number
 
 /** Converts keys to what a map and a sorted set can hold, in the same order. */
-export interface KeyConversion<K> {
+interface KeyConversion<K> {
   stored(key: K): StoredKey
   key(stored: StoredKey): K
 }

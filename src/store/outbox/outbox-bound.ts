@@ -10,7 +10,7 @@ import { lossKey, recordKey } from './outbox-keys.ts'
 const REMOVED_MAX = 5000
 
 /** What a transaction removes from a stream. */
-export interface BoundExcess {
+interface BoundExcess {
   /** Sequences of the records. */
   readonly records: readonly number[]
   /** Replaces the stored loss of the stream. */

@@ -20,7 +20,7 @@ import { headKey, lossKey, recordKey } from './outbox-keys.ts'
 import { headOf } from './outbox-reads.ts'
 
 /** In UTF-16 code units, so that a key stays below LMDB's limit. */
-export const STREAM_UNITS_MAX = 128
+const STREAM_UNITS_MAX = 128
 
 /** A record to append. A text is stored in UTF-8. */
 type AppendedRecord = OutboxRecordHead & { readonly bytes: Uint8Array | string }

@@ -2,7 +2,7 @@
 import { type ByteWriter, type ValueView, writerWith } from '../format/bytes.ts'
 
 /** Length of the name of an origin. */
-export const ORIGIN_LENGTH = 10
+const ORIGIN_LENGTH = 10
 
 const ORIGIN_LETTERS = '0123456789abcdefghjkmnpqrstvwxyz'
 

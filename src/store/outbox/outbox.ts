@@ -54,7 +54,7 @@ export interface StreamStatus extends StreamHead {
 }
 
 /** The bounds of one read. At least one record is returned, even if it exceeds them. */
-export interface OutboxReadLimits {
+interface OutboxReadLimits {
   readonly events: number
   readonly bytes: number
 }
@@ -69,7 +69,7 @@ export interface OutboxAppend {
 }
 
 /** The progress of a provider. */
-export interface CursorCommit extends OutboxCursor {
+interface CursorCommit extends OutboxCursor {
   readonly provider: string
   /** The origin of the stream that was read. */
   readonly origin: string

@@ -15,7 +15,7 @@ const STEP_PAGES = 16
  * Which leaf pages are read, and when. `by key`: in key order, and their keys are compared with those of the branch pages above.
  * `by page`: after all branch pages, in the order of the file, which is many times as fast. `none`: they are counted and not read.
  */
-export type LeafReads = 'by key' | 'by page' | 'none'
+type LeafReads = 'by key' | 'by page' | 'none'
 
 /** How much of a file is walked. */
 export interface WalkOptions {

@@ -39,7 +39,7 @@ export function slotOfName(kind: 'label' | 'type' | 'property', name: string): n
 }
 
 /** The slots that changed after a transaction; null: unknown, so anything may have changed. */
-export type ChangedSlots = readonly number[] | null
+type ChangedSlots = readonly number[] | null
 
 /** The notes of one graph. */
 export class ChangeTable {

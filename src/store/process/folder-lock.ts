@@ -17,7 +17,7 @@ export const lockFileNames: ReadonlySet<string> = new Set([SERVER_LOCK_FILE, WOR
 const ORPHAN_TIMEOUT_MS = 10_000
 
 /** A locked data folder. */
-export interface FolderLock {
+interface FolderLock {
   /** Releases the folder. */
   release(): void
 }

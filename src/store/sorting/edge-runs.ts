@@ -353,7 +353,7 @@ class EdgeRun implements EdgeEntry {
 }
 
 /** The entries of all runs in order. */
-export class EdgeMerge {
+class EdgeMerge {
   /** Number of entries of all runs. */
   readonly total: number
   private readonly runs: EdgeRun[] = []

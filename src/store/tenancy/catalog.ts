@@ -47,10 +47,10 @@ export interface CatalogOptions extends Omit<EnvironmentOptions, 'onWritten'> {
 /**
  * Called with each batch after its writes, within the transaction; not for bulk loads. If it throws, nothing is written.
  */
-export type BatchObserver = (graph: WrittenGraph, batch: WrittenBatch) => void
+type BatchObserver = (graph: WrittenGraph, batch: WrittenBatch) => void
 
 /** A transaction on another server. */
-export interface RemoteTransaction {
+interface RemoteTransaction {
   readonly mark: RemoteIntent['mark']
   /** Whether an earlier transaction of the same graph was committed. Rejects if the server cannot be asked. */
   isCommitted(earlier: RemoteIntent['mark']): Promise<boolean>
@@ -78,7 +78,7 @@ export interface GraphCommits {
 }
 
 /** The outbox of one graph of a project. */
-export interface GraphOutbox {
+interface GraphOutbox {
   /** Names the graph among those of the project. Internal: it must not appear in an answer. */
   readonly part: string
   /** The events of the graph, in the stream `GRAPH_STREAM`. */
@@ -88,7 +88,7 @@ export interface GraphOutbox {
 }
 
 /** The state of the data file of one graph of a project. */
-export interface GraphFileState {
+interface GraphFileState {
   /** As in `GraphOutbox`. */
   readonly part: string
   /** Differs after a commit, unless commits follow each other within a few milliseconds. */

@@ -11,7 +11,7 @@ import { type FileLock, lockFile } from '../../store/process/file-lock.ts'
 const RANDOM_SUFFIX = /^[A-Za-z0-9]{6}$/
 
 /** A locked staging folder. */
-export interface Staging {
+interface Staging {
   readonly folder: string
   /** Removes the lock file from the folder. Call it before the folder itself is renamed. */
   removeLock(): void

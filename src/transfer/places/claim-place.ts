@@ -19,7 +19,7 @@ export async function ownersOf(place: BackupPlace, prefix: string): Promise<read
 }
 
 /** An organization that claims a place. */
-export interface PlaceClaim {
+interface PlaceClaim {
   readonly prefix: string
   readonly organizationId: string
   /** What another organization does in the place, such as `ships to`. */

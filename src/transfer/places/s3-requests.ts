@@ -24,7 +24,7 @@ export interface S3Access {
 }
 
 /** A request about a key of the bucket, or about the bucket if the key is empty. */
-export interface S3Request {
+interface S3Request {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
   readonly key: string
   readonly query?: Readonly<Record<string, string>>

@@ -21,7 +21,7 @@ import { COPY_QUERY_MS, type CopyDatabase, type NodeKeys, ServerGraph } from './
 import { type CopySource, noteIn, ServerTargets, storedVersion } from './server-target.ts'
 
 /** A copy of the graphs of one project. */
-export interface GraphCopyRequest {
+interface GraphCopyRequest {
   readonly dataDir: string
   /** Fields with the `db_connection` of the databases; its credentials are not used. */
   readonly connection: DocumentFields

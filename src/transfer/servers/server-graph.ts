@@ -46,7 +46,7 @@ export interface CopyDatabase {
 export type NodeKeys = ReadonlyMap<string, string>
 
 /** How the elements of a database are read. */
-export interface ServerGraphOptions {
+interface ServerGraphOptions {
   /** Nodes of other tools, which have no global id, are refused. */
   readonly needsIds?: boolean
   /** Empty: the external id of each node is in its property `external_id`. */

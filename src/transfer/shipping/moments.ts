@@ -8,7 +8,7 @@ import { parseShipmentName, SHIPPED_PREFIX, type ShipmentName } from './shipment
 export const GAP_MS = 15_000
 
 /** Objects that follow each other without a gap, and the moments between the first and the last. */
-export interface RestorablePeriod {
+interface RestorablePeriod {
   readonly generation: string
   readonly fromMs: number
   readonly toMs: number
@@ -27,7 +27,7 @@ export interface ShippingGap {
 }
 
 /** The objects to apply in order, and the moment that they restore. */
-export interface RestorePlan {
+interface RestorePlan {
   readonly objects: readonly ShipmentName[]
   readonly timeMs: number
 }

@@ -21,7 +21,7 @@ import { readObject, type StreamCipher } from './spool.ts'
 const READ_AHEAD = 4
 
 /** Options of a restore from shipped objects. */
-export interface ShippedRestoreRequest {
+interface ShippedRestoreRequest {
   readonly place: BackupPlace
   readonly dataDir: string
   /** Milliseconds since the epoch; null: the newest moment. */
@@ -35,7 +35,7 @@ export interface ShippedRestoreRequest {
 }
 
 /** The restored moment. */
-export interface ShippedRestoreResult {
+interface ShippedRestoreResult {
   readonly timeMs: number
   readonly generation: string
   readonly objects: number

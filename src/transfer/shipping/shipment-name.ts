@@ -8,7 +8,7 @@ export const SHIPPED_PREFIX = 'shipped/'
 export const OWNER_PREFIX = 'shipped/owner-'
 
 /** `base`: all pages in use; `segment`: the difference from the object before. */
-export type ShipmentKind = 'base' | 'segment'
+type ShipmentKind = 'base' | 'segment'
 
 /** The parts of the name of an object. */
 export interface ShipmentName {

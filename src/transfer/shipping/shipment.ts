@@ -11,9 +11,9 @@ export const SHIPMENT_VERSION = 1
 export const FRAME = { header: 1, environment: 2, pages: 3, meta: 4, file: 5, content: 6, end: 7 } as const
 
 /** Type and length of a frame, bytes. */
-export const FRAME_HEAD = 5
+const FRAME_HEAD = 5
 /** Longer than any frame that is written. */
-export const FRAME_BYTES_MAX = 64 * 1024 * 1024
+const FRAME_BYTES_MAX = 64 * 1024 * 1024
 
 /** Names of environment folders in the data folder, and of files of the audit logs. No other path is written. */
 const ENVIRONMENT_PATH = /^(?:[A-Za-z0-9][A-Za-z0-9-]{0,80})(?:\/[A-Za-z0-9][A-Za-z0-9-]{0,80}){0,3}$/
@@ -70,7 +70,7 @@ export interface ShippedFile {
 }
 
 /** The pages and the meta page of an environment. */
-export interface EnvironmentPages {
+interface EnvironmentPages {
   readonly metaPage: Uint8Array
   pages(): Iterable<{ readonly page: number; readonly bytes: Uint8Array }>
 }

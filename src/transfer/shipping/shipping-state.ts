@@ -36,7 +36,7 @@ const stateSchema = z.strictObject({
 /** A generation, as far as it is shipped. */
 export type ShippedGeneration = z.infer<typeof generationSchema>
 /** How far a data folder is shipped. */
-export type ShippingState = z.infer<typeof stateSchema>
+type ShippingState = z.infer<typeof stateSchema>
 
 /** The state of one data folder. */
 export class ShippingStateFile {

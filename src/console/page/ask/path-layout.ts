@@ -3,10 +3,10 @@ import type { ElementName, ShownElements, ShownPolicy } from './explanation.ts'
 import type { AskedQuestion } from './question.ts'
 
 /** `met`: the graph has it. `absent`: the policy needs it, and the graph does not have it. `forbidden`: the policy excludes it. */
-export type PartState = 'met' | 'absent' | 'forbidden'
+type PartState = 'met' | 'absent' | 'forbidden'
 
 /** A node to draw. */
-export interface PathNode {
+interface PathNode {
   readonly key: string
   readonly type: string
   readonly id: string

@@ -52,7 +52,7 @@ function skippedReason({ because, missing = [], filter }: ShownPolicy): string {
 }
 
 /** A comparison with the values of both sides. */
-export interface ReadComparison {
+interface ReadComparison {
   readonly text: string
   readonly values: readonly { readonly of: string; readonly value: string }[]
 }

@@ -4,7 +4,7 @@ import type { ElementName, ShownElements } from './explanation.ts'
 import type { AskedQuestion } from './question.ts'
 
 /** The policies of a question. */
-export interface ReadByPolicies {
+interface ReadByPolicies {
   readonly hasPolicies: boolean
   readonly parameters: ReadonlySet<string>
 }

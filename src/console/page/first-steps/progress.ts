@@ -10,13 +10,13 @@ export interface ListedDocument {
 }
 
 /** An agent with what it may do. */
-export interface ListedAgent extends ListedDocument {
+interface ListedAgent extends ListedDocument {
   readonly application_id: string
   readonly api_permissions: readonly string[]
 }
 
 /** A key of an agent. */
-export interface ListedAgentKey {
+interface ListedAgentKey {
   readonly id: string
   readonly display_name: string
   readonly application_agent_id: string
@@ -76,7 +76,7 @@ async function countNodes(projectId: string, signal: AbortSignal): Promise<numbe
 }
 
 /** A question that a policy grants. */
-export interface GrantedQuestion {
+interface GrantedQuestion {
   readonly subject: NodeName
   readonly action: string
   readonly resource: NodeName
@@ -139,7 +139,7 @@ function readPolicy({ policy = '' }: PolicyWithText): PolicyText | null {
 }
 
 /** The types and the action of a policy's question; those of the example if its text cannot be read. */
-export interface PolicyQuestion {
+interface PolicyQuestion {
   readonly subject: string
   readonly action: string
   readonly resource: string

@@ -101,7 +101,7 @@ export function StepForm(props: {
 }
 
 /** A request as a curl command. */
-export function Curl({ request }: { readonly request: StepRequest }) {
+function Curl({ request }: { readonly request: StepRequest }) {
   const text = curlOfStep(request, location.origin)
   return (
     <div class="code">

@@ -17,7 +17,7 @@ export interface PropertyOrigin {
 }
 
 /** Everything about a node. */
-export interface NodeData {
+interface NodeData {
   readonly node: AnsweredNode
   readonly createTime: string | null
   readonly updateTime: string | null
@@ -179,7 +179,7 @@ export async function readConnections(
 }
 
 /** Creation and last change of a relationship. */
-export interface EdgeTimes {
+interface EdgeTimes {
   readonly createTime: string | null
   readonly updateTime: string | null
 }

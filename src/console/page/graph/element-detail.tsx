@@ -261,7 +261,7 @@ function Value({ value }: { readonly value: unknown }) {
 }
 
 /** One line about where a value comes from; empty: nothing is known. */
-export function originText(origin: PropertyOrigin | undefined): string {
+function originText(origin: PropertyOrigin | undefined): string {
   if (origin === undefined) return ''
   const { source, assurance_level, verified_time, custom_metadata } = origin
   const custom =

@@ -5,7 +5,7 @@ import { titleOf } from '../graph-api.ts'
 /** A node as the service answers with it. */
 export type AnsweredNode = HttpSchemas['GraphQueryNode']
 /** A relationship as the service answers with it. */
-export type AnsweredRelationship = HttpSchemas['GraphQueryRelationship']
+type AnsweredRelationship = HttpSchemas['GraphQueryRelationship']
 type AnsweredPath = HttpSchemas['GraphQueryPath']
 
 /** A node of the picture. */
@@ -45,7 +45,7 @@ export function nodeKey(type: string | null, externalId: string | null, location
 }
 
 /** The node of the picture for a node of an answer. */
-export function shownNode(node: AnsweredNode): ShownNode {
+function shownNode(node: AnsweredNode): ShownNode {
   const { type, external_id, location = null, properties } = node
   const externalId = external_id ?? ''
   return {

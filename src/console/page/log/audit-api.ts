@@ -22,7 +22,7 @@ export interface RecordEntry {
 }
 
 /** A page of a list. */
-export interface ListedPage<T> {
+interface ListedPage<T> {
   readonly items: readonly T[]
   readonly next_cursor: string | null
   readonly has_more: boolean
@@ -39,7 +39,7 @@ export interface GivenProof {
 }
 
 /** A history of a log. */
-export interface LogGeneration {
+interface LogGeneration {
   readonly generation: string
   readonly origin: string
   readonly url: string

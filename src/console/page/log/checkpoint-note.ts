@@ -22,7 +22,7 @@ export interface NoteKey {
 }
 
 /** A read checkpoint. `signedBy`: keys with a valid signature. `unsupported`: names of keys that this browser cannot verify. */
-export interface ReadCheckpoint {
+interface ReadCheckpoint {
   readonly head: TreeHead
   readonly signedBy: readonly NoteKey[]
   readonly unsupported: readonly string[]

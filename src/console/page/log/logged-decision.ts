@@ -2,7 +2,7 @@
 import { linkTo } from '../address.ts'
 
 /** A subject, resource or user. Without `id`, a search looked for it. */
-export interface LineEntity {
+interface LineEntity {
   readonly type: string
   readonly id?: string
 }

@@ -14,7 +14,7 @@ export function actorText({ data }: RecordEntry): string {
 }
 
 /** A member that differs. `before`, `after`: undefined if the member is absent. */
-export interface ChangedMember {
+interface ChangedMember {
   readonly name: string
   readonly before: unknown
   readonly after: unknown

@@ -2,7 +2,7 @@
 import { call } from '../api.ts'
 
 /** The state of the delivery to a provider. */
-export interface ProviderDelivery {
+interface ProviderDelivery {
   readonly backlog: { readonly events: number; readonly bytes: number; readonly oldest_time?: string }
   readonly delivered: number
   readonly delivered_per_second: number
@@ -37,7 +37,7 @@ export interface ShownRoute {
 }
 
 /** The sink of a project. */
-export interface ShownSink {
+interface ShownSink {
   readonly id: string
   readonly name: string
   readonly display_name: string
@@ -114,7 +114,7 @@ function providerOf(id: string, provider: Readonly<Record<string, unknown>>): Sh
 }
 
 /** A page of dead letters. */
-export interface DeadLetterList {
+interface DeadLetterList {
   readonly dead_letters: readonly ListedDeadLetter[]
   readonly next_page_token: string
 }
@@ -148,7 +148,7 @@ export async function deleteDeadLetter(sinkId: string, id: string): Promise<void
 }
 
 /** Events after a position. */
-export interface FollowedEvents {
+interface FollowedEvents {
   readonly events: readonly OutboxEvent[]
   readonly position: string
   readonly has_more: boolean

@@ -10,7 +10,7 @@ export interface ListedTool {
 }
 
 /** The part of a JSON schema that examples are made of. */
-export interface ToolSchema {
+interface ToolSchema {
   readonly type?: string
   readonly properties?: Readonly<Record<string, ToolSchema>>
   readonly required?: readonly string[]

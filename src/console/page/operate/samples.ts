@@ -11,7 +11,7 @@ const KEPT_S = 300
 const INTERVAL_MS = 2000
 
 /** The samples of the last minutes. `status`: the last reading; null: none yet. */
-export interface StatusSamples {
+interface StatusSamples {
   readonly status: ReadStatus | null
   readonly rates: readonly IntervalRates[]
   readonly error: Error | null

@@ -18,7 +18,7 @@ import type { CypherCompletion, CypherFinding } from './cypher-language.ts'
 import { cypherTokens } from './cypher-tokens.ts'
 
 /** The functions that an editor calls. */
-export interface CypherEditorEvents {
+interface CypherEditorEvents {
   onInput(text: string): void
   /** Ctrl+Enter or Cmd+Enter. */
   onRun(): void

@@ -2,7 +2,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 
 /** A command. `note`: a second line. */
-export interface MenuItem {
+interface MenuItem {
   readonly key: string
   readonly title: string
   readonly note?: string

@@ -5,7 +5,7 @@ import { useStore } from '../store.ts'
 import { theme } from '../theme.ts'
 
 /** A line: one value for each time; null: not known, which is drawn as a gap. */
-export interface ChartLine {
+interface ChartLine {
   readonly title: string
   /** The token of the style sheet, such as `--good`. */
   readonly colour: string

@@ -13,7 +13,7 @@ export interface PageDocument {
 }
 
 /** Whether a document is used. A DRAFT is not checked. */
-export type DocumentStatusName = 'ACTIVE' | 'INACTIVE' | 'DRAFT'
+type DocumentStatusName = 'ACTIVE' | 'INACTIVE' | 'DRAFT'
 
 /** The fields of an editor, as the user types them. */
 export type FormTexts = Readonly<Record<string, string>>

@@ -5,7 +5,7 @@ import type { CypherFinding } from '../parts/cypher-language.ts'
 import type { ShownPlanStep } from '../parts/plan-tree.tsx'
 
 /** A finding; one about another member than the condition has no place in the text. */
-export interface PolicyFinding extends Omit<CypherFinding, 'start' | 'end'> {
+interface PolicyFinding extends Omit<CypherFinding, 'start' | 'end'> {
   /** Such as `condition.cypher`. */
   readonly member: string
   readonly start: number | null

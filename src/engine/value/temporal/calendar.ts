@@ -8,7 +8,7 @@ const DAYS_PER_400_YEARS = 146_097
 const EPOCH_SHIFT = 719_468
 
 /** A date by year, month (1 to 12) and day of the month. */
-export interface CalendarDate {
+interface CalendarDate {
   readonly year: number
   readonly month: number
   readonly day: number
@@ -45,7 +45,7 @@ export const DAY_MIN = dayNumber(-YEAR_MAX, 1, 1)
 export const DAY_MAX = dayNumber(YEAR_MAX, 12, 31)
 
 /** Whether a year has 366 days. */
-export function isLeapYear(year: number): boolean {
+function isLeapYear(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
 }
 
@@ -91,7 +91,7 @@ export function weekDay(day: number): number {
 }
 
 /** An ISO week date. */
-export interface WeekDate {
+interface WeekDate {
   readonly weekYear: number
   readonly week: number
   readonly weekDay: number

@@ -40,7 +40,7 @@ export function checkMemberNames(fields: TemporalFields, name: string, known: re
 }
 
 /** Returns an integer member; undefined if it is missing. Throws ExecutionError if it is not a safe integer. */
-export function integerMember(fields: TemporalFields, name: string): number | undefined {
+function integerMember(fields: TemporalFields, name: string): number | undefined {
   const value = fields.get(name)
   if (value === undefined) return undefined
   if (typeof value === 'number') return value

@@ -56,7 +56,7 @@ export function parseTime(text: string): number {
 }
 
 /** A time of day with an optional offset and an optional region; both null if absent. */
-export interface ZonedTime {
+interface ZonedTime {
   readonly nanos: number
   readonly offset: number | null
   readonly region: string | null
@@ -72,7 +72,7 @@ export function parseZonedTime(text: string): ZonedTime {
 }
 
 /** A day number with a time of day. */
-export interface DateAndTime extends ZonedTime {
+interface DateAndTime extends ZonedTime {
   readonly day: number
 }
 

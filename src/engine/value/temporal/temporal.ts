@@ -5,7 +5,7 @@ import { formatDate, formatDuration, formatOffset, formatTime } from './format.t
 export type TemporalKind = 'date' | 'localtime' | 'time' | 'localdatetime' | 'datetime' | 'duration'
 
 /** The base of all temporal values. `String(value)` is the ISO 8601 text. */
-export abstract class TemporalValue {
+abstract class TemporalValue {
   abstract readonly kind: TemporalKind
   abstract toString(): string
 }

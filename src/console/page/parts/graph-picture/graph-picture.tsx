@@ -29,7 +29,7 @@ const DOUBLE_CLICK_MS = 350
 const none: ReadonlySet<string> = new Set()
 
 /** Properties of a picture. Keys of nodes and edges must differ from each other. */
-export interface GraphPictureProps {
+interface GraphPictureProps {
   /** Names the picture, such as `12 nodes and 14 relationships`. */
   readonly label: string
   readonly nodes: readonly PictureNode[]
@@ -229,7 +229,7 @@ export function GraphPicture(props: GraphPictureProps) {
 }
 
 /** A button with an icon in the tool bar of a picture. */
-export function ToolButton(props: { readonly icon: IconName; readonly label: string; readonly onClick: () => void }) {
+function ToolButton(props: { readonly icon: IconName; readonly label: string; readonly onClick: () => void }) {
   return (
     <button type="button" class="quiet" aria-label={props.label} title={props.label} onClick={props.onClick}>
       <Icon name={props.icon} />

@@ -22,7 +22,7 @@ export interface PictureColours {
 }
 
 /** A graph with the state that decides how it is drawn. */
-export interface PaintedPicture {
+interface PaintedPicture {
   readonly graph: IndexedGraph
   readonly places: ReadonlyMap<string, PicturePoint>
   readonly camera: PictureCamera
