@@ -47,6 +47,15 @@ interface TreePart {
   readonly properties?: Expression | null
 }
 
+interface Visited {
+  /** One bit for each of the four ways in which a condition is visited. */
+  readonly conditions: Map<Expression, number>
+  readonly excluded: Set<object>
+}
+
+/** Visits of conditions in one query: some milliseconds. A large policy needs hundreds. */
+const STEPS_MAX = 20_000
+
 class ExclusionSearch {
   readonly found: OpenExclusion[] = []
   private readonly text: string
@@ -62,6 +71,11 @@ class ExclusionSearch {
   private readonly reported = new Set<number>()
   /** The names of the excluded pattern, or of the item of a list. */
   private own: ReadonlySet<string> = new Set()
+  /** By `own`, what was visited under it: names repeat expressions, and a chain of names repeats them exponentially often. */
+  private readonly visited = new WeakMap<ReadonlySet<string>, Visited>()
+  private readonly sources = new Map<Expression, readonly object[]>()
+  private readonly emptyValues = new Map<Expression, LiteralValue | undefined>()
+  private steps = 0
 
   constructor(query: Query, text: string) {
     this.text = text
@@ -98,6 +112,11 @@ class ExclusionSearch {
    */
   private visit(expression: Expression, wanted: boolean, open: boolean): void {
     this.entered.add(expression)
+    const { conditions } = this.visitedHere()
+    const form = 1 << ((wanted ? 2 : 0) + (open ? 1 : 0))
+    const before = conditions.get(expression) ?? 0
+    if ((before & form) !== 0 || this.isTooLarge(expression)) return
+    conditions.set(expression, before | form)
     switch (expression.kind) {
       case 'unary':
         if (expression.operator === 'NOT') this.visit(expression.operand, !wanted, open)
@@ -146,6 +165,27 @@ class ExclusionSearch {
       case 'index':
         if (open) this.compared(expression, [expression], !wanted)
     }
+  }
+
+  private visitedHere(): Visited {
+    const found = this.visited.get(this.own)
+    if (found !== undefined) return found
+    const visited: Visited = { conditions: new Map(), excluded: new Set() }
+    this.visited.set(this.own, visited)
+    return visited
+  }
+
+  /** Counts a step. Reports once that the rest is not analysed. */
+  private isTooLarge({ span }: Expression): boolean {
+    this.steps += 1
+    if (this.steps === STEPS_MAX)
+      this.found.push({
+        span,
+        message:
+          'the query is too large to find all exclusions that a null turns off: name fewer conditions, or split it',
+        suggestion: null,
+      })
+    return this.steps >= STEPS_MAX
   }
 
   private binary(expression: Extract<Expression, { kind: 'binary' }>, wanted: boolean, open: boolean): void {
@@ -240,6 +280,11 @@ class ExclusionSearch {
 
   /** The value of an expression if what it counts or collects is empty; undefined: unknown. */
   private emptyValueOf(expression: Expression): LiteralValue | undefined {
+    if (!this.emptyValues.has(expression)) this.emptyValues.set(expression, this.findEmptyValue(expression))
+    return this.emptyValues.get(expression)
+  }
+
+  private findEmptyValue(expression: Expression): LiteralValue | undefined {
     switch (expression.kind) {
       case 'count-subquery':
       case 'count-star':
@@ -282,6 +327,14 @@ class ExclusionSearch {
 
   /** The patterns, subqueries and lists from which a value is made: without a row it is null, 0 or empty. */
   private sourcesOf(expression: Expression): readonly object[] {
+    const known = this.sources.get(expression)
+    if (known !== undefined) return known
+    const found = [...new Set(this.findSources(expression))]
+    this.sources.set(expression, found)
+    return found
+  }
+
+  private findSources(expression: Expression): readonly object[] {
     switch (expression.kind) {
       case 'count-subquery':
       case 'collect-subquery':
@@ -316,8 +369,13 @@ class ExclusionSearch {
     const before = this.own
     const own = new Set(before)
     for (const tree of trees) collectNames(tree, own)
+    const { excluded } = this.visitedHere()
     this.own = own
-    for (const tree of trees) this.predicates(tree)
+    for (const tree of trees) {
+      if (excluded.has(tree)) continue
+      excluded.add(tree)
+      this.predicates(tree)
+    }
     this.own = before
   }
 

@@ -5,7 +5,7 @@ import { decodeEntries } from './entry-bundle.ts'
 import { HASH_BYTES } from './merkle.ts'
 import { TILE_WIDTH, type TileName, tilePath } from './tile-path.ts'
 
-/** How often a partial tile is looked for. */
+/** How often a partial tile is looked for that no wider one seems to replace. */
 const ATTEMPTS = 5
 
 /** The files of a log, in a folder or behind a URL. */
@@ -47,14 +47,16 @@ async function orNull<T>(read: () => Promise<T>): Promise<T | null> {
  * hashes or entries. The log may grow during the call.
  */
 export async function findTile(files: LogFiles, tile: TileName): Promise<FoundTile | null> {
-  for (let attempt = 1; ; attempt += 1) {
+  for (let attempt = 1; ; ) {
     const found = await tryTile(files, tile)
-    // Between the listing and the reading of partial tiles, the log may have removed them.
+    // Between the listing and the reading of wider tiles, the log has removed them, because it has a wider one again.
+    if (found === 'replaced') continue
     if (found !== null || tile.width === TILE_WIDTH || attempt === ATTEMPTS) return found
+    attempt += 1
   }
 }
 
-async function tryTile(files: LogFiles, tile: TileName): Promise<FoundTile | null> {
+async function tryTile(files: LogFiles, tile: TileName): Promise<FoundTile | 'replaced' | null> {
   const path = tilePath(tile)
   const exact = await files.read(path)
   if (exact !== null) return { path, bytes: exact, isExact: true }
@@ -62,12 +64,14 @@ async function tryTile(files: LogFiles, tile: TileName): Promise<FoundTile | nul
   const full = tilePath({ ...tile, width: TILE_WIDTH })
   const wider = (await files.names(`${full}.p`)).map(Number).filter((width) => width > tile.width && width < TILE_WIDTH)
   const paths = [...wider.sort((a, b) => a - b).map((width) => tilePath({ ...tile, width })), full]
+  let isReplaced = false
   for (const other of paths) {
     const bytes = await files.read(other)
     // No checkpoint covers a wider tile yet: it may be half written.
     if (bytes !== null && prefixOf(bytes, tile) !== null) return { path: other, bytes, isExact: false }
+    if (bytes === null && other !== full) isReplaced = true
   }
-  return null
+  return isReplaced ? 'replaced' : null
 }
 
 /** The first hashes or entries of a tile or bundle; null if there are fewer. */

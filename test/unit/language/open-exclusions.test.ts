@@ -209,3 +209,19 @@ describe('an exclusion', () => {
     expect(mended.filter((cypher) => openExclusionsIn(cypher).length > 0)).toEqual([])
   })
 })
+
+test('a chain of names that repeat an exclusion is analysed once', () => {
+  const chain = (operator: string) =>
+    Array.from({ length: 60 }, (_, i) => `WITH subject, resource, a${i} ${operator} a${i} AS a${i + 1}`).join(' ')
+  for (const text of [
+    `WITH subject, resource, NOT EXISTS { ${BAN} WHERE k.app = $app } AS a0 ${chain('AND')} WITH * WHERE a60`,
+    `WITH subject, resource, COLLECT { MATCH ${BAN} WHERE k.app = $app RETURN k } AS a0 ${chain('+')} WITH * WHERE size(a60) = 0`,
+  ])
+    expect(openExclusionsIn(`MATCH (subject:Person), (resource:Car) ${text}`)).toHaveLength(1)
+})
+
+test('a query that is too large is reported, not left out', () => {
+  const branches = Array.from({ length: 12_000 }, (_, i) => `WHEN resource.w = ${i} THEN true`).join(' ')
+  const found = openExclusionsIn(`MATCH (subject:Person), (resource:Car) WHERE CASE ${branches} ELSE false END`)
+  expect(found[0]?.message).toContain('too large')
+})

@@ -65,10 +65,9 @@ function scoresOf(
   )
   const mappings = mappingsOf(...fields.map((field) => kindOf[field]))
   const { matches } = isSameType ? link(mappings, [...sources, ...others], null) : link(mappings, sources, others)
-  return Array.from({ length: PEOPLE }, (_, at) => {
-    const match = [...matches].find(({ source, target }) => source === at && target === FIRST_TARGET + at)
-    return match?.score ?? null
-  })
+  const own = new Map<number, number>()
+  for (const { source, target, score } of matches) if (target === FIRST_TARGET + source) own.set(source, score)
+  return Array.from({ length: PEOPLE }, (_, at) => own.get(at) ?? null)
 }
 
 const seeds = [1, 2, 3]
