@@ -104,6 +104,10 @@ const decisionMembers = {
   policiesFound: z.array(policyReference).describe('the active policies for subject type, action and resource type'),
   evaluationTimeMs: z.number().describe('milliseconds'),
   error: error.optional(),
+  denyReason: z
+    .strictObject({ message: text })
+    .optional()
+    .describe('why a request was denied, or what a search could not decide'),
   decisionId: text.optional().describe('the id in the decision log; absent while the log is off'),
 }
 const decided = {
@@ -117,7 +121,6 @@ const decided = {
     })
     .optional()
     .describe('absent if there is an error'),
-  denyReason: z.strictObject({ message: text }).optional(),
 }
 const searched = {
   ...decisionMembers,
