@@ -99,6 +99,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   'audit witness': ['audit witness --state witness --init', 'audit witness audit.tar --state witness --key audit.pub'],
   'audit rotate-key': ['audit rotate-key'],
+  'audit acknowledge-loss': ["audit acknowledge-loss 01J…/kqmzvhduwe --reason 'disk 2 was replaced'"],
   'audit export': [
     'audit export --project gid:01J… --out audit.tar',
     'audit export --project gid:01J… --out may.tar --from 2026-05-01T00:00:00Z',
