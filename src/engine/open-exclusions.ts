@@ -94,7 +94,7 @@ class ExclusionSearch {
       if (clause.kind !== 'with' && clause.kind !== 'return') continue
       const isGlobal = !clause.star && clause.items.every(({ expression }) => isAggregate(expression))
       for (const { alias, expression } of clause.items) {
-        if (alias === null || expression.kind === 'variable') continue
+        if (alias === null || (expression.kind === 'variable' && expression.name === alias.text)) continue
         this.projected.set(alias.text, expression)
         if (isGlobal) this.aggregated.set(expression, clauses.slice(0, index))
       }
@@ -140,6 +140,7 @@ class ExclusionSearch {
         if (quantifier === (wanted ? 'none' : 'any')) this.excluded([expression])
         else if (where && open) this.visit(where, quantifier === 'none' ? !wanted : wanted, open)
         if (quantifier === (wanted ? 'all' : 'any')) this.excluded(this.sourcesOf(list))
+        if (open) this.compared(expression, [list], !wanted)
         return
       }
       case 'function':
@@ -224,13 +225,14 @@ class ExclusionSearch {
         this.visit(value, true, open)
         this.visit(value, false, open)
       }
-      if (value.kind === 'case' && literal !== undefined) {
+      const chosen = value.kind === 'variable' ? (this.projected.get(value.name) ?? value) : value
+      if (chosen.kind === 'case' && literal !== undefined) {
         const judge = (result: Expression | null): Certainty => {
           const given = result === null ? null : literalOf(result)
           if (given === null) return 'no'
           return given === undefined ? 'maybe' : holds(given, sign, literal) === wanted ? 'yes' : 'no'
         }
-        this.alternatives(value, judge, null)
+        this.alternatives(chosen, judge, null)
       }
       const empty = this.emptyValueOf(value)
       if (empty === undefined) continue
@@ -436,6 +438,19 @@ class ExclusionSearch {
     const firstOf = (parts: readonly Expression[]): string | null =>
       parts.map((part) => this.nullableIn(part)).find((name) => name !== null) ?? null
     switch (expression.kind) {
+      case 'variable': {
+        const projected = this.own.has(expression.name) ? undefined : this.projected.get(expression.name)
+        if (projected === undefined) return null
+        this.projected.delete(expression.name)
+        const name = this.nullableIn(projected)
+        this.projected.set(expression.name, projected)
+        return name
+      }
+      case 'case':
+        return firstOf([
+          ...expression.branches.map(({ then }) => then),
+          ...(expression.otherwise ? [expression.otherwise] : []),
+        ])
       case 'index':
         return firstOf([expression.target, expression.index])
       case 'slice':
@@ -560,7 +575,7 @@ const AGGREGATES: ReadonlySet<string> = new Set(['count', 'collect', 'sum', 'max
 /** The names that patterns and lists of the tree declare, and those of outer elements that a pattern repeats apart. */
 function collectNames(tree: unknown, names: Set<string>): void {
   walkTree(tree, (node) => {
-    if (node.kind === 'relationship' && node.variable) names.add(node.variable.text)
+    if ((node.kind === 'relationship' || node.kind === 'path') && node.variable) names.add(node.variable.text)
     if (node.kind === 'node' && node.variable && !outerNames.has(node.variable.text)) names.add(node.variable.text)
     if (node.kind === 'quantifier' || node.kind === 'list-comprehension') names.add(node.variable.text)
     if (node.kind === 'return') for (const { alias } of node.items) if (alias !== null) names.add(alias.text)

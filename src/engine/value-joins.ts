@@ -34,6 +34,8 @@ const NEVER: Formula = { kind: 'any', parts: [] }
 const NOTHING: ReadonlySet<string> = new Set()
 /** The value that stands for all of the parameters. */
 const PARAMETERS = '$'
+/** The value that stands for parameters that the caller chooses. */
+const CHOSEN = '?'
 /** A condition with more parts, counted again for each use of an alias, is not read to its end. */
 const STEPS_MAX = 20_000
 /** With more elements it takes too long to join them. */
@@ -41,7 +43,7 @@ const ELEMENTS_MAX = 1_000
 
 /**
  * Whether each row of the query joins the variable with a value of one of the parameters. `filter`: a condition that the rows must meet
- * too. True for a query without a row, for one that does not parse, and for one that is too large.
+ * too. True for a query without a row and for one that does not parse; false for one that is too large, so that a person looks at it.
  */
 export function joinsParameter(
   text: string,
@@ -55,25 +57,34 @@ export function joinsParameter(
   const { formula, scope } = reader.query(parsed.query, new Map())
   const whole = all([formula, filter === null ? ALWAYS : reader.holds(filter, true, scope)])
   const bound = scope.get(variable)
-  if (bound === undefined || reader.isTooLarge) return true
+  if (bound === undefined) return true
+  if (reader.isTooLarge) return false
   // The second time, an alternative is judged with what the conditions after it join.
   const rows = closed(whole, closed(whole, PartitionOfValues.none))
   return rows === null || [...bound.reads].some((read) => rows.areJoined(read, PARAMETERS))
 }
 
-/** Returns the values that are joined if the formula is true, with those of `known`; null if it is never true. */
-function closed(formula: Formula, known: PartitionOfValues | null): PartitionOfValues | null {
-  if (known === null) return null
+/**
+ * Returns the values that are joined if the formula is true, with those of `known`; null if it is never true. `done`: what is in `known`
+ * already, because formulas share parts.
+ */
+function closed(
+  formula: Formula,
+  known: PartitionOfValues | null,
+  done: Set<Formula> = new Set(),
+): PartitionOfValues | null {
+  if (known === null || done.has(formula)) return known
+  done.add(formula)
   switch (formula.kind) {
     case 'join':
       return known.join(formula.values)
     case 'all': {
       let joined: PartitionOfValues | null = known
-      for (const part of formula.parts) joined = closed(part, joined)
+      for (const part of formula.parts) joined = closed(part, joined, done)
       return joined
     }
     case 'any': {
-      const possible = formula.parts.map((part) => closed(part, known)).filter((part) => part !== null)
+      const possible = formula.parts.map((part) => closed(part, known, new Set(done))).filter((part) => part !== null)
       return possible.length === 0 ? null : PartitionOfValues.inAll(possible)
     }
   }
@@ -89,8 +100,9 @@ function any(parts: readonly Formula[]): Formula {
   return parts.length === 1 ? parts[0]! : { kind: 'any', parts }
 }
 
-/** Two sides that are equal. A value on both sides may be equal to itself. */
+/** Two sides that are equal. A value on both sides may be equal to itself, and a side that the caller chooses in part joins nothing. */
 function equal(left: ReadonlySet<string>, right: ReadonlySet<string>): Formula {
+  if (left.has(CHOSEN) || right.has(CHOSEN)) return ALWAYS
   if (left.size === 0 || right.size === 0 || !left.isDisjointFrom(right)) return ALWAYS
   return { kind: 'join', values: left.union(right) }
 }
@@ -444,7 +456,7 @@ class JoinReader {
         readonly variable?: { readonly text: string } | null
       }
       if (node.kind !== undefined && CONDITIONS.has(node.kind)) return
-      if (node.kind === 'parameter' && this.parameters.has(node.name as string)) reads.add(PARAMETERS)
+      if (node.kind === 'parameter') reads.add(this.parameters.has(node.name as string) ? PARAMETERS : CHOSEN)
       const name = node.kind === 'variable' ? (node.name as string) : node.variable?.text
       for (const read of (name === undefined ? undefined : scope.get(name)?.reads) ?? NOTHING) reads.add(read)
       for (const child of Object.values(tree)) visit(child)

@@ -11,6 +11,14 @@ const BAN = '(subject)-[k:KNOWS]->(resource)'
 
 /** The clauses after MATCH, and what is compared in place of `{}`. */
 const forms: readonly (readonly [string, string])[] = [
+  // Names of names, and of paths.
+  [`OPTIONAL MATCH ${BAN} WHERE {} WITH subject, resource, k AS ban WHERE ban IS NULL`, 'k.app'],
+  [
+    `OPTIONAL MATCH ${BAN} WHERE {} WITH subject, resource, count(k) AS n WITH subject, resource, n AS bans WHERE bans = 0`,
+    'k.app',
+  ],
+  [`WITH subject, resource, EXISTS { ${BAN} WHERE {} } AS a WITH subject, resource, a AS b WHERE NOT b`, 'k.app'],
+  [`OPTIONAL MATCH p = ${BAN} WHERE {} WITH subject, resource, p WHERE p IS NULL`, 'k.app'],
   // Patterns and subqueries.
   [`WHERE NOT EXISTS { ${BAN} WHERE {} }`, 'k.app'],
   [`WHERE NOT EXISTS { MATCH ${BAN} WHERE {} RETURN k }`, 'k.app'],
@@ -224,4 +232,13 @@ test('a query that is too large is reported, not left out', () => {
   const branches = Array.from({ length: 12_000 }, (_, i) => `WHEN resource.w = ${i} THEN true`).join(' ')
   const found = openExclusionsIn(`MATCH (subject:Person), (resource:Car) WHERE CASE ${branches} ELSE false END`)
   expect(found[0]?.message).toContain('too large')
+})
+
+test.each([
+  `WITH subject, resource, $app AS app WHERE NOT EXISTS { ${BAN} WHERE k.app = app }`,
+  `WHERE NOT EXISTS { ${BAN} WHERE any(app IN $apps WHERE app = k.app) }`,
+  `WITH subject, resource, CASE WHEN $app = 'crm' THEN 'blocked' ELSE 'ok' END AS s WHERE s = 'ok'`,
+  `WHERE NOT EXISTS { ${BAN} WHERE k.app = CASE WHEN true THEN $app END }`,
+])('a value that may be null is found behind names, in lists and in CASE: %s', (text) => {
+  expect(openExclusionsIn(`MATCH (subject:Person), (resource:Car) ${text}`)).toHaveLength(1)
 })
