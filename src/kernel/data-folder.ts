@@ -29,6 +29,8 @@ export const LMDB_LOCK_FILE = 'lock.mdb'
 export const PRESENCE_LOCK_FILE = 'open.lock'
 /** Locked in the folder of an environment by every process that has it open and knows that its pages were checked. */
 export const CHECKED_LOCK_FILE = 'checked.lock'
+/** In the folder of an environment while LMDB creates its files: until then an empty data file, or none, is no damage. */
+export const CREATING_FILE = 'data.mdb.creating'
 
 /** Shared counter with the time until which changes of graphs are noted for watchers, in seconds since the epoch. */
 export const WATCHED_UNTIL_FILE = 'watched.until'

@@ -44,6 +44,7 @@ export class ChildProcess<Task, Command = never, Event = never> {
   private readonly process: Bun.Subprocess
   private readonly answers = new Set<() => void>()
   private isStopped = false
+  private hasExited = false
   private killed: Pick<ChildExit, 'cause' | 'killedFor'> | null = null
 
   constructor(options: ChildProcessOptions<Task, Event>) {
@@ -61,6 +62,8 @@ export class ChildProcess<Task, Command = never, Event = never> {
     this.send({ order: 'open', task: options.task })
     this.exited = this.process.exited.then(() => {
       const exit = this.exitOf(oomKills)
+      this.hasExited = true
+      for (const onAlive of this.answers) onAlive()
       options.onExit?.(exit)
       return exit
     })
@@ -78,11 +81,11 @@ export class ChildProcess<Task, Command = never, Event = never> {
 
   /** Resolves with whether the process answers within `timeoutMs`. An exited one counts as answering: another one replaces it. */
   async ping(timeoutMs: number): Promise<boolean> {
+    if (this.hasExited) return true
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const onAlive = (): void => resolve(true)
     this.answers.add(onAlive)
     const timer = setTimeout(() => resolve(false), timeoutMs)
-    void this.exited.then(onAlive)
     // Before this process gives up, the child gives up on what it has started.
     this.send({ order: 'ping', timeoutMs: timeoutMs / 2 })
     const isAnswered = await promise

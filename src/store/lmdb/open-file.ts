@@ -1,9 +1,9 @@
 // Opens an environment with lmdb-js: checks the file before, allocates the reader table, and sets the options. All of it runs
 // while no process writes to the environment (open-lock.ts).
 import { accessSync, chmodSync, constants, existsSync, linkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { RootDatabase, RootDatabaseOptionsWithPath } from 'lmdb'
-import { DATA_FILE, LMDB_LOCK_FILE } from '../../kernel/data-folder.ts'
+import { CREATING_FILE, DATA_FILE, LMDB_LOCK_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { checkFileInSlices, findFileDamage } from '../pages/file-check.ts'
 import type { SharedCounter } from '../process/shared-counter.ts'
@@ -91,16 +91,21 @@ export function openChecked(path: string, options: LmdbFileOptions, lock: OpenLo
   const file = join(path, DATA_FILE)
   const damage = findDamage(file, lock.isChecked())
   if (damage !== null) throw new DamagedFileError(file, damage)
+  const creating = join(path, CREATING_FILE)
+  const isNew = !existsSync(file) || existsSync(creating)
+  if (isNew) noteCreation(creating)
   allocateReaderTable(path)
   if (!canRegisterReaders(path)) {
     throw new OperationalError(
       `${join(path, LMDB_LOCK_FILE)} is not writable for this user, so writers could overwrite pages while they are read`,
     )
   }
-  const isNew = !existsSync(file)
   const root = loadDriver().open(packageOptions(path, options))
   // lmdb-js creates a file with the default mode of the process.
-  if (isNew) chmodSync(file, 0o600)
+  if (isNew) {
+    chmodSync(file, 0o600)
+    rmSync(creating, { force: true })
+  }
   lock.setChecked()
   return root
 }
@@ -110,6 +115,17 @@ function findDamage(file: string, isChecked: boolean): string | null {
     return findFileDamage(file, isChecked)
   } catch (failure) {
     return `cannot be read: ${(failure as Error).message}`
+  }
+}
+
+/** Writes the file that says that the environment is being created. */
+function noteCreation(path: string): void {
+  try {
+    writeFileSync(path, '', { mode: 0o600 })
+  } catch (failure) {
+    const reason = diskFullReasonOf(failure)
+    if (reason !== null) throw new OperationalError(`not enough disk space for a store in ${dirname(path)}: ${reason}`)
+    throw failure
   }
 }
 

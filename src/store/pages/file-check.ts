@@ -1,8 +1,8 @@
 // Checks an LMDB file before LMDB maps it. LMDB trusts its pages and ends the process if one is missing or damaged. All pages in use
 // are checked, unless a process that has checked them has the file open: then only LMDB has written to it since.
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { LMDB_LOCK_FILE } from '../../kernel/data-folder.ts'
+import { CREATING_FILE, LMDB_LOCK_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { type MetaPage, PageFile, readMetaPage, TreePage } from './page-file.ts'
 import { runToEnd, type WalkOptions, walkTrees } from './page-walk.ts'
@@ -113,6 +113,8 @@ async function runInSlices<T>(steps: Generator<void, T>): Promise<T> {
  * only a few pages are checked.
  */
 export function findFileDamage(path: string, isKnownSound = false): string | null {
+  // The process that created it was killed before LMDB had written anything.
+  if (isBeingCreated(path) && (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return null
   if (!existsSync(path)) {
     const isOld = existsSync(join(dirname(path), LMDB_LOCK_FILE))
     return isOld ? 'is missing, although the folder was used before' : null
@@ -121,6 +123,10 @@ export function findFileDamage(path: string, isKnownSound = false): string | nul
   const remembered = state === null ? undefined : checkedFiles.get(state.name)
   if (remembered !== undefined && remembered.fileState === state?.look) return remembered.damage
   return runToEnd(checkFile(path, isKnownSound))
+}
+
+function isBeingCreated(path: string): boolean {
+  return existsSync(join(dirname(path), CREATING_FILE))
 }
 
 /** Yields after each page, or each few pages. */
