@@ -94,7 +94,12 @@ export function openChecked(path: string, options: LmdbFileOptions, lock: OpenLo
   const creating = join(path, CREATING_FILE)
   const isNew = !existsSync(file) || existsSync(creating)
   if (isNew) noteCreation(creating)
-  allocateReaderTable(path)
+  try {
+    allocateReaderTable(path)
+  } catch (failure) {
+    if (isNew) rmSync(creating, { force: true })
+    throw failure
+  }
   if (!canRegisterReaders(path)) {
     throw new OperationalError(
       `${join(path, LMDB_LOCK_FILE)} is not writable for this user, so writers could overwrite pages while they are read`,
