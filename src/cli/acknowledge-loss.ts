@@ -32,14 +32,14 @@ export async function acknowledgeLosses(
   const by = userName === '' ? userId : userName
   const collections = openConfiguration(dataDir, { sync: true })
   try {
-    for (const { id, name, origin, size } of chosen) {
+    for (const { id, name, origin, size, left } of chosen) {
       const timeMs = systemClock.now()
-      const members = { outcome: 'ok', log: lossName({ id, name }), origin, size, reason }
+      const members = { outcome: 'ok', log: lossName({ id, name }), origin, size, left, reason }
       // The record comes first: an acknowledgement without one could not be proven.
       if (!(await recordOperation(settings, 'svc.audit.operations.auditloss.acknowledge', members)))
         throw new CliError([`${dataDir} records nothing: set \`audit\` to \`on\` and start the service once before`])
-      await putAcknowledgedLoss(collections, id, { name, origin, size, by, timeMs, reason })
-      if (json) printLine(JSON.stringify({ log: lossName({ id, name }), origin, size, by, reason }))
+      await putAcknowledgedLoss(collections, id, { name, origin, size, left, by, timeMs, reason })
+      if (json) printLine(JSON.stringify({ log: lossName({ id, name }), origin, size, left, by, reason }))
       else printLine(`${lossName({ id, name })}: the loss of ${size} sealed entries of ${origin} is acknowledged`)
     }
   } finally {

@@ -157,7 +157,7 @@ function writeLicences(inputs: readonly string[], folder: string): void {
   writeFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), licenceTexts(packageFolders(inputs)))
 }
 
-/** The types that the declarations of middleware need: whoever imports it has the framework. */
+/** The types that the declarations of middleware need. An application that imports the middleware has the framework. */
 const frameworkTypes: Readonly<Record<string, readonly string[]>> = {
   'src/client/express.d.ts': ['express', 'node:http'],
   'src/client/fastify.d.ts': ['fastify'],

@@ -18,6 +18,8 @@ import { COMMAND_LOCK_TIMEOUT_MS } from '../store/lmdb/open-lock.ts'
 export interface LostLog extends LostLogEnd {
   /** The id of the log, which is the name of its folder. */
   readonly id: string
+  /** The number of its entries that the folder of the log still has. */
+  readonly left: number
   /** False: the folder of the log has the entries, and only the index does not have them. */
   readonly isMissing: boolean
   /** Null: the loss was not acknowledged, or it is larger than the one that was. */
@@ -61,10 +63,12 @@ export async function lostLogs(dataDir: string): Promise<LostLog[]> {
     for (const end of lostEndsWith(ends, removed)) {
       const files = new TileFolder(join(folder, AUDIT_LOGS_FOLDER, id, end.name))
       const published = (await files.hasTiles()) ? await files.published() : null
-      const isMissing = (published?.size ?? 0) < end.size
+      const left = published?.size ?? 0
+      const isMissing = left < end.size
       if (!isMissing && !(isBehind && end.origin === head.generation.origin)) continue
-      const acknowledged = known.get(id)?.find(({ origin, size }) => origin === end.origin && size >= end.size) ?? null
-      losses.push({ ...end, id, isMissing, acknowledged })
+      const acknowledged =
+        known.get(id)?.find((one) => one.origin === end.origin && one.size >= end.size && left >= one.left) ?? null
+      losses.push({ ...end, id, left, isMissing, acknowledged })
     }
   }
   return losses

@@ -396,7 +396,7 @@ class ExclusionSearch {
     }
   }
 
-  /** `safe`: the value that a null must count as to exclude; null if the comparison is none that can be wrapped. */
+  /** `safe`: the value that a null must count as to exclude; null if the comparison cannot be wrapped. */
   private compared({ span }: Expression, operands: readonly Expression[], safe: boolean | null): void {
     const nullable = operands.map((operand) => this.nullableIn(operand)).find((name) => name !== null)
     if (nullable === undefined) return

@@ -788,6 +788,7 @@ export const eventTypes = {
       log: text.describe('the folder of the log and of the lost generation'),
       origin: text.describe('the log of which entries are missing'),
       size: z.int().describe('the number of its sealed entries'),
+      left: z.int().describe('how many of them the folder of the log still had'),
       reason: text,
     }),
     contextKeys: [],

@@ -4,8 +4,10 @@ import { AUDIT_ACKNOWLEDGED_LOSSES } from '../../kernel/data-folder.ts'
 import type { DocumentReader, DocumentStore } from '../../kernel/document-store.ts'
 import type { LostLogEnd } from './audit-types.ts'
 
-/** A loss that somebody has looked into. It does not cover entries of the same origin beyond its size. */
+/** A loss that was investigated. It covers neither entries of the same origin beyond its size, nor those that were left then. */
 export interface AcknowledgedLoss extends LostLogEnd {
+  /** The number of entries that the folder of the log still had. */
+  readonly left: number
   /** Name or number of the user of the operating system. */
   readonly by: string
   readonly timeMs: number

@@ -732,6 +732,28 @@ describe('several faults of the audit trail', () => {
     expect((await lostLogFindings(dataDir)).findings).toHaveLength(2)
   })
 
+  test('an acknowledged loss does not cover entries that were left then', async () => {
+    const fleet = await newFleet()
+    const { dataDir } = fleet
+    await captureIn(fleet, numbered('a', 20))
+    const older = `${dataDir}-older`
+    cpSync(join(dataDir, 'audit'), older, { recursive: true })
+    await captureIn(fleet, numbered('b', 20))
+    put(dataDir, 'audit', null)
+    cpSync(older, join(dataDir, 'audit'), { recursive: true })
+    await captureIn(fleet, ['c'], { overrides: { log: () => undefined } })
+    const losses = await lostLogs(dataDir)
+    expect(losses.map(({ left }) => left > 0)).toContain(true)
+    const data = ['--reason', 'an older folder was copied', '--data', dataDir]
+    expect(await runCommand(['audit', 'acknowledge-loss', ...losses.map(lossName), ...data])).toMatchObject({
+      exitCode: 0,
+    })
+    expect((await lostLogFindings(dataDir)).findings).toEqual([])
+    const [partly] = losses.filter(({ left }) => left > 0)
+    rmSync(join(dataDir, 'audit/logs', lossName(partly!)), { recursive: true })
+    expect((await lostLogFindings(dataDir)).findings).toEqual([expect.stringContaining(lossName(partly!))])
+  })
+
   /** The generations of the findings of `verify`. */
   async function named(dataDir: string): Promise<string[]> {
     const { findings, missing } = await lostLogFindings(dataDir)
