@@ -13,7 +13,7 @@ import type { Database } from '../../src/store/lmdb/database.ts'
 import { type Databases, GRAPH_DESCRIPTION, openDatabases, openMeta } from '../../src/store/lmdb/databases.ts'
 import { LmdbFile } from '../../src/store/lmdb/lmdb-file.ts'
 import { openCatalog } from '../../src/store/tenancy/catalog.ts'
-import { importFile } from '../../src/transfer/import.ts'
+import { importFile } from '../../src/transfer/import/import.ts'
 import { type Bench, type BenchOptions, mustEqual, round } from '../harness.ts'
 import { documentId, groupId, type OwnershipGraph, ownershipGraph, personId } from '../ownership-graph.ts'
 

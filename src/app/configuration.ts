@@ -20,7 +20,7 @@ import { COMMAND_LOCK_TIMEOUT_MS } from '../store/lmdb/open-lock.ts'
 import type { OutboxOptions } from '../store/outbox/outbox-format.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { listProjectFolders } from '../store/tenancy/project-folders.ts'
-import { interruptedImportMessage } from '../transfer/import-markers.ts'
+import { interruptedImportMessage } from '../transfer/files/import-markers.ts'
 import { createSecretBox, openSealer, readMasterKeys } from './master-keys.ts'
 
 /** Opens the configuration database. Throws OperationalError if it is missing, or if an import into it was interrupted. */

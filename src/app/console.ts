@@ -1,5 +1,6 @@
 // Builds the console: its sessions, and its routes.
 import { isConsoleOn } from '../console/access.ts'
+import { isOwnHost } from '../console/own-host.ts'
 import { loadPageFiles } from '../console/page-files.ts'
 import { consoleRoutes } from '../console/routes.ts'
 import { SessionCookie } from '../console/session-cookie.ts'
@@ -7,7 +8,6 @@ import { ConsoleSessions } from '../console/sessions.ts'
 import { linkAddress, SignInLinks } from '../console/sign-in-link.ts'
 import type { Route } from '../http/route.ts'
 import { serviceAccountsKind } from '../identity/service-account.ts'
-import { isOwnHost } from '../runtime/own-host.ts'
 import type { Platform } from './platform.ts'
 
 /** The console of a process. */

@@ -1,5 +1,6 @@
 // Builds the decision feature, and connects it to metrics, decision log and process log.
 
+import type { DecisionEventLog } from '../events/recorders/record-decisions.ts'
 import { DerivedSigner } from '../identity/derived-signer.ts'
 import { mintGid } from '../kernel/ids.ts'
 import { InlineHistory } from '../kernel/inline-history.ts'
@@ -11,12 +12,11 @@ import type { ParameterMask } from '../pdp/parameter-mask.ts'
 import { SearchCache } from '../pdp/search-cache.ts'
 import type { DraftPolicies } from '../policy/draft-policies.ts'
 import type { PolicyIndex } from '../policy/policy-index.ts'
-import { logPolicyErrors } from '../runtime/process-log.ts'
-import type { DecisionEventLog } from '../runtime/record-decisions.ts'
 import type { Settings } from '../settings.ts'
 import { dimensionWeights } from '../trust/trust-score-profile.ts'
 import type { AppOverrides } from './overrides.ts'
 import type { Platform } from './platform.ts'
+import { logPolicyErrors } from './process-log.ts'
 import { createDecisionSpans } from './tracing.ts'
 
 /**

@@ -5,26 +5,26 @@ import { projectsKind } from '../config/kind.ts'
 import { openSecret } from '../config/secrets.ts'
 import { ActivityLog, type ActivityRecord } from '../events/activity-log.ts'
 import { writersBound } from '../events/delivery/backlog.ts'
+import { EventDeliveryState } from '../events/operations/event-delivery-state.ts'
+import { createEventSinkOperations } from '../events/operations/event-sink-service.ts'
 import { CaptureEventLog } from '../events/record-captures.ts'
 import { ChangeEventLog } from '../events/record-changes.ts'
 import type { AuditRules } from '../events/routes.ts'
 import type { EventSinkOperations } from '../events/sink-operations.ts'
 import { EventSinks } from '../events/sinks.ts'
+import { EventStreams } from '../events/streams/event-streams.ts'
 import { auditOwnerOf, auditStreamOf } from '../kernel/audit-stream.ts'
 import { DATA_FILE, EVENTS_COMMIT_FILE, EVENTS_FOLDER } from '../kernel/data-folder.ts'
-import { EventDeliveryState } from '../runtime/event-delivery-state.ts'
-import { createEventSinkOperations } from '../runtime/event-sink-service.ts'
-import { EventStreams } from '../runtime/event-streams.ts'
-import { WatchNotes } from '../runtime/watch-notes.ts'
 import type { Settings } from '../settings.ts'
 import { type LmdbFileOptions, openWhenUnwritten } from '../store/lmdb/open-file.ts'
 import { EventsFolder } from '../store/outbox/events-folder.ts'
 import type { EventOutbox } from '../store/outbox/outbox.ts'
 import type { OutboxOptions } from '../store/outbox/outbox-format.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
+import { WatchNotes } from '../streams/watch-notes.ts'
 import type { Platform } from './platform.ts'
 
-/** The recording of events in this process. The recording of each feature is in `runtime/`. */
+/** The recording of events in this process. The recording of each feature is in `events/recorders/`. */
 export interface EventRecording {
   readonly sinks: EventSinks
   readonly captures: CaptureEventLog

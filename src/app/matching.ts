@@ -3,10 +3,10 @@
 import { locationsOf } from '../config/db-connection.ts'
 import { etagOf } from '../config/etag.ts'
 import { projectsKind } from '../config/kind.ts'
+import { decisionEventLog, matchingEventLog } from '../events/recorders/record-matching.ts'
 import { EntityMatching } from '../matching/entity-matching.ts'
 import { MatchingOperations } from '../matching/matching-operations.ts'
 import type { MatchedGraphs } from '../matching/node-batches.ts'
-import { decisionEventLog, matchingEventLog } from '../runtime/record-matching.ts'
 import type { EventRecording } from './events.ts'
 import type { Platform } from './platform.ts'
 

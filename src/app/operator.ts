@@ -1,13 +1,17 @@
 // Builds the views of an operator: figures of all workers, settings with their origin, and backups.
+
+import type { ListedBackup } from '../backup/backup-files.ts'
+import { readBackupRecord } from '../backup/backup-record.ts'
+import { BackupSchedule, scheduledJobs } from '../backup/backup-schedule.ts'
+import { backupAddressOf, misplacedFolder, recipientsOf } from '../backup/backup-settings.ts'
+import { Backups } from '../backup/backups.ts'
+import { placeUrl } from '../backup/places/place-address.ts'
 import { projectsKind } from '../config/kind.ts'
 import type { BackupAnswer, OperatorDeps, SettingsAnswer, StatusAnswer } from '../http/routes/operator.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { ok, type Result } from '../kernel/result.ts'
+import { type OwnFigures, type ServiceStatus, StatusReader, type WorkerFigures } from '../operator/service-status.ts'
 import { durationBoundsS } from '../ops/service-metrics.ts'
-import { BackupSchedule, scheduledJobs } from '../runtime/backup-schedule.ts'
-import { backupAddressOf, misplacedFolder, recipientsOf } from '../runtime/backup-settings.ts'
-import { Backups } from '../runtime/backups.ts'
-import { type OwnFigures, type ServiceStatus, StatusReader, type WorkerFigures } from '../runtime/service-status.ts'
 import {
   environmentNameOf,
   isSecretRule,
@@ -16,9 +20,6 @@ import {
   settingFields,
   settingSpecs,
 } from '../settings.ts'
-import type { ListedBackup } from '../transfer/backup-files.ts'
-import { readBackupRecord } from '../transfer/backup-record.ts'
-import { placeUrl } from '../transfer/places/place-address.ts'
 import type { AppOverrides } from './overrides.ts'
 import type { Platform } from './platform.ts'
 import { shippingReader } from './shipping.ts'

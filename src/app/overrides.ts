@@ -1,10 +1,10 @@
 // Options that the command line and tests pass to an app in addition to the settings.
 import type { Clock } from '../kernel/clock.ts'
+import type { WorkerFigures } from '../operator/service-status.ts'
 import type { LogEntry } from '../ops/log.ts'
 import type { DecisionEvent, PolicyError } from '../pdp/decision-deps.ts'
 import type { ProcessIdentity } from '../processes/protocol.ts'
 import type { SupervisionOverrides } from '../processes/supervised.ts'
-import type { WorkerFigures } from '../runtime/service-status.ts'
 import type { SettingField } from '../settings.ts'
 
 /** Replacements and additions for `createApp`. */

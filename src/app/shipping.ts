@@ -1,13 +1,13 @@
 // Builds the shipping of changes of a serving process: the process that ships, and its metrics.
 
+import { openPlace, s3AccessOf } from '../backup/places/open-place.ts'
+import { placeUrl } from '../backup/places/place-address.ts'
+import { openShippingFigures, shippingLateS } from '../backup/shipping/shipping-figures.ts'
+import { ShippingProcess } from '../backup/shipping/shipping-process.ts'
 import type { ShippingAnswer } from '../http/routes/operator.ts'
 import type { ShippingTotals } from '../ops/service-metrics.ts'
 import type { SupervisionOverrides } from '../processes/supervised.ts'
-import { ShippingProcess } from '../runtime/shipping-process.ts'
 import type { Settings } from '../settings.ts'
-import { openPlace, s3AccessOf } from '../transfer/places/open-place.ts'
-import { placeUrl } from '../transfer/places/place-address.ts'
-import { openShippingFigures, shippingLateS } from '../transfer/shipping/shipping-figures.ts'
 import type { Platform } from './platform.ts'
 
 /**

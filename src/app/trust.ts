@@ -3,7 +3,7 @@
 import { locationsOf } from '../config/db-connection.ts'
 import { projectsKind } from '../config/kind.ts'
 import type { GraphStore } from '../engine/store.ts'
-import { trustEventLog } from '../runtime/record-trust-runs.ts'
+import { trustEventLog } from '../events/recorders/record-trust-runs.ts'
 import { TrustScoring } from '../trust/trust-scoring.ts'
 import type { EventRecording } from './events.ts'
 import { leadership, type Platform } from './platform.ts'

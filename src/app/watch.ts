@@ -2,10 +2,10 @@
 import { join } from 'node:path'
 import { GRAPHS_COMMIT_FILE } from '../kernel/data-folder.ts'
 import type { PolicyIndex } from '../policy/policy-index.ts'
-import { DecisionStreams } from '../runtime/decision-streams.ts'
-import { WatchHub } from '../runtime/watch-hub.ts'
 import type { Settings } from '../settings.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
+import { DecisionStreams } from '../streams/decision-streams.ts'
+import { WatchHub } from '../streams/watch-hub.ts'
 import type { Platform } from './platform.ts'
 
 /** The usual interval of event streams, and shorter than the idle timeout of common proxies. */

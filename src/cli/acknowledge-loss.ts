@@ -1,8 +1,8 @@
 // The command `audit acknowledge-loss`: records who accepts the reported loss of an audit log, and why. `verify` and `doctor` then report it
 // as acknowledged. It changes nothing in the log that has the gap: its first entry after the gap names what is missing.
 import { openConfiguration } from '../app/configuration.ts'
+import { operatingSystemUser } from '../events/recorders/operating-system-user.ts'
 import { systemClock } from '../kernel/clock.ts'
-import { operatingSystemUser } from '../runtime/operating-system-user.ts'
 import type { Settings } from '../settings.ts'
 import { putAcknowledgedLoss } from '../store/audit/acknowledged-losses.ts'
 import { CliError, UsageError } from './cli-error.ts'

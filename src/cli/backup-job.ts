@@ -1,11 +1,12 @@
 // The process that makes or verifies one backup for a serving process. It exits when the job is done.
+
+import { type FinishedBackup, runBackupJob } from '../backup/backup-job.ts'
+import { backupAddressOf } from '../backup/backup-settings.ts'
+import type { BackupTask } from '../backup/backups.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { runChild } from '../processes/run-child.ts'
-import { backupAddressOf } from '../runtime/backup-settings.ts'
-import type { BackupTask } from '../runtime/backups.ts'
 import type { Settings } from '../settings.ts'
-import { type FinishedBackup, runBackupJob } from '../transfer/backup-job.ts'
 import { logFailure } from './log-failure.ts'
 import { recorded } from './record-operation.ts'
 import { runScheduledJob } from './scheduled-backup.ts'

@@ -2,14 +2,14 @@
 // that does not exist is not created.
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { backupAddressOf } from '../backup/backup-settings.ts'
+import { BACKUP_OWNER_PREFIX, ownerName, ownersOf } from '../backup/places/claim-place.ts'
+import { openPlace, s3AccessOf } from '../backup/places/open-place.ts'
+import { PlaceError } from '../backup/places/place.ts'
+import { folderOf, isS3Address } from '../backup/places/place-address.ts'
+import { OWNER_PREFIX } from '../backup/shipping/shipment-name.ts'
 import { OperationalError } from '../kernel/errors.ts'
-import { backupAddressOf } from '../runtime/backup-settings.ts'
 import type { Settings } from '../settings.ts'
-import { BACKUP_OWNER_PREFIX, ownerName, ownersOf } from '../transfer/places/claim-place.ts'
-import { openPlace, s3AccessOf } from '../transfer/places/open-place.ts'
-import { PlaceError } from '../transfer/places/place.ts'
-import { folderOf, isS3Address } from '../transfer/places/place-address.ts'
-import { OWNER_PREFIX } from '../transfer/shipping/shipment-name.ts'
 import { type Finding, failed, passed } from './doctor-checks.ts'
 
 /** A bucket that does not answer within this time is unreachable, milliseconds. */

@@ -2,12 +2,12 @@
 // the place can be restored up to it.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { openPlace, s3AccessOf } from '../backup/places/open-place.ts'
+import { listShipped, restorablePeriods, type ShippingGap, shippingGaps } from '../backup/shipping/moments.ts'
+import { openShippingFigures, shippingLateS } from '../backup/shipping/shipping-figures.ts'
 import { SHIPPING_FIGURES_FILE } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
-import { openPlace, s3AccessOf } from '../transfer/places/open-place.ts'
-import { listShipped, restorablePeriods, type ShippingGap, shippingGaps } from '../transfer/shipping/moments.ts'
-import { openShippingFigures, shippingLateS } from '../transfer/shipping/shipping-figures.ts'
 import { type Finding, failed, passed, warned } from './doctor-checks.ts'
 
 /** A bucket that does not answer within this time is unreachable, milliseconds. */

@@ -1,12 +1,13 @@
 // Reads settings from flags, environment and a JSON file, and validates them.
 
 import { suggestion } from '../../grammar/suggest.ts'
+import { misplacedFolder } from '../backup/backup-settings.ts'
+import { placeAddressProblem } from '../backup/places/place-address.ts'
 import { fixedTokenPattern } from '../identity/token-file.ts'
 import { parseBoltUrl } from '../kernel/bolt-address.ts'
 import { parsePairs } from '../kernel/pairs.ts'
 import { cronProblem } from '../kernel/period-schedule.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { misplacedFolder } from '../runtime/backup-settings.ts'
 import {
   defaultSettings,
   environmentNameOf,
@@ -18,7 +19,6 @@ import {
   settingFields,
   settingSpecs,
 } from '../settings.ts'
-import { placeAddressProblem } from '../transfer/places/place-address.ts'
 import type { EnvironmentVariables } from './environment-variables.ts'
 
 /** Where settings come from. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { organizationsKind } from '../config/kind.ts'
 import { ConfigRepository } from '../config/repository.ts'
 import { type OperationType, operationRecord } from '../events/operation-record.ts'
+import { operatingSystemUser } from '../events/recorders/operating-system-user.ts'
 import { auditStreamOf } from '../kernel/audit-stream.ts'
 import { systemClock } from '../kernel/clock.ts'
 import {
@@ -15,7 +16,6 @@ import {
   EVENTS_FOLDER,
 } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
-import { operatingSystemUser } from '../runtime/operating-system-user.ts'
 import type { Settings } from '../settings.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { openWhenUnwritten } from '../store/lmdb/open-file.ts'

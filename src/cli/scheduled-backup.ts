@@ -3,15 +3,8 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { givenMasterKey, masterKeyVariable } from '../identity/master-key.ts'
-import type { Clock } from '../kernel/clock.ts'
-import { MASTER_KEY_FILE } from '../kernel/data-folder.ts'
-import { OperationalError } from '../kernel/errors.ts'
-import { fileProblemOf } from '../kernel/file-issue.ts'
-import { backupAddressOf, recipientsOf, workFolderFor } from '../runtime/backup-settings.ts'
-import type { Settings } from '../settings.ts'
-import { backupToPlace, requireSpace } from '../transfer/backup.ts'
-import type { FinishedBackup, ScheduledJob } from '../transfer/backup-job.ts'
+import { backupToPlace, requireSpace } from '../backup/backup.ts'
+import type { FinishedBackup, ScheduledJob } from '../backup/backup-job.ts'
 import {
   afterRun,
   type BackupRecord,
@@ -19,20 +12,27 @@ import {
   ownBackupNames,
   readBackupRecord,
   updateBackupRecord,
-} from '../transfer/backup-record.ts'
-import { placeSource } from '../transfer/backup-source.ts'
-import { readIdentities } from '../transfer/encryption.ts'
+} from '../backup/backup-record.ts'
+import { backupAddressOf, recipientsOf, workFolderFor } from '../backup/backup-settings.ts'
+import { placeSource } from '../backup/backup-source.ts'
+import { readIdentities } from '../backup/encryption.ts'
 import {
   backupsToRemove,
   isPlacedBackupName,
   type PlacedBackup,
   placedBackupName,
   placedBackups,
-} from '../transfer/placed-backups.ts'
-import { BACKUP_OWNER_PREFIX, claimPlace } from '../transfer/places/claim-place.ts'
-import { openPlace, s3AccessOf } from '../transfer/places/open-place.ts'
-import type { BackupPlace } from '../transfer/places/place.ts'
-import { verifyBackup } from '../transfer/verify-backup.ts'
+} from '../backup/placed-backups.ts'
+import { BACKUP_OWNER_PREFIX, claimPlace } from '../backup/places/claim-place.ts'
+import { openPlace, s3AccessOf } from '../backup/places/open-place.ts'
+import type { BackupPlace } from '../backup/places/place.ts'
+import { verifyBackup } from '../backup/verify-backup.ts'
+import { givenMasterKey, masterKeyVariable } from '../identity/master-key.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { MASTER_KEY_FILE } from '../kernel/data-folder.ts'
+import { OperationalError } from '../kernel/errors.ts'
+import { fileProblemOf } from '../kernel/file-issue.ts'
+import type { Settings } from '../settings.ts'
 import { questionsOf, runDrill } from './backup-drill.ts'
 
 /** Uploads of other programs, or of a service that was moved, are removed after this time. */

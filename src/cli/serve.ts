@@ -2,12 +2,12 @@
 
 import packageJson from '../../package.json' with { type: 'json' }
 import type { AppOverrides } from '../app/overrides.ts'
+import { openProcessLog } from '../app/process-log.ts'
 import { type App, createApp } from '../app.ts'
 import { LINK_LIFETIME_S } from '../console/sign-in-link.ts'
+import { loadCertificate } from '../http/listener/http-listener.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
-import { loadCertificate } from '../runtime/http-listener.ts'
-import { openProcessLog } from '../runtime/process-log.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'

@@ -1,18 +1,18 @@
 // The process that ships changes of a served data folder to a place of backups. Started by a serving process. It only reads the
 // databases.
 import packageJson from '../../package.json' with { type: 'json' }
+import { openProcessLog, REPEAT_INTERVAL_MS } from '../app/process-log.ts'
+import { recipientsOf } from '../backup/backup-settings.ts'
+import { encryptStream } from '../backup/encryption.ts'
+import { openPlace, s3AccessOf } from '../backup/places/open-place.ts'
+import { hoursMs, Shipper } from '../backup/shipping/shipper.ts'
+import { openShippingFigures } from '../backup/shipping/shipping-figures.ts'
+import type { ShippingTask } from '../backup/shipping/shipping-process.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { createLogThrottle } from '../ops/log-throttle.ts'
 import { type OpenChild, runChild } from '../processes/run-child.ts'
-import { recipientsOf } from '../runtime/backup-settings.ts'
-import { openProcessLog, REPEAT_INTERVAL_MS } from '../runtime/process-log.ts'
-import type { ShippingTask } from '../runtime/shipping-process.ts'
 import type { Settings } from '../settings.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
-import { encryptStream } from '../transfer/encryption.ts'
-import { openPlace, s3AccessOf } from '../transfer/places/open-place.ts'
-import { hoursMs, Shipper } from '../transfer/shipping/shipper.ts'
-import { openShippingFigures } from '../transfer/shipping/shipping-figures.ts'
 import { logFailureOf } from './log-failure.ts'
 
 /** Ships changes until it is stopped. `parent`: the process id of the serving process. Never resolves. */

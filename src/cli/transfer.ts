@@ -2,9 +2,9 @@
 // standard output.
 import { existsSync } from 'node:fs'
 import type { Settings } from '../settings.ts'
-import { exportFolder } from '../transfer/export.ts'
-import { importFile } from '../transfer/import.ts'
-import type { ExportTotals } from '../transfer/line-format.ts'
+import { exportFolder } from '../transfer/export/export.ts'
+import { importFile } from '../transfer/import/import.ts'
+import type { ExportTotals } from '../transfer/lines/line-format.ts'
 import { printLine, printNotice } from './print.ts'
 import { type ProgressLine, progressLine } from './progress.ts'
 import { projectIdIn } from './project-id.ts'

@@ -1,9 +1,9 @@
 // One of several processes that serve a data folder. Started and controlled by the supervisor (docs/decisions/0019-locks-and-processes.md).
 import type { AppOverrides } from '../app/overrides.ts'
 import { OperationalError } from '../kernel/errors.ts'
+import type { OwnFigures, WorkerFigures } from '../operator/service-status.ts'
 import type { ProcessIdentity } from '../processes/protocol.ts'
 import { type OpenChild, type Parent, runChild } from '../processes/run-child.ts'
-import type { OwnFigures, WorkerFigures } from '../runtime/service-status.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { printFailure } from './print.ts'

@@ -20,9 +20,18 @@ const decisions = ['src/pdp/**', 'src/policy/**', 'src/pip/**']
 const queries = ['src/context-query/**', 'src/graph-query/**']
 const store = ['src/store/**']
 const writes = ['src/capture/**', ...store]
-const processes = ['src/lanes/**', 'src/runtime/**', 'src/app.ts', 'src/app/**', 'src/main.ts', 'src/cli/**']
+const processes = [
+  'src/lanes/**',
+  'src/processes/**',
+  'src/background/**',
+  'src/http/listener/**',
+  'src/app.ts',
+  'src/app/**',
+  'src/main.ts',
+  'src/cli/**',
+]
 const http = ['src/http/**', 'src/identity/**', 'src/upstream/**']
-const transfer = ['src/transfer/**']
+const transfer = ['src/transfer/**', 'src/backup/**']
 const neo4j = ['src/bolt/**', 'test/support/counterparts/neo4j*.ts', 'test/support/remote-projects.ts']
 const packages = ['package.json', 'package-lock.json']
 
@@ -162,7 +171,7 @@ export const parts: readonly Part[] = [
   stress('damage', 19, ['src/store/{integrity,lmdb,format,pages}/**']),
   stress('damage-structure', 16, ['src/store/{integrity,lmdb,format,pages}/**']),
   stress('damaged-pages', 14, ['src/store/{integrity,lmdb,format,pages}/**']),
-  stress('many-projects', 2, [...store, 'src/runtime/**']),
+  stress('many-projects', 2, [...store, 'src/background/**', 'src/config/graph-registry.ts']),
   stress('kill', 43, [...writes, 'test/stress/kill-model.ts']),
   stress('event-kills', 9, ['src/events/**', 'src/store/outbox/**']),
   stress('audit-kills', 15, ['src/audit/**', 'src/store/{audit,outbox}/**']),
@@ -177,12 +186,12 @@ export const parts: readonly Part[] = [
   stress('openings', 24, ['src/store/{lmdb,process,graph}/**']),
   stress('workers', 11, [...processes, 'src/store/process/**']),
   stress('rolling-restart', 17, processes),
-  stress('isolation', 97, ['src/lanes/**', 'src/runtime/**', ...language, ...decisions]),
+  stress('isolation', 97, ['src/lanes/**', 'src/http/**', ...language, ...decisions]),
   stress('lane-kill', 20, [...processes, ...decisions]),
   stress('audit-search', 12, ['src/audit/**', 'src/store/audit/**']),
   stress('audit-tampering', 3, ['src/audit/**']),
   stress('audit-keys', 25, ['src/audit/{customer-keys,seal}/**', 'test/support/counterparts/key-*.ts']),
-  stress('watch', 9, ['src/runtime/**', ...decisions]),
+  stress('watch', 9, ['src/streams/**', ...decisions]),
   // Mixed traffic of all features.
   stress('soak', 80, ['src/**', 'grammar/**']),
 ]

@@ -8,8 +8,9 @@ const elsewhere: Readonly<Record<string, string>> = {
   data: 'test/docs',
   'README.md': 'test/docs',
   'CONTRIBUTING.md': 'test/docs',
-  runtime: 'test/http/operations',
+  operator: 'test/http/operations',
   scenarios: 'test/scenarios',
+  streams: 'test/http/decisions',
 }
 
 /** Files of tests are searched in these. */

@@ -4,12 +4,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { backup } from '../../src/backup/backup.ts'
+import { restore } from '../../src/backup/restore.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { mintGid } from '../../src/kernel/ids.ts'
 import { openCollections } from '../../src/store/documents/collections.ts'
 import { openCatalog } from '../../src/store/tenancy/catalog.ts'
-import { backup } from '../../src/transfer/backup.ts'
-import { restore } from '../../src/transfer/restore.ts'
 import { numberAfter } from './flags.ts'
 
 export interface BackupOutcome {

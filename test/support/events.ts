@@ -2,7 +2,7 @@
 // envelope against CloudEvents.
 import { type EventEnvelope, envelopesOf } from '../../src/events/envelope.ts'
 import { payloadSchema } from '../../src/events/event-types.ts'
-import type { EventStreams, OpenEventStream } from '../../src/runtime/event-streams.ts'
+import type { EventStreams, OpenEventStream } from '../../src/events/streams/event-streams.ts'
 import type { TestService } from './service.ts'
 
 export interface RouteInput {

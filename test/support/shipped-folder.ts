@@ -1,12 +1,12 @@
 // A data folder whose changes a test ships to a folder, step by step.
 import { join } from 'node:path'
+import { FolderPlace } from '../../src/backup/places/folder-place.ts'
+import type { BackupPlace } from '../../src/backup/places/place.ts'
+import { Shipper, type ShipperOptions } from '../../src/backup/shipping/shipper.ts'
+import type { ShippingNote } from '../../src/backup/shipping/shipping-failures.ts'
+import { openShippingFigures } from '../../src/backup/shipping/shipping-figures.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
 import { createLogThrottle } from '../../src/ops/log-throttle.ts'
-import { FolderPlace } from '../../src/transfer/places/folder-place.ts'
-import type { BackupPlace } from '../../src/transfer/places/place.ts'
-import { Shipper, type ShipperOptions } from '../../src/transfer/shipping/shipper.ts'
-import type { ShippingNote } from '../../src/transfer/shipping/shipping-failures.ts'
-import { openShippingFigures } from '../../src/transfer/shipping/shipping-figures.ts'
 
 const HOUR_MS = 3_600_000
 

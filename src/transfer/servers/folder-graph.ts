@@ -9,8 +9,8 @@ import type { Databases } from '../../store/lmdb/databases.ts'
 import type { ReadOptions } from '../../store/lmdb/raw-database.ts'
 import { openCatalog } from '../../store/tenancy/catalog.ts'
 import type { GraphLayout } from '../../store/tenancy/project-graphs.ts'
-import { graphFolder, hasGraph } from '../graph-importer.ts'
-import { interruptedImportMessage } from '../import-markers.ts'
+import { interruptedImportMessage } from '../files/import-markers.ts'
+import { graphFolder, hasGraph } from '../import/graph-importer.ts'
 import {
   type CopiedCounts,
   type CopiedRelationship,

@@ -8,7 +8,7 @@ import type { NodeRecord, StoredProperties } from '../../store/format/records.ts
 import type { BulkBatch, BulkProperty } from '../../store/graph/bulk-batch.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../store/graph/environment.ts'
 import { DuplicateRelationshipError, LoadDuplicates } from '../../store/graph/load-duplicates.ts'
-import { interruptedImportMessage, readImportMarks, writeImportMarks } from '../import-markers.ts'
+import { interruptedImportMessage, readImportMarks, writeImportMarks } from '../files/import-markers.ts'
 import { COPY_BEGIN, COPY_END, type CopyPosition, type CopyTarget, type CopyTargets } from './copy-target.ts'
 import { completeProject, FolderGraph, type FolderProject, folderOf, type ProjectPart } from './folder-graph.ts'
 import type { CopiedRelationship } from './graph-reader.ts'

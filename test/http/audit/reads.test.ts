@@ -9,10 +9,10 @@ import { verifyExport } from '../../../src/audit/log/export-lines.ts'
 import { isConsistent, isIncluded, leafHash } from '../../../src/audit/log/merkle.ts'
 import { openNote, parseVerifierKey } from '../../../src/audit/log/signed-note.ts'
 import { verifyLog } from '../../../src/audit/log/verify-log.ts'
+import { backup } from '../../../src/backup/backup.ts'
+import { restore } from '../../../src/backup/restore.ts'
 import { rotateAuditKey } from '../../../src/cli/rotate-audit-key.ts'
 import { defaultSettings } from '../../../src/settings.ts'
-import { backup } from '../../../src/transfer/backup.ts'
-import { restore } from '../../../src/transfer/restore.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'
 
 interface Item {

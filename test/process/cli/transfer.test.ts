@@ -2,10 +2,10 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { backup } from '../../../src/backup/backup.ts'
+import { restore } from '../../../src/backup/restore.ts'
 import { openCollections } from '../../../src/store/documents/collections.ts'
-import { backup } from '../../../src/transfer/backup.ts'
-import { importFile } from '../../../src/transfer/import.ts'
-import { restore } from '../../../src/transfer/restore.ts'
+import { importFile } from '../../../src/transfer/import/import.ts'
 import { killAll, ownEnvironment, runCommand } from '../../support/cli-process.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 

@@ -7,8 +7,8 @@ import { systemClock } from '../../../src/kernel/clock.ts'
 import { mintGid } from '../../../src/kernel/ids.ts'
 import { openCollections } from '../../../src/store/documents/collections.ts'
 import { openCatalog } from '../../../src/store/tenancy/catalog.ts'
-import { exportFolder } from '../../../src/transfer/export.ts'
-import { type ImportRequest, importFile } from '../../../src/transfer/import.ts'
+import { exportFolder } from '../../../src/transfer/export/export.ts'
+import { type ImportRequest, importFile } from '../../../src/transfer/import/import.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const progress = (): void => {}

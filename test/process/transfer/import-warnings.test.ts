@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exportFolder } from '../../../src/transfer/export.ts'
+import { exportFolder } from '../../../src/transfer/export/export.ts'
 import { killAll, runCommand } from '../../support/cli-process.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'

@@ -2,9 +2,9 @@
 // makes the server fail, answer slowly or go away.
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openPlace } from '../../../src/transfer/places/open-place.ts'
-import type { BackupPlace } from '../../../src/transfer/places/place.ts'
-import { type S3Access, S3Bucket } from '../../../src/transfer/places/s3-requests.ts'
+import { openPlace } from '../../../src/backup/places/open-place.ts'
+import type { BackupPlace } from '../../../src/backup/places/place.ts'
+import { type S3Access, S3Bucket } from '../../../src/backup/places/s3-requests.ts'
 import { CounterpartMissing } from '../../support/counterparts/install.ts'
 import { startMoto } from '../../support/counterparts/moto.ts'
 import { startSeaweed } from '../../support/counterparts/seaweedfs.ts'

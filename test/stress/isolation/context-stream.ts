@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { exportFolder } from '../../../src/transfer/export.ts'
+import { exportFolder } from '../../../src/transfer/export/export.ts'
 import type { Random } from '../../generate/random.ts'
 import { INPUT, randomCase } from '../../oracle/service/context-case.ts'
 import { type NaiveContextCase, naiveAnswer, writesOf } from '../../oracle/service/context-query.ts'

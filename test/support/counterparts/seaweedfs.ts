@@ -2,7 +2,7 @@
 // folder (the package contains the program of the project).
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { S3Bucket } from '../../../src/transfer/places/s3-requests.ts'
+import { S3Bucket } from '../../../src/backup/places/s3-requests.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { freePorts } from './broker-process.ts'
 import { counterpartMissing, download, hasCommand, installed, run } from './install.ts'
