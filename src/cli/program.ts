@@ -3,7 +3,6 @@ import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import { fileProblemOf } from '../kernel/file-issue.ts'
-import { CliError } from './cli-error.ts'
 import { addAskCommands } from './commands/ask.ts'
 import { addAuditCommands } from './commands/audit.ts'
 import { addBackgroundWorkCommands } from './commands/background-work.ts'
@@ -19,15 +18,16 @@ import { addPolicyCommands } from './commands/policies.ts'
 import { addProjectCommands } from './commands/project.ts'
 import { addServingCommands } from './commands/serving.ts'
 import { addTestingCommands } from './commands/testing.ts'
-import { exitCodes } from './exit-codes.ts'
-import { nameOfThisProcess } from './own-command.ts'
-import { printError, printLine, printUsageError } from './print.ts'
+import { CliError } from './output/cli-error.ts'
+import { exitCodes } from './output/exit-codes.ts'
+import { printError, printLine, printUsageError } from './output/print.ts'
+import { nameOfThisProcess } from './settings/own-command.ts'
 
 /** Runs the command line. Prints user errors and exits with one of `exitCodes`; rejects with all other errors. */
 export async function runCli(argv: readonly string[]): Promise<void> {
   try {
     if (isVersionAsJson(argv.slice(2))) {
-      printLine(JSON.stringify((await import('./build-info.ts')).versionInformation()))
+      printLine(JSON.stringify((await import('../release/build-info.ts')).versionInformation()))
       return
     }
     const command = program(nameOfThisProcess())

@@ -1,5 +1,5 @@
 // The files of the page, built from their sources. A bundle contains a module with the built files instead, because it has no
-// sources (src/cli/embed-console.ts).
+// sources (src/release/embed-console.ts).
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'

@@ -1,9 +1,9 @@
 // Compiles the program into one executable with the runtime, the native part of LMDB, the console and the documentation.
 import { join } from 'node:path'
-import { type BuiltFrom, readBuiltFrom } from '../cli/build-info.ts'
-import { embedConsole } from '../cli/embed-console.ts'
-import { embedDocumentation } from '../cli/embed-documentation.ts'
-import { embedKafkaWasm } from '../cli/embed-kafka-wasm.ts'
+import { type BuiltFrom, readBuiltFrom } from './build-info.ts'
+import { embedConsole } from './embed-console.ts'
+import { embedDocumentation } from './embed-documentation.ts'
+import { embedKafkaWasm } from './embed-kafka-wasm.ts'
 import type { ReleaseTarget } from './targets.ts'
 
 /** The top folder of the repository. */

@@ -1,10 +1,10 @@
 // The packages that the program contains: those that its bundle has files of, LMDB's native file, and the runtime.
 import { join } from 'node:path'
-import { embedConsole } from '../cli/embed-console.ts'
-import { embedDocumentation } from '../cli/embed-documentation.ts'
-import { embedKafkaWasm } from '../cli/embed-kafka-wasm.ts'
 import { loadPageFiles } from '../console/page-files.ts'
 import { bundleDefinitions, top } from './compile.ts'
+import { embedConsole } from './embed-console.ts'
+import { embedDocumentation } from './embed-documentation.ts'
+import { embedKafkaWasm } from './embed-kafka-wasm.ts'
 import { lockEntries } from './lock-file.ts'
 
 /** The name of the package of the runtime, and of the package that describes what the runtime contains. */

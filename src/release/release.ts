@@ -7,8 +7,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import packageJson from '../../package.json' with { type: 'json' }
-import { readBuiltFrom } from '../cli/build-info.ts'
 import { tarGz } from './archive.ts'
+import { readBuiltFrom } from './build-info.ts'
 import { compileProgram, top } from './compile.ts'
 import { packagesInside } from './contents.ts'
 import { buildDebian, canBuildDebian } from './debian.ts'
@@ -41,7 +41,7 @@ mkdirSync(folder, { recursive: true })
 const skipped: string[] = []
 const write = (name: string, content: string | Uint8Array): void => writeFileSync(join(folder, name), content)
 
-await run([process.execPath, join('src', 'cli', 'build-package.ts')])
+await run([process.execPath, join('src', 'release', 'build-package.ts')])
 await run(['npm', 'pack', '--silent', '--ignore-scripts', '--pack-destination', folder])
 write(`${LIBRARY_PACKAGE}-${version}.tgz`, await libraryPackage(timeMs))
 const inside = await packagesInside()

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { Contrib, Enums, Models, Serialize, Spec, Validation } from '@cyclonedx/cyclonedx-library'
 import parseExpression from 'spdx-expression-parse'
 import packageJson from '../../package.json' with { type: 'json' }
-import type { BuiltFrom } from '../cli/build-info.ts'
+import type { BuiltFrom } from './build-info.ts'
 import { RUNTIME_LICENCES, RUNTIME_PACKAGE } from './contents.ts'
 import { type LockEntry, lockEntries } from './lock-file.ts'
 

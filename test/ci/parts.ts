@@ -65,7 +65,7 @@ export const parts: readonly Part[] = [
     paths: [
       ...neo4j,
       'src/transfer/servers/**',
-      'src/cli/copy.ts',
+      'src/cli/folder/copy.ts',
       'src/cli/bench/**',
       'test/process/cli/*{copy,neo4j}*',
     ],
@@ -114,7 +114,7 @@ export const parts: readonly Part[] = [
     run: ['tests test:clients 3000'],
     paths: [
       ...['src/client/**', 'src/authorizer/**', 'src/index.ts', 'clients/**', 'data/openapi.json', 'test/clients/**'],
-      ...['src/cli/build-package.ts', ...packages],
+      ...['src/release/build-package.ts', ...packages],
     ],
   },
   {
@@ -126,7 +126,7 @@ export const parts: readonly Part[] = [
       'tests test:release 1800',
       "step 'the release is reproducible' 1800 bash -c release_is_reproducible",
     ],
-    paths: ['src/release/**', 'src/cli/{build,embed}*', 'deploy/**', 'data/schemas/**', 'test/release/**', ...packages],
+    paths: ['src/release/**', 'deploy/**', 'data/schemas/**', 'test/release/**', ...packages],
   },
   {
     name: 'charging',
@@ -167,7 +167,7 @@ export const parts: readonly Part[] = [
   stress('context-queries', 12, [...queries, ...http, 'test/oracle/**']),
   stress('mcp-conformance', 2, ['src/mcp/**', ...http]),
   stress('backup', 2, [...transfer, ...store]),
-  stress('shipping', 2, [...transfer, ...store, 'src/cli/shipp*.ts']),
+  stress('shipping', 2, [...transfer, ...store, 'src/cli/{backup/shipped,serve/shipper}*.ts']),
   stress('damage', 19, ['src/store/{integrity,lmdb,format,pages}/**']),
   stress('damage-structure', 16, ['src/store/{integrity,lmdb,format,pages}/**']),
   stress('damaged-pages', 14, ['src/store/{integrity,lmdb,format,pages}/**']),

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ClientLanguage, canGenerate, generatedFiles, generateTypes } from '../../clients/generate.ts'
 import { runProgram } from '../../clients/run-program.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { demoLines } from '../../src/cli/serve.ts'
+import { demoLines } from '../../src/cli/serve/serve.ts'
 import { type Block, blocksOf } from '../docs/pages.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { type LanguageWorld, startLanguageWorld } from './language-world.ts'

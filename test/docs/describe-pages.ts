@@ -1,6 +1,6 @@
 // Tests of the commands of pages: all pages of a file share one service with the demo, each has a shell of its own.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { demoLines } from '../../src/cli/serve.ts'
+import { demoLines } from '../../src/cli/serve/serve.ts'
 import { freePorts } from '../support/counterparts/broker-process.ts'
 import { startService, type TestService } from '../support/service.ts'
 import type { Page } from './pages.ts'

@@ -86,7 +86,7 @@ describe('the packed library', () => {
   })
 
   test('runs in a clone under Node after `npm install`, which builds it', async () => {
-    expect(scripts.prepare).toBe('node src/cli/prepare.mjs')
+    expect(scripts.prepare).toBe('node src/release/prepare.mjs')
     const text = program.replace("'my-graph'", "':memory:'")
     const { exitCode, stdout, stderr } = await run([node, '--input-type=module', '--eval', text], top)
     expect([exitCode, stderr]).toEqual([0, ''])
@@ -412,9 +412,9 @@ describe('the package', () => {
 
 test('`npm install` in a clone without development packages builds nothing and says so', async () => {
   const clone = join(folder, 'clone')
-  mkdirSync(join(clone, 'src', 'cli'), { recursive: true })
-  cpSync(join(top, 'src', 'cli', 'prepare.mjs'), join(clone, 'src', 'cli', 'prepare.mjs'))
-  const { exitCode, stderr } = await run([node, 'src/cli/prepare.mjs'], clone)
+  mkdirSync(join(clone, 'src', 'release'), { recursive: true })
+  cpSync(join(top, 'src', 'release', 'prepare.mjs'), join(clone, 'src', 'release', 'prepare.mjs'))
+  const { exitCode, stderr } = await run([node, 'src/release/prepare.mjs'], clone)
   expect([exitCode, stderr]).toEqual([
     0,
     'verdigraph: dist/ is not built, because the development packages are not installed\n',

@@ -12,7 +12,7 @@ export default function setup(): (() => void) | undefined {
   const program = join(folder, 'verdigraph')
   // Renamed, because another run may have started the last one.
   const compiled = `${program}.${process.pid}`
-  const { exitCode, stderr } = Bun.spawnSync([process.execPath, 'src/cli/build.ts', compiled], { cwd: root })
+  const { exitCode, stderr } = Bun.spawnSync([process.execPath, 'src/release/build.ts', compiled], { cwd: root })
   if (exitCode !== 0) throw new Error(`the program cannot be compiled: ${stderr}`)
   renameSync(compiled, program)
   process.env.VERDIGRAPH_TESTED = program

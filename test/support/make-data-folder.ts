@@ -3,7 +3,7 @@
 //   bun test/support/make-data-folder.ts [PROGRAM...]     PROGRAM: the command line; absent: this checkout
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { environmentsIn } from '../../src/cli/folder-layouts.ts'
+import { environmentsIn } from '../../src/cli/folder/folder-layouts.ts'
 import { AUDIT_FOLDER, AUDIT_INDEX_FOLDER, DATA_FILE } from '../../src/kernel/data-folder.ts'
 import { readFolderLayout } from '../../src/store/lmdb/layout.ts'
 import { bin, ownEnvironment } from './cli-process.ts'

@@ -1,6 +1,6 @@
 // The generated graph of a bench, from a number of nodes and a seed: people own documents and are members of groups, groups may read
 // documents, people and documents have a level. It answers its own questions from arrays, without an engine.
-import type { CheckedQuestion } from '../question-file.ts'
+import type { CheckedQuestion } from '../ask/question-file.ts'
 
 /** The questions that the graph can answer. */
 export const GENERATED_ACTIONS = ['open', 'read', 'clear'] as const

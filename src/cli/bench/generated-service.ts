@@ -4,7 +4,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { OperationalError } from '../../kernel/errors.ts'
-import { selfCommand } from '../self-command.ts'
+import { selfCommand } from '../settings/self-command.ts'
 import { type GeneratedAction, type GeneratedGraph, generatedPolicies, importLines } from './generated-graph.ts'
 import { type StartedProgram, startProgram } from './started-program.ts'
 

@@ -2,7 +2,7 @@
 // question was due, not when it was sent. Otherwise a service that stalls would delay the very questions that would show it
 // ("coordinated omission", Gil Tene, https://www.youtube.com/watch?v=lJ8ydIuPFeU).
 
-import type { CheckedQuestion } from '../question-file.ts'
+import type { CheckedQuestion } from '../ask/question-file.ts'
 import { LatencyHistogram, type LatencySummary } from './latency-histogram.ts'
 
 /** How questions are asked. */

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { OperationalError } from '../../kernel/errors.ts'
-import { UsageError } from '../cli-error.ts'
+import { UsageError } from '../output/cli-error.ts'
 import type { AskedPeer } from './asked-peer.ts'
 import {
   documentId,

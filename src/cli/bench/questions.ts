@@ -1,7 +1,7 @@
 // The questions of a bench: a file of questions, or the expected decisions of a scenario file.
 import type { ScenarioFile } from '../../scenarios/scenario.ts'
-import { UsageError } from '../cli-error.ts'
-import { type CheckedQuestion, readQuestionFile } from '../question-file.ts'
+import { type CheckedQuestion, readQuestionFile } from '../ask/question-file.ts'
+import { UsageError } from '../output/cli-error.ts'
 
 /** Reads a file of questions about one project. Throws UsageError with the place of each wrong line. */
 export function readQuestions(path: string): readonly CheckedQuestion[] {

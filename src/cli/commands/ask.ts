@@ -1,9 +1,9 @@
 // The commands that ask a graph.
 import { type Command, Option } from 'commander'
-import type { AskFlags, SearchFlags } from '../ask.ts'
-import type { PolicyFlags } from '../policy.ts'
-import type { QueryFlags } from '../query.ts'
-import type { TargetFlags } from '../target.ts'
+import type { AskFlags, SearchFlags } from '../ask/ask.ts'
+import type { PolicyFlags } from '../ask/policy.ts'
+import type { QueryFlags } from '../ask/query.ts'
+import type { TargetFlags } from '../target/target.ts'
 import { appended, withTarget } from './options.ts'
 
 const JSON_HELP = 'print one line of JSON'
@@ -21,7 +21,7 @@ function addDecisionCommands(command: Command): void {
   withQuestion(command.command('check <subject> <action> <resource>'))
     .description('decide whether a subject may perform an action on a resource: exit code 0 granted, 1 denied, 2 error')
     .action(async (subject: string, action: string, resource: string, flags: AskFlags) => {
-      await (await import('../ask.ts')).check(subject, action, resource, flags)
+      await (await import('../ask/ask.ts')).check(subject, action, resource, flags)
     })
 
   withQuestion(command.command('why <subject> <action> <resource>'))
@@ -29,7 +29,7 @@ function addDecisionCommands(command: Command): void {
       'explain a decision: the path that grants, or how far each policy came and the values that stopped it; exit codes as for `check`',
     )
     .action(async (subject: string, action: string, resource: string, flags: AskFlags) => {
-      await (await import('../ask.ts')).explain(subject, action, resource, flags)
+      await (await import('../ask/ask.ts')).explain(subject, action, resource, flags)
     })
 }
 
@@ -38,20 +38,20 @@ function addSearchCommands(command: Command): void {
     .description('list the subjects that may perform an action on a resource; exit code 1: none')
     .option('--type <type>', 'the type of the subjects (default: those of the policies)')
     .action(async (action: string, resource: string, flags: SearchFlags) => {
-      await (await import('../ask.ts')).search('who', action, resource, flags)
+      await (await import('../ask/ask.ts')).search('who', action, resource, flags)
     })
 
   withSearch(command.command('what <subject> <action>'))
     .description('list the resources on which a subject may perform an action; exit code 1: none')
     .option('--type <type>', 'the type of the resources (default: those of the policies)')
     .action(async (subject: string, action: string, flags: SearchFlags) => {
-      await (await import('../ask.ts')).search('what', subject, action, flags)
+      await (await import('../ask/ask.ts')).search('what', subject, action, flags)
     })
 
   withSearch(command.command('actions <subject> <resource>'))
     .description('list the actions that a subject may perform on a resource; exit code 1: none')
     .action(async (subject: string, resource: string, flags: SearchFlags) => {
-      await (await import('../ask.ts')).search('actions', subject, resource, flags)
+      await (await import('../ask/ask.ts')).search('actions', subject, resource, flags)
     })
 }
 
@@ -70,7 +70,7 @@ function addQueryCommand(command: Command): void {
     .option('--allow-unknown', 'run a query with names that the graph has never seen', false)
     .option('--json', `${JSON_HELP}, as --format json`, false)
     .action(async (text: string, flags: QueryFlags) => {
-      await (await import('../query.ts')).queryGraph(text, flags)
+      await (await import('../ask/query.ts')).queryGraph(text, flags)
     })
 }
 
@@ -80,7 +80,7 @@ function addShell(command: Command): void {
       'ask a graph from a prompt with history and completion, or from a pipe: Cypher that ends with a semicolon, and commands such as :explain',
     )
     .action(async (flags: TargetFlags) => {
-      await (await import('../shell.ts')).runShell(flags)
+      await (await import('../shell/shell.ts')).runShell(flags)
     })
 }
 
@@ -91,14 +91,14 @@ function addPolicyList(command: Command): void {
     .description('list the policies with their types and actions')
     .option('--json', JSON_HELP, false)
     .action(async (flags: PolicyFlags) => {
-      await (await import('../policy.ts')).listPolicies(flags)
+      await (await import('../ask/policy.ts')).listPolicies(flags)
     })
 
   withTarget(policy.command('show <name>'))
     .description('print a policy, by its name or id')
     .option('--json', JSON_HELP, false)
     .action(async (name: string, flags: PolicyFlags) => {
-      await (await import('../policy.ts')).showPolicy(name, flags)
+      await (await import('../ask/policy.ts')).showPolicy(name, flags)
     })
 }
 

@@ -1,10 +1,10 @@
 // The command group `audit`.
 import type { Command } from 'commander'
-import type { AcknowledgeLossFlags } from '../acknowledge-loss.ts'
-import type { ExportLogFlags, LogKeysFlags } from '../audit-export.ts'
-import type { VerifyLogFlags } from '../audit-verify.ts'
-import type { WitnessFlags } from '../audit-witness.ts'
-import { tokenVariable } from '../environment-variables.ts'
+import type { AcknowledgeLossFlags } from '../audit/acknowledge-loss.ts'
+import type { ExportLogFlags, LogKeysFlags } from '../audit/audit-export.ts'
+import type { VerifyLogFlags } from '../audit/audit-verify.ts'
+import type { WitnessFlags } from '../audit/audit-witness.ts'
+import { tokenVariable } from '../settings/environment-variables.ts'
 import { appended, type Flags, settingsFrom, withListening, withSettings } from './options.ts'
 
 /** Adds `audit verify`, `witness`, `rotate-key`, `acknowledge-loss`, `export`, `keys` and `hash`. */
@@ -20,7 +20,7 @@ export function addAuditCommands(command: Command): void {
     .description('replace the platform key, which signs the audit logs; the folder may be served')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { json: boolean }) => {
-      await (await import('../rotate-audit-key.ts')).rotateAuditKey(settingsFrom(flags), flags.json)
+      await (await import('../audit/rotate-audit-key.ts')).rotateAuditKey(settingsFrom(flags), flags.json)
     })
 
   withSettings(audit.command('acknowledge-loss'))
@@ -34,7 +34,7 @@ export function addAuditCommands(command: Command): void {
     .requiredOption('--reason <text>', 'what has happened, for the audit log')
     .option('--json', 'print one line of JSON for each loss', false)
     .action(async (losses: readonly string[], flags: Flags & AcknowledgeLossFlags) => {
-      await (await import('../acknowledge-loss.ts')).acknowledgeLosses(settingsFrom(flags), losses, flags)
+      await (await import('../audit/acknowledge-loss.ts')).acknowledgeLosses(settingsFrom(flags), losses, flags)
     })
 
   const reading = (name: string): Command =>
@@ -53,13 +53,13 @@ export function addAuditCommands(command: Command): void {
     .option('--to <time>', 'only records before this time (RFC 3339)')
     .option('--generation <name>', 'the history of the log (default: the newest)')
     .action(async (flags: Flags & ExportLogFlags) => {
-      await (await import('../audit-export.ts')).exportAuditLog(settingsFrom(flags), flags)
+      await (await import('../audit/audit-export.ts')).exportAuditLog(settingsFrom(flags), flags)
     })
   reading('keys')
     .description('print the public keys of an audit log, as `audit verify --key` reads them')
     .option('--generation <name>', 'the history of the log (default: the newest)')
     .action(async (flags: Flags & LogKeysFlags) => {
-      await (await import('../audit-export.ts')).printLogKeys(settingsFrom(flags), flags)
+      await (await import('../audit/audit-export.ts')).printLogKeys(settingsFrom(flags), flags)
     })
   withSettings(audit.command('hash'))
     .description(
@@ -67,7 +67,7 @@ export function addAuditCommands(command: Command): void {
     )
     .requiredOption('--project <id>', 'the project of the log')
     .action(async (flags: Flags & { project: string }) => {
-      await (await import('../audit-hash.ts')).printValuesHash(settingsFrom(flags), flags.project)
+      await (await import('../audit/audit-hash.ts')).printValuesHash(settingsFrom(flags), flags.project)
     })
 }
 
@@ -85,7 +85,7 @@ function addIndependentCommands(group: Command): void {
     .option('--token-file <file>', `a file with a token for the URL (default: ${tokenVariable})`)
     .option('--json', 'print one line of JSON', false)
     .action(async (log: string, flags: VerifyLogFlags) => {
-      await (await import('../audit-verify.ts')).verifyAuditLog(log, flags)
+      await (await import('../audit/audit-verify.ts')).verifyAuditLog(log, flags)
     })
 
   group
@@ -101,6 +101,6 @@ function addIndependentCommands(group: Command): void {
     .option('--origin <origin>', 'the log that is expected (default: the name of one of the keys)')
     .option('--token-file <file>', `a file with a token for the URL (default: ${tokenVariable})`)
     .action(async (log: string | undefined, flags: WitnessFlags) => {
-      await (await import('../audit-witness.ts')).witness(log, flags)
+      await (await import('../audit/audit-witness.ts')).witness(log, flags)
     })
 }

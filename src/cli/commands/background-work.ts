@@ -1,7 +1,7 @@
 // The command groups `trust` and `match`, which run background work now.
 import type { Command } from 'commander'
-import { tokenVariable } from '../environment-variables.ts'
-import type { MatchDecideFlags, MatchFlags, MatchReportFlags, MatchRunFlags } from '../match.ts'
+import { tokenVariable } from '../settings/environment-variables.ts'
+import type { MatchDecideFlags, MatchFlags, MatchReportFlags, MatchRunFlags } from '../work/match.ts'
 import { appended, type Flags, settingsFrom, withListening, withSettings } from './options.ts'
 
 /** Adds `trust` and `match`. */
@@ -13,7 +13,7 @@ export function addBackgroundWorkCommands(command: Command): void {
     .requiredOption('--profile <id>', 'the id of the profile')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { profile: string; json: boolean }) => {
-      await (await import('../trust.ts')).runTrustPass(settingsFrom(flags), flags.profile, flags.json)
+      await (await import('../work/trust.ts')).runTrustPass(settingsFrom(flags), flags.profile, flags.json)
     })
 
   const match = command
@@ -42,13 +42,13 @@ export function addBackgroundWorkCommands(command: Command): void {
       'lines of JSON with pairs that are known to be the same or not, for precision and recall',
     )
     .action(async (flags: Flags & MatchRunFlags) => {
-      await (await import('../match.ts')).runMatching(settingsFrom(flags), flags)
+      await (await import('../work/match.ts')).runMatching(settingsFrom(flags), flags)
     })
 
   matching('status')
     .description('print the states of a pipeline and the progress of its run')
     .action(async (flags: Flags & MatchFlags) => {
-      await (await import('../match.ts')).printMatchStatus(settingsFrom(flags), flags)
+      await (await import('../work/match.ts')).printMatchStatus(settingsFrom(flags), flags)
     })
 
   matching('report')
@@ -56,7 +56,7 @@ export function addBackgroundWorkCommands(command: Command): void {
     .option('--format <format>', 'json, ndjson (all matches), or html', 'json')
     .option('--out <file>', 'write it to this file')
     .action(async (flags: Flags & MatchReportFlags) => {
-      await (await import('../match.ts')).writeMatchReport(settingsFrom(flags), flags)
+      await (await import('../work/match.ts')).writeMatchReport(settingsFrom(flags), flags)
     })
 
   matching('decide')
@@ -67,19 +67,19 @@ export function addBackgroundWorkCommands(command: Command): void {
     .option('--not-same', 'they are not the same', false)
     .option('--comment <text>', 'the reason')
     .action(async (flags: Flags & MatchDecideFlags) => {
-      await (await import('../match.ts')).decideMatch(settingsFrom(flags), flags)
+      await (await import('../work/match.ts')).decideMatch(settingsFrom(flags), flags)
     })
 
   matching('decisions')
     .description('print the decisions about pairs of a pipeline')
     .action(async (flags: Flags & MatchFlags) => {
-      await (await import('../match.ts')).listMatchDecisions(settingsFrom(flags), flags)
+      await (await import('../work/match.ts')).listMatchDecisions(settingsFrom(flags), flags)
     })
 
   matching('undecide')
     .description('delete a decision; the next run decides about the pair')
     .requiredOption('--decision <id>', 'the id of the decision')
     .action(async (flags: Flags & MatchFlags & { decision: string }) => {
-      await (await import('../match.ts')).deleteMatchDecision(settingsFrom(flags), flags, flags.decision)
+      await (await import('../work/match.ts')).deleteMatchDecision(settingsFrom(flags), flags, flags.decision)
     })
 }

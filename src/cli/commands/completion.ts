@@ -1,5 +1,6 @@
 // The command for completions in shells, and the hidden one that their scripts call.
 import { Argument, type Command } from 'commander'
+import { printDocument, printLine } from '../output/print.ts'
 import {
   bashLines,
   COMPLETE_COMMAND,
@@ -8,8 +9,7 @@ import {
   completionScript,
   completionShells,
   completionsFor,
-} from '../completion.ts'
-import { printDocument, printLine } from '../print.ts'
+} from '../shell/completion.ts'
 
 /** Adds `completion`. */
 export function addCompletionCommands(command: Command): void {

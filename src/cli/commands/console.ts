@@ -1,6 +1,6 @@
 // The command that prints a link to the console.
 import type { Command } from 'commander'
-import { tokenVariable } from '../environment-variables.ts'
+import { tokenVariable } from '../settings/environment-variables.ts'
 import { type Flags, settingsFrom, withListening, withSettings } from './options.ts'
 
 /** Adds `console-link`. */
@@ -10,7 +10,7 @@ export function addConsoleCommands(command: Command): void {
     .option('--url <url>', `ask this service for the link; ${tokenVariable} holds a token of the account that signs in`)
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { readonly url?: string; readonly json: boolean }) => {
-      const { printConsoleLink } = await import('../console-link.ts')
+      const { printConsoleLink } = await import('../serve/console-link.ts')
       await printConsoleLink(settingsFrom(flags), flags.url ?? null, flags.json)
     })
 }

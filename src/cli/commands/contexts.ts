@@ -1,6 +1,6 @@
 // The commands for the graphs that other commands ask.
 import type { Command } from 'commander'
-import type { ContextFlags } from '../context.ts'
+import type { ContextFlags } from '../target/context.ts'
 
 /** Adds `context`. */
 export function addContextCommands(command: Command): void {
@@ -29,14 +29,14 @@ export function addContextCommands(command: Command): void {
     .option('--token-stdin', 'read the token from the standard input, and store it in the file', false)
     .option('--use', 'make it the current context', false)
     .action(async (name: string, flags: ContextFlags) => {
-      await (await import('../context.ts')).setContext(name, flags)
+      await (await import('../target/context.ts')).setContext(name, flags)
     })
 
   context
     .command('use <name>')
     .description('make a context the current one')
     .action(async (name: string) => {
-      await (await import('../context.ts')).useContext(name)
+      await (await import('../target/context.ts')).useContext(name)
     })
 
   context
@@ -44,7 +44,7 @@ export function addContextCommands(command: Command): void {
     .description('list the contexts, without their secrets')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: { json: boolean }) => {
-      await (await import('../context.ts')).listContexts(flags)
+      await (await import('../target/context.ts')).listContexts(flags)
     })
 
   context
@@ -52,13 +52,13 @@ export function addContextCommands(command: Command): void {
     .description('print a context, by default the current one, without its secrets')
     .option('--json', 'print one line of JSON', false)
     .action(async (name: string | undefined, flags: { json: boolean }) => {
-      await (await import('../context.ts')).showContext(name, flags)
+      await (await import('../target/context.ts')).showContext(name, flags)
     })
 
   context
     .command('delete <name>')
     .description('delete a context')
     .action(async (name: string) => {
-      await (await import('../context.ts')).deleteContext(name)
+      await (await import('../target/context.ts')).deleteContext(name)
     })
 }

@@ -1,10 +1,10 @@
 // The commands that copy, check and change a data folder as a whole.
 import { type Command, Option } from 'commander'
-import type { BackupFlags, RestoreFlags } from '../backup.ts'
-import type { CopyFlags } from '../copy.ts'
-import type { DrillFlags } from '../drill.ts'
-import { VERIFY_FOLDER_COMMAND } from '../self-command.ts'
-import type { ExportFlags, ImportFlags } from '../transfer.ts'
+import type { BackupFlags, RestoreFlags } from '../backup/backup.ts'
+import type { DrillFlags } from '../backup/drill.ts'
+import type { CopyFlags } from '../folder/copy.ts'
+import type { ExportFlags, ImportFlags } from '../folder/transfer.ts'
+import { VERIFY_FOLDER_COMMAND } from '../settings/self-command.ts'
 import { appended, type Flags, readSettingsFrom, settingsFrom, withSettings } from './options.ts'
 
 /** Adds `rotate-master-key`, `backup`, `restore`, `backups`, `drill`, `export`, `import`, `copy`, `verify`, `migrate` and `doctor`. */
@@ -13,7 +13,7 @@ export function addDataFolderCommands(command: Command): void {
     .description('encrypt all secrets with a new master key and delete the old one; the folder must not be served')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { json: boolean }) => {
-      await (await import('../rotate-master-key.ts')).rotateMasterKey(settingsFrom(flags), flags.json)
+      await (await import('../folder/rotate-master-key.ts')).rotateMasterKey(settingsFrom(flags), flags.json)
     })
 
   withSettings(command.command('backup'))
@@ -31,7 +31,7 @@ export function addDataFolderCommands(command: Command): void {
     )
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & BackupFlags) => {
-      await (await import('../backup.ts')).backupFolder(settingsFrom(flags), flags)
+      await (await import('../backup/backup.ts')).backupFolder(settingsFrom(flags), flags)
     })
 
   withSource(withSettings(command.command('restore')))
@@ -45,10 +45,10 @@ export function addDataFolderCommands(command: Command): void {
     .action(async (flags: Flags & RestoreFlags & { at?: string }) => {
       // No warning about the folder: restore replaces an empty folder with its own.
       if (flags.at !== undefined) {
-        await (await import('../shipped-changes.ts')).restoreMoment(readSettingsFrom(flags), flags.at, flags)
+        await (await import('../backup/shipped-changes.ts')).restoreMoment(readSettingsFrom(flags), flags.at, flags)
         return
       }
-      await (await import('../backup.ts')).restoreFolder(readSettingsFrom(flags), flags)
+      await (await import('../backup/backup.ts')).restoreFolder(readSettingsFrom(flags), flags)
     })
 
   const backups = command.command('backups').description('list backups, and make a key to encrypt them')
@@ -58,14 +58,14 @@ export function addDataFolderCommands(command: Command): void {
     .requiredOption('--out <file>', 'the file to write; must not exist')
     .option('--json', 'print one line of JSON', false)
     .action(async ({ out, json }: { out: string; json: boolean }) => {
-      await (await import('../backup.ts')).makeIdentity(out, json)
+      await (await import('../backup/backup.ts')).makeIdentity(out, json)
     })
   withSettings(backups.command('list'))
     .description('list the backups in a folder or a bucket, the newest first')
     .option('--from <place>', 'the folder, or s3://bucket/prefix (default: the settings backup_to or backup_folder)')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { from?: string; json: boolean }) => {
-      await (await import('../backup.ts')).listPlacedBackups(readSettingsFrom(flags), flags.from, flags.json)
+      await (await import('../backup/backup.ts')).listPlacedBackups(readSettingsFrom(flags), flags.from, flags.json)
     })
 
   withSettings(backups.command('moments'))
@@ -73,7 +73,7 @@ export function addDataFolderCommands(command: Command): void {
     .option('--from <place>', 'a folder, or s3://bucket/prefix (default: the setting ship_to)')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { from?: string; json: boolean }) => {
-      await (await import('../shipped-changes.ts')).listMoments(readSettingsFrom(flags), flags.from, flags.json)
+      await (await import('../backup/shipped-changes.ts')).listMoments(readSettingsFrom(flags), flags.from, flags.json)
     })
 
   withSource(withSettings(command.command('drill')))
@@ -83,7 +83,7 @@ export function addDataFolderCommands(command: Command): void {
     .option('--work <folder>', 'where the copy is restored (default: the folder for temporary files)')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & DrillFlags) => {
-      await (await import('../drill.ts')).drill(readSettingsFrom(flags), flags)
+      await (await import('../backup/drill.ts')).drill(readSettingsFrom(flags), flags)
     })
 
   withSettings(command.command('export'))
@@ -96,7 +96,7 @@ export function addDataFolderCommands(command: Command): void {
     )
     .option('--no-audit-logs', 'leave out the audit logs')
     .action(async (flags: Flags & ExportFlags) => {
-      await (await import('../transfer.ts')).exportTo(settingsFrom(flags), flags)
+      await (await import('../folder/transfer.ts')).exportTo(settingsFrom(flags), flags)
     })
 
   withSettings(command.command('import'))
@@ -115,7 +115,7 @@ export function addDataFolderCommands(command: Command): void {
     )
     .option('--json', 'also print the counts as JSON', false)
     .action(async (flags: Flags & ImportFlags) => {
-      await (await import('../transfer.ts')).importFrom(settingsFrom(flags), flags)
+      await (await import('../folder/transfer.ts')).importFrom(settingsFrom(flags), flags)
     })
 
   command
@@ -145,14 +145,14 @@ export function addDataFolderCommands(command: Command): void {
     .option('--settings <file>', 'JSON file with settings')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & CopyFlags) => {
-      await (await import('../copy.ts')).copy(flags)
+      await (await import('../folder/copy.ts')).copy(flags)
     })
 
   withSettings(command.command('verify'))
     .description('verify all stored data; the folder may be served')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { json: boolean }) => {
-      await (await import('../verify.ts')).verify(settingsFrom(flags).dataDir, flags.json)
+      await (await import('../folder/verify.ts')).verify(settingsFrom(flags).dataDir, flags.json)
     })
 
   withSettings(command.command('migrate'))
@@ -162,7 +162,7 @@ export function addDataFolderCommands(command: Command): void {
     .option('--check', 'only print what would be done; the folder may be served', false)
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { check: boolean; json: boolean }) => {
-      const { migrate, checkMigration } = await import('../migrate.ts')
+      const { migrate, checkMigration } = await import('../folder/migrate.ts')
       await (flags.check ? checkMigration : migrate)(settingsFrom(flags), flags.json)
     })
 
@@ -173,13 +173,13 @@ export function addDataFolderCommands(command: Command): void {
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { json: boolean }) => {
       // No warning about the folder: it is one of the checks.
-      await (await import('../doctor.ts')).doctor(readSettingsFrom(flags), flags.json)
+      await (await import('../doctor/doctor.ts')).doctor(readSettingsFrom(flags), flags.json)
     })
 
   // Started by `verify` for each environment.
   command
     .command(`${VERIFY_FOLDER_COMMAND} <folder>`, { hidden: true })
-    .action(async (folder: string) => (await import('../verify.ts')).runVerifyFolder(folder))
+    .action(async (folder: string) => (await import('../folder/verify.ts')).runVerifyFolder(folder))
 }
 
 /** For commands that read a backup. */

@@ -1,7 +1,7 @@
 // The commands that show decisions of a running service.
 import type { Command } from 'commander'
-import type { ReplayFlags } from '../replay.ts'
-import type { DecisionTailFlags } from '../tail.ts'
+import type { ReplayFlags } from '../ask/replay.ts'
+import type { DecisionTailFlags } from '../ask/tail.ts'
 import { appended, withTarget } from './options.ts'
 
 /** Adds `tail` and `replay`. */
@@ -16,7 +16,7 @@ export function addDecisionCommands(command: Command): void {
     .option('--count <n>', 'end after this number of decisions')
     .option('--json', 'print each line of the log as it is', false)
     .action(async (flags: DecisionTailFlags) => {
-      await (await import('../tail.ts')).tailDecisions(flags)
+      await (await import('../ask/tail.ts')).tailDecisions(flags)
     })
 
   withTarget(command.command('replay <id>'))
@@ -28,6 +28,6 @@ export function addDecisionCommands(command: Command): void {
     .option('--token <token>', 'the token of the user for whom the decision was made')
     .option('--json', 'print one line of JSON', false)
     .action(async (id: string, flags: ReplayFlags) => {
-      await (await import('../replay.ts')).replayDecision(id, flags)
+      await (await import('../ask/replay.ts')).replayDecision(id, flags)
     })
 }

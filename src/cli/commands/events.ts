@@ -1,6 +1,6 @@
 // The command group `events`.
 import type { Command } from 'commander'
-import type { LettersFlags, ListFlags, RoutingTestFlags, TailFlags } from '../events.ts'
+import type { LettersFlags, ListFlags, RoutingTestFlags, TailFlags } from '../work/events.ts'
 import { appended, type Flags, readSettingsFrom, withService } from './options.ts'
 
 /** Adds `events tail`, `events test` and `events dead-letters`. */
@@ -14,7 +14,7 @@ export function addEventCommands(command: Command): void {
     .option('--count <n>', 'end after this number of events')
     .option('--json', 'print each event as one line of JSON (CloudEvents)', false)
     .action(async (flags: Flags & TailFlags) => {
-      await (await import('../events.ts')).tailEvents(readSettingsFrom(flags), flags)
+      await (await import('../work/events.ts')).tailEvents(readSettingsFrom(flags), flags)
     })
 
   withService(events.command('test'))
@@ -25,7 +25,7 @@ export function addEventCommands(command: Command): void {
     .option('--draft <file>', 'test the event sink in this JSON file, which need not be stored')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & RoutingTestFlags) => {
-      await (await import('../events.ts')).testRoutes(readSettingsFrom(flags), flags)
+      await (await import('../work/events.ts')).testRoutes(readSettingsFrom(flags), flags)
     })
 
   const letters = events
@@ -38,14 +38,14 @@ export function addEventCommands(command: Command): void {
     .option('--count <n>', 'end after this number of dead letters')
     .option('--json', 'print each dead letter as one line of JSON', false)
     .action(async (flags: Flags & ListFlags) => {
-      await (await import('../events.ts')).listDeadLetters(readSettingsFrom(flags), flags)
+      await (await import('../work/events.ts')).listDeadLetters(readSettingsFrom(flags), flags)
     })
 
   withService(letters.command('show <id>'))
     .description('print a dead letter with its event as JSON')
     .option('--json', 'print one line of JSON', false)
     .action(async (id: string, flags: Flags & LettersFlags) => {
-      await (await import('../events.ts')).showDeadLetter(readSettingsFrom(flags), id, flags)
+      await (await import('../work/events.ts')).showDeadLetter(readSettingsFrom(flags), id, flags)
     })
 
   withService(letters.command('resend [ids...]'))
@@ -53,7 +53,7 @@ export function addEventCommands(command: Command): void {
     .option('--provider <id>', 'all dead letters of this provider')
     .option('--json', 'print one line of JSON', false)
     .action(async (ids: readonly string[], flags: Flags & LettersFlags) => {
-      await (await import('../events.ts')).resendDeadLetters(readSettingsFrom(flags), ids, flags)
+      await (await import('../work/events.ts')).resendDeadLetters(readSettingsFrom(flags), ids, flags)
     })
 
   withService(letters.command('delete [ids...]'))
@@ -61,6 +61,6 @@ export function addEventCommands(command: Command): void {
     .option('--provider <id>', 'all dead letters of this provider')
     .option('--json', 'print one line of JSON', false)
     .action(async (ids: readonly string[], flags: Flags & LettersFlags) => {
-      await (await import('../events.ts')).deleteDeadLetters(readSettingsFrom(flags), ids, flags)
+      await (await import('../work/events.ts')).deleteDeadLetters(readSettingsFrom(flags), ids, flags)
     })
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { environmentNameOf, settingSpecs } from '../../settings.ts'
-import { UsageError } from '../cli-error.ts'
+import { UsageError } from '../output/cli-error.ts'
 import {
   agentKeyVariable,
   contextVariable,
@@ -8,9 +8,9 @@ import {
   settingsFileVariable,
   tokenVariable,
   urlVariable,
-} from '../environment-variables.ts'
+} from '../settings/environment-variables.ts'
 
-export { type Flags, readSettingsFrom, settingSourcesOf, settingsFrom, sourcesFrom } from '../flag-settings.ts'
+export { type Flags, readSettingsFrom, settingSourcesOf, settingsFrom, sourcesFrom } from '../settings/flag-settings.ts'
 
 /** Settings that `serve` also accepts as options. */
 const listeningFields = ['host', 'port', 'workers'] as const

@@ -1,8 +1,8 @@
 // The commands for authors of policies.
 import type { Command } from 'commander'
-import type { FormatFlags } from '../fmt.ts'
-import type { NameFlags } from '../language-files.ts'
-import type { LintFlags } from '../lint.ts'
+import type { FormatFlags } from '../policies/fmt.ts'
+import type { NameFlags } from '../policies/language-files.ts'
+import type { LintFlags } from '../policies/lint.ts'
 import { appended, type Flags, settingsFrom, withNames } from './options.ts'
 
 /** Adds `lint`, `fmt` and `lsp`. */
@@ -16,7 +16,7 @@ export function addPolicyCommands(command: Command): void {
     .option('--json', 'print one line of JSON', false)
     .option('--sarif', 'print a SARIF log, as code hosts read it', false)
     .action(async (paths: readonly string[], flags: Flags & LintFlags) => {
-      await (await import('../lint.ts')).lintFiles(() => settingsFrom(flags), paths, flags)
+      await (await import('../policies/lint.ts')).lintFiles(() => settingsFrom(flags), paths, flags)
     })
 
   command
@@ -24,7 +24,7 @@ export function addPolicyCommands(command: Command): void {
     .description('format the Cypher in files and project folders; - formats the standard input')
     .option('--check', 'write nothing, and fail if a file is not formatted', false)
     .action(async (paths: readonly string[], flags: FormatFlags) => {
-      ;(await import('../fmt.ts')).formatFiles(paths, flags)
+      ;(await import('../policies/fmt.ts')).formatFiles(paths, flags)
     })
 
   withNames(command.command('lsp'))
@@ -32,6 +32,6 @@ export function addPolicyCommands(command: Command): void {
       'serve editors as a language server on the standard input and output: diagnostics, completion, hover, format',
     )
     .action(async (flags: Flags & NameFlags) => {
-      await (await import('../lsp.ts')).serveEditor(() => settingsFrom(flags), flags)
+      await (await import('../policies/lsp.ts')).serveEditor(() => settingsFrom(flags), flags)
     })
 }

@@ -1,9 +1,9 @@
 // The commands for project folders: the configuration of a project as files.
 import { type Command, InvalidArgumentError } from 'commander'
-import type { ApplyFlags } from '../apply.ts'
-import { contextVariable, projectVariable, tokenVariable, urlVariable } from '../environment-variables.ts'
-import type { PlanFlags } from '../plan.ts'
-import type { PullFlags } from '../pull.ts'
+import type { ApplyFlags } from '../project/apply.ts'
+import type { PlanFlags } from '../project/plan.ts'
+import type { PullFlags } from '../project/pull.ts'
+import { contextVariable, projectVariable, tokenVariable, urlVariable } from '../settings/environment-variables.ts'
 import { appended, withListening, withSettings } from './options.ts'
 
 /** Adds `apply`, `plan` and `pull`. */
@@ -18,7 +18,7 @@ export function addProjectCommands(command: Command): void {
     .option('--dry-run', 'print the difference and change nothing', false)
     .option('--json', 'print one line of JSON', false)
     .action(async (folder: string, flags: ApplyFlags) => {
-      await (await import('../apply.ts')).applyFolder(folder, flags)
+      await (await import('../project/apply.ts')).applyFolder(folder, flags)
     })
 
   withProject(command.command('plan <folder>'))
@@ -38,7 +38,7 @@ export function addProjectCommands(command: Command): void {
     .option('--exit-code', 'exit with 3 if documents or decisions would change', false)
     .option('--json', 'print one line of JSON', false)
     .action(async (folder: string, flags: PlanFlags) => {
-      await (await import('../plan.ts')).planFolder(folder, flags)
+      await (await import('../project/plan.ts')).planFolder(folder, flags)
     })
 
   withProject(command.command('pull <folder>'))
@@ -48,7 +48,7 @@ export function addProjectCommands(command: Command): void {
     .option('--force', 'update an existing folder: files of changed documents are changed, others removed', false)
     .option('--json', 'print one line of JSON', false)
     .action(async (folder: string, flags: PullFlags) => {
-      await (await import('../pull.ts')).pullProject(folder, flags)
+      await (await import('../project/pull.ts')).pullProject(folder, flags)
     })
 }
 

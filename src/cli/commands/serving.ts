@@ -2,11 +2,11 @@
 
 import type { Command } from 'commander'
 import type { ChildKind } from '../../processes/child-kinds.ts'
-import { UsageError } from '../cli-error.ts'
-import { unknownVariables } from '../environment-variables.ts'
-import { formatSettings } from '../format-settings.ts'
-import { printLine } from '../print.ts'
-import { resolveSettings } from '../read-settings.ts'
+import { UsageError } from '../output/cli-error.ts'
+import { printLine } from '../output/print.ts'
+import { unknownVariables } from '../settings/environment-variables.ts'
+import { formatSettings } from '../settings/format-settings.ts'
+import { resolveSettings } from '../settings/read-settings.ts'
 import {
   type Flags,
   lifetimeFrom,
@@ -21,12 +21,12 @@ import {
 
 /** The programs of the processes that a service starts. */
 const childPrograms: Readonly<Record<ChildKind, () => Promise<(parent: number) => Promise<never>>>> = {
-  worker: async () => (await import('../worker.ts')).runWorker,
-  lane: async () => (await import('../lane.ts')).runLane,
-  background: async () => (await import('../background.ts')).runBackground,
-  matcher: async () => (await import('../matcher.ts')).runMatcher,
-  shipper: async () => (await import('../shipper.ts')).runShipper,
-  'backup-job': async () => (await import('../backup-job.ts')).runBackupProcess,
+  worker: async () => (await import('../serve/worker.ts')).runWorker,
+  lane: async () => (await import('../serve/lane.ts')).runLane,
+  background: async () => (await import('../serve/background.ts')).runBackground,
+  matcher: async () => (await import('../serve/matcher.ts')).runMatcher,
+  shipper: async () => (await import('../serve/shipper.ts')).runShipper,
+  'backup-job': async () => (await import('../serve/backup-job.ts')).runBackupProcess,
 }
 
 /** Adds `serve`, `init`, `token`, `demo-token`, `health`, `metrics-token`, `restart`, `settings`, and the hidden commands. */
@@ -44,8 +44,8 @@ export function addServingCommands(command: Command): void {
       const settings = isDefaulted ? { ...read, backupFolder: `${read.dataDir}-backups` } : read
       const sources = { ...settingSourcesOf(flags), ...(isDefaulted && { backupFolder: '--demo' }) }
       const isSupervised = settings.workers > 1 || settings.supervisor === 'on'
-      if (!isSupervised) await (await import('../serve.ts')).serve(settings, flags.demo, sources)
-      else await (await import('../supervise.ts')).supervise(settings, flags.demo, sources)
+      if (!isSupervised) await (await import('../serve/serve.ts')).serve(settings, flags.demo, sources)
+      else await (await import('../serve/supervise.ts')).supervise(settings, flags.demo, sources)
     })
 
   for (const [kind, run] of Object.entries(childPrograms))
@@ -61,7 +61,7 @@ export function addServingCommands(command: Command): void {
     .description('create the organization and its admin service account in an empty data folder, and print a token')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { json: boolean }) => {
-      await (await import('../credentials.ts')).initialise(settingsFrom(flags), flags.json)
+      await (await import('../serve/credentials.ts')).initialise(settingsFrom(flags), flags.json)
     })
 
   withSettings(command.command('token'))
@@ -69,7 +69,7 @@ export function addServingCommands(command: Command): void {
     .option('--json', 'print one line of JSON', false)
     .option('--lifetime <seconds>', 'from 120 (2 minutes) to 86400 (24 hours)', '86400')
     .action(async (flags: Flags & { json: boolean; lifetime: string }) => {
-      await (await import('../credentials.ts')).issueToken(
+      await (await import('../serve/credentials.ts')).issueToken(
         settingsFrom(flags),
         flags.json,
         lifetimeFrom(flags.lifetime),
@@ -81,7 +81,7 @@ export function addServingCommands(command: Command): void {
     .option('--person <id>', 'the person', 'dara')
     .option('--lifetime <seconds>', 'from 120 (2 minutes) to 86400 (24 hours)', '28800')
     .action(async (flags: Flags & { person: string; lifetime: string }) => {
-      await (await import('../demo-tokens.ts')).printMemberToken(
+      await (await import('../demo/demo-tokens.ts')).printMemberToken(
         settingsFrom(flags),
         flags.person,
         lifetimeFrom(flags.lifetime),
@@ -96,7 +96,7 @@ export function addServingCommands(command: Command): void {
     .action(async (flags: Flags & { url?: string; timeout: string; json: boolean }) => {
       const { url = null, json } = flags
       const timeoutMs = timeoutFrom(flags.timeout)
-      await (await import('../health.ts')).checkHealth(readSettingsFrom(flags), { url, timeoutMs, json })
+      await (await import('../serve/health.ts')).checkHealth(readSettingsFrom(flags), { url, timeoutMs, json })
     })
 
   command
@@ -105,14 +105,14 @@ export function addServingCommands(command: Command): void {
     .requiredOption('--file <file>', 'the file; created if it does not exist')
     .option('--only', 'keep no token but the newest of the file, and make no new one', false)
     .action(async (flags: { file: string; only: boolean }) => {
-      await (await import('../metrics-token.ts')).writeMetricsToken(flags.file, flags.only)
+      await (await import('../serve/metrics-token.ts')).writeMetricsToken(flags.file, flags.only)
     })
 
   withSettings(command.command('restart'))
     .description('replace the workers of a running service one after another, without refusing a request')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { json: boolean }) => {
-      await (await import('../restart.ts')).restart(settingsFrom(flags), flags.json)
+      await (await import('../serve/restart.ts')).restart(settingsFrom(flags), flags.json)
     })
 
   withListening(withSettings(command.command('settings')))

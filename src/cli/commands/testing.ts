@@ -1,6 +1,6 @@
 // The command for tests of policies.
 import { type Command, Option } from 'commander'
-import type { ScenarioFlags } from '../test-scenarios.ts'
+import type { ScenarioFlags } from '../policies/test-scenarios.ts'
 
 /** Adds `test`. */
 export function addTestingCommands(command: Command): void {
@@ -27,6 +27,6 @@ Examples:
   $ verdigraph test authz --min-coverage 90 --reporter junit --out report.xml`,
     )
     .action(async (paths: readonly string[], flags: ScenarioFlags) => {
-      await (await import('../test-scenarios.ts')).testScenarios(paths, flags)
+      await (await import('../policies/test-scenarios.ts')).testScenarios(paths, flags)
     })
 }

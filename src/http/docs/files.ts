@@ -1,5 +1,5 @@
 // Reads the Markdown pages and pictures of the folder `docs/` of this package. A bundle contains
-// a module with their texts instead, because it has no folder to read (src/cli/embed-documentation.ts).
+// a module with their texts instead, because it has no folder to read (src/release/embed-documentation.ts).
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,5 +1,5 @@
 // The functions of lmdb-js that the store uses. The package loads its native addon, which takes tens of milliseconds; the npm library
-// replaces this file by one that loads the package with the first store in a folder (src/cli/build-package.ts).
+// replaces this file by one that loads the package with the first store in a folder (src/release/build-package.ts).
 import * as lmdb from 'lmdb'
 
 /** A transaction of the native addon. */

@@ -11,7 +11,7 @@ import { openNote, parseVerifierKey } from '../../../src/audit/log/signed-note.t
 import { verifyLog } from '../../../src/audit/log/verify-log.ts'
 import { backup } from '../../../src/backup/backup.ts'
 import { restore } from '../../../src/backup/restore.ts'
-import { rotateAuditKey } from '../../../src/cli/rotate-audit-key.ts'
+import { rotateAuditKey } from '../../../src/cli/audit/rotate-audit-key.ts'
 import { defaultSettings } from '../../../src/settings.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { supportsColours } from '../../../src/cli/colours.ts'
+import { supportsColours } from '../../../src/cli/output/colours.ts'
 import { runCommand } from '../../support/cli-process.ts'
 
 const cases: [environment: Record<string, string>, terminal: boolean, wanted: boolean][] = [

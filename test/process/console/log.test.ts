@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { processCommands } from '../../../src/cli/self-command.ts'
+import { processCommands } from '../../../src/cli/settings/self-command.ts'
 import { expectAccessible, isSkipped, openBrowser, openConsole } from '../../support/console-browser.ts'
 import { type EventReceiver, startReceiver } from '../../support/event-receiver.ts'
 import { startService, type TestService } from '../../support/service.ts'

@@ -1,6 +1,6 @@
 // A project with many property names, which captures in lanes add: the serving process decides with all of them at once.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { childCommand } from '../../../src/cli/self-command.ts'
+import { childCommand } from '../../../src/cli/settings/self-command.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 const BATCHES = 4

@@ -1,7 +1,7 @@
 // A lane that hangs while it starts is killed and replaced, and the requests that wait for it are answered.
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { childCommand } from '../../../src/cli/self-command.ts'
+import { childCommand } from '../../../src/cli/settings/self-command.ts'
 import type { LogEntry } from '../../../src/ops/log.ts'
 import { startService } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { childCommand } from '../../../src/cli/self-command.ts'
+import { childCommand } from '../../../src/cli/settings/self-command.ts'
 import type { LogEntry } from '../../../src/ops/log.ts'
 import type { Settings } from '../../../src/settings.ts'
 import { type Child, childrenOf } from '../../support/child-processes.ts'

@@ -1,6 +1,6 @@
 // What a lane records about a request is what the serving process knows about its client.
 import { afterEach, expect, test } from 'vitest'
-import { childCommand } from '../../../src/cli/self-command.ts'
+import { childCommand } from '../../../src/cli/settings/self-command.ts'
 import { addSink, eventsLike } from '../../support/events.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { makePeople, type People } from '../../support/user-tokens.ts'

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { childCommand } from '../../../src/cli/self-command.ts'
+import { childCommand } from '../../../src/cli/settings/self-command.ts'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../../support/otlp-receiver.ts'
 import { startIssuer, type TestIssuer } from '../../support/token-issuer.ts'

@@ -1,6 +1,6 @@
 // A request that waits for other services leaves its lane to other requests.
 import { afterEach, expect, test } from 'vitest'
-import { childCommand } from '../../../src/cli/self-command.ts'
+import { childCommand } from '../../../src/cli/settings/self-command.ts'
 import { type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
 import { addSink } from '../../support/events.ts'
 import { startService, type TestService } from '../../support/service.ts'

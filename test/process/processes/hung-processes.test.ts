@@ -3,7 +3,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { childCommand } from '../../../src/cli/self-command.ts'
+import { childCommand } from '../../../src/cli/settings/self-command.ts'
 import { TASK_LOCKS_FOLDER } from '../../../src/kernel/data-folder.ts'
 import type { ChildKind } from '../../../src/processes/child-kinds.ts'
 import { type FileLock, lockFile } from '../../../src/store/process/file-lock.ts'

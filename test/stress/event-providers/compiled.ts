@@ -1,8 +1,8 @@
 // The drivers in an executable of one file, built like the product: packages that read files of their own at run time fail there.
 import { join } from 'node:path'
-import { embedKafkaWasm } from '../../../src/cli/embed-kafka-wasm.ts'
 import type { ProviderConfiguration } from '../../../src/events/connect-provider.ts'
 import type { DeliveryOutcome } from '../../../src/events/providers/provider.ts'
+import { embedKafkaWasm } from '../../../src/release/embed-kafka-wasm.ts'
 
 /** Builds the executable once in `folder` and sends 20 events with it, far from the packages. */
 export async function sendCompiled(

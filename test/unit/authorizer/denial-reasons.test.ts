@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openAuthorizer } from '../../../src/authorizer/open-authorizer.ts'
-import { decisionLines, explanationLines } from '../../../src/cli/ask.ts'
+import { decisionLines, explanationLines } from '../../../src/cli/ask/ask.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const files = {

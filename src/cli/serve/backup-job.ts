@@ -1,0 +1,53 @@
+// The process that makes or verifies one backup for a serving process. It exits when the job is done.
+
+import { type FinishedBackup, runBackupJob } from '../../backup/backup-job.ts'
+import { backupAddressOf } from '../../backup/backup-settings.ts'
+import type { BackupTask } from '../../backup/backups.ts'
+import { systemClock } from '../../kernel/clock.ts'
+import { OperationalError } from '../../kernel/errors.ts'
+import { runChild } from '../../processes/run-child.ts'
+import type { Settings } from '../../settings.ts'
+import { runScheduledJob } from '../backup/scheduled-backup.ts'
+import { recorded } from '../folder/record-operation.ts'
+import { logFailure } from './log-failure.ts'
+
+/** Runs the job that the parent sends. `parent`: the process id of the serving process. Never resolves. */
+export function runBackupProcess(parent: number): Promise<never> {
+  return runChild<BackupTask>({
+    kind: 'backup-job',
+    parent,
+    open: async (task) => ({ done: runJob(task).then(() => true), stop: async () => undefined }),
+    failed: logJobFailure,
+  })
+}
+
+function logJobFailure(failure: unknown, task: BackupTask | null): void {
+  if (task === null) throw failure
+  const { job, settings } = task
+  const about = { job: job.kind, ...('folder' in job && { backup: job.name }) }
+  // The serving process logs the failure of a scheduled run, which is stored; only a stack is lost there.
+  if ('folder' in job || !(failure instanceof OperationalError))
+    logFailure(settings as Settings, 'a job of backups failed', failure, about)
+}
+
+function runJob({ settings: given, job, requestedBy }: BackupTask): Promise<FinishedBackup> {
+  const settings = given as Settings
+  const counts = ({ projects, bytes }: FinishedBackup): object => ({ projects, bytes })
+  const operation = 'svc.audit.operations.backup'
+  switch (job.kind) {
+    case 'make': {
+      const { name, projectId } = job
+      const about = { file: `${name}.tar`, requestedBy, ...(projectId !== null && { project: projectId }) }
+      return recorded(settings, operation, about, () => runBackupJob(job, systemClock), counts)
+    }
+    // A verification and a drill change nothing: the audit log has the request of a verification.
+    case 'verify':
+      return runBackupJob(job, systemClock)
+    case 'drill':
+      return runScheduledJob(settings, job, systemClock)
+    case 'scheduled-backup': {
+      const about = { file: backupAddressOf(settings), requestedBy: 'schedule' }
+      return recorded(settings, operation, about, () => runScheduledJob(settings, job, systemClock), counts)
+    }
+  }
+}

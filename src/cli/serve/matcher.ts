@@ -1,0 +1,38 @@
+// The process that executes entity matching pipelines. Started by the background process when work is due. It exits when no work is left.
+import { createEventRecording } from '../../app/events.ts'
+import { createEntityMatching } from '../../app/matching.ts'
+import { openPlatform } from '../../app/platform.ts'
+import type { BackgroundTask } from '../../background/background-process.ts'
+import { type OpenChild, runChild } from '../../processes/run-child.ts'
+import type { Settings } from '../../settings.ts'
+import { LeaderElection } from '../../store/process/leader-election.ts'
+import { logFailureOf } from './log-failure.ts'
+
+/** Does all work of entity matching that is due, and exits. `parent`: the id of the background process. */
+export function runMatcher(parent: number): Promise<never> {
+  return runChild<BackgroundTask>({ kind: 'matcher', parent, open: openMatcher, failed: logFailureOf('matcher') })
+}
+
+async function openMatcher({ settings: given, identity }: BackgroundTask): Promise<OpenChild> {
+  const settings = given as Settings
+  const stack = new AsyncDisposableStack()
+  // Its graphs are never searched, so they need no cache.
+  const platform = await openPlatform({ ...settings, hotBytesMax: 0 }, { lane: identity }, stack)
+  const elections = new LeaderElection(settings.dataDir)
+  stack.defer(() => elections.close())
+  const events = stack.adopt(createEventRecording(platform, true), (opened) => opened.close())
+  const matching = stack.adopt(createEntityMatching(platform, events), (opened) => opened.close())
+  const { promise: done, resolve, reject } = Promise.withResolvers<boolean>()
+  // The process of a service that was killed may still be writing.
+  elections.campaign('entity-matching', () => {
+    matching.runDue().then(() => resolve(!matching.hasFailed), reject)
+  })
+  return {
+    done,
+    checkReaders() {
+      platform.clearStaleReaders()
+      events.clearStaleReaders()
+    },
+    stop: () => stack.disposeAsync(),
+  }
+}
