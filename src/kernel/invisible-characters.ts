@@ -32,14 +32,23 @@ export function escapeInvisible(text: string): string {
   return PLAIN.test(text) ? text : text.replace(invisible, escapeOf)
 }
 
-/** As `escapeInvisible`, for all texts within a value of JSON, also the names of members. */
+/**
+ * As `escapeInvisible`, for all texts within a value of JSON, also the names of members. If two names of an object became the same text,
+ * backslashes in its names are escaped too.
+ */
 export function escapeInvisibleIn(value: unknown): unknown {
   if (typeof value === 'string') return escapeInvisible(value)
   if (Array.isArray(value)) return value.map(escapeInvisibleIn)
   if (typeof value !== 'object' || value === null) return value
-  if (Object.getPrototypeOf(value) !== Object.prototype) return value
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return value
+  const names = Object.keys(value)
+  const isDistinct = new Set(names.map(escapeInvisible)).size === names.length
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [escapeInvisible(name), escapeInvisibleIn(member)]),
+    Object.entries(value).map(([name, member]) => [
+      isDistinct ? escapeInvisible(name) : escapeInvisible(name.replaceAll('\\', '\\u005c')),
+      escapeInvisibleIn(member),
+    ]),
   )
 }
 

@@ -155,3 +155,20 @@ test('our own colours stay, and those of data do not', async () => {
   const forged = await run(['policy', 'show', '\u001b[31mred'], { FORCE_COLOR: '1' })
   expect(forged.stderr).toContain('`\\u001b[31mred`')
 })
+
+test.each([
+  ['audit acknowledge-loss', ['audit', 'acknowledge-loss', 'log'], '--reason'],
+  [
+    'match decide',
+    ['match', 'decide', '--project', 'p', '--pipeline', 'p', '--source', 'a', '--target', 'b', '--same'],
+    '--comment',
+  ],
+])('%s refuses a text for a record with a character that cannot be seen', async (_, words, flag) => {
+  for (const text of ['a\u001b[2J', 'a\u202eb', 'a\u200b', 'a\nFORGED', 'a\tb', 'a\r']) {
+    const { exitCode, stderr } = await runCommand([...words, flag, text, '--data', temporaryFolder()])
+    expect([exitCode, stderr], JSON.stringify(text)).toEqual([
+      2,
+      expect.stringContaining('it has a character that cannot be seen: write one line of visible characters'),
+    ])
+  }
+})

@@ -34,4 +34,14 @@ describe('escapeInvisible', () => {
     expect(escapeInvisibleIn(value)).toEqual({ a: ['\\u202e', 1, null, true], b: { c: 2n } })
     expect(escapeInvisibleIn({ a: [{ 'n\u202e': 1 }] })).toEqual({ a: [{ 'n\\u202e': 1 }] })
   })
+
+  test('escapes objects without a prototype', () => {
+    const value = Object.assign(Object.create(null), { 'n\u202e': '\u202e' })
+    expect(escapeInvisibleIn([value])).toEqual([{ 'n\\u202e': '\\u202e' }])
+  })
+
+  test('keeps members apart whose names would become the same text', () => {
+    const value = { 'n\u202e': 1, 'n\\u202e': 2, 'n\\u005cu202e': 3, m: 4 }
+    expect(escapeInvisibleIn(value)).toEqual({ 'n\\u202e': 1, 'n\\u005cu202e': 2, 'n\\u005cu005cu202e': 3, m: 4 })
+  })
 })
