@@ -17,8 +17,8 @@ export interface AuthorizerToken {
 
 /** What a call may have in addition to its request. */
 export interface CallOptions {
-  /** Absent: no user token. */
-  readonly token?: AuthorizerToken | undefined
+  /** Absent: no user token. Null says that it is absent on purpose, for `inspect` and the matchers. */
+  readonly token?: AuthorizerToken | null | undefined
 }
 
 /** A subject or a resource of a request. */
@@ -48,7 +48,7 @@ export interface InspectedRequest {
   readonly context?: RequestParameters | undefined
 }
 
-/** A name in a request that the project or the graph does not have, or a parameter that is not read or not given. */
+/** A name in a request that the project or the graph does not have, a parameter that is not read or not given, or an absent token. */
 export interface RequestIssue {
   /** `unknown-action`: no policy for the two types names the action, or no policy is for the two types. */
   readonly kind:
@@ -59,6 +59,7 @@ export interface RequestIssue {
     | 'unread-parameter'
     | 'missing-parameter'
     | 'missing-member'
+    | 'missing-token'
   /** Such as `Person:ann`, or the name of a parameter without `$`. */
   readonly name: string
   /** With the nearest known name, if one is near. */

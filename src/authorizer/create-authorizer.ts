@@ -95,7 +95,7 @@ export function createAuthorizer(deps: AuthorizerDeps): Authorizer {
     const parsed = readData(request, read)
     if (!parsed.ok) throw authorizerError(parsed.error)
     const token = options?.token
-    const as = token === undefined ? caller : callerOf(deps, userOf(token))
+    const as = token == null ? caller : callerOf(deps, userOf(token))
     try {
       return unwrap(answer(as, parsed.value))
     } catch (error) {

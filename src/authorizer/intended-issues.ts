@@ -16,17 +16,19 @@ export function isIntention(text: unknown): text is Intention {
 }
 
 /**
- * Returns the errors of a test of a request that has these issues; empty: none. `isDecision`: it is refused if it needs one
- * of the missing parameters, so they are no issue of their own; a search leaves out what needs them.
+ * Returns the errors of a test of a request that has these issues; empty: none. `isDecision`: it is refused if it needs one of the
+ * missing parameters, so they are no issue of their own; a search leaves out what needs them. `grants`: the test expects a permission
+ * or a result, which a missing token cannot cause.
  */
 export function unintendedIssues(
   issues: readonly RequestIssue[],
   intention: Intention | null,
-  isDecision: boolean,
+  { isDecision, grants }: { readonly isDecision: boolean; readonly grants: boolean },
 ): readonly string[] {
-  const others = issues.filter(({ kind }) =>
-    kind === 'missing-parameter' ? intention !== 'refused' && !isDecision : kind !== intention,
-  )
+  const others = issues.filter(({ kind }) => {
+    if (kind === 'missing-parameter') return intention !== 'refused' && !isDecision
+    return kind === 'missing-token' ? intention === null && !grants : kind !== intention
+  })
   return [...others.map(({ message }) => message), ...absentIntention(issues, intention), ...hint(others)]
 }
 
@@ -43,6 +45,7 @@ function absentIntention(issues: readonly RequestIssue[], intention: Intention |
 function hint([first]: readonly RequestIssue[]): readonly string[] {
   const word = first?.kind === 'missing-parameter' ? 'refused' : first?.kind
   if (word === 'missing-member') return ['a test that means it gives `null`']
+  if (word === 'missing-token') return ['a test that means it gives `token: null`']
   return isIntention(word) ? [hintFor(word)] : []
 }
 

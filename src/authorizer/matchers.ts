@@ -85,7 +85,7 @@ function compare(
     resource: entityOf(resource),
     context: { input_params: params },
   }
-  const pass = decisionOf(authorizer, request, options, because) === isAllowed
+  const pass = decisionOf(authorizer, request, options, because, isAllowed) === isAllowed
   return {
     pass,
     message() {
@@ -115,6 +115,7 @@ function decisionOf(
   request: EvaluationInput,
   options: CallOptions,
   because: Intention | null,
+  isAllowed: boolean,
 ): boolean {
   if (typeof authorizer?.evaluate !== 'function') throw new TypeError('expect: expected an authorizer')
   let decided: DecisionOutput = { decision: false }
@@ -131,7 +132,7 @@ function decisionOf(
   const fault = decision || refusal !== null ? null : unintendedFault(context?.reason, because)
   const hint = isFaultReason(fault ?? undefined) ? [hintFor('failed')] : []
   const ofFault = fault === null ? [] : [fault, ...explained(authorizer, request, options), ...hint]
-  const [first, ...others] = [...unintendedIssues(issues, because, true), ...ofFault]
+  const [first, ...others] = [...unintendedIssues(issues, because, { isDecision: true, grants: isAllowed }), ...ofFault]
   if (first !== undefined) throw new Error([`${titleOf(request)} is not tested: ${first}`, ...others].join('\n  '))
   if (because === 'refused') {
     if (refusal === null) throw new Error(`${titleOf(request)} is ${decision ? 'allowed' : 'denied'}, and not refused`)

@@ -1,35 +1,66 @@
-// The members of parameters that documents read, such as `email` of `$token.email`: found in their texts, so that conditions,
-// filters and writes are searched alike.
+// The members of parameters that documents read, such as `email` of `$token.email`: in their Cypher, and in the references of their
+// filters and writes.
+import {
+  type MemberReads,
+  noReads,
+  type ParameterReads,
+  parameterReadsIn,
+  readPath,
+} from '../engine/parameter-members.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
+import { readReference } from '../policy/value-reference.ts'
 
-/** The members of a value that are read. */
-export interface MemberReads {
-  /** The value is also read as a whole, so any member may be read. */
-  isWhole: boolean
-  readonly members: Map<string, MemberReads>
-}
+export type { MemberReads, ParameterReads } from '../engine/parameter-members.ts'
 
-/** A name, a quoted name, or a text in brackets. Quotes have a backslash where the text of Cypher is within JSON. */
-const STEP = /\.(?:([\p{L}\p{N}_-]+)|`([^`]+)`)|\[\s*\\?(?:'([^'"\\]+)'|"([^'"\\]+)\\?")\s*\]/uy
+/** The steps to a part of a value: names of members, and indices of lists. */
+type ValuePath = readonly (string | number)[]
 
-/** Returns the members of the parameter with that name that texts of policies and queries read. */
-export function readsOf(name: string, texts: readonly string[]): MemberReads {
-  const reads = noReads()
-  const reference = new RegExp(`\\$${name}(?![\\p{L}\\p{N}_])`, 'gu')
-  for (const text of texts)
-    for (const { index, 0: found } of text.matchAll(reference)) add(reads, text, index + found.length)
+/** Documents do not change, and each is read for many requests. */
+const known = new WeakMap<object, ParameterReads>()
+
+/** Returns what a document reads: a policy or a knowledge query. Texts without a meaning, such as advice, read nothing. */
+export function readsOfDocument(document: object): ParameterReads {
+  const found = known.get(document)
+  if (found !== undefined) return found
+  const { condition } = document as { readonly condition?: { readonly cypher?: unknown } }
+  const reads = typeof condition?.cypher === 'string' ? parameterReadsIn(condition.cypher) : new Map()
+  addReferences(reads, document)
+  known.set(document, reads)
   return reads
 }
 
-/** Returns the members of a value that nothing reads, each with the read names that the value does not have. */
+/** The same for a document that is stored as JSON text. `owner`: the object that has the text. */
+export function readsOfText(owner: object, text: string): ParameterReads {
+  const found = known.get(owner)
+  if (found !== undefined) return found
+  const document = parsed(text)
+  const reads: ParameterReads = isJsonObject(document) ? readsOfDocument(document) : new Map()
+  known.set(owner, reads)
+  return reads
+}
+
+/** Returns what any of the documents reads of the parameter with that name. */
+export function readsOf(name: string, documents: readonly ParameterReads[]): MemberReads {
+  return together(documents.flatMap((reads) => reads.get(name) ?? []))
+}
+
+/** Returns the members of a value that nothing reads, each with the read names that its map does not have. */
 export function unreadMembers(
-  { isWhole, members }: MemberReads,
+  reads: MemberReads,
   value: unknown,
-): readonly { readonly path: readonly string[]; readonly absent: readonly string[] }[] {
-  if (isWhole || !isJsonObject(value)) return []
-  const absent = [...members.keys()].filter((name) => !Object.hasOwn(value, name))
+): readonly { readonly path: ValuePath; readonly absent: readonly string[] }[] {
+  if (Array.isArray(value)) {
+    return value.flatMap((item, index) =>
+      unreadMembers(readsOfItem(reads, index, value.length), item).map((one) => ({
+        ...one,
+        path: [index, ...one.path],
+      })),
+    )
+  }
+  if (!isJsonObject(value)) return []
+  const absent = [...reads.members.keys()].filter((name) => !Object.hasOwn(value, name))
   return Object.entries(value).flatMap(([name, member]) => {
-    const inner = members.get(name)
+    const inner = reads.members.get(name)
     if (inner === undefined) return [{ path: [name], absent }]
     return unreadMembers(inner, member).map((one) => ({ ...one, path: [name, ...one.path] }))
   })
@@ -39,40 +70,58 @@ export function unreadMembers(
  * Returns the members that are read and that the value does not have, as paths. A member that is null is given. Members are read of
  * a map: any other value has none.
  */
-export function absentMembers({ members }: MemberReads, value: unknown): readonly (readonly string[])[] {
+export function absentMembers(reads: MemberReads, value: unknown): readonly ValuePath[] {
+  if (Array.isArray(value)) {
+    return value.flatMap((item, index) =>
+      absentMembers(readsOfItem(reads, index, value.length), item).map((path) => [index, ...path]),
+    )
+  }
   if (!isJsonObject(value)) return []
-  return [...members].flatMap(([name, inner]) => {
-    // In Cypher it is a difference.
-    if (name.includes('-')) return []
-    const below = Object.hasOwn(value, name) ? absentMembers(inner, value[name]) : [[]]
-    return below.map((path) => [name, ...path])
+  return [...reads.members].flatMap(([name, inner]) => {
+    if (Object.hasOwn(value, name)) return absentMembers(inner, value[name]).map((path) => [name, ...path])
+    return inner.isRead ? [[name]] : []
   })
 }
 
-function add(reads: MemberReads, text: string, start: number): void {
-  let at = start
-  let place = reads
-  for (;;) {
-    STEP.lastIndex = at
-    const found = STEP.exec(text)
-    if (found === null) break
-    at += found[0].length
-    const [, plain = '', ...others] = found
-    const step = others.find((one) => one !== undefined) ?? plain
-    // In Cypher, `$token.a-b` is a difference; in a filter it is one name.
-    const [first = ''] = plain.split('-')
-    if (first !== plain) memberOf(place, first).isWhole = true
-    place = memberOf(place, step)
+function readsOfItem({ items }: MemberReads, index: number, length: number): MemberReads {
+  return together([index, index - length, null].flatMap((key) => items.get(key) ?? []))
+}
+
+function together(places: readonly MemberReads[]): MemberReads {
+  const [only] = places
+  if (only !== undefined && places.length === 1) return only
+  const all = noReads()
+  for (const { isRead, members, items } of places) {
+    all.isRead ||= isRead
+    addTo(all.members, members)
+    addTo(all.items, items)
   }
-  place.isWhole = true
+  return all
 }
 
-function memberOf({ members }: MemberReads, name: string): MemberReads {
-  const known = members.get(name) ?? noReads()
-  members.set(name, known)
-  return known
+function addTo<K>(all: Map<K, MemberReads>, places: ReadonlyMap<K, MemberReads>): void {
+  for (const [key, place] of places) {
+    const before = all.get(key)
+    all.set(key, before === undefined ? place : together([before, place]))
+  }
 }
 
-function noReads(): MemberReads {
-  return { isWhole: false, members: new Map() }
+/** A text that begins with `$` is a reference, except in advice, which a caller reads. */
+function addReferences(reads: ParameterReads, value: unknown): void {
+  if (typeof value === 'string') {
+    const reference = value.startsWith('$') ? readReference(value) : null
+    if (reference?.ok) readPath(reads, reference.value.root, reference.value.path)
+    return
+  }
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) if (name !== 'advice') addReferences(reads, member)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // A draft may be anything.
+    return null
+  }
 }

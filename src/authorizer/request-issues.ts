@@ -1,17 +1,25 @@
 // Finds the names in a request that a test must not pass over: a misspelt name is denied like a real one. Scenario files, matchers
 // and runs over HTTP judge their requests by this rule (docs/reference/scenario-files.md#names).
 import { nearestName, suggestion } from '../../grammar/suggest.ts'
-import { type ConfigSource, queriesKind } from '../config/kind.ts'
+import { type ConfigSource, queriesKind, type StoredDocument } from '../config/kind.ts'
 import { platformParameters } from '../engine/conditions.ts'
 import { createChunk, type GraphStore, type Snapshot } from '../engine/store.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { formatPath } from '../kernel/format-path.ts'
 import type { DecisionDeps } from '../pdp/decision-deps.ts'
 import { policiesOfStatus } from '../pdp/policy-status.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { AuthorizerToken, InspectedRequest, RequestEntity, RequestIssue } from './authorizer.ts'
-import { absentMembers, type MemberReads, readsOf, unreadMembers } from './member-reads.ts'
+import {
+  absentMembers,
+  type MemberReads,
+  type ParameterReads,
+  readsOf,
+  readsOfDocument,
+  readsOfText,
+  unreadMembers,
+} from './member-reads.ts'
 
 /** The project and the graph with which the names of a request are compared. */
 export interface KnownToProject {
@@ -37,7 +45,7 @@ type EntityOrType = Pick<RequestEntity, 'type' | 'properties'> & { readonly id?:
 export function requestIssues(
   known: KnownToProject,
   { subject, action, resource, context = {} }: InspectedRequest,
-  token: AuthorizerToken | undefined,
+  token: AuthorizerToken | null | undefined,
 ): readonly RequestIssue[] {
   const policies = policiesOfStatus(known.decisions, { policy_status: context.policy_status }).all(known.projectId)
   const ofPair = policies.filter(
@@ -45,7 +53,7 @@ export function requestIssues(
   )
   const names = new NamesInGraphs(known, policies, context.input_params ?? {})
   try {
-    const entities = [subject, resource, ...(token === undefined ? [] : [token])]
+    const entities = [subject, resource, ...(token == null ? [] : [token])]
     const types = names.typeIssues(entities)
     const given = context.input_params ?? {}
     const parts = { subject, resource, ...(action !== undefined && { action }) }
@@ -70,18 +78,19 @@ export function queryIssues(
   name: string,
   given: Readonly<Record<string, unknown>>,
   parameters: readonly string[] | null,
-  token: AuthorizerToken | undefined,
+  token: AuthorizerToken | null | undefined,
 ): readonly RequestIssue[] {
   const names = new NamesInGraphs(known, policiesOfStatus(known.decisions, {}).all(known.projectId), given)
   try {
-    const entities = token === undefined ? [] : [token]
+    const entities = token == null ? [] : [token]
     return [
       ...names.typeIssues(entities),
       ...names.nodeIssues(entities),
       ...(parameters === null ? [] : unreadParameters(given, parameters, `the knowledge query ${name} does not`)),
       ...memberIssues(known, given, token),
       ...(parameters ?? []).flatMap((one) => (isGiven(one, given, token) ? [] : [missing(one, `the query ${name}`)])),
-      ...missingMembers(given, parameters ?? [], textsOfQuery(known, name), `the query ${name}`),
+      ...missingMembers(given, parameters ?? [], readsOfQuery(known, name), `the query ${name}`),
+      ...missingToken(readsOfQuery(known, name), token, `the query ${name}`),
     ]
   } finally {
     names.close()
@@ -214,8 +223,8 @@ function unreadProperties(
       return [
         { kind: 'unread-parameter', name, message: `no policy for the two types reads ${name} as \`$${parameter}\`` },
       ]
-    const texts = ofPair.map(({ document }) => JSON.stringify(document))
-    return misspeltMembers(name, readsOf(parameter, texts), properties)
+    const documents = ofPair.map(({ document }) => readsOfDocument(document))
+    return misspeltMembers(name, readsOf(parameter, documents), properties)
   })
 }
 
@@ -226,20 +235,20 @@ function unreadProperties(
 function memberIssues(
   { documents, projectId }: KnownToProject,
   given: Readonly<Record<string, unknown>>,
-  token: AuthorizerToken | undefined,
+  token: AuthorizerToken | null | undefined,
 ): readonly RequestIssue[] {
   const roots = [
     ...Object.entries(given).map(([name, value]) => [name, name, value] as const),
     ['token', 'claims', token?.claims] as const,
     ['svc_token', 'delegation', token?.delegation] as const,
-  ].filter(([, , value]) => isJsonObject(value))
+  ].filter(([, , value]) => typeof value === 'object' && value !== null)
   if (roots.length === 0) return []
-  const texts = [...documents.inScope(policiesKind, projectId), ...documents.inScope(queriesKind, projectId)].map(
-    ({ fields }) => `${fields.policy ?? ''} ${fields.query ?? ''}`,
+  const read = [...documents.inScope(policiesKind, projectId), ...documents.inScope(queriesKind, projectId)].map(
+    readsOfStored,
   )
   return roots.flatMap(([root, name, value]) => {
     const usual = root === 'token' || root === 'svc_token' ? usualClaims : []
-    return misspeltMembers(name, readsOf(root, texts), value, usual)
+    return misspeltMembers(name, readsOf(root, read), value, usual)
   })
 }
 
@@ -250,10 +259,10 @@ function misspeltMembers(
   usual: readonly string[] = [],
 ): readonly RequestIssue[] {
   return unreadMembers(reads, value).flatMap(({ path, absent }): readonly RequestIssue[] => {
-    const member = path.at(-1) ?? ''
+    const member = String(path.at(-1))
     const near = usual.includes(member) ? null : nearestName(member, absent)
     if (near === null) return []
-    const shown = [name, ...path].join('.')
+    const shown = formatPath(name, path)
     const message = `no policy reads ${quoted(shown)}; did you mean \`${near}\`?`
     return [{ kind: 'unread-parameter', name: shown, message }]
   })
@@ -264,7 +273,7 @@ function missingParameters(
   action: string | undefined,
   tags: readonly string[] | undefined,
   given: Readonly<Record<string, unknown>>,
-  token: AuthorizerToken | undefined,
+  token: AuthorizerToken | null | undefined,
 ): readonly RequestIssue[] {
   const asked = ofPair.filter(
     (policy) =>
@@ -275,19 +284,26 @@ function missingParameters(
     ...inputParameters
       .filter((parameter) => !isGiven(parameter, given, token))
       .map((parameter) => missing(parameter, `the policy ${name}`)),
-    ...missingMembers(given, inputParameters, [JSON.stringify(document)], `the policy ${name}`),
+    ...missingMembers(given, inputParameters, [readsOfDocument(document)], `the policy ${name}`),
+    ...missingToken([readsOfDocument(document)], token, `the policy ${name}`),
   ])
   return [...new Map(issues.map((issue) => [issue.name, issue])).values()]
 }
 
-/** The texts of a knowledge query and of its policy. */
-function textsOfQuery({ documents, projectId }: KnownToProject, name: string): readonly string[] {
+/** What a stored policy or knowledge query reads. */
+function readsOfStored(stored: StoredDocument): ParameterReads {
+  const { policy, query } = stored.fields
+  return readsOfText(stored, String(policy ?? query))
+}
+
+/** What a knowledge query and its policy read. */
+function readsOfQuery({ documents, projectId }: KnownToProject, name: string): readonly ParameterReads[] {
   return documents
     .inScope(queriesKind, projectId)
     .filter((one) => one.name === name || one.id === name)
-    .flatMap(({ fields }) => {
-      const policy = documents.inScope(policiesKind, projectId).find(({ id }) => id === fields.policy_id)
-      return [String(fields.query), ...(policy === undefined ? [] : [String(policy.fields.policy)])]
+    .flatMap((query) => {
+      const policy = documents.inScope(policiesKind, projectId).find(({ id }) => id === query.fields.policy_id)
+      return [query, ...(policy === undefined ? [] : [policy])].map(readsOfStored)
     })
 }
 
@@ -295,24 +311,35 @@ function textsOfQuery({ documents, projectId }: KnownToProject, name: string): r
 function missingMembers(
   given: Readonly<Record<string, unknown>>,
   parameters: readonly string[],
-  texts: readonly string[],
+  documents: readonly ParameterReads[],
   reader: string,
 ): readonly RequestIssue[] {
-  return parameters.flatMap((parameter) => {
-    if (!isJsonObject(given[parameter])) return []
-    return absentMembers(readsOf(parameter, texts), given[parameter]).map(
-      (path): RequestIssue => ({ ...missing([parameter, ...path].join('.'), reader), kind: 'missing-member' }),
-    )
-  })
+  return parameters.flatMap((parameter) =>
+    absentMembers(readsOf(parameter, documents), given[parameter]).map(
+      (path): RequestIssue => ({ ...missing(formatPath(parameter, path), reader), kind: 'missing-member' }),
+    ),
+  )
+}
+
+/** Without a token, each claim is null. A token that is null is absent on purpose. */
+function missingToken(
+  documents: readonly ParameterReads[],
+  token: AuthorizerToken | null | undefined,
+  reader: string,
+): readonly RequestIssue[] {
+  const read =
+    token === undefined ? ['token', 'svc_token'].find((name) => documents.some((one) => one.has(name))) : undefined
+  if (read === undefined) return []
+  return [{ kind: 'missing-token', name: read, message: `${reader} reads \`$${read}\`, and the request has no token` }]
 }
 
 function isGiven(
   parameter: string,
   given: Readonly<Record<string, unknown>>,
-  token: AuthorizerToken | undefined,
+  token: AuthorizerToken | null | undefined,
 ): boolean {
   if (Object.hasOwn(given, parameter) || platformParameters.has(parameter)) return true
-  return parameter === 'subject_id' && token !== undefined
+  return parameter === 'subject_id' && token != null
 }
 
 function missing(parameter: string, reader: string): RequestIssue {

@@ -342,8 +342,8 @@ class ScenarioReader {
     exact: unknown,
     subject: RequestEntity | null,
     place: FilePosition,
-  ): AuthorizerToken | null {
-    if (token === undefined) return null
+  ): AuthorizerToken | null | undefined {
+    if (token === undefined || token === null) return token
     const named = (this.exact.tokens ?? {}) as Readonly<Record<string, ScenarioData>>
     const data = typeof token === 'string' ? named[token] : (exact as ScenarioData)
     if (data === undefined) {

@@ -250,7 +250,10 @@ class ScenarioRunner {
         })
         return this.question('explanations', titleOf(request), (title) =>
           this.check('explanations', entry, title, expected, request, () => {
-            const issues = unintendedIssues(this.authorizer.inspect(request, optionsOf(entry)), null, true)
+            const issues = unintendedIssues(this.authorizer.inspect(request, optionsOf(entry)), null, {
+              isDecision: true,
+              grants: false,
+            })
             if (issues.length > 0) return withIssues(issues)
             const explained = this.authorizer.explain(request, optionsOf(entry))
             return explanationFound(explained, outcomes, reached, stopped)
@@ -276,7 +279,7 @@ class ScenarioRunner {
     const options = optionsOf(entry)
     const issues = this.authorizer.inspect(request, options)
     const intention = isIntention(expect) ? expect : null
-    const unintended = unintendedIssues(issues, intention, true)
+    const unintended = unintendedIssues(issues, intention, { isDecision: true, grants: expect === 'yes' })
     if (unintended.length > 0) return withIssues(unintended)
     const decided = orRefusal(() => this.authorizer.evaluate(request, options))
     if (decided instanceof AuthorizerError) {
@@ -324,7 +327,7 @@ class ScenarioRunner {
     let found: readonly string[] = []
     const inspected = { ...search, context: contextOf(entry) }
     const check = await this.check(list, entry, title, entry.because ?? `[${expected.join(', ')}]`, null, () =>
-      this.listed(this.authorizer.inspect(inspected, optionsOf(entry)), entry.because, () => {
+      this.listed(this.authorizer.inspect(inspected, optionsOf(entry)), entry.because, expected.length > 0, () => {
         const { ids, reason } = find()
         found = [...ids].sort()
         // A list with items shows that the request is a right one.
@@ -353,9 +356,10 @@ class ScenarioRunner {
   private async listed(
     issues: readonly RequestIssue[],
     because: Intention | null,
+    grants: boolean,
     compare: () => FoundAnswer | Promise<FoundAnswer>,
   ): Promise<FoundAnswer> {
-    const unintended = unintendedIssues(issues, because, false)
+    const unintended = unintendedIssues(issues, because, { isDecision: false, grants })
     if (unintended.length > 0) return withIssues(unintended)
     try {
       const answer = await compare()
@@ -372,9 +376,9 @@ class ScenarioRunner {
     const { query, params, token, because } = entry
     const expected = rowsText(entry.rows)
     const request = { id: query, input_params: params, page_size: ROWS_MAX }
-    const options = token === null ? {} : { token }
+    const options = token === undefined ? {} : { token }
     return this.check('rows', { ...entry, tags: null }, title, because ?? expected, null, async () =>
-      this.listed(await this.authorizer.inspectQuery(request, options), because, async () => {
+      this.listed(await this.authorizer.inspectQuery(request, options), because, entry.rows.length > 0, async () => {
         const { data } = await this.authorizer.execute(request, options)
         const actual = rowsText(
           data.map(({ nodes, relationships, aggregate_values }) => ({
@@ -524,7 +528,7 @@ export function contextOf({ params, tags }: ScenarioCall): RequestParameters {
 
 /** The options of the calls of an entry. */
 export function optionsOf({ token }: ScenarioCall): CallOptions {
-  return token === null ? {} : { token }
+  return token === undefined ? {} : { token }
 }
 
 function titleOf({ subject, action, resource, context }: EvaluationInput): string {

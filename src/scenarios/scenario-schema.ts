@@ -41,9 +41,11 @@ const call = {
   params: params.optional().describe('a value for each parameter, by its name without `$`'),
   tags: z.array(z.string()).optional().describe('only policies with one of these tags are evaluated'),
   token: z
-    .union([z.string(), tokenSchema], { error: 'expected the name of a token, or an object with `claims`' })
+    .union([z.string(), tokenSchema, z.null()], {
+      error: 'expected the name of a token, an object with `claims`, or null for a request without a token on purpose',
+    })
     .optional()
-    .describe('the name of one of `tokens`, or a token'),
+    .describe('the name of one of `tokens`, or a token; null: no token, on purpose'),
 }
 
 const name = z.string().min(1)

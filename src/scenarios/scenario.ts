@@ -17,7 +17,8 @@ export interface ScenarioCall extends ScenarioEntry {
   readonly params: Readonly<Record<string, unknown>>
   /** Null: all policies are evaluated. */
   readonly tags: readonly string[] | null
-  readonly token: AuthorizerToken | null
+  /** Undefined: absent. Null: absent on purpose. */
+  readonly token: AuthorizerToken | null | undefined
 }
 
 /** A request with several answers. */

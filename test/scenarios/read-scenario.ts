@@ -111,7 +111,7 @@ function policyOf(name: string, text: string): ScenarioPolicy {
 
 /** The claims of a token are the parameter `token`. */
 function parametersOf({ params, token }: ScenarioCall): ScenarioParameters {
-  const claims = token === null ? {} : { token: token.claims ?? {} }
+  const claims = token == null ? {} : { token: token.claims ?? {} }
   return new Map(Object.entries({ ...params, ...claims }).map(([name, value]) => [name, referenceValue(value)]))
 }
 

@@ -209,15 +209,15 @@ decisions:
   - [Person:zoe, drive, Car:c1, {min: 1}, unknown-node]
   - [Robot:r2, drive, Car:c1, unknown-type]
   - [Person:ann, drive, Car:c1, refused]
-  - [Person:ann, sign, Car:c1, no]
+  - {subject: Person:ann, action: sign, resource: Car:c1, token: null, expect: no}
 resources:
   - [Person:zoe, sign, unknown-node]
   - [Person:ann, fly, unknown-action, {type: Car}]
-  - [Person:ann, sign, []]
+  - {subject: Person:ann, action: sign, type: Car, token: null, ids: []}
   - [Person:ann, drive, refused]
 subjects:
   - [Person, drive, Car:c9, {min: 1}, unknown-node]
-  - [Person, sign, Car:c1, []]
+  - {type: Person, action: sign, resource: Car:c1, token: null, ids: []}
 actions:
   - [Person:zoe, Car:c1, {min: 1}, unknown-node]
 rows:
