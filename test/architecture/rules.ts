@@ -1045,6 +1045,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/config/',
       'src/context-query/',
       'src/engine/conditions.ts',
+      'src/engine/parameter-members.ts',
       'src/engine/store.ts',
       'src/graph-query/',
       'src/http/error-response.ts',
