@@ -9,6 +9,7 @@ import { type LostLog, lossName, lostLogs } from '../folder/lost-audit-logs.ts'
 import { recordOperation } from '../folder/record-operation.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { printLine } from '../output/print.ts'
+import { unseenCharacterIssue } from '../output/show-values.ts'
 
 const REASON_MAX = 1000
 
@@ -27,6 +28,8 @@ export async function acknowledgeLosses(
   const { dataDir } = settings
   if (reason.trim() === '' || reason.length > REASON_MAX)
     throw new UsageError([`--reason: expected a text of 1 to ${REASON_MAX} characters`])
+  const unseen = unseenCharacterIssue('--reason', reason)
+  if (unseen !== null) throw new UsageError([unseen])
   const chosen = chosenLosses(dataDir, await lostLogs(dataDir), new Set(names))
   const { id: userId, name: userName } = operatingSystemUser()
   const by = userName === '' ? userId : userName

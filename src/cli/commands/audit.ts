@@ -5,7 +5,7 @@ import type { ExportLogFlags, LogKeysFlags } from '../audit/audit-export.ts'
 import type { VerifyLogFlags } from '../audit/audit-verify.ts'
 import type { WitnessFlags } from '../audit/audit-witness.ts'
 import { tokenVariable } from '../settings/environment-variables.ts'
-import { appended, type Flags, recordedText, settingsFrom, withListening, withSettings } from './options.ts'
+import { appended, type Flags, settingsFrom, withListening, withSettings } from './options.ts'
 
 /** Adds `audit verify`, `witness`, `rotate-key`, `acknowledge-loss`, `export`, `keys` and `hash`. */
 export function addAuditCommands(command: Command): void {
@@ -31,7 +31,7 @@ export function addAuditCommands(command: Command): void {
       '<loss...>',
       'the losses, as `verify` names them: the folder of the log and the lost generation, with a slash between',
     )
-    .requiredOption('--reason <text>', 'what has happened, for the audit log', recordedText)
+    .requiredOption('--reason <text>', 'what has happened, for the audit log')
     .option('--json', 'print one line of JSON for each loss', false)
     .action(async (losses: readonly string[], flags: Flags & AcknowledgeLossFlags) => {
       await (await import('../audit/acknowledge-loss.ts')).acknowledgeLosses(settingsFrom(flags), losses, flags)

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { tokenVariable } from '../settings/environment-variables.ts'
 import type { MatchDecideFlags, MatchFlags, MatchReportFlags, MatchRunFlags } from '../work/match.ts'
-import { appended, type Flags, recordedText, settingsFrom, withListening, withSettings } from './options.ts'
+import { appended, type Flags, settingsFrom, withListening, withSettings } from './options.ts'
 
 /** Adds `trust` and `match`. */
 export function addBackgroundWorkCommands(command: Command): void {
@@ -65,7 +65,7 @@ export function addBackgroundWorkCommands(command: Command): void {
     .requiredOption('--target <id>', 'external id of the node of the target type')
     .option('--same', 'they are the same', false)
     .option('--not-same', 'they are not the same', false)
-    .option('--comment <text>', 'the reason', recordedText)
+    .option('--comment <text>', 'the reason')
     .action(async (flags: Flags & MatchDecideFlags) => {
       await (await import('../work/match.ts')).decideMatch(settingsFrom(flags), flags)
     })

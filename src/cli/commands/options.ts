@@ -1,5 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander'
-import { escapeInvisible } from '../../kernel/invisible-characters.ts'
+import type { Command } from 'commander'
 import { environmentNameOf, settingSpecs } from '../../settings.ts'
 import { UsageError } from '../output/cli-error.ts'
 import {
@@ -54,12 +53,6 @@ export function withTarget(command: Command): Command {
     .option('--project <name>', `name or id of the project, if there are several (${projectVariable})`)
     .option('--folder <dir>', 'a project folder, whose policies decide')
     .option('--graph <file>', 'a scenario file with the graph, in memory')
-}
-
-/** Parses a text that a record keeps for people: one line, in which each character can be seen. */
-export function recordedText(text: string): string {
-  if (!/[\n\t]/.test(text) && escapeInvisible(text) === text) return text
-  throw new InvalidArgumentError('it has a character that cannot be seen: write one line of visible characters')
 }
 
 /** Collects an option that may be repeated. */

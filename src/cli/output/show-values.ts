@@ -78,6 +78,12 @@ export function printable(text: string): string {
   return escapeInvisible(text).replaceAll('\n', '\\n').replaceAll('\t', '\\u0009')
 }
 
+/** The issue of an option whose text a record keeps for people: it must be one line, in which each character can be seen. */
+export function unseenCharacterIssue(option: string, text: string): string | null {
+  if (printable(text) === text) return null
+  return `${option}: it has a character that cannot be seen: write one line of visible characters`
+}
+
 /** A line of CSV (RFC 4180). */
 export function csvLine(cells: readonly unknown[]): string {
   return cells.map(csvCell).join(',')

@@ -16,6 +16,7 @@ import { recorded } from '../folder/record-operation.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { printDocument, printLine } from '../output/print.ts'
 import { progressLine } from '../output/progress.ts'
+import { unseenCharacterIssue } from '../output/show-values.ts'
 import { ServiceClient, ServiceRefusalError } from '../target/service-client.ts'
 
 /** Pause between two looks at the progress of the service, in milliseconds. */
@@ -178,6 +179,8 @@ export async function writeMatchReport(settings: Settings, flags: MatchReportFla
 export async function decideMatch(settings: Settings, flags: MatchDecideFlags): Promise<void> {
   const { source, target, same, notSame, comment } = flags
   if (same === notSame) throw new UsageError(['expected exactly one of --same, --not-same'])
+  const unseen = comment === undefined ? null : unseenCharacterIssue('--comment', comment)
+  if (unseen !== null) throw new UsageError([unseen])
   const decision = same ? 'SAME' : 'NOT_SAME'
   const decided = await operate(
     settings,
