@@ -1,6 +1,6 @@
 // How long does it take to see who gains and who loses when five policies change on a graph of a million nodes, and how much memory?
 import { readFileSync } from 'node:fs'
-import type { AgentCaller } from '../../src/kernel/caller.ts'
+import type { AgentCaller } from '../../src/kernel/request/caller.ts'
 import { type ComparedPolicy, comparePolicies, type DecisionChanges } from '../../src/pdp/compare-policies.ts'
 import type { ComparisonScope } from '../../src/pdp/comparison-parameters.ts'
 import { compileDecisionPolicy } from '../../src/policy/compile-policy.ts'

@@ -9,7 +9,7 @@ import { compileText, nodeByKey, PreparedQuery } from '../../src/engine/prepared
 import { allRows } from '../../src/engine/relation-query.ts'
 import { compileRowsQuery } from '../../src/engine/rows-query.ts'
 import { createChunk, type Direction, type NodeId, type Snapshot, type SymbolId } from '../../src/engine/store.ts'
-import { systemClock } from '../../src/kernel/clock.ts'
+import { systemClock } from '../../src/kernel/time/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/graph/environment.ts'
 import { CounterpartMissing } from '../../test/support/counterparts/install.ts'
 import { type Bench, interleaved, median, mustEqual, randomFrom, round, type TimedCall } from '../harness.ts'

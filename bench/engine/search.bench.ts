@@ -2,9 +2,9 @@
 // by page as the service returns it?
 
 import { DerivedSigner } from '../../src/identity/derived-signer.ts'
-import type { AgentCaller } from '../../src/kernel/caller.ts'
-import { systemClock } from '../../src/kernel/clock.ts'
-import { noOrigin } from '../../src/kernel/request-origin.ts'
+import type { AgentCaller } from '../../src/kernel/request/caller.ts'
+import { noOrigin } from '../../src/kernel/request/request-origin.ts'
+import { systemClock } from '../../src/kernel/time/clock.ts'
 import type { DecisionDeps } from '../../src/pdp/decision-deps.ts'
 import { PageTokens } from '../../src/pdp/page-token.ts'
 import { searchResources } from '../../src/pdp/search.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { captureNodes } from '../../src/capture/nodes.ts'
 import { captureRelationships } from '../../src/capture/relationships.ts'
 import { envelopesOf } from '../../src/events/envelope.ts'
-import { noOrigin } from '../../src/kernel/request-origin.ts'
+import { noOrigin } from '../../src/kernel/request/request-origin.ts'
 import { evaluate } from '../../src/pdp/evaluate.ts'
 import { type Bench, type BenchOptions, median, mustEqual, randomFrom, round } from '../harness.ts'
 import {

@@ -1,6 +1,6 @@
 // A service in this process, with projects that differ only in their event sinks. Nothing delivers their events.
 import { type App, createApp } from '../../src/app.ts'
-import type { AgentCaller } from '../../src/kernel/caller.ts'
+import type { AgentCaller } from '../../src/kernel/request/caller.ts'
 import { defaultSettings, type Settings } from '../../src/settings.ts'
 import { owns } from '../ownership-graph.ts'
 

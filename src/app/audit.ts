@@ -13,8 +13,8 @@ import { openSecret } from '../config/secrets.ts'
 import { operationEvent } from '../events/operation-record.ts'
 import { operatingSystemUser } from '../events/recorders/operating-system-user.ts'
 import { noContext } from '../events/routes.ts'
-import { AUDIT_STREAM } from '../kernel/audit-stream.ts'
-import { backoffMs } from '../kernel/backoff.ts'
+import { OperationalError } from '../kernel/errors.ts'
+import { AUDIT_STREAM } from '../kernel/folder/audit-stream.ts'
 import {
   AUDIT_ALIVE_FILE,
   AUDIT_COMMIT_FILE,
@@ -28,8 +28,8 @@ import {
   CONFIGURATION_COMMIT_FILE,
   EVENTS_COMMIT_FILE,
   GRAPHS_COMMIT_FILE,
-} from '../kernel/data-folder.ts'
-import { OperationalError } from '../kernel/errors.ts'
+} from '../kernel/folder/data-folder.ts'
+import { backoffMs } from '../kernel/time/backoff.ts'
 import type { AuditTotals } from '../ops/service-metrics.ts'
 import { AuditHeads } from '../store/audit/audit-heads.ts'
 import { AuditIndex } from '../store/audit/audit-index.ts'

@@ -16,7 +16,7 @@ import {
 } from '../graph-query/check-schema.ts'
 import type { GraphNames } from '../graph-query/graph-names.ts'
 import { countsOf, stepOf } from '../graph-query/run-graph-query.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { type CompiledSource, compileSource } from '../language/lint/compile-source.ts'
 import type { DataNames } from '../language/lint/data-names.ts'
 import type { RawFinding } from '../language/lint/finding.ts'

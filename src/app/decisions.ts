@@ -3,7 +3,7 @@
 import type { DecisionEventLog } from '../events/recorders/record-decisions.ts'
 import { DerivedSigner } from '../identity/derived-signer.ts'
 import { mintGid } from '../kernel/ids.ts'
-import { InlineHistory } from '../kernel/inline-history.ts'
+import { InlineHistory } from '../kernel/request/inline-history.ts'
 import { LogFile } from '../ops/log-file.ts'
 import type { DecisionDeps, DecisionEvent } from '../pdp/decision-deps.ts'
 import { DecisionLog } from '../pdp/decision-log.ts'

@@ -12,7 +12,7 @@ import { type DeliveredSink, EventDispatcher } from '../events/delivery/dispatch
 import { addedAt, eventSinksKind } from '../events/event-sink.ts'
 import type { ProviderConnection } from '../events/providers/provider.ts'
 import type { OpenEventStream } from '../events/streams/event-streams.ts'
-import { CONFIGURATION_COMMIT_FILE, EVENTS_COMMIT_FILE, GRAPHS_COMMIT_FILE } from '../kernel/data-folder.ts'
+import { CONFIGURATION_COMMIT_FILE, EVENTS_COMMIT_FILE, GRAPHS_COMMIT_FILE } from '../kernel/folder/data-folder.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { BACKGROUND_NUMBER } from '../processes/child-kinds.ts'
 import type { SupervisionOverrides } from '../processes/supervised.ts'

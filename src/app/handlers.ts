@@ -11,7 +11,7 @@ import type { RateLimiter } from '../http/rate-limit.ts'
 import type { HttpRequest, HttpResponse, Route } from '../http/route.ts'
 import { AgentKeys } from '../identity/agent-key.ts'
 import type { UserTokenAuthenticator } from '../identity/user-tokens.ts'
-import type { RequestAudit } from '../kernel/request-audit.ts'
+import type { RequestAudit } from '../kernel/request/request-audit.ts'
 import { laneLimits } from './lanes.ts'
 import type { Platform } from './platform.ts'
 

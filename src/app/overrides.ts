@@ -1,5 +1,5 @@
 // Options that the command line and tests pass to an app in addition to the settings.
-import type { Clock } from '../kernel/clock.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import type { WorkerFigures } from '../operator/service-status.ts'
 import type { LogEntry } from '../ops/log.ts'
 import type { DecisionEvent, PolicyError } from '../pdp/decision-deps.ts'

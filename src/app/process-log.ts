@@ -1,7 +1,7 @@
 // The log of the process. Errors that repeat are throttled: one line per minute with the number of repeats.
 import { givenMasterKey, masterKeyVariable, nextMasterKeyVariable } from '../identity/master-key.ts'
-import type { Clock } from '../kernel/clock.ts'
 import type { ThrownServiceError } from '../kernel/errors.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import { type Log, openLog } from '../ops/log.ts'
 import { createLogThrottle } from '../ops/log-throttle.ts'
 import type { PolicyError } from '../pdp/decision-deps.ts'

@@ -9,15 +9,20 @@ import { layoutOf } from '../config/db-connection.ts'
 import { projectsKind, type StoredDocument } from '../config/kind.ts'
 import { commitNumberOf, isCommitRecord } from '../config/repository.ts'
 import { parseBoltUrl } from '../kernel/bolt-address.ts'
+import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import {
   CONFIGURATION_COMMIT_FILE,
   CONFIRMED_FILE,
   CURRENT_DOCUMENTS,
   ENDED_SESSIONS_FILE,
   LEASE_FILE,
-} from '../kernel/data-folder.ts'
-import type { DocumentEdit, DocumentReader, DocumentStore, DocumentTransaction } from '../kernel/document-store.ts'
-import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
+} from '../kernel/folder/data-folder.ts'
+import type {
+  DocumentEdit,
+  DocumentReader,
+  DocumentStore,
+  DocumentTransaction,
+} from '../kernel/folder/document-store.ts'
 import { isOfEndedSessions } from '../mcp/session/ended-sessions.ts'
 import type { SharedConfigurationFigures } from '../ops/service-metrics.ts'
 import type { Settings } from '../settings.ts'

@@ -1,7 +1,7 @@
 // Connects tracing to the settings, the metrics and the features: what is a span, and what it may contain.
 
-import { parsePairs } from '../kernel/pairs.ts'
-import type { SpanAttributes, Tracing } from '../kernel/tracing.ts'
+import type { SpanAttributes, Tracing } from '../kernel/request/tracing.ts'
+import { parsePairs } from '../kernel/text/pairs.ts'
 import type { Log } from '../ops/log.ts'
 import { createLogThrottle } from '../ops/log-throttle.ts'
 import type { ServiceMetrics } from '../ops/service-metrics.ts'

@@ -1,6 +1,6 @@
 // Builds the streams of changes and of decisions.
 import { join } from 'node:path'
-import { GRAPHS_COMMIT_FILE } from '../kernel/data-folder.ts'
+import { GRAPHS_COMMIT_FILE } from '../kernel/folder/data-folder.ts'
 import type { PolicyIndex } from '../policy/policy-index.ts'
 import type { Settings } from '../settings.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'

@@ -12,7 +12,7 @@ import {
 } from '../events/envelope.ts'
 import { decodeRecord } from '../events/event-record.ts'
 import { assert } from '../kernel/assert.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { EntryMemory } from './entry-memory.ts'
 import type { EntryTermFacts } from './entry-terms.ts'
 

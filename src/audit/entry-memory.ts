@@ -1,5 +1,5 @@
 // Memory for the entries that are sealed together: one allocation for each would take longer than its encoding.
-import { BytePool } from '../kernel/byte-pool.ts'
+import { BytePool } from './log/byte-pool.ts'
 
 const CHUNK_BYTES = 1024 * 1024
 const CHUNKS_KEPT = 16

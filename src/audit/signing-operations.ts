@@ -1,7 +1,7 @@
 // Signatures that administrators request: the schema of the answer, and the port that the route calls.
 import { z } from 'zod'
-import type { ServiceAccountCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { ServiceAccountCaller } from '../kernel/request/caller.ts'
 import type { Result } from '../kernel/result.ts'
 
 /** The answer to a request for a signature. */

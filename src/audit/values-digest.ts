@@ -1,8 +1,8 @@
 // The digest of input parameters, from which the audit log makes a keyed hash. It is only in the outbox, next to the events; no
 // receiver gets it, because values with few possibilities could be guessed from it.
 import { createHash } from 'node:crypto'
-import { writeJson } from '../kernel/json.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { writeJson } from '../kernel/json/json.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 
 /**
  * SHA-256, in base64url, of the values as JSON in UTF-8 without spaces, with the members of each object sorted by name (UTF-16 code

@@ -1,6 +1,6 @@
 // Matchers of decisions for Vitest and Jest. A red test shows the outcome of each policy, and how far a denying one came. A name that
 // the project or the graph does not have is an error, whatever the decision is.
-import { writeJson } from '../kernel/json.ts'
+import { writeJson } from '../kernel/json/json.ts'
 import { isFaultReason } from '../pdp/denial-reasons.ts'
 import type { Authorizer, CallOptions, DecisionOutput, EvaluationInput, RequestEntity } from './authorizer.ts'
 import { AuthorizerError } from './authorizer-error.ts'

@@ -7,7 +7,7 @@ import {
   parameterReadsIn,
   readPath,
 } from '../engine/parameter-members.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { readReference } from '../policy/value-reference.ts'
 
 export type { MemberReads, ParameterReads } from '../engine/parameter-members.ts'

@@ -1,6 +1,6 @@
 // Describes why a request is granted or denied, in lines for a person: the outcome of each policy, and how far a denying one came.
 import { assertNever } from '../kernel/assert.ts'
-import { writeJson } from '../kernel/json.ts'
+import { writeJson } from '../kernel/json/json.ts'
 import type {
   ExplainedComparison,
   ExplainedElements,

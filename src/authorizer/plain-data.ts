@@ -1,8 +1,8 @@
 // Checks that the values of a request are data which JSON can express, or exact numbers of it. A class instance, such as a Date,
 // would otherwise be read as an empty object.
 import { Float } from '../kernel/float.ts'
-import { formatPath } from '../kernel/format-path.ts'
-import { JSON_DEPTH_MAX } from '../kernel/json.ts'
+import { formatPath } from '../kernel/json/format-path.ts'
+import { JSON_DEPTH_MAX } from '../kernel/json/json.ts'
 
 /** Returns what is wrong with a value and where; null if it is data. Members that are undefined count as absent. */
 export function findForeignValue(value: unknown): string | null {

@@ -1,8 +1,8 @@
 // The process that executes entity matching pipelines, as the background process sees it. It is started when work is due, and exits when
 // none is left: a comparison needs memory in proportion to the nodes, which only the end of a process gives back.
 import type { ConfigWriter } from '../config/kind.ts'
-import type { Backoff } from '../kernel/backoff.ts'
-import type { Clock } from '../kernel/clock.ts'
+import type { Backoff } from '../kernel/time/backoff.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import { MatchingSchedule } from '../matching/entity-matching.ts'
 import { Supervised, type SupervisedOptions } from '../processes/supervised.ts'
 import type { BackgroundTask } from './background-process.ts'

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { PRUNED_FILE } from '../audit/log/pruned-note.ts'
 import { BODIES_FOLDER, CHECKPOINT_FILE, TileFolder } from '../audit/log/tile-folder.ts'
 import { hashesAtLevel, levelsOf, TILE_WIDTH, type TileLevel, type TileName, tilePath } from '../audit/log/tile-path.ts'
-import { AUDIT_FOLDER, AUDIT_LOGS_FOLDER } from '../kernel/data-folder.ts'
+import { AUDIT_FOLDER, AUDIT_LOGS_FOLDER } from '../kernel/folder/data-folder.ts'
 import type { AuditCheckpoint, AuditGeneration, AuditLog } from '../store/audit/audit-types.ts'
 import type { ArchiveSource } from './archive.ts'
 

@@ -1,7 +1,8 @@
 // Makes or verifies one backup of the folder of backups, and stores its progress and its outcome next to it.
-import type { Clock } from '../kernel/clock.ts'
+
 import { OperationalError } from '../kernel/errors.ts'
-import { fileProblemOf } from '../kernel/file-issue.ts'
+import { fileProblemOf } from '../kernel/folder/file-issue.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import { UnreadableBackupError } from './archive.ts'
 import { backup } from './backup.ts'
 import { type BackupState, backupPath, readBackup, writeBackupState } from './backup-files.ts'

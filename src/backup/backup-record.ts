@@ -3,7 +3,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { BACKUP_RECORD_FILE } from '../kernel/data-folder.ts'
+import { BACKUP_RECORD_FILE } from '../kernel/folder/data-folder.ts'
 
 const runSchema = z.object({
   /** The object; empty: it failed before it had one. */

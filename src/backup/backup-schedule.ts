@@ -1,10 +1,11 @@
 // Starts scheduled backups and drills: the one serving process that is elected compares their patterns with the clock. A run that was due
 // while no service ran is made once; a failed run is repeated with growing delays.
-import { type Backoff, backoffMs } from '../kernel/backoff.ts'
-import type { Clock } from '../kernel/clock.ts'
+
 import { OperationalError } from '../kernel/errors.ts'
-import { fileProblemOf } from '../kernel/file-issue.ts'
-import { cronProblem, cronTimes, secondsWarning } from '../kernel/period-schedule.ts'
+import { fileProblemOf } from '../kernel/folder/file-issue.ts'
+import { type Backoff, backoffMs } from '../kernel/time/backoff.ts'
+import type { Clock } from '../kernel/time/clock.ts'
+import { cronProblem, cronTimes, secondsWarning } from '../kernel/time/period-schedule.ts'
 import type { Log } from '../ops/log.ts'
 import type { BackupTotals } from '../ops/service-metrics.ts'
 import type { Settings } from '../settings.ts'

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto'
 import { existsSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { projectsKind } from '../config/kind.ts'
-import { auditStreamOf } from '../kernel/audit-stream.ts'
-import { timestamp } from '../kernel/clock.ts'
+import { OperationalError } from '../kernel/errors.ts'
+import { auditStreamOf } from '../kernel/folder/audit-stream.ts'
 import {
   AUDIT_ACKNOWLEDGED_LOSSES,
   AUDIT_HEADS,
@@ -16,9 +16,9 @@ import {
   EVENTS_FOLDER,
   PAST_DOCUMENTS,
   PROJECTS_FOLDER,
-} from '../kernel/data-folder.ts'
-import { OperationalError } from '../kernel/errors.ts'
-import { withPath } from '../kernel/file-issue.ts'
+} from '../kernel/folder/data-folder.ts'
+import { withPath } from '../kernel/folder/file-issue.ts'
+import { timestamp } from '../kernel/time/clock.ts'
 import { auditHeads } from '../store/audit/audit-heads.ts'
 import { AuditIndex } from '../store/audit/audit-index.ts'
 import { openCollections } from '../store/documents/collections.ts'

@@ -2,8 +2,8 @@
 // end. Until then, and after any error, the data folder stays as it was: absent or empty.
 import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { DATA_FILE, LMDB_LOCK_FILE } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
+import { DATA_FILE, LMDB_LOCK_FILE } from '../kernel/folder/data-folder.ts'
 import { AuditIndex } from '../store/audit/audit-index.ts'
 import { endCopy } from '../store/documents/document-copy.ts'
 import { auditLayout, documentsLayout, eventsLayout, graphLayout, readFolderLayout } from '../store/lmdb/layout.ts'

@@ -3,10 +3,10 @@
 
 import type { BookmarkManager, Driver, ManagedTransaction, QueryResult, RecordShape, Session } from 'neo4j-driver-lite'
 import { ExecutionError } from '../engine/errors.ts'
-import { type Backoff, backoffMs } from '../kernel/backoff.ts'
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
-import { mapInSlices } from '../kernel/slices.ts'
+import { type Backoff, backoffMs } from '../kernel/time/backoff.ts'
 import type { BoltDriver } from './driver-values.ts'
+import { mapInSlices } from './slices.ts'
 
 /** Where a server is, and who connects. */
 export interface BoltAddress {

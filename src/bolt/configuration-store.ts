@@ -2,8 +2,8 @@
 // document, and a lease (docs/decisions/0068-instances-that-share-a-configuration.md). All nodes have the label of the state of the
 // service, so a graph in the same database does not contain them.
 import { ExecutionError } from '../engine/errors.ts'
-import type { DocumentEdit, DocumentEdits, EventEdit } from '../kernel/document-store.ts'
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
+import type { DocumentEdit, DocumentEdits, EventEdit } from '../kernel/folder/document-store.ts'
 import { type BoltRecord, type BoltServer, type BoltTransaction, CommitUnknownError } from './bolt-server.ts'
 import { COMMITS_KEPT, type CommitMark, type CommitOutcome, outcomeOf } from './graph-state.ts'
 import { STATE_LABEL } from './print/names.ts'

@@ -3,13 +3,13 @@
 import type { Direction, NodeId, RelationshipId, SymbolId } from '../engine/store.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
-import { eachInSlices, mapInSlices } from '../kernel/slices.ts'
 import type { NodeRecord, RelationshipRecord } from '../store/format/records.ts'
 import type { BoltRecord } from './bolt-server.ts'
 import { type BoltDriver, propertyToDriver } from './driver-values.ts'
 import { type GraphState, STATE_QUERY, stateOf } from './graph-state.ts'
 import { isHiddenName, quoted, STATE_LABEL as STATE } from './print/names.ts'
 import type { SharedSymbols } from './shared-symbols.ts'
+import { eachInSlices, mapInSlices } from './slices.ts'
 import {
   type DriverNode,
   type DriverRelationship,

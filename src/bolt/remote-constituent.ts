@@ -5,7 +5,7 @@
 // all constituents, so an interrupted update can be repeated by any process.
 
 import type { GraphStore, NodeKey, Snapshot, WriteBatch } from '../engine/store.ts'
-import { parseJson, writeJson } from '../kernel/json.ts'
+import { parseJson, writeJson } from '../kernel/json/json.ts'
 import { STATE_LABEL } from './print/names.ts'
 import type { RemoteBatch } from './remote-batch.ts'
 import type { NodeIdentity, RemoteGraph } from './remote-graph.ts'

@@ -10,11 +10,11 @@ import type {
   WriteBatch,
 } from '../engine/store.ts'
 import { assert } from '../kernel/assert.ts'
-import { type Clock, timestamp } from '../kernel/clock.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
-import { type ExecutionTime, ExecutionTimes } from '../kernel/execution-times.ts'
 import { mintGid } from '../kernel/ids.ts'
-import { currentRemoteReads, PendingReadsError, settleRemoteReads } from '../kernel/remote-reads.ts'
+import { type ExecutionTime, ExecutionTimes } from '../kernel/request/execution-times.ts'
+import { currentRemoteReads, PendingReadsError, settleRemoteReads } from '../kernel/request/remote-reads.ts'
+import { type Clock, timestamp } from '../kernel/time/clock.ts'
 import {
   type BoltServer,
   type BoltTransaction,

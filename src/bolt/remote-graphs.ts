@@ -1,8 +1,8 @@
 // The graphs of projects that are in database servers: one connection for each server and user, one graph for each database.
 import type { GraphStore, WrittenBatch } from '../engine/store.ts'
 import { type DatabasePlace, parseBoltUrl } from '../kernel/bolt-address.ts'
-import type { Clock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import type { Constituent } from '../store/tenancy/project-graphs.ts'
 import { type BoltAddress, type BoltLimits, BoltServer, type BoltServerState } from './bolt-server.ts'
 import { type CommitMark, type CommitOutcome, outcomeOf, STATE_QUERY, stateOf } from './graph-state.ts'

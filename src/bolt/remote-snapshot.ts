@@ -19,7 +19,7 @@ import type {
 } from '../engine/store.ts'
 import { externalPropertyName } from '../engine/store.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
-import { timestamp } from '../kernel/clock.ts'
+import { timestamp } from '../kernel/time/clock.ts'
 import type { NodeRecord, RelationshipRecord, StoredProperties } from '../store/format/records.ts'
 import { clearChunk, ensureCapacity } from '../store/graph/fill-chunk.ts'
 import type { FetchedGraph, FetchedNodes, FetchRequests } from './fetched-graph.ts'

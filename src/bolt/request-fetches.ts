@@ -1,8 +1,8 @@
 // The fetches of one request from a graph in a database server. Each has the time limit of the execution that needs it.
 import { ExecutionError } from '../engine/errors.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
-import type { ExecutionTime, ExecutionTimes } from '../kernel/execution-times.ts'
-import type { RunningReads } from '../kernel/remote-reads.ts'
+import type { ExecutionTime, ExecutionTimes } from '../kernel/request/execution-times.ts'
+import type { RunningReads } from '../kernel/request/remote-reads.ts'
 import { type BoltServer, isTimeError } from './bolt-server.ts'
 import type { BoltRead, FetchedGraph, FetchRequests } from './fetched-graph.ts'
 import { writeError } from './write-error.ts'

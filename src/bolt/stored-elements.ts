@@ -3,8 +3,8 @@
 // `_verdigraph_` (docs/decisions/0067-graphs-in-a-database-server.md).
 import type { PropertyMetadata, StoredProperty, SymbolId, SymbolKind } from '../engine/store.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
-import { timestamp } from '../kernel/clock.ts'
-import { parseJson, writeJson } from '../kernel/json.ts'
+import { parseJson, writeJson } from '../kernel/json/json.ts'
+import { timestamp } from '../kernel/time/clock.ts'
 import type { NodeRecord, RelationshipRecord, StoredProperties } from '../store/format/records.ts'
 import { type BoltDriver, propertyOfDriver, propertyToDriver } from './driver-values.ts'
 import { hidden, isHiddenName } from './print/names.ts'

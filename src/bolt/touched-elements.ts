@@ -1,12 +1,12 @@
 // The elements that a batch names, fetched within its transaction: all at once, after an attempt has noted which ones.
 
 import type { NodeId, RelationshipId } from '../engine/store.ts'
-import { eachInSlices } from '../kernel/slices.ts'
 import type { NodeRecord, RelationshipRecord } from '../store/format/records.ts'
 import type { BoltDriver } from './driver-values.ts'
 import type { BoltRead, FetchedGraph } from './fetched-graph.ts'
 import { quoted } from './print/names.ts'
 import type { SharedSymbols } from './shared-symbols.ts'
+import { eachInSlices } from './slices.ts'
 import {
   type DriverNode,
   type DriverRelationship,

@@ -1,7 +1,7 @@
 // The port through which captures report what they write: one event for each element, in the transaction of the write.
 import type { NodeKey, RelationshipKey, WriteBatch } from '../engine/store.ts'
-import type { AgentCaller } from '../kernel/caller.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 
 /** The operation of a capture, the same for all its elements. */
 export type CaptureOperation =

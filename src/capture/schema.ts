@@ -13,7 +13,7 @@ import {
   locationLength,
 } from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
-import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
+import { isJsonObject, jsonKindOf } from '../kernel/json/json-kind.ts'
 
 const externalId = textOf(externalIdLength).refine((text) => textIssue(text) === null, {
   error: ({ input }) => textIssue(String(input)) ?? '',

@@ -2,7 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
-import { fileProblemOf } from '../kernel/file-issue.ts'
+import { fileProblemOf } from '../kernel/folder/file-issue.ts'
 import { addAskCommands } from './commands/ask.ts'
 import { addAuditCommands } from './commands/audit.ts'
 import { addBackgroundWorkCommands } from './commands/background-work.ts'

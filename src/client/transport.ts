@@ -1,5 +1,5 @@
 // Sends the requests of the client with `fetch`, and repeats those that may be repeated.
-import { backoffMs } from '../kernel/backoff.ts'
+import { backoffMs } from '../kernel/time/backoff.ts'
 import { ClientError, errorOf, UnavailableError, unexpectedAnswer } from './errors.ts'
 
 const RETRIES = 2

@@ -1,5 +1,5 @@
 // Reads change streams, and connects again where a stream ended.
-import { backoffMs } from '../kernel/backoff.ts'
+import { backoffMs } from '../kernel/time/backoff.ts'
 import { ClientError, UnavailableError } from './errors.ts'
 import { readEvents, type ServerSentEvent } from './server-events.ts'
 import { pause, type RequestOptions, type Transport } from './transport.ts'

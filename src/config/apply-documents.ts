@@ -1,10 +1,10 @@
 // Works out, on a draft, what a request to apply the documents of a project changes. It runs twice: on a copy of the snapshot,
 // which reports errors without the lock of writes, and in the transaction.
 import { z } from 'zod'
-import type { ServiceAccountCaller } from '../kernel/caller.ts'
-import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { ServiceError } from '../kernel/errors.ts'
-import { parseJson } from '../kernel/json.ts'
+import { canonicalJson } from '../kernel/json/canonical-json.ts'
+import { parseJson } from '../kernel/json/json.ts'
+import type { ServiceAccountCaller } from '../kernel/request/caller.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { removeDocument } from './cascade-delete.ts'
 import { newDocument, replacedFields } from './compose-document.ts'

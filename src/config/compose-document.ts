@@ -2,11 +2,11 @@
 // Secrets are encrypted before the kind's own check sees them.
 
 import { assert } from '../kernel/assert.ts'
-import type { ServiceAccountCaller } from '../kernel/caller.ts'
-import { timestamp } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { mintGid } from '../kernel/ids.ts'
+import type { ServiceAccountCaller } from '../kernel/request/caller.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { timestamp } from '../kernel/time/clock.ts'
 import { equalFields } from './fields.ts'
 import {
   type CheckedFields,

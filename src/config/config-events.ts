@@ -1,6 +1,6 @@
 // The port through which the configuration service reports changes and reads.
-import type { ServiceAccountCaller } from '../kernel/caller.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
+import type { ServiceAccountCaller } from '../kernel/request/caller.ts'
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 import type { ConfigKind, DocumentDraft, StoredDocument } from './kind.ts'
 
 /** Who calls, and in which request. */

@@ -1,10 +1,11 @@
 // Reads and applies the documents of a project as a whole: one request changes all of them in one transaction, or nothing
 // (docs/decisions/0047-projects-as-files.md).
-import type { ServiceAccountCaller } from '../kernel/caller.ts'
-import type { Clock } from '../kernel/clock.ts'
+
 import type { ServiceError } from '../kernel/errors.ts'
-import { noOrigin, type RequestOrigin } from '../kernel/request-origin.ts'
+import type { ServiceAccountCaller } from '../kernel/request/caller.ts'
+import { noOrigin, type RequestOrigin } from '../kernel/request/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import {
   type AppliedChange,
   type ApplyContext,

@@ -1,8 +1,8 @@
 // The configuration kinds of a project's environment: projects, applications and application agents.
 import { z } from 'zod'
 import { boltHost, isVerified } from '../kernel/bolt-address.ts'
-import { type ApiPermission, apiPermissions } from '../kernel/caller.ts'
-import { pageTokenCounts } from '../kernel/page-token-counts.ts'
+import { type ApiPermission, apiPermissions } from '../kernel/request/caller.ts'
+import { pageTokenCounts } from '../kernel/request/page-token-counts.ts'
 import { err, ok } from '../kernel/result.ts'
 import { connectionChangeErrors, keepsDatabases } from './database-places.ts'
 import { dbConnection, layoutOf, parseLayout, serverUrls } from './db-connection.ts'

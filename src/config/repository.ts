@@ -4,9 +4,14 @@
 // INVARIANT: the shared commit counter is at least the number of the last commit, because it is set before each commit.
 // A snapshot with the counter's number is therefore the newest; any other one reads the store.
 
-import { type Clock, systemClock } from '../kernel/clock.ts'
-import { CURRENT_DOCUMENTS, PAST_DOCUMENTS } from '../kernel/data-folder.ts'
-import type { DocumentEdit, DocumentReader, DocumentStore, DocumentTransaction } from '../kernel/document-store.ts'
+import { CURRENT_DOCUMENTS, PAST_DOCUMENTS } from '../kernel/folder/data-folder.ts'
+import type {
+  DocumentEdit,
+  DocumentReader,
+  DocumentStore,
+  DocumentTransaction,
+} from '../kernel/folder/document-store.ts'
+import { type Clock, systemClock } from '../kernel/time/clock.ts'
 import { DocumentSnapshot } from './document-snapshot.ts'
 import type { ConfigReader, ConfigWriter, DocumentChange, DocumentDraft, StoredDocument } from './kind.ts'
 

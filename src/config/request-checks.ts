@@ -1,6 +1,7 @@
 // Checks of requests that do not depend on what is stored.
-import type { ServiceAccountCaller } from '../kernel/caller.ts'
+
 import type { ServiceError } from '../kernel/errors.ts'
+import type { ServiceAccountCaller } from '../kernel/request/caller.ts'
 import { withoutNulls } from './fields.ts'
 import { type ConfigKind, type DocumentFields, pluralOf } from './kind.ts'
 

@@ -1,12 +1,12 @@
 // Creates, reads, lists, updates and deletes documents of all configuration kinds.
 
 import { assert } from '../kernel/assert.ts'
-import type { ServiceAccountCaller } from '../kernel/caller.ts'
-import { type Clock, timestamp } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { isGid } from '../kernel/ids.ts'
-import { noOrigin, type RequestOrigin } from '../kernel/request-origin.ts'
+import type { ServiceAccountCaller } from '../kernel/request/caller.ts'
+import { noOrigin, type RequestOrigin } from '../kernel/request/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { type Clock, timestamp } from '../kernel/time/clock.ts'
 import { expiredTombstones, removeDocument } from './cascade-delete.ts'
 import { newDocument, updatedFields } from './compose-document.ts'
 import type { ConfigChange, ConfigEvents } from './config-events.ts'

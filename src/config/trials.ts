@@ -1,8 +1,9 @@
 // Tests documents of kinds with a trial (`ConfigKind.trial`) before they are stored.
-import type { ServiceAccountCaller } from '../kernel/caller.ts'
-import type { Clock } from '../kernel/clock.ts'
+
 import type { ServiceError } from '../kernel/errors.ts'
+import type { ServiceAccountCaller } from '../kernel/request/caller.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import { newDocument, updatedFields } from './compose-document.ts'
 import { matchesIfMatch } from './etag.ts'
 import type { ConfigKind, ConfigReader, DocumentFields, Sealer, StoredDocument } from './kind.ts'

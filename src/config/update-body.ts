@@ -2,7 +2,7 @@
 // cannot be changed are accepted with their own value (docs/decisions/0012-configuration-resources.md).
 import { z } from 'zod'
 import type { ServiceError } from '../kernel/errors.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { equalFields, withoutNulls } from './fields.ts'
 import { type ConfigKind, type ConfigReader, type DocumentFields, readSchemaOf, type StoredDocument } from './kind.ts'

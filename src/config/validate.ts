@@ -2,9 +2,9 @@
 // errors are written here: for bodies, queries, stored documents and MCP tools.
 import type { z } from 'zod'
 import { Float } from '../kernel/float.ts'
-import { formatPath } from '../kernel/format-path.ts'
-import { writeJson } from '../kernel/json.ts'
-import { jsonKindOf } from '../kernel/json-kind.ts'
+import { formatPath } from '../kernel/json/format-path.ts'
+import { writeJson } from '../kernel/json/json.ts'
+import { jsonKindOf } from '../kernel/json/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 /** An error of a value, with the path of the value in the document. */

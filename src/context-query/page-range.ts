@@ -1,6 +1,6 @@
 // The rows that one execution returns, from the page members of its request
 // (docs/decisions/0010-context-query-reads.md).
-import type { PageTokenCounts } from '../kernel/page-token-counts.ts'
+import type { PageTokenCounts } from '../kernel/request/page-token-counts.ts'
 import type { ExecuteRequest } from './schema.ts'
 
 const PAGE_SIZE = 100

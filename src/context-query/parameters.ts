@@ -1,7 +1,7 @@
 // Parameters of an execution: the caller's input parameters and those that only the service binds.
 import type { Value } from '../engine/value/value.ts'
-import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { bindInputParams, claimsToMap, type InputParams, inputIssues } from '../policy/input-parameters.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'

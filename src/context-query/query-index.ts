@@ -3,7 +3,7 @@
 import { type ConfigSource, projectsKind, queriesKind, type StoredDocument } from '../config/kind.ts'
 import { PerProjectCache } from '../config/per-project-cache.ts'
 import { CompiledOnce } from '../kernel/compiled-once.ts'
-import { LaneRequiredError } from '../kernel/lane-required.ts'
+import { LaneRequiredError } from '../kernel/request/lane-required.ts'
 import type { Result } from '../kernel/result.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
 import { CompileBudget, type IndexOptions } from '../policy/compile-budget.ts'

@@ -2,7 +2,7 @@
 // read. A response repeats an element in every row that names it; the element is read once.
 import type { NodeId, RelationshipId, Snapshot } from '../engine/store.ts'
 import { NodeValue, type PropertyValue, type RelationshipValue } from '../engine/value/value.ts'
-import { jsonSize } from '../kernel/json-size.ts'
+import { jsonSize } from '../kernel/json/json-size.ts'
 import type { ResponseBudget } from './response-budget.ts'
 import { WrittenElements } from './written-elements.ts'
 

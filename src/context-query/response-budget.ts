@@ -2,7 +2,7 @@
 // 10,000 rows around one node with a long text would exceed the memory of the process.
 import type { Budget } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
-import { jsonSize } from '../kernel/json-size.ts'
+import { jsonSize } from '../kernel/json/json-size.ts'
 
 /** Counts the characters of the values in one response. */
 export class ResponseBudget {

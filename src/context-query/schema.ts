@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { jsonObject } from '../config/json-schema.ts'
 import { Float } from '../kernel/float.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 
 /** Maximum records of one response. */
 export const PAGE_SIZE_MAX = 10_000

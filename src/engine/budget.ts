@@ -1,8 +1,8 @@
 // Limits of executions. Operators, expressions, functions and policy filters charge their work to the budget that they
 // are passed, before they do it. Work that takes longer than a millisecond is done in slices and each slice is charged, so
 // that the clock is read in between.
-import type { ExecutionTime } from '../kernel/execution-times.ts'
-import { LaneRequiredError } from '../kernel/lane-required.ts'
+import type { ExecutionTime } from '../kernel/request/execution-times.ts'
+import { LaneRequiredError } from '../kernel/request/lane-required.ts'
 import { ExecutionError } from './errors.ts'
 
 /** Limits of one execution. An execution that reaches a limit throws an ExecutionError `budget` that names the limit. */

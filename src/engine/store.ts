@@ -1,5 +1,5 @@
 // The graph port of the engine: what operators read from a graph, and what features write to it. The store implements it.
-import type { ExecutionTime } from '../kernel/execution-times.ts'
+import type { ExecutionTime } from '../kernel/request/execution-times.ts'
 import type { PropertyValue, Value } from './value/value.ts'
 
 /** Id of a node within one environment: dense and positive. 0: no such node. */

@@ -1,7 +1,7 @@
 // Events that belong to no transaction: decisions, searches, reads. They are collected in memory and written together, at most
 // 50 ms later while the disk accepts writes. Events are encoded when they are written, so that recording takes little of the time of
 // a decision.
-import type { Clock } from '../kernel/clock.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import { type DecidedElement, type ReadyEvent, type RecordedEvent, SharedValues } from './event-record.ts'
 import type { EventTypeName } from './event-types.ts'
 import { type RoutedRecord, routedRecords } from './routed-records.ts'

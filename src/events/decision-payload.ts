@@ -1,7 +1,6 @@
 // Builds subject and payload of events of decisions and searches. The payloads are written as text, member by member: an audit log
 // may get thousands of them in a second.
-import { timestamp } from '../kernel/clock.ts'
-import { jsonString } from '../kernel/json-string.ts'
+import { timestamp } from '../kernel/time/clock.ts'
 import type {
   DecidedAnswer,
   DecidedElement,
@@ -11,6 +10,7 @@ import type {
   ReadyEvent,
 } from './event-record.ts'
 import { clientMembers, subjectOf } from './event-text.ts'
+import { jsonString } from './json-string.ts'
 
 const NO_DETAIL: DecisionDetail = {}
 

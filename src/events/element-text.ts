@@ -2,8 +2,8 @@
 // of its additional time here, so no objects are built first.
 import type { NodeImage, NodeKey, RelationshipImage, StoredProperty } from '../engine/store.ts'
 import { toJson } from '../engine/value/json-conversion.ts'
-import { timestamp } from '../kernel/clock.ts'
-import { writeJson } from '../kernel/json.ts'
+import { writeJson } from '../kernel/json/json.ts'
+import { timestamp } from '../kernel/time/clock.ts'
 import { subjectOf } from './event-text.ts'
 
 /** Different times that are remembered. */

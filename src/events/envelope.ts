@@ -1,9 +1,9 @@
 // Builds the CloudEvents (1.0) of a record. The envelope is a pure function of the record and its place in the outbox, so a
 // repeated delivery sends equal bytes.
-import { timestamp } from '../kernel/clock.ts'
-import { jsonString } from '../kernel/json-string.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
-import { type RecordedTrace, tracedBy } from '../kernel/request-trace.ts'
+
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
+import { type RecordedTrace, tracedBy } from '../kernel/request/request-trace.ts'
+import { timestamp } from '../kernel/time/clock.ts'
 import { DecidedPayloads } from './decision-payload.ts'
 import {
   type CapturedElement,
@@ -17,6 +17,7 @@ import {
 } from './event-record.ts'
 import { commonMembers, subjectOf } from './event-text.ts'
 import { type EventTypeName, isChangeType, PAYLOAD_VERSION } from './event-types.ts'
+import { jsonString } from './json-string.ts'
 
 /** Where the events of a stream come from. */
 export type EventSourceKind = 'graph' | 'configuration' | 'activity'

@@ -4,13 +4,13 @@
 //
 // Bytes: version (1) · header as JSON · line feed · payloads of events that have one.
 import { assertNever } from '../kernel/assert.ts'
-import type { UserToken } from '../kernel/caller.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
-import { jsonString } from '../kernel/json-string.ts'
-import type { RequestCaller } from '../kernel/request-audit.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
-import type { RecordedTrace } from '../kernel/request-trace.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
+import type { UserToken } from '../kernel/request/caller.ts'
+import type { RequestCaller } from '../kernel/request/request-audit.ts'
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
+import type { RecordedTrace } from '../kernel/request/request-trace.ts'
 import type { EventTypeName } from './event-types.ts'
+import { jsonString } from './json-string.ts'
 
 /** The format of the records that this program writes. */
 const RECORD_FORMAT = 2

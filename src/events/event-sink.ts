@@ -11,7 +11,7 @@ import {
   type StoredDocument,
   tagList,
 } from '../config/kind.ts'
-import { canonicalJson } from '../kernel/canonical-json.ts'
+import { canonicalJson } from '../kernel/json/canonical-json.ts'
 import { err, ok } from '../kernel/result.ts'
 import { receivesChanges } from './change-capture.ts'
 import { isChangeType } from './event-types.ts'

@@ -1,7 +1,7 @@
 // Parts of events that are written in several places: subjects, and the members of all payloads.
-import { parseJson } from '../kernel/json.ts'
-import { jsonString } from '../kernel/json-string.ts'
+import { parseJson } from '../kernel/json/json.ts'
 import type { EventActor, RecordedOrigin } from './event-record.ts'
+import { jsonString } from './json-string.ts'
 
 /** The subject of an event: a path whose segments are percent-encoded, except for the colon of global ids. */
 export function subjectOf(...segments: readonly string[]): string {

@@ -1,7 +1,7 @@
 // The table of event types: for each type its payload, the keys that routes can filter by, its subject, and what produces it.
 // docs/reference/events.md and data/events.asyncapi.json are generated from it.
 import { z } from 'zod'
-import { credentialKinds } from '../kernel/request-audit.ts'
+import { credentialKinds } from '../kernel/request/request-audit.ts'
 
 /** Version of the payloads. It changes when a member changes its meaning or is removed; new members do not change it. */
 export const PAYLOAD_VERSION = 1

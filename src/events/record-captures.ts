@@ -7,9 +7,9 @@ import type {
   RelationshipKey,
   WriteBatch,
 } from '../engine/store.ts'
-import type { AgentCaller } from '../kernel/caller.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
-import { tracedBy } from '../kernel/request-trace.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
+import { tracedBy } from '../kernel/request/request-trace.ts'
 import { actorOf, actorText, type CaptureDetail, capturedNodeText, capturedRelationshipText } from './event-record.ts'
 import type { EventTypeName } from './event-types.ts'
 import { RoutedEvents } from './routed-records.ts'

@@ -1,7 +1,7 @@
 // Records change data capture: for each element that a batch creates, updates or deletes an event with its images before and
 // after, in the transaction of the batch. From these events alone a receiver can build a copy of the graph.
 import type { ElementChange, NodeImage, RelationshipImage, WrittenBatch } from '../engine/store.ts'
-import type { Clock } from '../kernel/clock.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import { ElementWriter, subjectOfElement } from './element-text.ts'
 import { encodeRecord, type RecordedEvent } from './event-record.ts'
 import { type EventTypeName, eventTypeNames, isChangeType } from './event-types.ts'

@@ -1,6 +1,6 @@
 // Divides the events of one transaction into a record for the event sink and a record for the audit log.
 import type { WriteBatch } from '../engine/store.ts'
-import { AUDIT_STREAM } from '../kernel/audit-stream.ts'
+import { AUDIT_STREAM } from '../kernel/folder/audit-stream.ts'
 import {
   actorText,
   type EventRecord,

@@ -1,9 +1,9 @@
 // What administrators can do with an event sink in addition to storing it: test its routes, handle dead letters, and follow its
 // events. The schemas of requests and answers, and the port that the routes call.
 import { z } from 'zod'
-import type { ServiceAccountCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
+import type { ServiceAccountCaller } from '../kernel/request/caller.ts'
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 import type { Result } from '../kernel/result.ts'
 import { eventSinks, eventTypeFilter } from './event-sink.ts'
 import { eventTypeNames } from './event-types.ts'

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { jsonObject } from '../config/json-schema.ts'
 import type { Snapshot } from '../engine/store.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 import type { GraphNames } from './graph-names.ts'
 import { QUERY_LENGTH_MAX, type QueryStep, queryStep } from './schema.ts'
 

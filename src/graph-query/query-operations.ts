@@ -1,8 +1,9 @@
 // Queries over the graph of a project by a service account that may change its configuration: it could give itself the same access,
 // with a policy and an agent key. No other caller has it.
-import type { AgentCaller } from '../kernel/caller.ts'
+
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { CheckAnswer, CheckRequest, CompletionAnswer, CompletionRequest, CypherLanguage } from './check-schema.ts'

@@ -16,7 +16,7 @@ import { UnknownSymbols, unknownSymbolWarnings } from '../engine/unknown-symbols
 import { fromJson } from '../engine/value/json-conversion.ts'
 import type { Value } from '../engine/value/value.ts'
 import type { ServiceError } from '../kernel/errors.ts'
-import { JSON_CELL, jsonSize } from '../kernel/json-size.ts'
+import { JSON_CELL, jsonSize } from '../kernel/json/json-size.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import { type ValueCharges, valueToJson } from './element-json.ts'

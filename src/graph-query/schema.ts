@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { jsonObject } from '../config/json-schema.ts'
 import { Float } from '../kernel/float.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 
 /** Rows of an answer if the request has no `limit`. */
 export const ROWS_DEFAULT = 1000

@@ -3,8 +3,8 @@
 import { z } from 'zod'
 import { type ConfigReader, projectsKind, reference } from '../config/kind.ts'
 import { validate } from '../config/validate.ts'
-import type { ServiceAccountCaller } from '../kernel/caller.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
+import type { ServiceAccountCaller } from '../kernel/request/caller.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 /** The body of the request. */

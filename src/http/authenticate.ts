@@ -7,6 +7,7 @@ import { isCompactJws } from '../identity/compact-jws.ts'
 import { type Credentials, missingUserToken, readCredentials } from '../identity/credentials.ts'
 import type { TokenCheck } from '../identity/fixed-tokens.ts'
 import { assert } from '../kernel/assert.ts'
+import type { ServiceError } from '../kernel/errors.ts'
 import {
   type AgentCaller,
   type ApiPermission,
@@ -15,10 +16,9 @@ import {
   type ServiceAccountCaller,
   type ServiceAccountRole,
   type UserToken,
-} from '../kernel/caller.ts'
-import type { ServiceError } from '../kernel/errors.ts'
-import type { CredentialKind, RefusedCredentials } from '../kernel/request-audit.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
+} from '../kernel/request/caller.ts'
+import type { CredentialKind, RefusedCredentials } from '../kernel/request/request-audit.ts'
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import type { Auth, HttpRequest } from './route.ts'

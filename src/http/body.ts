@@ -1,8 +1,8 @@
 // Parses a request body to a JSON value. Each check (media type, content encoding, UTF-8, syntax) has its own error.
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
-import { parseJson } from '../kernel/json.ts'
+import { parseJson } from '../kernel/json/json.ts'
 import { err, type Result } from '../kernel/result.ts'
-import { decodeUtf8 } from '../kernel/utf8.ts'
+import { decodeUtf8 } from '../kernel/text/utf8.ts'
 
 /** Thrown by `HttpRequest.body()`; the dispatcher converts it to a response. */
 export class BodyError extends ThrownServiceError {

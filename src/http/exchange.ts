@@ -1,10 +1,11 @@
 // A request while it is being dispatched. Its handler sees it as a RequestContext.
-import type { Caller } from '../kernel/caller.ts'
+
 import type { ServiceError } from '../kernel/errors.ts'
-import { LaneRequiredError } from '../kernel/lane-required.ts'
-import type { IdentifiedRequest, RefusedCredentials } from '../kernel/request-audit.ts'
+import type { Caller } from '../kernel/request/caller.ts'
+import { LaneRequiredError } from '../kernel/request/lane-required.ts'
+import type { IdentifiedRequest, RefusedCredentials } from '../kernel/request/request-audit.ts'
+import type { ActiveSpan } from '../kernel/request/tracing.ts'
 import type { Result } from '../kernel/result.ts'
-import type { ActiveSpan } from '../kernel/tracing.ts'
 import { readJson } from './body.ts'
 import { type MaybePromise, whenReady } from './maybe-promise.ts'
 import { requestIdOf } from './request-id.ts'

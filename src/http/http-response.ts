@@ -1,6 +1,6 @@
 // Builds the HTTP response of a request from the result of its handler or from an error.
 import type { ServiceError } from '../kernel/errors.ts'
-import { writeJson } from '../kernel/json.ts'
+import { writeJson } from '../kernel/json/json.ts'
 import type { Cors } from './cors.ts'
 import { type ErrorResponse, errorBodyText, toErrorResponse } from './error-response.ts'
 import { DefaultHeaders, defaultHeaders, type HttpRequest, type HttpResponse, type RouteResponse } from './route.ts'

@@ -1,7 +1,7 @@
 // Decides which requests leave the event loop, and hands them to a lane (docs/decisions/0018-lanes.md).
 import { ThrownServiceError } from '../kernel/errors.ts'
-import type { LaneRequiredError } from '../kernel/lane-required.ts'
-import type { ActiveSpan, Tracing } from '../kernel/tracing.ts'
+import type { LaneRequiredError } from '../kernel/request/lane-required.ts'
+import type { ActiveSpan, Tracing } from '../kernel/request/tracing.ts'
 import { EventLoopBudget } from './event-loop-budget.ts'
 import type { Exchange } from './exchange.ts'
 import type { LaneJob, LaneRunner } from './lane-job.ts'

@@ -2,10 +2,10 @@
 // the OpenAPI document is generated from them.
 import { z } from 'zod'
 import type { TokenCheck } from '../identity/fixed-tokens.ts'
-import type { ApiPermission, Caller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
-import type { IdentifiedRequest, RefusedCredentials } from '../kernel/request-audit.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
+import type { ApiPermission, Caller } from '../kernel/request/caller.ts'
+import type { IdentifiedRequest, RefusedCredentials } from '../kernel/request/request-audit.ts'
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 import type { Result } from '../kernel/result.ts'
 
 /** Methods that routes handle. HEAD and OPTIONS are derived. */

@@ -9,8 +9,8 @@ import {
   readTimestamp,
   reference,
 } from '../config/kind.ts'
-import type { Clock } from '../kernel/clock.ts'
 import { err, ok } from '../kernel/result.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import { agentCredentialsKind, mintAgentKey } from './agent-key.ts'
 import { expireTimeSchema, resolveExpireTime } from './expire-time.ts'
 import { providedKeyMembers, readProvidedKey } from './provided-key.ts'

@@ -9,9 +9,9 @@ import {
   type StoredDocument,
   tombstoneKind,
 } from '../config/kind.ts'
-import type { AgentCaller, ApiPermission } from '../kernel/caller.ts'
-import type { Clock } from '../kernel/clock.ts'
-import type { CredentialKind, RefusedCredentials } from '../kernel/request-audit.ts'
+import type { AgentCaller, ApiPermission } from '../kernel/request/caller.ts'
+import type { CredentialKind, RefusedCredentials } from '../kernel/request/request-audit.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import { AgentTokens, CredentialCaller } from './agent-token.ts'
 
 /** Kind name of agent credentials. */

@@ -1,8 +1,8 @@
 // Tokens that application agents sign with a key of their own, and send instead of an agent key. A verified token is
 // cached, so that further requests with it cost a map lookup.
 import { LRUCache } from 'lru-cache'
-import type { AgentCaller } from '../kernel/caller.ts'
-import type { Clock } from '../kernel/clock.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import { keyIdOf, TokenKey, type TokenKeyOptions } from './self-signed-token.ts'
 
 const CACHED_TOKENS_MAX = 1000

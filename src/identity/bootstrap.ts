@@ -7,10 +7,10 @@ import {
   type StoredDocument,
   secretPath,
 } from '../config/kind.ts'
-import type { ServiceAccountCaller } from '../kernel/caller.ts'
-import { type Clock, timestamp } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { mintGid } from '../kernel/ids.ts'
+import type { ServiceAccountCaller } from '../kernel/request/caller.ts'
+import { type Clock, timestamp } from '../kernel/time/clock.ts'
 import { privateKeyPath, serviceAccountCredentialsKind, serviceAccountsKind } from './service-account.ts'
 import { mintSigningKey } from './signing-key.ts'
 

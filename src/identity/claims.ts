@@ -1,7 +1,7 @@
 // Extracts from a token its subject and the claims that policies and queries see. Only top-level claims are mapped;
 // nested claims stay objects under their own name.
 
-import type { Claims } from '../kernel/caller.ts'
+import type { Claims } from '../kernel/request/caller.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { TokenRule } from './token-rules.ts'
 

@@ -1,7 +1,7 @@
 // The expiry of credentials: an RFC 3339 timestamp with offset, in the future at creation. Every credential expires.
 import { z } from 'zod'
-import { type Clock, timestamp } from '../kernel/clock.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { type Clock, timestamp } from '../kernel/time/clock.ts'
 
 /** Default lifetime of a credential created without `expire_time`. */
 const LIFETIME_DEFAULT_MS = 365 * 24 * 60 * 60 * 1000

@@ -3,11 +3,11 @@
 // unreachable.
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { LRUCache } from 'lru-cache'
-import { type Clock, isWithin } from '../kernel/clock.ts'
-import { parseJson } from '../kernel/json.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { parseJson } from '../kernel/json/json.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { decodeUtf8 } from '../kernel/utf8.ts'
+import { decodeUtf8 } from '../kernel/text/utf8.ts'
+import { type Clock, isWithin } from '../kernel/time/clock.ts'
 import type { Upstream } from '../upstream/client.ts'
 
 /** Metadata is fresh for this time. A revoked key is accepted for up to this long. */

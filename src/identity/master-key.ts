@@ -14,8 +14,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { MASTER_KEY_FILE, NEXT_MASTER_KEY_FILE } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
+import { MASTER_KEY_FILE, NEXT_MASTER_KEY_FILE } from '../kernel/folder/data-folder.ts'
 import { MASTER_KEY_BYTES } from './secret-box.ts'
 
 /** Environment variable with the master key. */

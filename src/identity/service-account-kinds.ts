@@ -12,8 +12,8 @@ import {
   reference,
   type StoredDocument,
 } from '../config/kind.ts'
-import type { Clock } from '../kernel/clock.ts'
 import { err, ok } from '../kernel/result.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import { expireTimeSchema, resolveExpireTime } from './expire-time.ts'
 import { providedKeyMembers, readProvidedKey } from './provided-key.ts'
 import { tokenLifetimeMaxS, tokenLifetimeMinS } from './self-signed-token.ts'

@@ -2,10 +2,10 @@
 // algorithm of that key (docs/decisions/0014-service-accounts.md).
 import type { JWK } from 'jose'
 import { type ConfigSource, type Sealer, type StoredDocument, secretPath } from '../config/kind.ts'
-import type { ServiceAccountCaller, ServiceAccountRole } from '../kernel/caller.ts'
-import type { Clock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
-import type { RefusedCredentials } from '../kernel/request-audit.ts'
+import type { ServiceAccountCaller, ServiceAccountRole } from '../kernel/request/caller.ts'
+import type { RefusedCredentials } from '../kernel/request/request-audit.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import { keyIdOf, TokenKey, tokenLifetimeMaxS, tokenLifetimeMinS } from './self-signed-token.ts'
 import { signToken } from './signing-key.ts'
 

@@ -6,9 +6,9 @@ import type { GraphStore, NodeId, PropertyInput, Snapshot } from '../engine/stor
 import { canonicalProperty } from '../engine/value/canonical-property.ts'
 import { equivalent } from '../engine/value/compare.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
-import type { Claims } from '../kernel/caller.ts'
-import { LaneRequiredError } from '../kernel/lane-required.ts'
-import { readingGraphs } from '../kernel/remote-reads.ts'
+import type { Claims } from '../kernel/request/caller.ts'
+import { LaneRequiredError } from '../kernel/request/lane-required.ts'
+import { readingGraphs } from '../kernel/request/remote-reads.ts'
 
 /** The node of a token's subject. */
 export interface UserNode {

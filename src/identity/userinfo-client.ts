@@ -1,9 +1,9 @@
 // Calls the user-info endpoint of an issuer with a bearer token (OpenID Connect Core 1.0, section 5.3).
 
 import { LRUCache } from 'lru-cache'
-import type { Claims } from '../kernel/caller.ts'
-import { isWithin } from '../kernel/clock.ts'
+import type { Claims } from '../kernel/request/caller.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { isWithin } from '../kernel/time/clock.ts'
 import { ISSUER_RETRY_MS, type IssuerClientDeps, type IssuerUnavailable, parseJsonObject } from './issuers.ts'
 
 /** Endpoints whose last report is remembered. The outage of a forgotten one is logged again. */

@@ -1,10 +1,10 @@
 // Verifies user tokens. A token is first decoded without trust to find the configuration that accepts it, then verified
 // in full. A token that is expired, or has a wrong algorithm or type, is rejected without a call to its issuer.
 import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from 'jose'
-import type { Claims } from '../kernel/caller.ts'
-import type { Clock } from '../kernel/clock.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
+import type { Claims } from '../kernel/request/caller.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import { isCompactJws } from './compact-jws.ts'
 import { type Issuers, type KeySet, parseJsonObject } from './issuers.ts'
 import type { TokenRule } from './token-rules.ts'

@@ -3,10 +3,10 @@
 
 import type { ConfigReader, ConfigWriter, DocumentDraft, DocumentFields, StoredDocument } from '../config/kind.ts'
 import { assert } from '../kernel/assert.ts'
-import { type Backoff, backoffMs } from '../kernel/backoff.ts'
-import { type Clock, isWithin, timestamp } from '../kernel/clock.ts'
 import { mintGid } from '../kernel/ids.ts'
-import { readingGraphs } from '../kernel/remote-reads.ts'
+import { readingGraphs } from '../kernel/request/remote-reads.ts'
+import { type Backoff, backoffMs } from '../kernel/time/backoff.ts'
+import { type Clock, isWithin, timestamp } from '../kernel/time/clock.ts'
 import { matchDecisionsKind } from './decisions.ts'
 import { entityMatchingPipelinesKind, typesOf } from './entity-matching-pipeline.ts'
 import { labelledPairsKind, labelsOf, putLabels } from './labelled-pairs.ts'

@@ -2,8 +2,8 @@
 
 import type { StoredDocument } from '../config/kind.ts'
 import type { NodeId } from '../engine/store.ts'
-import { writeJson } from '../kernel/json.ts'
-import { readingGraphs } from '../kernel/remote-reads.ts'
+import { writeJson } from '../kernel/json/json.ts'
+import { readingGraphs } from '../kernel/request/remote-reads.ts'
 import { typesOf } from './entity-matching-pipeline.ts'
 import { type MatchBatch, type MatchedGraphs, readMatches } from './node-batches.ts'
 import { onlyOwn } from './same-as.ts'

@@ -2,15 +2,15 @@
 import { z } from 'zod'
 import { propertyName, textOf } from '../config/element-schemas.ts'
 import { type ConfigReader, type ConfigWriter, projectsKind, type StoredDocument } from '../config/kind.ts'
-import type { Caller } from '../kernel/caller.ts'
-import { type Clock, timestamp } from '../kernel/clock.ts'
 import { externalIdLength } from '../kernel/element-rules.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import { isGid, mintGid } from '../kernel/ids.ts'
-import { readingGraphs } from '../kernel/remote-reads.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
-import { tracedBy } from '../kernel/request-trace.ts'
+import type { Caller } from '../kernel/request/caller.ts'
+import { readingGraphs } from '../kernel/request/remote-reads.ts'
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
+import { tracedBy } from '../kernel/request/request-trace.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { type Clock, timestamp } from '../kernel/time/clock.ts'
 import {
   DECISIONS_MAX,
   type DecisionValue,

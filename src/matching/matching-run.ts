@@ -4,7 +4,7 @@
 
 import type { ConfigWriter, StoredDocument } from '../config/kind.ts'
 import type { GraphStore, NodeId, WriteBatch } from '../engine/store.ts'
-import { readingGraphs } from '../kernel/remote-reads.ts'
+import { readingGraphs } from '../kernel/request/remote-reads.ts'
 import { decisionOf, decisionsOf, findDecision, orderedPair } from './decisions.ts'
 import { type MatchedTypes, typesOf } from './entity-matching-pipeline.ts'
 import { detectKind } from './linkage/kinds.ts'

@@ -1,5 +1,5 @@
 // When the runs of a pipeline with a rerun interval are due: every so many hours, at an offset of its own.
-import { lastPeriodStartMs } from '../kernel/period-schedule.ts'
+import { lastPeriodStartMs } from '../kernel/time/period-schedule.ts'
 
 /** The intervals, with their hours. Each divides a day, so that runs are due at the same times of each day. */
 export const rerunIntervals = { '1h': 1, '2h': 2, '3h': 3, '4h': 4, '6h': 6, '8h': 8, '12h': 12, '24h': 24 } as const

@@ -1,7 +1,7 @@
 // The runs of a pipeline as it stores them, in fields that no response contains: the run that was requested, the run in progress, and the
 // result of the last one.
 import type { DocumentFields } from '../config/kind.ts'
-import type { RecordedTrace } from '../kernel/request-trace.ts'
+import type { RecordedTrace } from '../kernel/request/request-trace.ts'
 import type { LinkageMapping, SuggestedMapping } from './linkage/types.ts'
 
 /** Properties to compare. */

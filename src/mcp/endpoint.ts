@@ -2,13 +2,13 @@
 // message to `session/` or `stateless/` by its protocol version (docs/decisions/0017-mcp.md).
 import { projectsKind } from '../config/kind.ts'
 import { readCredentials } from '../identity/credentials.ts'
-import type { AgentCaller, UserToken } from '../kernel/caller.ts'
-import type { Clock } from '../kernel/clock.ts'
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
-import type { IdentifiedRequest, RefusedCredentials, RequestCaller } from '../kernel/request-audit.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
-import { RestartRequiredError } from '../kernel/restart-required.ts'
+import type { AgentCaller, UserToken } from '../kernel/request/caller.ts'
+import type { IdentifiedRequest, RefusedCredentials, RequestCaller } from '../kernel/request/request-audit.ts'
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
+import { RestartRequiredError } from '../kernel/request/restart-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import {
   errorResponse,
   idIn,

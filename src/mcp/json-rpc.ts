@@ -1,10 +1,10 @@
 // JSON-RPC 2.0 as MCP uses it: parses messages, and writes results, errors and events. Both protocol versions use it.
 
 import type { ServiceError } from '../kernel/errors.ts'
-import { escapeInvisibleIn } from '../kernel/invisible-characters.ts'
-import { writeJson } from '../kernel/json.ts'
-import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
+import { writeJson } from '../kernel/json/json.ts'
+import { isJsonObject, jsonKindOf } from '../kernel/json/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { escapeInvisibleIn } from '../kernel/text/invisible-characters.ts'
 
 /** The id of a request. Big integers are kept exactly. */
 export type RpcId = string | number | bigint

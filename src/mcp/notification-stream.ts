@@ -1,6 +1,6 @@
 // The event stream of one subscription. Pending events form a set, so a slow reader gets each distinct event once, and memory
 // is bounded by what the client subscribed to.
-import { ClientStream } from '../kernel/client-stream.ts'
+import { ClientStream } from '../kernel/request/client-stream.ts'
 
 /** A stream that can be pushed to and read once. */
 export class NotificationStream extends ClientStream {

@@ -1,5 +1,5 @@
 // The supported protocol versions, and the decision whether a request is stateless or belongs to a session.
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { type RpcError, type RpcObject, rpcCodes } from './json-rpc.ts'
 
 /** The version without sessions. */

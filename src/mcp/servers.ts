@@ -2,7 +2,7 @@
 import { applicationAgentsKind, type ConfigSource, type StoredDocument } from '../config/kind.ts'
 import { type TokenIntrospectFields, tokenIntrospectsKind } from '../identity/token-introspect.ts'
 import { assert } from '../kernel/assert.ts'
-import type { AgentCaller, ApiPermission } from '../kernel/caller.ts'
+import type { AgentCaller, ApiPermission } from '../kernel/request/caller.ts'
 import { mcpServersKind } from './server-config.ts'
 
 /** The configuration of an enabled server. */

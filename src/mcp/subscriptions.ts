@@ -1,9 +1,9 @@
 // Subscriptions to changes of resources, by project. A change is sent only to subscribers of its project. A subscription
 // ends when its token expires or would no longer be accepted.
 import { type ConfigSource, projectsKind } from '../config/kind.ts'
-import type { Clock } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import type { EventStream, McpCaller } from './method.ts'
 import { NotificationStream } from './notification-stream.ts'
 import type { McpServer, McpServers } from './servers.ts'

@@ -1,10 +1,10 @@
 // The methods `tools/list` and `tools/call`. A tool calls the same feature as the HTTP API, as the configured agent for the
 // holder of the token. An error of the feature becomes a result with `isError` and a text.
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
-import { escapeInvisible } from '../kernel/invisible-characters.ts'
-import { writeJson } from '../kernel/json.ts'
-import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
+import { writeJson } from '../kernel/json/json.ts'
+import { isJsonObject, jsonKindOf } from '../kernel/json/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { escapeInvisible } from '../kernel/text/invisible-characters.ts'
 import { errorText } from './error-text.ts'
 import { invalidParams, type RpcObject } from './json-rpc.ts'
 import type { McpCaller, McpDeps, McpMethod, MethodResult } from './method.ts'

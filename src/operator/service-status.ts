@@ -2,8 +2,14 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { type ConfigReader, projectsKind } from '../config/kind.ts'
-import { type Clock, timestamp } from '../kernel/clock.ts'
-import { AUDIT_FOLDER, CONFIGURATION_FOLDER, DATA_FILE, EVENTS_FOLDER, PROJECTS_FOLDER } from '../kernel/data-folder.ts'
+import {
+  AUDIT_FOLDER,
+  CONFIGURATION_FOLDER,
+  DATA_FILE,
+  EVENTS_FOLDER,
+  PROJECTS_FOLDER,
+} from '../kernel/folder/data-folder.ts'
+import { type Clock, timestamp } from '../kernel/time/clock.ts'
 import { type ConnectionHealth, sumOfHealth } from '../ops/connection-health.ts'
 import type { ProcessFigures } from '../ops/service-metrics.ts'
 import type { CatalogCacheState } from '../store/tenancy/catalog.ts'

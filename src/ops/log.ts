@@ -1,8 +1,8 @@
 // The log of the process: one line of JSON per entry on the error stream (the output stream is for command output).
 // Each line is written at once, with secrets masked.
 import { pino } from 'pino'
-import { type Clock, timestamp } from '../kernel/clock.ts'
-import { escapeInvisible } from '../kernel/invisible-characters.ts'
+import { escapeInvisible } from '../kernel/text/invisible-characters.ts'
+import { type Clock, timestamp } from '../kernel/time/clock.ts'
 import { maskSecrets } from './secret-mask.ts'
 
 /** One entry. */

@@ -1,6 +1,6 @@
 // Counters, histograms and sampled values, in the text format of Prometheus and in OpenMetrics 1.0. Labels are bound once, so
 // counting during a decision is one addition.
-import type { MetricsFormat } from '../kernel/metrics-format.ts'
+import type { MetricsFormat } from '../kernel/text/metrics-format.ts'
 
 /** A counter with its labels. */
 export interface Counter {

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { MetricsFormat } from '../kernel/metrics-format.ts'
-import { exemplarOf, type RequestTrace } from '../kernel/request-trace.ts'
+import { exemplarOf, type RequestTrace } from '../kernel/request/request-trace.ts'
+import type { MetricsFormat } from '../kernel/text/metrics-format.ts'
 import { type Counter, type CounterDeltas, type Histogram, type MetricSample, Metrics } from './metrics.ts'
 
 /** The metrics of the service. */

@@ -27,7 +27,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import { assertNever } from '../kernel/assert.ts'
-import type { ActiveSpan, SpanAttributes, Tracing } from '../kernel/tracing.ts'
+import type { ActiveSpan, SpanAttributes, Tracing } from '../kernel/request/tracing.ts'
 
 /** The samplers of OTEL_TRACES_SAMPLER that are executed. */
 type SamplerName =

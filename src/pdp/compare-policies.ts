@@ -3,10 +3,10 @@
 // against the whole other set. See docs/decisions/0048-comparing-policies.md.
 import { ExecutionError } from '../engine/errors.ts'
 import type { NodeId } from '../engine/store.ts'
-import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
-import { writeJson } from '../kernel/json.ts'
-import { requestStartMs } from '../kernel/remote-reads.ts'
+import { writeJson } from '../kernel/json/json.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
+import { requestStartMs } from '../kernel/request/remote-reads.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import { type ComparisonScope, PairParameters, parametersNotGiven } from './comparison-parameters.ts'

@@ -1,10 +1,10 @@
 // Answers a request to compare the ACTIVE policies of a project with a proposal: which decisions would change.
 
 import { platformParameters } from '../engine/conditions.ts'
-import type { AgentCaller, Claims } from '../kernel/caller.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
-import { writeJson } from '../kernel/json.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { writeJson } from '../kernel/json/json.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
+import type { AgentCaller, Claims } from '../kernel/request/caller.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { compileDecisionPolicy } from '../policy/compile-policy.ts'
 import type { BrokenDraft } from '../policy/draft-policies.ts'

@@ -1,8 +1,8 @@
 // The parameters of a comparison: those of the request are the same for all pairs, and those that name the subject or the resource
 // are set for each pair. A parameter that the request does not give has the value that it has in a decision without it.
 import type { Value } from '../engine/value/value.ts'
-import type { AgentCaller, Claims } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { AgentCaller, Claims } from '../kernel/request/caller.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import { claimsToMap, type InputParams } from '../policy/input-parameters.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'

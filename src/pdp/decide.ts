@@ -2,8 +2,8 @@
 // A policy without one of its parameters does not apply. If no policy grants and a parameter was missing, the result is
 // a 422 error and not a denial, because the parameter might change it. All policies share one budget.
 import { ExecutionError } from '../engine/errors.ts'
-import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import { type MissingParameters, missingParameters } from '../policy/input-parameters.ts'
 import type { FilterAdvice, PolicyFilter } from '../policy/policy-filter.ts'

@@ -1,10 +1,10 @@
 // Collaborators of the decision point, the request that it evaluates, and the events that it reports.
 import type { BudgetLimits, PlanUses } from '../engine/conditions.ts'
 import type { ExecutionError } from '../engine/errors.ts'
-import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError, ThrownServiceError } from '../kernel/errors.ts'
-import type { InlineHistory } from '../kernel/inline-history.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
+import type { InlineHistory } from '../kernel/request/inline-history.ts'
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 import type { BrokenDraft } from '../policy/draft-policies.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'

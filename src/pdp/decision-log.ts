@@ -1,7 +1,8 @@
 // The decision log: one line of JSON for each answered request, under its request id. Parameters are masked by rule;
 // sampling includes all items of a batch or none.
-import { type Clock, timestamp } from '../kernel/clock.ts'
-import { writeJson } from '../kernel/json.ts'
+
+import { writeJson } from '../kernel/json/json.ts'
+import { type Clock, timestamp } from '../kernel/time/clock.ts'
 import type { DecisionDeps, DecisionEvent, Entity, EvaluationRequest } from './decision-deps.ts'
 import type { ParameterMask } from './parameter-mask.ts'
 import { asksDrafts, policiesDecided } from './policy-status.ts'

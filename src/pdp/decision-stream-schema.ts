@@ -1,8 +1,8 @@
 // The decision log as clients read it over HTTP: the port, and the schemas of its records.
 import { z } from 'zod'
 import { jsonObject } from '../config/json-schema.ts'
-import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
 import type { Result } from '../kernel/result.ts'
 
 /** Query parameters of a decision stream. */

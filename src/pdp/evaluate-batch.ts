@@ -1,12 +1,12 @@
 // Evaluates a batch: each item is a request of its own, and all items read the same snapshots. An error in an item
 // stays in the item (AuthZEN 7.2.1): `decision: false` with a reason.
 import type { ExecutionError } from '../engine/errors.ts'
-import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound, type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
-import { LaneRequiredError } from '../kernel/lane-required.ts'
-import { nextExecutionMs, requestStartMs } from '../kernel/remote-reads.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
-import { RestartRequiredError } from '../kernel/restart-required.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
+import { LaneRequiredError } from '../kernel/request/lane-required.ts'
+import { nextExecutionMs, requestStartMs } from '../kernel/request/remote-reads.ts'
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
+import { RestartRequiredError } from '../kernel/request/restart-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type Decision, decide, type EvaluationContext, withDecisionId } from './decide.ts'
 import type { DecisionDeps, DecisionEvent } from './decision-deps.ts'

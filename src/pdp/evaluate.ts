@@ -1,8 +1,8 @@
 // Evaluates a single request on one snapshot.
 import type { PlanUses } from '../engine/conditions.ts'
-import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import { type Decision, decide, withDecisionId } from './decide.ts'

@@ -4,8 +4,8 @@
 import { platformParameters } from '../engine/conditions.ts'
 import type { ExecutionError } from '../engine/errors.ts'
 import type { Value } from '../engine/value/value.ts'
-import type { AgentCaller, UserToken } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { AgentCaller, UserToken } from '../kernel/request/caller.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import {
   claimsToMap,

@@ -1,12 +1,13 @@
 // what-authorized and who-authorized: older requests that ask several resource or subject searches at once. Their answers
 // have no pages, so an answer that does not fit one page of a search is an error and never cut. Each search reads a
 // snapshot of its own and has the limits of a search; all of them together have those of a batch.
-import type { AgentCaller } from '../kernel/caller.ts'
+
 import type { ServiceError } from '../kernel/errors.ts'
-import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
-import { nextExecutionMs, requestStartMs } from '../kernel/remote-reads.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
-import { RestartRequiredError } from '../kernel/restart-required.ts'
+import { isJsonObject, jsonKindOf } from '../kernel/json/json-kind.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
+import { nextExecutionMs, requestStartMs } from '../kernel/request/remote-reads.ts'
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
+import { RestartRequiredError } from '../kernel/request/restart-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type {
   WhatAuthorizedAnswer,

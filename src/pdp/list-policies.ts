@@ -1,7 +1,7 @@
 // Lists the decision policies in force for a subject type, for clients that keep a copy of them.
 import { z } from 'zod'
 import { label } from '../config/element-schemas.ts'
-import type { AgentCaller } from '../kernel/caller.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
 import type { DecisionDeps } from './decision-deps.ts'
 
 /** Query parameters of the policy list. */

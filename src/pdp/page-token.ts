@@ -1,6 +1,6 @@
 // Page tokens of searches. A token holds the position only; request, project and caller are part of what is signed, so
 // a token is valid only for them. Any process with the same key can read it.
-import type { Clock } from '../kernel/clock.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 
 /** Signs with a key that all processes of the data folder share. */
 export interface PageTokenSigner {

@@ -1,6 +1,6 @@
 // Masks parameters in logs and explanations. Values are often personal data, so everything is masked by default.
 
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 
 const MASKED = '***'
 

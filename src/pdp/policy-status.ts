@@ -1,7 +1,8 @@
 // Requests about drafts: `context.policy_status` selects whether the DRAFT policies of a project decide too. Drafts show what their
 // authors plan, so the caller needs the permission to read the configuration.
-import type { AgentCaller } from '../kernel/caller.ts'
+
 import type { ServiceError } from '../kernel/errors.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
 import { err, type Result } from '../kernel/result.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { DecisionDeps, DecisionPolicies, EvaluationRequest } from './decision-deps.ts'

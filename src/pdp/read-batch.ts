@@ -2,7 +2,7 @@
 // invalid default that no item uses is ignored. A member of an item replaces the whole default
 // (docs/decisions/0006-authzen-status-codes-and-batches.md).
 import type { ServiceError } from '../kernel/errors.ts'
-import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
+import { isJsonObject, jsonKindOf } from '../kernel/json/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { EvaluationRequest } from './decision-deps.ts'
 import { readEvaluation } from './read-request.ts'

@@ -2,8 +2,8 @@
 // Accepts and reports exactly what schema.ts would; a test compares both on generated requests.
 import { foundValue } from '../config/validate.ts'
 import type { ServiceError } from '../kernel/errors.ts'
-import { writeJson } from '../kernel/json.ts'
-import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
+import { writeJson } from '../kernel/json/json.ts'
+import { isJsonObject, jsonKindOf } from '../kernel/json/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { EvaluationRequest } from './decision-deps.ts'
 import { readPageLimit } from './page-limit.ts'

@@ -1,8 +1,9 @@
 // Action search: all actions for which an evaluation of subject and resource is true. Only actions that a policy names
 // can be granted, so only these are evaluated. Action properties are not part of the request (AuthZEN 8).
-import type { AgentCaller } from '../kernel/caller.ts'
+
 import type { ServiceError } from '../kernel/errors.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import { missingParameters } from '../policy/input-parameters.ts'
 import { decide, type EvaluationContext } from './decide.ts'

@@ -4,9 +4,9 @@
 
 import { PlanUses } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
-import type { AgentCaller } from '../kernel/caller.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
-import type { RequestOrigin } from '../kernel/request-origin.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
+import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { missingParameters } from '../policy/input-parameters.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'

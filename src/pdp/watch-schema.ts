@@ -1,7 +1,7 @@
 // The port of change streams: what a client asks for, and the events that it receives.
 import { z } from 'zod'
-import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
 import type { Result } from '../kernel/result.ts'
 
 /** Query parameters of a change stream. */

@@ -1,5 +1,5 @@
 // Placeholders of resolver templates: `{$name}` and `{$name || default}`.
-import { parseJson } from '../kernel/json.ts'
+import { parseJson } from '../kernel/json/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 /** The replacement of a placeholder without a value. */

@@ -3,10 +3,10 @@
 // the operator's log has more. See docs/decisions/0029-external-data-resolvers.md.
 import { LRUCache } from 'lru-cache'
 import type { ConfigReader } from '../config/kind.ts'
-import { type Clock, isWithin } from '../kernel/clock.ts'
-import { parseJson } from '../kernel/json.ts'
+import { parseJson } from '../kernel/json/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { decodeUtf8 } from '../kernel/utf8.ts'
+import { decodeUtf8 } from '../kernel/text/utf8.ts'
+import { type Clock, isWithin } from '../kernel/time/clock.ts'
 import type { Upstream, UpstreamError, UpstreamResponse } from '../upstream/client.ts'
 import { type CompiledResolver, findResolver, type OpenSecret } from './compiled-resolver.ts'
 import { ConcurrencyLimiter } from './concurrency-limiter.ts'

@@ -1,6 +1,6 @@
 // Caches selected values of upstream responses, for equal requests under the same revision of a resolver.
 import { LRUCache } from 'lru-cache'
-import { type Clock, isWithin } from '../kernel/clock.ts'
+import { type Clock, isWithin } from '../kernel/time/clock.ts'
 
 /** A value selected from a response. */
 export interface SelectedValue {

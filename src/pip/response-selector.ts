@@ -1,5 +1,5 @@
 // The response selector of a resolver: which part of a response is the value (`.`, `.a.b`, `.list[0].price`).
-import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
+import { isJsonObject, jsonKindOf } from '../kernel/json/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 /** Member names and item indices, from the outside in; empty for the whole response. */

@@ -2,7 +2,7 @@
 // its placeholder and nothing else: it cannot choose the host, add a path segment, or end a string or a member of the
 // payload.
 import { Float } from '../kernel/float.ts'
-import { JSON_DEPTH_MAX, parseJson, writeJson } from '../kernel/json.ts'
+import { JSON_DEPTH_MAX, parseJson, writeJson } from '../kernel/json/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { findPlaceholders, type Placeholder } from './placeholder.ts'
 

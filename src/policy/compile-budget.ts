@@ -1,5 +1,5 @@
 // Limits the compilation of documents on the event loop: it takes one to two microseconds per character.
-import { LaneRequiredError } from '../kernel/lane-required.ts'
+import { LaneRequiredError } from '../kernel/request/lane-required.ts'
 
 /** Maximum characters of documents that one request compiles on the event loop: 2 to 4 ms, once per revision. */
 export const MAX_INLINE_CHARS = 2048

@@ -1,7 +1,7 @@
 // Findings in the syntax of a policy's condition, which need no data: exclusions that a null turns off, and temporal values that do not exist.
 import { impossibleLiteralsIn } from '../engine/impossible-literals.ts'
 import { openExclusionsIn } from '../engine/open-exclusions.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { formatDiagnostic } from './format-diagnostic.ts'
 
 /** Warnings about exclusions that a null turns off. */

@@ -1,5 +1,5 @@
 // Parses the JSON text of policy and query documents.
-import { parseJson } from '../kernel/json.ts'
+import { parseJson } from '../kernel/json/json.ts'
 import { err, type Result } from '../kernel/result.ts'
 
 /**

@@ -1,6 +1,6 @@
 // The member `app` of a filter: a label that no decision reads. Stored filters may have it, because earlier releases accepted it; a
 // filter that is stored now must not, because its author could expect that it restricts the filter to one application.
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 
 /** The errors of members `app` in a filter or a list of filters, each with its place below `path`. Other faults are not reported. */
 export function filterLabelIssues(filter: unknown, path: string): string[] {

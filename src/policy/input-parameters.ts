@@ -2,10 +2,10 @@
 import { ExecutionError } from '../engine/errors.ts'
 import { fromJson } from '../engine/value/json-conversion.ts'
 import type { Value } from '../engine/value/value.ts'
-import type { Claims } from '../kernel/caller.ts'
 import { Float } from '../kernel/float.ts'
-import { formatPath } from '../kernel/format-path.ts'
-import { JSON_DEPTH_MAX } from '../kernel/json.ts'
+import { formatPath } from '../kernel/json/format-path.ts'
+import { JSON_DEPTH_MAX } from '../kernel/json/json.ts'
+import type { Claims } from '../kernel/request/caller.ts'
 
 /** The `input_params` of a request, as parsed JSON. */
 export type InputParams = Readonly<Record<string, unknown>>

@@ -2,8 +2,8 @@
 // each stored revision and process, and never stored: a second copy could contradict the text, and would then decide.
 import type { DocumentFields } from '../config/kind.ts'
 import { CompiledOnce } from '../kernel/compiled-once.ts'
-import { parseJson } from '../kernel/json.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { parseJson } from '../kernel/json/json.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { contextVersion } from './context-document.ts'
 import { executedVersion } from './policy-version.ts'
 

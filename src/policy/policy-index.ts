@@ -5,7 +5,7 @@ import { type ConfigSource, projectsKind, type StoredDocument } from '../config/
 import { PerProjectCache } from '../config/per-project-cache.ts'
 import type { GraphDependencies } from '../engine/conditions.ts'
 import { CompiledOnce } from '../kernel/compiled-once.ts'
-import { LaneRequiredError } from '../kernel/lane-required.ts'
+import { LaneRequiredError } from '../kernel/request/lane-required.ts'
 import { policiesKind } from './authorization-policy.ts'
 import { CompileBudget, type IndexOptions } from './compile-budget.ts'
 import type { CompiledPolicy } from './compile-policy.ts'

@@ -1,7 +1,7 @@
 // The version of a policy document: accepts the spellings of older documents, and gives the version that is executed.
 // The stored text keeps the author's spelling; everything that reads a document for execution goes through this file
 // (docs/decisions/0008-policy-filters-and-parameters.md).
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 /** The older spelling of `2.0-kbac`. */

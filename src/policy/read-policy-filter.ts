@@ -4,7 +4,7 @@ import { instantMs } from '../engine/value/instant.ts'
 import { fromJson } from '../engine/value/json-conversion.ts'
 import { compileRegex } from '../engine/value/regular-expression.ts'
 import type { Value } from '../engine/value/value.ts'
-import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
+import { isJsonObject, jsonKindOf } from '../kernel/json/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import {
   comparisons,

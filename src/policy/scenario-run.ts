@@ -1,8 +1,8 @@
 // The request and the answer of a scenario file that runs against the policies of a project.
 import { z } from 'zod'
 import { tagList } from '../config/kind.ts'
-import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { AgentCaller } from '../kernel/request/caller.ts'
 import type { Result } from '../kernel/result.ts'
 import { policyDocument } from './context-document.ts'
 

@@ -1,7 +1,7 @@
 // Counts of the exits of the processes of a data folder, and their state. All of its processes share them, and each parent writes those of its
 // children. The counts are modulo 2^32, and survive a restart of the service.
 import { join } from 'node:path'
-import { PROCESS_FIGURES_FILE } from '../kernel/data-folder.ts'
+import { PROCESS_FIGURES_FILE } from '../kernel/folder/data-folder.ts'
 import { openSharedWords } from '../store/process/shared-counter.ts'
 import { type ChildKind, childKinds } from './child-kinds.ts'
 import type { ChildExit } from './child-process.ts'

@@ -1,5 +1,5 @@
 // The delay before a process that has exited is started again, for all kinds of processes: it doubles while they exit soon.
-import { type Backoff, backoffMs } from '../kernel/backoff.ts'
+import { type Backoff, backoffMs } from '../kernel/time/backoff.ts'
 
 const restarts: Backoff = { minMs: 100, maxMs: 10_000 }
 /** A process that has run for this time has not failed at its start. */

@@ -1,5 +1,5 @@
 // A process that this process keeps running while there is work for it: it is started again when it exits, and replaced when it hangs.
-import type { Backoff } from '../kernel/backoff.ts'
+import type { Backoff } from '../kernel/time/backoff.ts'
 import type { Log } from '../ops/log.ts'
 import { type ChildKind, childKinds } from './child-kinds.ts'
 import { type ChildExit, ChildProcess } from './child-process.ts'

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { type DocumentFields, queriesKind } from '../config/kind.ts'
 import { knowledgeQueries } from '../context-query/knowledge-query.ts'
 import { queryDocument } from '../context-query/query-document.ts'
-import { parseJson, writeJson } from '../kernel/json.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { parseJson, writeJson } from '../kernel/json/json.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
 import {
   documentName,

@@ -1,6 +1,6 @@
 // Fills the secrets of a document in, for a request to the service.
 import type { DocumentFields } from '../config/kind.ts'
-import { formatPath } from '../kernel/format-path.ts'
+import { formatPath } from '../kernel/json/format-path.ts'
 import type { FileDiagnostic } from './file-diagnostic.ts'
 import type { FolderDocument } from './project-folder.ts'
 import { resolveSecret, type SecretLookup } from './secret-references.ts'

@@ -15,10 +15,10 @@ import {
   type StoredDocument,
 } from '../config/kind.ts'
 import { ConfigRepository } from '../config/repository.ts'
-import type { ServiceAccountCaller } from '../kernel/caller.ts'
-import { type Clock, timestamp } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { mintGid } from '../kernel/ids.ts'
+import type { ServiceAccountCaller } from '../kernel/request/caller.ts'
+import { type Clock, timestamp } from '../kernel/time/clock.ts'
 import { authorizationPolicies, policiesKind } from '../policy/authorization-policy.ts'
 import type { NameSource } from '../policy/name-warnings.ts'
 import { MemoryDocuments } from '../store/documents/memory-documents.ts'

@@ -2,7 +2,7 @@
 // anchors, aliases, tags, infinities and no keys that are not strings.
 import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, type Node, type Pair, type Scalar } from 'yaml'
 import { Float } from '../kernel/float.ts'
-import { parseYaml } from '../kernel/yaml.ts'
+import { parseYaml } from '../kernel/json/yaml.ts'
 import type { FileDiagnostic, FilePosition } from './file-diagnostic.ts'
 
 /** How numbers are represented. `exact`: floats are boxed, so that 1.0 differs from 1. Integers beyond 53 bits are bigints. */

@@ -10,8 +10,8 @@ import type {
   WrittenRelationship,
 } from '../authorizer/authorizer.ts'
 import { type Intention, isIntention } from '../authorizer/intended-issues.ts'
-import { fileIssueOf } from '../kernel/file-issue.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { fileIssueOf } from '../kernel/folder/file-issue.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { type PolicyHeader, policyHeader } from '../policy/policy-header.ts'
 import { type FileDiagnostic, type FilePosition, ProjectFolderError } from '../project/file-diagnostic.ts'
 import { DEFAULT_POLICY_VERSION, type FileKind, policyFiles, SCENARIOS } from '../project/file-kinds.ts'

@@ -22,7 +22,7 @@ import {
 import { openProjectAuthorizer, type StoredProjects } from '../authorizer/memory-authorizer.ts'
 import { describeExplanation } from '../authorizer/nearest-miss.ts'
 import { Float } from '../kernel/float.ts'
-import { writeJson } from '../kernel/json.ts'
+import { writeJson } from '../kernel/json/json.ts'
 import { isFaultReason } from '../pdp/denial-reasons.ts'
 import { compileDecisionDocument } from '../policy/compile-policy.ts'
 import { type FilePosition, ProjectFolderError } from '../project/file-diagnostic.ts'

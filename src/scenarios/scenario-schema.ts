@@ -1,7 +1,7 @@
 // The schema of a scenario file: a graph, policies, and the expected answers. docs/reference/scenario-files.md describes it.
 import { z } from 'zod'
 import { intentions } from '../authorizer/intended-issues.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { DEFAULT_POLICY_VERSION, policyFiles } from '../project/file-kinds.ts'
 import { queryFiles } from '../project/query-files.ts'
 

@@ -2,9 +2,9 @@
 // file is followed, so a stream delays no decision, has the same lines as the log, and is sampled as the log is. Lines that a slow client
 // does not read are dropped and counted.
 import { statSync } from 'node:fs'
-import { ClientStream } from '../kernel/client-stream.ts'
 import type { ServiceError } from '../kernel/errors.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
+import { ClientStream } from '../kernel/request/client-stream.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { findLine, LogFollower } from '../ops/log-follower.ts'
 import type {

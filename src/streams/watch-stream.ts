@@ -1,6 +1,6 @@
 // A change stream as one client reads it. Unread events are merged: a slow reader costs no more memory than a list of all types and
 // actions, and misses nothing.
-import { ClientStream } from '../kernel/client-stream.ts'
+import { ClientStream } from '../kernel/request/client-stream.ts'
 import type { WatchedDecisions, WatchRequest } from '../pdp/watch-schema.ts'
 
 /** The state of a project that an event reports. */

@@ -1,8 +1,8 @@
 // Reads the report of the last pass of a profile: the schema of the response, and its contents.
 import { z } from 'zod'
 import type { ConfigReader } from '../config/kind.ts'
-import type { ServiceAccountCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { ServiceAccountCaller } from '../kernel/request/caller.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { FORMULA_VERSION } from './dimensions.ts'
 import type { ReportState } from './report.ts'

@@ -1,5 +1,5 @@
 // When the passes of a profile are due: the schedules of the interface as periods, shifted by a constant offset for each profile.
-import { lastPeriodStartMs, periodPattern } from '../kernel/period-schedule.ts'
+import { lastPeriodStartMs, periodPattern } from '../kernel/time/period-schedule.ts'
 import type { TrustScoreSchedule } from './trust-score-profile.ts'
 
 const hoursOf: Readonly<Record<TrustScoreSchedule, number>> = {

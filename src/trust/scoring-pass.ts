@@ -13,10 +13,10 @@ import {
   type SymbolId,
   type WriteBatch,
 } from '../engine/store.ts'
-import type { Clock } from '../kernel/clock.ts'
 import { TRUST_SCORE_LABEL } from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
-import { readingGraphs } from '../kernel/remote-reads.ts'
+import { readingGraphs } from '../kernel/request/remote-reads.ts'
+import type { Clock } from '../kernel/time/clock.ts'
 import { FORMULA_VERSION, scoreNode, type TrustScore } from './dimensions.ts'
 import { improvementsOf, ReportCollector, type WorstNode } from './report.ts'
 import type { RunState } from './run-state.ts'

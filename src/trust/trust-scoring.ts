@@ -3,10 +3,10 @@
 
 import type { ConfigWriter, DocumentDraft, StoredDocument } from '../config/kind.ts'
 import type { GraphStore } from '../engine/store.ts'
-import { type Backoff, backoffMs } from '../kernel/backoff.ts'
-import { type Clock, isWithin, timestamp } from '../kernel/clock.ts'
 import { mintGid } from '../kernel/ids.ts'
-import { readingGraphs } from '../kernel/remote-reads.ts'
+import { readingGraphs } from '../kernel/request/remote-reads.ts'
+import { type Backoff, backoffMs } from '../kernel/time/backoff.ts'
+import { type Clock, isWithin, timestamp } from '../kernel/time/clock.ts'
 import { emptyReport } from './report.ts'
 import { type RunRequest, type RunState, runOf } from './run-state.ts'
 import { lastDueMs, periodMsOf } from './schedule.ts'

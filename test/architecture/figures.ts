@@ -74,7 +74,7 @@ export const portsAndFacades: readonly string[] = [
   'src/context-query/query-index.ts',
   'src/capture/nodes.ts',
   'src/capture/relationships.ts',
-  'src/kernel/caller.ts',
+  'src/kernel/request/caller.ts',
   'src/identity/user-tokens.ts',
   'src/upstream/client.ts',
   'src/http/route.ts',

@@ -37,7 +37,7 @@ const sharedTypes = [
   'src/config/json-schema.ts',
   // The schemas of the names in nodes and relationships, the same in all features.
   'src/config/element-schemas.ts',
-  'src/kernel/caller.ts',
+  'src/kernel/request/caller.ts',
   // The port to the graphs of a project: types only.
   'src/store/tenancy/project-graphs.ts',
 ]
@@ -481,6 +481,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/events/event-record.ts',
       'src/audit/entry-memory.ts',
       'src/audit/entry-terms.ts',
+      'src/audit/log/byte-pool.ts',
       'src/store/audit/audit-types.ts',
       ...feature,
       'node:crypto',
@@ -571,8 +572,8 @@ export const layerRules: readonly LayerRule[] = [
     files: ['src/console/page/'],
     mayImport: [
       'src/console/page/',
-      'src/kernel/backoff.ts',
-      'src/kernel/invisible-characters.ts',
+      'src/kernel/time/backoff.ts',
+      'src/kernel/text/invisible-characters.ts',
       'src/openapi/types.ts',
       'grammar/words.ts',
       'preact',
@@ -975,7 +976,7 @@ export const layerRules: readonly LayerRule[] = [
     mayImport: [
       'src/client/',
       'src/authorizer/authorizer.ts',
-      'src/kernel/backoff.ts',
+      'src/kernel/time/backoff.ts',
       'express',
       'fastify',
       'hono',
@@ -1605,6 +1606,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/cli/target/context.ts',
       'src/cli/target/target.ts',
       'src/cli/work/',
+      'src/kernel/',
       'src/processes/child-kinds.ts',
       'src/settings.ts',
       'commander',

@@ -1,7 +1,7 @@
 // Compares random changes of random policies on generated graphs, and decides every pair with both sets of policies. The decisions
 // are those of the service, over a real store.
-import type { AgentCaller } from '../../src/kernel/caller.ts'
-import { noOrigin } from '../../src/kernel/request-origin.ts'
+import type { AgentCaller } from '../../src/kernel/request/caller.ts'
+import { noOrigin } from '../../src/kernel/request/request-origin.ts'
 import { type ComparedPolicy, comparePolicies, type DecisionChanges } from '../../src/pdp/compare-policies.ts'
 import type { ComparisonScope } from '../../src/pdp/comparison-parameters.ts'
 import type { DecisionDeps } from '../../src/pdp/decision-deps.ts'

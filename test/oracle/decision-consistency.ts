@@ -2,11 +2,11 @@
 // and explanations. The decisions are those of the service, over a real store, without HTTP.
 
 import { DerivedSigner } from '../../src/identity/derived-signer.ts'
-import type { AgentCaller } from '../../src/kernel/caller.ts'
-import { systemClock } from '../../src/kernel/clock.ts'
 import type { ServiceError } from '../../src/kernel/errors.ts'
-import { noOrigin } from '../../src/kernel/request-origin.ts'
+import type { AgentCaller } from '../../src/kernel/request/caller.ts'
+import { noOrigin } from '../../src/kernel/request/request-origin.ts'
 import type { Result } from '../../src/kernel/result.ts'
+import { systemClock } from '../../src/kernel/time/clock.ts'
 import type { DecisionDeps, EvaluationRequest } from '../../src/pdp/decision-deps.ts'
 import { evaluate } from '../../src/pdp/evaluate.ts'
 import { evaluateBatch } from '../../src/pdp/evaluate-batch.ts'

@@ -1,6 +1,6 @@
 // Deletes and re-creates relationships; the next decision, search and batch must see each change.
 
-import { noOrigin } from '../../src/kernel/request-origin.ts'
+import { noOrigin } from '../../src/kernel/request/request-origin.ts'
 import { evaluate } from '../../src/pdp/evaluate.ts'
 import { evaluateBatch } from '../../src/pdp/evaluate-batch.ts'
 import { searchResources } from '../../src/pdp/search.ts'

@@ -18,9 +18,9 @@ import {
   type WriteBatch,
 } from '../../src/engine/store.ts'
 import type { PropertyValue } from '../../src/engine/value/value.ts'
-import type { Clock } from '../../src/kernel/clock.ts'
-import { timestamp } from '../../src/kernel/clock.ts'
 import { Float } from '../../src/kernel/float.ts'
+import type { Clock } from '../../src/kernel/time/clock.ts'
+import { timestamp } from '../../src/kernel/time/clock.ts'
 
 interface ModelProperty extends PropertyInput {
   readonly updatedMs: number

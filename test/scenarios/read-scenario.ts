@@ -1,6 +1,6 @@
 // Reads a scenario file with the loader of the product, and gives it the values of the reference interpreter.
 import { Float } from '../../src/kernel/float.ts'
-import { parseJson } from '../../src/kernel/json.ts'
+import { parseJson } from '../../src/kernel/json/json.ts'
 import { readScenarioText } from '../../src/scenarios/load-scenario.ts'
 import type { ScenarioCall } from '../../src/scenarios/scenario.ts'
 import type { ReferenceGraph, ReferenceValue } from '../oracle/cypher/values.ts'

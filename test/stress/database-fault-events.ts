@@ -2,8 +2,8 @@
 // of change data capture, and each receipt one event of its capture, in the order of the changes.
 import { join } from 'node:path'
 import { envelopesOf } from '../../src/events/envelope.ts'
-import { systemClock } from '../../src/kernel/clock.ts'
-import { PROJECTS_FOLDER } from '../../src/kernel/data-folder.ts'
+import { PROJECTS_FOLDER } from '../../src/kernel/folder/data-folder.ts'
+import { systemClock } from '../../src/kernel/time/clock.ts'
 import { openEnvironment } from '../../src/store/graph/environment.ts'
 import { GRAPH_STREAM } from '../../src/store/graph/write-batch.ts'
 import { projectFolderName } from '../../src/store/tenancy/project-folders.ts'

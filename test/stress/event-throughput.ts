@@ -5,7 +5,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../src/kernel/clock.ts'
+import { systemClock } from '../../src/kernel/time/clock.ts'
 import { GRAPH_STREAM } from '../../src/store/graph/write-batch.ts'
 import { openCatalog } from '../../src/store/tenancy/catalog.ts'
 import { childrenOf } from '../support/child-processes.ts'

@@ -2,7 +2,7 @@
 // result: all that was answered with 200, with its proxies and its relationships.
 
 import type { Snapshot } from '../../src/engine/store.ts'
-import { systemClock } from '../../src/kernel/clock.ts'
+import { systemClock } from '../../src/kernel/time/clock.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../../src/store/lmdb/open-lock.ts'
 import { openCatalog } from '../../src/store/tenancy/catalog.ts'
 import type { Constituent } from '../../src/store/tenancy/project-graphs.ts'

@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../src/kernel/clock.ts'
+import { systemClock } from '../../src/kernel/time/clock.ts'
 import { ownMemory } from '../../src/processes/own-memory.ts'
 import { openEnvironment } from '../../src/store/graph/environment.ts'
 import { emptyReport } from '../../src/trust/report.ts'

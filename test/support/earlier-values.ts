@@ -1,7 +1,7 @@
 // Graphs whose values were written below the checks of this version, as earlier versions wrote them.
 import type { PropertyValue } from '../../src/engine/value/value.ts'
-import { systemClock } from '../../src/kernel/clock.ts'
 import { mintGid } from '../../src/kernel/ids.ts'
+import { systemClock } from '../../src/kernel/time/clock.ts'
 import { ByteWriter } from '../../src/store/format/bytes.ts'
 import { writeNode, writeRelationship } from '../../src/store/format/records.ts'
 import { openEnvironment } from '../../src/store/graph/environment.ts'

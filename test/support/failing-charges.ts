@@ -2,7 +2,7 @@
 import { vi } from 'vitest'
 import { Budget } from '../../src/engine/budget.ts'
 import { ExecutionError } from '../../src/engine/errors.ts'
-import { LaneRequiredError } from '../../src/kernel/lane-required.ts'
+import { LaneRequiredError } from '../../src/kernel/request/lane-required.ts'
 
 const limits = ['decisionTimeMs', 'traversalStepsMax', 'rowsHeldMax', 'valueSizeMax']
 

@@ -4,7 +4,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { environmentsIn } from '../../src/cli/folder/folder-layouts.ts'
-import { AUDIT_FOLDER, AUDIT_INDEX_FOLDER, DATA_FILE } from '../../src/kernel/data-folder.ts'
+import { AUDIT_FOLDER, AUDIT_INDEX_FOLDER, DATA_FILE } from '../../src/kernel/folder/data-folder.ts'
 import { readFolderLayout } from '../../src/store/lmdb/layout.ts'
 import { bin, ownEnvironment } from './cli-process.ts'
 import {

@@ -1,5 +1,5 @@
 // A clock that tests set by hand.
-import type { Clock } from '../../src/kernel/clock.ts'
+import type { Clock } from '../../src/kernel/time/clock.ts'
 
 /** Stands still until it is advanced. */
 export class ManualClock implements Clock {

@@ -2,7 +2,7 @@
 // tokens are those of a real OpenID provider, or signed by a pinned key, which is cheap.
 import { SignJWT } from 'jose'
 import type { AppOverrides } from '../../src/app/overrides.ts'
-import { systemClock } from '../../src/kernel/clock.ts'
+import { systemClock } from '../../src/kernel/time/clock.ts'
 import type { Settings } from '../../src/settings.ts'
 import { startService, type TestResponse, type TestService } from './service.ts'
 import { makeKey } from './token-issuer.ts'

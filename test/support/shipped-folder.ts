@@ -5,7 +5,7 @@ import type { BackupPlace } from '../../src/backup/places/place.ts'
 import { Shipper, type ShipperOptions } from '../../src/backup/shipping/shipper.ts'
 import type { ShippingNote } from '../../src/backup/shipping/shipping-failures.ts'
 import { openShippingFigures } from '../../src/backup/shipping/shipping-figures.ts'
-import type { Clock } from '../../src/kernel/clock.ts'
+import type { Clock } from '../../src/kernel/time/clock.ts'
 import { createLogThrottle } from '../../src/ops/log-throttle.ts'
 
 const HOUR_MS = 3_600_000

@@ -11,7 +11,7 @@ import {
   type QueryContext,
 } from '../../src/engine/conditions.ts'
 import { ExecutionError } from '../../src/engine/errors.ts'
-import { systemClock } from '../../src/kernel/clock.ts'
+import { systemClock } from '../../src/kernel/time/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/graph/environment.ts'
 import type { ReferenceGraph } from '../oracle/cypher/values.ts'
 import { policiesFor, type ScenarioEngine, type ScenarioQuestion } from '../scenarios/engines.ts'

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { GraphStore } from '../../src/engine/store.ts'
-import { systemClock } from '../../src/kernel/clock.ts'
+import { systemClock } from '../../src/kernel/time/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/graph/environment.ts'
 import { loadFixture, type TckCase, type TckFixture } from './case.ts'
 

@@ -3,7 +3,7 @@
 // https://docs.aws.amazon.com/kms/latest/APIReference/API_Sign.html
 import { AwsV4Signer } from 'aws4fetch'
 import { err, ok, type Result } from '../../kernel/result.ts'
-import { xmlElement } from '../../kernel/xml-elements.ts'
+import { xmlElement } from '../../kernel/text/xml-elements.ts'
 import { decodeBase64 } from '../log/checkpoint.ts'
 import { type SigningCredentials, serviceEndpoint, serviceIdentityOf } from './cloud1-identity.ts'
 import type { CustomerKey, KeyClientDeps, KeyFailure, KeyIdentity, KeyService } from './customer-key.ts'

@@ -2,9 +2,9 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { oneLine, withoutSecrets } from '../../events/providers/error-text.ts'
-import { backoffMs } from '../../kernel/backoff.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
-import { xmlElement } from '../../kernel/xml-elements.ts'
+import { xmlElement } from '../../kernel/text/xml-elements.ts'
+import { backoffMs } from '../../kernel/time/backoff.ts'
 import type { UpstreamError, UpstreamRequest, UpstreamResponse } from '../../upstream/client.ts'
 import type { KeyClientDeps, KeyFailure } from './customer-key.ts'
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { BytePool } from '../../kernel/byte-pool.ts'
+import { BytePool } from './byte-pool.ts'
 import { type LogCheckpoint, parseCheckpoint } from './checkpoint.ts'
 import { bundleLength, decodeEntries, writeEntries } from './entry-bundle.ts'
 import { entryFacts } from './entry-facts.ts'

@@ -1,9 +1,9 @@
 // Reads the audit logs for auditors: finds the log that a caller may read, and answers with items, proofs, files and exports of it.
 import { createPublicKey } from 'node:crypto'
-import type { Caller } from '../../kernel/caller.ts'
-import { timestamp } from '../../kernel/clock.ts'
 import { DataCorruptionError, type ServiceError } from '../../kernel/errors.ts'
+import type { Caller } from '../../kernel/request/caller.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
+import { timestamp } from '../../kernel/time/clock.ts'
 import type { AuditIndex } from '../../store/audit/audit-index.ts'
 import type {
   AuditBatch,

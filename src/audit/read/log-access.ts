@@ -1,8 +1,8 @@
 // Which log a caller may read: an agent that of its project, a service account those of its organization, also of deleted projects.
 import { type ConfigReader, projectsKind } from '../../config/kind.ts'
-import type { Caller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import { isGid } from '../../kernel/ids.ts'
+import type { Caller } from '../../kernel/request/caller.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import type { AuditLog } from '../../store/audit/audit-types.ts'
 

@@ -1,8 +1,8 @@
 // The reads of the audit logs for auditors: batches, manifests and checkpoints, records with their proofs, the files of the logs, and
 // exports. The schemas of queries and answers, and the port that the routes call.
 import { z } from 'zod'
-import type { Caller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
+import type { Caller } from '../../kernel/request/caller.ts'
 import type { Result } from '../../kernel/result.ts'
 
 const text = z.string()

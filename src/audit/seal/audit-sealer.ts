@@ -1,6 +1,6 @@
 // Seals the logs of a data folder: looks for new records when any process has committed, and seals a log each second, or earlier if
 // it has many. Only one process may do this at a time (docs/decisions/0038-audit-sealing.md).
-import { type Backoff, backoffMs } from '../../kernel/backoff.ts'
+import { type Backoff, backoffMs } from '../../kernel/time/backoff.ts'
 import type { AuditIndex } from '../../store/audit/audit-index.ts'
 import type { AuditCursor, AuditLog } from '../../store/audit/audit-types.ts'
 import { type AuditEntry, auditEntriesOf } from '../audit-entry.ts'

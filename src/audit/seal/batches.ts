@@ -1,7 +1,7 @@
 // Divides sealed entries into signed batches, each with its manifest, which continue the hash chain of the log.
 import { hash, randomUUID } from 'node:crypto'
-import { BytePool } from '../../kernel/byte-pool.ts'
 import type { AuditBatch, AuditGeneration, AuditLog } from '../../store/audit/audit-types.ts'
+import { BytePool } from '../log/byte-pool.ts'
 import type { PlatformKey } from './platform-keys.ts'
 
 /** Entries of a batch, at most. */

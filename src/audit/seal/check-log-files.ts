@@ -1,7 +1,7 @@
 // Compares the files of audit logs with the index: the right edge of each tree, and the published checkpoint. It reads a few tiles of
 // each log, so it is fast also for large logs.
 import { join } from 'node:path'
-import { AUDIT_INDEX_FOLDER, AUDIT_LOGS_FOLDER } from '../../kernel/data-folder.ts'
+import { AUDIT_INDEX_FOLDER, AUDIT_LOGS_FOLDER } from '../../kernel/folder/data-folder.ts'
 import { AuditIndex } from '../../store/audit/audit-index.ts'
 import type { AuditGeneration } from '../../store/audit/audit-types.ts'
 import { decodeEntries } from '../log/entry-bundle.ts'

@@ -3,9 +3,9 @@
 // (docs/decisions/0039-customer-managed-signing-keys.md).
 
 import type { StoredDocument } from '../../config/kind.ts'
-import { type Backoff, backoffMs } from '../../kernel/backoff.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import type { Result } from '../../kernel/result.ts'
+import { type Backoff, backoffMs } from '../../kernel/time/backoff.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import type { AuditIndex, AuditIndexEdits } from '../../store/audit/audit-index.ts'
 import type { AuditCheckpoint, AuditKeyState } from '../../store/audit/audit-types.ts'
 import { type SigningKeyConfiguration, signingKeyOf } from '../audit-signing.ts'

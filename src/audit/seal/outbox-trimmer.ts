@@ -1,5 +1,5 @@
 // Removes sealed records from the outboxes. The truth about what is sealed is in the index, so this may happen at any time later.
-import { AUDIT_PROVIDER } from '../../kernel/audit-stream.ts'
+import { AUDIT_PROVIDER } from '../../kernel/folder/audit-stream.ts'
 import type { LogWork, LogWorks, SealedRecords } from './log-work.ts'
 import type { SealerErrors } from './sealer-errors.ts'
 import type { StreamScanner } from './stream-scanner.ts'

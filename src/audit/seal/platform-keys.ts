@@ -2,7 +2,7 @@
 // last checkpoint of each log together with its successor, and its private part is deleted afterwards.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto'
 import type { Sealer } from '../../config/kind.ts'
-import type { Clock } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import type { AuditIndex } from '../../store/audit/audit-index.ts'
 import type { AuditSigningKey } from '../../store/audit/audit-types.ts'
 import { ecdsaSigner, type NoteSigner } from '../log/signed-note.ts'

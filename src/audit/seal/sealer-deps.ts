@@ -1,5 +1,5 @@
 // Dependencies of the sealer of a data folder on the process that runs it.
-import type { Clock } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import type { AuditHeads } from '../../store/audit/audit-heads.ts'
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
 import type { CustomerSignatures } from './customer-signatures.ts'

@@ -1,6 +1,6 @@
 // Finds the streams of audit records in the outboxes of a data folder that have records to seal. The time stamps of a graph's file
 // show whether it has changed, so that idle graphs are not opened.
-import { AUDIT_STREAM, auditOwnerOf, auditStreamOf } from '../../kernel/audit-stream.ts'
+import { AUDIT_STREAM, auditOwnerOf, auditStreamOf } from '../../kernel/folder/audit-stream.ts'
 import type { AuditSource } from './audit-sources.ts'
 import type { LogOwner } from './log-sealer.ts'
 import { type LogWorks, noteStream } from './log-work.ts'

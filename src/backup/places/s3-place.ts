@@ -1,6 +1,6 @@
 // A prefix of an S3-compatible bucket in which backups are kept. A stream is sent as a multipart upload, of which one part is in memory
 // at a time. An object is read in ranges, because the body of an answer that is read slowly would be held in memory.
-import { xmlElement, xmlElements, xmlText } from '../../kernel/xml-elements.ts'
+import { xmlElement, xmlElements, xmlText } from '../../kernel/text/xml-elements.ts'
 import { type BackupPlace, isPlaceName, type PlacedObject, PlaceError, requirePlaceName } from './place.ts'
 import { type S3Access, type S3Answer, S3Bucket, textOf } from './s3-requests.ts'
 

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { AwsV4Signer } from 'aws4fetch'
-import { backoffMs } from '../../kernel/backoff.ts'
-import { xmlElement } from '../../kernel/xml-elements.ts'
+import { xmlElement } from '../../kernel/text/xml-elements.ts'
+import { backoffMs } from '../../kernel/time/backoff.ts'
 import { PlaceError } from './place.ts'
 
 /** How an S3-compatible server is reached. */

@@ -2,8 +2,8 @@
 // object that does not follow the one before. The caller syncs the folder to disk.
 import { closeSync, ftruncateSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { DATA_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
+import { DATA_FILE } from '../../kernel/folder/data-folder.ts'
 import { metaTransaction } from '../../store/lmdb/consistent-cut.ts'
 import {
   decodeFrames,

@@ -2,8 +2,8 @@
 // what the restored index lists.
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { AUDIT_FOLDER, AUDIT_LOGS_FOLDER, DATA_FILE, LMDB_LOCK_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
+import { AUDIT_FOLDER, AUDIT_LOGS_FOLDER, DATA_FILE, LMDB_LOCK_FILE } from '../../kernel/folder/data-folder.ts'
 import { AuditIndex } from '../../store/audit/audit-index.ts'
 import { verifyFolder } from '../../store/integrity/verify-folder.ts'
 import { auditLayout, documentsLayout, eventsLayout, graphLayout, readFolderLayout } from '../../store/lmdb/layout.ts'

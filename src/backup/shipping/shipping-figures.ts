@@ -1,6 +1,6 @@
 // The figures of the shipping of changes, which the process that ships shares with all processes of the service.
 import { join } from 'node:path'
-import { SHIPPING_FIGURES_FILE } from '../../kernel/data-folder.ts'
+import { SHIPPING_FIGURES_FILE } from '../../kernel/folder/data-folder.ts'
 import { openSharedWords } from '../../store/process/shared-counter.ts'
 
 const WORD = { moment: 0, base: 1, objects: 2, kibibytes: 3, failures: 4 } as const

@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { SHIPPING_FOLDER } from '../../kernel/data-folder.ts'
+import { SHIPPING_FOLDER } from '../../kernel/folder/data-folder.ts'
 import { syncPath } from '../../transfer/files/sync-path.ts'
 
 const STATE_FILE = 'state.json'

@@ -1,7 +1,7 @@
 // The arguments of questions: entities, parameters and tokens. All functions throw UsageError.
 import { existsSync, readFileSync } from 'node:fs'
 import type { AuthorizerToken, RequestEntity, RequestParameters } from '../../authorizer/authorizer.ts'
-import { isJsonObject } from '../../kernel/json-kind.ts'
+import { isJsonObject } from '../../kernel/json/json-kind.ts'
 import { UsageError } from '../output/cli-error.ts'
 import type { AskOptions } from '../target/target-place.ts'
 

@@ -1,7 +1,7 @@
 // The command `query`: reads the graph with Cypher, and prints a table, JSON or CSV.
 import { readFileSync } from 'node:fs'
 import type { GraphQueryInput, GraphQueryOutput, GraphQueryStep } from '../../authorizer/authorizer.ts'
-import { writeJson } from '../../kernel/json.ts'
+import { writeJson } from '../../kernel/json/json.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { colours } from '../output/colours.ts'
 import { exitCodes } from '../output/exit-codes.ts'

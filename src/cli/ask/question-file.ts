@@ -2,8 +2,8 @@
 // the same files.
 import { readFileSync } from 'node:fs'
 import type { EvaluationInput, RequestEntity } from '../../authorizer/authorizer.ts'
-import { fileIssueOf } from '../../kernel/file-issue.ts'
-import { isJsonObject } from '../../kernel/json-kind.ts'
+import { fileIssueOf } from '../../kernel/folder/file-issue.ts'
+import { isJsonObject } from '../../kernel/json/json-kind.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { UsageError } from '../output/cli-error.ts'
 import { entityFrom } from './ask-arguments.ts'

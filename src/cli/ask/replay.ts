@@ -2,7 +2,7 @@
 
 import type { EvaluationInput, ExplanationOutput } from '../../authorizer/authorizer.ts'
 import { describeExplanation } from '../../authorizer/nearest-miss.ts'
-import { isJsonObject } from '../../kernel/json-kind.ts'
+import { isJsonObject } from '../../kernel/json/json-kind.ts'
 import { findLine } from '../../ops/log-follower.ts'
 import type { LoggedDecision } from '../../pdp/decision-stream-schema.ts'
 import { UsageError } from '../output/cli-error.ts'

@@ -2,7 +2,7 @@
 // as acknowledged. It changes nothing in the log that has the gap: its first entry after the gap names what is missing.
 import { openConfiguration } from '../../app/configuration.ts'
 import { operatingSystemUser } from '../../events/recorders/operating-system-user.ts'
-import { systemClock } from '../../kernel/clock.ts'
+import { systemClock } from '../../kernel/time/clock.ts'
 import type { Settings } from '../../settings.ts'
 import { putAcknowledgedLoss } from '../../store/audit/acknowledged-losses.ts'
 import { type LostLog, lossName, lostLogs } from '../folder/lost-audit-logs.ts'

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
 import nodes from '../../../data/demo/nodes.json' with { type: 'json' }
-import { DEMO_KEY_FILE } from '../../kernel/data-folder.ts'
+import { DEMO_KEY_FILE } from '../../kernel/folder/data-folder.ts'
 import type { Settings } from '../../settings.ts'
 import { recordOperation } from '../folder/record-operation.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import nodes from '../../../data/demo/nodes.json' with { type: 'json' }
 import policies from '../../../data/demo/policies.json' with { type: 'json' }
 import relationships from '../../../data/demo/relationships.json' with { type: 'json' }
-import { DEMO_FILE } from '../../kernel/data-folder.ts'
+import { DEMO_FILE } from '../../kernel/folder/data-folder.ts'
 import { ownCommand } from '../settings/own-command.ts'
 import { DemoClient, type DemoHost, memberOf, requestFailed } from './demo-client.ts'
 import { mcpLines, prepareMcp } from './demo-mcp.ts'

@@ -1,7 +1,7 @@
 // The rules of `doctor` that compare numbers and settings: each returns what it found, and how to mend it.
 import { X509Certificate } from 'node:crypto'
 import { isLoopbackHost } from '../../console/access.ts'
-import { secondsWarning } from '../../kernel/period-schedule.ts'
+import { secondsWarning } from '../../kernel/time/period-schedule.ts'
 import type { Settings } from '../../settings.ts'
 
 /** The result of one check. */

@@ -1,7 +1,7 @@
 // The check of `doctor` for the address of the service: whether the service can listen there, or listens there already.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { SERVER_PID_FILE } from '../../kernel/data-folder.ts'
+import { SERVER_PID_FILE } from '../../kernel/folder/data-folder.ts'
 import type { Settings } from '../../settings.ts'
 import { type Finding, failed, passed } from './doctor-checks.ts'
 

@@ -1,7 +1,7 @@
 // The check of `doctor` for the processes that a service starts: which are being replaced now, and which have hung within a day.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { PROCESS_FIGURES_FILE } from '../../kernel/data-folder.ts'
+import { PROCESS_FIGURES_FILE } from '../../kernel/folder/data-folder.ts'
 import { childKinds } from '../../processes/child-kinds.ts'
 import { openChildFigures } from '../../processes/process-figures.ts'
 import { type Finding, passed, warned } from './doctor-checks.ts'

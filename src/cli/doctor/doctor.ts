@@ -22,6 +22,7 @@ import { agentCredentialsKind } from '../../identity/agent-key.ts'
 import { findAdmin } from '../../identity/bootstrap.ts'
 import { masterKeyVariable } from '../../identity/master-key.ts'
 import { serviceAccountCredentialsKind } from '../../identity/service-account.ts'
+import { OperationalError } from '../../kernel/errors.ts'
 import {
   AUDIT_ALIVE_FILE,
   CONFIGURATION_FOLDER,
@@ -29,8 +30,7 @@ import {
   MASTER_KEY_FILE,
   NEXT_MASTER_KEY_FILE,
   SERVER_LOCK_FILE,
-} from '../../kernel/data-folder.ts'
-import { OperationalError } from '../../kernel/errors.ts'
+} from '../../kernel/folder/data-folder.ts'
 import { entityMatchingPipelinesKind } from '../../matching/entity-matching-pipeline.ts'
 import { readCertificate } from '../../ops/certificate.ts'
 import type { Settings } from '../../settings.ts'

@@ -5,8 +5,8 @@ import { withoutNulls } from '../../config/fields.ts'
 import type { DocumentFields } from '../../config/kind.ts'
 import { validate } from '../../config/validate.ts'
 import { hasBoltScheme } from '../../kernel/bolt-address.ts'
-import { fileIssueOf } from '../../kernel/file-issue.ts'
-import { parseJson } from '../../kernel/json.ts'
+import { fileIssueOf } from '../../kernel/folder/file-issue.ts'
+import { parseJson } from '../../kernel/json/json.ts'
 import { UsageError } from '../output/cli-error.ts'
 
 /** Credentials of a database server. Null: it has no authentication. */

@@ -1,7 +1,7 @@
 // The layout versions of the environments of a data folder, read without a lock: another process may be serving it.
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { AUDIT_FOLDER, AUDIT_LOGS_FOLDER, DATA_FILE } from '../../kernel/data-folder.ts'
+import { AUDIT_FOLDER, AUDIT_LOGS_FOLDER, DATA_FILE } from '../../kernel/folder/data-folder.ts'
 import { baseName, interruptedMigrationMessage } from '../../store/lmdb/environment-folder.ts'
 import { describeLayout, type LayoutState, readFolderLayout } from '../../store/lmdb/layout.ts'
 

@@ -2,7 +2,12 @@
 import { join } from 'node:path'
 import { TileFolder } from '../../audit/log/tile-folder.ts'
 import { isFirstOfGeneration } from '../../audit/seal/check-log-files.ts'
-import { AUDIT_FOLDER, AUDIT_INDEX_FOLDER, AUDIT_LOGS_FOLDER, CONFIGURATION_FOLDER } from '../../kernel/data-folder.ts'
+import {
+  AUDIT_FOLDER,
+  AUDIT_INDEX_FOLDER,
+  AUDIT_LOGS_FOLDER,
+  CONFIGURATION_FOLDER,
+} from '../../kernel/folder/data-folder.ts'
 import { type AcknowledgedLoss, acknowledgedLosses } from '../../store/audit/acknowledged-losses.ts'
 import { auditHeads, continuesHead, lostEndsWith } from '../../store/audit/audit-heads.ts'
 import { AuditIndex } from '../../store/audit/audit-index.ts'

@@ -6,16 +6,16 @@ import { organizationsKind } from '../../config/kind.ts'
 import { ConfigRepository } from '../../config/repository.ts'
 import { type OperationType, operationRecord } from '../../events/operation-record.ts'
 import { operatingSystemUser } from '../../events/recorders/operating-system-user.ts'
-import { auditStreamOf } from '../../kernel/audit-stream.ts'
-import { systemClock } from '../../kernel/clock.ts'
+import { OperationalError } from '../../kernel/errors.ts'
+import { auditStreamOf } from '../../kernel/folder/audit-stream.ts'
 import {
   AUDIT_FOLDER,
   CONFIGURATION_FOLDER,
   DATA_FILE,
   EVENTS_COMMIT_FILE,
   EVENTS_FOLDER,
-} from '../../kernel/data-folder.ts'
-import { OperationalError } from '../../kernel/errors.ts'
+} from '../../kernel/folder/data-folder.ts'
+import { systemClock } from '../../kernel/time/clock.ts'
 import type { Settings } from '../../settings.ts'
 import { openCollections } from '../../store/documents/collections.ts'
 import { openWhenUnwritten } from '../../store/lmdb/open-file.ts'

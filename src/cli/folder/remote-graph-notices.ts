@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { layoutOf } from '../../config/db-connection.ts'
 import { projectsKind, type StoredDocument } from '../../config/kind.ts'
-import { CONFIGURATION_FOLDER, CURRENT_DOCUMENTS } from '../../kernel/data-folder.ts'
+import { CONFIGURATION_FOLDER, CURRENT_DOCUMENTS } from '../../kernel/folder/data-folder.ts'
 import { openCollections } from '../../store/documents/collections.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../../store/lmdb/open-lock.ts'
 

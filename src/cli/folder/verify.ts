@@ -11,7 +11,7 @@ import {
   CONFIGURATION_FOLDER,
   DATA_FILE,
   LMDB_LOCK_FILE,
-} from '../../kernel/data-folder.ts'
+} from '../../kernel/folder/data-folder.ts'
 import { type VerifyProgress, verifyFolder } from '../../store/integrity/verify-folder.ts'
 import { baseName, interruptedMigrationMessage } from '../../store/lmdb/environment-folder.ts'
 import { LayoutError } from '../../store/lmdb/layout.ts'

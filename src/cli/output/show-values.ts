@@ -1,7 +1,8 @@
 // The values of a query as text: in the notation of Cypher for people, and as cells of CSV.
-import { escapeInvisible } from '../../kernel/invisible-characters.ts'
-import { writeJson } from '../../kernel/json.ts'
-import { isJsonObject } from '../../kernel/json-kind.ts'
+
+import { writeJson } from '../../kernel/json/json.ts'
+import { isJsonObject } from '../../kernel/json/json-kind.ts'
+import { escapeInvisible } from '../../kernel/text/invisible-characters.ts'
 
 type ElementData = Readonly<Record<string, unknown>>
 

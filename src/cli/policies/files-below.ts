@@ -1,7 +1,7 @@
 // Finds files by their names below folders, without hidden folders and installed packages.
 import { type Dirent, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileIssueOf } from '../../kernel/file-issue.ts'
+import { fileIssueOf } from '../../kernel/folder/file-issue.ts'
 import { UsageError } from '../output/cli-error.ts'
 
 /** The files below a folder whose names match, in the order of their names. Throws UsageError for a folder that cannot be read. */

@@ -1,7 +1,7 @@
 // Prints the difference between a project folder and the stored configuration.
 import { tokenIntrospectsKind } from '../../identity/token-introspect.ts'
-import { formatPath } from '../../kernel/format-path.ts'
-import { writeJson } from '../../kernel/json.ts'
+import { formatPath } from '../../kernel/json/format-path.ts'
+import { writeJson } from '../../kernel/json/json.ts'
 import type {
   DocumentAction,
   DocumentDifference,

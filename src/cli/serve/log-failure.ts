@@ -1,9 +1,9 @@
 // The end of a process that a service has started: its last line belongs to the log of the service, which is JSON.
 
 import { openProcessLog } from '../../app/process-log.ts'
-import { systemClock } from '../../kernel/clock.ts'
 import { OperationalError } from '../../kernel/errors.ts'
-import { fileProblemOf } from '../../kernel/file-issue.ts'
+import { fileProblemOf } from '../../kernel/folder/file-issue.ts'
+import { systemClock } from '../../kernel/time/clock.ts'
 import { type ChildKind, childKinds } from '../../processes/child-kinds.ts'
 import { defaultSettings, type Settings } from '../../settings.ts'
 

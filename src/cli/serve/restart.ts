@@ -1,8 +1,8 @@
 // The command `restart`: lets a supervisor replace its workers one after another, and waits for the result.
 import { accessSync, constants, existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import { SERVER_LOCK_FILE, SERVER_PID_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
+import { SERVER_LOCK_FILE, SERVER_PID_FILE } from '../../kernel/folder/data-folder.ts'
 import type { Settings } from '../../settings.ts'
 import { isFolderLocked } from '../../store/process/folder-lock.ts'
 import { printLine } from '../output/print.ts'

@@ -2,7 +2,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { ROLLING_RESTART_FILE } from '../../kernel/data-folder.ts'
+import { ROLLING_RESTART_FILE } from '../../kernel/folder/data-folder.ts'
 
 const stateSchema = z.strictObject({
   /** The process id of the supervisor. */

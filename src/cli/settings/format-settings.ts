@@ -1,6 +1,6 @@
 // The command `settings`: lists settings with their values and sources. Secrets are masked.
 import { givenMasterKey, masterKeyVariable } from '../../identity/master-key.ts'
-import { MASTER_KEY_FILE } from '../../kernel/data-folder.ts'
+import { MASTER_KEY_FILE } from '../../kernel/folder/data-folder.ts'
 import { isSecretRule, settingSpecs } from '../../settings.ts'
 import type { EnvironmentVariables } from './environment-variables.ts'
 import type { ResolvedSetting } from './read-settings.ts'

@@ -5,9 +5,9 @@ import { misplacedFolder } from '../../backup/backup-settings.ts'
 import { placeAddressProblem } from '../../backup/places/place-address.ts'
 import { fixedTokenPattern } from '../../identity/token-file.ts'
 import { parseBoltUrl } from '../../kernel/bolt-address.ts'
-import { parsePairs } from '../../kernel/pairs.ts'
-import { cronProblem } from '../../kernel/period-schedule.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
+import { parsePairs } from '../../kernel/text/pairs.ts'
+import { cronProblem } from '../../kernel/time/period-schedule.ts'
 import {
   defaultSettings,
   environmentNameOf,

@@ -2,7 +2,7 @@
 // a token from the data folder.
 import { existsSync } from 'node:fs'
 import { issueAdminToken } from '../../app/configuration.ts'
-import { type JsonNumbers, parseJson, writeJson } from '../../kernel/json.ts'
+import { type JsonNumbers, parseJson, writeJson } from '../../kernel/json/json.ts'
 import type { Settings } from '../../settings.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { tokenVariable } from '../settings/environment-variables.ts'

@@ -18,7 +18,7 @@ import type {
   ResourceSearchInput,
   SubjectSearchInput,
 } from '../../authorizer/authorizer.ts'
-import { CONFIGURATION_FOLDER, DATA_FILE } from '../../kernel/data-folder.ts'
+import { CONFIGURATION_FOLDER, DATA_FILE } from '../../kernel/folder/data-folder.ts'
 import type { Settings } from '../../settings.ts'
 import { UsageError } from '../output/cli-error.ts'
 import {

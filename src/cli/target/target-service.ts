@@ -13,7 +13,7 @@ import type {
 import { createClient, type VerdigraphClient } from '../../client/client.ts'
 import { ClientError, NotAuthorizedError } from '../../client/errors.ts'
 import { projectsKind } from '../../config/kind.ts'
-import type { JsonNumbers } from '../../kernel/json.ts'
+import type { JsonNumbers } from '../../kernel/json/json.ts'
 import { policiesKind } from '../../policy/authorization-policy.ts'
 import { defaultSettings } from '../../settings.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'

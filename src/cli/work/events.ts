@@ -9,7 +9,7 @@ import type {
   RoutingTestAnswer,
 } from '../../events/sink-operations.ts'
 import { Float } from '../../kernel/float.ts'
-import { writeJson } from '../../kernel/json.ts'
+import { writeJson } from '../../kernel/json/json.ts'
 import type { Settings } from '../../settings.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { colours } from '../output/colours.ts'

@@ -1,5 +1,5 @@
 // Requests to the public API with the session of the browser. Knows whether the service answers, and whether the session has ended.
-import { backoffMs } from '../../kernel/backoff.ts'
+import { backoffMs } from '../../kernel/time/backoff.ts'
 import { Store } from './store.ts'
 
 /** The session of the browser. */

@@ -2,7 +2,7 @@
 // equal values must have one representation, because DISTINCT, grouping and the property index compare representations.
 import { ELEMENT_NAME, elementNameRule, externalIdLength } from '../../kernel/element-rules.ts'
 import { Float } from '../../kernel/float.ts'
-import { jsonKindOf } from '../../kernel/json-kind.ts'
+import { jsonKindOf } from '../../kernel/json/json-kind.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { fitsInt64, normalizeInteger } from './arithmetic.ts'
 import { isTemporal } from './temporal/temporal.ts'

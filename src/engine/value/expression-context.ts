@@ -1,5 +1,5 @@
 // The inputs of Cypher functions in addition to their arguments: the graphs, the budget and the time of the statement.
-import { systemClock } from '../../kernel/clock.ts'
+import { systemClock } from '../../kernel/time/clock.ts'
 import type { Budget } from '../budget.ts'
 import type { Snapshot } from '../store.ts'
 

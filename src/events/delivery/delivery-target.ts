@@ -1,5 +1,5 @@
 // The provider that a stream is delivered to, and the collaborators of its delivery.
-import type { Clock } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
 import type { ProviderConnection } from '../providers/provider.ts'
 import type { SnapshotPart, SnapshotPosition } from '../snapshot-events.ts'

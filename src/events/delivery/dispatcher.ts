@@ -1,6 +1,6 @@
 // Delivers the events of all projects that have a sink: one delivery for each stream and provider. It follows the configuration,
 // and looks for new events when any process has committed.
-import type { Clock } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
 import type { EventStreamName } from '../envelope.ts'
 import type { SnapshotPart, SnapshotPosition } from '../snapshot-events.ts'

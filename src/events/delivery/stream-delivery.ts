@@ -1,7 +1,7 @@
 // Delivers the events of one stream to one provider, in order and at least once: reads a batch, sends it, and stores how far the
 // provider is. An outage is retried without end; an event that the receiver refuses for good becomes a dead letter
 // (docs/decisions/0035-event-delivery.md).
-import { type Backoff, backoffMs } from '../../kernel/backoff.ts'
+import { type Backoff, backoffMs } from '../../kernel/time/backoff.ts'
 import type { DeadLetter } from '../../store/outbox/dead-letters.ts'
 import type { OutboxGap } from '../../store/outbox/outbox-format.ts'
 import { type EventStreamName, gapEnvelope } from '../envelope.ts'

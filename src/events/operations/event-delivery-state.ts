@@ -1,7 +1,7 @@
 // The state of the delivery of events: what a read of an event sink shows, and what the metrics add up.
 import type { ConfigReader, DocumentFields, StoredDocument } from '../../config/kind.ts'
-import { type Clock, timestamp } from '../../kernel/clock.ts'
 import { OperationalError, ThrownServiceError } from '../../kernel/errors.ts'
+import { type Clock, timestamp } from '../../kernel/time/clock.ts'
 import type { DeliveryTotals } from '../../ops/service-metrics.ts'
 import { missedEvents } from '../../store/outbox/outbox-format.ts'
 import { deliveryRate } from '../delivery/delivery-rate.ts'

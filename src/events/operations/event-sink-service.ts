@@ -1,9 +1,9 @@
 // Operations of administrators on an event sink. Finds the sink of the caller's organization and checks the role.
 import type { ConfigReader, StoredDocument } from '../../config/kind.ts'
-import type { ServiceAccountCaller } from '../../kernel/caller.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
+import type { ServiceAccountCaller } from '../../kernel/request/caller.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import type { OpenProviderSecret } from '../connect-provider.ts'
 import { eventSinksKind } from '../event-sink.ts'
 import type { ProviderDeps } from '../providers/provider.ts'

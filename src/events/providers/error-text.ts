@@ -1,5 +1,5 @@
 // Error texts for `last_error`: one line with the causes, limited in length, without secrets.
-import { escapeInvisible } from '../../kernel/invisible-characters.ts'
+import { escapeInvisible } from '../../kernel/text/invisible-characters.ts'
 
 const TEXT_MAX = 500
 /** General texts, which are left out if a cause is more specific. */

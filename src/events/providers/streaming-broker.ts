@@ -2,8 +2,8 @@
 // connection. The client library takes a second and 75 MB to load, so it is loaded by the first `send`.
 
 import type { MessageToProduce, Producer, SASLMechanismValue } from '@platformatic/kafka'
-import { backoffMs } from '../../kernel/backoff.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
+import { backoffMs } from '../../kernel/time/backoff.ts'
 import { errorText } from './error-text.ts'
 import { causesOf, type KafkaClient, KafkaConnections } from './kafka-connections.ts'
 import type {

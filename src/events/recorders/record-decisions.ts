@@ -1,10 +1,10 @@
 // Records the events of decisions and searches. Recording keeps references; the payload is built shortly after the answer.
 
 import { digestOfValues } from '../../audit/values-digest.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
-import { writeJson } from '../../kernel/json.ts'
-import { type RecordedTrace, tracedBy } from '../../kernel/request-trace.ts'
+import { writeJson } from '../../kernel/json/json.ts'
+import { type RecordedTrace, tracedBy } from '../../kernel/request/request-trace.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import type { DecisionDeps, DecisionEvent, EvaluationRequest, RequestKind } from '../../pdp/decision-deps.ts'
 import type { ParameterMask } from '../../pdp/parameter-mask.ts'
 import { asksDrafts, policiesDecided } from '../../pdp/policy-status.ts'

@@ -2,9 +2,9 @@
 // parameters are only in a digest.
 import { digestOfValues } from '../../audit/values-digest.ts'
 import type { GraphQueryExecution } from '../../graph-query/query-operations.ts'
-import type { Clock } from '../../kernel/clock.ts'
-import { writeJson } from '../../kernel/json.ts'
-import { tracedBy } from '../../kernel/request-trace.ts'
+import { writeJson } from '../../kernel/json/json.ts'
+import { tracedBy } from '../../kernel/request/request-trace.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import type { ActivityLog } from '../activity-log.ts'
 import { actorOf } from '../event-record.ts'
 import { commonMembers, subjectOf } from '../event-text.ts'

@@ -1,8 +1,8 @@
 // Records the events of verified user tokens. No part of a token is in an event.
 
 import type { TokenIntrospection } from '../../identity/user-tokens.ts'
-import type { Clock } from '../../kernel/clock.ts'
-import { tracedBy } from '../../kernel/request-trace.ts'
+import { tracedBy } from '../../kernel/request/request-trace.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import type { ActivityLog } from '../activity-log.ts'
 import { commonMembers, subjectOf } from '../event-text.ts'
 import type { EventSinks } from '../sinks.ts'

@@ -1,8 +1,8 @@
 // Records the events of entity matching, in the transactions that store what they are about.
 import type { DocumentDraft, StoredDocument } from '../../config/kind.ts'
-import { auditStreamOf } from '../../kernel/audit-stream.ts'
-import type { Clock } from '../../kernel/clock.ts'
-import { type RecordedTrace, tracedBy } from '../../kernel/request-trace.ts'
+import { auditStreamOf } from '../../kernel/folder/audit-stream.ts'
+import { type RecordedTrace, tracedBy } from '../../kernel/request/request-trace.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import type { MatchingEvents } from '../../matching/entity-matching.ts'
 import { entityMatchingPipelinesKind, typesOf } from '../../matching/entity-matching-pipeline.ts'
 import type { DecisionEvents } from '../../matching/matching-operations.ts'

@@ -1,11 +1,16 @@
 // Records the events of requests that have no type of their own, of refused requests, and of failed authentications.
 import { isDeepStrictEqual } from 'node:util'
 import { type ConfigReader, projectsKind } from '../../config/kind.ts'
-import type { Clock } from '../../kernel/clock.ts'
-import { writeJson } from '../../kernel/json.ts'
-import type { AnsweredRequest, RefusedCredentials, RequestAudit, RequestCaller } from '../../kernel/request-audit.ts'
-import type { RequestOrigin } from '../../kernel/request-origin.ts'
-import { type RecordedTrace, tracedBy } from '../../kernel/request-trace.ts'
+import { writeJson } from '../../kernel/json/json.ts'
+import type {
+  AnsweredRequest,
+  RefusedCredentials,
+  RequestAudit,
+  RequestCaller,
+} from '../../kernel/request/request-audit.ts'
+import type { RequestOrigin } from '../../kernel/request/request-origin.ts'
+import { type RecordedTrace, tracedBy } from '../../kernel/request/request-trace.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import type { ActivityLog } from '../activity-log.ts'
 import { actorOf, type EventActor } from '../event-record.ts'
 import { commonMembers, subjectOf } from '../event-text.ts'

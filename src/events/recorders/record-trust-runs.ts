@@ -1,7 +1,7 @@
 // Records the events of trust scoring, in the transactions that store the state of a pass.
 import type { DocumentDraft, StoredDocument } from '../../config/kind.ts'
-import { auditStreamOf } from '../../kernel/audit-stream.ts'
-import type { Clock } from '../../kernel/clock.ts'
+import { auditStreamOf } from '../../kernel/folder/audit-stream.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import { trustScoreProfilesKind } from '../../trust/trust-score-profile.ts'
 import type { TrustEvents } from '../../trust/trust-scoring.ts'
 import type { RecordedEvent } from '../event-record.ts'

@@ -2,9 +2,9 @@
 // while, so that the client sees them.
 import type { StoredDocument } from '../../config/kind.ts'
 import { validate } from '../../config/validate.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import { type EventEnvelope, envelopesOf } from '../envelope.ts'
 import { payloadOf } from '../event-text.ts'
 import { matchesType } from '../routes.ts'

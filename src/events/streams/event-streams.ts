@@ -2,7 +2,7 @@
 // decisions and reads. The delivery of events reads them here and stores its progress.
 import type { Snapshot } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
-import { AUDIT_STREAM, auditOwnerOf, auditStreamOf } from '../../kernel/audit-stream.ts'
+import { AUDIT_STREAM, auditOwnerOf, auditStreamOf } from '../../kernel/folder/audit-stream.ts'
 import { GRAPH_STREAM } from '../../store/graph/write-batch.ts'
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
 import type { Catalog } from '../../store/tenancy/catalog.ts'

@@ -1,12 +1,12 @@
 // The decision routes of AuthZEN (evaluation, batch evaluation, three searches), explanations, and the list of policies.
 
 import type { z } from 'zod'
-import type { AgentCaller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
-import { escapeInvisible } from '../../kernel/invisible-characters.ts'
-import { writeJson } from '../../kernel/json.ts'
-import type { RequestOrigin } from '../../kernel/request-origin.ts'
+import { writeJson } from '../../kernel/json/json.ts'
+import type { AgentCaller } from '../../kernel/request/caller.ts'
+import type { RequestOrigin } from '../../kernel/request/request-origin.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
+import { escapeInvisible } from '../../kernel/text/invisible-characters.ts'
 import {
   whatAuthorizedAnswer,
   whatAuthorizedRequest,

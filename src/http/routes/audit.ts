@@ -24,8 +24,8 @@ import {
   inclusionQuery,
 } from '../../audit/read/read-operations.ts'
 import { assert } from '../../kernel/assert.ts'
-import type { Caller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
+import type { Caller } from '../../kernel/request/caller.ts'
 import { ok, type Result } from '../../kernel/result.ts'
 import { endWhenRevoked } from '../revocable-stream.ts'
 import { errorStatuses, type RequestContext, type Route, type RouteResponse, type Tag } from '../route.ts'

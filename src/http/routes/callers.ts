@@ -1,7 +1,7 @@
 // The caller of a handler as the type that its route requires. The dispatcher has authenticated it.
 
 import { assert } from '../../kernel/assert.ts'
-import type { AgentCaller, ServiceAccountCaller } from '../../kernel/caller.ts'
+import type { AgentCaller, ServiceAccountCaller } from '../../kernel/request/caller.ts'
 import type { RequestContext } from '../route.ts'
 
 /** The application agent that calls a route of agents. */

@@ -2,8 +2,8 @@
 
 import { type RebuildAnswer, rebuildAnswer, rebuildRequest } from '../../graph-statistics/rebuild-data-schema.ts'
 import { type DataSchema, dataSchema } from '../../graph-statistics/schema.ts'
-import type { AgentCaller, ServiceAccountCaller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
+import type { AgentCaller, ServiceAccountCaller } from '../../kernel/request/caller.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { errorStatuses, type Route, type Tag } from '../route.ts'
 import { agentOf, serviceAccountOf } from './callers.ts'

@@ -1,8 +1,8 @@
 // The routes of entity matching at run time: suggested mappings, runs, states, reports and decisions.
 import type { StoredDocument } from '../../config/kind.ts'
 import { assert } from '../../kernel/assert.ts'
-import type { Caller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
+import type { Caller } from '../../kernel/request/caller.ts'
 import { ok, type Result } from '../../kernel/result.ts'
 import { matchLines } from '../../matching/match-lines.ts'
 import {

@@ -1,7 +1,7 @@
 // Routes for operators: liveness, readiness and metrics.
 import { z } from 'zod'
-import { type MetricsFormat, metricsContentTypes } from '../../kernel/metrics-format.ts'
 import { err, ok } from '../../kernel/result.ts'
+import { type MetricsFormat, metricsContentTypes } from '../../kernel/text/metrics-format.ts'
 import { type Auth, errorStatuses, type Route, type Tag } from '../route.ts'
 
 const tag: Tag = { name: 'Operations', description: 'Health checks and metrics.' }

@@ -1,8 +1,8 @@
 // The routes of the operator: figures of the service, its settings, and backups (docs/decisions/0055-operator-endpoints.md). They are about
 // the whole data folder, so only accounts of the organization of the service may call them.
 import { z } from 'zod'
-import type { ServiceAccountCaller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
+import type { ServiceAccountCaller } from '../../kernel/request/caller.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { failWhenRevoked } from '../revocable-stream.ts'
 import {

@@ -1,7 +1,7 @@
 // The routes of trust score profiles in addition to those of every kind: the report of the last pass.
 import type { z } from 'zod'
-import type { ServiceAccountCaller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
+import type { ServiceAccountCaller } from '../../kernel/request/caller.ts'
 import { ok, type Result } from '../../kernel/result.ts'
 import { trustScoreReport } from '../../trust/read-report.ts'
 import { errorStatuses, type Route } from '../route.ts'

@@ -6,7 +6,7 @@ import type { BoundExpression, BoundMatch, BoundQuery, BoundRelationship, Slot }
 import { mapChildren, withSlots } from '../../engine/bind/expression-tree.ts'
 import { partMayFail } from '../../engine/bind/may-fail.ts'
 import { hopsOf } from '../../engine/bind/step-predicates.ts'
-import { isJsonObject } from '../../kernel/json-kind.ts'
+import { isJsonObject } from '../../kernel/json/json-kind.ts'
 import { type AnalysedCondition, factsOf, slotOf } from './never-grants.ts'
 import type { RowFacts } from './row-facts.ts'
 

@@ -1,7 +1,7 @@
 // Finds secrets in the URLs of resolvers.
 import { isMap, isScalar } from 'yaml'
-import { secretParametersOf } from '../../kernel/url-secrets.ts'
-import { parseYaml } from '../../kernel/yaml.ts'
+import { parseYaml } from '../../kernel/json/yaml.ts'
+import { secretParametersOf } from '../../kernel/text/url-secrets.ts'
 import type { LanguageDocument } from '../source/policy-source.ts'
 import type { RawFinding } from './finding.ts'
 

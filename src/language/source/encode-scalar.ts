@@ -1,6 +1,6 @@
 // Writes a text as a scalar of a YAML or JSON document in place of another one.
 import { isScalar } from 'yaml'
-import { parseYaml } from '../../kernel/yaml.ts'
+import { parseYaml } from '../../kernel/json/yaml.ts'
 import type { ScalarSource } from './located-text.ts'
 
 /** The source of `text` in place of a scalar of a document. Keeps the style of the scalar if the text allows it. */

@@ -2,8 +2,8 @@
 // document alone, a file of a project folder, a scenario file with policies, or a Cypher text with or without front matter.
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml'
 import type { Span } from '../../../grammar/ast.ts'
-import { isJsonObject } from '../../kernel/json-kind.ts'
-import { parseYaml } from '../../kernel/yaml.ts'
+import { isJsonObject } from '../../kernel/json/json-kind.ts'
+import { parseYaml } from '../../kernel/json/yaml.ts'
 import { contextVersion } from '../../policy/context-document.ts'
 import { executedVersion } from '../../policy/policy-version.ts'
 import { encodeScalar } from './encode-scalar.ts'

@@ -1,8 +1,8 @@
 // Stores the sessions that were ended before they expired, next to the configuration, so that all processes and restarts know
 // them. The number is bounded: when the oldest entries are dropped, all sessions of that age count as ended.
 import { randomInt } from 'node:crypto'
-import type { Clock } from '../../kernel/clock.ts'
-import type { DocumentStore, DocumentTransaction } from '../../kernel/document-store.ts'
+import type { DocumentStore, DocumentTransaction } from '../../kernel/folder/document-store.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import type { EndedSessions, OpenSession } from './session-ids.ts'
 
 /** A number shared by all processes. Its value has no meaning; it only changes. */

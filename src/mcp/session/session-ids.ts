@@ -1,7 +1,7 @@
 // Signed session ids: any process can verify them, and none stores them. The signature covers project, issuer, subject and
 // time. Only sessions that were ended before they expired are stored.
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 
 /** Signs with a key that all processes on the data folder share. */
 export interface SessionSigner {

@@ -1,6 +1,6 @@
 // The headers of version 2026-07-28 repeat method and name of the body, for proxies that route by them. A difference is
 // refused, so that a proxy and the server never decide by different values.
-import { decodeUtf8 } from '../../kernel/utf8.ts'
+import { decodeUtf8 } from '../../kernel/text/utf8.ts'
 import type { RpcObject } from '../json-rpc.ts'
 
 /** Methods with the header `Mcp-Name`, and the parameter that it repeats. */

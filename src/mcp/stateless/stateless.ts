@@ -1,7 +1,7 @@
 // Protocol version 2026-07-28: each request is self-contained, names its version in `_meta` and in a header, and gets cache
 // hints.
 
-import { isJsonObject } from '../../kernel/json-kind.ts'
+import { isJsonObject } from '../../kernel/json/json-kind.ts'
 import { err, ok } from '../../kernel/result.ts'
 import {
   accepted,

@@ -1,7 +1,7 @@
 // The method `subscriptions/listen`: its response is a stream of notifications, each with the id of the request, until either
 // side ends it.
-import { writeJson } from '../../kernel/json.ts'
-import { isJsonObject, jsonKindOf } from '../../kernel/json-kind.ts'
+import { writeJson } from '../../kernel/json/json.ts'
+import { isJsonObject, jsonKindOf } from '../../kernel/json/json-kind.ts'
 import { ok, type Result } from '../../kernel/result.ts'
 import {
   errorResponse,

@@ -1,7 +1,7 @@
 // Converts flat arguments of the AuthZEN tools (`subject_type`, `subject_id`) to the nested form (`subject: {type, id}`) that
 // the features read. Each member may be given in one form only.
 import type { ServiceError } from '../../kernel/errors.ts'
-import { isJsonObject } from '../../kernel/json-kind.ts'
+import { isJsonObject } from '../../kernel/json/json-kind.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import type { RpcObject } from '../json-rpc.ts'
 

@@ -1,9 +1,9 @@
 // The AuthZEN tools. Each parses its arguments like the body of the corresponding HTTP request, and calls the same feature.
 
-import type { AgentCaller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
-import { withLaneRequirement } from '../../kernel/lane-required.ts'
-import type { RequestOrigin } from '../../kernel/request-origin.ts'
+import type { AgentCaller } from '../../kernel/request/caller.ts'
+import { withLaneRequirement } from '../../kernel/request/lane-required.ts'
+import type { RequestOrigin } from '../../kernel/request/request-origin.ts'
 import { ok, type Result } from '../../kernel/result.ts'
 import type { DecisionDeps } from '../../pdp/decision-deps.ts'
 import { evaluate } from '../../pdp/evaluate.ts'

@@ -1,5 +1,5 @@
 // The tool `authzen_explain`: why a decision is as it is, as `POST /access/v1/explain` answers it, without plans.
-import { withLaneRequirement } from '../../kernel/lane-required.ts'
+import { withLaneRequirement } from '../../kernel/request/lane-required.ts'
 import { ok } from '../../kernel/result.ts'
 import { explainDecision } from '../../pdp/explain.ts'
 import { explanationWithoutPlans } from '../../pdp/explain-schema.ts'

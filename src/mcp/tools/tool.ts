@@ -1,10 +1,10 @@
 // The descriptor of an MCP tool, from which `tools/list` and `tools/call` are built.
 import type { z } from 'zod'
 import { inlineJsonSchemaOf } from '../../config/json-schema.ts'
-import type { AgentCaller, ApiPermission } from '../../kernel/caller.ts'
 import { CompiledOnce } from '../../kernel/compiled-once.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
-import type { RequestOrigin } from '../../kernel/request-origin.ts'
+import type { AgentCaller, ApiPermission } from '../../kernel/request/caller.ts'
+import type { RequestOrigin } from '../../kernel/request/request-origin.ts'
 import type { Result } from '../../kernel/result.ts'
 import type { RpcObject } from '../json-rpc.ts'
 import type { McpDeps } from '../method.ts'

@@ -1,7 +1,7 @@
 // The losses of audit logs that an operator has acknowledged. Each is also an entry of the audit log of the organization; this copy is
 // read where the log itself may be missing or may be too old.
-import { AUDIT_ACKNOWLEDGED_LOSSES } from '../../kernel/data-folder.ts'
-import type { DocumentReader, DocumentStore } from '../../kernel/document-store.ts'
+import { AUDIT_ACKNOWLEDGED_LOSSES } from '../../kernel/folder/data-folder.ts'
+import type { DocumentReader, DocumentStore } from '../../kernel/folder/document-store.ts'
 import type { LostLogEnd } from './audit-types.ts'
 
 /** A loss that was investigated. It covers neither entries of the same origin beyond its size, nor those that were left then. */

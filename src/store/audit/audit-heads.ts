@@ -1,7 +1,7 @@
 // The newest state of each audit log, kept in the configuration too: if the folder of the audit trail is removed, or replaced by an
 // older one, these heads show what is missing.
-import { AUDIT_ACKNOWLEDGED_LOSSES, AUDIT_HEADS } from '../../kernel/data-folder.ts'
-import type { DocumentReader, DocumentStore } from '../../kernel/document-store.ts'
+import { AUDIT_ACKNOWLEDGED_LOSSES, AUDIT_HEADS } from '../../kernel/folder/data-folder.ts'
+import type { DocumentReader, DocumentStore } from '../../kernel/folder/document-store.ts'
 import type { AuditGeneration, AuditLog, LostLogEnd } from './audit-types.ts'
 
 /** The end of a log at its newest checkpoint. */

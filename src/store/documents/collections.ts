@@ -2,8 +2,13 @@
 // sees the last commit of any process.
 
 import { assert } from '../../kernel/assert.ts'
-import type { DocumentEdit, DocumentReader, DocumentStore, DocumentTransaction } from '../../kernel/document-store.ts'
-import { type FolderFeature, featureOf, PROGRAM_LEVEL } from '../../kernel/folder-features.ts'
+import type {
+  DocumentEdit,
+  DocumentReader,
+  DocumentStore,
+  DocumentTransaction,
+} from '../../kernel/folder/document-store.ts'
+import { type FolderFeature, featureOf, PROGRAM_LEVEL } from '../../kernel/folder/folder-features.ts'
 import { ByteWriter, type ValueView } from '../format/bytes.ts'
 import { DOCUMENT_KEY_UNITS_MAX, type DocumentKey, documentKeys, type SymbolKey } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'

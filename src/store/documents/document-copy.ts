@@ -1,8 +1,9 @@
 // The copy that a data folder has of documents in a database server, which several instances of the service share. The folder has
 // the version of its copy, so each change is applied once, also if several processes fetch it.
-import { AUDIT_ACKNOWLEDGED_LOSSES, AUDIT_HEADS } from '../../kernel/data-folder.ts'
-import type { DocumentEdit, DocumentEdits, DocumentReader } from '../../kernel/document-store.ts'
+
 import { OperationalError } from '../../kernel/errors.ts'
+import { AUDIT_ACKNOWLEDGED_LOSSES, AUDIT_HEADS } from '../../kernel/folder/data-folder.ts'
+import type { DocumentEdit, DocumentEdits, DocumentReader } from '../../kernel/folder/document-store.ts'
 import { type Collections, openCollections } from './collections.ts'
 
 const COPY_STATE = 'copy-state'

@@ -1,5 +1,5 @@
 // Documents in memory, for a process that keeps no configuration. They end with the object.
-import type { DocumentReader, DocumentStore, DocumentTransaction } from '../../kernel/document-store.ts'
+import type { DocumentReader, DocumentStore, DocumentTransaction } from '../../kernel/folder/document-store.ts'
 
 /** Collections of JSON documents in memory. Nothing receives events, so a change must not append any. */
 export class MemoryDocuments implements DocumentStore {

@@ -6,7 +6,7 @@ import type {
   DocumentReader,
   DocumentTransaction,
   EventEdit,
-} from '../../kernel/document-store.ts'
+} from '../../kernel/folder/document-store.ts'
 import { checkDocumentKey } from './collections.ts'
 
 /** The result of a change, and what it has written. */

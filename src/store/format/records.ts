@@ -6,7 +6,7 @@ import type { NodeId, PropertyMetadata, StoredProperty, SymbolId } from '../../e
 import type { PropertyValue } from '../../engine/value/value.ts'
 import { assert } from '../../kernel/assert.ts'
 import { GID_SUFFIX_LENGTH, writeGidSuffix } from '../../kernel/ids.ts'
-import { parseJson, writeJson } from '../../kernel/json.ts'
+import { parseJson, writeJson } from '../../kernel/json/json.ts'
 import type { ByteWriter, ValueView } from './bytes.ts'
 import { hasWideInteger, readValue, writeValue } from './property-values.ts'
 import { readText } from './text.ts'

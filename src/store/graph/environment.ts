@@ -2,9 +2,9 @@
 
 import type { GraphStore, WrittenBatch } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import { OperationalError } from '../../kernel/errors.ts'
-import { LaneRequiredError } from '../../kernel/lane-required.ts'
+import { LaneRequiredError } from '../../kernel/request/lane-required.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import { DEFAULT_CACHE_BYTES, GraphCache } from '../cache/graph-cache.ts'
 import { ByteWriter, type ValueView } from '../format/bytes.ts'
 import { COMMIT_WORD, type GraphVersion, readSymbolCounts, type SymbolCounts, WRITER_WORD } from '../format/header.ts'

@@ -1,6 +1,6 @@
 // Opens a single graph in a folder or in memory for embedders: no projects, no configuration.
 import type { GraphStore } from '../../engine/store.ts'
-import { type Clock, systemClock } from '../../kernel/clock.ts'
+import { type Clock, systemClock } from '../../kernel/time/clock.ts'
 import { openEnvironment } from './environment.ts'
 
 /** The path of a store in memory. A folder of that name is opened as `./:memory:`. */

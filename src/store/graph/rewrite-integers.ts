@@ -1,5 +1,5 @@
 // Writes the records again in which an earlier version stored an integer in more bits than it needs. Times, ids and indexes stay as they are.
-import { systemClock } from '../../kernel/clock.ts'
+import { systemClock } from '../../kernel/time/clock.ts'
 import { hasWideIntegers } from '../format/records.ts'
 import type { Database } from '../lmdb/database.ts'
 import { openEnvironment } from './environment.ts'

@@ -15,7 +15,7 @@ import type {
 } from '../../engine/store.ts'
 import { externalPropertyName } from '../../engine/store.ts'
 import type { PropertyValue } from '../../engine/value/value.ts'
-import { timestamp } from '../../kernel/clock.ts'
+import { timestamp } from '../../kernel/time/clock.ts'
 import { COLUMN, countKey } from '../cache/graph-cache.ts'
 import type { ValueView } from '../format/bytes.ts'
 import { type EnvironmentHeader, type GraphVersion, readHeader } from '../format/header.ts'

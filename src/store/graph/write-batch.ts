@@ -19,7 +19,7 @@ import type {
   WrittenBatch,
 } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
-import type { Clock } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import type { ByteWriter } from '../format/bytes.ts'
 import {
   type EnvironmentHeader,

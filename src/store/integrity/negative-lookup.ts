@@ -1,7 +1,7 @@
 // Verifies negative lookups: before a snapshot reports that a key does not exist, the B-tree pages are checked.
 import { join } from 'node:path'
-import { DATA_FILE } from '../../kernel/data-folder.ts'
 import { DataCorruptionError } from '../../kernel/errors.ts'
+import { DATA_FILE } from '../../kernel/folder/data-folder.ts'
 import { type GraphVersion, readVersion } from '../format/header.ts'
 import { type Database, KEY_BUFFER_BYTES } from '../lmdb/database.ts'
 import { type Databases, GRAPH_DESCRIPTION, HEADER_KEY } from '../lmdb/databases.ts'

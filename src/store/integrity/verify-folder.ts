@@ -2,8 +2,8 @@
 // another process serves the folder. A damaged page may end the process, so callers run it in a separate process.
 
 import { join } from 'node:path'
-import { DATA_FILE } from '../../kernel/data-folder.ts'
 import { DataCorruptionError, OperationalError } from '../../kernel/errors.ts'
+import { DATA_FILE } from '../../kernel/folder/data-folder.ts'
 import { openAuditDatabases } from '../audit/audit-databases.ts'
 import { checkAuditIndex } from '../audit/check-audit-index.ts'
 import { documentKeys } from '../format/keys.ts'

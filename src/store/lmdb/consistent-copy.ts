@@ -4,7 +4,7 @@
 
 import { closeSync, fsyncSync, mkdirSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { DATA_FILE } from '../../kernel/data-folder.ts'
+import { DATA_FILE } from '../../kernel/folder/data-folder.ts'
 import { readMetaPages } from '../pages/file-check.ts'
 import { GRAPH_DESCRIPTION, openMeta } from './databases.ts'
 import { LAYOUT_KEY } from './layout.ts'

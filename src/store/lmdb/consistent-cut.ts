@@ -3,9 +3,9 @@
 // that had one are begun again. The environments stay open between cuts, because opening one excludes its writers for a moment.
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Clock } from '../../kernel/clock.ts'
-import { DATA_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
+import { DATA_FILE } from '../../kernel/folder/data-folder.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
 import { type ChangedPages, changedPages } from '../pages/page-difference.ts'
 import { type MetaPage, PageFile, readMetaPage } from '../pages/page-file.ts'
 import { LmdbFile } from './lmdb-file.ts'

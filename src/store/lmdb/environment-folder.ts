@@ -1,7 +1,7 @@
 // The folder of an environment: file names, and what an interrupted migration leaves. Needs no LMDB.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { DATA_FILE } from '../../kernel/data-folder.ts'
+import { DATA_FILE } from '../../kernel/folder/data-folder.ts'
 
 /** The folder into which a migration writes. */
 export function migrationTarget(path: string): string {

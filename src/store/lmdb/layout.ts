@@ -1,6 +1,6 @@
 // The layout entry of an environment folder: what the folder contains, and the version of its format.
 import { OperationalError } from '../../kernel/errors.ts'
-import { type FolderFeature, PROGRAM_LEVEL } from '../../kernel/folder-features.ts'
+import { type FolderFeature, PROGRAM_LEVEL } from '../../kernel/folder/folder-features.ts'
 import { ByteWriter, copyToView } from '../format/bytes.ts'
 import type { SymbolKey } from '../format/keys.ts'
 import type { Database } from './database.ts'

@@ -4,7 +4,7 @@
 
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { DATA_FILE } from '../../kernel/data-folder.ts'
+import { DATA_FILE } from '../../kernel/folder/data-folder.ts'
 import { ByteWriter } from '../format/bytes.ts'
 import { documentKeys, type SymbolKey } from '../format/keys.ts'
 import type { Database } from './database.ts'

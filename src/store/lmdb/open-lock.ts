@@ -7,8 +7,8 @@
 // presence lock excludes other processes (process/presence-lock.ts).
 import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { CHECKED_LOCK_FILE, PRESENCE_LOCK_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError, StorageWriteError } from '../../kernel/errors.ts'
+import { CHECKED_LOCK_FILE, PRESENCE_LOCK_FILE } from '../../kernel/folder/data-folder.ts'
 import { EXCLUSIVE, type FileLock, hasFlock, lockWithFlock, SHARED, tryFlock, UNLOCK } from '../process/flock.ts'
 import { lockPresence } from '../process/presence-lock.ts'
 

@@ -1,6 +1,6 @@
 // The bound of the records of a stream on disk, kept by every writer: beyond it the oldest records are removed in the transaction
 // that appends new ones. A dispatcher drops events before, per provider and with exact numbers; this bound holds while none runs.
-import { isAuditStream } from '../../kernel/audit-stream.ts'
+import { isAuditStream } from '../../kernel/folder/audit-stream.ts'
 import { OUTBOX_ENTRY, type OutboxKey } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
 import { type OutboxLoss, type OutboxRecordHead, readLoss, readRecordHead, type StreamHead } from './outbox-format.ts'

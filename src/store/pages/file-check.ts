@@ -2,8 +2,8 @@
 // are checked, unless a process that has checked them has the file open: then only LMDB has written to it since.
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { CREATING_FILE, LMDB_LOCK_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
+import { CREATING_FILE, LMDB_LOCK_FILE } from '../../kernel/folder/data-folder.ts'
 import { type MetaPage, PageFile, readMetaPage, TreePage } from './page-file.ts'
 import { runToEnd, type WalkOptions, walkTrees } from './page-walk.ts'
 

@@ -5,9 +5,9 @@
 // release before another release is started on its folder.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { SERVER_LOCK_FILE, SERVER_PID_FILE, WORKERS_LOCK_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
-import { fileProblemOf } from '../../kernel/file-issue.ts'
+import { SERVER_LOCK_FILE, SERVER_PID_FILE, WORKERS_LOCK_FILE } from '../../kernel/folder/data-folder.ts'
+import { fileProblemOf } from '../../kernel/folder/file-issue.ts'
 import { type FileLock, lockFile } from './file-lock.ts'
 
 /** Files of the lock. A folder that contains nothing else was never used. */

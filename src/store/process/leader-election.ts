@@ -2,7 +2,7 @@
 // in any way, another candidate takes over. See docs/decisions/0019-locks-and-processes.md.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { TASK_LOCKS_FOLDER } from '../../kernel/data-folder.ts'
+import { TASK_LOCKS_FOLDER } from '../../kernel/folder/data-folder.ts'
 import { type FileLock, lockFile } from './file-lock.ts'
 
 /** Candidates retry at this interval, so a task is without a leader at most this long. An attempt costs some microseconds. */

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { verifierKey } from '../../audit/log/signed-note.ts'
 import { filesOfLog } from '../../backup/audit-files.ts'
-import { AUDIT_FOLDER, AUDIT_LOGS_FOLDER } from '../../kernel/data-folder.ts'
+import { AUDIT_FOLDER, AUDIT_LOGS_FOLDER } from '../../kernel/folder/data-folder.ts'
 import { AuditIndex } from '../../store/audit/audit-index.ts'
 import { syncPath } from '../files/sync-path.ts'
 

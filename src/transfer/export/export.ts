@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { projectsKind } from '../../config/kind.ts'
 import type { NodeId, NodeKey, SymbolId } from '../../engine/store.ts'
-import { systemClock } from '../../kernel/clock.ts'
+import { OperationalError } from '../../kernel/errors.ts'
 import {
   CONFIGURATION_FOLDER,
   CURRENT_DOCUMENTS,
@@ -13,9 +13,9 @@ import {
   EVENTS_FOLDER,
   PAST_DOCUMENTS,
   PROJECTS_FOLDER,
-} from '../../kernel/data-folder.ts'
-import { OperationalError } from '../../kernel/errors.ts'
-import { withPath } from '../../kernel/file-issue.ts'
+} from '../../kernel/folder/data-folder.ts'
+import { withPath } from '../../kernel/folder/file-issue.ts'
+import { systemClock } from '../../kernel/time/clock.ts'
 import { openCollections } from '../../store/documents/collections.ts'
 import { externalIdOf, readNode, readRelationship, type StoredProperties, typeOf } from '../../store/format/records.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../store/graph/environment.ts'

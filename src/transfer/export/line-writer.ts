@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import type { WriteStream } from 'node:fs'
 import { OperationalError } from '../../kernel/errors.ts'
-import { withPath } from '../../kernel/file-issue.ts'
+import { withPath } from '../../kernel/folder/file-issue.ts'
 
 /** Writes to a stream that the caller has opened. */
 export class LineWriter {

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectsKind } from '../../config/kind.ts'
+import { OperationalError } from '../../kernel/errors.ts'
 import {
   AUDIT_FOLDER,
   AUDIT_INDEX_FOLDER,
@@ -11,8 +12,7 @@ import {
   EVENTS_FOLDER,
   PAST_DOCUMENTS,
   PROJECTS_FOLDER,
-} from '../../kernel/data-folder.ts'
-import { OperationalError } from '../../kernel/errors.ts'
+} from '../../kernel/folder/data-folder.ts'
 import { baseName, holdsEnvironment, interruptedMigrationMessage } from '../../store/lmdb/environment-folder.ts'
 import { listProjectFolders, projectFolderNameOrNull } from '../../store/tenancy/project-folders.ts'
 import { interruptedImportMessage } from './import-markers.ts'

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hasBoltScheme } from '../../kernel/bolt-address.ts'
-import { IMPORT_MARKER_FILE } from '../../kernel/data-folder.ts'
+import { IMPORT_MARKER_FILE } from '../../kernel/folder/data-folder.ts'
 import { syncPath } from './sync-path.ts'
 
 /** A running or interrupted import. */

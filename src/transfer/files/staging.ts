@@ -2,9 +2,9 @@
 // the folder, so the next run can distinguish folders of running processes from those of killed ones, and removes the latter.
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { STAGING_LOCK_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
-import { fileProblemOf } from '../../kernel/file-issue.ts'
+import { STAGING_LOCK_FILE } from '../../kernel/folder/data-folder.ts'
+import { fileProblemOf } from '../../kernel/folder/file-issue.ts'
 import { type FileLock, lockFile } from '../../store/process/file-lock.ts'
 
 /** The random suffix that `mkdtemp` appends. */

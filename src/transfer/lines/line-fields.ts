@@ -8,7 +8,7 @@ import {
   type LengthRange,
 } from '../../kernel/element-rules.ts'
 import { isGid } from '../../kernel/ids.ts'
-import { isJsonObject, jsonKindOf } from '../../kernel/json-kind.ts'
+import { isJsonObject, jsonKindOf } from '../../kernel/json/json-kind.ts'
 
 /** A line that is not valid. `field` is the path of the member at fault; empty: the whole line. */
 export class LineError extends Error {

@@ -3,9 +3,9 @@
 import type { NodeKey, PropertyMetadata } from '../../engine/store.ts'
 import { isTemporal } from '../../engine/value/temporal/temporal.ts'
 import type { PropertyScalar, PropertyValue } from '../../engine/value/value.ts'
-import { timestamp } from '../../kernel/clock.ts'
 import { Float } from '../../kernel/float.ts'
-import { writeJson } from '../../kernel/json.ts'
+import { writeJson } from '../../kernel/json/json.ts'
+import { timestamp } from '../../kernel/time/clock.ts'
 import type { BulkNode, BulkRelationship } from '../../store/graph/bulk-batch.ts'
 import type { TransferredDocument } from '../files/database-folders.ts'
 

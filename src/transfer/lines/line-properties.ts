@@ -13,7 +13,7 @@ import {
   protectedNames,
 } from '../../kernel/element-rules.ts'
 import { Float } from '../../kernel/float.ts'
-import { isJsonObject, jsonKindOf } from '../../kernel/json-kind.ts'
+import { isJsonObject, jsonKindOf } from '../../kernel/json/json-kind.ts'
 import type { BulkProperty } from '../../store/graph/bulk-batch.ts'
 import { LineError, type Members, readObject, readText, readTime, rejectUnknown } from './line-fields.ts'
 

@@ -9,8 +9,8 @@ import {
   relationshipTypeLength,
 } from '../../kernel/element-rules.ts'
 import { isGid } from '../../kernel/ids.ts'
-import { parseJson } from '../../kernel/json.ts'
-import { isJsonObject, jsonKindOf } from '../../kernel/json-kind.ts'
+import { parseJson } from '../../kernel/json/json.ts'
+import { isJsonObject, jsonKindOf } from '../../kernel/json/json-kind.ts'
 import type { BulkNode, BulkProperty, BulkRelationship } from '../../store/graph/bulk-batch.ts'
 import type { TransferredDocument } from '../files/database-folders.ts'
 import {

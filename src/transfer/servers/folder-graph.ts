@@ -1,8 +1,8 @@
 // The graphs of a project in a data folder, as the source of a copy.
 import type { Symbols } from '../../bolt/stored-elements.ts'
 import type { GraphVersion, NodeKey } from '../../engine/store.ts'
-import { systemClock } from '../../kernel/clock.ts'
 import { OperationalError } from '../../kernel/errors.ts'
+import { systemClock } from '../../kernel/time/clock.ts'
 import { externalIdOf, type NodeRecord, readNode, readRelationship, typeOf } from '../../store/format/records.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../store/graph/environment.ts'
 import type { Databases } from '../../store/lmdb/databases.ts'

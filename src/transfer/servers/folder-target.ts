@@ -2,8 +2,8 @@
 // with the place where the next one begins. One mark covers all graphs: until it is removed, the folder is not served.
 import { randomUUID } from 'node:crypto'
 import type { Symbols } from '../../bolt/stored-elements.ts'
-import { systemClock } from '../../kernel/clock.ts'
 import { InvalidElementError, OperationalError } from '../../kernel/errors.ts'
+import { systemClock } from '../../kernel/time/clock.ts'
 import type { NodeRecord, StoredProperties } from '../../store/format/records.ts'
 import type { BulkBatch, BulkProperty } from '../../store/graph/bulk-batch.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../store/graph/environment.ts'

@@ -5,7 +5,7 @@ import type { NodeKey } from '../../engine/store.ts'
 import { isTemporal } from '../../engine/value/temporal/temporal.ts'
 import type { PropertyScalar, PropertyValue } from '../../engine/value/value.ts'
 import { Float } from '../../kernel/float.ts'
-import { writeJson } from '../../kernel/json.ts'
+import { writeJson } from '../../kernel/json/json.ts'
 import type { NodeRecord, RelationshipRecord, StoredProperties } from '../../store/format/records.ts'
 
 /** Elements of one page. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { GraphStore } from '../../../src/engine/store.ts'
-import { readingGraphs } from '../../../src/kernel/remote-reads.ts'
+import { readingGraphs } from '../../../src/kernel/request/remote-reads.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'
 
 let service: TestService

@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type App, createApp } from '../../../src/app.ts'
-import { systemClock } from '../../../src/kernel/clock.ts'
+import { systemClock } from '../../../src/kernel/time/clock.ts'
 import type { LogEntry } from '../../../src/ops/log.ts'
 import { startService, type TestService } from '../../support/service.ts'
 

@@ -1,6 +1,6 @@
 // Tokens of a real OpenID provider in real requests: whoami, decisions, and the node created for the user.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readingGraphs } from '../../../src/kernel/remote-reads.ts'
+import { readingGraphs } from '../../../src/kernel/request/remote-reads.ts'
 import { type OpenIdProvider, startProvider } from '../../support/oidc-provider.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'
 

@@ -1,6 +1,6 @@
 // Trust scoring as its users see it: profiles over HTTP, passes by the schedule, and scores in reads, filters and decisions.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { readingGraphs } from '../../../src/kernel/remote-reads.ts'
+import { readingGraphs } from '../../../src/kernel/request/remote-reads.ts'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import type { TestResponse } from '../../support/service.ts'

@@ -13,7 +13,7 @@ import {
   type WriteBatch,
 } from '../../../src/engine/store.ts'
 import { Float } from '../../../src/kernel/float.ts'
-import { readingGraphs } from '../../../src/kernel/remote-reads.ts'
+import { readingGraphs } from '../../../src/kernel/request/remote-reads.ts'
 import { openEnvironment } from '../../../src/store/graph/environment.ts'
 import { Random } from '../../generate/random.ts'
 import { CounterpartMissing } from '../../support/counterparts/install.ts'

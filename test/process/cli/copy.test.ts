@@ -16,9 +16,9 @@ import {
   TimeValue,
 } from '../../../src/engine/value/temporal/temporal.ts'
 import type { PropertyValue } from '../../../src/engine/value/value.ts'
-import { systemClock } from '../../../src/kernel/clock.ts'
 import { Float } from '../../../src/kernel/float.ts'
 import { mintGid } from '../../../src/kernel/ids.ts'
+import { systemClock } from '../../../src/kernel/time/clock.ts'
 import { ByteWriter } from '../../../src/store/format/bytes.ts'
 import { writeNode } from '../../../src/store/format/records.ts'
 import { openEnvironment } from '../../../src/store/graph/environment.ts'

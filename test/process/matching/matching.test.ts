@@ -1,8 +1,8 @@
 // Entity matching as its users see it: pipelines, suggestions, runs and reports over HTTP, and relationships in reads and decisions.
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { readingGraphs } from '../../../src/kernel/remote-reads.ts'
-import { noOrigin } from '../../../src/kernel/request-origin.ts'
+import { readingGraphs } from '../../../src/kernel/request/remote-reads.ts'
+import { noOrigin } from '../../../src/kernel/request/request-origin.ts'
 import {
   entity,
   type MatchingService,

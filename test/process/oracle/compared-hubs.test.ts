@@ -1,7 +1,7 @@
 // A comparison of policies for a node with more partners than are listed at once: each pair is found once, and memory stays bounded
 // by the partners of one node.
 import { expect, test } from 'vitest'
-import { noOrigin } from '../../../src/kernel/request-origin.ts'
+import { noOrigin } from '../../../src/kernel/request/request-origin.ts'
 import { type ComparedPolicy, comparePolicies } from '../../../src/pdp/compare-policies.ts'
 import { evaluate } from '../../../src/pdp/evaluate.ts'
 import { compileDecisionPolicy } from '../../../src/policy/compile-policy.ts'

@@ -2,7 +2,7 @@
 // connect them in the global graph. Prints each node before it is written, and again afterwards. Arguments: folder,
 // project, a number that is unique to the run.
 import { writeSync } from 'node:fs'
-import { systemClock } from '../../../src/kernel/clock.ts'
+import { systemClock } from '../../../src/kernel/time/clock.ts'
 import { openCatalog } from '../../../src/store/tenancy/catalog.ts'
 
 const [folder = '', project = '', run = ''] = process.argv.slice(2)

@@ -1,6 +1,6 @@
 // Writes to one constituent of a composite project and kills itself before it writes to the global environment: a real
 // SIGKILL between two commits. Arguments: folder of the constituent, of the global environment, `upsert` or `delete`.
-import { systemClock } from '../../../src/kernel/clock.ts'
+import { systemClock } from '../../../src/kernel/time/clock.ts'
 import { LmdbEnvironment } from '../../../src/store/graph/environment.ts'
 import { ConstituentStore } from '../../../src/store/tenancy/composite.ts'
 

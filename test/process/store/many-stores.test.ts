@@ -2,8 +2,8 @@
 // would crash the process.
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../src/kernel/clock.ts'
 import { OperationalError } from '../../../src/kernel/errors.ts'
+import { systemClock } from '../../../src/kernel/time/clock.ts'
 import { openEnvironment } from '../../../src/store/graph/environment.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 

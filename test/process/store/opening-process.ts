@@ -4,7 +4,7 @@
 // to its own database and concurrently opens the other one repeatedly. `open a minute later` starts to open, and its
 // clock advances by a minute.
 import { join } from 'node:path'
-import { DATA_FILE } from '../../../src/kernel/data-folder.ts'
+import { DATA_FILE } from '../../../src/kernel/folder/data-folder.ts'
 import { LmdbFile } from '../../../src/store/lmdb/lmdb-file.ts'
 import { openWhenUnwritten } from '../../../src/store/lmdb/open-file.ts'
 import { COMMAND_LOCK_TIMEOUT_MS, OpenLock } from '../../../src/store/lmdb/open-lock.ts'

@@ -1,7 +1,7 @@
 // Snapshots of one event-loop turn that share a read transaction: each still sees every commit acknowledged before it.
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { systemClock } from '../../../src/kernel/clock.ts'
+import { systemClock } from '../../../src/kernel/time/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../src/store/graph/environment.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { commitsIn } from './other-process.ts'

@@ -1,5 +1,5 @@
 // Starts a read transaction on the store in the given folder, prints a line, and holds it until it is killed.
-import { systemClock } from '../../../src/kernel/clock.ts'
+import { systemClock } from '../../../src/kernel/time/clock.ts'
 import { openEnvironment } from '../../../src/store/graph/environment.ts'
 
 const environment = openEnvironment(process.argv[2]!, { clock: systemClock, sync: false })

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../src/kernel/clock.ts'
+import { systemClock } from '../../../src/kernel/time/clock.ts'
 import { readRelationship } from '../../../src/store/format/records.ts'
 import { openEnvironment } from '../../../src/store/graph/environment.ts'
 import { checkGraph } from '../../../src/store/integrity/check-graph.ts'

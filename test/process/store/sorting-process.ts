@@ -2,7 +2,7 @@
 // millisecond in which the process waits for the disk while they are built. With a number at the end, it stops at so many ticks and waits to be
 // killed. Exits with 0 when the graph is complete.
 import { writeSync } from 'node:fs'
-import { systemClock } from '../../../src/kernel/clock.ts'
+import { systemClock } from '../../../src/kernel/time/clock.ts'
 import { openEnvironment } from '../../../src/store/graph/environment.ts'
 import { loadedNode, loadedRelationship, RELATIONSHIPS, SORT_LIMITS, SORTED_NODES } from './sorted-graph.ts'
 

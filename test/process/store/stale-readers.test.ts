@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { systemClock } from '../../../src/kernel/clock.ts'
+import { systemClock } from '../../../src/kernel/time/clock.ts'
 import { openEnvironment } from '../../../src/store/graph/environment.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 

@@ -1,5 +1,5 @@
 // Writes nodes of new types to the given folder, printing a line for each acknowledged one, until it is killed.
-import { systemClock } from '../../../src/kernel/clock.ts'
+import { systemClock } from '../../../src/kernel/time/clock.ts'
 import { openEnvironment } from '../../../src/store/graph/environment.ts'
 
 const environment = openEnvironment(process.argv[2]!, { clock: systemClock })

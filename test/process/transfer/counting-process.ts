@@ -1,7 +1,7 @@
 // Writes to both environments of a project in turn until it is killed: batch i adds node i, connects it to the previous
 // one, and sets a property of two nodes to i. So a consistent state has all of 1 to i, both properties i, and nothing
 // of i + 1.
-import { systemClock } from '../../../src/kernel/clock.ts'
+import { systemClock } from '../../../src/kernel/time/clock.ts'
 import { openCatalog } from '../../../src/store/tenancy/catalog.ts'
 
 const [folder = '', project = ''] = process.argv.slice(2)

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { systemClock } from '../../../src/kernel/clock.ts'
+import { systemClock } from '../../../src/kernel/time/clock.ts'
 import { readRelationship } from '../../../src/store/format/records.ts'
 import { openEnvironment } from '../../../src/store/graph/environment.ts'
 import { graphFolder } from '../../../src/transfer/import/graph-importer.ts'

@@ -6,7 +6,7 @@ import { describeEntry, describeFacts } from '../../../src/audit/entry-terms.ts'
 import { digestOfValues } from '../../../src/audit/values-digest.ts'
 import { attributesOf, type EventStreamName } from '../../../src/events/envelope.ts'
 import { encodeRecord, type ReadyEvent, type RecordedEvent } from '../../../src/events/event-record.ts'
-import { parseJson } from '../../../src/kernel/json.ts'
+import { parseJson } from '../../../src/kernel/json/json.ts'
 
 const stream: EventStreamName = { projectId: 'gid:project', isAudit: true, source: 'activity' }
 const key = Buffer.from('the key of a log')

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { BudgetLimits } from '../../../src/engine/budget.ts'
 import { compileCondition, type PolicyCondition } from '../../../src/engine/conditions.ts'
-import { LaneRequiredError } from '../../../src/kernel/lane-required.ts'
+import { LaneRequiredError } from '../../../src/kernel/request/lane-required.ts'
 import { readGraph } from '../../support/graph-notation.ts'
 import { type StoredGraph, storeGraph } from '../../support/store-engine.ts'
 

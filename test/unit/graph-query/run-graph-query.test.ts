@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readGraphNames } from '../../../src/graph-query/graph-names.ts'
 import { graphQueryLimits, runGraphQuery } from '../../../src/graph-query/run-graph-query.ts'
 import { type GraphQuery, graphQuery, graphQueryAnswer } from '../../../src/graph-query/schema.ts'
-import { writeJson } from '../../../src/kernel/json.ts'
+import { writeJson } from '../../../src/kernel/json/json.ts'
 import { defaultSettings } from '../../../src/settings.ts'
 import { IN_MEMORY, type OpenStore, openStore } from '../../../src/store/graph/open-store.ts'
 

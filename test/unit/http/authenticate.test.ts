@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { createAuthenticator, needsConfiguration } from '../../../src/http/authenticate.ts'
 import type { Auth, HttpRequest, UserTokenUse } from '../../../src/http/route.ts'
 import { FixedTokens } from '../../../src/identity/fixed-tokens.ts'
-import type { AgentCaller, UserToken } from '../../../src/kernel/caller.ts'
-import { noOrigin } from '../../../src/kernel/request-origin.ts'
+import type { AgentCaller, UserToken } from '../../../src/kernel/request/caller.ts'
+import { noOrigin } from '../../../src/kernel/request/request-origin.ts'
 import { ok } from '../../../src/kernel/result.ts'
 
 const agent: AgentCaller = {

@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Authorizer } from '../../../src/authorizer/authorizer.ts'
 import { openExclusionsIn } from '../../../src/engine/open-exclusions.ts'
-import { writeJson } from '../../../src/kernel/json.ts'
+import { writeJson } from '../../../src/kernel/json/json.ts'
 import { readScenarioText } from '../../../src/scenarios/load-scenario.ts'
 import { openScenario } from '../../../src/scenarios/run.ts'
 

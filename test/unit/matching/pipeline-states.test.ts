@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { etagOf } from '../../../src/config/etag.ts'
 import type { GraphStore } from '../../../src/engine/store.ts'
-import { noOrigin } from '../../../src/kernel/request-origin.ts'
+import { noOrigin } from '../../../src/kernel/request/request-origin.ts'
 import {
   EntityMatching,
   type MatchingEvents,

@@ -1,7 +1,7 @@
 // The pages of one search while the graph changes between them, served by two processes in turn: no result is returned
 // twice, no result that stays granted is missing, and every result is granted at the time of its page.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { noOrigin } from '../../../src/kernel/request-origin.ts'
+import { noOrigin } from '../../../src/kernel/request/request-origin.ts'
 import type { DecisionDeps } from '../../../src/pdp/decision-deps.ts'
 import { evaluate } from '../../../src/pdp/evaluate.ts'
 import { searchResources, searchSubjects } from '../../../src/pdp/search.ts'

@@ -1,6 +1,6 @@
 // If the check denies many results of a search, pages are filled nevertheless, and no granted result is lost.
 import { expect, it } from 'vitest'
-import { noOrigin } from '../../../src/kernel/request-origin.ts'
+import { noOrigin } from '../../../src/kernel/request/request-origin.ts'
 import { searchResources } from '../../../src/pdp/search.ts'
 import { SearchCache } from '../../../src/pdp/search-cache.ts'
 import { compileDecisionPolicy } from '../../../src/policy/compile-policy.ts'

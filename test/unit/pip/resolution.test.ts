@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { resolversKind, type StoredDocument } from '../../../src/config/kind.ts'
 import { ConfigRepository } from '../../../src/config/repository.ts'
-import { systemClock } from '../../../src/kernel/clock.ts'
+import { systemClock } from '../../../src/kernel/time/clock.ts'
 import { ExternalDataResolvers } from '../../../src/pip/resolution.ts'
 import { MemoryDocuments } from '../../../src/store/documents/memory-documents.ts'
 

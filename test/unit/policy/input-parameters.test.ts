@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Float } from '../../../src/kernel/float.ts'
-import { JSON_DEPTH_MAX } from '../../../src/kernel/json.ts'
+import { JSON_DEPTH_MAX } from '../../../src/kernel/json/json.ts'
 import { inputIssues } from '../../../src/policy/input-parameters.ts'
 
 const rules = { at: 'input_params', reserved: new Set(['token']), stringMax: 10 }

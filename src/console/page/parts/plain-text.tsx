@@ -1,7 +1,7 @@
 // A text from outside. Characters that are invisible, or change the direction of what follows, are shown by their code, so that a
 // text cannot look like another one. Long texts are cut.
 import { useState } from 'preact/hooks'
-import { INVISIBLE_CHARACTER } from '../../../kernel/invisible-characters.ts'
+import { INVISIBLE_CHARACTER } from '../../../kernel/text/invisible-characters.ts'
 
 /** Line feeds and tabs are shown as they are. */
 const UNSEEN = new RegExp(`(${INVISIBLE_CHARACTER})`, 'u')

@@ -1,5 +1,5 @@
 // Constructors and functions of temporal values, and the time of the statement for calls without an argument.
-import { systemClock } from '../../../kernel/clock.ts'
+import { systemClock } from '../../../kernel/time/clock.ts'
 import { isMap } from '../compare.ts'
 import { staticType } from '../static-type.ts'
 import { construct } from '../temporal/construct.ts'

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { lostLogFindings } from '../../../../src/cli/folder/lost-audit-logs.ts'
-import { AUDIT_FOLDER, AUDIT_INDEX_FOLDER, CONFIGURATION_FOLDER } from '../../../../src/kernel/data-folder.ts'
+import { AUDIT_FOLDER, AUDIT_INDEX_FOLDER, CONFIGURATION_FOLDER } from '../../../../src/kernel/folder/data-folder.ts'
 import { openCollections } from '../../../../src/store/documents/collections.ts'
 import { AUDIT_DESCRIPTION, openMeta } from '../../../../src/store/lmdb/databases.ts'
 import { LmdbFile } from '../../../../src/store/lmdb/lmdb-file.ts'

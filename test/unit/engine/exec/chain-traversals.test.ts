@@ -9,7 +9,7 @@ import { unlimitedBudget } from '../../../../src/engine/budget.ts'
 import { compileCondition, type PolicyCondition, type QueryContext } from '../../../../src/engine/conditions.ts'
 import { NodeSet, OrderedNodeSet } from '../../../../src/engine/exec/node-set.ts'
 import type { EngineOptions } from '../../../../src/engine/planned-query.ts'
-import { systemClock } from '../../../../src/kernel/clock.ts'
+import { systemClock } from '../../../../src/kernel/time/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { Random, testSeed } from '../../../generate/random.ts'
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type SortKey, SortOperator } from '../../../../src/engine/exec/sort.ts'
 import type { Value } from '../../../../src/engine/value/value.ts'
-import { LaneRequiredError } from '../../../../src/kernel/lane-required.ts'
+import { LaneRequiredError } from '../../../../src/kernel/request/lane-required.ts'
 import {
   column,
   FixedRows,

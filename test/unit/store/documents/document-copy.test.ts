@@ -2,7 +2,7 @@
 // makes them visible, and commands do not change a copy.
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { DocumentEdit } from '../../../../src/kernel/document-store.ts'
+import type { DocumentEdit } from '../../../../src/kernel/folder/document-store.ts'
 import { type Collections, openCollections } from '../../../../src/store/documents/collections.ts'
 import {
   copyStateOf,

@@ -1,6 +1,6 @@
 // Names that another environment object adds, as another process does, to an environment that reads them in the background.
 import { afterEach, describe, expect, test } from 'vitest'
-import { LaneRequiredError } from '../../../../src/kernel/lane-required.ts'
+import { LaneRequiredError } from '../../../../src/kernel/request/lane-required.ts'
 import {
   type EnvironmentOptions,
   type LmdbEnvironment,

@@ -2,7 +2,7 @@
 // the elements, and `migrate` writes the integers again.
 import { expect, test } from 'vitest'
 import { Graph } from '../../../../src/engine/graph.ts'
-import { systemClock } from '../../../../src/kernel/clock.ts'
+import { systemClock } from '../../../../src/kernel/time/clock.ts'
 import { openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { rewriteIntegers } from '../../../../src/store/graph/rewrite-integers.ts'
 import { verifyFolder } from '../../../../src/store/integrity/verify-folder.ts'

@@ -1,8 +1,8 @@
 // The check in one pass must agree with the lookups of check-graph.ts: sound exactly if these find nothing.
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../../src/kernel/clock.ts'
 import { Float } from '../../../../src/kernel/float.ts'
+import { systemClock } from '../../../../src/kernel/time/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { checkGraph } from '../../../../src/store/integrity/check-graph.ts'
 import { PageCheck, READ_FIRST } from '../../../../src/store/integrity/page-check.ts'

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { CREATING_FILE, DATA_FILE, LMDB_LOCK_FILE } from '../../../../src/kernel/data-folder.ts'
+import { CREATING_FILE, DATA_FILE, LMDB_LOCK_FILE } from '../../../../src/kernel/folder/data-folder.ts'
 import { openCollections } from '../../../../src/store/documents/collections.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 

@@ -1,8 +1,8 @@
 // The oldest program that may serve a data folder: features that an older program would silently drop raise it.
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { CONFIGURATION_FOLDER, CURRENT_DOCUMENTS } from '../../../../src/kernel/data-folder.ts'
-import { folderFeatures, PROGRAM_LEVEL } from '../../../../src/kernel/folder-features.ts'
+import { CONFIGURATION_FOLDER, CURRENT_DOCUMENTS } from '../../../../src/kernel/folder/data-folder.ts'
+import { folderFeatures, PROGRAM_LEVEL } from '../../../../src/kernel/folder/folder-features.ts'
 import { openCollections } from '../../../../src/store/documents/collections.ts'
 import { DOCUMENTS_DESCRIPTION, openMeta } from '../../../../src/store/lmdb/databases.ts'
 import {

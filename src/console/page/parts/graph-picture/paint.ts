@@ -1,6 +1,6 @@
 // Draws a picture of a graph on a canvas. Shapes of one colour are one path, and what is outside the canvas is not drawn, so that a
 // frame with 5,000 elements takes some milliseconds without a graphics processor. Text is drawn as text.
-import { INVISIBLE_CHARACTER } from '../../../../kernel/invisible-characters.ts'
+import { INVISIBLE_CHARACTER } from '../../../../kernel/text/invisible-characters.ts'
 import {
   type PictureCamera,
   type PictureEdge,

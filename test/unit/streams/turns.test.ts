@@ -1,6 +1,6 @@
 // Turns are granted in order, and no more than a number of them between two pauses.
 import { expect, test } from 'vitest'
-import { Turns } from '../../../src/kernel/turns.ts'
+import { Turns } from '../../../src/streams/turns.ts'
 
 test('work is done in its order, and other work of the event loop between', async () => {
   const turns = new Turns(2, 10)

@@ -1,6 +1,6 @@
 // Clients of a stream receive pending text when they read, keep-alives when they wait, and the end.
 import { expect, test } from 'vitest'
-import { ClientStream } from '../../../src/kernel/client-stream.ts'
+import { ClientStream } from '../../../../src/kernel/request/client-stream.ts'
 
 class Lines extends ClientStream {
   private text = ''

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { jsonString } from '../../../src/kernel/json-string.ts'
+import { jsonString } from '../../../src/events/json-string.ts'
 
 test('the JSON text of a string is that of JSON.stringify', () => {
   const units = fc.oneof(

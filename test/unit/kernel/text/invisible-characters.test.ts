@@ -1,6 +1,6 @@
 // Characters that a reader cannot see become escapes; words and emoji that are spelt with joiners are unchanged.
 import { describe, expect, test } from 'vitest'
-import { escapeInvisible, escapeInvisibleIn } from '../../../src/kernel/invisible-characters.ts'
+import { escapeInvisible, escapeInvisibleIn } from '../../../../src/kernel/text/invisible-characters.ts'
 
 describe('escapeInvisible', () => {
   test.each([

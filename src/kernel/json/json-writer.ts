@@ -1,6 +1,6 @@
 // Writes JSON in which 1 and 1.0 stay distinct and long integers stay exact
 // (docs/decisions/0004-element-fields-and-values.md). Values without such numbers go through the runtime's writer.
-import { Float } from './float.ts'
+import { Float } from '../float.ts'
 
 /**
  * Serializes a value. Floats get a `.` or an exponent, bigints are digits, Maps are objects. NaN and infinities become

@@ -2,8 +2,8 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { fileProblemOf } from '../../../src/kernel/file-issue.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { fileProblemOf } from '../../../../src/kernel/folder/file-issue.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const folder = temporaryFolder()
 const file = join(folder, 'file')

@@ -1,7 +1,7 @@
 // Parses JSON character by character: with exact numbers, without duplicate members, and with line and column in
 // errors. Slower than the runtime's parser, which does none of this.
-import { Float } from './float.ts'
-import { err, ok, type Result } from './result.ts'
+import { Float } from '../float.ts'
+import { err, ok, type Result } from '../result.ts'
 
 /** A syntax error in a JSON text. */
 export interface JsonSyntaxError {

@@ -3,8 +3,8 @@
 // without such an error. Graphs of this process never throw it, so they cost nothing
 // (docs/decisions/0067-graphs-in-a-database-server.md).
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { systemClock } from './clock.ts'
-import { ThrownServiceError } from './errors.ts'
+import { ThrownServiceError } from '../errors.ts'
+import { systemClock } from '../time/clock.ts'
 import { ExecutionTimes } from './execution-times.ts'
 import { RestartRequiredError } from './restart-required.ts'
 

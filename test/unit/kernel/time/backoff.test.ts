@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { backoffMs } from '../../../src/kernel/backoff.ts'
+import { backoffMs } from '../../../../src/kernel/time/backoff.ts'
 
 it('doubles with each failure in a row, up to the maximum', () => {
   const delays = [1, 2, 3, 4, 5, 2000].map((failures) => backoffMs({ minMs: 100, maxMs: 1000 }, failures))

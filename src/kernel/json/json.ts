@@ -1,6 +1,8 @@
 // Reads JSON in which 1 and 1.0 stay distinct and long integers stay exact
 // (docs/decisions/0004-element-fields-and-values.md). Errors have line and column; a duplicate member is an error.
 // Texts without such numbers go through the runtime's parser, after checks for what that parser accepts silently.
+
+import { err, ok, type Result } from '../result.ts'
 import {
   BACKSLASH,
   CLOSE_LIST,
@@ -15,7 +17,6 @@ import {
   parseExactJson,
   QUOTE,
 } from './json-parser.ts'
-import { err, ok, type Result } from './result.ts'
 
 export { JSON_DEPTH_MAX, type JsonNumbers } from './json-parser.ts'
 export { writeJson } from './json-writer.ts'

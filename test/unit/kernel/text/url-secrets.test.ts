@@ -1,6 +1,6 @@
 // Which query parameters of a URL are secrets.
 import { describe, expect, test } from 'vitest'
-import { secretParametersOf, withoutSecretParameters } from '../../../src/kernel/url-secrets.ts'
+import { secretParametersOf, withoutSecretParameters } from '../../../../src/kernel/text/url-secrets.ts'
 
 describe('a query parameter', () => {
   test.each([

@@ -1,8 +1,8 @@
 // The attempts of one piece of work share the times of its executions.
 import { expect, test } from 'vitest'
-import { Budget } from '../../../src/engine/budget.ts'
-import { ExecutionTimes } from '../../../src/kernel/execution-times.ts'
-import { currentRemoteReads, nextExecutionMs, withRemoteReads } from '../../../src/kernel/remote-reads.ts'
+import { Budget } from '../../../../src/engine/budget.ts'
+import { ExecutionTimes } from '../../../../src/kernel/request/execution-times.ts'
+import { currentRemoteReads, nextExecutionMs, withRemoteReads } from '../../../../src/kernel/request/remote-reads.ts'
 
 const LONG_MS = 600_000
 const limits = (timeMs: number) => ({ stepsMax: 1_000, timeMs })

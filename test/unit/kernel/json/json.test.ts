@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Float } from '../../../src/kernel/float.ts'
-import { JSON_DEPTH_MAX, type JsonNumbers, parseJson, writeJson } from '../../../src/kernel/json.ts'
+import { Float } from '../../../../src/kernel/float.ts'
+import { JSON_DEPTH_MAX, type JsonNumbers, parseJson, writeJson } from '../../../../src/kernel/json/json.ts'
 
 function read(text: string, numbers?: JsonNumbers): unknown {
   const parsed = parseJson(text, numbers)

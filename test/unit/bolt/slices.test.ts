@@ -1,6 +1,6 @@
 // A long loop lets the event loop serve other work in between, and is a plain loop otherwise.
 import { expect, test } from 'vitest'
-import { eachInSlices, mapInSlices } from '../../../src/kernel/slices.ts'
+import { eachInSlices, mapInSlices } from '../../../src/bolt/slices.ts'
 
 /** Items of a millisecond each. */
 function busy(): void {

@@ -1,7 +1,7 @@
 // A schedule of six fields begins with seconds, which is easily meant otherwise.
 import { expect, test } from 'vitest'
-import { checkSettings } from '../../../src/cli/doctor/doctor-checks.ts'
-import { defaultSettings } from '../../../src/settings.ts'
+import { checkSettings } from '../../../../src/cli/doctor/doctor-checks.ts'
+import { defaultSettings } from '../../../../src/settings.ts'
 
 test.each(['backupSchedule', 'drillSchedule'] as const)('doctor warns about seconds in %s', (member) => {
   const found = (pattern: string) =>

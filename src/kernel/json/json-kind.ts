@@ -1,5 +1,5 @@
 // Classifies JSON values.
-import { Float } from './float.ts'
+import { Float } from '../float.ts'
 
 /** The JSON kind of a value, for messages of the form `expected …, found …`. */
 export function jsonKindOf(value: unknown): string {
