@@ -158,11 +158,7 @@ test('our own colours stay, and those of data do not', async () => {
 
 test.each([
   ['audit acknowledge-loss', ['audit', 'acknowledge-loss', 'log'], '--reason'],
-  [
-    'match decide',
-    ['match', 'decide', '--project', 'p', '--pipeline', 'p', '--source', 'a', '--target', 'b', '--same'],
-    '--comment',
-  ],
+  ['match decide', ['match', 'decide', '--pipeline', 'p', '--source', 'a', '--target', 'b', '--same'], '--comment'],
 ])('%s refuses a text for a record with a character that cannot be seen', async (_, words, flag) => {
   for (const text of ['a\u001b[2J', 'a\u202eb', 'a\u200b', 'a\nFORGED', 'a\tb', 'a\r']) {
     const { exitCode, stderr } = await runCommand([...words, flag, text, '--data', temporaryFolder()])
