@@ -120,3 +120,73 @@ describe.each(kinds.map((kind): [string, ConfigKind] => [kind.path, kind]))('a d
     return service.app.config['documents'].get(kindPath, id)?.fields as DocumentFields
   }
 })
+
+describe('a document whose check fails by now', () => {
+  /** It can be sent back, and its description can be changed. */
+  async function isSentBack(at: string): Promise<void> {
+    const read = await service.configure('GET', at)
+    for (const [sent, after] of [
+      [read.body, read.body],
+      [{ description: 'of before' }, { ...(read.body as DocumentFields), description: 'of before' }],
+    ]) {
+      const put = await service.configure('PUT', at, sent)
+      expect([put.status, put.text]).toEqual([200, expect.any(String)])
+      const { update_time: _time, updated_by: _by, ...members } = after as DocumentFields
+      expect((await service.configure('GET', at)).body).toMatchObject(members)
+    }
+  }
+
+  test('a knowledge query, after a change of its policy', async () => {
+    const project_id = service.projectId
+    const policy_id = await made('authorization-policies', {
+      project_id,
+      name: 'allows-less',
+      policy: contextPolicy,
+      status: 'ACTIVE',
+    })
+    const query = {
+      project_id,
+      name: 'of-before',
+      policy_id,
+      query: '{"nodes":["car.property.plate"]}',
+      status: 'ACTIVE',
+    }
+    const at = `knowledge-queries/${await made('knowledge-queries', query)}`
+    const less = contextPolicy.replace('"car.property.plate",', '')
+    const changed = await service.configure('PUT', `authorization-policies/${policy_id}`, { policy: less })
+    expect([changed.status, changed.text]).toEqual([200, expect.any(String)])
+    await isSentBack(at)
+    const refused = await service.configure('PUT', at, { query: '{"nodes":["car.property.plate","car.external_id"]}' })
+    expect([refused.status, refused.body.errors]).toEqual([
+      422,
+      ['query.nodes[0]: the policy does not allow reading it'],
+    ])
+    await service.configure('DELETE', `authorization-policies/${policy_id}`)
+    await isSentBack(at)
+  })
+
+  test('a policy, after its location was removed from the project', async () => {
+    const connection = { url: 'lmdb:', composite_db_name: 'whole' }
+    const project_id = await made('projects', {
+      organization_id: service.app.organizationId,
+      name: 'locations',
+      region: 'local',
+      db_connection: { ...connection, alias_mapping: 'eu=db-eu&us=db-us' },
+    })
+    while ((await service.configure('GET', `projects/${project_id}`)).body.ikg_status === 'PENDING');
+    const policy = JSON.stringify({
+      meta: { policy_version: '3.0-kbac' },
+      subject: { type: 'Person' },
+      actions: ['drive'],
+      resource: { type: 'Car' },
+      condition: { cypher: "USE graph.byName('eu') MATCH (subject:Person)-[:OWNS]->(resource:Car)" },
+    })
+    const body = { project_id, name: 'in-eu', policy, status: 'ACTIVE' }
+    const at = `authorization-policies/${await made('authorization-policies', body)}`
+    const changed = await service.configure('PUT', `projects/${project_id}`, {
+      db_connection: { ...connection, alias_mapping: 'us=db-us' },
+    })
+    expect([changed.status, changed.text]).toEqual([200, expect.any(String)])
+    await isSentBack(at)
+  })
+})
