@@ -73,6 +73,8 @@ class ExclusionSearch {
   private own: ReadonlySet<string> = new Set()
   /** By `own`, what was visited under it: names repeat expressions, and a chain of names repeats them exponentially often. */
   private readonly visited = new WeakMap<ReadonlySet<string>, Visited>()
+  /** A tree in whose predicates the analysis is: they may read a variable whose source is the tree. */
+  private readonly entering = new Set<object>()
   private readonly sources = new Map<Expression, readonly object[]>()
   private readonly emptyValues = new Map<Expression, LiteralValue | undefined>()
   private steps = 0
@@ -374,9 +376,11 @@ class ExclusionSearch {
     const { excluded } = this.visitedHere()
     this.own = own
     for (const tree of trees) {
-      if (excluded.has(tree)) continue
+      if (excluded.has(tree) || this.entering.has(tree)) continue
       excluded.add(tree)
+      this.entering.add(tree)
       this.predicates(tree)
+      this.entering.delete(tree)
     }
     this.own = before
   }

@@ -5,8 +5,12 @@ import { type Diagnostic, renderDiagnostic } from '../../../grammar/diagnostic.t
 import { parse } from '../../../grammar/index.ts'
 import { compileCondition } from '../../../src/engine/conditions.ts'
 import { ExecutionError } from '../../../src/engine/errors.ts'
+import { impossibleLiterals } from '../../../src/engine/impossible-literals.ts'
+import { openExclusionsIn } from '../../../src/engine/open-exclusions.ts'
+import { parameterReadsIn } from '../../../src/engine/parameter-members.ts'
 import { compileRowsQuery, type RowsQuery } from '../../../src/engine/rows-query.ts'
 import type { GraphStore } from '../../../src/engine/store.ts'
+import { joinsParameter } from '../../../src/engine/value-joins.ts'
 import { PARAMETERS } from '../../generate/condition.ts'
 import { engineParameters } from '../../support/convert-graph.ts'
 import { print } from '../../support/print-cypher.ts'
@@ -52,6 +56,10 @@ export class Fuzz {
       return 'refused'
     }
     this.checkPrint(parsed.query)
+    this.timed('find exclusions', () => openExclusionsIn(text))
+    this.timed('find joins', () => joinsParameter(text, null, 'subject', new Set(['token'])))
+    this.timed('find members', () => parameterReadsIn(text))
+    this.timed('find literals', () => impossibleLiterals(parsed.query))
     const isCondition = this.bindConditions(text)
     const rows = this.timed('bind', () => compileRowsQuery(text))
     if (!rows.ok) {

@@ -242,3 +242,11 @@ test.each([
 ])('a value that may be null is found behind names, in lists and in CASE: %s', (text) => {
   expect(openExclusionsIn(`MATCH (subject:Person), (resource:Car) ${text}`)).toHaveLength(1)
 })
+
+test.each([
+  'OPTIONAL MATCH (l) WHERE l IS NOT NULL WITH * WHERE l IS NULL',
+  'OPTIONAL MATCH (l) WHERE l IS NULL AND size(collect(l)) = 0 WITH * WHERE size(collect(l)) = 0',
+  'CALL (*) { OPTIONAL MATCH (l) WHERE l IS NOT NULL RETURN count(l) AS n } WITH * WHERE n < 1',
+])('a pattern whose condition reads its own element is analysed: %s', (text) => {
+  expect(openExclusionsIn(`MATCH (subject)-->(resource) ${text}`)).toEqual([])
+})
