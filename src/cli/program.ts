@@ -20,14 +20,14 @@ import { addServingCommands } from './commands/serving.ts'
 import { addTestingCommands } from './commands/testing.ts'
 import { CliError } from './output/cli-error.ts'
 import { exitCodes } from './output/exit-codes.ts'
-import { printError, printLine, printUsageError } from './output/print.ts'
+import { printError, printJson, printUsageError } from './output/print.ts'
 import { nameOfThisProcess } from './settings/own-command.ts'
 
 /** Runs the command line. Prints user errors and exits with one of `exitCodes`; rejects with all other errors. */
 export async function runCli(argv: readonly string[]): Promise<void> {
   try {
     if (isVersionAsJson(argv.slice(2))) {
-      printLine(JSON.stringify((await import('../release/build-info.ts')).versionInformation()))
+      printJson((await import('../release/build-info.ts')).versionInformation())
       return
     }
     const command = program(nameOfThisProcess())

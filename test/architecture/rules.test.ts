@@ -94,6 +94,19 @@ describe('the architecture rules', () => {
     expect(printing.map(({ path }) => path)).toContain('src/cli/output/print.ts')
   })
 
+  test('commands print JSON by `printJson`, and send requests by `sendRequest`', () => {
+    const commands = sources.filter(({ path }) => path.startsWith('src/cli/'))
+    const matching = (pattern: RegExp): string[] =>
+      commands.filter((source) => pattern.test(withoutComments(parseSource(source)))).map(({ path }) => path)
+    expect(matching(/\bprint\w+\([^)\n]*(?:JSON\.stringify|writeJson)\(/)).toEqual([
+      'src/cli/output/print.ts',
+      // Several lines, with indentation.
+      'src/cli/policies/lint.ts',
+    ])
+    // The bench also asks other products.
+    expect(matching(/\bfetch\(/)).toEqual(['src/cli/bench/peers.ts', 'src/cli/target/send-request.ts'])
+  })
+
   test('find the file of every relative import', () => {
     const paths = new Set(sources.map(({ path }) => path))
     const broken = sources.flatMap((source) =>

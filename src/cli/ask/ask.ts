@@ -12,7 +12,7 @@ import { assertNever } from '../../kernel/assert.ts'
 import { UsageError } from '../output/cli-error.ts'
 import { colours } from '../output/colours.ts'
 import { exitCodes } from '../output/exit-codes.ts'
-import { printLine, printNotice } from '../output/print.ts'
+import { printJson, printLine, printNotice } from '../output/print.ts'
 import { printable } from '../output/show-values.ts'
 import { asking } from '../target/asking.ts'
 import type { Target, TargetFlags } from '../target/target.ts'
@@ -38,7 +38,7 @@ export async function check(subject: string, action: string, resource: string, f
     const request = evaluationOf(subject, action, resource, flags)
     const decision = await target.evaluate(request, askOptions(flags, request.subject))
     if (!decision.decision) await checkNames(target, request)
-    if (flags.json) printLine(JSON.stringify(decision))
+    if (flags.json) printJson(decision)
     else for (const line of decisionLines(request, decision)) printLine(line)
     setExitCode(decision.decision)
   })
@@ -65,7 +65,7 @@ export async function explain(subject: string, action: string, resource: string,
     const request = evaluationOf(subject, action, resource, flags)
     const explanation = await target.explain(request, askOptions(flags, request.subject))
     if (!explanation.decision) await checkNames(target, request)
-    if (flags.json) printLine(JSON.stringify(explanation))
+    if (flags.json) printJson(explanation)
     else for (const line of explanationLines(request, explanation)) printLine(line)
     setExitCode(explanation.decision)
   })
@@ -94,7 +94,7 @@ export async function search(kind: SearchVerb, first: string, second: string, fl
   await asking(flags, async (target) => {
     const found = await find(target, kind, first, second, flags)
     const { results, truncated } = found
-    if (flags.json) printLine(JSON.stringify({ results: found.results, truncated }))
+    if (flags.json) printJson({ results: found.results, truncated })
     else {
       for (const result of results) printLine(resultText(result))
       if (results.length === 0 || truncated) printNotice(countText(found, kind))

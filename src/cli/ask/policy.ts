@@ -5,7 +5,7 @@ import { policyHeader } from '../../policy/policy-header.ts'
 import { CliError } from '../output/cli-error.ts'
 import { colours } from '../output/colours.ts'
 import { exitCodes } from '../output/exit-codes.ts'
-import { printLine, printNotice } from '../output/print.ts'
+import { printJson, printLine, printNotice } from '../output/print.ts'
 import { printable } from '../output/show-values.ts'
 import { tableLines } from '../output/table.ts'
 import { asking } from '../target/asking.ts'
@@ -20,7 +20,7 @@ export interface PolicyFlags extends TargetFlags {
 export async function listPolicies(flags: PolicyFlags): Promise<void> {
   const policies = await asking(flags, (target) => target.policies())
   if (flags.json) {
-    printLine(JSON.stringify({ policies: policies.map((policy) => ({ ...identityOf(policy), ...headerOf(policy) })) }))
+    printJson({ policies: policies.map((policy) => ({ ...identityOf(policy), ...headerOf(policy) })) })
     return
   }
   if (policies.length === 0) printNotice('the project has no policies')
@@ -48,7 +48,7 @@ export async function showPolicy(name: string, flags: PolicyFlags): Promise<void
     const names = policies.map((policy) => policy.name)
     throw new CliError([`no policy is named \`${name}\`${suggestion(name, names)}`], exitCodes.usage.code)
   }
-  if (flags.json) printLine(JSON.stringify({ ...identityOf(found), policy: parsed(found.policy) }))
+  if (flags.json) printJson({ ...identityOf(found), policy: parsed(found.policy) })
   else for (const line of shownLines(found)) printLine(line)
 }
 

@@ -8,7 +8,7 @@ import type { LoggedDecision } from '../../pdp/decision-stream-schema.ts'
 import { UsageError } from '../output/cli-error.ts'
 import { colours } from '../output/colours.ts'
 import { exitCodes } from '../output/exit-codes.ts'
-import { printLine } from '../output/print.ts'
+import { printJson, printLine } from '../output/print.ts'
 import { printable } from '../output/show-values.ts'
 import { withErrorCode } from '../target/asking.ts'
 import { type ServiceAccess, serviceAccess } from '../target/service-access.ts'
@@ -64,7 +64,7 @@ export async function replayDecision(id: string, flags: ReplayFlags): Promise<vo
       throw new UsageError([`${id} was answered with an error: there is no decision to compare`])
     const request = requestOf(past, flags)
     const now = await explain(request, flags)
-    if (flags.json) printLine(JSON.stringify(differenceOf(past, now)))
+    if (flags.json) printJson(differenceOf(past, now))
     else for (const line of differenceLines(past, now)) printLine(line)
     return now.decision !== past.decision
   })

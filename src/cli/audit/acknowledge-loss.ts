@@ -8,7 +8,7 @@ import { putAcknowledgedLoss } from '../../store/audit/acknowledged-losses.ts'
 import { type LostLog, lossName, lostLogs } from '../folder/lost-audit-logs.ts'
 import { recordOperation } from '../folder/record-operation.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
-import { printLine } from '../output/print.ts'
+import { printJson, printLine } from '../output/print.ts'
 import { unseenCharacterIssue } from '../output/show-values.ts'
 
 const REASON_MAX = 1000
@@ -42,7 +42,7 @@ export async function acknowledgeLosses(
       if (!(await recordOperation(settings, 'svc.audit.operations.auditloss.acknowledge', members)))
         throw new CliError([`${dataDir} records nothing: set \`audit\` to \`on\` and start the service once before`])
       await putAcknowledgedLoss(collections, id, { name, origin, size, left, by, timeMs, reason })
-      if (json) printLine(JSON.stringify({ log: lossName({ id, name }), origin, size, left, by, reason }))
+      if (json) printJson({ log: lossName({ id, name }), origin, size, left, by, reason })
       else printLine(`${lossName({ id, name })}: the loss of ${size} sealed entries of ${origin} is acknowledged`)
     }
   } finally {

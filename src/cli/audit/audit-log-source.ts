@@ -9,6 +9,7 @@ import { backoffMs } from '../../kernel/time/backoff.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { exitCodes } from '../output/exit-codes.ts'
 import { tokenVariable } from '../settings/environment-variables.ts'
+import { sendRequest, unreachable } from '../target/send-request.ts'
 
 /** How long the service may take to answer, in milliseconds. */
 const ANSWER_TIME_MS = 60_000
@@ -106,13 +107,11 @@ async function getWhenReady(target: string, token: string | null): Promise<Respo
 
 async function get(target: string, token: string | null): Promise<Response> {
   try {
-    return await fetch(target, {
-      ...(token !== null && { headers: { authorization: `Bearer ${token}` } }),
-      redirect: 'error',
-      signal: AbortSignal.timeout(ANSWER_TIME_MS),
+    return await sendRequest(target, {
+      headers: token === null ? {} : { authorization: `Bearer ${token}` },
+      timeMs: ANSWER_TIME_MS,
     })
   } catch (failure) {
-    const why = failure instanceof Error ? failure.message : String(failure)
-    throw new CliError([`${target} cannot be reached: ${why}`], exitCodes.usage.code)
+    throw new CliError([unreachable(target, failure)], exitCodes.usage.code)
   }
 }

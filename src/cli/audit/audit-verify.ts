@@ -17,7 +17,7 @@ import {
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { colours } from '../output/colours.ts'
 import { exitCodes } from '../output/exit-codes.ts'
-import { printLine } from '../output/print.ts'
+import { printJson, printLine } from '../output/print.ts'
 import { keysFrom, type LogSourceFlags, logSource, readCheckpoint } from './audit-log-source.ts'
 
 /** The options of `audit verify`. */
@@ -47,7 +47,7 @@ export async function verifyAuditLog(log: string, flags: VerifyLogFlags): Promis
   const { checkpoint, isCompared, faults } = verdict
   if (against !== null && checkpoint !== null && !isCompared && faults.length === 0)
     throw new UsageError([`--against: ${whyNotCompared(against, checkpoint)}`])
-  if (flags.json) printLine(JSON.stringify(jsonOf(verdict, against)))
+  if (flags.json) printJson(jsonOf(verdict, against))
   else for (const line of linesOf(verdict, against)) printLine(line)
   process.exitCode = verdict.faults.length === 0 ? exitCodes.success.code : exitCodes.failure.code
 }

@@ -10,7 +10,7 @@ import { systemClock } from '../../kernel/time/clock.ts'
 import type { Settings } from '../../settings.ts'
 import { recorded } from '../folder/record-operation.ts'
 import { CliError } from '../output/cli-error.ts'
-import { printLine } from '../output/print.ts'
+import { printJson, printLine } from '../output/print.ts'
 
 /** Runs `audit rotate-key`. Rejects with CliError or OperationalError; the old key then stays in use. */
 export async function rotateAuditKey(settings: Settings, json: boolean): Promise<void> {
@@ -22,7 +22,7 @@ export async function rotateAuditKey(settings: Settings, json: boolean): Promise
     (rotated) => ({ keyId: rotated.kid }),
   )
   if (json) {
-    printLine(JSON.stringify({ kid, before }))
+    printJson({ kid, before })
     return
   }
   printLine(`${kid} signs the audit logs from now on${before === null ? '' : ` instead of ${before}`}`)

@@ -20,7 +20,7 @@ import type { Settings } from '../../settings.ts'
 import { recorded, recordOperation } from '../folder/record-operation.ts'
 import { remoteGraphNotices } from '../folder/remote-graph-notices.ts'
 import { UsageError } from '../output/cli-error.ts'
-import { printLine, printLines, printNotice } from '../output/print.ts'
+import { printAnswer, printJson, printLine, printLines, printNotice } from '../output/print.ts'
 import { progressLine } from '../output/progress.ts'
 import { tableLines } from '../output/table.ts'
 
@@ -76,7 +76,7 @@ export async function backupFolder(settings: Settings, flags: BackupFlags): Prom
     const { projects, members } = manifest
     if (json) {
       const where = place === null ? { out } : { to: place.address, name }
-      printLine(JSON.stringify({ ...where, bytes, members: members.length, projects, encrypted: isEncrypted }))
+      printJson({ ...where, bytes, members: members.length, projects, encrypted: isEncrypted })
       return
     }
     printLine(`${file}: ${projectsOf(projects)}, ${bytes} bytes${isEncrypted ? ', encrypted' : ''}`)
@@ -152,7 +152,7 @@ export async function restoreFolder(settings: Settings, flags: RestoreFlags): Pr
     await recordOperation(settings, 'svc.audit.operations.restore', made)
     progress.end()
     await printReopenedLogs(dataDir)
-    if (flags.json) printLine(JSON.stringify({ data: dataDir, made_at: manifest.made_at, projects: manifest.projects }))
+    if (flags.json) printJson({ data: dataDir, made_at: manifest.made_at, projects: manifest.projects })
     else {
       printLine(`${dataDir}: restored to its state at ${manifest.made_at}, ${projectsOf(manifest.projects)}`)
       if (!existsSync(join(dataDir, MASTER_KEY_FILE)) && !process.env.VERDIGRAPH_MASTER_KEY) printLine(KEY_NEEDED)
@@ -207,7 +207,7 @@ export async function listPlacedBackups(settings: Settings, from: string | undef
     encrypted: isEncrypted,
     scheduled: isScheduled,
   }))
-  if (json) printLine(JSON.stringify({ place: place.address, backups: found }))
+  if (json) printJson({ place: place.address, backups: found })
   else if (found.length === 0) printLine(`${place.address} contains no backup`)
   else
     printLines(
@@ -228,5 +228,5 @@ export async function makeIdentity(out: string, json: boolean): Promise<void> {
     const { code, message } = failure as { code?: string; message: string }
     throw new OperationalError(code === 'EEXIST' ? `${out} already exists` : `${out} cannot be written: ${message}`)
   }
-  printLine(json ? JSON.stringify({ recipient }) : recipient)
+  printAnswer(json, { recipient }, () => [recipient])
 }

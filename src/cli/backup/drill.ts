@@ -1,4 +1,5 @@
 // The command `drill`: restores a backup to a temporary folder and reports whether it could be used.
+
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,8 +12,9 @@ import type { Settings } from '../../settings.ts'
 import { UsageError } from '../output/cli-error.ts'
 import { colours } from '../output/colours.ts'
 import { exitCodes } from '../output/exit-codes.ts'
-import { printLine } from '../output/print.ts'
+import { printJson, printLine, printLines } from '../output/print.ts'
 import { progressLine } from '../output/progress.ts'
+import { columnLines } from '../output/table.ts'
 import { givenKeyFile, type SourceFlags, sourceOf } from './backup.ts'
 import { type DrillReport, type DrillStep, questionsOf, runDrill } from './backup-drill.ts'
 
@@ -76,14 +78,13 @@ export async function drill(settings: Settings, flags: DrillFlags): Promise<void
   }
   if (report.outcome !== 'proven') process.exitCode = exitCodes.failure.code
   if (flags.json) {
-    printLine(JSON.stringify(report))
+    printJson(report)
     return
   }
   const { backup, made_at, outcome, steps, answers } = report
   printLine(`${backup}${made_at === null ? '' : `, made at ${made_at}`}`)
-  const widest = Math.max(...steps.map(({ step }) => step.length))
-  for (const { step, outcome: ended, detail } of steps) printLine(`${signs[ended]()} ${step.padEnd(widest)}  ${detail}`)
-  for (const fault of answers?.faults.slice(1) ?? []) printLine(`  ${' '.repeat(widest)}  ${fault}`)
+  const rows = steps.map(({ step, outcome: ended, detail }) => [`${signs[ended]()} ${step}`, detail])
+  printLines(columnLines([...rows, ...(answers?.faults.slice(1) ?? []).map((fault) => ['', fault])]))
   printLine(
     outcome === 'proven'
       ? 'The backup was restored and can be used. The restored copy is deleted.'

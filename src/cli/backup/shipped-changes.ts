@@ -10,7 +10,7 @@ import type { Settings } from '../../settings.ts'
 import { listProjectFolders } from '../../store/tenancy/project-folders.ts'
 import { recordOperation } from '../folder/record-operation.ts'
 import { UsageError } from '../output/cli-error.ts'
-import { printLine, printLines } from '../output/print.ts'
+import { printJson, printLine, printLines } from '../output/print.ts'
 import { progressLine } from '../output/progress.ts'
 import { tableLines } from '../output/table.ts'
 import { addMasterKey, givenKeyFile, KEY_NEEDED, printReopenedLogs, type RestoreFlags } from './backup.ts'
@@ -52,7 +52,7 @@ export async function restoreMoment(settings: Settings, at: string, flags: Resto
     })
     progress.end()
     await printReopenedLogs(dataDir)
-    if (json) printLine(JSON.stringify({ data: dataDir, restored_at: restoredAt, generation, objects }))
+    if (json) printJson({ data: dataDir, restored_at: restoredAt, generation, objects })
     else {
       printLine(`${dataDir}: restored to its state at ${restoredAt}, from ${objects} shipped objects, and verified`)
       if (!existsSync(join(dataDir, MASTER_KEY_FILE)) && !process.env.VERDIGRAPH_MASTER_KEY) printLine(KEY_NEEDED)
@@ -89,7 +89,7 @@ export async function listMoments(settings: Settings, from: string | undefined, 
     objects,
     generation,
   }))
-  if (json) printLine(JSON.stringify({ place: place.address, moments: found, gaps }))
+  if (json) printJson({ place: place.address, moments: found, gaps })
   else if (found.length === 0 && gaps.length === 0) printLine(`${place.address} contains no shipped changes`)
   else
     printLines(

@@ -4,7 +4,9 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { OperationalError } from '../../kernel/errors.ts'
+import { defaultSettings } from '../../settings.ts'
 import { selfCommand } from '../settings/self-command.ts'
+import { ServiceClient } from '../target/service-client.ts'
 import { type GeneratedAction, type GeneratedGraph, generatedPolicies, importLines } from './generated-graph.ts'
 import { type StartedProgram, startProgram } from './started-program.ts'
 
@@ -24,7 +26,7 @@ interface GeneratedFolder {
   remove(): void
 }
 
-/** Makes the folder. Throws OperationalError. */
+/** Makes the folder. Throws OperationalError, and CliError if the started service refuses a request. */
 export async function createGeneratedFolder(
   graph: GeneratedGraph,
   actions: readonly GeneratedAction[],
@@ -80,16 +82,9 @@ async function configure(
   organization_id: string,
   actions: readonly GeneratedAction[],
 ): Promise<{ readonly project: string; readonly key: string }> {
-  const call = async (method: string, path: string, body?: object): Promise<Record<string, string>> => {
-    const response = await fetch(`${url}/configs/v1/${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    if (!response.ok) throw new OperationalError(`${method} ${path} was answered ${response.status}: ${text}`)
-    return JSON.parse(text)
-  }
+  const client = new ServiceClient(defaultSettings, url, token)
+  const call = async (method: string, path: string, body?: object): Promise<Record<string, string>> =>
+    (await client.call(method, path, body)) as Record<string, string>
   const { id: project_id = '' } = await call('POST', 'projects', { organization_id, name: PROJECT, region: 'local' })
   while ((await call('GET', `projects/${project_id}`)).ikg_status !== 'ACTIVE') await Bun.sleep(20)
   const { id: application_id } = await call('POST', 'applications', { project_id, name: PROJECT })

@@ -19,7 +19,7 @@ export function readQuestions(path: string): readonly CheckedQuestion[] {
 export function questionsOf(scenario: ScenarioFile): readonly CheckedQuestion[] {
   const questions = scenario.decisions.flatMap(({ subject, action, resource, params, tags, token, expect }) => {
     // A refused request is not a decision; a user token needs a verified token.
-    if (expect === 'refused' || token !== null) return []
+    if (expect === 'refused' || (token ?? null) !== null) return []
     const context = {
       ...(Object.keys(params).length > 0 && { input_params: params }),
       ...(tags !== null && { policy_tags: tags }),

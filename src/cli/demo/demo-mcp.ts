@@ -1,11 +1,11 @@
 // The MCP server of the demo: its agent, knowledge queries and accepted tokens, and the commands that connect a client.
 import queries from '../../../data/demo/queries.json' with { type: 'json' }
 import { ownCommand } from '../settings/own-command.ts'
-import { type DemoClient, requestFailed } from './demo-client.ts'
+import { type InProcessClient, requestFailed } from '../target/in-process-client.ts'
 import { demoIssuer, memberPublicKey } from './demo-tokens.ts'
 
 /** Creates the MCP server and everything that it needs. Idempotent. */
-export async function prepareMcp(requests: DemoClient, projectId: string, dataDir: string): Promise<void> {
+export async function prepareMcp(requests: InProcessClient, projectId: string, dataDir: string): Promise<void> {
   const scope = `project_id=${projectId}`
   const ensure = (kind: string, body: { readonly name: string }): Promise<string> =>
     requests.ensure(kind, scope, { project_id: projectId, ...body } as { name: string })

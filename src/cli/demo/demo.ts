@@ -6,7 +6,7 @@ import policies from '../../../data/demo/policies.json' with { type: 'json' }
 import relationships from '../../../data/demo/relationships.json' with { type: 'json' }
 import { DEMO_FILE } from '../../kernel/folder/data-folder.ts'
 import { ownCommand } from '../settings/own-command.ts'
-import { DemoClient, type DemoHost, memberOf, requestFailed } from './demo-client.ts'
+import { InProcessClient, type InProcessHost, memberOf, requestFailed } from '../target/in-process-client.ts'
 import { mcpLines, prepareMcp } from './demo-mcp.ts'
 
 /** A request to try, and what it prints. */
@@ -75,10 +75,20 @@ interface DemoMarker {
   readonly mcp?: true
 }
 
+/** A running service, for the loader. */
+interface DemoHost extends InProcessHost {
+  readonly organizationId: string
+  readonly dataDir: string
+  /** The base URL in the printed commands, such as `http://127.0.0.1:8080`. */
+  readonly address: string
+  /** True: everybody may read the pages below `/docs`. */
+  readonly docsServed: boolean
+}
+
 /** Loads the demo unless it is loaded. Returns the lines to print. */
 export async function loadDemo(host: DemoHost): Promise<readonly string[]> {
   const { address, dataDir } = host
-  const requests = new DemoClient(host)
+  const requests = new InProcessClient(host)
   const markerPath = join(dataDir, DEMO_FILE)
   const loaded = existsSync(markerPath)
   const marker: DemoMarker = loaded
@@ -124,7 +134,7 @@ function linesFor({ address, dataDir, docsServed }: DemoHost, key: string): stri
  * Creates the project with its agent and policies. Each step is idempotent, so an interrupted start is completed by the
  * next.
  */
-async function prepareProject(requests: DemoClient, organizationId: string): Promise<DemoMarker> {
+async function prepareProject(requests: InProcessClient, organizationId: string): Promise<DemoMarker> {
   const name = 'demo'
   const project = { name, organization_id: organizationId, region: 'local', display_name: 'Fernhill Car Club' }
   const projectId = await requests.ensure('projects', `organization_id=${organizationId}`, project)
@@ -146,7 +156,7 @@ async function prepareProject(requests: DemoClient, organizationId: string): Pro
   return { project_id: projectId, application_agent_id: agentId }
 }
 
-async function loadGraph(requests: DemoClient, { application_agent_id }: DemoMarker, key: string): Promise<void> {
+async function loadGraph(requests: InProcessClient, { application_agent_id }: DemoMarker, key: string): Promise<void> {
   const applicationId = await requests.read(`application-agents/${application_agent_id}`, 'application_id')
   const withApplication = JSON.parse(JSON.stringify(relationships).replaceAll('$application', applicationId))
   for (const [kind, body] of [
@@ -158,7 +168,7 @@ async function loadGraph(requests: DemoClient, { application_agent_id }: DemoMar
   }
 }
 
-async function issueKey(requests: DemoClient, agentId: string): Promise<string> {
+async function issueKey(requests: InProcessClient, agentId: string): Promise<string> {
   const created = await requests.post('application-agent-credentials', {
     application_agent_id: agentId,
     display_name: 'demo',

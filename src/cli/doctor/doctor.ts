@@ -49,7 +49,8 @@ import { readLayouts } from '../folder/folder-layouts.ts'
 import { lostLogFindings } from '../folder/lost-audit-logs.ts'
 import { colours } from '../output/colours.ts'
 import { exitCodes } from '../output/exit-codes.ts'
-import { printLine } from '../output/print.ts'
+import { printJson, printLines } from '../output/print.ts'
+import { columnLines } from '../output/table.ts'
 import {
   checkCertificate,
   checkClock,
@@ -76,13 +77,13 @@ const OVERDUE_WARNING_S = 3600
 export async function doctor(settings: Settings, json: boolean): Promise<void> {
   const findings = await examine(settings, Date.now())
   const isSound = findings.every(({ status }) => status !== 'failed')
-  if (json) printLine(JSON.stringify({ sound: isSound, findings }))
+  if (json) printJson({ sound: isSound, findings })
   else {
-    const widest = Math.max(...findings.map(({ check }) => check.length))
-    for (const { check, status, found, mend } of findings) {
-      printLine(`${signs[status]()} ${check.padEnd(widest)}  ${found}`)
-      if (mend !== null) printLine(`  ${' '.repeat(widest)}  → ${mend}`)
-    }
+    const rows = findings.flatMap(({ check, status, found, mend }) => [
+      [`${signs[status]()} ${check}`, found],
+      ...(mend === null ? [] : [['', `→ ${mend}`]]),
+    ])
+    printLines(columnLines(rows))
   }
   if (!isSound) process.exitCode = exitCodes.failure.code
 }

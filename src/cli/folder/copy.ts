@@ -5,7 +5,7 @@ import { hasBoltScheme, parseBoltUrl } from '../../kernel/bolt-address.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import type { CopyResult, DatabaseCopy } from '../../transfer/servers/copy.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
-import { printLine, printNotice } from '../output/print.ts'
+import { printJson, printLine, printNotice } from '../output/print.ts'
 import { progressLine } from '../output/progress.ts'
 import { type Flags, settingsFrom } from '../settings/flag-settings.ts'
 import { type FiledConnection, readConnectionFile, type ServerCredentials } from './connection-file.ts'
@@ -170,7 +170,7 @@ function report(result: CopyResult, places: CopyPlaces, flags: CopyFlags): void 
           hash,
           databases: databases.map((one) => ({ name: one.name, place: one.place, ...jsonOf(one, {}) })),
         }
-    printLine(JSON.stringify(printed))
+    printJson(printed)
   } else {
     if (databases.some(({ isResumed }) => isResumed)) printNotice('an interrupted copy was continued')
     for (const one of databases) {

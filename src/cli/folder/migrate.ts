@@ -9,7 +9,7 @@ import { graphLayout, readFolderLayout } from '../../store/lmdb/layout.ts'
 import { migrateFolder } from '../../store/lmdb/migrate-folder.ts'
 import { lockFolder } from '../../store/process/folder-lock.ts'
 import { exitCodes } from '../output/exit-codes.ts'
-import { printLine } from '../output/print.ts'
+import { printJson, printLine } from '../output/print.ts'
 import { progressLine } from '../output/progress.ts'
 import { environmentsIn, readLayouts } from './folder-layouts.ts'
 import { recorded } from './record-operation.ts'
@@ -43,7 +43,7 @@ async function migrateAll({ dataDir }: Settings, json: boolean): Promise<readonl
       list.push(name)
       if (!json) printLine(`${isMigrated ? 'migrated ' : 'unchanged'} ${name}`)
     }
-    if (json) printLine(JSON.stringify({ migrated, untouched }))
+    if (json) printJson({ migrated, untouched })
     return migrated
   } finally {
     progress.end()
@@ -65,7 +65,7 @@ export async function checkMigration({ dataDir }: Settings, json: boolean): Prom
     if (state !== 'current' || (await readFolderLayout(path)).kind !== graphLayout.kind) continue
     rewrites.push(...(await rewrittenRecords(path)).map((message) => ({ folder, message })))
   }
-  if (json) printLine(JSON.stringify({ layouts, rewrites }))
+  if (json) printJson({ layouts, rewrites })
   else {
     for (const { state, folder, message } of layouts) printLine(`${state.padEnd(11)} ${folder}: ${message}`)
     for (const { folder, message } of rewrites) printLine(`rewrite     ${folder}: ${message}`)

@@ -28,7 +28,7 @@ import { defaultSettings, type Settings } from '../../settings.ts'
 import { type Collections, openCollections } from '../../store/documents/collections.ts'
 import { lockFolder } from '../../store/process/folder-lock.ts'
 import { CliError } from '../output/cli-error.ts'
-import { printLine, printNotice } from '../output/print.ts'
+import { printJson, printLine, printNotice } from '../output/print.ts'
 import { recorded } from './record-operation.ts'
 
 /** Runs `rotate-master-key`. Rejects as `rotate` does. */
@@ -40,7 +40,7 @@ export async function rotateMasterKey(settings: Settings, json: boolean): Promis
     () => rotate(settings),
     (rotated) => ({ resealed: rotated.resealed }),
   )
-  if (json) printLine(JSON.stringify({ resealed, unopened }))
+  if (json) printJson({ resealed, unopened })
   else for (const line of linesOf({ resealed, unopened, nextPlace })) printLine(line)
 }
 

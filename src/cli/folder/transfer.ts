@@ -5,7 +5,7 @@ import type { Settings } from '../../settings.ts'
 import { exportFolder } from '../../transfer/export/export.ts'
 import { importFile } from '../../transfer/import/import.ts'
 import type { ExportTotals } from '../../transfer/lines/line-format.ts'
-import { printLine, printNotice } from '../output/print.ts'
+import { printJson, printNotice } from '../output/print.ts'
 import { type ProgressLine, progressLine } from '../output/progress.ts'
 import { projectIdIn } from './project-id.ts'
 import { recorded } from './record-operation.ts'
@@ -99,7 +99,7 @@ export async function importFrom(settings: Settings, flags: ImportFlags): Promis
       printNotice(
         `new: ${fresh.nodes} nodes, ${fresh.relationships} relationships; merged with existing ones or earlier lines: ${merged.nodes} nodes, ${merged.relationships} relationships`,
       )
-    if (flags.json) printLine(JSON.stringify({ configuration, nodes, relationships, new: fresh, merged, skipped }))
+    if (flags.json) printJson({ configuration, nodes, relationships, new: fresh, merged, skipped })
     if (skipped > 0) printNotice(`${skipped} lines had been imported before`)
     if (flags.resume && !isResumed && !flags.dryRun)
       printNotice('there was no interrupted import of this file: it was imported completely')

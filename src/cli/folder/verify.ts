@@ -18,7 +18,7 @@ import { LayoutError } from '../../store/lmdb/layout.ts'
 import { CliError } from '../output/cli-error.ts'
 import { colours } from '../output/colours.ts'
 import { exitCodes } from '../output/exit-codes.ts'
-import { printLine } from '../output/print.ts'
+import { printJson, printLine } from '../output/print.ts'
 import { progressLine } from '../output/progress.ts'
 import { selfCommand, VERIFY_FOLDER_COMMAND } from '../settings/self-command.ts'
 import { lostLogFindings } from './lost-audit-logs.ts'
@@ -108,7 +108,7 @@ async function verifyFolders(dataDir: string, json: boolean): Promise<number> {
   progress.end()
   const damaged = verdicts.filter(({ findings }) => findings.length > 0)
   const refused = verdicts.filter((verdict) => verdict.refused !== null)
-  if (json) printLine(JSON.stringify({ sound: damaged.length + refused.length === 0, folders: verdicts }))
+  if (json) printJson({ sound: damaged.length + refused.length === 0, folders: verdicts })
   if (damaged.length > 0) return exitCodes.failure.code
   return refused.length > 0 ? exitCodes.usage.code : exitCodes.success.code
 }

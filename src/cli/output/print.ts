@@ -2,6 +2,7 @@
 // or add lines; so they are printed as escapes, and a JSON string with the escape has the same value. Does not use `console.error`:
 // the runtime prints its whole lines in red on a terminal or with FORCE_COLOR, and then ignores NO_COLOR.
 import { writeSync } from 'node:fs'
+import { writeJson } from '../../kernel/json/json.ts'
 import { errorColours, terminalLine } from './colours.ts'
 
 const STDERR = 2
@@ -9,6 +10,17 @@ const STDERR = 2
 /** Prints one line. A line feed within it is printed as an escape, as other control characters are. */
 export function printLine(line: string): void {
   console.log(terminalLine(line))
+}
+
+/** Prints a value for a program: JSON in one line, with exact numbers. */
+export function printJson(value: unknown): void {
+  printLine(writeJson(value))
+}
+
+/** Prints an answer: as JSON for a program, and otherwise as lines for people. */
+export function printAnswer(asJson: boolean, value: unknown, linesOf: () => readonly string[]): void {
+  if (asJson) printJson(value)
+  else printLines(linesOf())
 }
 
 /** Prints lines at once. */

@@ -17,6 +17,7 @@ import { auditIndexFolder, databaseFolders } from '../../transfer/files/database
 import { projectIdIn, unknownProject } from '../folder/project-id.ts'
 import { UsageError } from '../output/cli-error.ts'
 import { agentKeyVariable } from '../settings/environment-variables.ts'
+import { sendRequest, unreachable } from '../target/send-request.ts'
 import { ServiceClient } from '../target/service-client.ts'
 import { filesBelow, reading } from './files-below.ts'
 
@@ -59,9 +60,11 @@ export async function readNames(
   if (url === undefined) return namesInFolder(settings().dataDir, project)
   const key = process.env[agentKeyVariable] ?? ''
   if (key === '') return null
-  const response = await fetch(`${url.replace(/\/+$/, '')}/data-schema/v1`, {
+  const response = await sendRequest(`${url.replace(/\/+$/, '')}/data-schema/v1`, {
     headers: { 'x-svc-clientkey': key },
-    redirect: 'error',
+    timeMs: null,
+  }).catch((failure: unknown) => {
+    throw new UsageError([unreachable(url, failure)])
   })
   // Nothing was captured yet.
   if (response.status === 404) return null

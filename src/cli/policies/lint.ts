@@ -7,7 +7,7 @@ import type { Settings } from '../../settings.ts'
 import { UsageError } from '../output/cli-error.ts'
 import { colours } from '../output/colours.ts'
 import { exitCodes } from '../output/exit-codes.ts'
-import { printLine, printLines, printNotice } from '../output/print.ts'
+import { printJson, printLine, printLines, printNotice } from '../output/print.ts'
 import { type NameFlags, readDocuments, readNames, readStoredPolicies } from './language-files.ts'
 import { withProjectErrors } from './project-findings.ts'
 
@@ -31,7 +31,7 @@ export async function lintFiles(settings: () => Settings, paths: readonly string
   const findings = await withProjectErrors(lint({ documents, names, actions: flags.action }), paths)
   const errors = findings.filter(({ severity }) => severity === 'error').length
   const warnings = findings.length - errors
-  if (flags.json) printLine(JSON.stringify({ version: 1, files: documents.length, errors, warnings, findings }))
+  if (flags.json) printJson({ version: 1, files: documents.length, errors, warnings, findings })
   else if (flags.sarif) printLines(JSON.stringify(toSarif(findings, packageJson.version), null, 2).split('\n'))
   else {
     for (const finding of findings) printLine(lineOf(finding))

@@ -4,7 +4,6 @@ import type { ApplyRequest } from '../../config/apply-documents.ts'
 import { envelope, projectsKind, resolversKind } from '../../config/kind.ts'
 import type { AppliedProject } from '../../config/project-configuration.ts'
 import { validate } from '../../config/validate.ts'
-import { writeJson } from '../../kernel/json/json.ts'
 import { secretParametersOf } from '../../kernel/text/url-secrets.ts'
 import { systemClock } from '../../kernel/time/clock.ts'
 import { urlSecretMessage } from '../../language/lint/url-secrets.ts'
@@ -20,7 +19,7 @@ import type { Settings } from '../../settings.ts'
 import { recordOperation } from '../folder/record-operation.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { exitCodes } from '../output/exit-codes.ts'
-import { printLine, printNotice } from '../output/print.ts'
+import { printJson, printLine, printNotice } from '../output/print.ts'
 import { ServiceRefusalError } from '../target/service-client.ts'
 import type { TargetFlags } from '../target/target-place.ts'
 import { countsLine, differenceJson, differenceLines, keptLines } from './print-difference.ts'
@@ -250,7 +249,7 @@ function resultOf(
 
 function print(difference: ProjectDifference, { prune, json, dryRun }: ApplyFlags, verbs: 'planned' | 'done'): void {
   if (json) {
-    printLine(writeJson({ ...differenceJson(difference), dry_run: dryRun }))
+    printJson({ ...differenceJson(difference), dry_run: dryRun })
     return
   }
   for (const line of keptLines(difference, prune)) printLine(line)

@@ -2,7 +2,7 @@
 import { suggestion } from '../../../grammar/suggest.ts'
 import type { ComparisonInput, ComparisonOutput, PolicyProposal } from '../../authorizer/authorizer.ts'
 import type { DocumentFields } from '../../config/kind.ts'
-import { parseJson, writeJson } from '../../kernel/json/json.ts'
+import { parseJson } from '../../kernel/json/json.ts'
 import { isJsonObject } from '../../kernel/json/json-kind.ts'
 import { policiesKind } from '../../policy/authorization-policy.ts'
 import { isContextPolicy, policyHeader } from '../../policy/policy-header.ts'
@@ -11,7 +11,7 @@ import { differenceOf, hasChanges, type ProjectDifference } from '../../project/
 import type { ProjectFolder } from '../../project/project-folder.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { exitCodes } from '../output/exit-codes.ts'
-import { printLine } from '../output/print.ts'
+import { printJson, printLine } from '../output/print.ts'
 import { ServiceRefusalError } from '../target/service-client.ts'
 import type { TargetFlags } from '../target/target-place.ts'
 import { checkFolder, printUrlSecrets, readFolder } from './apply.ts'
@@ -68,7 +68,7 @@ export async function planFolder(path: string, flags: PlanFlags): Promise<void> 
       refusal = failure
     }
   }
-  if (json) printLine(writeJson({ ...differenceJson(difference), comparison: compared }))
+  if (json) printJson({ ...differenceJson(difference), comparison: compared })
   else {
     for (const line of differenceLines(difference, prune)) printLine(line)
     for (const line of keptLines(difference, prune)) printLine(line)

@@ -21,10 +21,10 @@ import type { Settings } from '../../settings.ts'
 import { openCollections } from '../../store/documents/collections.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../../store/lmdb/open-lock.ts'
 import { isFolderLocked } from '../../store/process/folder-lock.ts'
-import { DemoClient } from '../demo/demo-client.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { projectVariable } from '../settings/environment-variables.ts'
 import { settingsFrom } from '../settings/flag-settings.ts'
+import { InProcessClient } from '../target/in-process-client.ts'
 import { ServiceClient, ServiceRefusalError } from '../target/service-client.ts'
 import { placeOf, type TargetFlags } from '../target/target-place.ts'
 
@@ -269,15 +269,7 @@ async function applyHere(settings: Settings, project: string, request: ApplyRequ
   const app = await createApp({ ...settings, lanes: 0 })
   try {
     const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
-    const { organizationId, handleInProcess: handle } = app
-    const client = new DemoClient({
-      handle,
-      organizationId,
-      token,
-      dataDir: settings.dataDir,
-      address: '',
-      docsServed: false,
-    })
+    const client = new InProcessClient({ handle: app.handleInProcess, token })
     const { status, body } = await client.post(`projects/${segment(project)}/apply`, request)
     const answer = JSON.parse(body) as AppliedProject & { message?: string; errors?: string[] }
     if (status < 300) return answer

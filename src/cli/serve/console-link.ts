@@ -12,7 +12,7 @@ import { openCollections } from '../../store/documents/collections.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../../store/lmdb/open-lock.ts'
 import { recordOperation } from '../folder/record-operation.ts'
 import { CliError } from '../output/cli-error.ts'
-import { printLine } from '../output/print.ts'
+import { printJson, printLine } from '../output/print.ts'
 import { addressOf, ServiceClient, ServiceRefusalError } from '../target/service-client.ts'
 
 /**
@@ -22,7 +22,7 @@ import { addressOf, ServiceClient, ServiceRefusalError } from '../target/service
 export async function printConsoleLink(settings: Settings, url: string | null, json: boolean): Promise<void> {
   const link = url === null ? await linkOfFolder(settings) : await linkOfService(settings, url)
   if (json) {
-    printLine(JSON.stringify({ url: link, lifetime_s: LINK_LIFETIME_S }))
+    printJson({ url: link, lifetime_s: LINK_LIFETIME_S })
     return
   }
   printLine(link)

@@ -5,7 +5,7 @@ import { type AdminToken, issueAdminToken } from '../../app/configuration.ts'
 import type { Settings } from '../../settings.ts'
 import { recordOperation } from '../folder/record-operation.ts'
 import { CliError } from '../output/cli-error.ts'
-import { printLine } from '../output/print.ts'
+import { printJson, printLine } from '../output/print.ts'
 import { ownCommand } from '../settings/own-command.ts'
 
 /** Lifetime of the tokens that `init` and `serve` print, seconds: the longest allowed. */
@@ -49,7 +49,7 @@ export function issuedToken(subject: string, lifetimeS: number): object {
 function printToken(issued: AdminToken, settings: Settings, json: boolean, lifetimeS: number): void {
   if (json) {
     const { organizationId, serviceAccountId, token } = issued
-    printLine(JSON.stringify({ organization_id: organizationId, service_account_id: serviceAccountId, token }))
+    printJson({ organization_id: organizationId, service_account_id: serviceAccountId, token })
     return
   }
   for (const line of tokenLines(issued, settings, lifetimeS)) printLine(line)

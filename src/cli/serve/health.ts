@@ -2,7 +2,8 @@
 import type { Settings } from '../../settings.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { exitCodes } from '../output/exit-codes.ts'
-import { printError, printLine } from '../output/print.ts'
+import { printError, printJson, printLine } from '../output/print.ts'
+import { sendRequest } from '../target/send-request.ts'
 import { addressOf } from '../target/service-client.ts'
 import { checkedUrl } from '../target/target-place.ts'
 
@@ -47,7 +48,7 @@ export async function checkHealth(settings: Settings, { url, timeoutMs, json }: 
     done.push(await check(name, `${base}${path}`, timeoutMs, url === null))
   }
   const isHealthy = done.every(({ ok }) => ok)
-  if (json) printLine(JSON.stringify({ healthy: isHealthy, url: base, checks: done }))
+  if (json) printJson({ healthy: isHealthy, url: base, checks: done })
   else if (isHealthy) printLine(`${base} is alive and ready`)
   else for (const { ok, url, reason } of done) if (!ok) printError(`${url}: ${reason}`)
   if (!isHealthy) throw new CliError([], exitCodes.failure.code)
@@ -55,11 +56,7 @@ export async function checkHealth(settings: Settings, { url, timeoutMs, json }: 
 
 async function check(name: string, url: string, timeoutMs: number, anyCertificate: boolean): Promise<HealthCheck> {
   try {
-    const response = await fetch(url, {
-      redirect: 'error',
-      signal: AbortSignal.timeout(timeoutMs),
-      ...(anyCertificate && { tls: { rejectUnauthorized: false } }),
-    })
+    const response = await sendRequest(url, { timeMs: timeoutMs, anyCertificate })
     const { status } = response
     const reason = status === 200 ? null : `status ${status}${messageOf(await response.text())}`
     return { name, url, ok: reason === null, status, reason }

@@ -5,7 +5,7 @@ import { OperationalError } from '../../kernel/errors.ts'
 import { SERVER_LOCK_FILE, SERVER_PID_FILE } from '../../kernel/folder/data-folder.ts'
 import type { Settings } from '../../settings.ts'
 import { isFolderLocked } from '../../store/process/folder-lock.ts'
-import { printLine } from '../output/print.ts'
+import { printJson, printLine } from '../output/print.ts'
 import { type RollingRestartState, readRestartState } from './rolling-restart.ts'
 
 const POLL_INTERVAL_MS = 100
@@ -26,7 +26,7 @@ export async function restart({ dataDir }: Settings, json: boolean): Promise<voi
     }
     printed = now.replaced.length
     if (now.state === 'running') continue
-    if (json) printLine(JSON.stringify({ workers: now.workers, replaced: now.replaced, error: now.error }))
+    if (json) printJson({ workers: now.workers, replaced: now.replaced, error: now.error })
     if (now.state === 'failed') {
       throw new OperationalError(
         `${now.error}; ${now.replaced.length} of ${now.workers} workers were replaced, and the others continue; the log of the service has the reason`,

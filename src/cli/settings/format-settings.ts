@@ -1,7 +1,9 @@
 // The command `settings`: lists settings with their values and sources. Secrets are masked.
+
 import { givenMasterKey, masterKeyVariable } from '../../identity/master-key.ts'
 import { MASTER_KEY_FILE } from '../../kernel/folder/data-folder.ts'
 import { isSecretRule, settingSpecs } from '../../settings.ts'
+import { columnLines } from '../output/table.ts'
 import type { EnvironmentVariables } from './environment-variables.ts'
 import type { ResolvedSetting } from './read-settings.ts'
 import { isAdvanced } from './setting-advice.ts'
@@ -32,10 +34,7 @@ export function formatSettings(
   const given = givenMasterKey(masterKeyVariable, environment)
   rows.push({ name: 'master_key', value: given === null ? '' : MASK, from: given?.where ?? MASTER_KEY_FILE })
   if (json) return [JSON.stringify(rows)]
-  const widest = (of: (row: SettingLine) => string) => Math.max(...rows.map((row) => of(row).length))
-  const names = widest(({ name }) => name)
-  const values = widest(({ value }) => String(value))
-  const lines = rows.map(({ name, value, from }) => `${name.padEnd(names)}  ${String(value).padEnd(values)}  ${from}`)
+  const lines = [...columnLines(rows.map(({ name, value, from }) => [name, String(value), from]))]
   const left = found.length - shown.length
   if (left > 0)
     lines.push('', `${left} advanced settings have their defaults; \`verdigraph settings --all\` shows them`)

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { UsageError } from '../output/cli-error.ts'
 import { colours } from '../output/colours.ts'
-import { printLine, printNotice } from '../output/print.ts'
+import { printJson, printLine, printNotice } from '../output/print.ts'
 import { tableLines } from '../output/table.ts'
 import { withErrorCode } from './asking.ts'
 import {
@@ -140,7 +140,7 @@ export async function listContexts({ json }: { readonly json: boolean }): Promis
     const { current, contexts } = readContexts()
     const all = Object.entries(contexts).sort(([a], [b]) => (a < b ? -1 : 1))
     if (json) {
-      printLine(JSON.stringify({ current, contexts: Object.fromEntries(all.map(([name, one]) => [name, shown(one)])) }))
+      printJson({ current, contexts: Object.fromEntries(all.map(([name, one]) => [name, shown(one)])) })
     } else if (all.length === 0) printNotice('no contexts; `context set` creates one')
     else {
       const rows = all.map(([name, one]) => [name === current ? colours.green('*') : '', name, ...cellsOf(one)])
@@ -156,7 +156,7 @@ export async function showContext(name: string | undefined, { json }: { readonly
     const chosen = name ?? contexts.current
     if (chosen === null) throw new UsageError(['no context is the current one; `context use` chooses one'])
     const context = shown(contextNamed(chosen, contexts))
-    if (json) printLine(JSON.stringify({ name: chosen, ...context }))
+    if (json) printJson({ name: chosen, ...context })
     else {
       printLine(colours.bold(chosen))
       for (const [member, value] of Object.entries(context)) printLine(`  ${member}: ${value}`)

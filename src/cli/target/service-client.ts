@@ -2,11 +2,12 @@
 // a token from the data folder.
 import { existsSync } from 'node:fs'
 import { issueAdminToken } from '../../app/configuration.ts'
-import { type JsonNumbers, parseJson, writeJson } from '../../kernel/json/json.ts'
+import { type JsonNumbers, parseJson } from '../../kernel/json/json.ts'
 import type { Settings } from '../../settings.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { tokenVariable } from '../settings/environment-variables.ts'
 import { ownCommand } from '../settings/own-command.ts'
+import { sendRequest, unreachable } from './send-request.ts'
 
 /** How long a service may take to answer, in milliseconds: longer than a test of all providers. */
 const ANSWER_TIME_MS = 60_000
@@ -95,16 +96,9 @@ export class ServiceClient {
     const target = `${this.url}${path}`
     const headers = { authorization: `Bearer ${this.token}`, 'content-type': 'application/json', ...more }
     try {
-      return await fetch(target, {
-        method,
-        headers,
-        ...(body !== undefined && { body: writeJson(body) }),
-        redirect: 'error',
-        ...(timeMs !== null && { signal: AbortSignal.timeout(timeMs) }),
-      })
+      return await sendRequest(target, { method, headers, body, timeMs })
     } catch (failure) {
-      const why = failure instanceof Error ? failure.message : String(failure)
-      throw new ServiceUnreachableError([`${this.url} cannot be reached: ${why}`])
+      throw new ServiceUnreachableError([unreachable(this.url, failure)])
     }
   }
 

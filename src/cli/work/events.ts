@@ -13,7 +13,7 @@ import { writeJson } from '../../kernel/json/json.ts'
 import type { Settings } from '../../settings.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { colours } from '../output/colours.ts'
-import { printLine, printLines, printNotice } from '../output/print.ts'
+import { printAnswer, printJson, printLine, printNotice } from '../output/print.ts'
 import { ServiceClient, ServiceRefusalError, ServiceUnreachableError } from '../target/service-client.ts'
 
 /** Pause between two reads if there was nothing more to read, in milliseconds. */
@@ -103,7 +103,7 @@ async function printEvents(client: ServiceClient, sinkId: string, flags: TailFla
     if (isUnreachable) printNotice('the service answers again')
     isUnreachable = false
     if (part.missed > 0) printNotice(`${part.missed} events were delivered and removed before they were read`)
-    for (const one of part.events) printLine(flags.json ? writeJson(one.event) : eventLine(one))
+    for (const one of part.events) printAnswer(flags.json, one.event, () => [eventLine(one)])
     printed += part.events.length
     position = part.position
     if (!part.has_more && printed < count) await Bun.sleep(POLL_MS)
@@ -135,7 +135,7 @@ export async function testRoutes(settings: Settings, flags: RoutingTestFlags): P
         event,
         send: flags.send,
       }))) as RoutingTestAnswer
-  if (flags.json) printLine(JSON.stringify(answer))
+  if (flags.json) printJson(answer)
   else for (const line of testLines(answer)) printLine(line)
   const failed = (answer.deliveries ?? []).filter(({ outcome }) => outcome !== 'delivered')
   if (failed.length > 0) {
@@ -171,7 +171,7 @@ export async function listDeadLetters(settings: Settings, flags: ListFlags): Pro
     if (token !== '') query.set('page_token', token)
     if (flags.provider !== undefined) query.set('provider_id', flags.provider)
     const page = (await client.call('GET', `${path}?${query}`)) as DeadLetterPage
-    for (const letter of page.dead_letters) printLine(flags.json ? JSON.stringify(letter) : letterLine(letter))
+    for (const letter of page.dead_letters) printAnswer(flags.json, letter, () => [letterLine(letter)])
     printed += page.dead_letters.length
     token = page.next_page_token
     isLast = token === ''
@@ -189,7 +189,7 @@ function letterLine(letter: DeadLetterItem): string {
 export async function showDeadLetter(settings: Settings, id: string, flags: EventFlags): Promise<void> {
   const { client, path } = await deadLettersOf(settings, flags)
   const letter = await client.call('GET', `${path}/${encodeURIComponent(id)}`, undefined, 'exact')
-  printLines(flags.json ? [writeJson(letter)] : JSON.stringify(letter, exactNumber, 2).split('\n'))
+  printAnswer(flags.json, letter, () => JSON.stringify(letter, exactNumber, 2).split('\n'))
 }
 
 /** `JSON.rawJSON` of ECMAScript 2026, which the type declarations lack. */
@@ -217,9 +217,7 @@ export async function resendDeadLetters(
     requested += answer.requested
     refused.push(...answer.refused)
   }
-  printLine(
-    flags.json ? JSON.stringify({ requested, refused }) : `${counted(requested, 'dead letter')} will be sent again`,
-  )
+  printAnswer(flags.json, { requested, refused }, () => [`${counted(requested, 'dead letter')} will be sent again`])
   if (refused.length > 0) throw new CliError(refused.map(({ reason }) => reason))
 }
 
@@ -246,7 +244,7 @@ export async function deleteDeadLetters(
       missing.push(...failure.lines)
     }
   }
-  printLine(flags.json ? JSON.stringify({ deleted }) : `${counted(deleted, 'dead letter')} deleted`)
+  printAnswer(flags.json, { deleted }, () => [`${counted(deleted, 'dead letter')} deleted`])
   if (missing.length > 0) throw new CliError(missing)
 }
 

@@ -11,12 +11,12 @@ import type { MatchReport } from '../../matching/report.ts'
 import type { Settings } from '../../settings.ts'
 import { holdsEnvironment } from '../../store/lmdb/environment-folder.ts'
 import { isFolderLocked } from '../../store/process/folder-lock.ts'
-import { DemoClient } from '../demo/demo-client.ts'
 import { recorded } from '../folder/record-operation.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
-import { printDocument, printLine } from '../output/print.ts'
+import { printAnswer, printDocument, printJson, printLine } from '../output/print.ts'
 import { progressLine } from '../output/progress.ts'
 import { unseenCharacterIssue } from '../output/show-values.ts'
+import { InProcessClient } from '../target/in-process-client.ts'
 import { ServiceClient, ServiceRefusalError } from '../target/service-client.ts'
 
 /** Pause between two looks at the progress of the service, in milliseconds. */
@@ -105,7 +105,7 @@ export async function runMatching(settings: Settings, flags: MatchRunFlags): Pro
       progress.end()
     }
   })
-  if (flags.json) printLine(JSON.stringify(report))
+  if (flags.json) printJson(report)
   else {
     const { matched_pairs, matched_entities, relationships_written, relationships_removed, conflicts } = report
     printLine(
@@ -127,7 +127,7 @@ export async function printMatchStatus(settings: Settings, flags: MatchFlags): P
     async (host) => (await host.call('GET', configPath(flags.pipeline))) as ReadPipeline,
   )
   if (flags.json) {
-    printLine(JSON.stringify(pipeline))
+    printJson(pipeline)
     return
   }
   const progress = pipeline.run_progress
@@ -195,7 +195,7 @@ export async function decideMatch(settings: Settings, flags: MatchDecideFlags): 
         ...(comment !== undefined && { comment }),
       })) as DecisionAnswer,
   )
-  printLine(flags.json ? JSON.stringify(decided) : lineOf(decided))
+  printAnswer(flags.json, decided, () => [lineOf(decided)])
 }
 
 /** Runs `match decisions`. Rejects with CliError if there is no such pipeline. */
@@ -207,7 +207,7 @@ export async function listMatchDecisions(settings: Settings, flags: MatchFlags):
         readonly decisions: readonly DecisionAnswer[]
         readonly next_page_token: string
       }
-      for (const one of page.decisions) printLine(flags.json ? JSON.stringify(one) : lineOf(one))
+      for (const one of page.decisions) printAnswer(flags.json, one, () => [lineOf(one)])
       token = page.next_page_token
       if (token === '') return
     }
@@ -219,7 +219,7 @@ export async function deleteMatchDecision(settings: Settings, flags: MatchFlags,
   await operate(settings, flags, 'svc.audit.operations.match.decide', { deleted: decision }, (host) =>
     host.call('DELETE', runtimePath(flags.pipeline, `decisions/${segment(decision)}`)),
   )
-  printLine(flags.json ? JSON.stringify({ deleted: decision }) : `decision ${decision} deleted`)
+  printAnswer(flags.json, { deleted: decision }, () => [`decision ${decision} deleted`])
 }
 
 /** Runs an operation of a person on the data folder, and records it. At a URL the service records its requests. */
@@ -274,15 +274,7 @@ async function* decoded(body: ReadableStream<Uint8Array>): AsyncGenerator<string
 async function folderHost(app: App): Promise<MatchingHost> {
   const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
   const headers = { authorization: `Bearer ${token}` }
-  const { organizationId, settings, handleInProcess: handle } = app
-  const client = new DemoClient({
-    handle,
-    organizationId,
-    token,
-    dataDir: settings.dataDir,
-    address: '',
-    docsServed: false,
-  })
+  const client = new InProcessClient({ handle: app.handleInProcess, token })
   const send = async (method: string, path: string, body: object | undefined, accept = 'application/json') => {
     const response = await client.send(method, path, { ...headers, accept }, body)
     if (response.status < 300) return response

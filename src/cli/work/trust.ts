@@ -16,7 +16,7 @@ import { trustScoreProfilesKind } from '../../trust/trust-score-profile.ts'
 import { type PassResult, requestRun } from '../../trust/trust-scoring.ts'
 import { recorded } from '../folder/record-operation.ts'
 import { CliError } from '../output/cli-error.ts'
-import { printLine, printNotice } from '../output/print.ts'
+import { printJson, printLine, printNotice } from '../output/print.ts'
 import { progressLine } from '../output/progress.ts'
 
 /** Pause between two looks at the progress of the service, in milliseconds. */
@@ -33,7 +33,7 @@ export async function runTrustPass(settings: Settings, profileId: string, json: 
     () => passOf(settings, profileId),
     ({ runId }) => ({ runId }),
   )
-  if (json) printLine(JSON.stringify(result))
+  if (json) printJson(result)
   else {
     const { nodesScored, scoresWritten, scoresRemoved } = result
     printLine(`${nodesScored} nodes scored, ${scoresWritten} scores written, ${scoresRemoved} removed`)

@@ -1,25 +1,19 @@
-// Sends the requests of the demo loader to the service in process, through the same handler as the HTTP server.
+// Sends the requests of commands to a service in this process, through the same handler as the HTTP server.
 import type { HttpRequest, HttpResponse } from '../../http/route.ts'
 
-/** A running service, for the loader. */
-export interface DemoHost {
+/** A service in this process. */
+export interface InProcessHost {
   handle(request: HttpRequest): HttpResponse | Promise<HttpResponse>
-  readonly organizationId: string
   /** A service-account token that can change the configuration. */
   readonly token: string
-  readonly dataDir: string
-  /** The base URL in the printed commands, such as `http://127.0.0.1:8080`. */
-  readonly address: string
-  /** True: everybody may read the pages below `/docs`. */
-  readonly docsServed: boolean
 }
 
 /** A client of the service in the same process. */
-export class DemoClient {
-  private readonly host: DemoHost
+export class InProcessClient {
+  private readonly host: InProcessHost
   private readonly configure: Readonly<Record<string, string>>
 
-  constructor(host: DemoHost) {
+  constructor(host: InProcessHost) {
     this.host = host
     this.configure = { authorization: `Bearer ${host.token}` }
   }
