@@ -1,7 +1,7 @@
 // Builds the views of an operator: figures of all workers, settings with their origin, and backups.
 
 import type { ListedBackup } from '../backup/backup-files.ts'
-import { readBackupRecord } from '../backup/backup-record.ts'
+import { reportedBackupRecord } from '../backup/backup-record.ts'
 import { BackupSchedule, scheduledJobs } from '../backup/backup-schedule.ts'
 import { backupAddressOf, misplacedFolder, recipientsOf } from '../backup/backup-settings.ts'
 import { Backups } from '../backup/backups.ts'
@@ -58,6 +58,7 @@ export function createOperator(platform: Platform, overrides: AppOverrides): Ope
     log,
     figures: platform.processes,
     command: command ?? [],
+    ...(overrides.supervision !== undefined && { pingMs: overrides.supervision.pingMs }),
     hasProject: (id, owner) => documents.get(projectsKind, id)?.organization_id === owner,
   })
   const schedule = new BackupSchedule({
@@ -98,7 +99,7 @@ export function createOperator(platform: Platform, overrides: AppOverrides): Ope
 function scheduleAnswer(settings: Settings, nowMs: number): ReturnType<OperatorDeps['backups']['list']>['schedule'] {
   const jobs = scheduledJobs(settings, nowMs)
   if (jobs.length === 0) return null
-  const { newest, proven, kept } = readBackupRecord(settings.dataDir)
+  const { newest, proven, kept } = reportedBackupRecord(settings.dataDir).record
   return {
     place: placeUrl(backupAddressOf(settings)),
     jobs: jobs.map(({ job, schedule, nextTime, overdueS, state }) => ({

@@ -46,8 +46,11 @@ export interface FinishedBackup {
 
 const PROGRESS_INTERVAL_MS = 300
 
-/** Runs a job whose state is already stored as `running`. Rejects as `backup` and `verifyBackup` do, after storing the failure. */
-export async function runBackupJob(job: BackupJob, clock: Clock): Promise<FinishedBackup> {
+/**
+ * Runs a job whose state is already stored as `running`. `alive`: called while it works. Rejects as `backup` and `verifyBackup` do, after
+ * storing the failure.
+ */
+export async function runBackupJob(job: BackupJob, clock: Clock, alive: () => void): Promise<FinishedBackup> {
   const { folder, name } = job
   const before = readBackup(folder, name)
   if (before === null) throw new Error(`the backup ${name} has no state`)
@@ -59,6 +62,7 @@ export async function runBackupJob(job: BackupJob, clock: Clock): Promise<Finish
     writeBackupState(folder, name, state)
   }
   const progress = (share: number): void => {
+    alive()
     if (performance.now() - storedMs < PROGRESS_INTERVAL_MS) return
     storedMs = performance.now()
     store({ progress: Math.min(1, share) })

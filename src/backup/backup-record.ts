@@ -3,7 +3,10 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { OperationalError } from '../kernel/errors.ts'
 import { BACKUP_RECORD_FILE } from '../kernel/folder/data-folder.ts'
+import { fileIssueOf } from '../kernel/folder/file-issue.ts'
+import { syncPath } from '../transfer/files/sync-path.ts'
 
 const runSchema = z.object({
   /** The object; empty: it failed before it had one. */
@@ -63,12 +66,32 @@ export type BackupVerification = z.infer<typeof verificationSchema>
 
 const empty: BackupRecord = { backup: null, drill: null, newest: null, proven: null, known: [], kept: 0 }
 
-/** The results in a data folder. A file that cannot be read counts as empty: the next run writes it again. */
+/**
+ * The results in a data folder; empty if nothing was recorded yet. Throws OperationalError for a file that cannot be read: an empty record in
+ * its place would forget what is due, and which backups this service has made.
+ */
 export function readBackupRecord(dataDir: string): BackupRecord {
+  const path = join(dataDir, BACKUP_RECORD_FILE)
   try {
-    return recordSchema.parse(JSON.parse(readFileSync(join(dataDir, BACKUP_RECORD_FILE), 'utf8')))
-  } catch {
-    return empty
+    return recordSchema.parse(JSON.parse(readFileSync(path, 'utf8')))
+  } catch (failure) {
+    if ((failure as NodeJS.ErrnoException).code === 'ENOENT') return empty
+    const reason = fileIssueOf(failure) ?? 'it is damaged'
+    const mend = 'put back a copy, or remove it: the schedules then start again, and remove no earlier backup'
+    throw new OperationalError(`the record of backups ${path} cannot be read (${reason}): ${mend}`)
+  }
+}
+
+/** As `readBackupRecord`, for a report. `problem`: why the record is empty although there is a file; null: it is not. */
+export function reportedBackupRecord(dataDir: string): {
+  readonly record: BackupRecord
+  readonly problem: string | null
+} {
+  try {
+    return { record: readBackupRecord(dataDir), problem: null }
+  } catch (failure) {
+    if (!(failure instanceof OperationalError)) throw failure
+    return { record: empty, problem: failure.message }
   }
 }
 
@@ -83,6 +106,8 @@ export function updateBackupRecord(dataDir: string, changed: Partial<BackupRecor
   const path = join(dataDir, BACKUP_RECORD_FILE)
   const next = `${path}.next`
   writeFileSync(next, JSON.stringify({ ...readBackupRecord(dataDir), ...changed }), { mode: 0o600 })
+  // A power failure must not leave an empty file under the final name.
+  syncPath(next)
   renameSync(next, path)
 }
 

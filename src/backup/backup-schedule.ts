@@ -11,7 +11,13 @@ import type { BackupTotals } from '../ops/service-metrics.ts'
 import type { Settings } from '../settings.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
 import type { ScheduledJob } from './backup-job.ts'
-import { type BackupRecord, readBackupRecord, type ScheduledJobState, updateBackupRecord } from './backup-record.ts'
+import {
+  type BackupRecord,
+  readBackupRecord,
+  reportedBackupRecord,
+  type ScheduledJobState,
+  updateBackupRecord,
+} from './backup-record.ts'
 
 /** How often patterns are compared with the clock. A look reads one small file. */
 const POLL_MS = 250
@@ -79,10 +85,16 @@ interface ScheduledJobStatus {
 
 /** The scheduled jobs at a time. Empty without a schedule. */
 export function scheduledJobs(settings: Settings, nowMs: number): readonly ScheduledJobStatus[] {
-  const record = readBackupRecord(settings.dataDir)
+  const { record, problem } = reportedBackupRecord(settings.dataDir)
+  const time = new Date(nowMs).toISOString()
+  const unread = {
+    due_time: time,
+    failures: 1,
+    last_run: { name: '', start_time: time, end_time: time, error: problem },
+  }
   return schedulesOf(settings).map(({ member, pattern }) => {
     const { lastMs, nextMs } = cronTimes(pattern, nowMs)
-    const state = record[member]
+    const state = problem === null ? record[member] : unread
     // The first time after the last run: later ones may have been missed as well.
     const missedMs = state === null ? null : cronTimes(pattern, Date.parse(state.due_time)).nextMs
     const isOverdue =
@@ -108,7 +120,7 @@ function awaitsBackup(member: Schedule['member'], { backupSchedule }: Settings, 
 
 /** The figures of the metrics. */
 export function backupTotals(settings: Settings, nowMs: number): BackupTotals {
-  const { newest, proven } = readBackupRecord(settings.dataDir)
+  const { newest, proven } = reportedBackupRecord(settings.dataDir).record
   const seconds = (time: string | undefined): number | null => (time === undefined ? null : Date.parse(time) / 1000)
   return {
     jobs: scheduledJobs(settings, nowMs).map(({ job, overdueS, state }) => ({

@@ -54,6 +54,8 @@ interface BackupsDeps {
   readonly figures: ChildFigures
   /** The command line of the process of a job; the id of this process is appended. */
   readonly command: readonly string[]
+  /** How often the process of a job is asked whether it answers, milliseconds. For tests. Absent: that of `ChildProcess.watch`. */
+  readonly pingMs?: number
   /** True if the project exists and is of the organization. */
   hasProject(projectId: string, organizationId: string): boolean
 }
@@ -221,6 +223,7 @@ export class Backups {
     this.running = this.spawn(job, serviceAccountId)
       .catch((failure: unknown) => {
         const reason = failure instanceof Error ? failure.message : String(failure)
+        this.storeEnd(name, reason)
         if (this.isClosing)
           deps.log({ level: 'info', message: 'a job on a backup was interrupted by a stop', kind, name })
         else deps.log({ level: 'error', message: 'a job on a backup failed', kind, name, reason })
@@ -233,19 +236,41 @@ export class Backups {
     return found === null ? unknown : ok(found)
   }
 
+  /** A process that was killed has stored nothing. */
+  private storeEnd(name: string, reason: string): void {
+    const { folder, clock } = this.deps
+    const found = readBackup(folder, name)
+    if (found === null || !isWorking(found)) return
+    const { name: _, bytes: __, isEncrypted: ___, ...state } = found
+    const error = this.isClosing ? interrupted : reason
+    const end_time = timestamp(clock.now())
+    const ended = { state: 'failed', end_time, error } as const
+    const { verification } = state
+    writeBackupState(
+      folder,
+      name,
+      verification?.state === 'running'
+        ? { ...state, verification: { ...verification, ...ended } }
+        : { ...state, ...ended },
+    )
+  }
+
   private async spawn(job: BackupJob | ScheduledJob, requestedBy: string): Promise<void> {
-    const { command, settings } = this.deps
+    const { command, settings, pingMs } = this.deps
     const child = new ChildProcess<BackupTask>({ kind: 'backup-job', command, task: { settings, job, requestedBy } })
     this.child = child
+    child.watch(undefined, pingMs)
     const exit = await child.exited
     this.child = null
     if (exit.code === null) {
       if (!this.isClosing) this.deps.figures.countExit('backup-job', exit, Math.round(this.deps.clock.now() / 1000))
-      throw new Error(`its process exited by ${exit.how}`)
+      throw new Error(
+        exit.killedFor === null ? `its process exited by ${exit.how}` : `its process was ended: ${exit.killedFor}`,
+      )
     }
     // The process has stored a failure that it has noticed.
     const isScheduled = !('folder' in job)
-    if (isScheduled && exit.code !== 0) throw new Error('its process ended without a result')
+    if (isScheduled && exit.code !== 0) throw new Error(`its process ended without a result (${exit.how})`)
   }
 
   /** The locks of jobs of the data folder and of the folder of backups. Null: another job works. */

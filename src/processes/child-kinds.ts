@@ -11,13 +11,18 @@ interface ChildProperties {
   /** Added to the scheduling priority (nice): processes that answer requests at once come first. */
   readonly niceness: number
   /**
-   * Added to the score of the OOM killer (`oom_score_adj` of proc(5), per mille of the memory): the greater, the earlier the process is
-   * killed. The process that listens on the port has 0 and is the last.
+   * Added to the score of the OOM killer of the process that starts it (`oom_score_adj` of proc(5), per mille of the memory): the greater, the
+   * earlier the process is killed. The process that listens on the port is the last.
    */
   readonly oomScore: number
   /** Time that a process gets to end its work when it is stopped, milliseconds. Then it is killed. */
   readonly stopMs: number
+  /** A watched process that has missed so many pings in a row hangs. On a busy machine one that works may miss some. Absent: `MISSED_MAX`. */
+  readonly missedMax?: number
 }
+
+/** A minute. */
+export const MISSED_MAX = 12
 
 /** Lanes and what works in the background run at a lower scheduling priority than the serving process. */
 const NICENESS = 10
@@ -32,10 +37,16 @@ export const childKinds: Readonly<Record<ChildKind, ChildProperties>> = {
   shipper: { label: 'the process that ships changes', niceness: NICENESS, oomScore: 150, stopMs: 3000 },
   // It writes its responses.
   lane: { label: 'a lane', niceness: NICENESS, oomScore: 200, stopMs: 5000 },
-  // It ends its step. Its memory grows with the nodes.
-  matcher: { label: 'the entity matching process', niceness: NICENESS, oomScore: 250, stopMs: 3000 },
-  // Its backup is then interrupted.
-  'backup-job': { label: 'the process of a backup job', niceness: NICENESS, oomScore: 300, stopMs: 0 },
+  // It ends its step. Its memory grows with the nodes. The background process starts it: 250 more than a serving process.
+  matcher: { label: 'the entity matching process', niceness: NICENESS, oomScore: 150, stopMs: 3000 },
+  // Its backup is then interrupted. To flush a large copy to a slow disk takes minutes, in which it answers nothing.
+  'backup-job': {
+    label: 'the process of a backup job',
+    niceness: NICENESS,
+    oomScore: 300,
+    stopMs: 0,
+    missedMax: 10 * MISSED_MAX,
+  },
 }
 
 /*

@@ -2,9 +2,14 @@
 // (supervised.ts, the pool of lanes, the supervisor of workers).
 import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
-import { type ChildKind, childKinds } from './child-kinds.ts'
-import { countOomKills } from './oom-kills.ts'
-import type { ChildReport, ParentOrder } from './protocol.ts'
+import { type ChildKind, childKinds, MISSED_MAX } from './child-kinds.ts'
+import { childOomScore, OomWatch } from './oom-kills.ts'
+import { type ChildReport, childExits, type ParentOrder } from './protocol.ts'
+
+/** How often a watched process is asked whether it answers, milliseconds. */
+const PING_MS = 5000
+/** How often the kills of the OOM killer are counted, milliseconds. */
+const OOM_LOOK_MS = 5000
 
 /** Why a process has exited, for the log and the metrics. */
 export interface ChildExit {
@@ -13,10 +18,11 @@ export interface ChildExit {
   /** Null: a signal has killed it. */
   readonly code: number | null
   /**
-   * `done`: by itself, with exit code 0. `stopped`: by `stop`. `hung`: killed, because it did not answer or did not open. `killed`: killed for
-   * another reason of this process. `oom`: the system has killed it for lack of memory. `failed`: by itself.
+   * `done`: by itself, with exit code 0. `unfinished`: by itself, and some of its work is due later. `stopped`: by `stop`. `hung`: killed,
+   * because it did not answer or did not open. `killed`: killed for another reason of this process. `oom`: the system has killed it for lack
+   * of memory. `failed`: by itself.
    */
-  readonly cause: 'done' | 'stopped' | 'hung' | 'killed' | 'oom' | 'failed'
+  readonly cause: 'done' | 'unfinished' | 'stopped' | 'hung' | 'killed' | 'oom' | 'failed'
   /** Why this process has killed it; null: it has not. */
   readonly killedFor: string | null
 }
@@ -49,7 +55,9 @@ export class ChildProcess<Task, Command = never, Event = never> {
 
   constructor(options: ChildProcessOptions<Task, Event>) {
     this.options = options
-    const oomKills = countOomKills()
+    const oom = new OomWatch()
+    const looks = setInterval(() => oom.look(), OOM_LOOK_MS)
+    looks.unref()
     this.process = Bun.spawn([...options.command, String(process.pid)], {
       stdin: 'ignore',
       stdout: 'inherit',
@@ -61,8 +69,9 @@ export class ChildProcess<Task, Command = never, Event = never> {
     setPrecedence(this.pid, options.kind)
     this.send({ order: 'open', task: options.task })
     this.exited = this.process.exited.then(() => {
-      const exit = this.exitOf(oomKills)
+      const exit = this.exitOf(oom)
       this.hasExited = true
+      clearInterval(looks)
       for (const onAlive of this.answers) onAlive()
       options.onExit?.(exit)
       return exit
@@ -94,12 +103,37 @@ export class ChildProcess<Task, Command = never, Event = never> {
     return isAnswered
   }
 
+  /**
+   * From now on the process is killed when it hangs: it does not open within `startingMax` pings, or misses as many in a row as its kind may.
+   * Counts ticks and not time: after the machine, or this process, was suspended, the process has time to answer. `pingMs`: for tests.
+   */
+  watch(startingMax = 2 * MISSED_MAX, pingMs = PING_MS): void {
+    const { missedMax = MISSED_MAX } = childKinds[this.options.kind]
+    let missed = 0
+    let wasOpen = false
+    const timer = setInterval(() => {
+      if (this.isOpen && !wasOpen) {
+        wasOpen = true
+        missed = 0
+      }
+      if (missed >= (wasOpen ? missedMax : startingMax)) {
+        this.kill(`it did not ${wasOpen ? 'answer' : 'start'} within ${missed * pingMs} ms`, 'hung')
+        return
+      }
+      missed += 1
+      // Until it is open, it answers nothing.
+      void this.ping(pingMs).then((isAnswered) => {
+        if (isAnswered && this.isOpen) missed = 0
+      })
+    }, pingMs)
+    void this.exited.then(() => clearInterval(timer))
+  }
+
   /** Lets the process end its work, for the time of its kind and `moreMs`. Resolves when it has exited. */
   async stop(moreMs = 0): Promise<ChildExit> {
     this.isStopped = true
-    // A process that starts has nothing to end, and would answer late.
-    if (this.isOpen) this.send({ order: 'stop' })
-    else this.process.kill('SIGKILL')
+    // One that still starts ends what it opens: a killed one may leave a database that it has begun to create.
+    this.send({ order: 'stop' })
     const limitMs = childKinds[this.options.kind].stopMs + moreMs
     const timer = setTimeout(() => this.kill(`it did not end within ${limitMs} ms`), limitMs)
     const exit = await this.exited
@@ -139,16 +173,19 @@ export class ChildProcess<Task, Command = never, Event = never> {
     }
   }
 
-  private exitOf(oomKillsBefore: number | null): ChildExit {
+  private exitOf(oom: OomWatch): ChildExit {
     const { signalCode, exitCode } = this.process
-    const how = signalCode === null ? `exit code ${exitCode}` : `signal ${signalCode}`
+    const meaning = Object.values(childExits).find(({ code }) => signalCode === null && code === exitCode)?.meaning
+    const how =
+      signalCode === null
+        ? `exit code ${exitCode}${meaning === undefined ? '' : `: ${meaning}`}`
+        : `signal ${signalCode}`
     const exit = { how, code: signalCode === null ? exitCode : null, killedFor: null }
     if (this.killed !== null) return { ...exit, ...this.killed }
     if (this.isStopped) return { ...exit, cause: exit.code === 0 || signalCode === 'SIGKILL' ? 'stopped' : 'failed' }
     if (exit.code === 0) return { ...exit, cause: 'done' }
-    // Two processes that are killed in the same moment are counted alike.
-    const isOom = signalCode === 'SIGKILL' && (countOomKills() ?? 0) > (oomKillsBefore ?? Number.POSITIVE_INFINITY)
-    return { ...exit, cause: isOom ? 'oom' : 'failed' }
+    if (exit.code === childExits.unfinished.code) return { ...exit, cause: 'unfinished' }
+    return { ...exit, cause: signalCode === 'SIGKILL' && oom.hasKilled() ? 'oom' : 'failed' }
   }
 }
 
@@ -157,7 +194,7 @@ function setPrecedence(pid: number, kind: ChildKind): void {
   const { niceness, oomScore } = childKinds[kind]
   try {
     if (niceness !== 0) setPriority(pid, niceness)
-    if (process.platform === 'linux') writeFileSync(`/proc/${pid}/oom_score_adj`, String(oomScore))
+    if (process.platform === 'linux') writeFileSync(`/proc/${pid}/oom_score_adj`, String(childOomScore(oomScore)))
   } catch {
     // Not permitted, or the process has exited. It also works at normal priority.
   }

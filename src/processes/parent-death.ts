@@ -1,5 +1,6 @@
 // Kills a child process when its parent exits, even while the child is busy: prctl(2) with PR_SET_PDEATHSIG on Linux.
 // On other systems the child exits when it next reads its closed IPC channel.
+import { childExits } from './protocol.ts'
 
 const PR_SET_PDEATHSIG = 1
 const SIGKILL = 9
@@ -9,7 +10,7 @@ export const LIBC_NAMES = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarc
 /** Makes this process exit with its parent; exits at once if the parent is gone. `parent`: process id of the parent. */
 export function exitWithParent(parent: number): void {
   // The parent may have exited before the call.
-  if (setParentDeathSignal(SIGKILL) && process.ppid !== parent) process.exit(0)
+  if (setParentDeathSignal(SIGKILL) && process.ppid !== parent) process.exit(childExits.orphan.code)
 }
 
 /** Reverts `exitWithParent`: only the closed IPC channel reports the exit. Returns whether the parent is still running. */

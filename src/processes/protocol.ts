@@ -18,6 +18,15 @@ export type ChildReport<Event> =
   | { readonly report: 'alive' }
   | { readonly report: 'event'; readonly event: Event }
 
+/** The exit codes of a child, except 0, with their meanings. */
+export const childExits = {
+  failed: { code: 1, meaning: 'it has failed' },
+  memory: { code: 3, meaning: 'it used too much memory' },
+  /** A normal end: its parent starts another one later. */
+  unfinished: { code: 4, meaning: 'some of its work is still due' },
+  orphan: { code: 5, meaning: 'the process that started it is not its parent, or has ended' },
+} as const
+
 /** Shows that the parent holds the lock of the data folder, and which of its processes this is. */
 export interface ProcessIdentity {
   /** At least 1, unique among the processes on the folder. A replacement keeps the number. */

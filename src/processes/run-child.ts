@@ -3,13 +3,12 @@ import { OperationalError } from '../kernel/errors.ts'
 import type { ChildKind } from './child-kinds.ts'
 import { ownMemory } from './own-memory.ts'
 import { exitWithParent, surviveParent } from './parent-death.ts'
-import type { ChildReport, ParentOrder } from './protocol.ts'
+import { type ChildReport, childExits, type ParentOrder } from './protocol.ts'
 
 const MEMORY_CHECK_MS = 5000
-/** Exit codes: failed, uses too much memory, has ended but some of its work is still due. */
-const EXIT_FAILED = 1
-const EXIT_MEMORY = 3
-const EXIT_UNFINISHED = 4
+/** At most so often a process reports that it works, milliseconds. */
+const ALIVE_MS = 1000
+const EXIT_FAILED = childExits.failed.code
 
 /** The work of a process that is open. */
 export interface OpenChild<Command = never> {
@@ -22,13 +21,15 @@ export interface OpenChild<Command = never> {
   onCommand?(command: Command): void | Promise<void>
   /** On SIGHUP. Absent: the signal is ignored. */
   onHangUp?(): void
-  /** Ends the work. The process then exits. */
-  stop(): Promise<void>
+  /** Ends the work. The process then exits. `isOutOfMemory`: not because it was asked to, but because it exceeds `memoryBytesMax`. */
+  stop(isOutOfMemory: boolean): Promise<void>
 }
 
 /** The parent, as its child sees it. */
 export interface Parent<Event> {
   report(event: Event): void
+  /** Reports that the process works, while its event loop may answer no ping. Call it often. */
+  alive(): void
   /**
    * From now on the process ends properly when its parent was killed, within `timeoutMs`. Before, it ends at once. Returns whether the parent
    * still runs.
@@ -59,6 +60,7 @@ export async function runChild<Task, Command = never, Event = never>(
   let task: Task | null = null
   let opened: Promise<OpenChild<Command>> | null = null
   let orphanMs = 0
+  let aliveMs = 0
   let isStopping = false
   const report = (message: ChildReport<Event>): void => void process.send?.(message)
   const fail = (failure: unknown): never => {
@@ -69,11 +71,16 @@ export async function runChild<Task, Command = never, Event = never>(
     if (isStopping) return
     isStopping = true
     Promise.resolve(opened)
-      .then((child) => child?.stop())
+      .then((child) => child?.stop(exitCode === childExits.memory.code))
       .then(() => process.exit(exitCode), fail)
   }
   const own: Parent<Event> = {
     report: (event) => report({ report: 'event', event }),
+    alive() {
+      if (performance.now() - aliveMs < ALIVE_MS) return
+      aliveMs = performance.now()
+      report({ report: 'alive' })
+    },
     outlive(timeoutMs) {
       orphanMs = timeoutMs
       return surviveParent(parent)
@@ -92,7 +99,7 @@ export async function runChild<Task, Command = never, Event = never>(
     switch (message.order) {
       case 'open':
         report({ report: 'open' })
-        void child.done?.then((isFinished) => stop(isFinished ? 0 : EXIT_UNFINISHED), fail)
+        void child.done?.then((isFinished) => stop(isFinished ? 0 : childExits.unfinished.code), fail)
         return
       case 'ping':
         if ((await child.isAnswering?.(message.timeoutMs)) ?? true) report({ report: 'alive' })
@@ -119,7 +126,7 @@ export async function runChild<Task, Command = never, Event = never>(
       const bytes = ownMemory()
       if (bytes === null || bytes <= memoryBytesMax || isStopping) return
       options.failed(new OperationalError(`it uses ${bytes} bytes of memory, more than ${memoryBytesMax}`), task)
-      stop(EXIT_MEMORY)
+      stop(childExits.memory.code)
     }, MEMORY_CHECK_MS)
   // The IPC channel keeps the process alive.
   return await new Promise(() => {})

@@ -1,20 +1,16 @@
 // A process that this process keeps running while there is work for it: it is started again when it exits, and replaced when it hangs.
 import type { Backoff } from '../kernel/time/backoff.ts'
 import type { Log } from '../ops/log.ts'
-import { type ChildKind, childKinds } from './child-kinds.ts'
+import { type ChildKind, childKinds, MISSED_MAX } from './child-kinds.ts'
 import { type ChildExit, ChildProcess } from './child-process.ts'
 import type { ChildFigures } from './process-figures.ts'
 import { RestartDelay } from './restart-delay.ts'
 
-/** How often a process is asked whether it answers, milliseconds. */
-const PING_MS = 5000
-/** A process that has missed so many pings in a row hangs. On a busy machine one that works may miss some. */
-const MISSED_MAX = 12
 /** A process that has not opened after so many pings hangs. Its replacement gets twice the time, because the machine may be slow. */
-const STARTING_MAX = 24
-const STARTING_LIMIT_MAX = 120
+const STARTING_MAX = 2 * MISSED_MAX
+const STARTING_LIMIT_MAX = 10 * MISSED_MAX
 
-/** Replacements of the supervision of the background process, the matcher and the shipper. */
+/** Replacements of the supervision of the background process, the matcher, the shipper and backup jobs. */
 export interface SupervisionOverrides {
   /** How often they are asked whether they answer, milliseconds. */
   readonly pingMs: number
@@ -32,7 +28,7 @@ export interface SupervisedOptions<Task> {
   readonly endsWhenDone?: boolean
   /** Absent: the delays of all processes. */
   readonly restart?: Backoff
-  /** For tests. Absent: `PING_MS`. */
+  /** For tests. Absent: that of `ChildProcess.watch`. */
   readonly pingMs?: number
   readonly figures: ChildFigures
   readonly log: Log
@@ -51,7 +47,6 @@ export class Supervised<Task> {
   /** Null: no start is scheduled. */
   private restart: ReturnType<typeof setTimeout> | null = null
   private startingMax = STARTING_MAX
-  private missed = 0
 
   constructor(options: SupervisedOptions<Task>) {
     this.options = options
@@ -86,48 +81,34 @@ export class Supervised<Task> {
   }
 
   private start(): void {
-    const { kind, command, task, figures } = this.options
+    const { kind, command, task, figures, pingMs } = this.options
     const child = new ChildProcess<Task>({
       kind,
       command,
       task,
       onOpen: () => {
         this.startingMax = STARTING_MAX
-        this.missed = 0
         figures.setReplaced(kind, false)
       },
       onExit: (exit) => {
-        clearInterval(pings)
+        if (exit.cause === 'hung' && !child.isOpen)
+          this.startingMax = Math.min(2 * this.startingMax, STARTING_LIMIT_MAX)
         this.onExit(exit)
       },
     })
     this.child = child
     this.delay.started()
-    const pings = this.watch(child)
-  }
-
-  /** Counts ticks and not time: after the machine, or this process, was suspended, the process has time to answer. */
-  private watch(child: ChildProcess<Task>): ReturnType<typeof setInterval> {
-    const { pingMs = PING_MS } = this.options
-    this.missed = 0
-    return setInterval(() => {
-      if (this.missed >= (child.isOpen ? MISSED_MAX : this.startingMax)) {
-        const doing = child.isOpen ? 'answer' : 'start'
-        if (!child.isOpen) this.startingMax = Math.min(2 * this.startingMax, STARTING_LIMIT_MAX)
-        child.kill(`it did not ${doing} within ${this.missed * pingMs} ms`, 'hung')
-        return
-      }
-      this.missed += 1
-      // Until it is open, it answers nothing.
-      void child.ping(pingMs).then((isAnswered) => {
-        if (isAnswered && child.isOpen) this.missed = 0
-      })
-    }, pingMs)
+    child.watch(this.startingMax, pingMs)
   }
 
   private onExit(exit: ChildExit): void {
     const { kind, endsWhenDone, figures, log } = this.options
     this.child = null
+    if (exit.cause === 'unfinished') {
+      figures.setReplaced(kind, false)
+      if (!this.isClosing) this.startLater()
+      return
+    }
     if (exit.code !== 0) this.options.onUnexpectedExit()
     const isExpected = exit.cause === 'stopped' || (exit.cause === 'done' && endsWhenDone === true)
     if (isExpected) {
@@ -144,6 +125,11 @@ export class Supervised<Task> {
     if (this.isClosing) return
     figures.countExit(kind, exit, Math.round(Date.now() / 1000))
     figures.setReplaced(kind, true)
+    this.startLater()
+  }
+
+  private startLater(): void {
+    const { kind, figures } = this.options
     this.restart = setTimeout(() => {
       this.restart = null
       if (!this.options.isWanted()) figures.setReplaced(kind, false)

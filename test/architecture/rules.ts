@@ -1393,6 +1393,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/matching/entity-matching-pipeline.ts',
       'src/ops/certificate.ts',
       'src/processes/child-kinds.ts',
+      'src/processes/own-memory.ts',
       'src/processes/process-figures.ts',
       'src/settings.ts',
       'src/store/documents/collections.ts',

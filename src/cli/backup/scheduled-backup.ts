@@ -38,8 +38,13 @@ import { questionsOf, runDrill } from './backup-drill.ts'
 /** Uploads of other programs, or of a service that was moved, are removed after this time. */
 const ABANDONED_AFTER_MS = 24 * 3_600_000
 
-/** Runs a job, and stores its result. Rejects with the failure after it was stored. */
-export async function runScheduledJob(settings: Settings, job: ScheduledJob, clock: Clock): Promise<FinishedBackup> {
+/** Runs a job, and stores its result. `alive`: called while it works. Rejects with the failure after it was stored. */
+export async function runScheduledJob(
+  settings: Settings,
+  job: ScheduledJob,
+  clock: Clock,
+  alive: () => void,
+): Promise<FinishedBackup> {
   const { dataDir } = settings
   const startMs = clock.now()
   const member = job.kind === 'drill' ? 'drill' : 'backup'
@@ -58,7 +63,7 @@ export async function runScheduledJob(settings: Settings, job: ScheduledJob, clo
   }
   try {
     const run = job.kind === 'drill' ? drillNewest : makeAndVerify
-    const finished = await run(settings, job, clock, before, named)
+    const finished = await run(settings, job, { clock, alive }, before, named)
     ended(null)
     return finished
   } catch (failure) {
@@ -68,10 +73,16 @@ export async function runScheduledJob(settings: Settings, job: ScheduledJob, clo
   }
 }
 
+interface JobDeps {
+  readonly clock: Clock
+  /** Called while the job works. */
+  readonly alive: () => void
+}
+
 async function makeAndVerify(
   settings: Settings,
   { madeBy, organizationId }: ScheduledJob,
-  clock: Clock,
+  { clock, alive }: JobDeps,
   before: BackupRecord,
   named: (name: string) => void,
 ): Promise<FinishedBackup> {
@@ -95,12 +106,12 @@ async function makeAndVerify(
     recipients,
     madeBy,
     nowMs: startMs,
-    progress: () => undefined,
+    progress: alive,
   })
   const stored = { name, size: bytes, sha256 }
   let verification: BackupVerification
   try {
-    verification = await verify(settings, place, stored, recipients.length > 0, workFolder)
+    verification = await verify(settings, place, stored, recipients.length > 0, workFolder, alive)
   } catch (failure) {
     // Damaged, or it could not be read: it does not count as one of those to keep.
     updateBackupRecord(dataDir, { known: [{ name, bytes, isSound: false }, ...before.known] })
@@ -121,6 +132,7 @@ async function verify(
   { name, size, sha256 }: { name: string; size: number; sha256: string },
   isEncrypted: boolean,
   workFolder: string,
+  alive: () => void,
 ): Promise<BackupVerification> {
   if (backupVerify === 'off') return 'off'
   if (isEncrypted && backupIdentity === '') {
@@ -131,7 +143,7 @@ async function verify(
   }
   const identities = backupIdentity === '' ? null : await readIdentities(backupIdentity)
   requireSpace(workFolder, size)
-  await verifyBackup(placeSource(place, { name, size }, identities), workFolder, () => undefined)
+  await verifyBackup(placeSource(place, { name, size }, identities), workFolder, alive)
   return 'sound'
 }
 
@@ -191,7 +203,7 @@ async function removeOld(
 async function drillNewest(
   settings: Settings,
   _: ScheduledJob,
-  clock: Clock,
+  { clock, alive }: JobDeps,
   before: BackupRecord,
   named: (name: string) => void,
 ): Promise<FinishedBackup> {
@@ -212,7 +224,7 @@ async function drillNewest(
     hasMasterKey: isGiven || masterKey !== null,
     questions: drillQuestions === '' ? null : questionsOf(drillQuestions),
     clock,
-    progress: () => undefined,
+    progress: alive,
   })
   const failed = steps.find((step) => step.outcome === 'failed') ?? steps.at(-1)
   if (outcome !== 'proven' || made_at === null)

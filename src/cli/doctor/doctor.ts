@@ -25,6 +25,7 @@ import { serviceAccountCredentialsKind } from '../../identity/service-account.ts
 import { OperationalError } from '../../kernel/errors.ts'
 import {
   AUDIT_ALIVE_FILE,
+  CHECKED_LOCK_FILE,
   CONFIGURATION_FOLDER,
   DATA_FILE,
   MASTER_KEY_FILE,
@@ -33,6 +34,7 @@ import {
 } from '../../kernel/folder/data-folder.ts'
 import { entityMatchingPipelinesKind } from '../../matching/entity-matching-pipeline.ts'
 import { readCertificate } from '../../ops/certificate.ts'
+import { memoryLimit } from '../../processes/own-memory.ts'
 import type { Settings } from '../../settings.ts'
 import { type Collections, openCollections } from '../../store/documents/collections.ts'
 import { copyStateOf } from '../../store/documents/document-copy.ts'
@@ -227,7 +229,20 @@ function rightsOf(dataDir: string, files: readonly FolderFile[]): Finding[] {
       (closed.length > 0 ? failed : warned)(check, found, `\`chown -R USER ${dataDir}\` for the user of the service`),
     )
   }
+  const locks = files.flatMap(({ path, name }) => (name === CHECKED_LOCK_FILE && !isOpenForAll(path) ? [path] : []))
+  if (locks.length > 0) {
+    const found = `${locks.length} locks cannot be opened by all users of their databases, so pages are checked again at each opening, for example ${locks[0]}`
+    findings.push(warned(check, found, 'remove them: the next opening makes new ones'))
+  }
   return findings.length === 0 ? [passed(check, 'only this user may access the folder')] : findings
+}
+
+/** Whether each user who may write the database next to a lock may open the lock. */
+function isOpenForAll(lock: string): boolean {
+  const [own, data] = [lock, join(dirname(lock), DATA_FILE)].map((path) => statSync(path, { throwIfNoEntry: false }))
+  if (own === undefined || data === undefined) return true
+  const rights = data.mode & 0o666
+  return own.uid === data.uid && (own.gid === data.gid || (rights & 0o060) === 0) && (own.mode & rights) === rights
 }
 
 function diskOf(folder: string, storeBytes: number): Finding[] {
@@ -515,32 +530,6 @@ function readLimits(): ProcessLimits {
     processes: soft('Max processes'),
     memoryBytes: memoryLimit(),
   }
-}
-
-/** The smallest limit of the cgroups of this process and of the machine. Null: not known. */
-function memoryLimit(): number | null {
-  const total = existsSync('/proc/meminfo')
-    ? /^MemTotal:\s+(\d+) kB/m.exec(readFileSync('/proc/meminfo', 'utf8'))
-    : null
-  const limits = total === null ? [] : [Number(total[1]) * 1024]
-  for (const path of cgroupLimitFiles()) {
-    if (!existsSync(path)) continue
-    const value = Number(readFileSync(path, 'utf8').trim())
-    if (Number.isFinite(value) && value > 0) limits.push(value)
-  }
-  return limits.length === 0 ? null : Math.min(...limits)
-}
-
-function cgroupLimitFiles(): string[] {
-  const own = existsSync('/proc/self/cgroup')
-    ? /^0::(.+)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1]
-    : undefined
-  const folders: string[] = []
-  for (let path = own ?? '/'; ; path = dirname(path)) {
-    folders.push(join('/sys/fs/cgroup', path, 'memory.max'))
-    if (path === '/' || path === '.') break
-  }
-  return [...folders, '/sys/fs/cgroup/memory/memory.limit_in_bytes']
 }
 
 function existingParent(path: string): string {

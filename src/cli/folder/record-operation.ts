@@ -23,6 +23,11 @@ import { COMMAND_LOCK_TIMEOUT_MS } from '../../store/lmdb/open-lock.ts'
 import { EventsFolder } from '../../store/outbox/events-folder.ts'
 import { openSharedCounter } from '../../store/process/shared-counter.ts'
 
+/** The operation succeeded, and only its audit record could not be written. */
+export class UnrecordedOperationError extends OperationalError {
+  override readonly name = 'UnrecordedOperationError'
+}
+
 /** The settings that recording needs. */
 type RecordingSettings = Pick<Settings, 'dataDir' | 'audit'>
 
@@ -49,8 +54,8 @@ export async function recordOperation(
     count: 1,
     timeMs,
   }
-  const commitCounter = openSharedCounter(join(dataDir, EVENTS_COMMIT_FILE))
   try {
+    const commitCounter = openSharedCounter(join(dataDir, EVENTS_COMMIT_FILE))
     const events = await openWhenUnwritten(
       path,
       () => new EventsFolder(path, { commitCounter }),
@@ -73,7 +78,7 @@ export async function recordOperation(
 
 /**
  * Runs a command and records how it ended. `members`: of the payload, known before; `membersOf`: known after. Rejects as `run` does,
- * and as `recordOperation` does if only the record fails.
+ * and with UnrecordedOperationError if only the record fails.
  */
 export async function recorded<T>(
   settings: RecordingSettings,
@@ -91,7 +96,12 @@ export async function recorded<T>(
     await recordOperation(settings, type, { outcome: 'failed', error, ...members }).catch(() => false)
     throw failure
   }
-  await recordOperation(settings, type, { outcome: 'ok', ...members, ...membersOf(result) })
+  try {
+    await recordOperation(settings, type, { outcome: 'ok', ...members, ...membersOf(result) })
+  } catch (failure) {
+    const reason = failure instanceof Error ? failure.message : String(failure)
+    throw new UnrecordedOperationError(`the operation succeeded, but ${reason}`)
+  }
   return result
 }
 

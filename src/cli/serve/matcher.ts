@@ -3,14 +3,25 @@ import { createEventRecording } from '../../app/events.ts'
 import { createEntityMatching } from '../../app/matching.ts'
 import { openPlatform } from '../../app/platform.ts'
 import type { BackgroundTask } from '../../background/background-process.ts'
+import { memoryLimit } from '../../processes/own-memory.ts'
 import { type OpenChild, runChild } from '../../processes/run-child.ts'
 import type { Settings } from '../../settings.ts'
 import { LeaderElection } from '../../store/process/leader-election.ts'
 import { logFailureOf } from './log-failure.ts'
 
+/** The share of the memory of the machine, or of its control group, that a run may use: the rest is that of the processes that serve. */
+const MEMORY_SHARE = 0.75
+
 /** Does all work of entity matching that is due, and exits. `parent`: the id of the background process. */
 export function runMatcher(parent: number): Promise<never> {
-  return runChild<BackgroundTask>({ kind: 'matcher', parent, open: openMatcher, failed: logFailureOf('matcher') })
+  const memoryBytes = memoryLimit()
+  return runChild<BackgroundTask>({
+    kind: 'matcher',
+    parent,
+    ...(memoryBytes !== null && { memoryBytesMax: Math.floor(MEMORY_SHARE * memoryBytes) }),
+    open: openMatcher,
+    failed: logFailureOf('matcher'),
+  })
 }
 
 async function openMatcher({ settings: given, identity }: BackgroundTask): Promise<OpenChild> {
@@ -33,6 +44,7 @@ async function openMatcher({ settings: given, identity }: BackgroundTask): Promi
       platform.clearStaleReaders()
       events.clearStaleReaders()
     },
-    stop: () => stack.disposeAsync(),
+    // A run that needs too much memory counts as begun: it would begin again forever.
+    stop: (isOutOfMemory) => (isOutOfMemory ? Promise.resolve() : stack.disposeAsync()),
   }
 }

@@ -5,7 +5,7 @@
 // for a moment, an opener holds it exclusively. The data lock, on the data file: writers hold it shared while they write, an
 // opener acquires it exclusively. The intent lock prevents that a stream of writers starves an opener. Where there is no flock, the
 // presence lock excludes other processes (process/presence-lock.ts).
-import { closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { OperationalError, StorageWriteError } from '../../kernel/errors.ts'
 import { CHECKED_LOCK_FILE, PRESENCE_LOCK_FILE } from '../../kernel/folder/data-folder.ts'
@@ -125,10 +125,10 @@ export class OpenLock {
   isChecked(): boolean {
     if (this.checked !== null) return true
     if (this.intentLock === null) return false
-    const path = this.checkedPath()
+    const path = checkedLockOf(dirname(this.file))
     if (!existsSync(path)) return false
     try {
-      const lock = lockWithFlock(path, 'exclusive')
+      const lock = lockWithFlock(path, 'exclusive', this.file)
       lock?.release()
       return lock === null
     } catch {
@@ -139,15 +139,19 @@ export class OpenLock {
   /** Records that the environment is open, and that its pages were checked, until the last `close`. Call it as `isChecked`. */
   setChecked(): void {
     if (this.checked !== null || this.intentLock === null) return
+    const path = checkedLockOf(dirname(this.file))
     try {
-      this.checked = lockWithFlock(this.checkedPath(), 'shared')
+      try {
+        this.checked = lockWithFlock(path, 'shared', this.file)
+      } catch (failure) {
+        if ((failure as NodeJS.ErrnoException).code !== 'EACCES') throw failure
+        // A lock that an earlier version has made for another user. A process that holds it loses it, and others only check again.
+        rmSync(path)
+        this.checked = lockWithFlock(path, 'shared', this.file)
+      }
     } catch {
-      // A folder that this process may not change: other processes check the pages themselves.
+      // A folder that this process may not change: other processes check the pages themselves, and `doctor` reports it.
     }
-  }
-
-  private checkedPath(): string {
-    return join(dirname(this.file), CHECKED_LOCK_FILE)
   }
 
   /** Tries to exclude writers. True: no process writes, or begins to write before the current turn ends. */
@@ -300,6 +304,10 @@ export class OpenLock {
     this.checked?.release()
     this.presence?.release()
   }
+}
+
+function checkedLockOf(folder: string): string {
+  return join(folder, CHECKED_LOCK_FILE)
 }
 
 function sleep(ms: number): void {

@@ -1,5 +1,6 @@
 // flock(2) by FFI, which neither Bun nor Node offers. The system releases such a lock when the process ends, in any way.
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, existsSync, fchmodSync, fchownSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { OperationalError } from '../../kernel/errors.ts'
 
 /** A lock that this process holds. */
@@ -68,9 +69,11 @@ export function tryFlock(file: number, operation: number): boolean {
   return flock?.(file, operation | NON_BLOCKING) === 0
 }
 
-/** As `lockFile` with a timeout of 0. */
-export function lockWithFlock(path: string, mode: LockMode): FileLock | null {
+/** As `lockFile` with a timeout of 0. `like`: a file whose users may all open the lock; absent: only the owner of the folder may. */
+export function lockWithFlock(path: string, mode: LockMode, like?: string): FileLock | null {
+  const isNew = !existsSync(path)
   const file = openSync(path, 'a', 0o600)
+  if (isNew) admitUsers(file, path, like)
   if (!tryFlock(file, mode === 'exclusive' ? EXCLUSIVE : SHARED)) {
     closeSync(file)
     return null
@@ -85,4 +88,11 @@ export function lockWithFlock(path: string, mode: LockMode): FileLock | null {
       closeSync(file)
     },
   }
+}
+
+/** A command of the administrator must not leave a lock that the user of the service cannot open. */
+function admitUsers(file: number, path: string, like: string | undefined): void {
+  const { uid, gid, mode } = statSync(like ?? dirname(path))
+  if (process.getuid?.() === 0) fchownSync(file, uid, gid)
+  if (like !== undefined) fchmodSync(file, mode & 0o666)
 }
