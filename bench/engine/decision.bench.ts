@@ -1,6 +1,6 @@
 // What does a decision cost in process, compared with the reads that it needs, and does the size of the graph matter?
 import { compileCondition } from '../../src/engine/conditions.ts'
-import type { Snapshot } from '../../src/engine/store.ts'
+import type { OpenSnapshot, Snapshot } from '../../src/engine/store.ts'
 import {
   AnswerHash,
   type Bench,
@@ -183,7 +183,7 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
   }
   /** One snapshot for a batch of calls, as for a batch of decisions. */
   const onHeld = (call: (snapshot: Snapshot, index: number) => void): TimedCall => {
-    let held: Snapshot | null = null
+    let held: OpenSnapshot | null = null
     return (index) => {
       const snapshot = held ?? store.snapshot()
       call(snapshot, index)

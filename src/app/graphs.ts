@@ -52,7 +52,7 @@ function refusingRemote(documents: ConfigReader): Pick<RemoteGraphAccess, 'store
   return {
     store(projectId) {
       const project = documents.get(projectsKind, projectId)
-      if (project === null || layoutOf(project).isRemote !== true) return null
+      if (project === null || layoutOf(project).isInServer !== true) return null
       throw new OperationalError(
         `the graph of project ${projectId} is in a database server, which only a running service reads`,
       )

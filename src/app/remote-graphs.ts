@@ -83,19 +83,19 @@ export class RemoteGraphAccess {
     })
     deps.documents.subscribe((changes) => {
       const isLeft = changes.some(
-        ({ before, after }) => before !== null && isRemote(before) && !hasConnectionOf(before, after),
+        ({ before, after }) => before !== null && isInServer(before) && !hasConnectionOf(before, after),
       )
       if (isLeft) this.closeUnused()
     })
     // At start, and not with the first request: all others would wait for it. A failure is reported when it is used.
-    const isUsed = deps.documents.all(projectsKind).some(isRemote)
+    const isUsed = deps.documents.all(projectsKind).some(isInServer)
     if (isUsed) loadBoltDriver().catch(() => undefined)
   }
 
   /** Null: the graph of the project is in this process. */
   private project(projectId: string): RemoteProject | null {
     const document = this.deps.documents.get(projectsKind, projectId)
-    if (document === null || layoutOf(document).isRemote !== true) return null
+    if (document === null || layoutOf(document).isInServer !== true) return null
     let project = this.projects.get(document)
     if (project === undefined) {
       const password = openSecret(document, ['db_connection', 'password'], this.deps.sealer)
@@ -143,7 +143,7 @@ export class RemoteGraphAccess {
     fields: DocumentFields,
   ): Promise<boolean> {
     const [before, after] = [layoutOf(document), parseLayout(fields)]
-    if (after.isRemote !== true || before.isComposite !== after.isComposite) return false
+    if (after.isInServer !== true || before.isComposite !== after.isComposite) return false
     const password = (fields.db_connection as { readonly password?: string | null }).password ?? project.password
     const next = remoteProject(project.id, fields, password)
     const successors: Constituent[] = typeof constituent === 'string' ? [constituent] : []
@@ -200,14 +200,14 @@ export class RemoteGraphAccess {
 
   /** The provisioner of both kinds of graphs. The databases of a deleted project keep their data: they are not the service's. */
   provisioner(local: Provisioner): Provisioner {
-    const isRemote = (projectId: string): boolean => this.project(projectId) !== null
+    const isInServer = (projectId: string): boolean => this.project(projectId) !== null
     const onRemote = (projectId: string, run: (project: RemoteProject) => Promise<void>): Promise<void> | null => {
       const project = this.project(projectId)
       return project === null ? null : run(project)
     }
     return {
       create: async (projectId, layout) => {
-        await local.create(projectId, layout.isRemote === true ? eventsOnly : layout)
+        await local.create(projectId, layout.isInServer === true ? eventsOnly : layout)
         await this.create(projectId, layout)
       },
       delete: (projectId) => local.delete(projectId),
@@ -223,7 +223,7 @@ export class RemoteGraphAccess {
         await this.open(projectId, next ?? null)
       },
       holdsData: (projectId, constituent) =>
-        isRemote(projectId) ? this.holdsData(projectId, constituent) : local.holdsData(projectId, constituent),
+        isInServer(projectId) ? this.holdsData(projectId, constituent) : local.holdsData(projectId, constituent),
     }
   }
 
@@ -240,8 +240,8 @@ export class RemoteGraphAccess {
   }
 }
 
-function isRemote(document: StoredDocument): boolean {
-  return document.kind === projectsKind && layoutOf(document).isRemote === true
+function isInServer(document: StoredDocument): boolean {
+  return document.kind === projectsKind && layoutOf(document).isInServer === true
 }
 
 function hasConnectionOf(before: StoredDocument, after: StoredDocument | null): boolean {

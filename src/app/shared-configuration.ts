@@ -416,7 +416,7 @@ export async function openSharedConfiguration(
 function refuseEmbeddedGraphs(documents: readonly DocumentEdit[]): void {
   const embedded = documents.flatMap(({ collection, json }) => {
     const document = collection === CURRENT_DOCUMENTS ? (JSON.parse(json!) as StoredDocument) : null
-    return document?.kind === projectsKind && layoutOf(document).isRemote !== true ? [document.name] : []
+    return document?.kind === projectsKind && layoutOf(document).isInServer !== true ? [document.name] : []
   })
   if (embedded.length === 0) return
   throw new OperationalError(

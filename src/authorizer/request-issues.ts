@@ -3,6 +3,7 @@
 import { nearestName, suggestion } from '../../grammar/suggest.ts'
 import { type ConfigSource, queriesKind, type StoredDocument } from '../config/kind.ts'
 import { platformParameters } from '../engine/conditions.ts'
+import { readGraphsNow, type Views } from '../engine/read-graph.ts'
 import { createChunk, type GraphStore, type Snapshot } from '../engine/store.ts'
 import { formatPath } from '../kernel/json/format-path.ts'
 import type { DecisionDeps } from '../pdp/decision-deps.ts'
@@ -51,8 +52,8 @@ export function requestIssues(
   const ofPair = policies.filter(
     ({ subjectType, resourceType }) => subjectType === subject.type && resourceType === resource.type,
   )
-  const names = new NamesInGraphs(known, policies, context.input_params ?? {})
-  try {
+  return readGraphsNow((views) => {
+    const names = new NamesInGraphs(known, views, policies, context.input_params ?? {})
     const entities = [subject, resource, ...(token == null ? [] : [token])]
     const types = names.typeIssues(entities)
     const given = context.input_params ?? {}
@@ -67,9 +68,7 @@ export function requestIssues(
       ...memberIssues(known, given, token),
       ...missingParameters(ofPair, action?.name, context.policy_tags, given, token),
     ]
-  } finally {
-    names.close()
-  }
+  })
 }
 
 /** Returns the issues of a call of a knowledge query. `parameters`: those that it reads; null: there is no such query. */
@@ -80,8 +79,8 @@ export function queryIssues(
   parameters: readonly string[] | null,
   token: AuthorizerToken | null | undefined,
 ): readonly RequestIssue[] {
-  const names = new NamesInGraphs(known, policiesOfStatus(known.decisions, {}).all(known.projectId), given)
-  try {
+  return readGraphsNow((views) => {
+    const names = new NamesInGraphs(known, views, policiesOfStatus(known.decisions, {}).all(known.projectId), given)
     const entities = token == null ? [] : [token]
     return [
       ...names.typeIssues(entities),
@@ -92,9 +91,7 @@ export function queryIssues(
       ...missingMembers(given, parameters ?? [], readsOfQuery(known, name), `the query ${name}`),
       ...missingToken(readsOfQuery(known, name), token, `the query ${name}`),
     ]
-  } finally {
-    names.close()
-  }
+  })
 }
 
 /** The types and the nodes of the graphs of a project. */
@@ -102,7 +99,12 @@ class NamesInGraphs {
   private readonly policyTypes: ReadonlySet<string>
   private readonly snapshots: readonly Snapshot[]
 
-  constructor(known: KnownToProject, policies: readonly CompiledPolicy[], given: Readonly<Record<string, unknown>>) {
+  constructor(
+    known: KnownToProject,
+    views: Views,
+    policies: readonly CompiledPolicy[],
+    given: Readonly<Record<string, unknown>>,
+  ) {
     this.policyTypes = new Set(policies.flatMap(({ subjectType, resourceType }) => [subjectType, resourceType]))
     const graphs = known.graphs()
     const locations = policies.flatMap(({ condition }) =>
@@ -110,11 +112,7 @@ class NamesInGraphs {
     )
     const located = locations.map((name) => (typeof name === 'string' ? graphs.at(name) : null))
     const all = [graphs.default, graphs.global, ...located].filter((one): one is GraphStore => one !== null)
-    this.snapshots = [...new Set(all)].map((graph) => graph.snapshot())
-  }
-
-  close(): void {
-    for (const snapshot of this.snapshots) snapshot.close()
+    this.snapshots = [...new Set(all)].map((graph) => views.of(graph))
   }
 
   typeIssues(entities: readonly EntityOrType[]): readonly RequestIssue[] {

@@ -4,7 +4,7 @@
 // constituent is written first; the same transaction notes which nodes it has touched. Proxies are derived from the current contents of
 // all constituents, so an interrupted update can be repeated by any process.
 
-import type { GraphStore, NodeKey, Snapshot, WriteBatch } from '../engine/store.ts'
+import type { GraphStore, NodeKey, OpenSnapshot, WriteBatch } from '../engine/store.ts'
 import { parseJson, writeJson } from '../kernel/json/json.ts'
 import { STATE_LABEL } from './print/names.ts'
 import type { RemoteBatch } from './remote-batch.ts'
@@ -28,7 +28,7 @@ export class RemoteConstituent implements GraphStore {
     this.databases = databases
   }
 
-  snapshot(): Snapshot {
+  snapshot(): OpenSnapshot {
     return this.own.snapshot()
   }
 

@@ -5,8 +5,8 @@ import type {
   GraphStore,
   GraphVersion,
   NodeKey,
+  OpenSnapshot,
   QueryPushdown,
-  Snapshot,
   WriteBatch,
 } from '../engine/store.ts'
 import { assert } from '../kernel/assert.ts'
@@ -101,7 +101,7 @@ export class RemoteGraph implements GraphStore {
   }
 
   /** A snapshot of what the running request has fetched. Throws PendingReadsError outside of `withRemoteReads`. */
-  snapshot(): Snapshot {
+  snapshot(): OpenSnapshot {
     const running = currentRemoteReads()
     const { reads, executions } = running
     const { server, database } = this.deps

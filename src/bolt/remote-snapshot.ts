@@ -10,7 +10,6 @@ import type {
   QueryPushdown,
   RelationshipId,
   ScannedNode,
-  Snapshot,
   StoredNode,
   StoredProperty,
   StoredRelationship,
@@ -38,7 +37,9 @@ interface OverlaidElements {
 const noChanges: OverlaidElements = { node: () => undefined, relationship: () => undefined }
 
 /** A snapshot, or the view of a batch. The methods are documented at the port. */
-export class RemoteSnapshot implements Snapshot, BatchView {
+export class RemoteSnapshot implements BatchView {
+  /** Each attempt has a version of its own. */
+  readonly readsMaxMs = Number.POSITIVE_INFINITY
   readonly environment: object
   readonly symbolEpoch: number
   readonly version: GraphVersion
@@ -89,6 +90,10 @@ export class RemoteSnapshot implements Snapshot, BatchView {
 
   symbolName(kind: SymbolKind, id: SymbolId): string {
     return this.fetched.symbols.name(kind, id)
+  }
+
+  hasSeen(kind: SymbolKind, name: string): boolean {
+    return Array.from(this.symbolNames(kind)).includes(name)
   }
 
   symbolNames(kind: SymbolKind): Iterable<string> {

@@ -1,6 +1,7 @@
 // Writes the items of one capture request: one transaction for each graph, all or nothing, answered when it is durable.
 // Graphs have no common transaction. If a batch spans several, missing nodes are looked up in all of them before the
 // first write, and an interrupted batch is completed by repeating it. See docs/decisions/0003-capture-semantics.md.
+import { readGraphNow } from '../engine/read-graph.ts'
 import type { GraphStore, NodeKey, WriteBatch } from '../engine/store.ts'
 import { assert } from '../kernel/assert.ts'
 import type { ServiceError } from '../kernel/errors.ts'
@@ -152,13 +153,10 @@ function findMissing(items: readonly CaptureItem[]): string[] {
 
 /** Returns whether a node exists in a graph. */
 export function hasNode(graph: GraphStore, { type, externalId }: NodeKey): boolean {
-  const snapshot = graph.snapshot()
-  try {
+  return readGraphNow(graph, (snapshot) => {
     const label = snapshot.symbol('label', type)
     return label !== 0 && snapshot.findNode(label, externalId) !== 0
-  } finally {
-    snapshot.close()
-  }
+  })
 }
 
 /** Thrown inside the transaction, so that the whole batch is rolled back. */

@@ -43,7 +43,7 @@ function placeOf(connection: ServerConnection, constituent: Constituent): Databa
 /** Whether a change of a project leaves all of its graphs where they are. */
 export function keepsDatabases(before: DocumentFields, after: DocumentFields): boolean {
   const layouts = [parseLayout(before), parseLayout(after)] as const
-  if (!layouts.every(({ isRemote }) => isRemote === true)) return false
+  if (!layouts.every(({ isInServer }) => isInServer === true)) return false
   return connectionChangeErrors(before, after, () => true).length === 0
 }
 
@@ -57,7 +57,7 @@ export function connectionChangeErrors(
   holdsData: (constituent: Constituent) => boolean,
 ): string[] {
   const [old, now] = [parseLayout(before), parseLayout(after)]
-  if (old.isRemote !== true || now.isRemote !== true) return layoutChangeErrors(old, now, holdsData)
+  if (old.isInServer !== true || now.isInServer !== true) return layoutChangeErrors(old, now, holdsData)
   return databaseChangeErrors([connectionOf(before), old], [connectionOf(after), now], holdsData)
 }
 

@@ -32,8 +32,8 @@ export const dbConnection = z
       context.addIssue({ code: 'custom', path: [field], message })
     const url = urlError(connection.url)
     if (url !== null) refuse('url', url)
-    const isRemote = hasBoltScheme(connection.url)
-    if (isRemote && (connection.username == null) !== (connection.password == null)) {
+    const isInServer = hasBoltScheme(connection.url)
+    if (isInServer && (connection.username == null) !== (connection.password == null)) {
       const [missing, given] = connection.username == null ? ['username', 'password'] : ['password', 'username']
       refuse(missing!, `required together with \`${given}\``)
     }
@@ -48,7 +48,7 @@ export const dbConnection = z
       ['composite_db_name', composite ?? ''],
       ...(aliases?.ok === true ? [...aliases.value.values()] : []).map((one) => ['alias_mapping', one] as const),
     ] as const) {
-      const refused = databaseError(database, isRemote)
+      const refused = databaseError(database, isInServer)
       if (refused !== null) refuse(field, refused)
     }
     if (composite !== null && composite === connection.name) {
@@ -58,9 +58,9 @@ export const dbConnection = z
   .meta({ id: 'DbConnection' })
 
 /** A database may be on another server: its name is then a URL. */
-function databaseError(database: string, isRemote: boolean): string | null {
+function databaseError(database: string, isInServer: boolean): string | null {
   if (!database.includes('://')) return null
-  if (!isRemote) return 'expected the name of a database: `url` is not that of a server'
+  if (!isInServer) return 'expected the name of a database: `url` is not that of a server'
   const place = parseBoltUrl(database)
   return place.ok ? null : place.error
 }
@@ -148,7 +148,7 @@ export function parseLayout(fields: DocumentFields): GraphLayout {
     locations.set(location, constituent)
   }
   const url = (fields.db_connection as { readonly url?: string } | undefined)?.url ?? ''
-  return { isComposite: composite !== undefined, locations, isRemote: hasBoltScheme(url) }
+  return { isComposite: composite !== undefined, locations, isInServer: hasBoltScheme(url) }
 }
 
 /** The message for a location that the project does not have. */
@@ -189,7 +189,7 @@ export function layoutChangeErrors(
   holdsData: (constituent: Constituent) => boolean,
 ): string[] {
   const faults: string[] = []
-  if (before.isRemote !== after.isRemote && holdsData('default')) {
+  if (before.isInServer !== after.isInServer && holdsData('default')) {
     faults.push('db_connection.url: the project holds data, and a change of this field does not move them')
   }
   for (const [location, constituent] of before.locations) {

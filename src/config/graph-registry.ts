@@ -78,7 +78,8 @@ export class GraphRegistry {
 
   private async openAll(projectId: string, layout: GraphLayout): Promise<void> {
     try {
-      if (layout.isRemote === true && !this.deps.exists(projectId, 'default')) await this.deps.createEvents?.(projectId)
+      if (layout.isInServer === true && !this.deps.exists(projectId, 'default'))
+        await this.deps.createEvents?.(projectId)
       // A constituent that another process has still to create is opened by a later request.
       const isWhole = constituentsOf(layout).every((part) => this.deps.exists(projectId, part))
       await this.deps.openAll(projectId)
@@ -115,9 +116,9 @@ export class GraphRegistry {
   }
 }
 
-function constituentsOf({ isComposite, locations, isRemote }: GraphLayout): readonly Constituent[] {
+function constituentsOf({ isComposite, locations, isInServer }: GraphLayout): readonly Constituent[] {
   // Of a graph in a database server, this process has the events only.
-  if (isRemote === true) return ['default']
+  if (isInServer === true) return ['default']
   return ['default', ...(isComposite ? (['global'] as const) : []), ...locations.values()]
 }
 
@@ -127,12 +128,10 @@ function constituentName(projectId: string, constituent: Constituent): string {
 
 /** Opens each constituent when it is first used, so that a damaged one does not affect the others. */
 class LazyProjectGraphs implements ProjectGraphs {
-  readonly isRemote: boolean
   private readonly layout: GraphLayout
   private readonly open: (constituent: Constituent) => GraphStore
 
   constructor(layout: GraphLayout, open: (constituent: Constituent) => GraphStore) {
-    this.isRemote = layout.isRemote === true
     this.layout = layout
     this.open = open
   }

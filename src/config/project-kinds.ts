@@ -110,7 +110,7 @@ function projects({ provisioning, hostError, isShared }: ProjectKindsDeps): Conf
         return reason === null ? [] : [`${path}: ${reason}`]
       })
       if (refused.length > 0) return err({ kind: 'invalid', issues: refused })
-      if (isShared && parseLayout(fields).isRemote !== true) {
+      if (isShared && parseLayout(fields).isInServer !== true) {
         const issue =
           'db_connection: expected a database server, because several instances share this configuration (setting `config_store`)'
         return err({ kind: 'invalid', issues: [issue] })
@@ -135,7 +135,7 @@ function projects({ provisioning, hostError, isShared }: ProjectKindsDeps): Conf
 
 /** A project whose database server has not been reached yet holds nothing there, and must be mended even so. */
 function hasNoGraph(project: StoredDocument): boolean {
-  return layoutOf(project).isRemote === true && project.fields.ikg_status !== 'ACTIVE'
+  return layoutOf(project).isInServer === true && project.fields.ikg_status !== 'ACTIVE'
 }
 
 function applications({ reader, systemGraph }: ProjectKindsDeps): ConfigKind {

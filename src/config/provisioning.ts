@@ -95,9 +95,9 @@ export class Provisioning {
     this.leading = true
     for (const project of this.deps.documents.all(projectsKind)) {
       const { ikg_status } = project.fields
-      const { isComposite, isRemote } = layoutOf(project)
+      const { isComposite, isInServer } = layoutOf(project)
       // The attempts to reach a server ended with the earlier leader.
-      const isWaiting = ikg_status === 'FAILED' && isRemote === true
+      const isWaiting = ikg_status === 'FAILED' && isInServer === true
       if (ikg_status === 'PENDING' || isComposite || isWaiting) this.start(project.id)
     }
   }
@@ -155,9 +155,9 @@ export class Provisioning {
    */
   async replayIntents(): Promise<void> {
     for (const project of this.deps.documents.all(projectsKind)) {
-      const { isComposite, isRemote } = layoutOf(project)
+      const { isComposite, isInServer } = layoutOf(project)
       if (project.fields.ikg_status !== 'ACTIVE') continue
-      if (isRemote === true) this.replayInBackground(project.id)
+      if (isInServer === true) this.replayInBackground(project.id)
       else if (isComposite) {
         await this.deps.provisioner.replayIntents(project.id).catch((failure: unknown) => {
           this.deps.report(`the global graph of project ${project.id} could not be completed: ${String(failure)}`)
@@ -216,7 +216,7 @@ export class Provisioning {
       this.deps.report(`provisioning of project ${projectId} failed: ${String(failure)}`)
       await this.setStatus(projectId, 'PENDING', 'FAILED').catch(() => undefined)
       const project = this.deps.documents.get(projectsKind, projectId)
-      if (project !== null && layoutOf(project).isRemote === true) {
+      if (project !== null && layoutOf(project).isInServer === true) {
         this.tryLater(projectId, () => {
           if (this.leading) this.start(projectId)
         })

@@ -3,13 +3,14 @@
 // (docs/decisions/0010-context-query-reads.md).
 import { Budget, type BudgetLimits } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
+import { readGraph, readGraphNow } from '../engine/read-graph.ts'
 import type { GraphStore, WriteBatch } from '../engine/store.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'
 import type { InlineHistory } from '../kernel/request/inline-history.ts'
 import { LaneRequiredError } from '../kernel/request/lane-required.ts'
 import type { PageTokenCounts } from '../kernel/request/page-token-counts.ts'
-import { readingGraphs, requestStartMs } from '../kernel/request/remote-reads.ts'
+import { requestStartMs } from '../kernel/request/remote-reads.ts'
 import { noOrigin, type RequestOrigin } from '../kernel/request/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ExternalDataResolvers, Resolution } from '../pip/resolution.ts'
@@ -201,18 +202,15 @@ function readPage(
   answerMax: number,
   budget: Budget,
 ): { readonly data: RecordData[]; readonly deferred: readonly DeferredProperty[] } {
-  const data: RecordData[] = []
-  const snapshot = graph.snapshot()
-  try {
+  return readGraphNow(graph, (snapshot) => {
+    const data: RecordData[] = []
     const cursor = conditionRows.open({ snapshot, parameters, limits, budget, rowsMax: skip + size })
     const context = new RecordContext(snapshot, new ResponseBudget(answerMax, budget))
     // Skipped rows are matched, but their values are not read.
     for (let row = 0; row < skip; row++) if (!cursor.next()) return { data, deferred: [] }
     while (data.length < size && cursor.next()) data.push(records.read(cursor, context))
     return { data, deferred: context.deferred }
-  } finally {
-    snapshot.close()
-  }
+  })
 }
 
 /** Writes to all matched rows. There is one page: all rows, or an error. */
@@ -239,15 +237,10 @@ async function resolveFor(
   resolution: Resolution,
 ): Promise<Result<BoundWrites | null, ServiceError>> {
   if (!needsResolvers(bound)) return ok(bound)
-  const hasRow = await readingGraphs(() => {
+  const hasRow = await readGraph(graph, (snapshot) => {
     const budget = new Budget()
     budget.start(limits)
-    const snapshot = graph.snapshot()
-    try {
-      return query.conditionRows.open({ snapshot, parameters, limits, budget, rowsMax: 1 }).next()
-    } finally {
-      snapshot.close()
-    }
+    return query.conditionRows.open({ snapshot, parameters, limits, budget, rowsMax: 1 }).next()
   })
   if (!hasRow) return ok(null)
   return resolveWriteValues(bound, parameters, resolution)

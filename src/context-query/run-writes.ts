@@ -5,9 +5,10 @@
 import { unlimitedBudget } from '../engine/budget.ts'
 import { Budget, type BudgetLimits } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
-import type { BatchView, GraphStore, GraphVersion, WriteBatch } from '../engine/store.ts'
+import { readGraph } from '../engine/read-graph.ts'
+import type { BatchView, GraphStore, GraphVersion, Snapshot, WriteBatch } from '../engine/store.ts'
 import type { ServiceError } from '../kernel/errors.ts'
-import { readingGraphs } from '../kernel/request/remote-reads.ts'
+
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import { applyWrites, WriteRejectedError } from './apply-writes.ts'
@@ -42,9 +43,6 @@ export interface WriteOutcome {
   readonly deferred: readonly DeferredProperty[]
 }
 
-/** Maximum milliseconds of a read inside the transaction, while other writers wait. */
-const LOCKED_MS = 500
-
 /** Thrown inside the transaction if the graph has changed and must be read again. */
 class GraphChangedError extends Error {
   override readonly name = 'GraphChangedError'
@@ -57,12 +55,11 @@ class GraphChangedError extends Error {
 export async function runWrites(call: WriteCall): Promise<Result<WriteOutcome, ServiceError>> {
   try {
     for (;;) {
-      const { rows, version, isLong } = await readingGraphs(() => readRows(call))
+      const read = await readGraph(call.graph, (snapshot) => readRows(call, snapshot))
+      const { rows } = read
       if (rows.length === 0) return ok({ data: [], deferred: [] })
       const written = await call.graph
-        .write((batch) =>
-          withView(batch, (view) => write(call, batch, view, currentRows(call, view, rows, version, isLong))),
-        )
+        .write((batch) => withView(batch, (view) => write(call, batch, view, currentRows(call, view, read))))
         .catch((error: unknown) => {
           if (error instanceof GraphChangedError) return null
           throw error
@@ -78,15 +75,16 @@ export async function runWrites(call: WriteCall): Promise<Result<WriteOutcome, S
   }
 }
 
-function readRows(call: WriteCall): { rows: MaterializedRow[]; version: GraphVersion; isLong: boolean } {
+interface ReadRows {
+  readonly rows: MaterializedRow[]
+  readonly version: GraphVersion
+  readonly durationMs: number
+}
+
+function readRows(call: WriteCall, snapshot: Snapshot): ReadRows {
   const startedMs = performance.now()
-  const snapshot = call.graph.snapshot()
-  try {
-    const rows = checkLimits(call, materializeRows(rowsRequest(call, remainingLimits(call)), snapshot))
-    return { rows, version: snapshot.version, isLong: performance.now() - startedMs > LOCKED_MS }
-  } finally {
-    snapshot.close()
-  }
+  const rows = checkLimits(call, materializeRows(rowsRequest(call, remainingLimits(call)), snapshot))
+  return { rows, version: snapshot.version, durationMs: performance.now() - startedMs }
 }
 
 function withView<T>(batch: WriteBatch, use: (view: BatchView) => T): T {
@@ -99,24 +97,17 @@ function withView<T>(batch: WriteBatch, use: (view: BatchView) => T): T {
   }
 }
 
-function currentRows(
-  call: WriteCall,
-  view: BatchView,
-  rows: MaterializedRow[],
-  read: GraphVersion,
-  isLong: boolean,
-): MaterializedRow[] {
-  if (view.version.writer === read.writer && view.version.commit === read.commit) return rows
+function currentRows(call: WriteCall, view: BatchView, read: ReadRows): MaterializedRow[] {
+  if (view.version.writer === read.version.writer && view.version.commit === read.version.commit) return read.rows
+  const { readsMaxMs } = view
+  if (read.durationMs > readsMaxMs) throw new GraphChangedError()
   const limits = remainingLimits(call)
-  // Every read is a round trip there, and another version does not tell that the graph has changed.
-  if (call.graph.isRemote === true) return checkLimits(call, materializeRows(rowsRequest(call, limits), view))
-  if (isLong) throw new GraphChangedError()
   try {
-    const timeMs = Math.min(limits.timeMs, LOCKED_MS)
+    const timeMs = Math.min(limits.timeMs, readsMaxMs)
     return checkLimits(call, materializeRows(rowsRequest(call, { ...limits, timeMs }), view))
   } catch (error) {
     const isLate = error instanceof ExecutionError && error.code === 'budget' && error.subject === 'decisionTimeMs'
-    throw isLate ? new GraphChangedError() : error
+    throw isLate && Number.isFinite(readsMaxMs) ? new GraphChangedError() : error
   }
 }
 

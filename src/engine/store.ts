@@ -84,16 +84,8 @@ export interface QueryPushdown {
 }
 
 /**
- * A consistent, read-only view of one environment. Open, use and close it within one turn of the event loop, without an
- * `await`. All methods are synchronous. All methods throw DataCorruptionError if what they read is damaged.
- *
- * @example
- * const snapshot = store.snapshot()
- * try {
- *   console.log(snapshot.nodeCount(null))
- * } finally {
- *   snapshot.close()
- * }
+ * A consistent, read-only view of one environment, valid while it is open. All methods are synchronous. All methods throw
+ * DataCorruptionError if what they read is damaged. Features get one from `readGraph` (read-graph.ts), which opens and closes it.
  */
 export interface Snapshot {
   /** The same object for all snapshots of one environment. Compiled plans are cached under it. */
@@ -192,7 +184,7 @@ export interface Snapshot {
 
   /**
    * Reads a node for a pass over many nodes, which decodes little of each: a property is decoded when it is asked for. Null if the
-   * node does not exist. Valid until the next read of any snapshot, which reuses the object.
+   * node does not exist. A graph of this process reuses the object for its next read: `readGraphRows` (read-graph.ts) uses each in time.
    */
   scanNode(node: NodeId): ScannedNode | null
 
@@ -207,7 +199,22 @@ export interface Snapshot {
   mayBeSupplied(property: string): boolean
   /** Whether it is certain that each node with the label has it as its type. */
   isOnlyType(label: SymbolId): boolean
+  /** Whether some element has ever had the name. A graph in a database server has a symbol for any name. */
+  hasSeen(kind: SymbolKind, name: string): boolean
+}
 
+/**
+ * A snapshot that its opener closes. Open, use and close it within one turn of the event loop, without an `await`.
+ *
+ * @example
+ * const snapshot = store.snapshot()
+ * try {
+ *   console.log(snapshot.nodeCount(null))
+ * } finally {
+ *   snapshot.close()
+ * }
+ */
+export interface OpenSnapshot extends Snapshot {
   /** Ends the snapshot. Further calls have no effect. */
   close(): void
 }
@@ -483,12 +490,31 @@ export interface WriteBatch {
  * The view that a batch has of its graph. Finding, expanding and `version` show the graph before the batch, so patterns must be matched
  * before the first write. Reads of an element by its id show it with the writes of the batch.
  */
-export interface BatchView extends Snapshot {
+export interface BatchView extends OpenSnapshot {
+  /**
+   * Milliseconds that reads of a changed graph may take within the batch, because other writers wait. Infinity: a `version` other
+   * than that of a snapshot does not mean that the graph has changed, so the reads belong into the batch.
+   */
+  readonly readsMaxMs: number
   /** False after the batch has deleted the node. */
   hasNode(node: NodeId): boolean
   /** False after the batch has deleted the relationship or one of its end nodes. */
   hasRelationship(relationship: RelationshipId): boolean
 }
+
+/**
+ * The result of a look (read-graph.ts), which may be run again from the start: a value that is complete when the look ends. Excluded are
+ * promises and generators, which continue later, and snapshots, which are closed. `void` is excluded too: a look without a result would
+ * exist for its effects, and a look has none.
+ */
+export type LookResult =
+  | string
+  | number
+  | boolean
+  | bigint
+  | null
+  | undefined
+  | (object & { readonly then?: never; readonly throw?: never; readonly symbolNames?: never })
 
 /**
  * One graph: what the engine reads and features write.
@@ -500,8 +526,8 @@ export interface BatchView extends Snapshot {
 export interface GraphStore {
   /** True for a graph in a database server, whose snapshots throw PendingReadsError for data that was not fetched. */
   readonly isRemote?: true
-  /** A snapshot of the latest commit. */
-  snapshot(): Snapshot
+  /** A snapshot of the latest commit. Features call `readGraph` (read-graph.ts) instead. */
+  snapshot(): OpenSnapshot
   /**
    * Runs `change`, which must be synchronous, as one batch. A graph in a database server may run it several times, each time with
    * a new batch, so it must have no other effects than its result. Resolves with its result when the batch is on disk. Rejects with

@@ -1,6 +1,7 @@
 // The names that a graph has seen, for completion and suggestions. They are read from its dictionaries, without a walk of the graph.
 import { z } from 'zod'
-import type { GraphStore, SymbolKind } from '../engine/store.ts'
+import { readGraphNow } from '../engine/read-graph.ts'
+import type { GraphStore, Snapshot, SymbolKind } from '../engine/store.ts'
 
 /** Names of each kind in one answer. A graph has more only if data is used as names. */
 const NAMES_MAX = 10_000
@@ -21,7 +22,10 @@ export type GraphNames = z.infer<typeof graphNamesAnswer>
 
 /** Reads the names of a graph. Throws ThrownServiceError if it cannot be read. */
 export function readGraphNames(graph: GraphStore): GraphNames {
-  const snapshot = graph.snapshot()
+  return readGraphNow(graph, namesIn)
+}
+
+function namesIn(snapshot: Snapshot): GraphNames {
   let truncated = false
   const namesOf = (kind: SymbolKind): string[] => {
     const found: string[] = []
@@ -36,10 +40,6 @@ export function readGraphNames(graph: GraphStore): GraphNames {
     }
     return found.sort()
   }
-  try {
-    const [labels, relationship_types, properties] = [namesOf('label'), namesOf('type'), namesOf('property')]
-    return { labels, relationship_types, properties, truncated }
-  } finally {
-    snapshot.close()
-  }
+  const [labels, relationship_types, properties] = [namesOf('label'), namesOf('type'), namesOf('property')]
+  return { labels, relationship_types, properties, truncated }
 }

@@ -1,6 +1,6 @@
 // Queries over the graph of a project by a service account that may change its configuration: it could give itself the same access,
 // with a policy and an agent key. No other caller has it.
-
+import { readGraphNow } from '../engine/read-graph.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'
 import type { RequestOrigin } from '../kernel/request/request-origin.ts'
@@ -82,12 +82,7 @@ export function checkText(
 ): Result<CheckAnswer, ServiceError> {
   const graphs = graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
-  const snapshot = graphs.default.snapshot()
-  try {
-    return ok(language.check(request, snapshot))
-  } finally {
-    snapshot.close()
-  }
+  return ok(readGraphNow(graphs.default, (snapshot) => language.check(request, snapshot)))
 }
 
 /** Completes a text. Errors: `not-found` (no graph). Throws ThrownServiceError if the graph cannot be read. */

@@ -3,6 +3,7 @@
 import { positionOf } from '../../grammar/diagnostic.ts'
 import { Budget, type BudgetLimits } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
+import { readGraphsNow } from '../engine/read-graph.ts'
 import {
   compileRowsQuery,
   type GraphCounts,
@@ -11,7 +12,7 @@ import {
   type RowCursor,
   type RowsQuery,
 } from '../engine/rows-query.ts'
-import type { Snapshot } from '../engine/store.ts'
+import type { GraphStore, Snapshot } from '../engine/store.ts'
 import { UnknownSymbols, unknownSymbolWarnings } from '../engine/unknown-symbols.ts'
 import { fromJson } from '../engine/value/json-conversion.ts'
 import type { Value } from '../engine/value/value.ts'
@@ -71,37 +72,36 @@ export function runGraphQuery(
   const query = compiled.value
   const values = readParameters(query, parameters, mode)
   if (!values.ok) return values
-  const snapshots = new GraphSnapshots(graphs)
   try {
-    const budget = new Budget()
-    budget.start(limits)
-    const context = {
-      snapshot: snapshots.default,
-      parameters: values.value,
-      limits,
-      budget,
-      locate: (location: string) => snapshots.at(location),
-    }
-    const rows =
-      mode === 'plan' ? noRows(query, snapshots.default) : readRows(query, context, limit, limits.answerMax, mode)
-    // A run has opened the graphs that the text names; without one, it is unknown which of them have a name.
-    const isChecked = mode !== 'plan' || !query.usesLocations
-    const warnings = isChecked
-      ? unknownSymbolWarnings(text, query.symbols, new UnknownSymbols([...snapshots.opened()]))
-      : []
-    return ok({
-      columns: [...query.columns],
-      ...rows,
-      ...(warnings.length > 0 && {
-        warnings: warnings.map(({ code, message, line, column }) => ({ code, message, line, column })),
-      }),
-      duration_ms: Math.round((performance.now() - startMs) * 1000) / 1000,
+    return readGraphsNow((views) => {
+      const main = views.of(graphs.default)
+      const budget = new Budget()
+      budget.start(limits)
+      const context = {
+        snapshot: main,
+        parameters: values.value,
+        limits,
+        budget,
+        locate: (location: string) => views.of(graphAt(graphs, location)),
+      }
+      const rows = mode === 'plan' ? noRows(query, main) : readRows(query, context, limit, limits.answerMax, mode)
+      // A run has opened the graphs that the text names; without one, it is unknown which of them have a name.
+      const isChecked = mode !== 'plan' || !query.usesLocations
+      const warnings = isChecked
+        ? unknownSymbolWarnings(text, query.symbols, new UnknownSymbols([...views.opened()]))
+        : []
+      return ok({
+        columns: [...query.columns],
+        ...rows,
+        ...(warnings.length > 0 && {
+          warnings: warnings.map(({ code, message, line, column }) => ({ code, message, line, column })),
+        }),
+        duration_ms: Math.round((performance.now() - startMs) * 1000) / 1000,
+      })
     })
   } catch (error) {
     if (error instanceof ExecutionError) return err(errorOf(error, limits))
     throw error
-  } finally {
-    snapshots.close()
   }
 }
 
@@ -207,35 +207,10 @@ function readParameters(
   return issues.length > 0 ? err({ kind: 'invalid', issues }) : ok(values)
 }
 
-/** The snapshots of one query: that of the default graph, and one for each location that it names. */
-class GraphSnapshots {
-  readonly default: Snapshot
-  private readonly graphs: ProjectGraphs
-  private readonly located = new Map<string, Snapshot>()
-
-  constructor(graphs: ProjectGraphs) {
-    this.graphs = graphs
-    this.default = graphs.default.snapshot()
-  }
-
-  at(location: string): Snapshot {
-    const known = this.located.get(location)
-    if (known !== undefined) return known
-    const graph = this.graphs.at(location)
-    if (graph === null) throw new ExecutionError('argument', `unknown location ${location}`, location)
-    const snapshot = graph.snapshot()
-    this.located.set(location, snapshot)
-    return snapshot
-  }
-
-  *opened(): Iterable<Snapshot> {
-    yield this.default
-    yield* this.located.values()
-  }
-
-  close(): void {
-    for (const snapshot of this.opened()) snapshot.close()
-  }
+function graphAt(graphs: ProjectGraphs, location: string): GraphStore {
+  const graph = graphs.at(location)
+  if (graph === null) throw new ExecutionError('argument', `unknown location ${location}`, location)
+  return graph
 }
 
 function errorOf(error: ExecutionError, { timeMs }: BudgetLimits): ServiceError {

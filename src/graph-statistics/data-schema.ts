@@ -1,6 +1,7 @@
 // Collects the data schema of a graph: node and relationship types with their properties and counts, in JSON Graph
 // Format. The graph is walked in short slices, each on a snapshot of its own, with decisions between the slices. Counts
 // of a graph that is written to at the same time are therefore not those of one version.
+import { readGraphNow } from '../engine/read-graph.ts'
 import {
   type Chunk,
   createChunk,
@@ -75,14 +76,10 @@ interface EdgeStatistics {
 export async function collectDataSchema(graph: GraphStore): Promise<DataSchema | null> {
   const survey = new DataSchemaCollector()
   for (let from = 0; ; ) {
-    const snapshot = graph.snapshot()
-    try {
-      const next = survey.slice(snapshot, from)
-      if (next === null) break
-      from = next
-    } finally {
-      snapshot.close()
-    }
+    const begin = from
+    const next = readGraphNow(graph, (snapshot) => survey.slice(snapshot, begin))
+    if (next === null) break
+    from = next
     await new Promise((resolve) => setImmediate(resolve))
   }
   return survey.schema()

@@ -2,9 +2,9 @@
 // the relationships of deleted pipelines. One pipeline at a time. All state is in the document of the pipeline.
 
 import type { ConfigReader, ConfigWriter, DocumentDraft, DocumentFields, StoredDocument } from '../config/kind.ts'
+import { readGraph } from '../engine/read-graph.ts'
 import { assert } from '../kernel/assert.ts'
 import { mintGid } from '../kernel/ids.ts'
-import { readingGraphs } from '../kernel/request/remote-reads.ts'
 import { type Backoff, backoffMs } from '../kernel/time/backoff.ts'
 import { type Clock, isWithin, timestamp } from '../kernel/time/clock.ts'
 import { matchDecisionsKind } from './decisions.ts'
@@ -148,14 +148,16 @@ export class EntityMatching {
     })
     const graphs = await this.graphs(pipeline)
     const { source, target } = typesOf(pipeline)
-    const missing = await readingGraphs(() => [source, target].find((type) => countNodes(graphs, type) === 0))
+    const missing = await readGraph(graphs.nodes, (snapshots) =>
+      [source, target].find((type) => countNodes(snapshots, type) === 0),
+    )
     if (missing !== undefined) {
       await this.endSuggestion(id, 'nothing to compare', `the project has no \`${missing}\` nodes`, null)
       return
     }
-    const [ofSources, ofTargets] = await readingGraphs(() => [
-      sampleProperties(graphs, source),
-      sampleProperties(graphs, target),
+    const [ofSources, ofTargets] = await readGraph(graphs.nodes, (snapshots) => [
+      sampleProperties(snapshots, source),
+      sampleProperties(snapshots, target),
     ])
     const suggestions = suggestMappings(ofSources, ofTargets, { isSameType: source === target })
     if (suggestions.length === 0) {

@@ -1,9 +1,9 @@
 // The matches of a pipeline as lines of JSON, read from the graph while they are sent.
 
 import type { StoredDocument } from '../config/kind.ts'
+import { readGraph } from '../engine/read-graph.ts'
 import type { NodeId } from '../engine/store.ts'
 import { writeJson } from '../kernel/json/json.ts'
-import { readingGraphs } from '../kernel/request/remote-reads.ts'
 import { typesOf } from './entity-matching-pipeline.ts'
 import { type MatchBatch, type MatchedGraphs, readMatches } from './node-batches.ts'
 import { onlyOwn } from './same-as.ts'
@@ -24,7 +24,9 @@ export async function* matchLines(
   for (const graph of global === null ? nodes : [...nodes, global]) {
     for (let from: NodeId | null = 0; from !== null; ) {
       const begin: NodeId = from
-      const { matches, next }: MatchBatch = await readingGraphs(() => readMatches(graph, wanted, begin, STEP_NODES))
+      const { matches, next }: MatchBatch = await readGraph(graph, (snapshot) =>
+        readMatches(snapshot, wanted, begin, STEP_NODES),
+      )
       from = next
       count += matches.length
       if (matches.length > 0) {

@@ -2,11 +2,12 @@
 import { z } from 'zod'
 import { propertyName, textOf } from '../config/element-schemas.ts'
 import { type ConfigReader, type ConfigWriter, projectsKind, type StoredDocument } from '../config/kind.ts'
+import { readGraph } from '../engine/read-graph.ts'
+import type { GraphStore } from '../engine/store.ts'
 import { externalIdLength } from '../kernel/element-rules.ts'
 import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import { isGid, mintGid } from '../kernel/ids.ts'
 import type { Caller } from '../kernel/request/caller.ts'
-import { readingGraphs } from '../kernel/request/remote-reads.ts'
 import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 import { tracedBy } from '../kernel/request/request-trace.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -34,7 +35,7 @@ import {
 } from './entity-matching-pipeline.ts'
 import { LABELLED_PAIRS_MAX, putLabels } from './labelled-pairs.ts'
 import { valueKinds } from './linkage/types.ts'
-import { hasNode, hasProperty, type MatchedGraphs, matchOwner } from './node-batches.ts'
+import { hasNode, type MatchedGraphs, matchOwner } from './node-batches.ts'
 import { nextStatus, runTransitions, suggestionTransitions } from './pipeline-states.ts'
 import { findReport, type MatchReport } from './report.ts'
 import { type NodePair, type RequestedRun, requestOf, runOf, suggestionsOf } from './run-state.ts'
@@ -373,17 +374,17 @@ export class MatchingOperations {
       return err({ kind: 'invalid', issues: ['target_external_id: expected another node than `source_external_id`'] })
     const graphs = await this.deps.graphsOf(found.value.project_id)
     if (graphs === null) return graphNotFound
-    const missing = await readingGraphs(() => [
-      ...(hasNode(graphs, types.source, given.source) ? [] : [missingNode('source', types.source, given.source)]),
-      ...(hasNode(graphs, types.target, given.target) ? [] : [missingNode('target', types.target, given.target)]),
-    ])
+    const missing = await readGraph(graphs.nodes, (snapshots) =>
+      (['source', 'target'] as const)
+        .filter((end) => !snapshots.some((snapshot) => hasNode(snapshot, types[end], given[end])))
+        .map((end) => missingNode(end, types[end], given[end])),
+    )
     if (missing.length > 0) return err({ kind: 'invalid', issues: missing })
     const pair = orderedPair(types, given)
     const key = sameAsKey(types, pair)
     // Another pipeline of the types is younger. It can remove its relationships, and write no further ones.
-    const owners = await readingGraphs(() =>
-      graphsOfPair(graphs, key.source, key.target).map((graph) => matchOwner(graph, key)),
-    )
+    const pairGraphs = await graphsOfPair(graphs, key.source, key.target)
+    const owners = await readGraph(pairGraphs, (snapshots) => snapshots.map((snapshot) => matchOwner(snapshot, key)))
     const nowMs = clock.now()
     const decision: MatchDecision = {
       ...pair,
@@ -455,7 +456,7 @@ export class MatchingOperations {
   private async apply(graphs: MatchedGraphs, pipeline: StoredDocument, pair: NodePair): Promise<void> {
     const { documents } = this.deps
     const key = sameAsKey(typesOf(pipeline), pair)
-    for (const graph of await readingGraphs(() => graphsOfPair(graphs, key.source, key.target))) {
+    for (const graph of await graphsOfPair(graphs, key.source, key.target)) {
       await graph.write((batch) => {
         documents.catchUp()
         // Deleted in between: the removal of its relationships may be over.
@@ -472,7 +473,7 @@ export class MatchingOperations {
   ): Promise<string[]> {
     if (mappings.length === 0) return []
     const graphs = await this.deps.graphsOf(pipeline.project_id)
-    const known = await readingGraphs(() => knownProperties(graphs, mappings))
+    const known = await knownProperties(graphs, mappings)
     const seen = new Set<string>()
     return mappings.flatMap(({ source_node_property: source, target_node_property: target }, i) => {
       const at = `custom_property_mappings[${i}]`
@@ -546,27 +547,31 @@ function labelIssues(types: MatchedTypes, { labelled_pairs: pairs = [] }: MatchR
 }
 
 /** The properties of the mappings that some node has, or has had. */
-function knownProperties(
+async function knownProperties(
   graphs: MatchedGraphs | null,
   mappings: NonNullable<MatchRunRequest['custom_property_mappings']>,
-): ReadonlySet<string> {
+): Promise<ReadonlySet<string>> {
   if (graphs === null) return new Set()
   const names = mappings.flatMap(({ source_node_property, target_node_property }) => [
     source_node_property,
     target_node_property,
   ])
-  return new Set(names.filter((name) => hasProperty(graphs, name)))
+  return readGraph(
+    graphs.nodes,
+    (snapshots) => new Set(names.filter((name) => snapshots.some((snapshot) => snapshot.hasSeen('property', name)))),
+  )
 }
 
 /** The graph of the relationship: that of both nodes, or the global one. */
-function graphsOfPair(
+async function graphsOfPair(
   { nodes, global }: MatchedGraphs,
   source: { readonly type: string; readonly externalId: string },
   target: { readonly type: string; readonly externalId: string },
-) {
-  const shared = nodes.filter((graph) =>
-    [source, target].every(({ type, externalId: id }) => hasNode({ nodes: [graph], global: null }, type, id)),
+): Promise<readonly GraphStore[]> {
+  const hasBoth = await readGraph(nodes, (snapshots) =>
+    snapshots.map((snapshot) => [source, target].every(({ type, externalId }) => hasNode(snapshot, type, externalId))),
   )
+  const shared = nodes.filter((_, i) => hasBoth[i])
   return shared.length > 0 ? shared : global === null ? [] : [global]
 }
 

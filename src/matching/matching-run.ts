@@ -3,8 +3,8 @@
 // again and ends as if it had not been.
 
 import type { ConfigWriter, StoredDocument } from '../config/kind.ts'
-import type { GraphStore, NodeId, WriteBatch } from '../engine/store.ts'
-import { readingGraphs } from '../kernel/request/remote-reads.ts'
+import { readGraph, readGraphRows } from '../engine/read-graph.ts'
+import type { GraphStore, NodeId, Snapshot, WriteBatch } from '../engine/store.ts'
 import { decisionOf, decisionsOf, findDecision, orderedPair } from './decisions.ts'
 import { type MatchedTypes, typesOf } from './entity-matching-pipeline.ts'
 import { detectKind } from './linkage/kinds.ts'
@@ -14,6 +14,7 @@ import type { DecidedPairs, EntityMatch, LinkageMapping, LinkageResult } from '.
 import {
   type MatchBatch,
   type MatchedGraphs,
+  type NodeValues,
   readMatches,
   readValues,
   type StoredMatch,
@@ -131,7 +132,9 @@ export class MatchingRun {
       if (side === 1 && this.isSameType) break
       for (const [index, graph] of graphs.nodes.entries()) {
         const seen = this.valuesSeen[side]!
-        await eachValues(graph, type, names, (externalId, values) => {
+        const look = (snapshot: Snapshot, emit: (node: NodeValues) => void): number =>
+          readValues(snapshot, type, names, emit)
+        await readGraphRows(graph, look, ({ externalId, values }) => {
           for (let i = 0; i < values.length; i++) if (values[i] !== null) seen[i] = true
           const node = table.externalIds.length
           table.externalIds.push(externalId)
@@ -153,9 +156,9 @@ export class MatchingRun {
     const { mappings } = run
     if (mappings.every(({ kind }) => kind !== undefined && kind !== null)) return mappings
     const { source, target } = this.types
-    const [ofSources, ofTargets] = await readingGraphs(() => [
-      sampleProperties(graphs, source).properties,
-      this.isSameType ? new Map<string, never>() : sampleProperties(graphs, target).properties,
+    const [ofSources, ofTargets] = await readGraph(graphs.nodes, (snapshots) => [
+      sampleProperties(snapshots, source).properties,
+      this.isSameType ? new Map<string, never>() : sampleProperties(snapshots, target).properties,
     ])
     return mappings.map((mapping) => {
       const { sourceProperty, targetProperty, kind } = mapping
@@ -283,8 +286,12 @@ export class MatchingRun {
   ): Promise<{ readonly nodes: number; readonly next: NodeId | null }> {
     const { documents, pipeline } = this.deps
     const owns = ownOrKept(documents, pipeline.id)
-    const read = await readingGraphs(() => readMatches(graph, { types: this.types, owns }, from, BATCH_NODES))
-    const { sources, matches: stored, next } = read
+    const wantedMatches = { types: this.types, owns }
+    const {
+      sources,
+      matches: stored,
+      next,
+    } = await readGraph(graph, (snapshot) => readMatches(snapshot, wantedMatches, from, BATCH_NODES))
     const found = new Map<string, { pair: NodePair; match: FoundMatch | null; before: StoredMatch | null }>()
     for (const one of stored)
       found.set(JSON.stringify([one.source, one.target]), { pair: one, match: null, before: one })
@@ -416,7 +423,9 @@ export async function removeMatches(
     for (let from: NodeId | null = 0; from !== null; ) {
       if (isStopping()) return false
       const begin: NodeId = from
-      const batch: MatchBatch = await readingGraphs(() => readMatches(graph, { types, owns }, begin, BATCH_NODES))
+      const batch: MatchBatch = await readGraph(graph, (snapshot) =>
+        readMatches(snapshot, { types, owns }, begin, BATCH_NODES),
+      )
       from = batch.next
       if (batch.matches.length > 0) {
         await graph.write((writing: WriteBatch) => {
@@ -426,23 +435,4 @@ export async function removeMatches(
     }
   }
   return true
-}
-
-/** As `readValues`. Of a graph in a database server all values are read before `add` is called: reading may begin again. */
-async function eachValues(
-  graph: GraphStore,
-  type: string,
-  names: readonly string[],
-  add: Parameters<typeof readValues>[3],
-): Promise<void> {
-  if (graph.isRemote !== true) {
-    readValues(graph, type, names, add)
-    return
-  }
-  const rows = await readingGraphs(() => {
-    const found: Parameters<typeof add>[] = []
-    readValues(graph, type, names, (...row) => found.push(row))
-    return found
-  })
-  for (const row of rows) add(...row)
 }

@@ -1,5 +1,4 @@
-// Reads the nodes of a type: their values for a comparison, samples for suggestions, and the relationships of matches. All reads of
-// one graph by one call use one snapshot.
+// Reads the nodes of a type: their values for a comparison, samples for suggestions, and the relationships of matches.
 import {
   type Chunk,
   createChunk,
@@ -29,83 +28,65 @@ export interface MatchedGraphs {
 }
 
 /** Number of nodes of a type. */
-export function countNodes(graphs: MatchedGraphs, type: string): number {
+export function countNodes(snapshots: readonly Snapshot[], type: string): number {
   let nodes = 0
-  for (const graph of graphs.nodes) {
-    withSnapshot(graph, (snapshot) => {
-      const label = snapshot.symbol('label', type)
-      if (label !== 0) nodes += snapshot.typedNodeCount(label)
-    })
+  for (const snapshot of snapshots) {
+    const label = snapshot.symbol('label', type)
+    if (label !== 0) nodes += snapshot.typedNodeCount(label)
   }
   return nodes
 }
 
-/** Whether the project has a node. */
-export function hasNode(graphs: MatchedGraphs, type: string, externalId: string): boolean {
-  return graphs.nodes.some((graph) =>
-    withSnapshot(graph, (snapshot) => {
-      const label = snapshot.symbol('label', type)
-      return label !== 0 && snapshot.findNode(label, externalId) !== 0
-    }),
-  )
+/** Whether a graph has a node. */
+export function hasNode(snapshot: Snapshot, type: string, externalId: string): boolean {
+  const label = snapshot.symbol('label', type)
+  return label !== 0 && snapshot.findNode(label, externalId) !== 0
 }
 
-/** Whether some node of the project has ever had a property of this name. */
-export function hasProperty(graphs: MatchedGraphs, name: string): boolean {
-  return graphs.nodes.some((graph) =>
-    withSnapshot(graph, (snapshot) =>
-      // Of a graph in a database server, any name has a symbol.
-      graph.isRemote === true
-        ? Array.from(snapshot.symbolNames('property')).includes(name)
-        : snapshot.symbol('property', name) !== 0,
-    ),
-  )
+/** A node with its values, in the order of the properties that were asked for. */
+export interface NodeValues {
+  readonly externalId: string
+  readonly values: LinkageValues
 }
 
-/**
- * Reads the values of all nodes of a type in one graph, from one snapshot. `add` gets the values in the order of `properties`.
- * Takes about 10 µs for each node, without a pause.
- */
+/** Emits the values of all nodes of a type. Takes about 10 µs for each node, without a pause. Returns their number. */
 export function readValues(
-  graph: GraphStore,
+  snapshot: Snapshot,
   type: string,
   properties: readonly string[],
-  add: (externalId: string, values: LinkageValues) => void,
-): void {
-  withSnapshot(graph, (snapshot) => {
-    const symbols = properties.map((name) => snapshot.symbol('property', name))
-    eachNode(snapshot, type, 0, Number.POSITIVE_INFINITY, (id) => {
-      const externalId = snapshot.nodeField(id, 'external_id')
-      if (typeof externalId !== 'string') return
-      add(
-        externalId,
-        symbols.map((symbol) => (symbol === 0 ? null : linkageValueOf(snapshot.nodeProperty(id, symbol)))),
-      )
-    })
+  emit: (node: NodeValues) => void,
+): number {
+  let nodes = 0
+  const symbols = properties.map((name) => snapshot.symbol('property', name))
+  eachNode(snapshot, type, 0, Number.POSITIVE_INFINITY, (id) => {
+    const externalId = snapshot.nodeField(id, 'external_id')
+    if (typeof externalId !== 'string') return
+    nodes += 1
+    const values = symbols.map((symbol) => (symbol === 0 ? null : linkageValueOf(snapshot.nodeProperty(id, symbol))))
+    emit({ externalId, values })
   })
+  return nodes
 }
 
 /** Reads a sample of the nodes of a type: all of a small type, evenly distributed ones of a large type. */
-export function sampleProperties(graphs: MatchedGraphs, type: string): PropertySamples {
-  const step = Math.max(1, Math.ceil(countNodes(graphs, type) / SAMPLE_NODES))
+export function sampleProperties(snapshots: readonly Snapshot[], type: string): PropertySamples {
+  const step = Math.max(1, Math.ceil(countNodes(snapshots, type) / SAMPLE_NODES))
   const properties = new Map<string, LinkageValue[]>()
   let nodes = 0
   let seen = 0
-  for (const graph of graphs.nodes) {
-    withSnapshot(graph, (snapshot) =>
-      eachNode(snapshot, type, 0, Number.POSITIVE_INFINITY, (id) => {
-        seen += 1
-        if (seen % step !== 0) return
-        nodes += 1
-        for (const [name, value] of snapshot.nodeProperties(id)) {
-          const found = linkageValueOf(value)
-          if (found === null) continue
-          const values = properties.get(name)
-          if (values !== undefined) values.push(found)
-          else if (properties.size < SAMPLE_PROPERTIES) properties.set(name, [found])
-        }
-      }),
-    )
+  for (const snapshot of snapshots) {
+    eachNode(snapshot, type, 0, Number.POSITIVE_INFINITY, (id) => {
+      seen += 1
+      if (seen % step !== 0) return
+      nodes += 1
+      for (const [name, value] of snapshot.nodeProperties(id)) {
+        const found = linkageValueOf(value)
+        if (found === null) continue
+        const values = properties.get(name)
+        if (values !== undefined) values.push(found)
+        else if (properties.size < SAMPLE_PROPERTIES) properties.set(name, [found])
+      }
+    })
   }
   return { nodes, properties }
 }
@@ -126,53 +107,49 @@ export interface MatchBatch {
   readonly next: NodeId | null
 }
 
-/** Reads the relationships of matches between two types that begin at one batch of source nodes and pass `owns`, from one snapshot. */
+/** Reads the relationships of matches between two types that begin at one batch of source nodes and pass `owns`. */
 export function readMatches(
-  graph: GraphStore,
+  snapshot: Snapshot,
   { types, owns }: { readonly types: MatchedTypes; readonly owns: OwnershipTest },
   from: NodeId,
   nodesMax: number,
 ): MatchBatch {
-  return withSnapshot(graph, (snapshot) => {
-    const sources: string[] = []
-    const matches: StoredMatch[] = []
-    const sameAs = snapshot.symbol('type', SAME_AS)
-    const owner = snapshot.symbol('property', PIPELINE_PROPERTY)
-    const targetLabel = snapshot.symbol('label', types.target)
-    const linked = createChunk()
-    const next = eachNode(snapshot, types.source, from, nodesMax, (id) => {
-      const source = snapshot.nodeField(id, 'external_id')
-      if (typeof source !== 'string') return
-      sources.push(source)
-      if (sameAs === 0 || owner === 0) return
-      eachNeighbour(snapshot, id, sameAs, linked, (node, relationship) => {
-        if (snapshot.nodeType(node) !== targetLabel) return
-        if (!owns(snapshot.relationshipProperty(relationship, owner))) return
-        const target = snapshot.nodeField(node, 'external_id')
-        if (typeof target === 'string')
-          matches.push({ source, target, properties: snapshot.relationshipProperties(relationship) })
-      })
+  const sources: string[] = []
+  const matches: StoredMatch[] = []
+  const sameAs = snapshot.symbol('type', SAME_AS)
+  const owner = snapshot.symbol('property', PIPELINE_PROPERTY)
+  const targetLabel = snapshot.symbol('label', types.target)
+  const linked = createChunk()
+  const next = eachNode(snapshot, types.source, from, nodesMax, (id) => {
+    const source = snapshot.nodeField(id, 'external_id')
+    if (typeof source !== 'string') return
+    sources.push(source)
+    if (sameAs === 0 || owner === 0) return
+    eachNeighbour(snapshot, id, sameAs, linked, (node, relationship) => {
+      if (snapshot.nodeType(node) !== targetLabel) return
+      if (!owns(snapshot.relationshipProperty(relationship, owner))) return
+      const target = snapshot.nodeField(node, 'external_id')
+      if (typeof target === 'string')
+        matches.push({ source, target, properties: snapshot.relationshipProperties(relationship) })
     })
-    return { sources, matches, next }
   })
+  return { sources, matches, next }
 }
 
 /** The `pipeline_id` of the relationship of a match; null: there is no such relationship, or it has none. */
-export function matchOwner(graph: GraphStore, { source, target }: RelationshipKey): PropertyValue | null {
-  return withSnapshot(graph, (snapshot) => {
-    const sameAs = snapshot.symbol('type', SAME_AS)
-    const owner = snapshot.symbol('property', PIPELINE_PROPERTY)
-    const labels = [source, target].map(({ type }) => snapshot.symbol('label', type))
-    if (sameAs === 0 || owner === 0 || labels.includes(0)) return null
-    const from = snapshot.findNode(labels[0]!, source.externalId)
-    const to = snapshot.findNode(labels[1]!, target.externalId)
-    if (from === 0 || to === 0) return null
-    let found: PropertyValue | null = null
-    eachNeighbour(snapshot, from, sameAs, createChunk(), (node, relationship) => {
-      if (node === to) found = snapshot.relationshipProperty(relationship, owner)
-    })
-    return found
+export function matchOwner(snapshot: Snapshot, { source, target }: RelationshipKey): PropertyValue | null {
+  const sameAs = snapshot.symbol('type', SAME_AS)
+  const owner = snapshot.symbol('property', PIPELINE_PROPERTY)
+  const labels = [source, target].map(({ type }) => snapshot.symbol('label', type))
+  if (sameAs === 0 || owner === 0 || labels.includes(0)) return null
+  const from = snapshot.findNode(labels[0]!, source.externalId)
+  const to = snapshot.findNode(labels[1]!, target.externalId)
+  if (from === 0 || to === 0) return null
+  let found: PropertyValue | null = null
+  eachNeighbour(snapshot, from, sameAs, createChunk(), (node, relationship) => {
+    if (node === to) found = snapshot.relationshipProperty(relationship, owner)
   })
+  return found
 }
 
 function eachNeighbour(
@@ -225,13 +202,4 @@ function linkageValueOf(value: PropertyValue | null): LinkageValue | null {
 function scalarOf(value: Exclude<PropertyValue, readonly unknown[]>): LinkageScalar {
   if (value instanceof Float) return value.value
   return typeof value === 'object' ? String(value) : value
-}
-
-function withSnapshot<T>(graph: GraphStore, read: (snapshot: Snapshot) => T): T {
-  const snapshot = graph.snapshot()
-  try {
-    return read(snapshot)
-  } finally {
-    snapshot.close()
-  }
 }

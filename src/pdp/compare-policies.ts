@@ -15,7 +15,7 @@ import type { DecisionDeps } from './decision-deps.ts'
 import { hasAnyTag } from './evaluation-inputs.ts'
 import { elementsOf } from './explain.ts'
 import { grantsPair, Pair, type PairContext, type PairsOfNode, PolicyPairs } from './policy-pairs.ts'
-import { ReadSession } from './read-session.ts'
+import { type ReadSession, readInSession } from './read-session.ts'
 
 /** A policy of a comparison. */
 export interface ComparedPolicy extends CompiledPolicy {
@@ -60,16 +60,13 @@ export function comparePolicies(
   sets: PolicySets,
   limits: ComparisonLimits,
 ): Result<DecisionChanges, ServiceError> {
-  const session = new ReadSession(graphs, deps)
-  try {
+  return readInSession(graphs, deps, (session) => {
     const comparison = new PolicyComparison(deps, session, caller, scope, limits)
     const prepared = comparison.prepare(sets)
     if (!prepared.ok) return prepared
     comparison.run()
     return ok(comparison.result())
-  } finally {
-    session.close()
-  }
+  })
 }
 
 /** The policies of both sets for actions that have the same policies. */

@@ -6,12 +6,11 @@ import type { AgentCaller } from '../kernel/request/caller.ts'
 import { LaneRequiredError } from '../kernel/request/lane-required.ts'
 import { nextExecutionMs, requestStartMs } from '../kernel/request/remote-reads.ts'
 import type { RequestOrigin } from '../kernel/request/request-origin.ts'
-import { RestartRequiredError } from '../kernel/request/restart-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type Decision, decide, type EvaluationContext, withDecisionId } from './decide.ts'
 import type { DecisionDeps, DecisionEvent } from './decision-deps.ts'
 import { type BatchItemResult, type BatchRequest, readItems } from './read-batch.ts'
-import { ReadSession } from './read-session.ts'
+import { type ReadSession, readInSession } from './read-session.ts'
 
 /**
  * Evaluates the items in order until `evaluations_semantic` ends the batch. Returns one decision per evaluated item.
@@ -34,11 +33,10 @@ export function evaluateBatch(
   const { onDecided } = deps
   const endsAt = endingDecision(request.options?.evaluations_semantic)
   const evaluation: EvaluationContext = { deps, caller, kind: 'evaluation' }
-  const session = new ReadSession(graphs, deps, deps.inlineMs !== undefined || deps.limits.inlineMs !== undefined)
-  const decisions: Decision[] = []
   const endsMs = requestStartMs() + deps.batchTimeMs
   const laneMs = deps.inlineMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + deps.inlineMs
-  try {
+  return readInSession(graphs, deps, (session) => {
+    const decisions: Decision[] = []
     for (const item of readItems(request)) {
       const startedMs = performance.now()
       // Nothing is reported yet, so a lane can decide the whole batch again.
@@ -71,15 +69,8 @@ export function evaluateBatch(
       decisions.push(id === null ? decision : withDecisionId(decision, id))
       if (decision.decision === endsAt) break
     }
-    session.flushReports()
-  } catch (error) {
-    // Decisions made before an error are reported, unless the batch is decided again in a lane.
-    if (!(error instanceof RestartRequiredError)) session.flushReports()
-    throw error
-  } finally {
-    session.close()
-  }
-  return ok(decisions)
+    return ok(decisions)
+  })
 }
 
 const outOfTime: Result<never, ServiceError> = err({

@@ -7,7 +7,7 @@ import { ok, type Result } from '../kernel/result.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import { type Decision, decide, withDecisionId } from './decide.ts'
 import type { DecisionDeps, EvaluationRequest } from './decision-deps.ts'
-import { ReadSession } from './read-session.ts'
+import { readInSession } from './read-session.ts'
 
 /**
  * Evaluates one request and reports it to `deps.onDecided`.
@@ -20,12 +20,11 @@ export function evaluate(
   origin: RequestOrigin,
   request: EvaluationRequest,
 ): Result<Decision, ServiceError> {
-  if (deps.onDecided === null) return decisionOn(deps, caller, request, null)
+  if (deps.onDecided === null) return decisionOn(deps, caller, request).decided
   const startedMs = performance.now()
   const id = deps.decisionId === null ? null : deps.decisionId()
-  const outcome: GrantOutcome | null =
-    id === null && deps.namesGranting !== true ? null : { granting: null, plans: null }
-  const decided = decisionOn(deps, caller, request, outcome)
+  const { decided, granting, plans } = decisionOn(deps, caller, request)
+  const namesGranting = id !== null || deps.namesGranting === true
   deps.onDecided({
     kind: 'evaluation',
     origin,
@@ -39,36 +38,24 @@ export function evaluate(
     durationMs: performance.now() - startedMs,
     startedMs,
     id,
-    granting: outcome === null ? null : outcome.granting,
-    plans: outcome === null ? null : outcome.plans,
+    granting: namesGranting ? granting : null,
+    plans: namesGranting ? plans : null,
   })
   return id === null || !decided.ok ? decided : ok(withDecisionId(decided.value, id))
 }
 
 interface GrantOutcome {
-  granting: CompiledPolicy | null
-  plans: PlanUses | null
+  readonly decided: Result<Decision, ServiceError>
+  readonly granting: CompiledPolicy | null
+  readonly plans: PlanUses | null
 }
 
-function decisionOn(
-  deps: DecisionDeps,
-  caller: AgentCaller,
-  request: EvaluationRequest,
-  outcome: GrantOutcome | null,
-): Result<Decision, ServiceError> {
+function decisionOn(deps: DecisionDeps, caller: AgentCaller, request: EvaluationRequest): GrantOutcome {
   const graphs = deps.graphsOf(caller.projectId)
-  if (graphs === null) return graphNotFound
-  const session = new ReadSession(graphs, deps)
-  try {
+  if (graphs === null) return { decided: graphNotFound, granting: null, plans: null }
+  return readInSession(graphs, deps, (session) => {
     session.budget.start(deps.limits)
     const decided = decide({ deps, caller, kind: 'evaluation' }, session, request)
-    session.flushReports()
-    if (outcome !== null) {
-      outcome.granting = session.granting
-      outcome.plans = session.plans
-    }
-    return decided
-  } finally {
-    session.close()
-  }
+    return { decided, granting: session.granting, plans: session.plans }
+  })
 }

@@ -28,7 +28,7 @@ import type {
 import { type DimensionWeights, scoresOfNodes } from './explain-scores.ts'
 import type { ParameterMask } from './parameter-mask.ts'
 import { policiesOfStatus } from './policy-status.ts'
-import { ReadSession } from './read-session.ts'
+import { type ReadSession, readInSession } from './read-session.ts'
 
 /**
  * Explains one request. Errors are those of an evaluation. Throws LaneRequiredError if it takes longer than
@@ -44,8 +44,7 @@ export function explainDecision(
   const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
   const startedMs = performance.now()
-  const session = new ReadSession(graphs, deps)
-  try {
+  return readInSession(graphs, deps, (session) => {
     session.budget.start(deps.limits)
     // Errors of policies are part of the answer and are not logged.
     const evaluation: EvaluationContext = { deps: { ...deps, onPolicyError: () => {} }, caller, kind: 'evaluation' }
@@ -77,9 +76,7 @@ export function explainDecision(
       policies: explanations,
       duration_ms: performance.now() - startedMs,
     })
-  } finally {
-    session.close()
-  }
+  })
 }
 
 function readsScores({ condition }: CompiledPolicy): boolean {

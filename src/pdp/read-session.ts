@@ -1,8 +1,10 @@
-// The snapshots that a request or a batch reads. They are opened on first use and closed together, within one turn of
-// the event loop.
+// The look of a request or a batch at the graphs of a project. Snapshots are opened on first use and closed together. Reports are
+// sent when the look has ended, because it may be run again in a lane, or after data was fetched.
 import { Budget, type BudgetLimits, PlanUses, type QueryContext } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
-import type { Snapshot } from '../engine/store.ts'
+import { readGraphsNow, type Views } from '../engine/read-graph.ts'
+import type { LookResult, Snapshot } from '../engine/store.ts'
+import { RestartRequiredError } from '../kernel/request/restart-required.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
@@ -10,12 +12,32 @@ import type { DecisionDeps } from './decision-deps.ts'
 
 const noParameters: BoundParameters = new Map()
 
+/**
+ * Runs a look at the graphs of a project, then sends its reports, also if it throws. Throws what the look throws; if that is
+ * RestartRequiredError, nothing is sent.
+ */
+export function readInSession<T extends LookResult>(
+  graphs: ProjectGraphs,
+  deps: Pick<DecisionDeps, 'limits' | 'observesPlans'>,
+  look: (session: ReadSession) => T,
+): T {
+  const reports: (() => void)[] = []
+  let mustRestart = false
+  try {
+    return readGraphsNow((views) => look(new ReadSession(graphs, views, deps, reports)))
+  } catch (error) {
+    mustRestart = error instanceof RestartRequiredError
+    throw error
+  } finally {
+    if (!mustRestart) for (const send of reports) send()
+  }
+}
+
 /** The context in which conditions run. Parameters and budget are replaced for each request. */
 export class ReadSession implements QueryContext {
   readonly graphs: ProjectGraphs
   readonly limits: BudgetLimits
   readonly budget = new Budget()
-  private readonly isInline: boolean
   parameters: BoundParameters = noParameters
   /** The error that exhausted the budget; null while it lasts. */
   exhausted: ExecutionError | null = null
@@ -25,18 +47,20 @@ export class ReadSession implements QueryContext {
   granting: CompiledPolicy | null = null
   /** The plans that were run; null: they are not observed. */
   plans: PlanUses | null
-  /** Reports withheld until the request is answered, because it may have to be repeated in a lane. */
-  private withheld: (() => void)[] | null = null
+  private readonly reports: (() => void)[]
+  private readonly views: Views
   private defaultSnapshot: Snapshot | null = null
   private located: Map<string, Snapshot> | null = null
 
-  /** `isInline`: may be aborted and repeated: on the event loop in a lane, on a remote graph after a fetch. */
+  /** `reports`: gets what the session reports. */
   constructor(
     graphs: ProjectGraphs,
+    views: Views,
     { limits, observesPlans }: Pick<DecisionDeps, 'limits' | 'observesPlans'>,
-    isInline = limits.inlineMs !== undefined,
+    reports: (() => void)[],
   ) {
-    this.isInline = isInline || graphs.isRemote === true
+    this.views = views
+    this.reports = reports
     this.plans = observesPlans === true ? new PlanUses() : null
     this.graphs = graphs
     this.limits = limits
@@ -44,7 +68,7 @@ export class ReadSession implements QueryContext {
 
   /** The snapshot of the default graph. */
   get snapshot(): Snapshot {
-    this.defaultSnapshot ??= this.graphs.default.snapshot()
+    this.defaultSnapshot ??= this.views.of(this.graphs.default)
     return this.defaultSnapshot
   }
 
@@ -57,7 +81,7 @@ export class ReadSession implements QueryContext {
     if (known !== undefined) return known
     const graph = this.graphs.at(location)
     if (graph === null) throw new ExecutionError('argument', `unknown location ${location}`, location)
-    const snapshot = graph.snapshot()
+    const snapshot = this.views.of(graph)
     this.located ??= new Map()
     this.located.set(location, snapshot)
     return snapshot
@@ -76,25 +100,8 @@ export class ReadSession implements QueryContext {
     if (this.located !== null) yield* this.located.values()
   }
 
-  /** Runs `send` now or, on the event loop, when the request is answered. */
+  /** Calls `send` when the look has ended. */
   report(send: () => void): void {
-    if (!this.isInline) send()
-    else {
-      this.withheld ??= []
-      this.withheld.push(send)
-    }
-  }
-
-  /** Runs the withheld reports. Call it when the request is answered. */
-  flushReports(): void {
-    if (this.withheld === null) return
-    for (const send of this.withheld) send()
-    this.withheld = null
-  }
-
-  /** Ends the budget and closes the snapshots. */
-  close(): void {
-    this.defaultSnapshot?.close()
-    if (this.located !== null) for (const snapshot of this.located.values()) snapshot.close()
+    this.reports.push(send)
   }
 }

@@ -26,7 +26,7 @@ import {
 import { KeysetSearch } from './keyset-search.ts'
 import { MultiGraphSearch } from './multi-graph-search.ts'
 import { draftError } from './policy-status.ts'
-import { ReadSession } from './read-session.ts'
+import { type ReadSession, readInSession } from './read-session.ts'
 import type { PageMembers, PageRequest, ResourceSearchRequest, SearchAnswer, SubjectSearchRequest } from './schema.ts'
 import { emptyPage, type PageWindow, pageWindowFor, type SearchPage } from './search-page.ts'
 import type { SearchTask } from './search-task.ts'
@@ -153,21 +153,17 @@ function searchPage(
   if (!window.ok) return window
   const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
-  const session = new ReadSession(graphs, deps)
-  session.plans = plans
   try {
-    session.budget.start(deps.limits)
-    const found = find({ deps, caller, kind }, session, window.value)
-    session.flushReports()
-    if (!found.ok) return found
-    return ok({ ...found.value, reason: session.searchReason })
+    return readInSession(graphs, deps, (session) => {
+      session.plans = plans
+      session.budget.start(deps.limits)
+      const found = find({ deps, caller, kind }, session, window.value)
+      return found.ok ? ok({ ...found.value, reason: session.searchReason }) : found
+    })
   } catch (error) {
     // The page itself is charged too: sorting, merging and reading names.
     if (!(error instanceof ExecutionError)) throw error
-    session.flushReports()
     return executionError(error)
-  } finally {
-    session.close()
   }
 }
 

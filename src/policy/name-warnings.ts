@@ -2,10 +2,11 @@
 // come later, but most often the name is misspelt (docs/decisions/0008-policy-filters-and-parameters.md). Policies are also warned
 // about an exclusion that a null turns off, and about a subject that the caller chooses.
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
+import { readGraph } from '../engine/read-graph.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { type NamedSymbol, UnknownSymbols, unknownSymbolWarnings } from '../engine/unknown-symbols.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
-import { readingGraphs } from '../kernel/request/remote-reads.ts'
+
 import { callerChoices } from './caller-identity.ts'
 import type { ContextPolicy } from './compile-context.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
@@ -37,16 +38,11 @@ export async function nameWarnings(
 ): Promise<readonly string[]> {
   try {
     await source.ready(projectId)
-    return await readingGraphs(() => {
-      const open = Array.from(source.storesOf(projectId), (store) => store.snapshot())
-      try {
-        const warnings = check(new UnknownSymbols(open))
-        const more = warnings.length - WARNINGS_MAX
-        return more > 0 ? [...warnings.slice(0, WARNINGS_MAX), `and ${more} more`] : warnings
-      } finally {
-        for (const snapshot of open) snapshot.close()
-      }
-    })
+    const warnings = await readGraph([...source.storesOf(projectId)], (snapshots) =>
+      check(new UnknownSymbols(snapshots)),
+    )
+    const more = warnings.length - WARNINGS_MAX
+    return more > 0 ? [...warnings.slice(0, WARNINGS_MAX), `and ${more} more`] : warnings
   } catch (error) {
     if (!(error instanceof ThrownServiceError)) throw error
     return ['the names in the document were not checked: the knowledge graph of this project is unavailable']

@@ -1,6 +1,7 @@
 // One pass: scores all nodes of a type in the graphs of a project. It reads in batches, each from one snapshot, and writes the
 // changed scores of a batch in one transaction, so that a reader sees the old or the new score of a node. A pass that is
 // repeated for the same time writes the same scores: after a crash it continues from the last saved state.
+import { readGraph, readGraphRows } from '../engine/read-graph.ts'
 import {
   type Chunk,
   createChunk,
@@ -15,7 +16,6 @@ import {
 } from '../engine/store.ts'
 import { TRUST_SCORE_LABEL } from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
-import { readingGraphs } from '../kernel/request/remote-reads.ts'
 import type { Clock } from '../kernel/time/clock.ts'
 import { FORMULA_VERSION, scoreNode, type TrustScore } from './dimensions.ts'
 import { improvementsOf, ReportCollector, type WorstNode } from './report.ts'
@@ -61,11 +61,8 @@ export class ScoringPass {
   private state: RunState
   private rules: ScoringRules
   private report: ReportCollector
-  private readonly chunk: Chunk = createChunk()
-  private readonly scores: Chunk = createChunk()
   /** Nodes that have a property, by its name. */
   private readonly counts: Map<string, number>
-  private readonly before = new ScoreValues()
   private readonly wanted = new ScoreValues()
   /** The graph had no scores when this pass began with it: only this pass has written some, of nodes that it has left behind. */
   private isWithoutScores = false
@@ -127,10 +124,7 @@ export class ScoringPass {
   private async count(graph: GraphStore): Promise<boolean> {
     const { counts } = this
     let nodes = 0
-    const next = await this.readBatch(graph, this.deps.nodeType, (id, snapshot, type) => {
-      const node = snapshot.scanNode(id)
-      // The label may also be a further label of nodes of another type.
-      if (node === null || node.type !== type) return
+    const next = await this.readNodes(graph, false, ({ node }) => {
       nodes += 1
       for (const { name } of node.properties) counts.set(name, (counts.get(name) ?? 0) + 1)
     })
@@ -144,13 +138,12 @@ export class ScoringPass {
     const changes: ScoreChange[] = []
     let nodes = 0
     if (this.state.from === 0) {
-      this.isWithoutScores = (await readingGraphs(() => countNodes([graph], TRUST_SCORE_LABEL))) === 0
+      this.isWithoutScores = (await readGraph([graph], (snapshots) => countNodes(snapshots, TRUST_SCORE_LABEL))) === 0
     }
-    const next = await this.readBatch(graph, this.deps.nodeType, (id, snapshot, type) => {
-      const change = this.scoreOne(id, snapshot, type)
-      if (change === null) return
+    const next = await this.readNodes(graph, !this.isWithoutScores, (one) => {
+      const change = this.scoreOne(one)
       nodes += 1
-      if (change !== 'unchanged') changes.push(change)
+      if (change !== null) changes.push(change)
     })
     // The next batch is read while this one is written to disk.
     await this.writing
@@ -169,22 +162,18 @@ export class ScoringPass {
     return next === null
   }
 
-  /** Null: the node does not have the type. */
-  private scoreOne(id: NodeId, snapshot: Snapshot, type: SymbolId): ScoreChange | 'unchanged' | null {
-    const { before, wanted } = this
-    const found = this.isWithoutScores ? 0 : readScore(id, snapshot, this.scores, before)
-    const node = snapshot.scanNode(id)
-    if (node === null || node.type !== type) return null
+  /** Null: the score is unchanged. */
+  private scoreOne({ id, node, stored }: ReadNode): ScoreChange | null {
+    const { wanted } = this
     const score = scoreNode(node, this.rules, this.state.startedMs)
     if (this.report.add(score)) this.report.addWorst(this.describe(node, score))
     wanted.set(score)
-    if (found === 0) {
+    if (stored === null) {
       // A score that an earlier node of the same key had is not found, because it is not linked to this one.
       return { scoreId: node.id, link: { node: id, location: node.location }, ...wanted.changesSince(NO_VALUES) }
     }
-    if (wanted.equals(before)) return 'unchanged'
-    const scoreId = snapshot.nodeField(found, 'external_id') as string
-    return { scoreId, link: null, ...wanted.changesSince(before) }
+    const { externalId: scoreId, values } = stored
+    return wanted.equals(values) ? null : { scoreId, link: null, ...wanted.changesSince(values) }
   }
 
   private describe(node: ScannedNode, score: TrustScore): WorstNode {
@@ -200,29 +189,29 @@ export class ScoringPass {
 
   /** Removes the scores of one batch that belong to no node any more. */
   private async sweep(graph: GraphStore): Promise<boolean> {
-    const { next, removed } = await sweepScores(graph, this.state.from, this.chunk, null)
+    const { next, removed } = await sweepScores(graph, this.state.from, null)
     this.state = { ...this.state, scoresRemoved: this.state.scoresRemoved + removed, from: next ?? 0 }
     return next === null
   }
 
-  private readBatch(
+  /** Reads one batch of nodes of the type. Returns where the next batch begins; null at the end. */
+  private readNodes(
     graph: GraphStore,
-    label: string,
-    read: (id: NodeId, snapshot: Snapshot, label: number) => void,
+    withScores: boolean,
+    use: (read: ReadNode) => void,
   ): NodeId | null | Promise<NodeId | null> {
     const { from } = this.state
-    const { batchNodes } = this.deps
-    return readingGraphs(() => {
-      // Of a graph in a database server, everything is fetched first: `read` has effects and must not run twice.
-      if (graph.isRemote === true) {
-        const touch = (id: NodeId, snapshot: Snapshot): void => {
-          snapshot.scanNode(id)
-          readScore(id, snapshot, this.scores, this.before)
-        }
-        readBatch(graph, label, from, this.chunk, touch, batchNodes)
-      }
-      return readBatch(graph, label, from, this.chunk, read, batchNodes)
-    })
+    const { nodeType, batchNodes } = this.deps
+    const look = (snapshot: Snapshot, emit: (read: ReadNode) => void): NodeId | null => {
+      const scores = createChunk()
+      return readBatch(snapshot, nodeType, from, batchNodes, (id, type) => {
+        const stored = withScores ? readScore(id, snapshot, scores) : null
+        const node = snapshot.scanNode(id)
+        // The label may also be a further label of nodes of another type.
+        if (node !== null && node.type === type) emit({ id, node, stored })
+      })
+    }
+    return readGraphRows(graph, look, use)
   }
 }
 
@@ -234,11 +223,10 @@ export async function removeScores(
   nodeType: string,
   isStopping: () => boolean,
 ): Promise<boolean> {
-  const chunk = createChunk()
   for (const graph of graphs) {
     for (let from: NodeId | null = 0; from !== null; ) {
       if (isStopping()) return false
-      const swept = await sweepScores(graph, from, chunk, nodeType)
+      const swept = await sweepScores(graph, from, nodeType)
       from = swept.next
     }
   }
@@ -252,12 +240,12 @@ interface Swept {
 }
 
 /** Removes scores without node, and those of nodes whose type is `unwanted`. */
-async function sweepScores(graph: GraphStore, from: NodeId, chunk: Chunk, unwanted: string | null): Promise<Swept> {
-  if (unwanted === null && !(await readingGraphs(() => hasLooseScores(graph)))) return { next: null, removed: 0 }
-  const owners = createChunk()
-  const { next, keys } = await readingGraphs(() => {
+async function sweepScores(graph: GraphStore, from: NodeId, unwanted: string | null): Promise<Swept> {
+  if (unwanted === null && !(await readGraph(graph, hasLooseScores))) return { next: null, removed: 0 }
+  const { next, keys } = await readGraph(graph, (snapshot) => {
+    const owners = createChunk()
     const keys: NodeKey[] = []
-    const next = readBatch(graph, TRUST_SCORE_LABEL, from, chunk, (id, snapshot) => {
+    const next = readBatch(snapshot, TRUST_SCORE_LABEL, from, BATCH_NODES, (id) => {
       snapshot.neighbours(id, 'in', snapshot.symbol('type', SCORE_RELATIONSHIP), 0, owners)
       const isKept = owners.length > 0 && (unwanted === null || snapshot.nodeField(owners.ids[0]!, 'type') !== unwanted)
       const externalId = isKept ? null : snapshot.nodeField(id, 'external_id')
@@ -274,44 +262,47 @@ async function sweepScores(graph: GraphStore, from: NodeId, chunk: Chunk, unwant
 }
 
 /** Whether there are scores without node. Only scores have relationships of this type, each one. */
-function hasLooseScores(graph: GraphStore): boolean {
-  const snapshot = graph.snapshot()
-  try {
-    const scores = snapshot.nodeCount(snapshot.symbol('label', TRUST_SCORE_LABEL))
-    return scores !== snapshot.relationshipCount(snapshot.symbol('type', SCORE_RELATIONSHIP))
-  } finally {
-    snapshot.close()
+function hasLooseScores(snapshot: Snapshot): boolean {
+  const scores = snapshot.nodeCount(snapshot.symbol('label', TRUST_SCORE_LABEL))
+  return scores !== snapshot.relationshipCount(snapshot.symbol('type', SCORE_RELATIONSHIP))
+}
+
+/** Visits a batch of nodes with a label. Returns where the next batch begins; null at the end. */
+function readBatch(
+  snapshot: Snapshot,
+  label: string,
+  from: NodeId,
+  batchNodes = BATCH_NODES,
+  visit: (id: NodeId, label: SymbolId) => void,
+): NodeId | null {
+  const chunk = createChunk()
+  const symbol = snapshot.symbol('label', label)
+  let left = batchNodes
+  for (let at = from; ; at = chunk.next) {
+    snapshot.nodesWithLabel(symbol, at, chunk)
+    const { length, ids } = chunk
+    for (let i = 0; i < length; i++) {
+      const id = ids[i]!
+      if (id < from) continue
+      if (left === 0) return id
+      left -= 1
+      visit(id, symbol)
+    }
+    if (!chunk.more) return null
   }
 }
 
-/** Reads a batch of nodes with a label, on one snapshot. Returns where the next batch begins; null at the end. */
-function readBatch(
-  graph: GraphStore,
-  label: string,
-  from: NodeId,
-  chunk: Chunk,
-  read: (id: NodeId, snapshot: Snapshot, label: number) => void,
-  batchNodes = BATCH_NODES,
-): NodeId | null {
-  const snapshot = graph.snapshot()
-  try {
-    const symbol = snapshot.symbol('label', label)
-    let left = batchNodes
-    for (let at = from; ; at = chunk.next) {
-      snapshot.nodesWithLabel(symbol, at, chunk)
-      const { length, ids } = chunk
-      for (let i = 0; i < length; i++) {
-        const id = ids[i]!
-        if (id < from) continue
-        if (left === 0) return id
-        left -= 1
-        read(id, snapshot, symbol)
-      }
-      if (!chunk.more) return null
-    }
-  } finally {
-    snapshot.close()
-  }
+/** A node with its score. */
+interface ReadNode {
+  readonly id: NodeId
+  readonly node: ScannedNode
+  /** Null: it has none. */
+  readonly stored: StoredScore | null
+}
+
+interface StoredScore {
+  readonly externalId: string
+  readonly values: ScoreValues
 }
 
 /** A score to write. */
@@ -401,33 +392,29 @@ class ScoreValues {
 
 const NO_VALUES = new ScoreValues()
 
-/** The score of a node, or 0. Fills `values` with those of the score. */
-function readScore(node: NodeId, snapshot: Snapshot, scores: Chunk, values: ScoreValues): NodeId {
+/** The score of a node, or null. */
+function readScore(node: NodeId, snapshot: Snapshot, scores: Chunk): StoredScore | null {
   const has = snapshot.symbol('type', SCORE_RELATIONSHIP)
   const label = snapshot.symbol('label', TRUST_SCORE_LABEL)
-  if (has === 0 || label === 0) return 0
+  if (has === 0 || label === 0) return null
   snapshot.neighbours(node, 'out', has, 0, scores)
   for (let i = 0; i < scores.length; i++) {
     const id = scores.ids[i]!
     const score = snapshot.scanNode(id)
     if (score === null || score.type !== label) continue
+    const values = new ScoreValues()
     values.read(score)
-    return id
+    return { externalId: score.externalId, values }
   }
-  return 0
+  return null
 }
 
 /** The nodes of a type in all graphs. */
-export function countNodes(graphs: readonly GraphStore[], nodeType: string): number {
+export function countNodes(snapshots: readonly Snapshot[], nodeType: string): number {
   let nodes = 0
-  for (const graph of graphs) {
-    const snapshot = graph.snapshot()
-    try {
-      const label = snapshot.symbol('label', nodeType)
-      if (label !== 0) nodes += snapshot.typedNodeCount(label)
-    } finally {
-      snapshot.close()
-    }
+  for (const snapshot of snapshots) {
+    const label = snapshot.symbol('label', nodeType)
+    if (label !== 0) nodes += snapshot.typedNodeCount(label)
   }
   return nodes
 }

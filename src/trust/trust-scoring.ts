@@ -2,9 +2,9 @@
 // time. The state of a pass is in the document of its profile; a deleted profile leaves a document for the removal of its scores.
 
 import type { ConfigWriter, DocumentDraft, StoredDocument } from '../config/kind.ts'
+import { readGraph } from '../engine/read-graph.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { mintGid } from '../kernel/ids.ts'
-import { readingGraphs } from '../kernel/request/remote-reads.ts'
 import { type Backoff, backoffMs } from '../kernel/time/backoff.ts'
 import { type Clock, isWithin, timestamp } from '../kernel/time/clock.ts'
 import { emptyReport } from './report.ts'
@@ -169,7 +169,7 @@ export class TrustScoring {
     // Its schedule brings the next attempt once the project is provisioned.
     if (graphs === null) throw new Error(`the project ${project_id} is not provisioned`)
     const nodeType = profile.fields.node_classification as string
-    const begun = await this.begin(id, await readingGraphs(() => countNodes(graphs, nodeType)))
+    const begun = await this.begin(id, await readGraph(graphs, (snapshots) => countNodes(snapshots, nodeType)))
     if (begun === null) return
     const { revision, runId } = begun.run
     const pass = new ScoringPass(

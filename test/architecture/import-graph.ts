@@ -1,9 +1,11 @@
 // Builds the graph of imports and reports every edge, cycle, orphan and forbidden word that breaks the table in rules.ts.
+
+import { effectsInLooks } from './look-effects.ts'
 import { type ParsedSource, parseSource, type SourceText, withoutComments } from './parse-source.ts'
-import { entryPoints, type LayerRule, layerRules, testOnlyFiles, wiring } from './rules.ts'
+import { entryPoints, type LayerRule, layerRules, restrictedWords, testOnlyFiles, wiring } from './rules.ts'
 
 export interface RuleViolation {
-  readonly kind: 'import' | 'cycle' | 'orphan' | 'forbidden word' | 'no layer'
+  readonly kind: 'import' | 'cycle' | 'orphan' | 'forbidden word' | 'effect in a look' | 'no layer'
   /** `src/pdp/evaluate.ts:3 → src/http/error-response.ts`. */
   readonly where: string
   /** The sentence of the rule that is broken. */
@@ -28,13 +30,21 @@ function violationsOf(source: ParsedSource): RuleViolation[] {
       where: `${source.path}:${line} → ${target}`,
       sentence: rule.sentence,
     }))
-  const code = rule.forbiddenWords === undefined ? '' : withoutComments(source)
-  const words = (rule.forbiddenWords ?? []).flatMap(({ word, why }) => {
+  const restricted = restrictedWords.filter(
+    ({ mayContain }) => !mayContain.some((pattern) => covers(pattern, source.path)),
+  )
+  const code = withoutComments(source)
+  const words = [...(rule.forbiddenWords ?? []), ...restricted].flatMap(({ word, why }) => {
     const at = code.search(word)
     if (at < 0) return []
     return [{ kind: 'forbidden word' as const, where: `${source.path}:${source.lineOf(at)}`, sentence: why }]
   })
-  return [...imports, ...words]
+  const effects = effectsInLooks(source).map((line) => ({
+    kind: 'effect in a look' as const,
+    where: `${source.path}:${line}`,
+    sentence: 'a look may be run again from the start: it changes only what it has made, and returns a value',
+  }))
+  return [...imports, ...words, ...effects]
 }
 
 const covers = (pattern: string, path: string): boolean =>

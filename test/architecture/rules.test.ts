@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type RuleViolation, violationsIn } from './import-graph.ts'
 import { parseSource, resolveImport, type SourceText, withoutComments } from './parse-source.ts'
-import { entryPoints, layerRules, testOnlyFiles, wiring } from './rules.ts'
+import { entryPoints, layerRules, restrictedWords, testOnlyFiles, wiring } from './rules.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -39,6 +39,7 @@ describe('the architecture rules', () => {
     const lists = [
       ...layerRules.flatMap(({ files, mayImport }) => [files, mayImport]),
       entryPoints,
+      restrictedWords.flatMap(({ mayContain }) => mayContain).filter((entry, at, all) => all.indexOf(entry) === at),
       testOnlyFiles,
       wiring,
     ]
@@ -226,6 +227,34 @@ describe('the import checker', () => {
     for (const text of ['await x', 'const t = Date.now()', 'console.log(1)', 'Math.random()']) {
       expect(found(file('src/engine/exec/a.ts', text)), text).toEqual(['forbidden word src/engine/exec/a.ts:1'])
     }
+  })
+
+  test('finds a feature that knows where a graph is, or opens a snapshot and runs reads again by itself', () => {
+    for (const text of [
+      'if (graph.isRemote === true) x()',
+      'await readingGraphs(() => 1)',
+      'await withRemoteReads(() => 1)',
+      'const s = graphs.default.snapshot()',
+    ]) {
+      expect(found(file('src/trust/a.ts', text)), text).toEqual(['forbidden word src/trust/a.ts:1'])
+    }
+    expect(found(file('src/trust/a.ts', 'const s = deps.documents.snapshot()'))).toEqual([])
+    expect(found(file('src/bolt/a.ts', 'const s = graph.snapshot()'))).toEqual([])
+  })
+
+  test('finds an effect in a look', () => {
+    for (const text of [
+      'readGraph(graph, () => {\n count += 1\n return 1 })',
+      'readGraph(graph, () => {\n this.count++\n return 1 })',
+      'readGraphNow(graph, () => {\n found.push(1)\n return 1 })',
+      'readGraphsNow((views) => {\n void graph.write(() => 1)\n return 1 })',
+      'function look() {\n state.done = true\n return 1 }\nreadGraph(graph, look)',
+    ]) {
+      expect(found(file('src/trust/a.ts', text)), text).toEqual(['effect in a look src/trust/a.ts:2'])
+    }
+    const own = 'const found = []; let n = 0; found.push(1); n += 1; session.plans = null; return found'
+    expect(found(file('src/trust/a.ts', `readInSession(graphs, deps, (session) => { ${own} })`))).toEqual([])
+    expect(found(file('src/trust/a.ts', 'readGraphRows(graph, look, (row) => { rows.push(row) })'))).toEqual([])
   })
 
   test('ignores comments, and reads quotes and regular expressions correctly', () => {

@@ -13,6 +13,7 @@ export interface LayerRule {
 }
 
 const engineEntryPoints = [
+  'src/engine/read-graph.ts',
   'src/engine/budget.ts',
   'src/engine/graph.ts',
   'src/engine/conditions.ts',
@@ -1047,6 +1048,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/context-query/',
       'src/engine/conditions.ts',
       'src/engine/parameter-members.ts',
+      'src/engine/read-graph.ts',
       'src/engine/store.ts',
       'src/graph-query/',
       'src/http/error-response.ts',
@@ -1633,6 +1635,44 @@ export const layerRules: readonly LayerRule[] = [
     sentence: 'the entry point imports the program',
   },
 ]
+
+/** Words that only the named files and folders may contain, outside comments. */
+export const restrictedWords: readonly {
+  readonly word: RegExp
+  readonly mayContain: readonly string[]
+  readonly why: string
+}[] = [
+  {
+    word: /\bisRemote\b/,
+    mayContain: ['src/engine/store.ts', 'src/engine/read-graph.ts', 'src/store/', 'src/bolt/'],
+    why: 'no file above the stores reads where a graph is: a difference between the stores is a member of the port',
+  },
+  {
+    word: /\breadingGraphs\b/,
+    mayContain: ['src/kernel/request/remote-reads.ts', 'src/engine/read-graph.ts'],
+    why: 'graphs are read by readGraph, whose look has no effects by its type',
+  },
+  {
+    word: /\b(?:withRemoteReads|currentRemoteReads|settleRemoteReads)\b/,
+    mayContain: ['src/kernel/request/remote-reads.ts', 'src/http/dispatch.ts', 'src/bolt/'],
+    why: 'what is run again is a request, by the dispatcher, or a look, by readGraph',
+  },
+  {
+    // Configuration has snapshots too: `documents.snapshot()`.
+    word: /(?<!\b(?:documents|this))\.snapshot\(\)/,
+    mayContain: ['src/engine/', 'src/store/', 'src/bolt/', 'src/transfer/', 'src/cli/policies/language-files.ts'],
+    why: 'snapshots of graphs that a request reads are opened by readGraph, readGraphNow and readGraphsNow, which give them to a look',
+  },
+]
+
+/** Functions that run a look, by name, with the place of the look among their arguments. */
+export const lookPlaces: Readonly<Record<string, number>> = {
+  readGraph: 1,
+  readGraphNow: 1,
+  readGraphRows: 1,
+  readGraphsNow: 0,
+  readInSession: 2,
+}
 
 /** Files that no other file needs to import: a process or the package starts there. */
 export const entryPoints: readonly string[] = [

@@ -1,7 +1,7 @@
 // Writers to a plain and to a composite project over HTTP while other processes open the folder, and the expected
 // result: all that was answered with 200, with its proxies and its relationships.
 
-import type { Snapshot } from '../../src/engine/store.ts'
+import type { OpenSnapshot, Snapshot } from '../../src/engine/store.ts'
 import { systemClock } from '../../src/kernel/time/clock.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../../src/store/lmdb/open-lock.ts'
 import { openCatalog } from '../../src/store/tenancy/catalog.ts'
@@ -102,7 +102,7 @@ export class Writers {
   async readAll(data: string): Promise<void> {
     const { plain, composite, fault } = this.parts
     const catalog = openCatalog(data, { clock: systemClock, readOnly: true, lockTimeoutMs: COMMAND_LOCK_TIMEOUT_MS })
-    const snapshots: Snapshot[] = []
+    const snapshots: OpenSnapshot[] = []
     const open = (project: WorkerProject, part: Constituent): Snapshot => {
       for (const finding of catalog.check(project.id, part) ?? ['it is missing']) fault(finding)
       const snapshot = catalog.graph(project.id, part)!.snapshot()

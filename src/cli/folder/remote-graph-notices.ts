@@ -16,7 +16,7 @@ export async function remoteGraphNotices(dataDir: string, projectId: string | un
     return collections.all(CURRENT_DOCUMENTS).flatMap(([, value]) => {
       const document = value as StoredDocument
       const isExported = projectId === undefined || document.id === projectId
-      if (document.kind !== projectsKind || !isExported || layoutOf(document).isRemote !== true) return []
+      if (document.kind !== projectsKind || !isExported || layoutOf(document).isInServer !== true) return []
       return [`the graph of the project ${document.name} is not included: it is in a database server`]
     })
   } finally {

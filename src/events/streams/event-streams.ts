@@ -1,6 +1,6 @@
 // All streams of events of a data folder: for each project with a sink those of its graphs, of its configuration and of its
 // decisions and reads. The delivery of events reads them here and stores its progress.
-import type { Snapshot } from '../../engine/store.ts'
+import type { OpenSnapshot } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import { AUDIT_STREAM, auditOwnerOf, auditStreamOf } from '../../kernel/folder/audit-stream.ts'
 import { GRAPH_STREAM } from '../../store/graph/write-batch.ts'
@@ -29,7 +29,7 @@ export interface OpenEventStream extends ProjectEventStream {
   /** The name of the stream in the outbox. */
   readonly name: string
   /** A snapshot of the graph, to be closed in the same turn of the event loop; null: the events are not of a graph. */
-  readonly snapshot: (() => Snapshot) | null
+  readonly snapshot: (() => OpenSnapshot) | null
 }
 
 /** Collaborators of the streams. */

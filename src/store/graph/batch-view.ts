@@ -43,6 +43,7 @@ const NO_EPOCH = 0
 
 /** A snapshot that overlays the edits of a batch. */
 export class LmdbBatchView extends LmdbSnapshot implements BatchView {
+  readonly readsMaxMs = 500
   private readonly edits: BatchEdits
 
   constructor(source: SnapshotSource, edits: BatchEdits) {

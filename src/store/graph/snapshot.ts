@@ -4,9 +4,9 @@ import type {
   Chunk,
   ElementField,
   NodeId,
+  OpenSnapshot,
   RelationshipId,
   ScannedNode,
-  Snapshot,
   StoredNode,
   StoredProperty,
   StoredRelationship,
@@ -34,7 +34,7 @@ const upsertKey: UpsertKey = { type: 0, externalId: '' }
 const metaKey: SymbolKey = { kind: 0, symbol: 0 }
 
 /** A snapshot of an LmdbEnvironment. The methods are documented at the port (`Snapshot`). */
-export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
+export class LmdbSnapshot extends AdjacencyReader implements OpenSnapshot {
   readonly symbolEpoch: number
 
   get pushdown(): null {
@@ -52,6 +52,10 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
 
   symbol(kind: SymbolKind, name: string): SymbolId {
     return this.source.symbols.id(kind, name)
+  }
+
+  hasSeen(kind: SymbolKind, name: string): boolean {
+    return this.symbol(kind, name) !== 0
   }
 
   symbolNames(kind: SymbolKind): Iterable<string> {

@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { GraphStore, Snapshot, WrittenBatch } from '../../engine/store.ts'
+import type { GraphStore, OpenSnapshot, WrittenBatch } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import { OperationalError, StorageWriteError } from '../../kernel/errors.ts'
 import { DATA_FILE, PROJECTS_FOLDER, REMOVED_PREFIX } from '../../kernel/folder/data-folder.ts'
@@ -84,7 +84,7 @@ interface GraphOutbox {
   /** The events of the graph, in the stream `GRAPH_STREAM`. */
   readonly outbox: EventOutbox
   /** A snapshot of the graph. Close it in the same turn of the event loop. */
-  snapshot(): Snapshot
+  snapshot(): OpenSnapshot
 }
 
 /** The state of the data file of one graph of a project. */

@@ -5,7 +5,14 @@
 // whose proxies may be outdated until the global environment is updated. Proxies are always derived from the current contents
 // of the constituents, so an update can be repeated by any process in any order. After a crash the intent remains; the next
 // start, or the next write of the same nodes, updates the proxies.
-import { createChunk, type GraphStore, type NodeKey, type Snapshot, type WriteBatch } from '../../engine/store.ts'
+import {
+  createChunk,
+  type GraphStore,
+  type NodeKey,
+  type OpenSnapshot,
+  type Snapshot,
+  type WriteBatch,
+} from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { LmdbEnvironment } from '../graph/environment.ts'
 import type { LmdbWriteBatch } from '../graph/write-batch.ts'
@@ -34,7 +41,7 @@ export class ConstituentStore implements GraphStore {
     this.graphs = graphs
   }
 
-  snapshot(): Snapshot {
+  snapshot(): OpenSnapshot {
     return this.own.snapshot()
   }
 

@@ -1,6 +1,6 @@
 // The open graphs of this process by project. If more are open than allowed, the least recently used projects are closed, unless
 // they are being read or written, or are held.
-import type { GraphStore, Snapshot, WriteBatch } from '../../engine/store.ts'
+import type { GraphStore, OpenSnapshot, WriteBatch } from '../../engine/store.ts'
 import type { LmdbEnvironment } from '../graph/environment.ts'
 
 /** An open environment, and the store that callers use. */
@@ -20,7 +20,7 @@ export class ReopeningStore implements GraphStore {
     this.hold = hold
   }
 
-  snapshot(): Snapshot {
+  snapshot(): OpenSnapshot {
     return this.inner().snapshot()
   }
 

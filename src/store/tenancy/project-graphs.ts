@@ -15,13 +15,11 @@ export interface GraphLayout {
   /** The constituent of each location. */
   readonly locations: ReadonlyMap<string, Constituent>
   /** Whether the graph is in a database server. */
-  readonly isRemote?: boolean
+  readonly isInServer?: boolean
 }
 
 /** The graphs of one project. Locations are logical: callers do not learn where a graph is stored. */
 export interface ProjectGraphs {
-  /** True if the graphs are in database servers. */
-  readonly isRemote?: boolean
   /** The graph of everything without location. Conditions see this graph unless they have a `USE` clause. */
   readonly default: GraphStore
   /** The global graph of a composite project: a proxy of each node, and relationships between locations. Null for others. */

@@ -22,7 +22,7 @@ export class LocationCheck {
   /** Throws LineError if a node with this location does not belong to the constituent. */
   check(location: string | undefined, isExport: boolean): void {
     const { layout, part } = this
-    if (layout.isRemote === true)
+    if (layout.isInServer === true)
       throw new LineError('node', 'the graph of this project is in a database server: use `verdigraph copy`')
     if (part === 'global' && !isExport) throw new LineError('node', compositeLocationMessage('`global`'))
     if (location === undefined) {

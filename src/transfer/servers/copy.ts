@@ -146,7 +146,7 @@ async function projectOf(dataDir: string, wanted: string | undefined): Promise<S
     if (found.length > 1)
       throw new OperationalError(`the folder ${dataDir} has several projects: name one of ${names} with --project`)
     const [project] = found as [StoredDocument]
-    if (layoutOf(project).isRemote === true)
+    if (layoutOf(project).isInServer === true)
       throw new OperationalError(
         `the project ${project.name} has its graph in a database server already: name a project whose graph is in the folder ${dataDir}`,
       )

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Snapshot } from '../../../src/engine/store.ts'
+import type { OpenSnapshot } from '../../../src/engine/store.ts'
 import { readingGraphs } from '../../../src/kernel/request/remote-reads.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'
@@ -49,7 +49,7 @@ function kept(type: string, externalId: string, property: string) {
 
 function stored(type: string, externalId: string, property: string) {
   const graphs = service.app.capture.graphsOf(service.projectId)
-  const snapshot = graphs?.default.snapshot() as Snapshot
+  const snapshot = graphs?.default.snapshot() as OpenSnapshot
   try {
     const node = snapshot.findNode(snapshot.symbol('label', type), externalId)
     return {

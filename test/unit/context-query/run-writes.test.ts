@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { StoredDocument } from '../../../src/config/kind.ts'
 import { type CompiledQuery, compileStoredQuery } from '../../../src/context-query/compile-query.ts'
 import { runWrites } from '../../../src/context-query/run-writes.ts'
-import type { GraphStore, Snapshot, WriteBatch } from '../../../src/engine/store.ts'
+import type { GraphStore, OpenSnapshot, WriteBatch } from '../../../src/engine/store.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../src/store/graph/environment.ts'
 import { checkProxies } from '../../../src/store/tenancy/check-proxies.ts'
 import { ConstituentStore, flagConstituents } from '../../../src/store/tenancy/composite.ts'
@@ -44,7 +44,7 @@ class Contested implements GraphStore {
     this.other = other
   }
 
-  snapshot(): Snapshot {
+  snapshot(): OpenSnapshot {
     this.looks += 1
     return this.graph.snapshot()
   }

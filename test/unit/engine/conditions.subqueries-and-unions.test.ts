@@ -9,7 +9,7 @@ import {
 } from '../../../src/engine/conditions.ts'
 import { ExecutionError } from '../../../src/engine/errors.ts'
 import { compileRowsQuery, type ResultValue } from '../../../src/engine/rows-query.ts'
-import type { Snapshot } from '../../../src/engine/store.ts'
+import type { OpenSnapshot, Snapshot } from '../../../src/engine/store.ts'
 import { readGraph } from '../../support/graph-notation.ts'
 import { type StoredGraph, storeGraph } from '../../support/store-engine.ts'
 
@@ -35,7 +35,7 @@ afterAll(async () => {
 })
 
 function within<T>(parameters: Readonly<Record<string, string>>, ask: (asking: QueryContext) => T): T {
-  const open: Snapshot[] = []
+  const open: OpenSnapshot[] = []
   const take = (stored: StoredGraph): Snapshot => {
     const snapshot = stored.environment.snapshot()
     open.push(snapshot)

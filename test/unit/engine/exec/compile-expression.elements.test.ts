@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Snapshot } from '../../../../src/engine/store.ts'
+import type { OpenSnapshot } from '../../../../src/engine/store.ts'
 import { NodeValue, PathValue, RelationshipValue, type Value } from '../../../../src/engine/value/value.ts'
 import { Float } from '../../../../src/kernel/float.ts'
 import { systemClock } from '../../../../src/kernel/time/clock.ts'
@@ -12,7 +12,7 @@ import { evaluate, type Surroundings } from '../../../support/evaluate-expressio
 // (ann:Person:Vip)-[:KNOWS {since: 2020}]->(bob:Person), over the real store.
 let folder: string
 let environment: LmdbEnvironment
-let snapshot: Snapshot
+let snapshot: OpenSnapshot
 let around: Surroundings
 
 beforeAll(async () => {

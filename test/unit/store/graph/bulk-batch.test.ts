@@ -1,6 +1,6 @@
 // A bulk load produces the same graph as ordinary batches of the same items, whatever the sizes of its batches.
 import { afterEach, expect, test } from 'vitest'
-import type { Snapshot } from '../../../../src/engine/store.ts'
+import type { OpenSnapshot } from '../../../../src/engine/store.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { checkGraph } from '../../../../src/store/integrity/check-graph.ts'
 import { testSeed } from '../../../generate/random.ts'
@@ -45,7 +45,7 @@ function nodeItem(random: (below: number) => number, id: string): LoadedElement 
 
 /** Everything that can be read, by keys and names. */
 function contents(environment: LmdbEnvironment): unknown {
-  const snapshot: Snapshot = environment.snapshot()
+  const snapshot: OpenSnapshot = environment.snapshot()
   const chunk = { ids: new Uint32Array(8), relationships: new Uint32Array(8), length: 0, more: false, next: 0 }
   const lines: unknown[] = []
   const nodes: number[] = []
