@@ -1,9 +1,40 @@
 // Finds exclusions that a null turns off: a comparison with null is not true, so a pattern or a filter that excludes by it finds
-// nothing, or CASE takes its next alternative, and the request is granted. The analysis follows which value of each condition grants, and
-// whether a null counts as that value. Reads the syntax tree; lint and the warnings of stored policies report the findings.
-import type { Clause, Expression, Query, Span } from '../../grammar/ast.ts'
+// nothing, or CASE takes its next alternative, and the request is granted. For each value that may be null, the query is executed with
+// abstract values: how does each expression change if the value becomes null? A comparison is reported if a row appears because of it.
+// Reads the syntax tree; lint and the warnings of stored policies report the findings.
+import type { Clause, Expression, MapLiteral, PathPattern, Query, Span, SubqueryBody } from '../../grammar/ast.ts'
 import { parse } from '../../grammar/index.ts'
 import { walkTree } from '../../grammar/walk.ts'
+import {
+  type AbstractValue,
+  ANY_VALUE,
+  addExpressions,
+  always,
+  both,
+  chosen,
+  collected,
+  combined,
+  compared,
+  DECIDED,
+  differing,
+  distinct,
+  EMPTY,
+  either,
+  existing,
+  FEWER,
+  folded,
+  mapped,
+  type NullChange,
+  type NullChanges,
+  negated,
+  repeated,
+  truths,
+  UNKNOWN,
+  united,
+  WITH_NULL,
+  withoutLosses,
+} from './null-changes.ts'
+import { findAggregate } from './value/aggregate-signatures.ts'
 
 /** A comparison inside of an exclusion that may be null. */
 interface OpenExclusion {
@@ -24,6 +55,9 @@ const alwaysSet: ReadonlySet<string> = new Set([
 /** Fields that every element has. */
 const alwaysThere: ReadonlySet<string> = new Set(['external_id', 'type', 'id', 'create_time', 'update_time'])
 
+/** Expressions that all runs of one query evaluate: a fraction of a second. A large policy needs some thousands. */
+const STEPS_MAX = 50_000
+
 /** The exclusions of a text that a null turns off; none if the text does not parse. */
 export function openExclusionsIn(text: string): readonly OpenExclusion[] {
   const parsed = parse(text)
@@ -32,565 +66,994 @@ export function openExclusionsIn(text: string): readonly OpenExclusion[] {
 
 /** The exclusions of a query that a null turns off. `text`: its source. */
 export function openExclusions(query: Query, text: string): readonly OpenExclusion[] {
-  const search = new ExclusionSearch(query, text)
-  walkTree(query, (node) => search.enter(node as Expression))
-  return search.found
+  const facts = new ExclusionFacts()
+  const run = (absent: ReadonlySet<string>, counted: ReadonlyMap<object, boolean> = new Map()) => {
+    const execution = new NullRun(text, facts, absent, counted)
+    return { open: execution.causesOfRows(query), matching: execution.matching }
+  }
+  run(new Set())
+  const found = new Map<object, { readonly nullable: string; readonly safe: boolean | null }>()
+  for (const { keys, text: nullable } of [...facts.nullables.values()].sort((a, b) => a.start - b.start)) {
+    const { open } = run(keys)
+    // What must the null of each comparison count as?
+    const asTrue = open.size === 0 ? null : run(keys, new Map([...open].map((cause) => [cause, true])))
+    const others =
+      asTrue === null || asTrue.open.size === 0
+        ? null
+        : new Map([...open].map((cause) => [cause, !asTrue.open.has(cause)]))
+    const asOther = others === null ? null : run(keys, others)
+    if (facts.steps > STEPS_MAX) break
+    for (const cause of open) {
+      // If both may grant, because another value decides, an excluded pattern must match.
+      const isOpenAnyway = asOther?.open.has(cause) ?? false
+      const matching = asTrue!.matching.has(cause) ? true : asOther?.matching.has(cause) ? false : null
+      const safe = isOpenAnyway ? matching : !asTrue!.open.has(cause)
+      if (!found.has(cause)) found.set(cause, { nullable, safe })
+    }
+  }
+  const findings = [...found].map(([cause, { nullable, safe }]) => {
+    const suggestion = suggestionFor(cause as Expression, safe, text, facts)
+    return { span: (cause as Expression).span, message: messageFor(nullable, suggestion, cause, facts), suggestion }
+  })
+  findings.sort((a, b) => a.span.start - b.span.start)
+  if (facts.steps <= STEPS_MAX) return findings
+  const message =
+    'the query is too large to find all exclusions that a null turns off: name fewer conditions, or split it'
+  return [{ span: query.span, message, suggestion: null }, ...findings]
 }
 
-/** A part of the tree by its members: bodies of subqueries and clauses differ, and all may have these. */
-interface TreePart {
-  readonly kind?: string
-  readonly span?: Span
-  readonly variable?: { readonly text: string } | null
-  readonly where?: Expression | null
-  readonly range?: unknown
-  readonly properties?: Expression | null
+function messageFor(nullable: string, suggestion: string | null, cause: object, facts: ExclusionFacts): string {
+  const start = `\`${nullable}\` may be null, and then this`
+  if (facts.emptied.has(cause) && suggestion === null)
+    return `${start} list has no items, so it excludes nothing and the request is granted: test it with IS NOT NULL first`
+  const advice = suggestion === null ? 'write `coalesce(…, true)` around it, in a WHERE' : `write \`${suggestion}\``
+  return `${start} comparison excludes nothing and the request is granted: ${advice}`
 }
 
-interface Visited {
-  /** One bit for each of the four ways in which a condition is visited. */
-  readonly conditions: Map<Expression, number>
-  readonly excluded: Set<object>
+function suggestionFor(
+  cause: Expression,
+  safe: boolean | null,
+  text: string,
+  { maps, conditions }: ExclusionFacts,
+): string | null {
+  const textOf = ({ span }: { readonly span: Span }): string => text.slice(span.start, span.end)
+  const inPattern = maps.get(cause)
+  if (inPattern === undefined)
+    return safe !== null && conditions.has(cause) ? `coalesce(${textOf(cause)}, ${safe})` : null
+  const { variable, map, nullable, isWhole } = inPattern
+  if (variable === null || !isWhole) return null
+  const tests = map.entries.map(({ key, value }, i) => {
+    const test = `${variable}.${textOf(key)} = ${textOf(value)}`
+    return nullable.has(i) ? `coalesce(${test}, true)` : test
+  })
+  return `WHERE ${tests.join(' AND ')}`
 }
 
-/** Visits of conditions in one query: some milliseconds. A large policy needs hundreds. */
-const STEPS_MAX = 20_000
+/** The facts that all runs of a query share. */
+class ExclusionFacts {
+  steps = 0
+  /** Values that may be null, by their keys. Arguments of `coalesce` are null together. */
+  readonly nullables = new Map<
+    string,
+    { readonly keys: ReadonlySet<string>; readonly text: string; readonly start: number }
+  >()
+  readonly maps = new Map<object, MapInPattern>()
+  /** The causes that are conditions, around which `coalesce` can be written. */
+  readonly conditions = new Set<object>()
+  /** The causes that are lists. */
+  readonly emptied = new Set<object>()
+  private readonly ids = new WeakMap<object, number>()
+  private count = 0
 
-class ExclusionSearch {
-  readonly found: OpenExclusion[] = []
-  private readonly text: string
-  /** The texts of the operands of IS NULL and IS NOT NULL: their author has decided what a null means. */
-  private readonly tested = new Set<string>()
-  private readonly entered = new WeakSet<object>()
-  /** The OPTIONAL MATCH or CALL that declares a name. */
-  private readonly optional = new Map<string, object>()
-  /** The rows of an aggregate without a key: the clauses before it. */
-  private readonly aggregated = new Map<Expression, readonly Clause[]>()
-  /** The expressions of WITH and RETURN that have a name. */
-  private readonly projected = new Map<string, Expression>()
-  private readonly reported = new Set<number>()
-  /** The names of the excluded pattern, or of the item of a list. */
-  private own: ReadonlySet<string> = new Set()
-  /** By `own`, what was visited under it: names repeat expressions, and a chain of names repeats them exponentially often. */
-  private readonly visited = new WeakMap<ReadonlySet<string>, Visited>()
-  /** A tree in whose predicates the analysis is: they may read a variable whose source is the tree. */
-  private readonly entering = new Set<object>()
-  private readonly sources = new Map<Expression, readonly object[]>()
-  private readonly emptyValues = new Map<Expression, LiteralValue | undefined>()
-  private steps = 0
+  /** A key for a property of an element, or of an item. */
+  keyOf(element: object): string {
+    let id = this.ids.get(element)
+    if (id === undefined) {
+      id = this.count
+      this.count += 1
+      this.ids.set(element, id)
+    }
+    return `element ${id}`
+  }
+}
 
-  constructor(query: Query, text: string) {
-    this.text = text
-    walkTree(query, (node) => {
-      if ((node.kind === 'match' || node.kind === 'call') && node.optional) {
-        for (const name of declaredBy(node)) this.optional.set(name, node)
-      }
-      if (node.kind === 'query') for (const { clauses } of node.parts) this.project(clauses)
-      if (node.kind === 'null-test') this.tested.add(this.textOf(node.operand))
-    })
+interface MapInPattern {
+  readonly variable: string | null
+  readonly map: MapLiteral
+  /** The entries whose value may be null. */
+  readonly nullable: Set<number>
+  /** Whether the element has neither a WHERE nor a length. */
+  readonly isWhole: boolean
+}
+
+interface NamedChanges {
+  readonly changes: NullChanges
+  /** The element that has the name: all names of one element have the same properties. Null if no property may be absent. */
+  readonly element: object | null
+  /** The keys of the nullable values from which it is made. */
+  readonly keys?: ReadonlySet<string>
+}
+
+/** The names that a place can read. */
+class NameScope {
+  readonly own = new Map<string, NamedChanges>()
+  private readonly outer: NameScope | null
+
+  constructor(outer: NameScope | null, own: Iterable<readonly [string, NamedChanges]> = []) {
+    this.outer = outer
+    for (const [name, binding] of own) this.own.set(name, binding)
   }
 
-  /** The names that clauses give to expressions. Without a key, an aggregate has a value for no row too. */
-  private project(clauses: readonly Clause[]): void {
-    for (const [index, clause] of clauses.entries()) {
-      if (clause.kind !== 'with' && clause.kind !== 'return') continue
-      const isGlobal = !clause.star && clause.items.every(({ expression }) => isAggregate(expression))
-      for (const { alias, expression } of clause.items) {
-        if (alias === null || (expression.kind === 'variable' && expression.name === alias.text)) continue
-        this.projected.set(alias.text, expression)
-        if (isGlobal) this.aggregated.set(expression, clauses.slice(0, index))
+  find(name: string): NamedChanges | undefined {
+    for (let scope: NameScope | null = this; scope !== null; scope = scope.outer) {
+      const found = scope.own.get(name)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+}
+
+interface AbstractRows {
+  /** Whether a row is there. */
+  readonly rows: NullChanges
+  readonly columns: ReadonlyMap<string, NamedChanges>
+}
+
+interface Items {
+  readonly list: NullChanges
+  /** Whether the list has an item. */
+  readonly some: NullChanges
+  readonly item: NullChanges
+}
+
+const NULL = always(null)
+const TRUE = always(true)
+const FALSE = always(false)
+const NO_COLUMNS: ReadonlyMap<string, NamedChanges> = new Map()
+
+/** One execution with abstract values, in which the values with the keys `absent` become null. */
+class NullRun {
+  /** The causes for which a subquery has a row that it has not while the value is present. */
+  readonly matching = new Set<object>()
+  private readonly text: string
+  private readonly facts: ExclusionFacts
+  private readonly absent: ReadonlySet<string>
+  /** The values as which the null of an expression counts instead. */
+  private readonly counted: ReadonlyMap<object, boolean>
+  /** The keys of the nullable values that an expression reads. */
+  private collecting = new Set<string>()
+  /** Whether an absent value belongs to an element that the innermost subquery declares. */
+  private isOwn = false
+  /** The rows that an aggregate reads, and whether they are one group. */
+  private group: { readonly rows: NullChanges; readonly isGlobal: boolean } | null = null
+  /** Whether the absent values count as present. */
+  private isHidden = false
+  private caseSubject: NullChanges = ANY_VALUE
+
+  constructor(text: string, facts: ExclusionFacts, absent: ReadonlySet<string>, counted: ReadonlyMap<object, boolean>) {
+    this.text = text
+    this.facts = facts
+    this.absent = absent
+    this.counted = counted
+  }
+
+  /** The expressions because of which the query has a row that it has not while the value is present. */
+  causesOfRows(query: Query): ReadonlySet<object> {
+    const { rows } = this.query(query, new NameScope(null))
+    const causes = new Set<object>()
+    for (const change of truths(rows)) {
+      if (change.before !== true && change.after === true) addExpressions(change.causes, causes)
+    }
+    return causes
+  }
+
+  // -------------------------------------------------------------- queries
+
+  private query({ input, parts }: Query, outer: NameScope): AbstractRows {
+    const before = input === null ? null : this.query(input, outer)
+    const scope = before === null ? outer : new NameScope(outer, before.columns)
+    const all = parts.map(({ clauses }) => this.clauses(clauses, scope))
+    const rows = all.map((one) => one.rows).reduce(either)
+    const names = new Set(all.flatMap(({ columns }) => [...columns.keys()]))
+    const columns = new Map(
+      [...names].map((name) => {
+        const found = all.flatMap(({ columns }) => columns.get(name) ?? [])
+        return [name, { ...found[0]!, changes: distinct(found.flatMap(({ changes }) => changes)) }]
+      }),
+    )
+    return { rows: before === null ? rows : both(before.rows, rows), columns }
+  }
+
+  private clauses(clauses: readonly Clause[], outer: NameScope): AbstractRows {
+    let scope = new NameScope(outer)
+    let rows = TRUE
+    let columns = NO_COLUMNS
+    for (const clause of clauses) {
+      switch (clause.kind) {
+        case 'use':
+          break
+        case 'match':
+          rows = this.match(clause, scope, rows)
+          break
+        case 'unwind': {
+          const { result, keys } = this.reading(() => this.items(clause.list, scope))
+          rows = both(rows, result.some)
+          scope.own.set(clause.variable.text, { ...this.declared(clause, result.item), keys })
+          break
+        }
+        case 'with':
+        case 'return': {
+          const projected = this.project(clause, scope, rows)
+          rows = projected.rows
+          const visible = new NameScope(scope, projected.columns)
+          if (clause.kind === 'with' && clause.where) rows = both(rows, this.condition(clause.where, visible))
+          columns = projected.columns
+          scope = new NameScope(outer, columns)
+          break
+        }
+        case 'call': {
+          const result = this.subquery(() => this.query(clause.query, scope))
+          for (const [name, binding] of result.columns) {
+            const changes = clause.optional ? chosen(result.rows, binding.changes, NULL) : binding.changes
+            scope.own.set(name, { ...binding, changes })
+          }
+          if (!clause.optional) rows = both(rows, result.rows)
+          break
+        }
+        case 'conditional':
+        case 'block': {
+          const result = clause.kind === 'block' ? this.query(clause.query, scope) : this.alternatives(clause, scope)
+          rows = both(rows, result.rows)
+          columns = result.columns
+        }
+      }
+    }
+    return { rows, columns }
+  }
+
+  private match(clause: Extract<Clause, { kind: 'match' }>, scope: NameScope, rows: NullChanges): NullChanges {
+    const { patterns, where, optional } = clause
+    if (!optional) return both(rows, this.patterns(patterns, where, scope))
+    const inner = new NameScope(scope)
+    const found = this.subquery(() => ({ rows: this.patterns(patterns, where, inner), columns: NO_COLUMNS }))
+    const changes = chosen(found.rows, ANY_VALUE, NULL)
+    for (const [name, { element }] of inner.own) scope.own.set(name, { changes, element })
+    return rows
+  }
+
+  private alternatives({ branches }: Extract<Clause, { kind: 'conditional' }>, scope: NameScope): AbstractRows {
+    let result: AbstractRows = { rows: FALSE, columns: NO_COLUMNS }
+    for (const { when, query } of [...branches].reverse()) {
+      const condition = when === null ? TRUE : this.condition(when, scope)
+      const { rows, columns } = this.query(query, scope)
+      const others = result.columns
+      const merged = [...columns].map(([name, { changes, element }]): [string, NamedChanges] => {
+        return [name, { changes: chosen(condition, changes, others.get(name)?.changes ?? NULL), element }]
+      })
+      result = { rows: chosen(condition, rows, result.rows), columns: new Map(merged) }
+    }
+    return result
+  }
+
+  /** WITH and RETURN. Without a key, an aggregate has a value for no row too. */
+  private project(
+    clause: Extract<Clause, { kind: 'with' | 'return' }>,
+    scope: NameScope,
+    rows: NullChanges,
+  ): AbstractRows {
+    const { items, star } = clause
+    const columns = new Map(star ? scope.own : [])
+    const keys = items.filter(({ expression }) => !isAggregate(expression))
+    const isGrouped = keys.length < items.length
+    const isGlobal = isGrouped && !star && keys.length === 0
+    const keyed = [...(star ? scope.own.values() : []), ...keys.map(({ expression }) => bindingOf(expression, scope))]
+    // An absent property of an element that is counted is part of what is counted.
+    const isOwn =
+      isGrouped &&
+      [...scope.own.values()].some((one) => one.element !== null && this.isAbsent(one.element)) &&
+      !keyed.some((one) => one?.element && this.isAbsent(one.element))
+    const [outerGroup, outerHidden] = [this.group, this.isHidden]
+    this.group = { rows: isOwn ? withoutLosses(rows) : rows, isGlobal }
+    for (const { alias, expression, text } of items) {
+      this.isHidden = outerHidden || (isOwn && isAggregate(expression))
+      const { result: changes, keys } = this.reading(() => this.value(expression, scope))
+      const name = alias?.text ?? (expression.kind === 'variable' ? expression.name : text)
+      const isMade = !['variable', 'map', 'map-projection'].includes(expression.kind)
+      const known = bindingOf(expression, scope)?.element ?? null
+      columns.set(name, { ...(isMade ? this.declared(expression, changes) : { changes, element: known }), keys })
+    }
+    this.group = outerGroup
+    this.isHidden = outerHidden
+    return { rows: isGlobal ? TRUE : rows, columns }
+  }
+
+  /** A name for something new. */
+  private declared(element: object, changes: NullChanges): NamedChanges {
+    if (this.isAbsent(element)) this.isOwn = true
+    return { changes, element }
+  }
+
+  private isAbsent(element: object): boolean {
+    const start = `${this.facts.keyOf(element)}.`
+    return [...this.absent].some((key) => key.startsWith(start))
+  }
+
+  /** A subquery. An absent value of an element that it declares is part of what it describes. */
+  private subquery(evaluate: () => AbstractRows): AbstractRows {
+    const before = this.isOwn
+    this.isOwn = false
+    const result = evaluate()
+    const isOwn = this.isOwn
+    this.isOwn = before
+    for (const change of truths(result.rows)) {
+      if (change.before !== true && change.after === true) addExpressions(change.causes, this.matching)
+    }
+    return isOwn ? { ...result, rows: withoutLosses(result.rows) } : result
+  }
+
+  private body(body: SubqueryBody, scope: NameScope): AbstractRows {
+    return this.subquery(() =>
+      body.kind === 'query'
+        ? this.query(body.query, scope)
+        : { rows: this.patterns(body.patterns, body.where, new NameScope(scope)), columns: NO_COLUMNS },
+    )
+  }
+
+  private patterns(paths: readonly PathPattern[], where: Expression | null, scope: NameScope): NullChanges {
+    for (const path of paths) this.declare(path, scope)
+    const rows = paths.reduce((all, path) => both(all, this.path(path, scope)), ANY_VALUE)
+    return where === null ? rows : both(rows, this.condition(where, scope))
+  }
+
+  private declare(path: PathPattern, scope: NameScope): void {
+    if (path.variable) scope.own.set(path.variable.text, { changes: ANY_VALUE, element: null })
+    for (const part of [...path.nodes, ...path.relationships]) {
+      if (part.kind === 'quantified-path') this.declare(part.pattern, scope)
+      else if (part.variable && scope.find(part.variable.text) === undefined) {
+        scope.own.set(part.variable.text, this.declared(part, ANY_VALUE))
       }
     }
   }
 
-  /** Each expression of the query, parents first: one that was not visited yet stands where it must hold. */
-  enter(expression: Expression): void {
-    if (!this.entered.has(expression)) this.visit(expression, true, false)
+  private path({ nodes, relationships, where }: PathPattern, scope: NameScope): NullChanges {
+    let rows = where === null ? ANY_VALUE : this.condition(where, scope)
+    for (const part of [...nodes, ...relationships]) {
+      if (part.kind === 'quantified-path') rows = both(rows, this.path(part.pattern, scope))
+      else if (part.properties?.kind === 'map') {
+        const isWhole = part.where === null && (part.kind === 'node' || part.range === null)
+        rows = both(rows, this.mapInPattern(part.variable?.text ?? null, part.properties, isWhole, scope))
+      }
+      if (part.where) rows = both(rows, this.condition(part.where, scope))
+    }
+    return rows
   }
 
-  /**
-   * Visits a condition. `wanted`: the value with which the request is granted. `open`: null counts as that value, because the
-   * condition decides between alternatives, or whether a pattern is empty.
-   */
-  private visit(expression: Expression, wanted: boolean, open: boolean): void {
-    this.entered.add(expression)
-    const { conditions } = this.visitedHere()
-    const form = 1 << ((wanted ? 2 : 0) + (open ? 1 : 0))
-    const before = conditions.get(expression) ?? 0
-    if ((before & form) !== 0 || this.isTooLarge(expression)) return
-    conditions.set(expression, before | form)
+  private mapInPattern(variable: string | null, map: MapLiteral, isWhole: boolean, scope: NameScope): NullChanges {
+    const known = this.facts.maps.get(map) ?? { variable, map, nullable: new Set<number>(), isWhole }
+    this.facts.maps.set(map, known)
+    const tests = map.entries.map(({ value }, i) => {
+      const changes = compared(ANY_VALUE, '=', this.value(value, scope))
+      if (changes.some(({ after, isDirect }) => after === null && isDirect)) known.nullable.add(i)
+      return changes
+    })
+    return this.claimed(map, tests.reduce(both, TRUE))
+  }
+
+  // -------------------------------------------------------------- expressions
+
+  /** The changes of a condition. */
+  private condition(expression: Expression, scope: NameScope): NullChanges {
+    const changes = this.value(expression, scope)
+    for (const { after, causes, isDirect } of changes) {
+      if (after === null && isDirect) addExpressions(causes, this.facts.conditions)
+    }
+    return truths(changes)
+  }
+
+  /** A filter of items. An absent member of an item is part of what it describes. */
+  private filter(expression: Expression, where: Expression, scope: NameScope): NullChanges {
+    const changes = this.condition(where, scope)
+    return this.isAbsent(expression) ? withoutLosses(changes) : changes
+  }
+
+  /** The null of an expression that is null because a part of it is: its author can wrap the whole. */
+  private claimed(expression: object, changes: NullChanges): NullChanges {
+    const counted = this.counted.get(expression)
+    return distinct(
+      changes.map((change) => {
+        if (change.after !== null || !change.isDirect || change.causes === null || change.causes === DECIDED)
+          return change
+        const causes = { expression }
+        return counted === undefined ? { ...change, causes } : { ...change, causes, after: counted, isDirect: false }
+      }),
+    )
+  }
+
+  private value(expression: Expression, scope: NameScope): NullChanges {
+    this.facts.steps += 1
+    if (this.facts.steps > STEPS_MAX) return ANY_VALUE
+    const nullable = this.nullable(expression, scope)
+    if (nullable !== null) return nullable
     switch (expression.kind) {
-      case 'unary':
-        if (expression.operator === 'NOT') this.visit(expression.operand, !wanted, open)
-        return
-      case 'binary':
-        this.binary(expression, wanted, open)
-        return
-      case 'comparison':
-        if (open) {
-          const operands = [expression.first, ...expression.rest.map(({ operand }) => operand)]
-          this.compared(expression, operands, !wanted)
-        }
-        for (const { left, operator, right } of pairsOf(expression)) this.pair(left, operator, right, wanted, open)
-        return
-      case 'exists':
-      case 'pattern-predicate':
-        if (!wanted) this.excluded([expression])
-        return
-      case 'quantifier': {
-        const { quantifier, where, list } = expression
-        if (quantifier === (wanted ? 'none' : 'any')) this.excluded([expression])
-        else if (where && open) this.visit(where, quantifier === 'none' ? !wanted : wanted, open)
-        if (quantifier === (wanted ? 'all' : 'any')) this.excluded(this.sourcesOf(list))
-        if (open) this.compared(expression, [list], !wanted)
-        return
+      case 'integer':
+      case 'float':
+      case 'string':
+      case 'boolean':
+        return always(expression.value)
+      case 'null':
+        return NULL
+      case 'parameter':
+        return ANY_VALUE
+      case 'variable':
+        for (const key of scope.find(expression.name)?.keys ?? []) this.collecting.add(key)
+        return scope.find(expression.name)?.changes ?? ANY_VALUE
+      case 'list':
+        return this.holding(expression.items, scope)
+      case 'map':
+        return this.holding(
+          expression.entries.map(({ value }) => value),
+          scope,
+        )
+      case 'map-projection':
+        return this.holding(
+          expression.items.flatMap((item) => (item.kind === 'entry' ? [item.value] : [])),
+          scope,
+        )
+      case 'property':
+        return this.member(expression, expression.target, expression.key.text, scope)
+      case 'index': {
+        const { target, index } = expression
+        if (index.kind === 'string') return this.member(expression, target, index.value, scope)
+        return this.claimed(expression, combined(this.value(target, scope), this.value(index, scope), itemOf))
       }
-      case 'function':
-        this.call(expression, wanted)
-        return
-      case 'case':
-        this.alternatives(expression, (result) => certainty(result, wanted), wanted)
-        return
-      case 'variable': {
-        const projected = this.projected.get(expression.name)
-        if (projected === undefined) return
-        // A name may be projected again from itself.
-        this.projected.delete(expression.name)
-        this.visit(projected, wanted, open)
-        this.projected.set(expression.name, projected)
-        return
+      case 'slice': {
+        const bounds = [expression.from, expression.to].flatMap((bound) => bound ?? [])
+        const target = this.value(expression.target, scope)
+        const slice = bounds.reduce((all, bound) => combined(all, this.value(bound, scope), sliceOf), target)
+        return this.claimed(expression, slice)
+      }
+      case 'unary': {
+        if (expression.operator === 'NOT') return negated(this.condition(expression.operand, scope))
+        const sign = expression.operator === '-' ? -1 : 1
+        const operand = this.value(expression.operand, scope)
+        return this.claimed(
+          expression,
+          mapped(operand, (value) => (typeof value === 'number' ? sign * value : value)),
+        )
+      }
+      case 'binary':
+        return this.binary(expression, scope)
+      case 'comparison': {
+        const operands = [expression.first, ...expression.rest.map(({ operand }) => operand)].map((operand) =>
+          this.value(operand, scope),
+        )
+        const pairs = expression.rest.map(({ operator }, i) => compared(operands[i]!, operator, operands[i + 1]!))
+        return this.claimed(expression, pairs.reduce(both))
       }
       case 'null-test':
-        if (expression.negated !== wanted) this.excluded(this.sourcesOf(expression.operand))
-        return
-      case 'parameter':
-      case 'property':
-      case 'index':
-        if (open) this.compared(expression, [expression], !wanted)
+        return this.nullTest(expression.operand, expression.negated, scope)
+      case 'value-test':
+        return distinct(
+          this.value(expression.operand, scope).map((change) =>
+            change.causes === null
+              ? ANY_VALUE[0]!
+              : { before: UNKNOWN, after: UNKNOWN, causes: change.isDirect ? DECIDED : change.causes, isDirect: false },
+          ),
+        )
+      case 'label-test':
+        return this.claimed(
+          expression,
+          mapped(this.value(expression.target, scope), (value) => (value === null ? null : UNKNOWN)),
+        )
+      case 'case':
+        return this.case(expression, scope)
+      case 'case-operand':
+        return this.caseSubject
+      case 'function':
+        return this.call(expression, scope)
+      case 'count-star':
+        return this.aggregated('count', expression, TRUE)
+      case 'exists':
+        return existing(this.body(expression.body, scope).rows)
+      case 'pattern-predicate': {
+        const patterns = [expression.pattern]
+        return existing(this.body({ kind: 'patterns', patterns, where: null }, scope).rows)
+      }
+      case 'count-subquery':
+        return collected(this.body(expression.body, scope).rows, 0)
+      case 'collect-subquery': {
+        const { rows, columns } = this.body({ kind: 'query', query: expression.query }, scope)
+        return listed(rows, [...columns.values()][0]?.changes ?? ANY_VALUE)
+      }
+      case 'pattern-comprehension': {
+        const inner = new NameScope(scope)
+        const { pattern, where, projection } = expression
+        const { rows } = this.subquery(() => ({ rows: this.patterns([pattern], where, inner), columns: NO_COLUMNS }))
+        return listed(rows, this.value(projection, inner))
+      }
+      case 'list-comprehension': {
+        const { variable, list, where, projection } = expression
+        const items = this.items(list, scope)
+        const inner = new NameScope(scope, [[variable.text, this.declared(expression, items.item)]])
+        const rows = where === null ? TRUE : this.filter(expression, where, inner)
+        const whole = listed(both(ANY_VALUE, rows), projection === null ? items.item : this.value(projection, inner))
+        return this.ofList(expression, items.list, whole, () => EMPTY)
+      }
+      case 'quantifier':
+        return this.quantifier(expression, scope)
+      case 'reduce':
+        return this.reduce(expression, scope)
     }
   }
 
-  private visitedHere(): Visited {
-    const found = this.visited.get(this.own)
-    if (found !== undefined) return found
-    const visited: Visited = { conditions: new Map(), excluded: new Set() }
-    this.visited.set(this.own, visited)
-    return visited
+  /** A parameter, a claim or a property: null if it is absent. */
+  private nullable(expression: Expression, scope: NameScope): NullChanges | null {
+    const key = this.keyOf(expression, scope)
+    if (key === null) return null
+    const { start, end } = expression.span
+    if (!this.facts.nullables.has(key)) {
+      this.facts.nullables.set(key, { keys: new Set([key]), text: this.text.slice(start, end), start })
+    }
+    this.collecting.add(key)
+    const isNull = !this.isHidden && [...this.absent].some((one) => key === one || key.startsWith(`${one}.`))
+    if (!isNull) return key.startsWith('$') ? ANY_VALUE : null
+    return this.claimed(expression, [{ before: UNKNOWN, after: null, causes: { expression }, isDirect: true }])
   }
 
-  /** Counts a step. Reports once that the rest is not analysed. */
-  private isTooLarge({ span }: Expression): boolean {
-    this.steps += 1
-    if (this.steps === STEPS_MAX)
-      this.found.push({
-        span,
-        message:
-          'the query is too large to find all exclusions that a null turns off: name fewer conditions, or split it',
-        suggestion: null,
-      })
-    return this.steps >= STEPS_MAX
+  private keyOf(expression: Expression, scope: NameScope): string | null {
+    if (expression.kind === 'parameter') return alwaysSet.has(expression.name) ? null : `$${expression.name}`
+    const member =
+      expression.kind === 'property'
+        ? expression.key.text
+        : expression.kind === 'index' && expression.index.kind === 'string'
+          ? expression.index.value
+          : null
+    if (member === null) return null
+    const { target } = expression as Extract<Expression, { kind: 'property' | 'index' }>
+    if (target.kind !== 'variable') {
+      const root = this.keyOf(target, scope)
+      return root === null ? null : `${root}.${member}`
+    }
+    const element = scope.find(target.name)?.element ?? null
+    return element === null || alwaysThere.has(member) ? null : `${this.facts.keyOf(element)}.${member}`
   }
 
-  private binary(expression: Extract<Expression, { kind: 'binary' }>, wanted: boolean, open: boolean): void {
+  /** A member of a map. */
+  private member(expression: Expression, target: Expression, key: string, scope: NameScope): NullChanges {
+    const entry = target.kind === 'map' ? target.entries.find((one) => one.key.text === key) : undefined
+    if (entry !== undefined) return this.value(entry.value, scope)
+    return this.claimed(expression, mapped(this.value(target, scope), memberOf))
+  }
+
+  private holding(parts: readonly Expression[], scope: NameScope): NullChanges {
+    if (parts.length === 0) return always(EMPTY)
+    const values = parts.map((part) => this.value(part, scope))
+    return values.reduce((all, value) => combined(all, value, holderOf), ANY_VALUE)
+  }
+
+  private binary(expression: Extract<Expression, { kind: 'binary' }>, scope: NameScope): NullChanges {
     const { operator, left, right } = expression
     switch (operator) {
       case 'AND':
+        return both(this.condition(left, scope), this.condition(right, scope))
       case 'OR':
-        this.visit(left, wanted, open)
-        this.visit(right, wanted, open)
-        return
+        return either(this.condition(left, scope), this.condition(right, scope))
       case 'XOR':
-        this.pair(left, '<>', right, wanted, open)
-        return
-      case 'IN':
-        if (open) this.compared(expression, [left, right], !wanted)
-        if (!wanted) this.excluded(this.sourcesOf(right))
-        if (right.kind === 'list') for (const item of right.items) this.pair(left, '=', item, wanted, open)
-        return
-      default:
-        if (open) this.compared(expression, [left, right], !wanted)
-    }
-  }
-
-  /** Two compared values: one of them may be a condition, a number or a list that a null makes false or empty. */
-  private pair(left: Expression, operator: Operator, right: Expression, wanted: boolean, open: boolean): void {
-    for (const [value, other, sign] of [
-      [left, right, operator],
-      [right, left, mirrored[operator]],
-    ] as const) {
-      const literal = literalOf(other)
-      const isEquality = sign === '=' || sign === '<>'
-      if (typeof literal === 'boolean' && isEquality) {
-        this.visit(value, wanted === (literal === (sign === '=')), open)
-      } else if (isEquality && isCondition(value)) {
-        // The other value decides which of the two is wanted.
-        this.visit(value, true, open)
-        this.visit(value, false, open)
+        return differing(this.condition(left, scope), this.condition(right, scope))
+      case 'IN': {
+        const value = this.value(left, scope)
+        if (right.kind !== 'list')
+          return this.claimed(expression, combined(value, this.value(right, scope), isIn, inChange))
+        const tests = right.items.map((item) => compared(value, '=', this.value(item, scope)))
+        return this.claimed(expression, tests.reduce(either, FALSE))
       }
-      const chosen = value.kind === 'variable' ? (this.projected.get(value.name) ?? value) : value
-      if (chosen.kind === 'case' && literal !== undefined) {
-        const judge = (result: Expression | null): Certainty => {
-          const given = result === null ? null : literalOf(result)
-          if (given === null) return 'no'
-          return given === undefined ? 'maybe' : holds(given, sign, literal) === wanted ? 'yes' : 'no'
-        }
-        this.alternatives(chosen, judge, null)
+      case 'STARTS WITH':
+      case 'ENDS WITH':
+      case 'CONTAINS':
+      case '=~':
+        return this.claimed(expression, combined(this.value(left, scope), this.value(right, scope), textTest))
+      default: {
+        const apply = (l: AbstractValue, r: AbstractValue) => [computed(operator, l, r)]
+        return this.claimed(expression, combined(this.value(left, scope), this.value(right, scope), apply))
       }
-      const empty = this.emptyValueOf(value)
-      if (empty === undefined) continue
-      const result = literal === undefined ? couldHold(sign, wanted) : holds(empty, sign, literal) === wanted
-      if (result) this.excluded(this.sourcesOf(value))
     }
   }
 
-  private call({ name, args }: Extract<Expression, { kind: 'function' }>, wanted: boolean): void {
-    const [first, second] = args
-    switch (name.text.toLowerCase()) {
-      case 'isempty':
-        if (wanted) this.excluded(args.flatMap((arg) => this.sourcesOf(arg)))
-        return
-      case 'coalesce':
-        // Its author has decided what a null means, but not what an element that was not found means.
-        if (first) this.visit(first, wanted, false)
-        if (first && second && literalOf(second) === wanted) this.excluded(this.sourcesOf(first))
-        return
-      default:
-        for (const arg of args) if (isCondition(arg)) for (const value of [true, false]) this.visit(arg, value, false)
+  /** IS NULL of a value that may be null: its author has decided what a null means. */
+  private nullTest(operand: Expression, isNegated: boolean, scope: NameScope): NullChanges {
+    const test = (value: AbstractValue): boolean => (value === null) !== isNegated
+    return distinct(
+      this.value(operand, scope).map(({ before, after, causes, isDirect }): NullChange => {
+        if (causes === null) return before === UNKNOWN ? ANY_VALUE[0]! : always(test(before))[0]!
+        return { before: test(before), after: test(after), causes: isDirect ? DECIDED : causes, isDirect: false }
+      }),
+    )
+  }
+
+  private case({ subject, branches, otherwise }: Extract<Expression, { kind: 'case' }>, scope: NameScope): NullChanges {
+    const tested = subject === null ? null : this.value(subject, scope)
+    let result = otherwise === null ? NULL : this.value(otherwise, scope)
+    for (const { when, then } of [...branches].reverse()) {
+      const tests = when.map((one) =>
+        tested === null ? this.condition(one, scope) : this.alternative(tested, one, scope),
+      )
+      result = chosen(tests.reduce(either), this.value(then, scope), result)
     }
+    return result
   }
 
-  /** CASE: a condition that is null does not choose its branch. `wanted` is null if the results are no conditions. */
-  private alternatives(
-    { subject, branches, otherwise }: Extract<Expression, { kind: 'case' }>,
-    judge: (result: Expression | null) => Certainty,
-    wanted: boolean | null,
-  ): void {
-    const results = [...branches.map(({ then }) => then), otherwise].map(judge)
-    const isTested = branches.some(({ when }) => when.some((one) => one.kind === 'null-test'))
-    for (const [index, { when, then }] of branches.entries()) {
-      const result = results[index]!
-      const later = results.slice(index + 1)
-      const opens = result === 'no' ? later.some((one) => one !== 'no') : result === 'maybe' && later.includes('yes')
-      for (const one of when) {
-        if (subject === null) this.visit(one, result === 'yes', opens)
-        else if (opens && !isTested && one.kind !== 'null' && one.kind !== 'null-test')
-          this.compared(one, [subject, one], null)
-        this.entered.add(one)
-      }
-      if (wanted !== null) this.visit(then, wanted, false)
-    }
-    if (wanted !== null && otherwise !== null) this.visit(otherwise, wanted, false)
+  private alternative(subject: NullChanges, when: Expression, scope: NameScope): NullChanges {
+    const before = this.caseSubject
+    this.caseSubject = subject
+    const value = this.value(when, scope)
+    this.caseSubject = before
+    const isCondition = hasNode(when, 'case-operand')
+    return truths(this.claimed(when, isCondition ? value : compared(subject, '=', value)))
   }
 
-  /** The value of an expression if what it counts or collects is empty; undefined: unknown. */
-  private emptyValueOf(expression: Expression): LiteralValue | undefined {
-    if (!this.emptyValues.has(expression)) this.emptyValues.set(expression, this.findEmptyValue(expression))
-    return this.emptyValues.get(expression)
-  }
-
-  private findEmptyValue(expression: Expression): LiteralValue | undefined {
-    switch (expression.kind) {
-      case 'count-subquery':
-      case 'count-star':
-        return 0
-      case 'collect-subquery':
-      case 'list-comprehension':
-      case 'pattern-comprehension':
-        return EMPTY_LIST
-      case 'variable': {
-        const projected = this.projected.get(expression.name)
-        if (projected === undefined) return undefined
-        this.projected.delete(expression.name)
-        const value = this.emptyValueOf(projected)
-        this.projected.set(expression.name, projected)
-        return value
-      }
-      case 'binary': {
-        const [left, right] = [expression.left, expression.right].map(
-          (part) => this.emptyValueOf(part) ?? literalOf(part),
-        )
-        if (typeof left !== 'number' || typeof right !== 'number') return undefined
-        const { operator } = expression
-        if (operator === '+') return left + right
-        return operator === '-' ? left - right : operator === '*' ? left * right : undefined
-      }
-      case 'function': {
-        const { name, args } = expression
-        const function_ = name.text.toLowerCase()
-        if (function_ === 'coalesce') {
-          if (args[1] === undefined) return args[0] && this.emptyValueOf(args[0])
-          return this.sourcesOf(args[0]!).length > 0 ? literalOf(args[1]) : undefined
-        }
-        if (['count', 'size', 'sum', 'length'].includes(function_)) return 0
-        return function_ === 'collect' ? EMPTY_LIST : undefined
-      }
-      default:
-        return undefined
-    }
-  }
-
-  /** The patterns, subqueries and lists from which a value is made: without a row it is null, 0 or empty. */
-  private sourcesOf(expression: Expression): readonly object[] {
-    const known = this.sources.get(expression)
-    if (known !== undefined) return known
-    const found = [...new Set(this.findSources(expression))]
-    this.sources.set(expression, found)
-    return found
-  }
-
-  private findSources(expression: Expression): readonly object[] {
-    switch (expression.kind) {
-      case 'count-subquery':
-      case 'collect-subquery':
-      case 'list-comprehension':
-      case 'pattern-comprehension':
-        return [expression]
-      case 'variable': {
-        const optional = this.optional.get(expression.name)
-        if (optional !== undefined) return [optional]
-        const projected = this.projected.get(expression.name)
-        if (projected === undefined) return []
-        this.projected.delete(expression.name)
-        const sources = [...this.sourcesOf(projected), ...(this.aggregated.get(projected) ?? [])]
-        this.projected.set(expression.name, projected)
-        return sources
-      }
-      case 'property':
-      case 'index':
-      case 'slice':
-        return this.sourcesOf(expression.target)
-      case 'binary':
-        return [...this.sourcesOf(expression.left), ...this.sourcesOf(expression.right)]
-      case 'function':
-        return expression.args.flatMap((arg) => this.sourcesOf(arg))
-      default:
-        return []
-    }
-  }
-
-  /** Each tree must be empty for the request to be granted. */
-  private excluded(trees: readonly object[]): void {
-    const before = this.own
-    const own = new Set(before)
-    for (const tree of trees) collectNames(tree, own)
-    const { excluded } = this.visitedHere()
-    this.own = own
-    for (const tree of trees) {
-      if (excluded.has(tree) || this.entering.has(tree)) continue
-      excluded.add(tree)
-      this.entering.add(tree)
-      this.predicates(tree)
-      this.entering.delete(tree)
-    }
-    this.own = before
-  }
-
-  /** The predicates of a pattern, a subquery or a list: none of its rows may hold. */
-  private predicates(tree: unknown): void {
-    if (tree === null || typeof tree !== 'object') return
-    if (Array.isArray(tree)) {
-      for (const item of tree) this.predicates(item)
-      return
-    }
-    const part = tree as TreePart
-    if (part.where) this.visit(part.where, false, true)
-    if (part.properties?.kind === 'map') this.map(part, part.properties)
-    for (const [member, child] of Object.entries(tree)) {
-      if (member !== 'where' && member !== 'properties' && member !== 'span') this.predicates(child)
-    }
-  }
-
-  /** `safe`: the value that a null must count as to exclude; null if the comparison cannot be wrapped. */
-  private compared({ span }: Expression, operands: readonly Expression[], safe: boolean | null): void {
-    const nullable = operands.map((operand) => this.nullableIn(operand)).find((name) => name !== null)
-    if (nullable === undefined) return
-    this.report(span, nullable, safe === null ? null : `coalesce(${this.text.slice(span.start, span.end)}, ${safe})`)
-  }
-
-  private map({ variable, where, range }: TreePart, map: Extract<Expression, { kind: 'map' }>): void {
-    const nullable = map.entries.map(({ value }) => this.nullableIn(value)).find((name) => name !== null)
-    if (nullable === undefined) return
-    const tests = map.entries.map(({ key, value }) => {
-      const test = `${variable?.text}.${this.text.slice(key.span.start, key.span.end)} = ${this.textOf(value)}`
-      return this.nullableIn(value) === null ? test : `coalesce(${test}, true)`
+  /** The changes of what is made from a list. `whole`: while the list does not change. `none`: what an empty list gives. */
+  private ofList(
+    expression: Expression,
+    list: NullChanges,
+    whole: NullChanges,
+    none: () => AbstractValue,
+  ): NullChanges {
+    const found = list.flatMap((change): NullChanges => {
+      const { before, after, causes } = change
+      const isDirect = false
+      if (causes === null) return before === EMPTY ? always(none()) : before === null ? NULL : whole
+      if (after === null) return whole.map((one) => ({ ...change, before: one.before }))
+      if (after === EMPTY) return whole.map((one) => ({ before: one.before, after: none(), causes, isDirect }))
+      if (before === EMPTY) return whole.map((one) => ({ before: none(), after: one.after, causes, isDirect }))
+      if (before === null) return whole.map((one) => ({ before, after: one.after, causes, isDirect }))
+      if (after === WITH_NULL) return whole
+      return [{ before: UNKNOWN, after: after === FEWER ? FEWER : UNKNOWN, causes, isDirect }, ...whole]
     })
-    this.report(map.span, nullable, variable && !where && !range ? `WHERE ${tests.join(' AND ')}` : null)
+    return this.claimed(expression, distinct(found))
   }
 
-  private report(span: Span, nullable: string, suggestion: string | null): void {
-    if (this.reported.has(span.start)) return
-    this.reported.add(span.start)
-    const message = `\`${nullable}\` may be null, and then this comparison excludes nothing and the request is granted: ${
-      suggestion === null ? 'move the comparison to a WHERE and write `coalesce(…, true)`' : `write \`${suggestion}\``
-    }`
-    this.found.push({ span, message, suggestion })
-  }
-
-  /** The text of a parameter, a claim, or a property of an element outside of the exclusion, that may be null. */
-  private nullableIn(expression: Expression): string | null {
-    const isNullable =
-      expression.kind === 'parameter'
-        ? !alwaysSet.has(expression.name)
-        : expression.kind === 'property' && this.isOuterProperty(expression)
-    if (isNullable) return this.tested.has(this.textOf(expression)) ? null : this.textOf(expression)
-    if (expression.kind === 'property') {
-      const { target } = expression
-      // The claim, not the token, is compared.
-      const root = this.nullableIn(target)
-      return root === null || this.tested.has(this.textOf(expression)) ? null : this.textOf(expression)
+  /** The items of a list, one for all. */
+  private items(list: Expression, scope: NameScope): Items {
+    if (list.kind === 'list') {
+      const items = list.items.map((item) => this.value(item, scope))
+      if (items.length === 0) return { list: always(EMPTY), some: FALSE, item: NULL }
+      return { list: ANY_VALUE, some: TRUE, item: distinct(items.flat()) }
     }
-    const firstOf = (parts: readonly Expression[]): string | null =>
-      parts.map((part) => this.nullableIn(part)).find((name) => name !== null) ?? null
-    switch (expression.kind) {
-      case 'variable': {
-        const projected = this.own.has(expression.name) ? undefined : this.projected.get(expression.name)
-        if (projected === undefined) return null
-        this.projected.delete(expression.name)
-        const name = this.nullableIn(projected)
-        this.projected.set(expression.name, projected)
-        return name
-      }
-      case 'case':
-        return firstOf([
-          ...expression.branches.map(({ then }) => then),
-          ...(expression.otherwise ? [expression.otherwise] : []),
+    const changes = this.value(list, scope)
+    for (const { after, causes, isDirect } of changes) {
+      if (after === null && isDirect) addExpressions(causes, this.facts.emptied)
+    }
+    const some = distinct(
+      changes.flatMap((change): NullChanges => {
+        const [before, after] = [change.before, change.after].map((value) => hasItem(value))
+        if (change.causes === null) return before === null ? ANY_VALUE : always(before!)
+        return [before ?? true, before ?? false].flatMap((from) =>
+          (after === null ? [true, false] : [after!]).map((to) => ({
+            ...change,
+            before: from,
+            after: to,
+            isDirect: false,
+          })),
+        )
+      }),
+    )
+    const holders = changes.filter(({ after, causes }) => after === WITH_NULL && causes !== null)
+    const items = holders.map((change): NullChange => ({ ...change, before: UNKNOWN, after: null, isDirect: true }))
+    return { list: changes, some, item: distinct([...ANY_VALUE, ...items]) }
+  }
+
+  private quantifier(expression: Extract<Expression, { kind: 'quantifier' }>, scope: NameScope): NullChanges {
+    const { quantifier, variable, list, where } = expression
+    const items = this.items(list, scope)
+    const inner = new NameScope(scope, [[variable.text, this.declared(expression, items.item)]])
+    const test = where === null ? ANY_VALUE : this.filter(expression, where, inner)
+    const any = folded(test, false, either)
+    // Of two items one is left.
+    const one = test.flatMap(({ before, after, causes }): NullChanges => {
+      return before === true && after !== true && causes !== null
+        ? [{ before: false, after: true, causes, isDirect: false }]
+        : []
+    })
+    const whole = {
+      any,
+      none: negated(any),
+      all: folded(test, true, both),
+      single: distinct([...any, ...(test.some(({ after }) => after === true) ? one : [])]),
+    }[quantifier]
+    const empty = quantifier === 'all' || quantifier === 'none'
+    const changes = this.ofList(expression, items.list, truths(whole), () => empty)
+    // With fewer items, `all` and `none` hold more often.
+    return distinct(
+      changes.flatMap((change): NullChanges => {
+        if (change.after !== FEWER) return [change]
+        return [{ ...change, before: !empty, after: empty }, ...[true, false].flatMap(always)]
+      }),
+    )
+  }
+
+  private reduce(expression: Extract<Expression, { kind: 'reduce' }>, scope: NameScope): NullChanges {
+    const { accumulator, initial, variable, list, condition } = expression
+    const items = this.items(list, scope)
+    const start = this.value(initial, scope)
+    const within = (state: NullChanges): NameScope =>
+      new NameScope(scope, [
+        [variable.text, this.declared(expression, items.item)],
+        [accumulator.text, { changes: state, element: null }],
+      ])
+    const states = repeated(start, (state) => this.value(expression.expression, within(state)))
+    if (condition === null) return this.ofList(expression, items.list, states, () => start[0]!.after)
+    const holds = folded(this.condition(condition, within(states)), true, both)
+    return this.ofList(expression, items.list, truths(holds), () => true)
+  }
+
+  // -------------------------------------------------------------- functions
+
+  private call(expression: Extract<Expression, { kind: 'function' }>, scope: NameScope): NullChanges {
+    const { args } = expression
+    const name = expression.name.text.toLowerCase()
+    if (findAggregate(name) !== undefined) {
+      const group = this.group
+      this.group = null
+      const values = args.map((arg) => this.value(arg, scope))
+      this.group = group
+      return this.aggregated(name, expression, values[0] ?? ANY_VALUE)
+    }
+    if (name === 'coalesce') return this.coalesce(expression, scope)
+    const values = args.map((arg) => this.value(arg, scope))
+    if (name === 'valuetype') return mapped(decidedOn(values[0]!), (value) => (value === null ? 'NULL' : UNKNOWN))
+    const [first = ANY_VALUE, second] = values
+    if (name === 'nullif' && second !== undefined) {
+      return this.claimed(
+        expression,
+        combined(first, second, (l) => [l === null ? null : UNKNOWN]),
+      )
+    }
+    const apply = unaryFunctions[name]
+    if (apply !== undefined && second === undefined) return this.claimed(expression, mapped(first, apply))
+    return this.claimed(
+      expression,
+      values.reduce((all, value) => combined(all, value, anyOf), ANY_VALUE),
+    )
+  }
+
+  /** The result, and the keys of the nullable values that were read for it. */
+  private reading<T>(evaluate: () => T): { readonly result: T; readonly keys: ReadonlySet<string> } {
+    const outer = this.collecting
+    const keys = new Set<string>()
+    this.collecting = keys
+    const result = evaluate()
+    this.collecting = outer
+    for (const key of keys) outer.add(key)
+    return { result, keys }
+  }
+
+  /** The first argument that is not null. A value for a null is a decision; that an element was not found is not null by itself. */
+  private coalesce(expression: Extract<Expression, { kind: 'function' }>, scope: NameScope): NullChanges {
+    const { args, span } = expression
+    const { result: values, keys } = this.reading(() => args.map((arg) => this.value(arg, scope)))
+    const together = [...keys].sort().join(' ')
+    const isAlwaysSet = values.some((value) => value.some(({ before }) => before !== null && before !== UNKNOWN))
+    if (keys.size > 1 && !isAlwaysSet && !this.facts.nullables.has(together)) {
+      this.facts.nullables.set(together, { keys, text: this.text.slice(span.start, span.end), start: span.start })
+    }
+    return this.claimed(
+      expression,
+      values.reduceRight((rest, value) => firstOf(value, rest)),
+    )
+  }
+
+  /** An aggregate over the rows before. `value`: its argument. */
+  private aggregated(name: string, expression: Expression, value: NullChanges): NullChanges {
+    const { rows, isGlobal } = this.group ?? { rows: ANY_VALUE, isGlobal: false }
+    const present = mapped(value, (one) => one !== null)
+    const counted = isGlobal ? both(rows, present) : both(withoutLosses(rows), present)
+    const size = collected(isGlobal ? counted : distinct([...counted, ...lessOf(rows)]), 0)
+    switch (name) {
+      case 'count':
+        return size
+      case 'collect':
+        return distinct([
+          ...mapped(size, (one) => (one === 0 ? EMPTY : one)),
+          ...value
+            .filter(({ before, after, causes }) => causes !== null && before !== null && after !== null)
+            .map((one) => ({ ...one, before: UNKNOWN, after: UNKNOWN })),
         ])
-      case 'index':
-        return firstOf([expression.target, expression.index])
-      case 'slice':
-        return firstOf([expression.target, ...[expression.from, expression.to].filter((bound) => bound !== null)])
-      case 'list':
-        return firstOf(expression.items)
-      case 'map':
-        return firstOf(expression.entries.map(({ value }) => value))
-      case 'unary':
-        return firstOf([expression.operand])
-      case 'binary':
-        return firstOf([expression.left, expression.right])
-      case 'comparison':
-        return firstOf([expression.first, ...expression.rest.map(({ operand }) => operand)])
-      case 'function':
-        return expression.name.text.toLowerCase() === 'coalesce' ? null : firstOf(expression.args)
+      case 'sum':
+        return distinct([...size, ...sumOf(value)])
       default:
-        return null
+        return this.claimed(
+          expression,
+          distinct([...mapped(size, (one) => (one === 0 ? null : one === FEWER ? UNKNOWN : one)), ...extremeOf(value)]),
+        )
     }
   }
+}
 
-  private isOuterProperty({ target, key }: Extract<Expression, { kind: 'property' }>): boolean {
-    return target.kind === 'variable' && !this.own.has(target.name) && !alwaysThere.has(key.text)
+// ---------------------------------------------------------------- functions of values
+
+function decidedOn(changes: NullChanges): NullChanges {
+  return changes.map((change) =>
+    change.causes !== null && change.isDirect ? { ...change, causes: DECIDED, isDirect: false } : change,
+  )
+}
+
+function hasItem(value: AbstractValue): boolean | null {
+  if (value === null || value === EMPTY) return false
+  return value === WITH_NULL ? true : null
+}
+
+/** A list of the items of rows. */
+function listed(rows: NullChanges, item: NullChanges): NullChanges {
+  const changed = item.filter(({ causes }) => causes !== null)
+  const items = changed.map(
+    (one): NullChange => ({
+      ...one,
+      before: UNKNOWN,
+      after: one.after === null ? WITH_NULL : UNKNOWN,
+      isDirect: false,
+    }),
+  )
+  return distinct([...collected(rows, EMPTY), ...items])
+}
+
+/** A row that stays while others are lost. */
+function lessOf(rows: NullChanges): NullChanges {
+  const all = truths(rows)
+  if (!all.some(({ before, after }) => before === true && after === true)) return []
+  return all.filter(({ before, after }) => before === true && after !== true)
+}
+
+function sumOf(value: NullChanges): NullChanges {
+  const changed = value.filter(({ causes, after }) => causes !== null && after !== null)
+  if (changed.length === 0) return []
+  if (value.every(({ after }) => after === 0 || after === null))
+    return changed.map((one) => ({ ...one, before: UNKNOWN }))
+  return changed.map(asOrder)
+}
+
+/** A change of which only is known whether it is to less or to more. */
+function asOrder(change: NullChange): NullChange {
+  const { before, after } = change
+  if (typeof before !== 'number' || typeof after !== 'number') return { ...change, before: UNKNOWN, after: UNKNOWN }
+  return after < before ? { ...change, before: UNKNOWN, after: FEWER } : { ...change, before: FEWER, after: UNKNOWN }
+}
+
+function extremeOf(value: NullChanges): NullChanges {
+  const changed = value.filter(({ causes, after }) => causes !== null && after !== null)
+  const after = new Set(value.map((one) => one.after))
+  return after.size <= 1 ? changed : changed.map(asOrder)
+}
+
+function firstOf(value: NullChanges, rest: NullChanges): NullChanges {
+  return distinct(
+    value.flatMap((one): NullChanges => {
+      if (one.before !== null && one.after !== null) return [one]
+      return rest.map((other): NullChange => {
+        const before = one.before ?? other.before
+        if (one.after !== null) return { ...one, before }
+        if (one.causes === null) return other
+        const causes = united(one.causes, other.causes)
+        if (other.after === null) return { before, after: null, causes, isDirect: one.isDirect || other.isDirect }
+        return { before, after: other.after, causes: one.isDirect ? DECIDED : causes, isDirect: false }
+      })
+    }),
+  )
+}
+
+function holderOf(all: AbstractValue, item: AbstractValue): readonly AbstractValue[] {
+  return [all === WITH_NULL || item === null || item === WITH_NULL ? WITH_NULL : UNKNOWN]
+}
+
+function memberOf(value: AbstractValue): AbstractValue {
+  return value === null || value === WITH_NULL ? null : UNKNOWN
+}
+
+function itemOf(list: AbstractValue, index: AbstractValue): readonly AbstractValue[] {
+  return [list === null || index === null || list === EMPTY || list === WITH_NULL ? null : UNKNOWN]
+}
+
+function sliceOf(list: AbstractValue, bound: AbstractValue): readonly AbstractValue[] {
+  return [list === null || bound === null ? null : list]
+}
+
+function anyOf(left: AbstractValue, right: AbstractValue): readonly AbstractValue[] {
+  return [left === null || right === null ? null : UNKNOWN]
+}
+
+function textTest(left: AbstractValue, right: AbstractValue): readonly AbstractValue[] {
+  return left === null || right === null ? [null] : [true, false]
+}
+
+function isIn(value: AbstractValue, list: AbstractValue): readonly AbstractValue[] {
+  if (list === EMPTY) return [false]
+  if (value === null || list === null) return [null]
+  return list === WITH_NULL ? [true, null] : [true, false]
+}
+
+/** Fewer items hold a value less often. */
+function inChange(value: NullChange, list: NullChange): NullChanges | null {
+  if (list.after !== FEWER || value.causes !== null) return null
+  const lost = { before: true, after: false, causes: list.causes, isDirect: false }
+  return [lost, ...always(true), ...always(false)]
+}
+
+function computed(operator: string, left: AbstractValue, right: AbstractValue): AbstractValue {
+  if (left === null || right === null) return null
+  if (typeof left === 'number' && typeof right === 'number') {
+    if (operator === '+') return left + right
+    if (operator === '-') return left - right
+    return operator === '*' ? left * right : UNKNOWN
   }
-
-  private textOf({ span }: Expression): string {
-    return this.text.slice(span.start, span.end)
-  }
+  if (operator !== '+' && operator !== '||') return left === FEWER && operator === '-' ? FEWER : UNKNOWN
+  if (left === EMPTY && right === EMPTY) return EMPTY
+  if (typeof left === 'string' && typeof right === 'string') return left + right
+  for (const one of [FEWER, WITH_NULL]) if (left === one || right === one) return one
+  return UNKNOWN
 }
 
-type Operator = Extract<Expression, { kind: 'comparison' }>['rest'][number]['operator']
-/** Whether a result grants the request. */
-type Certainty = 'yes' | 'no' | 'maybe'
-/** A list is known to be empty or not. */
-type LiteralValue = boolean | number | bigint | string | null | { readonly isEmpty: boolean }
-
-const EMPTY_LIST: LiteralValue = { isEmpty: true }
-
-const mirrored: Readonly<Record<Operator, Operator>> = {
-  '=': '=',
-  '<>': '<>',
-  '<': '>',
-  '<=': '>=',
-  '>': '<',
-  '>=': '<=',
+/** Functions of one value of whose result more is known than that a null gives null. */
+const unaryFunctions: Readonly<Record<string, (value: AbstractValue) => AbstractValue>> = {
+  isempty: (value) =>
+    value === null ? null : value === EMPTY || value === '' ? true : value === UNKNOWN ? false : UNKNOWN,
+  size: sizeOf,
+  length: sizeOf,
+  char_length: sizeOf,
+  character_length: sizeOf,
+  head: memberOfList,
+  last: memberOfList,
+  tail: sameList,
+  reverse: sameList,
+  tostring: asText,
+  tostringornull: asText,
+  toboolean: asBoolean,
+  tobooleanornull: asBoolean,
+  tointeger: asNumber,
+  tointegerornull: asNumber,
 }
 
-function pairsOf({ first, rest }: Extract<Expression, { kind: 'comparison' }>) {
-  return rest.map(({ operator, operand }, i) => ({
-    left: i === 0 ? first : rest[i - 1]!.operand,
-    operator,
-    right: operand,
-  }))
+function sizeOf(value: AbstractValue): AbstractValue {
+  if (value === null || value === FEWER) return value
+  return value === EMPTY ? 0 : typeof value === 'string' ? value.length : UNKNOWN
 }
 
-function literalOf(expression: Expression): LiteralValue | undefined {
-  switch (expression.kind) {
-    case 'boolean':
-    case 'integer':
-    case 'float':
-    case 'string':
-      return expression.value
-    case 'null':
-      return null
-    case 'list':
-      return { isEmpty: expression.items.length === 0 }
-    default:
-      return undefined
-  }
+function memberOfList(value: AbstractValue): AbstractValue {
+  return value === null || value === EMPTY || value === WITH_NULL ? null : UNKNOWN
 }
 
-function certainty(result: Expression | null, wanted: boolean): Certainty {
-  const value = result === null ? null : literalOf(result)
-  return value === undefined ? 'maybe' : value === wanted ? 'yes' : 'no'
+function sameList(value: AbstractValue): AbstractValue {
+  return typeof value === 'object' ? value : UNKNOWN
 }
 
-/** Whether `left operator right` is true. Of two lists with items, they differ. */
-function holds(left: LiteralValue, operator: Operator, right: LiteralValue): boolean {
-  if (left === null || right === null) return false
-  if (typeof left === 'object' || typeof right === 'object') {
-    const areEqual = typeof left === 'object' && typeof right === 'object' && left.isEmpty && right.isEmpty
-    return operator === '=' ? areEqual : operator === '<>' && !areEqual
-  }
-  switch (operator) {
-    case '=':
-      return left === right
-    case '<>':
-      return left !== right
-    case '<':
-      return left < right
-    case '<=':
-      return left <= right
-    case '>':
-      return left > right
-    case '>=':
-      return left >= right
-  }
+function asText(value: AbstractValue): AbstractValue {
+  return value === null || typeof value === 'string' ? value : typeof value === 'object' ? UNKNOWN : String(value)
 }
 
-/** Whether an empty value, compared with an unknown one, is likely to have the result: the unknown one is hardly empty too. */
-function couldHold(operator: Operator, wanted: boolean): boolean {
-  return (operator === '<>' || operator === '<' || operator === '<=') === wanted
+function asBoolean(value: AbstractValue): AbstractValue {
+  if (value === 'true' || value === 'false') return value === 'true'
+  return value === null || typeof value === 'boolean' ? value : typeof value === 'number' ? value !== 0 : UNKNOWN
 }
 
-/** Whether an expression is a condition that a null within it makes false. */
-function isCondition(expression: Expression): boolean {
-  if (expression.kind === 'unary') return expression.operator === 'NOT' && isCondition(expression.operand)
-  return expression.kind === 'exists' || expression.kind === 'pattern-predicate' || expression.kind === 'quantifier'
+function asNumber(value: AbstractValue): AbstractValue {
+  return typeof value === 'boolean' ? Number(value) : value === null || typeof value === 'number' ? value : UNKNOWN
+}
+
+function bindingOf(expression: Expression, scope: NameScope): NamedChanges | undefined {
+  return expression.kind === 'variable' ? scope.find(expression.name) : undefined
 }
 
 function isAggregate(expression: Expression): boolean {
   let found = false
   walkTree(expression, (node) => {
-    const isFunction = node.kind === 'function' && AGGREGATES.has(node.name.text.toLowerCase())
+    const isFunction = node.kind === 'function' && findAggregate(node.name.text) !== undefined
     if (node.kind === 'count-star' || isFunction) found = true
   })
   return found
 }
 
-const AGGREGATES: ReadonlySet<string> = new Set(['count', 'collect', 'sum', 'max', 'min', 'avg'])
-
-/** The names that patterns and lists of the tree declare, and those of outer elements that a pattern repeats apart. */
-function collectNames(tree: unknown, names: Set<string>): void {
-  walkTree(tree, (node) => {
-    if ((node.kind === 'relationship' || node.kind === 'path') && node.variable) names.add(node.variable.text)
-    if (node.kind === 'node' && node.variable && !outerNames.has(node.variable.text)) names.add(node.variable.text)
-    if (node.kind === 'quantifier' || node.kind === 'list-comprehension') names.add(node.variable.text)
-    if (node.kind === 'return') for (const { alias } of node.items) if (alias !== null) names.add(alias.text)
+function hasNode(expression: Expression, kind: Expression['kind']): boolean {
+  let found = false
+  walkTree(expression, (node) => {
+    if (node.kind === kind) found = true
   })
+  return found
 }
-
-function declaredBy(tree: unknown): ReadonlySet<string> {
-  const names = new Set<string>()
-  collectNames(tree, names)
-  return names
-}
-
-/** The two elements that every condition binds. */
-const outerNames: ReadonlySet<string> = new Set(['subject', 'resource'])

@@ -111,7 +111,7 @@ export const lintRules = {
     severity: 'warning',
     summary: 'A value that may be null is compared where the comparison excludes.',
     advice:
-      'A comparison with null is not true, so NOT EXISTS, `none()`, a count of 0 and their like then exclude nothing, and the request is granted. Write `coalesce(…, true)` around the comparison, or test the value with IS NOT NULL.',
+      'A comparison with null is not true, so NOT EXISTS, a count of 0, the ELSE of CASE and their like then exclude nothing, and the request is granted. Write `coalesce(…, true)` around the comparison, or test the value with IS NOT NULL where it must hold too.',
     canBeIgnored: true,
     example: single(
       policy(
