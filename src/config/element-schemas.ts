@@ -9,6 +9,7 @@ import {
   labelLength,
   propertyNameLength,
   relationshipTypeLength,
+  serviceNodeTypes,
 } from '../kernel/element-rules.ts'
 
 /** A text with a length in characters. */
@@ -22,6 +23,12 @@ export const label = textOf(labelLength).regex(ELEMENT_NAME, { error: `expected 
 /** The type of nodes that are captured: none of the service's own. */
 export const capturedType = label.refine((name) => !isReservedName(name), {
   error: ({ input }) => `\`${String(input).slice(0, 64)}\` is reserved for the service`,
+})
+
+/** The type of nodes that a policy is about: one that is captured, or one of the service's own nodes. */
+export const policyType = label.refine((name) => !isReservedName(name) || serviceNodeTypes.has(name), {
+  error: ({ input }) =>
+    `\`${String(input).slice(0, 64)}\` cannot be captured: names that begin with \`_\` are reserved for the service. Its own types are ${[...serviceNodeTypes].map((type) => `\`${type}\``).join(', ')}`,
 })
 
 /** The type of a relationship. */

@@ -60,6 +60,9 @@ export const protectedNames: ReadonlySet<string> = new Set([
   'update_time',
 ])
 
+/** The types of the service's own nodes. They are not captured, but policies can name them. */
+export const serviceNodeTypes: ReadonlySet<string> = new Set(['_Application', '_AppAgent', TRUST_SCORE_LABEL])
+
 /** Whether a label or type is reserved for the service, such as `_Application`, `_AppAgent` and `_HAS`. */
 export function isReservedName(name: string): boolean {
   return name.startsWith('_')

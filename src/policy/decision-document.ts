@@ -1,7 +1,7 @@
 // The schema of a decision policy document: the JSON in the `policy` member of a stored policy. Members that are not
 // executed are rejected.
 import { z } from 'zod'
-import { label } from '../config/element-schemas.ts'
+import { policyType } from '../config/element-schemas.ts'
 import { policyFilterSchema } from './policy-filter-schema.ts'
 
 /** The versions of decision policies that the service executes. */
@@ -27,7 +27,7 @@ const action = z
   .regex(/^[A-Za-z0-9.:_/-]+$/, { error: 'expected letters, digits and `. : _ - /`' })
 
 /** The type of the subject or of the resource of a policy. */
-export const policyEntity = z.strictObject({ type: label }).meta({ id: 'PolicyEntity' })
+export const policyEntity = z.strictObject({ type: policyType }).meta({ id: 'PolicyEntity' })
 
 /** Validates a parsed decision policy document. */
 export const decisionDocument = z

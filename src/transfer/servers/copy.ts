@@ -244,7 +244,8 @@ async function copyToFolder(opened: ConnectedCopy): Promise<DatabaseCopy[]> {
 /** Names what is copied: a copy continues only with the same databases and the same keys. */
 function sourceText({ request: { keys }, databases }: ConnectedCopy): string {
   const urls = databases.map(({ url }) => url).join(', ')
-  return [urls, ...[...keys].map(([label, property]) => `--key ${label}=${property}`)].join(' ')
+  // The order of keys means nothing.
+  return [urls, ...[...keys].map(([label, property]) => `--key ${label}=${property}`).sort()].join(' ')
 }
 
 /** Rejects with OperationalError if a database has an unfinished copy. */

@@ -55,6 +55,16 @@ describe('a policy', () => {
     expect(issues(text.length - 1)).toEqual([`policy: expected at most ${text.length - 1} characters`])
   })
 
+  test.each(['subject', 'resource'])('has as %s a type that can be captured, or one of the service', async (member) => {
+    const cypher = 'MATCH (subject)-[:OWNS]->(resource)'
+    const of = (type: string) => ({ ...good, [member]: { type }, condition: { cypher } })
+    expect(await issuesOf(of('_x'))).toEqual([
+      expect.stringMatching(`policy.${member}.type: \`_x\` cannot be captured: .* \`_Application\``),
+    ])
+    for (const type of ['x', 'Größe', '_Application', '_AppAgent', '_TrustScore'])
+      expect((await create(of(type), { name: `of-${type.toLowerCase().replace(/[^a-z]/g, '')}` })).ok).toBe(true)
+  })
+
   test('reads back as it was sent, and its text is omitted in short lists', async () => {
     const text = `\n${JSON.stringify(good, null, 2)}`
     const { body: made, etag } = valueIn(await create(text, { tags: ['fleet'], description: 'Owners drive' }))
