@@ -6,6 +6,7 @@ import type { AuditTreesAnswer } from '../../audit/read/read-operations.ts'
 import type { Settings } from '../../settings.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { printLine } from '../output/print.ts'
+import { projectIdAt } from '../target/named-project.ts'
 import { ServiceClient } from '../target/service-client.ts'
 
 /** The options of `audit keys`. */
@@ -34,9 +35,9 @@ const TAIL_BYTES = 64
 export async function exportAuditLog(settings: Settings, flags: ExportLogFlags): Promise<void> {
   const { out, project } = flags
   if (existsSync(out)) throw new UsageError([`--out: ${out} exists already`])
-  const query = new URLSearchParams({ project_id: project })
-  for (const name of FILTERS) if (flags[name] !== undefined) query.set(name, flags[name])
   const client = new ServiceClient(settings, flags.url ?? null)
+  const query = new URLSearchParams({ project_id: await projectIdAt(client, project) })
+  for (const name of FILTERS) if (flags[name] !== undefined) query.set(name, flags[name])
   const { body } = await client.open(`/audit/v1/export?${query}`)
   const partial = `${out}.partial`
   try {
@@ -79,7 +80,7 @@ async function write(
 export async function printLogKeys(settings: Settings, { project, url, generation }: LogKeysFlags): Promise<void> {
   const client = new ServiceClient(settings, url ?? null)
   const { generations } = (await client.get(
-    `/audit/v1/tlog?${new URLSearchParams({ project_id: project })}`,
+    `/audit/v1/tlog?${new URLSearchParams({ project_id: await projectIdAt(client, project) })}`,
   )) as AuditTreesAnswer
   const found =
     generation === undefined ? generations.at(-1) : generations.find((each) => each.generation === generation)

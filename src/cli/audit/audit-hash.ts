@@ -13,14 +13,16 @@ import { isJsonObject } from '../../kernel/json/json-kind.ts'
 import type { Settings } from '../../settings.ts'
 import { AuditIndex } from '../../store/audit/audit-index.ts'
 import { projectFolderName } from '../../store/tenancy/project-folders.ts'
+import { projectIdIn } from '../folder/project-id.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { printLine } from '../output/print.ts'
 
 /** Runs `audit hash`. Rejects with CliError or OperationalError. */
-export async function printValuesHash({ dataDir }: Settings, projectId: string): Promise<void> {
-  if (!isGid(projectId)) throw new UsageError(['--project: expected the id of a project'])
+export async function printValuesHash({ dataDir }: Settings, project: string): Promise<void> {
   const path = join(dataDir, AUDIT_FOLDER, AUDIT_INDEX_FOLDER)
   if (!existsSync(path)) throw new CliError([`${dataDir} has no audit log`])
+  // A deleted project has a log too.
+  const projectId = isGid(project) ? project : await projectIdIn(dataDir, project)
   // Numbers are read as the service reads them: 1 and 1.0 have different hashes.
   const values = parseJson(await Bun.stdin.text(), 'exact')
   if (!values.ok || !isJsonObject(values.value))

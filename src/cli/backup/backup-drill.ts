@@ -51,6 +51,8 @@ interface DrillAnswers {
   readonly denied: number
   /** Not asked, because the policy needs parameters that cannot be sampled. */
   readonly left_out: number
+  /** Active policies of which no question could be sampled, because the backup has no node of a type of theirs. */
+  readonly without_nodes: number
   /** Wrong or failed answers, at most 20. */
   readonly faults: readonly string[]
 }
@@ -235,6 +237,7 @@ function askSampled(authorizer: Authorizer, project: string, tally: AnswerTally)
         })),
       ),
     )
+    if (asked.length === 0) tally.countWithoutNodes()
     for (const question of asked.slice(0, QUESTIONS_PER_POLICY))
       if (tally.count < SAMPLED_MAX) tally.ask(authorizer, question, project, null)
   }
@@ -258,6 +261,7 @@ class AnswerTally {
   private denied = 0
   private compared = 0
   private leftOut = 0
+  private withoutNodes = 0
   private readonly faults: string[] = []
 
   constructor(kind: DrillAnswers['kind']) {
@@ -286,9 +290,15 @@ class AnswerTally {
     }
   }
 
+  /** Counts a policy that has no question. */
+  countWithoutNodes(): void {
+    this.withoutNodes++
+  }
+
   answers(): DrillAnswers {
-    const { kind, granted, denied, compared, leftOut, faults } = this
-    return { kind, asked: granted + denied, compared, granted, denied, left_out: leftOut, faults }
+    const { kind, granted, denied, compared, leftOut, withoutNodes, faults } = this
+    const asked = granted + denied
+    return { kind, asked, compared, granted, denied, left_out: leftOut, without_nodes: withoutNodes, faults }
   }
 
   private fault(text: string): void {
@@ -300,25 +310,28 @@ function nameOf(decision: boolean): string {
   return decision ? 'granted' : 'denied'
 }
 
-/** Whether there were questions, and none could be asked. */
-function isUnasked({ asked, left_out, faults }: DrillAnswers): boolean {
-  return asked === 0 && left_out > 0 && faults.length === 0
+/** Whether there are policies, and no question could be asked. */
+function isUnasked({ asked, left_out, without_nodes, faults }: DrillAnswers): boolean {
+  return asked === 0 && left_out + without_nodes > 0 && faults.length === 0
 }
 
 function describeAnswers(answers: DrillAnswers): string {
-  const { kind, asked, compared, granted, denied, left_out } = answers
+  const { kind, asked, compared, granted, denied, left_out, without_nodes } = answers
+  const unsampled = [
+    ...(left_out === 0 ? [] : [`${left_out} left out because their policies need parameters`]),
+    ...(without_nodes === 0 ? [] : [`${countOf(without_nodes, 'policy', 'policies')} without nodes to ask about`]),
+  ]
   if (isUnasked(answers))
-    return `no question was asked: ${left_out} left out because their policies need parameters; name a file with questions (\`--questions FILE\`, or the setting \`drill_questions\`)`
+    return `no question was asked: ${unsampled.join(', ')}; name a file with questions (\`--questions FILE\`, or the setting \`drill_questions\`)`
   const counts = `${countOf(asked, 'question')}: ${granted} granted, ${denied} denied`
   const uncompared = 'so the answers are not compared with anything'
   if (kind === 'given')
     return compared === 0
       ? `${counts}; without expected decisions, ${uncompared}`
       : `${counts}; ${compared === asked ? 'all' : `${compared} compared, all`} as expected`
-  const left = left_out === 0 ? '' : `, ${left_out} left out because their policies need parameters`
-  return `${counts}${left}; sampled, ${uncompared}`
+  return `${[counts, ...unsampled].join(', ')}; sampled, ${uncompared}`
 }
 
-function countOf(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
+function countOf(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : plural}`
 }

@@ -17,6 +17,7 @@ import { OperationalError } from '../../kernel/errors.ts'
 import { MASTER_KEY_FILE } from '../../kernel/folder/data-folder.ts'
 import { systemClock } from '../../kernel/time/clock.ts'
 import type { Settings } from '../../settings.ts'
+import { projectIdIn } from '../folder/project-id.ts'
 import { recorded, recordOperation } from '../folder/record-operation.ts'
 import { remoteGraphNotices } from '../folder/remote-graph-notices.ts'
 import { UsageError } from '../output/cli-error.ts'
@@ -42,10 +43,11 @@ export interface BackupFlags {
 /** Runs `backup`. Rejects with OperationalError if it fails, and with UsageError for options that do not fit together. */
 export async function backupFolder(settings: Settings, flags: BackupFlags): Promise<void> {
   const { dataDir } = settings
-  const { out, to, project: projectId, json } = flags
+  const { out, to, json } = flags
   if ((out === undefined) === (to === undefined))
     throw new UsageError(['backup: name either a file with `--out`, or a folder or `s3://bucket/prefix` with `--to`'])
   const recipients = flags.recipient.length > 0 ? flags.recipient : recipientsOf(settings)
+  const projectId = flags.project === undefined ? undefined : await projectIdIn(dataDir, flags.project)
   const progress = progressLine(`opening ${dataDir}`)
   const nowMs = systemClock.now()
   const common = {

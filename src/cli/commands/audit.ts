@@ -39,7 +39,7 @@ export function addAuditCommands(command: Command): void {
 
   const reading = (name: string): Command =>
     withListening(withSettings(audit.command(name)))
-      .requiredOption('--project <id>', 'the project, or the organization')
+      .requiredOption('--project <name>', 'name or id of the project, or the id of the organization')
       .option('--url <url>', 'the service (default: where the settings say that it listens)')
   reading('export')
     .description(
@@ -65,7 +65,7 @@ export function addAuditCommands(command: Command): void {
     .description(
       'print the hash that stands for input parameters in an audit log, to check suspected values; reads a JSON object from the standard input',
     )
-    .requiredOption('--project <id>', 'the project of the log')
+    .requiredOption('--project <name>', 'name or id of the project of the log')
     .action(async (flags: Flags & { project: string }) => {
       await (await import('../audit/audit-hash.ts')).printValuesHash(settingsFrom(flags), flags.project)
     })

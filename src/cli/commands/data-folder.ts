@@ -22,7 +22,7 @@ export function addDataFolderCommands(command: Command): void {
     )
     .option('--out <file>', 'the file to write; must not exist')
     .option('--to <place>', 'write verdigraph-TIME.tar into this folder, or to s3://bucket/prefix')
-    .option('--project <id>', 'only this project, with the configuration that it needs')
+    .option('--project <name>', 'only the project with this name or id, with the configuration that it needs')
     .option(
       '--recipient <key>',
       'encrypt for this public key of an age identity; may be repeated (default: the setting backup_recipients)',
@@ -89,7 +89,7 @@ export function addDataFolderCommands(command: Command): void {
   withSettings(command.command('export'))
     .description('write a consistent copy of configuration and graphs as lines of JSON; the folder may be served')
     .requiredOption('--out <file>', 'the file to write; must not exist; - is the standard output')
-    .option('--project <id>', 'only this project, with the configuration that it needs')
+    .option('--project <name>', 'only the project with this name or id, with the configuration that it needs')
     .option(
       '--audit-logs <folder>',
       'write the audit logs to this folder; must not exist (default: the file with .audit appended; with - they are left out)',

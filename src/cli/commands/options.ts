@@ -24,7 +24,7 @@ export function withListening(command: Command): Command {
 /** For commands that call a running service. */
 export function withService(command: Command): Command {
   return withListening(withSettings(command))
-    .requiredOption('--project <id>', 'the project')
+    .requiredOption('--project <name>', 'name or id of the project')
     .option(
       '--url <url>',
       `the URL of the service (default: from the settings); ${tokenVariable} may hold a token for it`,

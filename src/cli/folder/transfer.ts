@@ -25,7 +25,8 @@ export interface ExportFlags {
 /** Runs `export`. Rejects with OperationalError if it fails. */
 export async function exportTo(settings: Settings, flags: ExportFlags): Promise<void> {
   const { dataDir } = settings
-  const { out, project: projectId, auditLogs = out === '-' ? false : `${out}${AUDIT_SUFFIX}` } = flags
+  const { out, auditLogs = out === '-' ? false : `${out}${AUDIT_SUFFIX}` } = flags
+  const projectId = flags.project === undefined ? undefined : await projectIdIn(dataDir, flags.project)
   const progress = progressLine(`opening ${dataDir}`)
   const run = () =>
     exportFolder({

@@ -14,6 +14,7 @@ import type { Settings } from '../../settings.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { colours } from '../output/colours.ts'
 import { printAnswer, printJson, printLine, printNotice } from '../output/print.ts'
+import { projectIdAt } from '../target/named-project.ts'
 import { ServiceClient, ServiceRefusalError, ServiceUnreachableError } from '../target/service-client.ts'
 
 /** Pause between two reads if there was nothing more to read, in milliseconds. */
@@ -131,7 +132,7 @@ export async function testRoutes(settings: Settings, flags: RoutingTestFlags): P
   const answer = (await (flags.draft === undefined
     ? client.call('POST', `event-sinks/${(await sinkOf(client, flags.project)).id}/test`, { event, send: flags.send })
     : client.call('POST', 'event-sinks/test', {
-        sink: { project_id: flags.project, ...readDraft(flags.draft) },
+        sink: { project_id: await projectIdAt(client, flags.project), ...readDraft(flags.draft) },
         event,
         send: flags.send,
       }))) as RoutingTestAnswer
@@ -272,13 +273,14 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-async function sinkOf(client: ServiceClient, projectId: string): Promise<ReadSink> {
+async function sinkOf(client: ServiceClient, project: string): Promise<ReadSink> {
+  const projectId = await projectIdAt(client, project)
   const path = `event-sinks?project_id=${encodeURIComponent(projectId)}`
   const { data } = (await client.call('GET', path)) as { readonly data: readonly ReadSink[] }
   const [sink] = data
   if (sink !== undefined) return sink
   throw new CliError([
-    `the project ${projectId} has no event sink: events are recorded only where a route of a sink matches`,
+    `the project ${project} has no event sink: events are recorded only where a route of a sink matches`,
   ])
 }
 

@@ -78,8 +78,10 @@ test('an export carries the audit logs, which verify with their keys, and an imp
 
   const one = join(folder, 'one.ndjson')
   const logs = join(folder, 'logs')
-  const flags = ['--project', projectId, '--audit-logs', logs]
-  expect((await runCommand(['export', '--data', data, '--out', one, ...flags])).exitCode).toBe(0)
+  const named = (project: string): string[] => ['--project', project, '--audit-logs', logs]
+  const unknown = await runCommand(['export', '--data', data, '--out', one, ...named('alhpa')])
+  expect([unknown.exitCode, unknown.stderr]).toEqual([1, expect.stringContaining('has no project `alhpa`')])
+  expect((await runCommand(['export', '--data', data, '--out', one, ...named('test')])).exitCode).toBe(0)
   expect(readdirSync(logs).sort()).toEqual([projectFolderName(projectId), 'keys'].sort())
   expect(await verified(logs)).toHaveLength(1)
 

@@ -180,6 +180,15 @@ describe('a served audit log', () => {
     expect([again.exitCode, again.stderr]).toEqual([2, expect.stringContaining('exists already')])
   })
 
+  it('is found by the name of its project, with a token that may list projects', async () => {
+    const keys = ['audit', 'keys', '--port', new URL(server.url).port, '--data', data, '--project']
+    expect((await runCommand([...keys, 'fleet'])).stdout.trim()).toBe(vkey)
+    const refused = await runCommand([...keys, 'fleet'], { VERDIGRAPH_TOKEN: key })
+    expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining('--project: pass the id')])
+    const unknown = await runCommand([...keys, 'fleed'])
+    expect(unknown.stderr).toContain('has no project `fleed`; did you mean `fleet`?')
+  })
+
   it('is exported by a filter', async () => {
     const file = join(temporaryFolder(), 'part.ndjson')
     const flags = ['--type', 'svc.audit.capture.*', '--resource', 'car7']
@@ -200,7 +209,7 @@ describe('a served audit log', () => {
     expect(inputParamNames).toEqual(['amount', 'purpose'])
     const hashOf = async (values: object): Promise<string> => {
       const text = JSON.stringify(values)
-      const { stdout } = await runCommand(['audit', 'hash', '--data', data, '--project', projectId], {}, [
+      const { stdout } = await runCommand(['audit', 'hash', '--data', data, '--project', 'fleet'], {}, [
         'sh',
         '-c',
         `printf '%s' '${text}' | "$@"`,

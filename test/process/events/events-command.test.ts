@@ -120,7 +120,7 @@ describe('events tail', () => {
   test('prints the stored events and ends after the given number; a line has time, type, subject and providers', async () => {
     // The provider `gone` never receives this event, so it stays.
     const { exitCode, stdout } = await runCommand(
-      events('tail', '--project', project, '--type', 'svc.audit.config.create', '--oldest', '--count', '1'),
+      events('tail', '--project', 'fleet', '--type', 'svc.audit.config.create', '--oldest', '--count', '1'),
     )
     expect(exitCode).toBe(0)
     expect(stdout).toMatch(/^\d{4}-\S+Z svc\.audit\.config\.create event-sinks\/gid:\w+ → gone\n$/)
@@ -137,6 +137,10 @@ describe('events tail', () => {
       `error: the project ${empty} has no event sink: events are recorded only where a route of a sink matches\n`,
     ])
     expect(await failed(events('tail', '--project', none))).toEqual([1, expect.stringContaining(none)])
+    expect(await failed(events('tail', '--project', 'flete'))).toEqual([
+      1,
+      `error: ${server.url} has no project \`flete\`; did you mean \`fleet\`?\n`,
+    ])
     const wrongType = await failed(events('tail', '--project', project, '--type', 'svc.*.node'))
     expect([wrongType[0], wrongType[1]]).toEqual([1, expect.stringContaining('event_type: expected words of letters')])
     expect(await failed(events('tail', '--project', project, '--count', '0'))).toEqual([

@@ -32,3 +32,20 @@ test('a drill whose only policy needs a parameter is unproven', async () => {
     'no question was asked: 1 left out because their policies need parameters',
   )
 })
+
+test('a drill of a backup that has policies, and no node of their types, is unproven', async () => {
+  const service = await startService({ dataDir: join(temporaryFolder(), 'data') })
+  const { dataDir } = service
+  const out = join(temporaryFolder(), 'backup.tar')
+  try {
+    await service.addPolicy({ name: 'drive', cypher: 'MATCH (subject:Person)-[:OWNS]->(resource:Car)' })
+  } finally {
+    await service.stop()
+  }
+  expect(await runCommand(['backup', '--data', dataDir, '--out', out])).toMatchObject({ exitCode: 0 })
+  const drilled = await runCommand(['drill', '--data', dataDir, '--in', out, '--json'])
+  const report = JSON.parse(drilled.stdout)
+  expect([drilled.exitCode, report.outcome]).toEqual([1, 'unproven'])
+  expect(report.answers).toMatchObject({ asked: 0, left_out: 0, without_nodes: 1 })
+  expect(report.steps.at(-1).detail).toContain('no question was asked: 1 policy without nodes to ask about')
+})
